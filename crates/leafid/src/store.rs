@@ -1,0 +1,348 @@
+//! `SegmentStore`: what a durable place must promise, and what can go wrong there.
+//!
+//! Implementations live elsewhere (`leafid-stores`, or your own); [`MemoryStore`] is here for
+//! tests and examples. The suite in `store/conformance.rs` proves an implementation.
+
+#[cfg(feature = "conformance")]
+pub mod conformance;
+mod memory;
+mod record;
+
+use std::error::Error as StdError;
+use std::future::Future;
+use std::pin::Pin;
+
+use crate::limit::Limit;
+use crate::segment::Segment;
+use crate::tag::Tag;
+
+pub use memory::MemoryStore;
+pub use record::{TagPatch, TagRecord, TagSettings, TagSpec};
+
+/// A boxed future, so that stores can be trait objects. One allocation per call to a store, and
+/// there is one call per thousands of ids.
+///
+/// # Example
+///
+/// ```
+/// use leafid::{blocking::block_on, store::BoxFuture};
+///
+/// let future: BoxFuture<'_, u32> = Box::pin(async { 7 });
+/// assert_eq!(block_on(future), 7);
+/// ```
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// What a call to a store answers.
+///
+/// # Example
+///
+/// ```
+/// use leafid::store::StoreResult;
+///
+/// let answer: StoreResult<'_, ()> = Box::pin(async { Ok(()) });
+/// # drop(answer);
+/// ```
+pub type StoreResult<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
+
+/// A durable place from which segments are reserved. **Thread-safe**; many processes share one.
+///
+/// The contract, checked by the conformance suite:
+///
+/// - An answer to [`reserve`](Self::reserve) is given only once the reservation is **durable**,
+///   and no two answers, to whichever process, overlap.
+/// - A store translates. It does not retry, cache or log; the driver does, in one place.
+/// - Every call ends in bounded time, with an error if need be.
+/// - After an error the outcome may be unknown; the caller then counts the segment as lost.
+///
+/// # Example
+///
+/// ```
+/// use leafid::store::{MemoryStore, Reserve, SegmentStore, TagSpec};
+/// use leafid::{Limit, Tag, blocking::block_on};
+///
+/// let store = MemoryStore::new();
+/// let tag = Tag::new("order")?;
+/// block_on(store.create(&TagSpec::new(tag.clone())))?;
+/// let reserve = Reserve { tag, count: 1000, floor: None, limit: Limit::INT64 };
+/// let reserved = block_on(store.reserve(&reserve))?;
+/// assert_eq!((reserved.segment.start(), reserved.segment.end()), (1, 1001));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait SegmentStore: Send + Sync + 'static {
+    /// Reserves `count` ids of a tag, durably:
+    /// `start = max(max_id, floor, 1)`, then `max_id = start + count`, the segment being
+    /// `[start, start + count)`, in one transaction.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::UnknownTag`] when the tag has no row; [`StoreError::LimitReached`] when the
+    /// segment would pass the limit (nothing is reserved then); [`StoreError::Unavailable`] when
+    /// the outcome is unknown or the store cannot be used now.
+    fn reserve<'a>(&'a self, reserve: &'a Reserve) -> StoreResult<'a, Reserved>;
+
+    /// Reads the rows of these tags, in one statement for up to [`READ_LEN_MAX`] of them. Tags
+    /// without a row are left out of the answer; its order is free.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unavailable`].
+    fn read<'a>(&'a self, tags: &'a [Tag]) -> StoreResult<'a, Vec<TagRecord>>;
+
+    /// Lists up to `count` rows in ascending byte order of their tags, from the first one after
+    /// `after`.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unavailable`].
+    fn list<'a>(&'a self, after: Option<&'a Tag>, count: u32) -> StoreResult<'a, Vec<TagRecord>>;
+
+    /// Creates a tag. One that was deleted through [`delete`](Self::delete) starts at the larger
+    /// of `spec.start` and the max id it had: ids of its former life never come again.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::TagExists`], [`StoreError::Unavailable`].
+    fn create<'a>(&'a self, spec: &'a TagSpec) -> StoreResult<'a, TagRecord>;
+
+    /// Changes what the patch names and leaves the rest.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::UnknownTag`], [`StoreError::Unsupported`], [`StoreError::Unavailable`].
+    fn update<'a>(&'a self, tag: &'a Tag, patch: &'a TagPatch) -> StoreResult<'a, TagRecord>;
+
+    /// Deletes a tag, keeping in mind how far it went.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::UnknownTag`], [`StoreError::Unsupported`] where the store has no place to
+    /// keep that in mind, [`StoreError::Unavailable`].
+    fn delete<'a>(&'a self, tag: &'a Tag) -> StoreResult<'a, ()>;
+
+    /// Says what the store is and which of its settings could lose an acknowledged reservation.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unavailable`].
+    fn inspect(&self) -> StoreResult<'_, StoreReport>;
+}
+
+/// The most tags in one call to [`SegmentStore::read`].
+///
+/// # Example
+///
+/// ```
+/// assert_eq!(leafid::store::READ_LEN_MAX, 500);
+/// ```
+pub const READ_LEN_MAX: usize = 500;
+
+/// A wish for a segment.
+///
+/// # Example
+///
+/// ```
+/// use leafid::{Limit, Tag, store::Reserve};
+///
+/// let tag = Tag::new("order")?;
+/// let reserve = Reserve { tag, count: 2000, floor: Some(40_001), limit: Limit::INT64 };
+/// assert_eq!(reserve.start_max(), Some(9_223_372_036_854_773_807));
+/// # Ok::<(), leafid::TagError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reserve {
+    /// Whose ids.
+    pub tag: Tag,
+    /// How many; at least 1.
+    pub count: u64,
+    /// The highest end of a segment this caller ever saw for the tag. The segment starts there
+    /// or above, even if the store went back in time.
+    pub floor: Option<u64>,
+    /// The largest id that may be issued.
+    pub limit: Limit,
+}
+
+impl Reserve {
+    /// The largest start at which `count` ids stay within the limit; `None` when none does.
+    /// Stores compare with it, so that no sum in a statement can overflow.
+    #[must_use]
+    pub const fn start_max(&self) -> Option<u64> {
+        (self.limit.largest() + 1).checked_sub(self.count)
+    }
+
+    /// Where the segment starts, given the max id in the store.
+    #[must_use]
+    pub fn start(&self, max_id: u64) -> u64 {
+        max_id.max(self.floor.unwrap_or(1)).max(1)
+    }
+
+    /// The answer to this wish when the store held `previous` and the reservation is durable.
+    /// For stores whose statement tells the value before the change.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::LimitReached`] when the segment would pass the limit.
+    pub fn reserved(&self, previous: u64) -> Result<Reserved, StoreError> {
+        let start = self.start(previous);
+        if self.start_max().is_none_or(|start_max| start > start_max) {
+            return Err(StoreError::LimitReached { max_id: start });
+        }
+        let segment = Segment::new(start, start + self.count)
+            .ok_or(StoreError::LimitReached { max_id: start })?;
+        Ok(Reserved { previous, segment })
+    }
+}
+
+/// A durable reservation.
+///
+/// # Example
+///
+/// ```
+/// use leafid::{Segment, store::Reserved};
+///
+/// let reserved = Reserved { previous: 1, segment: Segment::new(1, 1001).unwrap() };
+/// assert_eq!(reserved.segment.len(), 1000);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reserved {
+    /// The max id that the store held before. Below the caller's floor, it proves that the store
+    /// went back in time.
+    pub previous: u64,
+    /// The ids that are ours.
+    pub segment: Segment,
+}
+
+/// What a store is, and how far it can be trusted.
+///
+/// # Example
+///
+/// ```
+/// use leafid::blocking::block_on;
+/// use leafid::store::{MemoryStore, SegmentStore};
+///
+/// let report = block_on(MemoryStore::new().inspect())?;
+/// assert_eq!(report.product, "memory");
+/// assert_eq!(report.weaknesses.len(), 1);
+/// # Ok::<(), leafid::store::StoreError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoreReport {
+    /// Product and version, such as `MariaDB 10.11.6`.
+    pub product: String,
+    /// Where it is, without a password, such as `mysql://leaf@db1:3306/leaf`.
+    pub location: String,
+    /// Which server or file this is, as it calls itself; a change means another one answers.
+    pub identity: String,
+    /// Whether the store has a place for policies, limits and deleted tags.
+    pub has_own_table: bool,
+    /// Settings that could lose a reservation which was acknowledged.
+    pub weaknesses: Vec<Weakness>,
+}
+
+/// A setting of a store under which an acknowledged reservation can be lost, so that ids come
+/// twice.
+///
+/// # Example
+///
+/// ```
+/// use leafid::store::Weakness;
+///
+/// let weakness = Weakness {
+///     setting: "innodb_flush_log_at_trx_commit".into(),
+///     value: "2".into(),
+///     wanted: "1".into(),
+///     danger: "a power cut loses up to a second of commits".into(),
+/// };
+/// assert!(weakness.to_string().contains("set innodb_flush_log_at_trx_commit to 1"));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Weakness {
+    /// The setting.
+    pub setting: String,
+    /// What it is.
+    pub value: String,
+    /// What it should be.
+    pub wanted: String,
+    /// What can happen.
+    pub danger: String,
+}
+
+impl std::fmt::Display for Weakness {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self {
+            setting,
+            value,
+            wanted,
+            danger,
+        } = self;
+        write!(
+            f,
+            "{setting} is {value}: {danger}; set {setting} to {wanted}"
+        )
+    }
+}
+
+/// What went wrong in a store. The vendor's error, if any, is the source.
+///
+/// # Example
+///
+/// ```
+/// use leafid::store::StoreError;
+///
+/// let error = StoreError::unavailable("cannot reach mysql://db1:3306/leaf", "timed out");
+/// assert!(error.is_retryable());
+/// assert_eq!(error.to_string(), "cannot reach mysql://db1:3306/leaf");
+/// ```
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The tag has no row.
+    #[error("the tag has no row in the store")]
+    UnknownTag,
+    /// The tag has a row already.
+    #[error("the tag exists already")]
+    TagExists,
+    /// The segment would pass the tag's limit; nothing was reserved.
+    #[error("the tag's limit is reached at {max_id}")]
+    LimitReached {
+        /// The first id not yet given to any segment.
+        max_id: u64,
+    },
+    /// The row holds something no id can be made of, such as a step of 0.
+    #[error("{message}")]
+    BadRow {
+        /// Which tag and what is wrong with it.
+        message: String,
+    },
+    /// The store cannot do this as it is set up; the message says what to do.
+    #[error("{message}")]
+    Unsupported {
+        /// What is missing and what to do.
+        message: String,
+    },
+    /// The store cannot be used now, or the outcome of a call is unknown.
+    #[error("{message}")]
+    Unavailable {
+        /// What could not be done, and where; never a password.
+        message: String,
+        /// The vendor's error.
+        source: Box<dyn StdError + Send + Sync>,
+    },
+}
+
+impl StoreError {
+    /// The store cannot be used now, or the outcome of a call is unknown.
+    pub fn unavailable(
+        message: impl Into<String>,
+        source: impl Into<Box<dyn StdError + Send + Sync>>,
+    ) -> Self {
+        Self::Unavailable {
+            message: message.into(),
+            source: source.into(),
+        }
+    }
+
+    /// Whether the same call may go through later.
+    #[must_use]
+    pub const fn is_retryable(&self) -> bool {
+        matches!(self, Self::Unavailable { .. })
+    }
+}

@@ -1,0 +1,159 @@
+//! A store in this process: for tests, examples and programs that need no durability.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::{
+    Reserve, Reserved, SegmentStore, StoreError, StoreReport, StoreResult, TagPatch, TagRecord,
+    TagSpec, Weakness,
+};
+use crate::tag::Tag;
+
+/// A store that forgets everything when the process ends. **Thread-safe.**
+///
+/// Ids come again after a restart, so use it only where that is harmless.
+///
+/// # Example
+///
+/// ```
+/// use leafid::store::{MemoryStore, SegmentStore, TagSpec};
+/// use leafid::{Tag, blocking::block_on};
+///
+/// let store = MemoryStore::new();
+/// block_on(store.create(&TagSpec::new(Tag::new("order")?)))?;
+/// assert_eq!(block_on(store.list(None, 10))?.len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct MemoryStore {
+    rows: Mutex<Rows>,
+}
+
+#[derive(Debug, Default)]
+struct Rows {
+    live: BTreeMap<Tag, TagRecord>,
+    /// How far deleted tags went.
+    deleted: BTreeMap<Tag, u64>,
+}
+
+impl MemoryStore {
+    /// An empty store.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Puts the max id of a tag to any value, also back: what a restored backup does. For tests.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::UnknownTag`].
+    pub fn put_max_id(&self, tag: &Tag, max_id: u64) -> Result<(), StoreError> {
+        self.lock().row(tag)?.max_id = max_id;
+        Ok(())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Rows> {
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Rows {
+    fn row(&mut self, tag: &Tag) -> Result<&mut TagRecord, StoreError> {
+        self.live.get_mut(tag).ok_or(StoreError::UnknownTag)
+    }
+
+    fn reserve(&mut self, reserve: &Reserve) -> Result<Reserved, StoreError> {
+        let row = self.row(&reserve.tag)?;
+        let reserved = reserve.reserved(row.max_id)?;
+        row.max_id = reserved.segment.end();
+        Ok(reserved)
+    }
+
+    fn create(&mut self, spec: &TagSpec) -> Result<TagRecord, StoreError> {
+        if self.live.contains_key(&spec.tag) {
+            return Err(StoreError::TagExists);
+        }
+        let mut record = spec.record();
+        record.max_id = record
+            .max_id
+            .max(self.deleted.remove(&spec.tag).unwrap_or(1));
+        self.live.insert(spec.tag.clone(), record.clone());
+        Ok(record)
+    }
+
+    fn update(&mut self, tag: &Tag, patch: &TagPatch) -> Result<TagRecord, StoreError> {
+        let row = self.row(tag)?;
+        row.settings.step = patch.step.unwrap_or(row.settings.step);
+        row.settings.policy = patch.policy.unwrap_or(row.settings.policy);
+        row.settings.limit = patch.limit.unwrap_or(row.settings.limit);
+        if let Some(description) = &patch.description {
+            row.description.clone_from(description);
+        }
+        Ok(row.clone())
+    }
+
+    fn delete(&mut self, tag: &Tag) -> Result<(), StoreError> {
+        let row = self.live.remove(tag).ok_or(StoreError::UnknownTag)?;
+        self.deleted.insert(row.tag, row.max_id);
+        Ok(())
+    }
+}
+
+impl SegmentStore for MemoryStore {
+    fn reserve<'a>(&'a self, reserve: &'a Reserve) -> StoreResult<'a, Reserved> {
+        Box::pin(async { self.lock().reserve(reserve) })
+    }
+
+    fn read<'a>(&'a self, tags: &'a [Tag]) -> StoreResult<'a, Vec<TagRecord>> {
+        Box::pin(async {
+            let rows = self.lock();
+            Ok(tags
+                .iter()
+                .filter_map(|tag| rows.live.get(tag).cloned())
+                .collect())
+        })
+    }
+
+    fn list<'a>(&'a self, after: Option<&'a Tag>, count: u32) -> StoreResult<'a, Vec<TagRecord>> {
+        Box::pin(async move {
+            let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+            let rows = self.lock();
+            let page = rows
+                .live
+                .range::<Tag, _>((from, Bound::Unbounded))
+                .take(count as usize);
+            Ok(page.map(|(_, record)| record.clone()).collect())
+        })
+    }
+
+    fn create<'a>(&'a self, spec: &'a TagSpec) -> StoreResult<'a, TagRecord> {
+        Box::pin(async { self.lock().create(spec) })
+    }
+
+    fn update<'a>(&'a self, tag: &'a Tag, patch: &'a TagPatch) -> StoreResult<'a, TagRecord> {
+        Box::pin(async { self.lock().update(tag, patch) })
+    }
+
+    fn delete<'a>(&'a self, tag: &'a Tag) -> StoreResult<'a, ()> {
+        Box::pin(async { self.lock().delete(tag) })
+    }
+
+    fn inspect(&self) -> StoreResult<'_, StoreReport> {
+        Box::pin(async {
+            Ok(StoreReport {
+                product: "memory".into(),
+                location: "memory:".into(),
+                identity: "this process".into(),
+                has_own_table: true,
+                weaknesses: vec![Weakness {
+                    setting: "store".into(),
+                    value: "memory".into(),
+                    wanted: "a durable store".into(),
+                    danger: "everything is forgotten when the process ends".into(),
+                }],
+            })
+        })
+    }
+}
