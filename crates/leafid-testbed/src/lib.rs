@@ -1,1 +1,28 @@
-//! stub
+//! Real servers for tests: MariaDB and PostgreSQL as child processes on free ports, with their
+//! files in a temporary folder, a TCP proxy that misbehaves on demand, and a stand-in for Java
+//! Leaf.
+//!
+//! The servers are durable as in production (every commit is flushed); only what does not touch
+//! durability is made small, so that a server is up within a second. They die with the process
+//! that started them, however it ends, and their folders go too.
+//!
+//! ```no_run
+//! let database = leafid_testbed::shared_mariadb().create_database();
+//! println!("{}", database.url);
+//! ```
+#![expect(
+    clippy::panic,
+    reason = "a test cannot go on without its server; the panic shows the server's log"
+)]
+
+mod child;
+mod java_leaf;
+mod mariadb;
+mod postgres;
+mod proxy;
+
+pub use child::{Database, free_port};
+pub use java_leaf::{JavaLeaf, LEAF_ALLOC, LEAF_ALLOC_SURROGATE};
+pub use mariadb::{MariaDb, shared_mariadb};
+pub use postgres::{Postgres, shared_postgres};
+pub use proxy::Proxy;

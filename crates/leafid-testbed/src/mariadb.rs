@@ -1,0 +1,223 @@
+//! `MariaDb`: a MariaDB server of its own.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::child::{
+    Database, RunAs, ServerProcess, find_program, free_port, is_root, new_folder, run,
+};
+
+/// The password has every character that a URL must escape.
+const PASSWORD: &str = "s3cret/with@odd:chars%#?";
+const PASSWORD_IN_URL: &str = "s3cret%2Fwith%40odd%3Achars%25%23%3F";
+const PACKAGE: &str = "mariadb-server";
+
+/// A MariaDB server on a free port of 127.0.0.1, with its files in a temporary folder.
+///
+/// Every commit is flushed (`innodb_flush_log_at_trx_commit=1`). The user of
+/// [`Database::url`] owns its database and is no administrator.
+#[derive(Debug)]
+pub struct MariaDb {
+    process: ServerProcess,
+    databases: AtomicU64,
+}
+
+/// The server that all tests of this process share; each takes its own database.
+#[must_use]
+pub fn shared_mariadb() -> &'static MariaDb {
+    static SHARED: OnceLock<MariaDb> = OnceLock::new();
+    SHARED.get_or_init(MariaDb::start)
+}
+
+impl MariaDb {
+    /// Starts a server.
+    ///
+    /// # Panics
+    ///
+    /// When it does not come up; the message has the end of its log, or the package to install.
+    #[must_use]
+    pub fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    /// Starts a server with more arguments, such as `--innodb-flush-log-at-trx-commit=2`.
+    ///
+    /// # Panics
+    ///
+    /// As [`start`](Self::start).
+    #[must_use]
+    pub fn start_with(arguments: &[&str]) -> Self {
+        let program = program("mariadbd");
+        let folder = new_folder("leafid-mariadb-");
+        let mut process = ServerProcess::new(folder, free_port(), RunAs::Caller, program);
+        install(&process);
+        process.set_arguments(server_arguments(&process, arguments));
+        let server = Self {
+            process,
+            databases: AtomicU64::new(0),
+        };
+        server.start_again();
+        server.sql(
+            "mysql",
+            &format!("CREATE USER leafid@'%' IDENTIFIED BY '{PASSWORD}'"),
+        );
+        server
+    }
+
+    /// Creates an empty database with a name of its own.
+    pub fn create_database(&self) -> Database {
+        let number = self.databases.fetch_add(1, Ordering::Relaxed);
+        let name = format!("t{number}");
+        self.sql(
+            "mysql",
+            &format!(
+                "CREATE DATABASE {name} CHARACTER SET utf8mb4; GRANT ALL ON {name}.* TO leafid@'%'"
+            ),
+        );
+        let url = self.url(&name);
+        Database { name, url }
+    }
+
+    /// Where a program finds a database of this server.
+    #[must_use]
+    pub fn url(&self, database: &str) -> String {
+        self.url_at(self.port(), database)
+    }
+
+    /// The same behind another port, such as that of a [`Proxy`](crate::Proxy).
+    #[must_use]
+    pub fn url_at(&self, port: u16, database: &str) -> String {
+        format!("mysql://leafid:{PASSWORD_IN_URL}@127.0.0.1:{port}/{database}")
+    }
+
+    /// The port on 127.0.0.1.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.process.port
+    }
+
+    /// The password in [`Database::url`], as it is and as the URL has it: neither may appear in
+    /// any message.
+    #[must_use]
+    pub fn passwords(&self) -> [&'static str; 2] {
+        [PASSWORD, PASSWORD_IN_URL]
+    }
+
+    /// Runs SQL as the administrator and answers what it printed: tabs between columns, no
+    /// heading.
+    ///
+    /// # Panics
+    ///
+    /// When a statement fails.
+    pub fn sql(&self, database: &str, statements: &str) -> String {
+        run(self.client(database).args(["-e", statements]))
+    }
+
+    /// Ends the server as an operator would.
+    pub fn stop(&self) {
+        self.process.end_by("TERM");
+    }
+
+    /// Ends the server by `kill -9`.
+    pub fn kill(&self) {
+        self.process.end_by("KILL");
+    }
+
+    /// Starts a server that was stopped, on the same port and files.
+    ///
+    /// # Panics
+    ///
+    /// As [`start`](Self::start).
+    pub fn start_again(&self) {
+        self.process.start(|| {
+            let mut client = self.client("mysql");
+            client
+                .args(["-e", "SELECT 1"])
+                .output()
+                .is_ok_and(|output| output.status.success())
+        });
+    }
+
+    /// Stops the server's processor time, so that it accepts connections and answers nothing.
+    pub fn pause(&self) {
+        self.process.signal("STOP");
+    }
+
+    /// Lets a paused server go on.
+    pub fn resume(&self) {
+        self.process.signal("CONT");
+    }
+
+    fn client(&self, database: &str) -> Command {
+        let mut command = Command::new(program("mariadb"));
+        command.args([
+            "--no-defaults",
+            "--batch",
+            "--skip-column-names",
+            "--user=root",
+        ]);
+        command.arg(format!("--socket={}", self.socket().display()));
+        command.arg(format!("--database={database}"));
+        command.arg("--default-character-set=utf8mb4");
+        command
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.process.folder.join("sock")
+    }
+}
+
+fn program(name: &str) -> PathBuf {
+    let folders = ["/usr/sbin", "/usr/bin", "/usr/local/bin"];
+    let candidates: Vec<PathBuf> = folders
+        .iter()
+        .map(|folder| PathBuf::from(folder).join(name))
+        .collect();
+    find_program(&candidates, PACKAGE)
+}
+
+fn install(process: &ServerProcess) {
+    let mut command = Command::new(program("mariadb-install-db"));
+    command.args([
+        "--no-defaults",
+        "--skip-test-db",
+        "--auth-root-authentication-method=normal",
+    ]);
+    command.arg(format!(
+        "--datadir={}",
+        process.folder.join("data").display()
+    ));
+    command.args(["--innodb-log-file-size=16M", "--aria-log-file-size=8M"]);
+    // Servers that start at once clear each other's files in a folder for temporary files.
+    run(Command::new("mkdir").arg(process.folder.join("tmp")));
+    command.arg(format!("--tmpdir={}", process.folder.join("tmp").display()));
+    command.args(user_argument());
+    run(&mut command);
+}
+
+fn user_argument() -> Option<&'static str> {
+    is_root().then_some("--user=root")
+}
+
+fn server_arguments(process: &ServerProcess, more: &[&str]) -> Vec<String> {
+    let folder = process.folder.display();
+    let mut arguments = vec![
+        "--no-defaults".to_owned(),
+        format!("--datadir={folder}/data"),
+        format!("--socket={folder}/sock"),
+        format!("--pid-file={folder}/pid"),
+        format!("--tmpdir={folder}/tmp"),
+        format!("--port={}", process.port),
+        "--bind-address=127.0.0.1".to_owned(),
+        "--skip-name-resolve".to_owned(),
+        "--innodb-flush-log-at-trx-commit=1".to_owned(),
+        "--innodb-log-file-size=16M".to_owned(),
+        "--innodb-buffer-pool-size=64M".to_owned(),
+        "--performance-schema=OFF".to_owned(),
+    ];
+    arguments.extend(user_argument().map(str::to_owned));
+    arguments.extend(more.iter().map(|&argument| argument.to_owned()));
+    arguments
+}

@@ -1,0 +1,179 @@
+//! `Proxy`: a TCP proxy in front of a server that misbehaves on demand.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use crate::child::lock;
+
+/// A TCP proxy on a free port of 127.0.0.1. It passes everything until told otherwise.
+///
+/// ```no_run
+/// let server = leafid_testbed::shared_mariadb();
+/// let proxy = leafid_testbed::Proxy::new(server.port());
+/// let url = server.url_at(proxy.port(), &server.create_database().name);
+/// proxy.cut_next_reply(); // the statement is carried out; nobody hears of it
+/// # drop(url);
+/// ```
+#[derive(Debug)]
+pub struct Proxy {
+    address: SocketAddr,
+    shared: Arc<Mutex<Shared>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    mode: Mode,
+    is_stopped: bool,
+    /// Both ends of every connection ever passed on; used to cut them.
+    streams: Vec<TcpStream>,
+    cuts: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Pass,
+    Refuse,
+    Delay(Duration),
+    CutNextReply,
+}
+
+impl Proxy {
+    /// A proxy in front of that port of 127.0.0.1.
+    ///
+    /// # Panics
+    ///
+    /// When no port is free.
+    #[must_use]
+    pub fn new(target_port: u16) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+            .unwrap_or_else(|error| panic!("cannot listen: {error}"));
+        let address = listener
+            .local_addr()
+            .unwrap_or_else(|error| panic!("cannot listen: {error}"));
+        let shared = Arc::new(Mutex::new(Shared {
+            mode: Mode::Pass,
+            is_stopped: false,
+            streams: Vec::new(),
+            cuts: 0,
+        }));
+        let accepting = Arc::clone(&shared);
+        thread::spawn(move || accept(&listener, target_port, &accepting));
+        Self { address, shared }
+    }
+
+    /// The port on which the proxy listens.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.address.port()
+    }
+
+    /// Passes everything from now on.
+    pub fn pass(&self) {
+        lock(&self.shared).mode = Mode::Pass;
+    }
+
+    /// Holds every reply back for that long: a server that is slow or far away.
+    pub fn delay(&self, duration: Duration) {
+        lock(&self.shared).mode = Mode::Delay(duration);
+    }
+
+    /// Cuts all connections; new ones are passed.
+    pub fn cut(&self) {
+        cut(&mut lock(&self.shared));
+    }
+
+    /// Cuts all connections, and new ones at once, until [`pass`](Self::pass).
+    pub fn refuse(&self) {
+        let mut shared = lock(&self.shared);
+        shared.mode = Mode::Refuse;
+        cut(&mut shared);
+    }
+
+    /// Waits for the next reply of the server, throws it away and cuts all connections; then
+    /// passes again. The caller cannot know whether its statement was carried out; it was.
+    pub fn cut_next_reply(&self) {
+        lock(&self.shared).mode = Mode::CutNextReply;
+    }
+
+    /// How many replies were thrown away.
+    #[must_use]
+    pub fn cut_replies(&self) -> u64 {
+        lock(&self.shared).cuts
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        let mut shared = lock(&self.shared);
+        shared.is_stopped = true;
+        cut(&mut shared);
+        drop(shared);
+        // Wakes the thread that accepts, so that it sees the end.
+        let _ = TcpStream::connect(self.address);
+    }
+}
+
+fn cut(shared: &mut Shared) {
+    for stream in shared.streams.drain(..) {
+        let _ = stream.shutdown(Shutdown::Both);
+    }
+}
+
+fn accept(listener: &TcpListener, target_port: u16, shared: &Arc<Mutex<Shared>>) {
+    for client in listener.incoming().flatten() {
+        let mut state = lock(shared);
+        if state.is_stopped {
+            return;
+        }
+        if state.mode == Mode::Refuse {
+            continue;
+        }
+        let Ok(server) = TcpStream::connect((Ipv4Addr::LOCALHOST, target_port)) else {
+            continue;
+        };
+        let _ = client.set_nodelay(true);
+        let _ = server.set_nodelay(true);
+        let (Ok(client_twin), Ok(server_twin)) = (client.try_clone(), server.try_clone()) else {
+            continue;
+        };
+        state.streams.extend(client.try_clone());
+        state.streams.extend(server.try_clone());
+        drop(state);
+        thread::spawn(move || pump(client, server, |_| Some(())));
+        let replies = Arc::clone(shared);
+        thread::spawn(move || pump(server_twin, client_twin, |_| on_reply(&replies)));
+    }
+}
+
+/// What to do with a reply: `None` cuts.
+fn on_reply(shared: &Mutex<Shared>) -> Option<()> {
+    let mut state = lock(shared);
+    match state.mode {
+        Mode::Pass | Mode::Refuse => Some(()),
+        Mode::Delay(duration) => {
+            drop(state);
+            thread::sleep(duration);
+            Some(())
+        }
+        Mode::CutNextReply => {
+            state.mode = Mode::Pass;
+            state.cuts += 1;
+            cut(&mut state);
+            None
+        }
+    }
+}
+
+fn pump(mut from: TcpStream, mut to: TcpStream, decide: impl Fn(&[u8]) -> Option<()>) {
+    let mut buffer = [0; 16 * 1024];
+    while let Ok(len @ 1..) = from.read(&mut buffer) {
+        if decide(&buffer[..len]).is_none() || to.write_all(&buffer[..len]).is_err() {
+            break;
+        }
+    }
+    let _ = from.shutdown(Shutdown::Both);
+    let _ = to.shutdown(Shutdown::Both);
+}
