@@ -1,1 +1,5 @@
-//! stub
+//! The Leafid server: one service behind several doors.
+
+mod config;
+
+pub use config::Config;

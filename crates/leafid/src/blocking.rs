@@ -1,6 +1,10 @@
 //! For programs without an async runtime: waits for a future, or runs a driver, on a thread.
 
 use std::future::Future;
+use std::io;
+use std::thread::{Builder, JoinHandle};
+
+use crate::driver::Driver;
 
 /// Waits on this thread until the future is done.
 ///
@@ -11,4 +15,28 @@ use std::future::Future;
 /// ```
 pub fn block_on<T>(future: impl Future<Output = T>) -> T {
     pollster::block_on(future)
+}
+
+/// Runs a driver on a thread of its own. The thread ends when the last handle on the generators
+/// is dropped, or when they are stopped.
+///
+/// # Errors
+///
+/// When the system gives no thread.
+///
+/// # Example
+///
+/// ```
+/// use leafid::{Generators, Options, blocking, store::MemoryStore};
+///
+/// let (generators, driver) = Generators::open(MemoryStore::new(), Options::default());
+/// let thread = blocking::spawn(driver)?;
+/// drop(generators);
+/// thread.join().expect("a driver does not panic");
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn spawn(driver: Driver) -> io::Result<JoinHandle<()>> {
+    Builder::new()
+        .name("leafid-driver".into())
+        .spawn(|| block_on(driver))
 }

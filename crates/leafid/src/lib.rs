@@ -1,19 +1,53 @@
 //! Unique ids across servers: segments reserved from a store by the thousand and issued from
-//! memory, each id by one atomic operation.
+//! memory, each id by one atomic operation. After Meituan's Leaf.
+//!
+//! ```
+//! use leafid::store::{MemoryStore, TagSettings};
+//! use leafid::{Generators, Options, blocking};
+//!
+//! let options = Options { create_missing: Some(TagSettings::default()), ..Options::default() };
+//! let (generators, driver) = Generators::open(MemoryStore::new(), options);
+//! let driver = blocking::spawn(driver)?; // or: tokio::spawn(driver)
+//!
+//! assert_eq!(generators.next_blocking("order")?.get(), 1);
+//! assert_eq!(generators.next_blocking("order")?.get(), 2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The promise: **no id is ever given out twice, and Leafid refuses rather than repeats.** An id
+//! is issued only from a segment whose reservation a store has acknowledged as durable.
+//!
+//! This crate has no async runtime, does no I/O and has no `unsafe` code. Stores for SQLite,
+//! MySQL, MariaDB and PostgreSQL are in `leafid-stores`; to write your own, implement
+//! [`store::SegmentStore`] and run the suite in `store::conformance` (feature `conformance`).
 
 pub mod blocking;
+pub mod store;
+
+mod allocator;
+mod catalog;
 mod clock;
+mod driver;
+mod error;
+mod event;
+mod generator;
 mod id;
 mod limit;
+mod options;
 mod segment;
 mod step;
-pub mod store;
 mod sync;
 mod tag;
 
+pub use allocator::{Stage, Status};
 pub use clock::{Clock, ManualClock, SystemClock};
+pub use driver::Driver;
+pub use error::{IssueError, Never, NotYet, NotYetReason};
+pub use event::{Event, Observer};
+pub use generator::{Block, Generator, Generators};
 pub use id::{Id, ParseIdError};
 pub use limit::{Limit, ParseLimitError};
+pub use options::Options;
 pub use segment::{BufferFull, Segment, SegmentBuffer, Taken, TakenMany};
 pub use step::{History, StepPolicy};
 pub use tag::{Tag, TagError};

@@ -255,6 +255,37 @@ impl SegmentBuffer {
         taken
     }
 
+    /// Takes `count` adjacent ids, if memory holds as many in one piece.
+    pub fn try_take_run(&self, count: u64) -> Option<Segment> {
+        let mut cursor = self.cursor();
+        while self.view.open.load(Ordering::Acquire) {
+            let piece = self
+                .pieces()
+                .find(|piece| piece.end.saturating_sub(piece.start.max(cursor)) >= count)?;
+            let start = piece.start.max(cursor);
+            let end = start + count;
+            // On success no number between the old and the new cursor is drawn by anybody else.
+            match self
+                .cursor
+                .compare_exchange(cursor, end, Ordering::Relaxed, Ordering::Relaxed)
+            {
+                Ok(_) => return Some(Segment { start, end }),
+                Err(moved) => cursor = moved,
+            }
+        }
+        None
+    }
+
+    /// The owned segments, ascending, as one piece where they are adjacent.
+    fn pieces(&self) -> impl Iterator<Item = Segment> + use<> {
+        let [mut first, mut second] = self.ascending();
+        if first.end == second.start {
+            first.end = second.end;
+            second.start = second.end;
+        }
+        [first, second].into_iter()
+    }
+
     /// Whether `number` lies in a segment that this process owns.
     #[inline]
     fn owns(&self, number: u64) -> bool {
@@ -334,6 +365,12 @@ impl SegmentBuffer {
     /// Stops takers at once, without touching what the slots hold.
     pub fn close(&self) {
         self.view.open.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether the mark for low supplies is reached.
+    #[must_use]
+    pub fn is_low(&self) -> bool {
+        self.cursor() >= self.view.low_at.load(Ordering::Relaxed)
     }
 
     /// Silences the mark for low supplies until the next [`put`](Self::put).

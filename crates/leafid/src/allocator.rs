@@ -1,0 +1,470 @@
+//! `Allocator`: keeps one tag supplied with segments. This file is the side of the callers, who
+//! take ids and wait; `allocator/refill.rs` is the side of the driver, which fetches segments.
+//!
+//! Taking an id is `SegmentBuffer::try_take` and nothing else. All other state is behind one
+//! mutex, which is touched once or twice a segment and by callers that find the buffer empty.
+
+mod demand;
+mod refill;
+mod status;
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use event_listener::Event as Notify;
+use futures_util::FutureExt as _;
+use futures_util::future::{Either, select};
+
+use crate::driver::Shared;
+use crate::error::{IssueError, Never, NotYetReason};
+use crate::id::Id;
+use crate::segment::{Segment, SegmentBuffer, TakenMany};
+use crate::step::Rate;
+use crate::store::{StoreError, TagSettings};
+use crate::tag::Tag;
+
+use demand::Demand;
+pub(crate) use refill::After;
+pub use status::{Stage, Status};
+
+/// What a caller who finds no id is told when a call to the store runs: a guess, bounded.
+const LOADING_RETRY_MIN: Duration = Duration::from_millis(5);
+const LOADING_RETRY_MAX: Duration = Duration::from_secs(1);
+/// How many callers may wait for long runs of one tag.
+const DEMANDS_MAX: usize = 1024;
+
+/// Keeps one tag supplied.
+pub(crate) struct Allocator {
+    buffer: SegmentBuffer,
+    tag: Tag,
+    state: Mutex<State>,
+    /// Told whenever something changed for those who wait.
+    changed: Notify,
+}
+
+/// All that is not needed to take an id.
+struct State {
+    standing: Standing,
+    supply: Supply,
+    /// Callers who want more than the buffer holds, in order of arrival.
+    demands: VecDeque<Arc<Demand>>,
+    /// The row's settings, once read.
+    settings: Option<TagSettings>,
+    /// The highest end of a segment ever seen: never-twice's floor. Outlives the row.
+    floor: Option<u64>,
+    /// The length of the last segment, and how many there were.
+    step: u64,
+    loads: u64,
+    rate: Rate,
+    /// When the last segment was put in, and how many ids had been used then.
+    loaded_at: Duration,
+    loaded_used: u64,
+    /// Ids put into the buffer, and those of them that were skipped and never issued.
+    put: u64,
+    skipped: u64,
+    failures: u32,
+    last_error: Option<Arc<StoreError>>,
+    last_took: Duration,
+    counts: Counts,
+    /// The cursor when the row was last read again, and whether anybody asked in vain since.
+    refreshed_cursor: u64,
+    asked: bool,
+    /// The part of the numbers left at which the last warning was given, in hundredths.
+    warned_below: u64,
+}
+
+/// What the store last said of the tag.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Standing {
+    /// Nothing is known. Exits: `Live`, `Unknown`, `Unusable`.
+    New,
+    /// It has a row. Exits: `Unknown`, `Unusable`, `Exhausted`.
+    Live,
+    /// It has no row, and the store is not asked again before `until`. Exits: `New` (time),
+    /// `Retired`.
+    Unknown { until: Duration },
+    /// Its row cannot be used. Exits: `New` (time).
+    Unusable { until: Duration, message: String },
+    /// Its limit is reached. Exits: `Live` (a larger limit), `Unknown`.
+    Exhausted,
+    /// This allocator left the map; look the tag up again. No exit.
+    Retired,
+}
+
+/// Where the tag stands with the driver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Supply {
+    /// Nothing to do. Exits: `Queued`.
+    Idle,
+    /// The driver has it, or will get to it. Exits: `Idle`, `Waiting`.
+    Queued,
+    /// The last call failed; the driver takes it up again at `until`. Exits: `Queued`.
+    Waiting { until: Duration },
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Counts {
+    reserves: u64,
+    failures: u64,
+    regressions: u64,
+}
+
+/// What a caller who found no id should do.
+enum Starved {
+    /// Look once more: there is one now.
+    Again,
+    /// This allocator is out of use.
+    Retired,
+    Refused(IssueError),
+}
+
+/// Why an allocator gave nothing.
+pub(crate) enum Miss {
+    /// This allocator is out of use; look the tag up again.
+    Retired,
+    Refused(IssueError),
+}
+
+impl Allocator {
+    pub(crate) fn new(tag: Tag, now: Duration) -> Self {
+        Self {
+            buffer: SegmentBuffer::new(),
+            tag,
+            state: Mutex::new(State::new(now)),
+            changed: Notify::new(),
+        }
+    }
+
+    pub(crate) fn tag(&self) -> &Tag {
+        &self.tag
+    }
+
+    /// Takes one id. Never waits.
+    #[inline]
+    pub(crate) fn try_next(self: &Arc<Self>, shared: &Shared) -> Result<Id, Miss> {
+        loop {
+            if let Some(taken) = self.buffer.try_take() {
+                if taken.is_low {
+                    self.low(shared);
+                }
+                return Ok(taken.id);
+            }
+            match self.starved(shared) {
+                Starved::Again => {}
+                Starved::Retired => return Err(Miss::Retired),
+                Starved::Refused(error) => return Err(Miss::Refused(error)),
+            }
+        }
+    }
+
+    /// Takes one id, waiting for the segment under way.
+    pub(crate) async fn next(self: &Arc<Self>, shared: &Shared) -> Result<Id, Miss> {
+        self.wait(shared, || self.try_next(shared)).await
+    }
+
+    /// Takes `count` ids, ascending, if memory holds as many.
+    pub(crate) fn try_next_many(
+        self: &Arc<Self>,
+        shared: &Shared,
+        count: u64,
+    ) -> Result<TakenMany, Miss> {
+        if self.buffer.remaining() < count {
+            return Err(match self.starved_of_many(shared) {
+                Starved::Retired => Miss::Retired,
+                Starved::Refused(error) => Miss::Refused(error),
+                Starved::Again => Miss::Refused(self.loading()),
+            });
+        }
+        let taken = self.take_up_to(shared, count);
+        // Others took meanwhile: what we got is lost to us, a gap. Rare, and never a repeat.
+        if taken.len() < count {
+            Err(Miss::Refused(self.loading()))
+        } else {
+            Ok(taken)
+        }
+    }
+
+    /// Takes `count` ids, ascending, waiting for as many segments as it needs.
+    pub(crate) async fn next_many(
+        self: &Arc<Self>,
+        shared: &Shared,
+        count: u64,
+    ) -> Result<TakenMany, Miss> {
+        let mut taken = TakenMany::default();
+        if self.buffer.remaining() >= count {
+            taken = self.take_up_to(shared, count);
+        }
+        if taken.len() == count {
+            return Ok(taken);
+        }
+        let demand = Demand::new(count - taken.len(), false);
+        for run in self.demand(shared, demand).await?.runs() {
+            taken.push(*run);
+        }
+        Ok(taken)
+    }
+
+    /// Takes `count` adjacent ids, waiting for a segment of its own if need be.
+    pub(crate) async fn take(
+        self: &Arc<Self>,
+        shared: &Shared,
+        count: u64,
+    ) -> Result<Segment, Miss> {
+        if let Some(run) = self.try_take(shared, count) {
+            return Ok(run);
+        }
+        let taken = self.demand(shared, Demand::new(count, true)).await?;
+        Ok(taken
+            .last()
+            .expect("a demand is answered with what it asked for"))
+    }
+
+    /// Takes `len` adjacent ids, if memory holds as many in one piece. Never waits.
+    pub(crate) fn try_take(self: &Arc<Self>, shared: &Shared, len: u64) -> Option<Segment> {
+        let run = self.buffer.try_take_run(len)?;
+        if self.buffer.is_low() {
+            self.low(shared);
+        }
+        Some(run)
+    }
+
+    fn take_up_to(self: &Arc<Self>, shared: &Shared, count: u64) -> TakenMany {
+        let taken = self.buffer.try_take_many(count);
+        if taken.is_low {
+            self.low(shared);
+        }
+        taken
+    }
+
+    /// Asks the driver for a long run, and waits for the answer.
+    async fn demand(
+        self: &Arc<Self>,
+        shared: &Shared,
+        demand: Arc<Demand>,
+    ) -> Result<TakenMany, Miss> {
+        let _cancel = demand::CancelOnDrop(&demand);
+        {
+            let mut state = self.lock();
+            if state.demands.len() >= DEMANDS_MAX {
+                state.demands.retain(|demand| demand.is_open());
+            }
+            if state.demands.len() >= DEMANDS_MAX {
+                let reason = NotYetReason::Busy;
+                return Err(Miss::Refused(IssueError::not_yet(
+                    &self.tag,
+                    state.loading_retry(),
+                    reason,
+                )));
+            }
+            state.demands.push_back(Arc::clone(&demand));
+        }
+        self.wait(shared, || match demand.answer() {
+            Some(answer) => answer.map_err(Miss::Refused),
+            None => match self.starved_of_many(shared) {
+                Starved::Retired => Err(Miss::Retired),
+                Starved::Refused(error) => Err(Miss::Refused(error)),
+                Starved::Again => Err(Miss::Refused(self.loading())),
+            },
+        })
+        .await
+    }
+
+    /// Repeats `attempt` whenever something changed, until it succeeds, or fails for good, or
+    /// `wait_max` is over, or the next try of a failing store lies beyond that.
+    async fn wait<T>(
+        &self,
+        shared: &Shared,
+        mut attempt: impl FnMut() -> Result<T, Miss>,
+    ) -> Result<T, Miss> {
+        let deadline = shared.clock.now() + shared.options.wait_max;
+        loop {
+            let changed = self.changed.listen();
+            let error = match attempt() {
+                Err(Miss::Refused(error)) if error.is_retryable() => error,
+                done => return done,
+            };
+            let now = shared.clock.now();
+            if now >= deadline || self.is_off_until_after(deadline) {
+                return Err(Miss::Refused(error));
+            }
+            let timer = shared.clock.sleep(deadline - now);
+            if let Either::Right(_) = select(changed, timer).await {
+                return attempt();
+            }
+        }
+    }
+
+    fn is_off_until_after(&self, deadline: Duration) -> bool {
+        matches!(self.lock().supply, Supply::Waiting { until } if until > deadline)
+    }
+
+    fn loading(&self) -> IssueError {
+        self.lock().not_yet(&self.tag, Duration::ZERO)
+    }
+
+    /// Supplies are low: asks the driver for a segment, once.
+    #[cold]
+    #[inline(never)]
+    fn low(self: &Arc<Self>, shared: &Shared) {
+        let mut state = self.lock();
+        if self.buffer.is_low() {
+            self.buffer.mute();
+            self.ask(&mut state, shared);
+        }
+    }
+
+    /// Puts the tag into the driver's hands, unless it is there.
+    fn ask(self: &Arc<Self>, state: &mut State, shared: &Shared) {
+        if state.supply == Supply::Idle {
+            state.supply = Supply::Queued;
+            shared.ask(Arc::clone(self));
+        }
+    }
+
+    /// The buffer gave nothing: says why, and sees to it that the driver knows.
+    #[cold]
+    #[inline(never)]
+    fn starved(self: &Arc<Self>, shared: &Shared) -> Starved {
+        let mut state = self.lock();
+        if self.buffer.remaining() > 0 && state.standing.may_issue() {
+            return Starved::Again;
+        }
+        // Under the lock, so that it cannot undo the `put` that opens the buffer again.
+        self.buffer.close();
+        self.starved_under_lock(&mut state, shared)
+    }
+
+    /// As `starved`, for a caller whom what the buffer holds does not help.
+    fn starved_of_many(self: &Arc<Self>, shared: &Shared) -> Starved {
+        self.starved_under_lock(&mut self.lock(), shared)
+    }
+
+    fn starved_under_lock(self: &Arc<Self>, state: &mut State, shared: &Shared) -> Starved {
+        let now = shared.clock.now();
+        state.asked = true;
+        if state.standing.is_over(now) {
+            state.standing = Standing::New;
+        }
+        let never = match &state.standing {
+            Standing::Retired => return Starved::Retired,
+            Standing::Unknown { .. } => Never::UnknownTag {
+                tag: self.tag.clone(),
+            },
+            Standing::Unusable { message, .. } => Never::BadRow {
+                tag: self.tag.clone(),
+                message: message.clone(),
+            },
+            Standing::Exhausted => Never::LimitReached {
+                tag: self.tag.clone(),
+                limit: state.limit(),
+            },
+            Standing::New | Standing::Live if shared.is_stopped() => Never::Stopped {
+                tag: self.tag.clone(),
+            },
+            Standing::New | Standing::Live => {
+                self.ask(state, shared);
+                return Starved::Refused(state.not_yet(&self.tag, now));
+            }
+        };
+        Starved::Refused(never.into())
+    }
+
+    /// Leaves the map: whoever still holds this allocator must look the tag up again.
+    /// `false` if it is in use after all.
+    pub(crate) fn retire(&self) -> bool {
+        let mut state = self.lock();
+        let is_idle = matches!(state.standing, Standing::Unknown { .. })
+            && state.supply == Supply::Idle
+            && state.floor.is_none();
+        if is_idle {
+            state.standing = Standing::Retired;
+        }
+        is_idle
+    }
+
+    /// Wakes all who wait, to look again.
+    pub(crate) fn notify(&self) {
+        self.changed.notify(usize::MAX);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Standing {
+    fn is_over(&self, now: Duration) -> bool {
+        match self {
+            Self::Unknown { until } | Self::Unusable { until, .. } => now >= *until,
+            _ => false,
+        }
+    }
+
+    /// Whether ids in memory may go out.
+    fn may_issue(&self) -> bool {
+        matches!(self, Self::Live | Self::Exhausted)
+    }
+}
+
+impl State {
+    fn new(now: Duration) -> Self {
+        Self {
+            standing: Standing::New,
+            supply: Supply::Idle,
+            demands: VecDeque::new(),
+            settings: None,
+            floor: None,
+            step: 0,
+            loads: 0,
+            rate: Rate::default(),
+            loaded_at: now,
+            loaded_used: 0,
+            put: 0,
+            skipped: 0,
+            failures: 0,
+            last_error: None,
+            last_took: Duration::ZERO,
+            counts: Counts::default(),
+            refreshed_cursor: 0,
+            asked: false,
+            warned_below: 100,
+        }
+    }
+
+    fn limit(&self) -> crate::Limit {
+        self.settings
+            .map(|settings| settings.limit)
+            .unwrap_or_default()
+    }
+
+    fn loading_retry(&self) -> Duration {
+        self.last_took.clamp(LOADING_RETRY_MIN, LOADING_RETRY_MAX)
+    }
+
+    fn not_yet(&self, tag: &Tag, now: Duration) -> IssueError {
+        let (retry_after, reason) = match (self.supply, &self.last_error) {
+            (Supply::Waiting { until }, Some(error)) => (
+                until.saturating_sub(now),
+                NotYetReason::StoreFailed(Arc::clone(error)),
+            ),
+            _ => (self.loading_retry(), NotYetReason::Loading),
+        };
+        IssueError::not_yet(tag, retry_after, reason)
+    }
+}
+
+/// Runs a call to the store, giving up on it after `call_max`: its outcome is unknown then.
+async fn bounded<T>(
+    shared: &Shared,
+    call: impl Future<Output = Result<T, StoreError>> + Send,
+) -> Result<T, StoreError> {
+    let timer = shared.clock.sleep(shared.options.call_max);
+    match select(std::pin::pin!(call), timer.fuse()).await {
+        Either::Left((answer, _)) => answer,
+        Either::Right(_) => Err(StoreError::unavailable(
+            "the store gave no answer in time",
+            format!("no answer within {:?}", shared.options.call_max),
+        )),
+    }
+}

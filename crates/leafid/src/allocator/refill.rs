@@ -1,0 +1,457 @@
+//! The driver's side of an allocator: reads the row, reserves a segment, puts it in, answers
+//! demands. With `catalog.rs`, the only code that calls a store.
+//!
+//! At most one refill of a tag runs at a time: its `Supply` is `Queued` from the moment it is
+//! asked for until its outcome is booked here.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::demand::Demand;
+use super::{Allocator, Standing, State, Supply, bounded};
+use crate::driver::Shared;
+use crate::error::Never;
+use crate::event::Event;
+use crate::segment::{Segment, TakenMany};
+use crate::step::History;
+use crate::store::{Reserve, Reserved, StoreError, TagRecord, TagSettings, TagSpec};
+use crate::tag::Tag;
+
+/// What the driver does with a tag after a refill.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum After {
+    /// Nothing, until it asks again.
+    Rest,
+    /// It has more to do at once.
+    Again,
+    /// The store failed; try again at that time.
+    RetryAt(Duration),
+    /// It has no row; forget it at that time, unless it came to life.
+    ForgetAt(Duration),
+}
+
+/// A reservation to be made.
+struct Plan {
+    reserve: Reserve,
+    /// The part of it that the policy asked for; the rest is for demands.
+    step: u64,
+}
+
+impl Allocator {
+    /// Does what the tag needs: one row read at the most, and one reservation.
+    pub(crate) async fn refill(self: Arc<Self>, shared: &Shared) -> After {
+        let after = match self.load_and_reserve(shared).await {
+            Ok(after) => after,
+            Err(StoreError::UnknownTag) => self.book_unknown(shared),
+            Err(StoreError::BadRow { message }) => self.book_unusable(shared, message),
+            Err(error) => self.book_failure(shared, error),
+        };
+        self.notify();
+        after
+    }
+
+    async fn load_and_reserve(&self, shared: &Shared) -> Result<After, StoreError> {
+        if self.lock().standing == Standing::New {
+            let (record, was_created) = self.read_or_create(shared).await?;
+            self.book_record(&record);
+            shared.tell(&if was_created {
+                Event::Created { tag: &self.tag }
+            } else {
+                Event::Loaded { tag: &self.tag }
+            });
+        }
+        let Some(plan) = self.plan(shared) else {
+            return Ok(self.rest());
+        };
+        let started = shared.clock.now();
+        match bounded(shared, shared.store.reserve(&plan.reserve)).await {
+            Ok(reserved) => {
+                let reserved = plan.verify(reserved)?;
+                Ok(self.book_segment(shared, &plan, reserved, started))
+            }
+            Err(StoreError::LimitReached { max_id }) => Ok(self.book_limit(shared, &plan, max_id)),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn read_or_create(&self, shared: &Shared) -> Result<(TagRecord, bool), StoreError> {
+        if let Some(record) = self.read(shared).await? {
+            return Ok((record, false));
+        }
+        let settings = shared
+            .options
+            .create_missing
+            .ok_or(StoreError::UnknownTag)?;
+        let spec = TagSpec {
+            settings,
+            ..TagSpec::new(self.tag.clone())
+        };
+        match bounded(shared, shared.store.create(&spec)).await {
+            // Another process was faster; its row counts.
+            Err(StoreError::TagExists) => {
+                let record = self.read(shared).await?.ok_or(StoreError::UnknownTag)?;
+                Ok((record, false))
+            }
+            created => created.map(|record| (record, true)),
+        }
+    }
+
+    async fn read(&self, shared: &Shared) -> Result<Option<TagRecord>, StoreError> {
+        let tags = std::slice::from_ref(&self.tag);
+        Ok(bounded(shared, shared.store.read(tags)).await?.pop())
+    }
+
+    /// Decides what to reserve; `None` when nothing is needed.
+    fn plan(&self, shared: &Shared) -> Option<Plan> {
+        let mut state = self.lock();
+        state.demands.retain(|demand| demand.is_open());
+        let demanded: u64 = state
+            .demands
+            .iter()
+            .fold(0, |sum, demand| sum.saturating_add(demand.count));
+        let settings = state.settings?;
+        if state.standing != Standing::Live || (demanded == 0 && !self.buffer.has_room()) {
+            return None;
+        }
+        let headroom = settings.limit.headroom(state.floor.unwrap_or(1)).max(1);
+        let history = state.history(shared.clock.now(), self.buffer.remaining(), headroom);
+        let step = state
+            .policy(shared.options.policy)
+            .next_step(u64::from(settings.step), &history)
+            .min(headroom);
+        let reserve = Reserve {
+            tag: self.tag.clone(),
+            count: step.saturating_add(demanded).min(headroom),
+            floor: state.floor,
+            limit: settings.limit,
+        };
+        Some(Plan { reserve, step })
+    }
+
+    /// Nothing to reserve: hands the tag back, unless demands came in meanwhile.
+    fn rest(&self) -> After {
+        let mut state = self.lock();
+        if state.demands.iter().any(|demand| demand.is_open()) && state.standing == Standing::Live {
+            return After::Again;
+        }
+        state.supply = Supply::Idle;
+        After::Rest
+    }
+
+    /// A segment is ours: answers demands from it and puts the rest into the buffer.
+    fn book_segment(
+        &self,
+        shared: &Shared,
+        plan: &Plan,
+        reserved: Reserved,
+        started: Duration,
+    ) -> After {
+        let segment = reserved.segment;
+        let now = shared.clock.now();
+        let mut state = self.lock();
+        state.settle(now, self.buffer.remaining());
+        state.failures = 0;
+        state.last_error = None;
+        state.last_took = now.saturating_sub(started);
+        state.counts.reserves += 1;
+        state.floor = Some(segment.end());
+        state.put += segment.len();
+        let regressed = plan
+            .reserve
+            .floor
+            .filter(|floor| reserved.previous < *floor);
+        state.counts.regressions += u64::from(regressed.is_some());
+        let rest = self.answer_demands(&mut state, segment);
+        state.step = plan.step;
+        if !rest.is_empty() && self.buffer.put(rest).is_err() {
+            // The demand that this was reserved for was cancelled, and both slots hold ids.
+            state.skipped += rest.len();
+        }
+        let near = state.near_limit(segment.end());
+        let limit = state.limit();
+        let after = if state.demands.is_empty() {
+            state.supply = Supply::Idle;
+            After::Rest
+        } else {
+            After::Again
+        };
+        drop(state);
+        let tag = &self.tag;
+        shared.tell(&Event::Reserved {
+            tag,
+            segment,
+            took: now.saturating_sub(started),
+        });
+        if let Some(floor) = regressed {
+            shared.tell(&Event::Regressed {
+                tag,
+                floor,
+                found: reserved.previous,
+            });
+        }
+        if let Some(headroom) = near {
+            shared.tell(&Event::LimitNear {
+                tag,
+                headroom,
+                limit,
+            });
+        }
+        after
+    }
+
+    /// Answers the demands that the buffer and the new segment can serve, in order of arrival,
+    /// and returns what is left of the segment.
+    fn answer_demands(&self, state: &mut State, segment: Segment) -> Segment {
+        let mut rest = segment;
+        while let Some(demand) = state.demands.front().cloned() {
+            if demand.is_open() {
+                let at_hand = if demand.is_run {
+                    0
+                } else {
+                    self.buffer.remaining()
+                };
+                if at_hand.saturating_add(rest.len()) < demand.count {
+                    break;
+                }
+                demand.give(Ok(self.carve(state, &demand, &mut rest)));
+            }
+            let _answered = state.demands.pop_front();
+        }
+        rest
+    }
+
+    /// Takes a demand's ids: for a run, off the new segment, everything below it being skipped;
+    /// otherwise from the buffer first. Ids ascend either way.
+    fn carve(&self, state: &mut State, demand: &Demand, rest: &mut Segment) -> TakenMany {
+        let mut taken = TakenMany::default();
+        if !demand.is_run {
+            taken = self.buffer.try_take_many(demand.count);
+        }
+        let missing = demand.count - taken.len();
+        if missing > 0 {
+            state.skipped += self.buffer.remaining();
+            taken.push(rest.split_front(missing));
+            self.buffer.skip_to(rest.start());
+        }
+        taken
+    }
+
+    /// The store has fewer numbers left than wanted, or none.
+    fn book_limit(&self, shared: &Shared, plan: &Plan, max_id: u64) -> After {
+        let mut state = self.lock();
+        let limit = plan.reserve.limit;
+        let headroom = limit.headroom(max_id.max(state.floor.unwrap_or(1)));
+        state.floor = state.floor.max(Some(max_id));
+        let never = Never::LimitReached {
+            tag: self.tag.clone(),
+            limit,
+        };
+        state.demands.retain(|demand| {
+            if demand.count > headroom {
+                demand.give(Err(never.clone().into()));
+            }
+            demand.count <= headroom
+        });
+        if headroom > 0 {
+            return After::Again;
+        }
+        state.standing = Standing::Exhausted;
+        state.supply = Supply::Idle;
+        drop(state);
+        shared.tell(&Event::LimitReached {
+            tag: &self.tag,
+            limit,
+        });
+        After::Rest
+    }
+
+    fn book_failure(&self, shared: &Shared, error: StoreError) -> After {
+        let mut state = self.lock();
+        let error = Arc::new(error);
+        state.failures = state.failures.saturating_add(1);
+        state.counts.failures += 1;
+        state.last_error = Some(Arc::clone(&error));
+        let retry_after = shared.retry_after(state.failures);
+        let until = shared.clock.now() + retry_after;
+        state.supply = Supply::Waiting { until };
+        let failures = state.failures;
+        drop(state);
+        shared.tell(&Event::Failed {
+            tag: &self.tag,
+            error: &error,
+            failures,
+            retry_after,
+        });
+        After::RetryAt(until)
+    }
+
+    fn book_unusable(&self, shared: &Shared, message: String) -> After {
+        let until = shared.clock.now() + shared.options.unknown_for;
+        let mut state = self.lock();
+        state.standing = Standing::Unusable { until, message };
+        state.supply = Supply::Idle;
+        After::Rest
+    }
+
+    fn book_unknown(&self, shared: &Shared) -> After {
+        let was_live = self.drop_row(shared);
+        self.lock().supply = Supply::Idle;
+        if was_live {
+            shared.tell(&Event::Dropped { tag: &self.tag });
+        }
+        After::ForgetAt(shared.clock.now() + shared.options.unknown_for)
+    }
+
+    /// The row is gone: nothing more leaves, not even what memory holds. The floor stays.
+    fn drop_row(&self, shared: &Shared) -> bool {
+        let until = shared.clock.now() + shared.options.unknown_for;
+        let mut state = self.lock();
+        let was_live = state.standing.may_issue();
+        state.standing = Standing::Unknown { until };
+        state.settings = None;
+        state.loads = 0;
+        state.skipped += self.buffer.remaining();
+        self.buffer.close();
+        self.buffer.skip_to(state.floor.unwrap_or(1));
+        was_live
+    }
+
+    fn book_record(&self, record: &TagRecord) {
+        let mut state = self.lock();
+        state.settings = Some(record.settings);
+        state.standing = Standing::Live;
+        state.asked = false;
+        state.refreshed_cursor = self.buffer.cursor();
+    }
+
+    /// The driver takes it up again after a failure.
+    pub(crate) fn resume(&self) {
+        self.lock().supply = Supply::Queued;
+    }
+
+    /// Whether it was used, or asked in vain, since its row was last read.
+    pub(crate) fn is_in_use(&self) -> bool {
+        let state = self.lock();
+        state.standing.may_issue()
+            && (state.asked || state.refreshed_cursor != self.buffer.cursor())
+    }
+
+    /// Reads the rows of these tags again, in one statement.
+    pub(crate) async fn refresh_all(
+        shared: &Shared,
+        allocators: &[Arc<Self>],
+    ) -> Result<(), StoreError> {
+        let tags: Vec<Tag> = allocators
+            .iter()
+            .map(|allocator| allocator.tag.clone())
+            .collect();
+        let records = bounded(shared, shared.store.read(&tags)).await?;
+        let settings: HashMap<Tag, TagSettings> = records
+            .into_iter()
+            .map(|record| (record.tag, record.settings))
+            .collect();
+        for allocator in allocators {
+            match settings.get(&allocator.tag) {
+                Some(settings) => allocator.refresh(shared, *settings),
+                None => allocator.forget_row(shared),
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes note of the row as it was read again.
+    pub(crate) fn refresh(self: &Arc<Self>, shared: &Shared, settings: TagSettings) {
+        let mut state = self.lock();
+        if !state.standing.may_issue() {
+            return;
+        }
+        state.asked = false;
+        state.refreshed_cursor = self.buffer.cursor();
+        let raised = state.limit() < settings.limit;
+        state.settings = Some(settings);
+        if raised && state.standing == Standing::Exhausted {
+            state.standing = Standing::Live;
+            state.warned_below = 100;
+            self.ask(&mut state, shared);
+        }
+    }
+
+    /// The row was found gone outside a refill.
+    pub(crate) fn forget_row(&self, shared: &Shared) {
+        if self.drop_row(shared) {
+            shared.tell(&Event::Dropped { tag: &self.tag });
+        }
+        self.notify();
+    }
+
+    /// A row may be there now: ask the store again at the next call.
+    pub(crate) fn expect_row(&self) {
+        let mut state = self.lock();
+        if matches!(
+            state.standing,
+            Standing::Unknown { .. } | Standing::Unusable { .. }
+        ) {
+            state.standing = Standing::New;
+        }
+    }
+}
+
+impl Plan {
+    /// Checks a store's answer against its contract before anything is issued from it.
+    fn verify(&self, reserved: Reserved) -> Result<Reserved, StoreError> {
+        let segment = reserved.segment;
+        let is_right = segment.len() == self.reserve.count
+            && segment.start() >= self.reserve.floor.unwrap_or(1)
+            && segment.end() - 1 <= self.reserve.limit.largest();
+        if is_right {
+            return Ok(reserved);
+        }
+        Err(StoreError::unavailable(
+            "the store broke its contract; the segment is not used",
+            format!("asked for {:?}, got {reserved:?}", self.reserve),
+        ))
+    }
+}
+
+impl State {
+    fn history(&self, now: Duration, remaining: u64, headroom: u64) -> History {
+        let elapsed = now.saturating_sub(self.loaded_at);
+        let used = self.used(remaining) - self.loaded_used;
+        History {
+            step: self.step,
+            loads: self.loads,
+            elapsed,
+            rate: self.rate.observe(used, elapsed).per_second(),
+            headroom,
+        }
+    }
+
+    /// Books what was used since the last segment, before a new one is put in.
+    fn settle(&mut self, now: Duration, remaining: u64) {
+        let used = self.used(remaining);
+        if self.loads > 0 {
+            let elapsed = now.saturating_sub(self.loaded_at);
+            self.rate = self.rate.observe(used - self.loaded_used, elapsed);
+        }
+        self.loads += 1;
+        self.loaded_at = now;
+        self.loaded_used = used;
+    }
+
+    /// The ids left, when they fell below the next mark for a warning.
+    fn near_limit(&mut self, max_id: u64) -> Option<u64> {
+        let limit = self.limit();
+        let headroom = limit.headroom(max_id);
+        let hundredths = headroom / (limit.largest() / 100).max(1);
+        let mark = [10, 1]
+            .into_iter()
+            .filter(|mark| hundredths < *mark)
+            .min()?;
+        if mark >= self.warned_below {
+            return None;
+        }
+        self.warned_below = mark;
+        Some(headroom)
+    }
+}

@@ -1,0 +1,174 @@
+//! `Status`: how one tag stands, for metrics, consoles and tests.
+
+use std::time::Duration;
+
+use super::{Allocator, Standing, State};
+use crate::limit::Limit;
+use crate::segment::Segment;
+use crate::step::StepPolicy;
+use crate::tag::Tag;
+
+/// How one tag stands in this process. A snapshot; the fields are read one after the other.
+///
+/// # Example
+///
+/// ```
+/// use leafid::store::{MemoryStore, SegmentStore, TagSpec};
+/// use leafid::{Generators, Options, Tag, blocking};
+///
+/// let store = MemoryStore::new();
+/// blocking::block_on(store.create(&TagSpec::new(Tag::new("order")?)))?;
+/// let (generators, driver) = Generators::open(store, Options::default());
+/// let driver = blocking::spawn(driver)?;
+/// generators.next_blocking("order")?;
+/// let status = generators.status("order").expect("it was used");
+/// assert_eq!((status.issued, status.own_step), (1, 1000));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Status {
+    /// The tag.
+    pub tag: Tag,
+    /// Whether it can issue, and if not, why.
+    pub stage: Stage,
+    /// The policy in force.
+    pub policy: StepPolicy,
+    /// The step in the store.
+    pub own_step: u64,
+    /// The length of the last segment.
+    pub step: u64,
+    /// Ids issued by this process.
+    pub issued: u64,
+    /// Ids in memory.
+    pub remaining: u64,
+    /// The measured rate, in ids per second.
+    pub rate: f64,
+    /// How long the ids in memory last at that rate; `None` while there is no rate.
+    pub cover: Option<Duration>,
+    /// The highest max id this process knows of.
+    pub max_id: Option<u64>,
+    /// The largest id it may issue.
+    pub limit: Limit,
+    /// The next number to try.
+    pub cursor: u64,
+    /// The two segments, the one in use first.
+    pub segments: [Segment; 2],
+    /// Segments reserved.
+    pub reserves: u64,
+    /// Calls to the store that failed.
+    pub failures: u64,
+    /// How often the store was found to have gone back in time.
+    pub regressions: u64,
+    /// Ids reserved but skipped, never to be issued.
+    pub skipped: u64,
+    /// How long the last reservation took.
+    pub last_took: Duration,
+    /// What the store said when it last failed, if it has not answered since.
+    pub last_error: Option<String>,
+}
+
+/// Whether a tag can issue.
+///
+/// # Example
+///
+/// ```
+/// assert_eq!(leafid::Stage::Live.name(), "live");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// Its row was not read yet.
+    New,
+    /// It issues.
+    Live,
+    /// It has no row.
+    Unknown,
+    /// Its row cannot be used.
+    Unusable,
+    /// Its numbers are used up.
+    Exhausted,
+}
+
+impl Stage {
+    /// The stage in one word, as in metrics and JSON.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Live => "live",
+            Self::Unknown => "unknown",
+            Self::Unusable => "unusable",
+            Self::Exhausted => "exhausted",
+        }
+    }
+}
+
+impl Allocator {
+    pub(crate) fn status(&self, now: Duration, policy: StepPolicy) -> Status {
+        let state = self.lock();
+        let remaining = self.buffer.remaining();
+        let used = state.used(remaining);
+        let since = now.saturating_sub(state.loaded_at);
+        let rate = state
+            .rate
+            .observe(used - state.loaded_used, since)
+            .per_second();
+        let [mut first, mut second] = self.buffer.segments();
+        if second.start() <= self.buffer.cursor() && first.start() < second.start() {
+            std::mem::swap(&mut first, &mut second);
+        }
+        Status {
+            tag: self.tag.clone(),
+            stage: state.stage(),
+            policy: state.policy(policy),
+            own_step: state
+                .settings
+                .map_or(0, |settings| u64::from(settings.step)),
+            step: state.step,
+            issued: used,
+            remaining,
+            rate,
+            cover: cover(remaining, rate),
+            max_id: state.floor,
+            limit: state.limit(),
+            cursor: self.buffer.cursor(),
+            segments: [first, second],
+            reserves: state.counts.reserves,
+            failures: state.counts.failures,
+            regressions: state.counts.regressions,
+            skipped: state.skipped,
+            last_took: state.last_took,
+            last_error: state.last_error.as_ref().map(ToString::to_string),
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a cover needs no 53 bits")]
+fn cover(remaining: u64, rate: f64) -> Option<Duration> {
+    Duration::try_from_secs_f64(remaining as f64 / rate).ok()
+}
+
+impl State {
+    /// Ids that left the buffer for callers, with the few that were lost between two segments.
+    pub(super) fn used(&self, remaining: u64) -> u64 {
+        self.put
+            .saturating_sub(self.skipped)
+            .saturating_sub(remaining)
+            .max(self.loaded_used)
+    }
+
+    pub(super) fn policy(&self, default: StepPolicy) -> StepPolicy {
+        self.settings
+            .and_then(|settings| settings.policy)
+            .unwrap_or(default)
+    }
+
+    fn stage(&self) -> Stage {
+        match self.standing {
+            Standing::New | Standing::Retired => Stage::New,
+            Standing::Live => Stage::Live,
+            Standing::Unknown { .. } => Stage::Unknown,
+            Standing::Unusable { .. } => Stage::Unusable,
+            Standing::Exhausted => Stage::Exhausted,
+        }
+    }
+}

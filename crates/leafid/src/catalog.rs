@@ -1,0 +1,158 @@
+//! Tags as things: created, changed, deleted, listed. With `allocator/refill.rs`, the only code
+//! that calls a store; it keeps the loaded tags in step with what it changed.
+
+use std::sync::Arc;
+
+use crate::generator::Generators;
+use crate::store::{StoreError, StoreReport, TagPatch, TagRecord, TagSpec};
+use crate::tag::Tag;
+
+impl Generators {
+    /// Creates a tag in the store. This process issues from it at once; others do as soon as
+    /// they are asked, at most `unknown_for` later.
+    ///
+    /// # Errors
+    ///
+    /// As [`SegmentStore::create`](crate::store::SegmentStore::create).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use leafid::store::{MemoryStore, TagSpec};
+    /// use leafid::{Generators, Options, Tag, blocking};
+    ///
+    /// let (generators, driver) = Generators::open(MemoryStore::new(), Options::default());
+    /// let driver = blocking::spawn(driver)?;
+    /// let mut spec = TagSpec::new(Tag::new("order")?);
+    /// spec.start = 5000;
+    /// blocking::block_on(generators.create_tag(&spec))?;
+    /// assert_eq!(generators.next_blocking("order")?.get(), 5000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub async fn create_tag(&self, spec: &TagSpec) -> Result<TagRecord, StoreError> {
+        let record = self.shared().store.create(spec).await?;
+        if let Some(allocator) = self.loaded(spec.tag.as_str()) {
+            allocator.expect_row();
+        }
+        Ok(record)
+    }
+
+    /// Changes a tag's settings. In force here at once, elsewhere within `refresh_interval`.
+    ///
+    /// # Errors
+    ///
+    /// As [`SegmentStore::update`](crate::store::SegmentStore::update).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use leafid::store::{MemoryStore, TagPatch, TagSpec};
+    /// use leafid::{Generators, Options, Tag, blocking::block_on};
+    ///
+    /// let (generators, _driver) = Generators::open(MemoryStore::new(), Options::default());
+    /// let tag = Tag::new("order")?;
+    /// block_on(generators.create_tag(&TagSpec::new(tag.clone())))?;
+    /// let patch = TagPatch { step: Some(5000), ..TagPatch::default() };
+    /// assert_eq!(block_on(generators.update_tag(&tag, &patch))?.settings.step, 5000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub async fn update_tag(&self, tag: &Tag, patch: &TagPatch) -> Result<TagRecord, StoreError> {
+        let record = self.shared().store.update(tag, patch).await?;
+        if let Some(allocator) = self.loaded(tag.as_str()) {
+            allocator.refresh(self.shared(), record.settings);
+        }
+        Ok(record)
+    }
+
+    /// Deletes a tag. This process stops issuing from it at once, others within
+    /// `refresh_interval`. The store remembers how far it went.
+    ///
+    /// # Errors
+    ///
+    /// As [`SegmentStore::delete`](crate::store::SegmentStore::delete).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use leafid::store::{MemoryStore, TagSpec};
+    /// use leafid::{Generators, Options, Tag, blocking::block_on};
+    ///
+    /// let (generators, _driver) = Generators::open(MemoryStore::new(), Options::default());
+    /// let tag = Tag::new("order")?;
+    /// block_on(generators.create_tag(&TagSpec::new(tag.clone())))?;
+    /// block_on(generators.delete_tag(&tag))?;
+    /// assert!(block_on(generators.read_tag(&tag))?.is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub async fn delete_tag(&self, tag: &Tag) -> Result<(), StoreError> {
+        self.shared().store.delete(tag).await?;
+        if let Some(allocator) = self.loaded(tag.as_str()) {
+            allocator.forget_row(self.shared());
+        }
+        Ok(())
+    }
+
+    /// Reads a tag's row; `None` if it has none.
+    ///
+    /// # Errors
+    ///
+    /// As [`SegmentStore::read`](crate::store::SegmentStore::read).
+    ///
+    /// # Example
+    ///
+    /// See [`delete_tag`](Self::delete_tag).
+    pub async fn read_tag(&self, tag: &Tag) -> Result<Option<TagRecord>, StoreError> {
+        Ok(self
+            .shared()
+            .store
+            .read(std::slice::from_ref(tag))
+            .await?
+            .pop())
+    }
+
+    /// Lists up to `count` tags in ascending byte order, from the first one after `after`.
+    ///
+    /// # Errors
+    ///
+    /// As [`SegmentStore::list`](crate::store::SegmentStore::list).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use leafid::{Generators, Options, blocking::block_on, store::MemoryStore};
+    ///
+    /// let (generators, _driver) = Generators::open(MemoryStore::new(), Options::default());
+    /// assert!(block_on(generators.list_tags(None, 10))?.is_empty());
+    /// # Ok::<(), leafid::store::StoreError>(())
+    /// ```
+    pub async fn list_tags(
+        &self,
+        after: Option<&Tag>,
+        count: u32,
+    ) -> Result<Vec<TagRecord>, StoreError> {
+        self.shared().store.list(after, count).await
+    }
+
+    /// Says what the store is and how far it can be trusted.
+    ///
+    /// # Errors
+    ///
+    /// As [`SegmentStore::inspect`](crate::store::SegmentStore::inspect).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use leafid::{Generators, Options, blocking::block_on, store::MemoryStore};
+    ///
+    /// let (generators, _driver) = Generators::open(MemoryStore::new(), Options::default());
+    /// assert_eq!(block_on(generators.inspect_store())?.product, "memory");
+    /// # Ok::<(), leafid::store::StoreError>(())
+    /// ```
+    pub async fn inspect_store(&self) -> Result<StoreReport, StoreError> {
+        self.shared().store.inspect().await
+    }
+
+    fn loaded(&self, tag: &str) -> Option<Arc<crate::allocator::Allocator>> {
+        self.shared().tags.pin().get(tag).cloned()
+    }
+}

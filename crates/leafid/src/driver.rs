@@ -1,0 +1,320 @@
+//! `Driver`: the one background future that fetches segments for all tags.
+//!
+//! It takes up the tags that ask, runs up to `calls_max` refills at once, repeats the failed
+//! ones, and reads the rows of tags in use again. It decides when; what is done for a tag is
+//! decided in `allocator/refill.rs`.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use event_listener::Event as Notify;
+use futures_util::future::{FusedFuture, FutureExt as _};
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
+
+use crate::allocator::{After, Allocator};
+use crate::clock::Clock;
+use crate::event::{Event, Observer};
+use crate::options::Options;
+use crate::store::{BoxFuture, READ_LEN_MAX, SegmentStore};
+use crate::tag::Tag;
+
+/// How many unknown tags are remembered as unknown; beyond that the oldest is forgotten early.
+const UNKNOWN_MAX: usize = 10_000;
+
+/// All loaded tags.
+pub(crate) type Tags = papaya::HashMap<Tag, Arc<Allocator>, foldhash::fast::RandomState>;
+
+/// What handles and driver share.
+pub(crate) struct Shared {
+    pub(crate) store: Arc<dyn SegmentStore>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) observer: Arc<dyn Observer>,
+    pub(crate) options: Options,
+    pub(crate) tags: Tags,
+    /// Tags that ask for the driver. Each is in it once at the most: its `Supply` says so.
+    queue: Mutex<VecDeque<Arc<Allocator>>>,
+    work: Notify,
+    random: Mutex<fastrand::Rng>,
+    /// The driver is gone, or has been told to go.
+    stopped: AtomicBool,
+}
+
+impl Shared {
+    pub(crate) fn new(
+        store: Arc<dyn SegmentStore>,
+        clock: Arc<dyn Clock>,
+        observer: Arc<dyn Observer>,
+        options: Options,
+    ) -> Self {
+        Self {
+            store,
+            clock,
+            observer,
+            random: Mutex::new(fastrand::Rng::with_seed(options.seed)),
+            options,
+            tags: Tags::default(),
+            queue: Mutex::default(),
+            work: Notify::new(),
+            stopped: AtomicBool::new(false),
+        }
+    }
+
+    /// Puts a tag into the driver's queue.
+    pub(crate) fn ask(&self, allocator: Arc<Allocator>) {
+        self.queue
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push_back(allocator);
+        self.work.notify(1);
+    }
+
+    fn next_asked(&self) -> Option<Arc<Allocator>> {
+        self.queue
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop_front()
+    }
+
+    pub(crate) fn tell(&self, event: &Event<'_>) {
+        self.observer.event(event);
+    }
+
+    /// How long to wait after so many failures in a row.
+    pub(crate) fn retry_after(&self, failures: u32) -> Duration {
+        let Options {
+            retry_min,
+            retry_max,
+            ..
+        } = self.options;
+        let doubled = retry_min.saturating_mul(1 << failures.saturating_sub(1).min(20));
+        let random = self
+            .random
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .f64();
+        doubled.min(retry_max).mul_f64(1.0 - random / 2.0)
+    }
+
+    /// Tells the driver to go. Ids in memory can still be taken.
+    pub(crate) fn stop(&self) {
+        // SeqCst: read by callers and driver without any other order between them.
+        self.stopped.store(true, Ordering::SeqCst);
+        self.work.notify(usize::MAX);
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::SeqCst)
+    }
+
+    fn wake_all(&self) {
+        self.tags
+            .pin()
+            .values()
+            .for_each(|allocator| allocator.notify());
+    }
+}
+
+/// The background half of [`Generators`](crate::Generators): a plain future, to be placed on any
+/// runtime (`tokio::spawn(driver)`) or on a thread ([`blocking::spawn`](crate::blocking::spawn)).
+///
+/// It ends when the last handle is dropped or [`Generators::stop`](crate::Generators::stop) is
+/// called. When it is dropped, ids in memory can still be taken, and nothing more is fetched.
+///
+/// # Example
+///
+/// ```
+/// use leafid::{Generators, Options, blocking, store::MemoryStore};
+///
+/// let (generators, driver) = Generators::open(MemoryStore::new(), Options::default());
+/// drop(generators);
+/// blocking::block_on(driver);
+/// ```
+pub struct Driver {
+    shared: Arc<Shared>,
+    run: BoxFuture<'static, ()>,
+}
+
+impl Driver {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        let run = Box::pin(Run::new(Arc::clone(&shared)).run());
+        Self { shared, run }
+    }
+}
+
+impl Future for Driver {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        self.run.as_mut().poll(context)
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        self.shared.stop();
+        self.shared.wake_all();
+    }
+}
+
+impl std::fmt::Debug for Driver {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Driver").finish_non_exhaustive()
+    }
+}
+
+type Refills = FuturesUnordered<BoxFuture<'static, (Arc<Allocator>, After)>>;
+
+struct Run {
+    shared: Arc<Shared>,
+    refills: Refills,
+    /// Tags whose store failed, by the time to try again.
+    later: BinaryHeap<Reverse<Later>>,
+    /// Unknown tags, by the time to forget them.
+    unknown: VecDeque<(Duration, Arc<Allocator>)>,
+    refresh: futures_util::future::Fuse<BoxFuture<'static, ()>>,
+    refresh_at: Duration,
+}
+
+/// A tag to be taken up again at a time; ordered by the time alone.
+struct Later(Duration, Arc<Allocator>);
+
+impl Run {
+    fn new(shared: Arc<Shared>) -> Self {
+        let refresh_at = shared.clock.now() + shared.options.refresh_interval;
+        Self {
+            shared,
+            refills: Refills::new(),
+            later: BinaryHeap::new(),
+            unknown: VecDeque::new(),
+            refresh: futures_util::future::Fuse::terminated(),
+            refresh_at,
+        }
+    }
+
+    async fn run(mut self) {
+        while !self.shared.is_stopped() {
+            let work = self.shared.work.listen();
+            self.start_what_is_due();
+            if self.shared.is_stopped() {
+                break;
+            }
+            let mut work = work.fuse();
+            let mut timer = self.shared.clock.sleep(self.time_to_next()).fuse();
+            futures_util::select_biased! {
+                (allocator, after) = self.refills.select_next_some() => self.book(allocator, after),
+                () = &mut self.refresh => {}
+                () = work => {}
+                () = timer => {}
+            }
+        }
+    }
+
+    fn start_what_is_due(&mut self) {
+        let now = self.shared.clock.now();
+        while self
+            .later
+            .peek()
+            .is_some_and(|Reverse(later)| later.0 <= now)
+        {
+            if let Some(Reverse(Later(_, allocator))) = self.later.pop() {
+                allocator.resume();
+                self.shared.ask(allocator);
+            }
+        }
+        while self.refills.len() < self.shared.options.calls_max.max(1) {
+            let Some(allocator) = self.shared.next_asked() else {
+                break;
+            };
+            self.start(allocator);
+        }
+        let over = |unknown: &VecDeque<(Duration, Arc<Allocator>)>| {
+            unknown.len() > UNKNOWN_MAX || unknown.front().is_some_and(|(at, _)| *at <= now)
+        };
+        while over(&self.unknown) {
+            if let Some((_, allocator)) = self.unknown.pop_front() {
+                self.forget(&allocator);
+            }
+        }
+        if now >= self.refresh_at && self.refresh.is_terminated() {
+            self.refresh_at = now + self.shared.options.refresh_interval;
+            let refresh: BoxFuture<'static, ()> = Box::pin(refresh(Arc::clone(&self.shared)));
+            self.refresh = refresh.fuse();
+        }
+    }
+
+    fn start(&self, allocator: Arc<Allocator>) {
+        let shared = Arc::clone(&self.shared);
+        self.refills.push(Box::pin(async move {
+            let after = Arc::clone(&allocator).refill(&shared).await;
+            (allocator, after)
+        }));
+    }
+
+    fn book(&mut self, allocator: Arc<Allocator>, after: After) {
+        match after {
+            After::Rest => {}
+            After::Again => self.shared.ask(allocator),
+            After::RetryAt(at) => self.later.push(Reverse(Later(at, allocator))),
+            After::ForgetAt(at) => self.unknown.push_back((at, allocator)),
+        }
+    }
+
+    fn forget(&self, allocator: &Arc<Allocator>) {
+        let tags = self.shared.tags.pin();
+        if allocator.retire() {
+            tags.remove(allocator.tag());
+        }
+    }
+
+    fn time_to_next(&self) -> Duration {
+        let later = self.later.peek().map(|Reverse(later)| later.0);
+        let unknown = self.unknown.front().map(|(at, _)| *at);
+        let refresh = self.refresh.is_terminated().then_some(self.refresh_at);
+        let next = [later, unknown, refresh].into_iter().flatten().min();
+        let idle = self.shared.options.refresh_interval;
+        next.map_or(idle, |next| next.saturating_sub(self.shared.clock.now()))
+    }
+}
+
+/// Reads the rows of the tags in use again, one statement at a time.
+async fn refresh(shared: Arc<Shared>) {
+    let in_use: Vec<Arc<Allocator>> = {
+        let tags = shared.tags.pin();
+        tags.values()
+            .filter(|allocator| allocator.is_in_use())
+            .cloned()
+            .collect()
+    };
+    for chunk in in_use.chunks(READ_LEN_MAX) {
+        if let Err(error) = Allocator::refresh_all(&shared, chunk).await {
+            shared.tell(&Event::RefreshFailed { error: &error });
+            return;
+        }
+    }
+}
+
+impl PartialEq for Later {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl Eq for Later {}
+
+impl PartialOrd for Later {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Later {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.cmp(&other.0)
+    }
+}

@@ -1,0 +1,184 @@
+//! Why no id was issued: "not yet" and "never" are different types.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::limit::Limit;
+use crate::store::StoreError;
+use crate::tag::{Tag, TagError};
+
+/// Why no id was issued.
+///
+/// # Example
+///
+/// ```
+/// use leafid::{Generators, IssueError, Never, Options, blocking, store::MemoryStore};
+///
+/// let (generators, driver) = Generators::open(MemoryStore::new(), Options::default());
+/// let driver = blocking::spawn(driver)?;
+/// match generators.next_blocking("nobody") {
+///     Err(IssueError::Never(Never::UnknownTag { tag })) => assert_eq!(tag.as_str(), "nobody"),
+///     other => panic!("{other:?}"),
+/// }
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum IssueError {
+    /// Not now; the same call may go through later.
+    #[error(transparent)]
+    NotYet(Box<NotYet>),
+    /// Not until somebody changes something.
+    #[error(transparent)]
+    Never(Never),
+}
+
+/// No id now. The tag is being supplied, or its store fails and is tried again.
+///
+/// # Example
+///
+/// ```
+/// use std::time::Duration;
+/// use leafid::{NotYet, NotYetReason, Tag};
+///
+/// let not_yet = NotYet {
+///     tag: Tag::new("order")?,
+///     retry_after: Duration::from_millis(250),
+///     reason: NotYetReason::Loading,
+/// };
+/// assert_eq!(
+///     not_yet.to_string(),
+///     "no id of \"order\" at hand yet: its next segment is being reserved; try again in 250 ms"
+/// );
+/// # Ok::<(), leafid::TagError>(())
+/// ```
+#[derive(Debug, Clone, thiserror::Error)]
+#[error(
+    "no id of \"{tag}\" at hand yet: {reason}; try again in {} ms",
+    retry_after.as_millis().max(1)
+)]
+pub struct NotYet {
+    /// Whose id was wanted.
+    pub tag: Tag,
+    /// When it makes sense to try again.
+    pub retry_after: Duration,
+    /// What is in the way.
+    pub reason: NotYetReason,
+}
+
+/// What is in the way of an id for now.
+///
+/// # Example
+///
+/// ```
+/// assert!(leafid::NotYetReason::Busy.to_string().contains("too many"));
+/// ```
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum NotYetReason {
+    /// A segment is being reserved.
+    #[error("its next segment is being reserved")]
+    Loading,
+    /// The last attempt to reserve one failed; the driver tries again by itself.
+    #[error("its store failed ({0})")]
+    StoreFailed(#[source] Arc<StoreError>),
+    /// Too many callers wait for long runs of this tag already.
+    #[error("too many callers wait for long runs of it")]
+    Busy,
+    /// As many tags as `tags_max` allows are loaded.
+    #[error("{0} tags are loaded, which is the most this process takes on")]
+    TooManyTags(usize),
+}
+
+/// No id until somebody changes something.
+///
+/// # Example
+///
+/// ```
+/// use leafid::{Limit, Never, Tag};
+///
+/// let never = Never::LimitReached { tag: Tag::new("order")?, limit: Limit::INT32 };
+/// assert_eq!(
+///     never.to_string(),
+///     "tag \"order\" has issued its last id, 2147483647: raise its limit or use another tag"
+/// );
+/// # Ok::<(), leafid::TagError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Never {
+    /// The name is no tag.
+    #[error(transparent)]
+    BadTag(#[from] TagError),
+    /// The tag has no row in the store.
+    #[error("tag \"{tag}\" does not exist: create it first")]
+    UnknownTag {
+        /// The tag.
+        tag: Tag,
+    },
+    /// The tag, or a run of the wanted length, has come to its limit.
+    #[error(
+        "tag \"{tag}\" has issued its last id, {}: raise its limit or use another tag",
+        limit.largest()
+    )]
+    LimitReached {
+        /// The tag.
+        tag: Tag,
+        /// The largest id it may issue.
+        limit: Limit,
+    },
+    /// The tag's row cannot be used.
+    #[error("tag \"{tag}\" cannot be used: {message}")]
+    BadRow {
+        /// The tag.
+        tag: Tag,
+        /// What is wrong with the row.
+        message: String,
+    },
+    /// A call asked for no ids, or for more than 2^63 - 2.
+    #[error("cannot issue {count} ids at once: ask for 1 to 9223372036854775806")]
+    BadCount {
+        /// How many it asked for.
+        count: u64,
+    },
+    /// The driver does not run any more, and memory holds no id.
+    #[error("no id of \"{tag}\" in memory, and the driver that would fetch more has stopped")]
+    Stopped {
+        /// The tag.
+        tag: Tag,
+    },
+}
+
+impl IssueError {
+    pub(crate) fn not_yet(tag: &Tag, retry_after: Duration, reason: NotYetReason) -> Self {
+        Self::NotYet(Box::new(NotYet {
+            tag: tag.clone(),
+            retry_after,
+            reason,
+        }))
+    }
+
+    /// Whether the same call may go through later, without anybody changing anything.
+    #[must_use]
+    pub const fn is_retryable(&self) -> bool {
+        matches!(self, Self::NotYet(_))
+    }
+
+    /// Whether the tag has come to its limit.
+    #[must_use]
+    pub const fn is_exhausted(&self) -> bool {
+        matches!(self, Self::Never(Never::LimitReached { .. }))
+    }
+
+    /// When it makes sense to try again; `None` for never.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::NotYet(not_yet) => Some(not_yet.retry_after),
+            Self::Never(_) => None,
+        }
+    }
+}
+
+impl From<Never> for IssueError {
+    fn from(never: Never) -> Self {
+        Self::Never(never)
+    }
+}

@@ -1,0 +1,132 @@
+//! `Event`: what the driver noticed. The library logs nothing itself; an [`Observer`] turns
+//! events into log lines, metrics and alarms.
+
+use std::time::Duration;
+
+use crate::limit::Limit;
+use crate::segment::Segment;
+use crate::store::StoreError;
+use crate::tag::Tag;
+
+/// Something worth knowing that happened in the background. Never on the issuing path.
+///
+/// # Example
+///
+/// ```
+/// use leafid::{Event, Tag};
+///
+/// let tag = Tag::new("order")?;
+/// let event = Event::Regressed { tag: &tag, floor: 5001, found: 1001 };
+/// assert!(event.is_alarm());
+/// # Ok::<(), leafid::TagError>(())
+/// ```
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Event<'a> {
+    /// A tag was used for the first time and its row was read.
+    Loaded {
+        /// The tag.
+        tag: &'a Tag,
+    },
+    /// A tag had no row and was created, as `create_missing` says.
+    Created {
+        /// The tag.
+        tag: &'a Tag,
+    },
+    /// A tag's row is gone; it issues no more.
+    Dropped {
+        /// The tag.
+        tag: &'a Tag,
+    },
+    /// A segment was reserved.
+    Reserved {
+        /// The tag.
+        tag: &'a Tag,
+        /// The ids.
+        segment: Segment,
+        /// How long the store took.
+        took: Duration,
+    },
+    /// A call to the store for a tag failed; it will be repeated.
+    Failed {
+        /// The tag.
+        tag: &'a Tag,
+        /// Why.
+        error: &'a StoreError,
+        /// How many calls for this tag failed in a row.
+        failures: u32,
+        /// When it will be repeated.
+        retry_after: Duration,
+    },
+    /// The store went back in time: it held a max id below one that it had acknowledged. The
+    /// reservation was made above the floor, so no id repeats within what this process has seen.
+    Regressed {
+        /// The tag.
+        tag: &'a Tag,
+        /// The highest max id this process ever saw.
+        floor: u64,
+        /// What the store held.
+        found: u64,
+    },
+    /// A tag has less than a tenth, and then less than a hundredth, of its numbers left.
+    LimitNear {
+        /// The tag.
+        tag: &'a Tag,
+        /// How many ids are left.
+        headroom: u64,
+        /// The largest id it may issue.
+        limit: Limit,
+    },
+    /// A tag has no numbers left in the store.
+    LimitReached {
+        /// The tag.
+        tag: &'a Tag,
+        /// The largest id it may issue.
+        limit: Limit,
+    },
+    /// The settings of tags in use could not be read; the old ones stay in force.
+    RefreshFailed {
+        /// Why.
+        error: &'a StoreError,
+    },
+}
+
+impl Event<'_> {
+    /// Whether somebody should look at it.
+    #[must_use]
+    pub const fn is_alarm(&self) -> bool {
+        matches!(
+            self,
+            Self::Regressed { .. } | Self::LimitNear { .. } | Self::LimitReached { .. }
+        )
+    }
+}
+
+/// Who is told of events. Called from the driver: answer quickly, and never block.
+///
+/// # Example
+///
+/// ```
+/// use std::sync::atomic::{AtomicU64, Ordering};
+/// use leafid::{Event, Observer};
+///
+/// #[derive(Default)]
+/// struct Alarms(AtomicU64);
+///
+/// impl Observer for Alarms {
+///     fn event(&self, event: &Event<'_>) {
+///         if event.is_alarm() {
+///             self.0.fetch_add(1, Ordering::Relaxed);
+///         }
+///     }
+/// }
+/// ```
+pub trait Observer: Send + Sync + 'static {
+    /// Takes note of an event.
+    fn event(&self, event: &Event<'_>);
+}
+
+/// Takes no note of anything.
+impl Observer for () {
+    fn event(&self, _event: &Event<'_>) {}
+}

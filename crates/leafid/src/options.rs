@@ -1,0 +1,71 @@
+//! `Options`: what can be set about issuing and supply, with each trade-off.
+
+use std::time::Duration;
+
+use crate::step::StepPolicy;
+use crate::store::TagSettings;
+
+/// What can be set about issuing and supply.
+///
+/// # Example
+///
+/// ```
+/// use std::time::Duration;
+/// use leafid::{Options, StepPolicy};
+///
+/// let options = Options {
+///     policy: StepPolicy::leaf(),
+///     wait_max: Duration::from_millis(200),
+///     ..Options::default()
+/// };
+/// assert_eq!(options.refresh_interval, Duration::from_secs(60));
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// The step policy of tags that name none. Default: [`StepPolicy::cover`].
+    pub policy: StepPolicy,
+    /// How long `next` waits for a segment that is being reserved. Longer hides longer failures
+    /// of the store from callers, and holds more of them. Default: 1 s.
+    pub wait_max: Duration,
+    /// With which settings a tag without a row is created on first use; `None` refuses it.
+    /// Convenient on one machine; on a shared database a typing error makes a tag. Default: none.
+    pub create_missing: Option<TagSettings>,
+    /// How often the rows of tags in use are read again, 500 tags a statement. Shorter sees a
+    /// changed or deleted tag sooner. Default: 60 s.
+    pub refresh_interval: Duration,
+    /// How long an unknown tag stays unknown without asking the store again. Shorter sees a
+    /// freshly made tag sooner, longer spares the store. Default: 1 s.
+    pub unknown_for: Duration,
+    /// How many calls to the store may run at once. Default: 64.
+    pub calls_max: usize,
+    /// How many tags may be loaded at once, at some 700 bytes each. Default: 1,000,000.
+    pub tags_max: usize,
+    /// How long after a failure the store is tried again; doubles with each failure in a row,
+    /// with a random half taken off. Default: 50 ms.
+    pub retry_min: Duration,
+    /// The longest time between two tries. Default: 5 s.
+    pub retry_max: Duration,
+    /// After this long a call to the store counts as failed with its outcome unknown, whatever
+    /// the store itself promises. Default: 30 s.
+    pub call_max: Duration,
+    /// Seed of the random part of retry times. Default: random.
+    pub seed: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            policy: StepPolicy::cover(),
+            wait_max: Duration::from_secs(1),
+            create_missing: None,
+            refresh_interval: Duration::from_secs(60),
+            unknown_for: Duration::from_secs(1),
+            calls_max: 64,
+            tags_max: 1_000_000,
+            retry_min: Duration::from_millis(50),
+            retry_max: Duration::from_secs(5),
+            call_max: Duration::from_secs(30),
+            seed: fastrand::u64(..),
+        }
+    }
+}
