@@ -1,0 +1,3 @@
+//! The library from outside, as a program uses it.
+
+mod conformance;
