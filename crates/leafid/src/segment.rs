@@ -22,7 +22,7 @@
 //! while its slot was refilled loses its number: a gap, never a repeat.
 //!
 //! Ids ascend, because one cursor serves all segments. Both properties are checked by a loom
-//! model (`tests/loom.rs`), which must fail for each weakened variant named in `mutant`.
+//! model (`tests/loom.rs`), which must fail for each weakened variant in `mutant`.
 
 use std::fmt;
 
@@ -430,8 +430,7 @@ impl Slot {
 
     fn write(&self, segment: Segment) {
         self.start.store(segment.start, Ordering::Relaxed);
-        // Release pairs with the acquire load in `read`.
-        self.end.store(segment.end, mutant::PUBLISH);
+        mutant::publish(&self.end, segment.end);
     }
 }
 
@@ -507,58 +506,53 @@ impl TakenMany {
     }
 }
 
-/// The operations whose exact form the proof rests on. Each has a weakened variant, switched on
-/// by `--cfg leafid_mutant="…"`, with which the loom model must fail: a check of the check.
+/// The operations whose exact form the proof rests on. Under loom each can be weakened by
+/// `LEAFID_MUTANT=…`, and then the model must fail: a check of the check.
 mod mutant {
-    use crate::sync::{AtomicU64, Ordering};
+    use crate::sync::{AtomicU64, Ordering, is_weakened};
 
-    /// Draws `count` numbers. Relaxed: the atomicity of the one location makes them distinct.
+    /// Draws `count` numbers. Weakened (`cursor`): two takers may draw the same one.
     #[inline]
-    #[cfg(not(leafid_mutant = "cursor"))]
     pub(super) fn draw(cursor: &AtomicU64, count: u64) -> u64 {
+        if is_weakened("cursor") {
+            let first = cursor.load(Ordering::SeqCst);
+            cursor.store(first + count, Ordering::SeqCst);
+            return first;
+        }
+        // Relaxed: the atomicity of this one location makes the numbers distinct.
         cursor.fetch_add(count, Ordering::Relaxed)
     }
 
-    /// Weakened: a load and a store let two takers draw the same number.
-    #[cfg(leafid_mutant = "cursor")]
-    pub(super) fn draw(cursor: &AtomicU64, count: u64) -> u64 {
-        let first = cursor.load(Ordering::SeqCst);
-        cursor.store(first + count, Ordering::SeqCst);
-        first
-    }
-
-    /// Puts `count` numbers from `first` back, if nobody drew after us.
-    #[cfg(not(leafid_mutant = "undo"))]
+    /// Puts `count` numbers from `first` back, if nobody drew after us. Weakened (`undo`): it
+    /// does not look.
     pub(super) fn put_back(cursor: &AtomicU64, first: u64, count: u64) {
+        if is_weakened("undo") {
+            return cursor.store(first, Ordering::SeqCst);
+        }
+        // Relaxed: as in `draw`. A failure leaves a gap.
         let _ = cursor.compare_exchange(first + count, first, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    /// Weakened: takes the cursor back without looking who drew meanwhile.
-    #[cfg(leafid_mutant = "undo")]
-    pub(super) fn put_back(cursor: &AtomicU64, first: u64, _count: u64) {
-        cursor.store(first, Ordering::SeqCst);
-    }
-
-    /// Reads the lower bound.
+    /// Reads the lower bound. Weakened (`start`): it is not looked at, so that a stale taker can
+    /// use a number from before the segment that was put into the slot behind its back (TinyId's
+    /// issue 47, and worse: the number belongs to somebody else).
     #[inline]
-    #[cfg(not(leafid_mutant = "start"))]
     pub(super) fn start(start: &AtomicU64) -> u64 {
-        // Relaxed: ordered after `end` by the acquire load in `Slot::read`.
+        if is_weakened("start") {
+            return 0;
+        }
+        // Relaxed: it comes after the acquire load of `end` in `Slot`.
         start.load(Ordering::Relaxed)
     }
 
-    /// Weakened: only the end is looked at, so that a stale taker can use a number from before
-    /// the segment that was put into the slot behind its back (the order jump of TinyId's issue
-    /// 47, and here worse: a number that belongs to somebody else).
-    #[cfg(leafid_mutant = "start")]
-    pub(super) fn start(_start: &AtomicU64) -> u64 {
-        0
+    /// Publishes the upper bound. Weakened (`publish`): it may be seen before the lower one.
+    pub(super) fn publish(end: &AtomicU64, value: u64) {
+        let order = if is_weakened("publish") {
+            Ordering::Relaxed
+        } else {
+            Ordering::Release
+        };
+        // Release pairs with the acquire loads in `Slot`.
+        end.store(value, order);
     }
-
-    /// The order in which the new end is published.
-    #[cfg(not(leafid_mutant = "publish"))]
-    pub(super) const PUBLISH: Ordering = Ordering::Release;
-    /// Weakened: the new end may be seen before the new start.
-    #[cfg(leafid_mutant = "publish")]
-    pub(super) const PUBLISH: Ordering = Ordering::Relaxed;
 }

@@ -7,3 +7,20 @@
 pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 #[cfg(not(leafid_loom))]
 pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Whether the model shall run with this operation weakened, as `LEAFID_MUTANT` says.
+#[cfg(leafid_loom)]
+pub(crate) fn is_weakened(name: &str) -> bool {
+    static MUTANT: std::sync::OnceLock<Option<String>> = std::sync::OnceLock::new();
+    MUTANT
+        .get_or_init(|| std::env::var("LEAFID_MUTANT").ok())
+        .as_deref()
+        == Some(name)
+}
+
+/// Nothing is ever weakened outside the model; this is folded away.
+#[cfg(not(leafid_loom))]
+#[inline(always)]
+pub(crate) const fn is_weakened(_name: &str) -> bool {
+    false
+}
