@@ -58,7 +58,11 @@ impl Shared {
             observer,
             random: Mutex::new(fastrand::Rng::with_seed(options.seed)),
             options,
-            tags: Tags::default(),
+            // An incremental resize would slow every look-up down until enough tags are added.
+            tags: papaya::HashMap::builder()
+                .hasher(foldhash::fast::RandomState::default())
+                .resize_mode(papaya::ResizeMode::Blocking)
+                .build(),
             queue: Mutex::default(),
             work: Notify::new(),
             stopped: AtomicBool::new(false),
