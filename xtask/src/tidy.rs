@@ -1,0 +1,160 @@
+//! `tidy`: the house rules that a machine can check. Each finding names the place and the fix.
+//!
+//! A rule is a function from one file to its findings, and has a test that shows it failing.
+
+mod borders;
+mod code;
+mod links;
+mod manifests;
+mod shape;
+mod words;
+
+use std::fmt;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::dependencies;
+use crate::run::root;
+use code::Code;
+
+/// A place that breaks a rule, and what to do about it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Finding {
+    path: String,
+    line: usize,
+    message: String,
+}
+
+impl Finding {
+    /// A finding on a line, counted from 1.
+    pub(crate) fn new(path: &str, line: usize, message: impl Into<String>) -> Self {
+        Self {
+            path: path.to_owned(),
+            line,
+            message: message.into(),
+        }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.path, self.line, self.message)
+    }
+}
+
+/// A text file of the repository; its path is relative to the root, with `/` between its parts.
+pub(crate) struct SourceFile {
+    pub(crate) path: String,
+    pub(crate) text: String,
+    /// The code without comments and texts; empty for other languages than Rust.
+    code: Code,
+}
+
+impl SourceFile {
+    pub(crate) fn new(path: impl Into<String>, text: impl Into<String>) -> Self {
+        let (path, text) = (path.into(), text.into());
+        let is_rust = path.ends_with(".rs");
+        let code = Code::of(if is_rust { &text } else { "" });
+        Self { path, text, code }
+    }
+
+    fn is_rust(&self) -> bool {
+        self.path.ends_with(".rs")
+    }
+
+    /// Whether the line, counted from 1, is only there for tests and measurements.
+    fn is_test(&self, line: usize) -> bool {
+        let folders = ["/tests/", "/benches/", "crates/leafid-testbed/"];
+        folders.iter().any(|folder| self.path.contains(folder)) || line >= self.code.tests_from
+    }
+}
+
+type Rule = fn(&SourceFile) -> Vec<Finding>;
+
+const RULES: &[Rule] = &[
+    shape::length,
+    shape::heading,
+    shape::name,
+    borders::store_callers,
+    borders::front_ends,
+    borders::service,
+    words::unfinished,
+    words::ignored_tests,
+    words::fixed_ports,
+    words::unsafe_code,
+    words::machine_paths,
+    links::targets,
+    manifests::member,
+];
+
+/// Checks the repository.
+///
+/// # Errors
+///
+/// When a rule is broken, after printing where.
+pub(crate) fn run() -> Result<()> {
+    let root = root();
+    let files = source_files(&root)?;
+    for long in files.iter().filter_map(shape::long) {
+        println!("note: {long}");
+    }
+    let mut findings: Vec<Finding> = files
+        .iter()
+        .flat_map(|file| RULES.iter().flat_map(move |rule| rule(file)))
+        .collect();
+    findings.extend(dependencies::check()?);
+    for finding in &findings {
+        println!("{finding}");
+    }
+    match findings.len() {
+        0 => Ok(()),
+        1 => bail!("1 rule of the house is broken"),
+        count => bail!("{count} rules of the house are broken"),
+    }
+}
+
+/// Reads every text file, without what is built or ignored.
+///
+/// # Errors
+///
+/// When a folder or file cannot be read.
+pub(crate) fn source_files(root: &Path) -> Result<Vec<SourceFile>> {
+    let mut files = Vec::new();
+    collect(root, root, &mut files)?;
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(files)
+}
+
+fn collect(root: &Path, folder: &Path, files: &mut Vec<SourceFile>) -> Result<()> {
+    let entries =
+        fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?;
+    for entry in entries {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if path.is_dir() {
+            if !is_skipped(&name) {
+                collect(root, &path, files)?;
+            }
+        } else if let Ok(text) = fs::read_to_string(&path) {
+            // What is no text is no source, and no rule speaks of it.
+            let relative = path.strip_prefix(root)?.to_string_lossy();
+            files.push(SourceFile::new(relative.replace('\\', "/"), text));
+        }
+    }
+    Ok(())
+}
+
+fn is_skipped(folder: &str) -> bool {
+    let is_hidden = folder.starts_with('.') && ![".ci", ".cargo", ".github"].contains(&folder);
+    is_hidden || ["target", "leafid-data", "node_modules"].contains(&folder)
+}
+
+/// Runs a rule on a sample, and compares where it finds something.
+#[cfg(test)]
+fn check_rule(rule: Rule, path: &str, text: &str, expected_lines: &[usize]) {
+    let findings = rule(&SourceFile::new(path, text));
+    let lines: Vec<usize> = findings.iter().map(|finding| finding.line).collect();
+    assert_eq!(lines, expected_lines, "{path}: {text}\n{findings:?}");
+}

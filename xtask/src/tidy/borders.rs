@@ -1,0 +1,148 @@
+//! Rules about who may call whom.
+
+use super::{Finding, SourceFile};
+
+/// The crates in which a call to a store would be somebody's side way.
+const GUARDED: [&str; 3] = [
+    "crates/leafid/src/",
+    "crates/leafid-server/src/",
+    "crates/leafid-cli/src/",
+];
+/// The only callers of a store: the driver's side of a tag, and tags as things.
+const STORE_CALLERS: [&str; 2] = [
+    "crates/leafid/src/allocator/refill.rs",
+    "crates/leafid/src/catalog.rs",
+];
+/// The methods of `SegmentStore`.
+const STORE_METHODS: [&str; 7] = [
+    "reserve", "read", "list", "create", "update", "delete", "inspect",
+];
+
+/// Only the driver calls a store, because only there calls are bounded, counted and repeated.
+pub(super) fn store_callers(file: &SourceFile) -> Vec<Finding> {
+    let is_guarded = GUARDED.iter().any(|folder| file.path.starts_with(folder));
+    let is_store = file.path.starts_with("crates/leafid/src/store");
+    if !is_guarded || is_store || STORE_CALLERS.contains(&file.path.as_str()) {
+        return Vec::new();
+    }
+    let patterns = STORE_METHODS.iter().flat_map(|method| {
+        [
+            format!("store.{method}("),
+            format!("store().{method}("),
+            format!("SegmentStore::{method}"),
+        ]
+    });
+    let message = "only allocator/refill.rs and catalog.rs of leafid call a store: go through \
+                   Generators";
+    patterns
+        .flat_map(|pattern| file.code.lines_with(&pattern))
+        .filter(|line| !file.is_test(*line))
+        .map(|line| Finding::new(&file.path, line, message))
+        .collect()
+}
+
+/// The doors of the server.
+const FRONT_ENDS: [&str; 3] = ["http", "grpc", "resp"];
+
+/// A front end translates a protocol; what is done is decided behind `Service`.
+pub(super) fn front_ends(file: &SourceFile) -> Vec<Finding> {
+    let is_front_end = FRONT_ENDS.iter().any(|door| {
+        let door = format!("crates/leafid-server/src/{door}");
+        file.path.starts_with(&format!("{door}/")) || file.path == format!("{door}.rs")
+    });
+    if !is_front_end {
+        return Vec::new();
+    }
+    words_found(
+        file,
+        &["leafid_stores", "Generators", "SegmentStore"],
+        "a front end calls only Service: move this behind it",
+    )
+}
+
+/// `Service` is the same behind every door.
+pub(super) fn service(file: &SourceFile) -> Vec<Finding> {
+    let service = "crates/leafid-server/src/service";
+    let is_service = file.path == format!("{service}.rs");
+    if !is_service && !file.path.starts_with(&format!("{service}/")) {
+        return Vec::new();
+    }
+    words_found(
+        file,
+        &["axum", "hyper", "hyper_util", "http", "tower_http", "tonic"],
+        "Service knows no protocol: translate in the front end",
+    )
+}
+
+fn words_found(file: &SourceFile, words: &[&str], message: &str) -> Vec<Finding> {
+    words
+        .iter()
+        .flat_map(|word| file.code.lines_with_word(word))
+        .filter(|line| !file.is_test(*line))
+        .map(|line| Finding::new(&file.path, line, message))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::check_rule;
+    use super::*;
+
+    #[test]
+    fn only_the_driver_calls_a_store() {
+        let call = "//! x\nfn f() {\n    self.shared()\n        .store\n        .read(&tags)\n}\n";
+        check_rule(store_callers, "crates/leafid/src/generator.rs", call, &[4]);
+        check_rule(store_callers, "crates/leafid/src/catalog.rs", call, &[]);
+        let qualified = "SegmentStore::reserve(&*s, &r)";
+        check_rule(
+            store_callers,
+            "crates/leafid-cli/src/next.rs",
+            qualified,
+            &[1],
+        );
+        let getter = "service.store().inspect()";
+        check_rule(
+            store_callers,
+            "crates/leafid-server/src/health.rs",
+            getter,
+            &[1],
+        );
+        let harmless = "/// store.read(x)\nrestore.read(x);\nstore.clone();";
+        check_rule(store_callers, "crates/leafid/src/driver.rs", harmless, &[]);
+        let in_test = "//! x\n#[cfg(test)]\nmod tests { fn f() { store.create(&spec); } }";
+        check_rule(store_callers, "crates/leafid/src/driver.rs", in_test, &[]);
+    }
+
+    #[test]
+    fn front_ends_call_only_the_service() {
+        let bad = "use leafid_stores::open;\nuse leafid::{Generators, Id};\n";
+        check_rule(
+            front_ends,
+            "crates/leafid-server/src/http/tags.rs",
+            bad,
+            &[1, 2],
+        );
+        check_rule(front_ends, "crates/leafid-server/src/http.rs", bad, &[1, 2]);
+        check_rule(front_ends, "crates/leafid-server/src/service.rs", bad, &[]);
+        let good = "use crate::service::Service; // not Generators\n";
+        check_rule(
+            front_ends,
+            "crates/leafid-server/src/http/tags.rs",
+            good,
+            &[],
+        );
+    }
+
+    #[test]
+    fn the_service_knows_no_protocol() {
+        let bad = "use axum::Json;\nfn f(status: http::StatusCode) {}\n";
+        check_rule(service, "crates/leafid-server/src/service.rs", bad, &[1, 2]);
+        check_rule(
+            service,
+            "crates/leafid-server/src/service/tags.rs",
+            bad,
+            &[1, 2],
+        );
+        check_rule(service, "crates/leafid-server/src/http.rs", bad, &[]);
+    }
+}
