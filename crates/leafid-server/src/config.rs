@@ -1,12 +1,42 @@
-//! `Config`: every setting of the server, its default, its limit and what it trades off.
+//! `Config`: every setting of the server. Their names, defaults, limits and trade-offs are one
+//! table (`config/table.rs`), from which flags, environment variables, the file's keys, the help
+//! and `docs/config.md` are derived.
+//!
+//! Left to others: what a setting does. Invariant: a `Config` from [`Sources::load`] is within
+//! the limits of the table, and no password in it is ever shown.
 
+mod table;
+
+// What a setting is, and how its value is read and shown.
+mod password;
+mod setting;
+mod value;
+
+// Where values come from.
+mod environment;
+mod file;
+mod jdbc;
+mod layers;
+mod leaf_properties;
+mod properties;
+
+#[cfg(test)]
+mod document;
+
+use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use leafid::StepPolicy;
+use tracing::level_filters::LevelFilter;
 
-/// Every setting of the server, parsed and checked.
+pub use layers::{ConfigError, Loaded, Origin, Shown, Sources};
+pub use password::without_password;
+pub use setting::Setting;
+pub use table::SETTINGS;
+
+/// Every setting of the server, parsed and checked. Printing it for debugging shows no password.
 ///
 /// # Example
 ///
@@ -14,16 +44,24 @@ use leafid::StepPolicy;
 /// let config = leafid_server::Config::default();
 /// assert_eq!(config.http.to_string(), "127.0.0.1:8080");
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Config {
     /// Where HTTP listens.
     pub http: SocketAddr,
     /// Where the embedded store keeps its file.
     pub data_dir: PathBuf,
-    /// Store URLs, tried in order; empty: SQLite in `data_dir`.
+    /// Store URLs, tried in order, with their passwords; empty: SQLite in `data_dir`.
     pub store: Vec<String>,
     /// Start although the store's settings could lose acknowledged reservations.
     pub allow_weak_store: bool,
+    /// Connections to the store.
+    pub store_connections: u32,
+    /// Time-out of a connection to the store.
+    pub store_connect_timeout: Duration,
+    /// Time-out of a statement.
+    pub store_statement_timeout: Duration,
+    /// Whether segment ids are served (Leaf's `leaf.segment.enable`).
+    pub segment: bool,
     /// Whether a tag is created on first use; `None`: with the embedded store only.
     pub create_tags: Option<bool>,
     /// The step of tags created without one.
@@ -34,16 +72,39 @@ pub struct Config {
     pub wait_max: Duration,
     /// How often the rows of tags in use are read again.
     pub refresh_interval: Duration,
-    /// Connections to the store.
-    pub store_connections: u32,
-    /// Time-out of a connection to the store.
-    pub store_connect_timeout: Duration,
-    /// Time-out of a statement.
-    pub store_statement_timeout: Duration,
+    /// How many tags may be in use at once.
+    pub tags_max: usize,
+    /// Threads that serve requests; 0: one per core.
+    pub threads: usize,
     /// How long requests in flight may take after SIGTERM.
     pub shutdown_grace: Duration,
-    /// Whether segment ids are served (Leaf's `leaf.segment.enable`).
-    pub segment: bool,
+    /// How much is logged.
+    pub log: LevelFilter,
+    /// In which form.
+    pub log_format: LogFormat,
+}
+
+/// How log lines look.
+///
+/// # Example
+///
+/// ```
+/// assert_eq!(leafid_server::Config::default().log_format, leafid_server::LogFormat::Text);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogFormat {
+    /// A line of plain text, for people.
+    Text,
+    /// A JSON object on a line, for programs.
+    Json,
+}
+
+impl Config {
+    /// Whether ids come from the embedded store, because no store is named.
+    #[must_use]
+    pub fn is_embedded(&self) -> bool {
+        self.store.is_empty()
+    }
 }
 
 impl Default for Config {
@@ -53,16 +114,44 @@ impl Default for Config {
             data_dir: PathBuf::from("leafid-data"),
             store: Vec::new(),
             allow_weak_store: false,
+            store_connections: 8,
+            store_connect_timeout: Duration::from_secs(3),
+            store_statement_timeout: Duration::from_secs(5),
+            segment: true,
             create_tags: None,
             step: leafid::store::TagSettings::STEP_DEFAULT,
             policy: StepPolicy::default(),
             wait_max: Duration::from_secs(1),
             refresh_interval: Duration::from_secs(60),
-            store_connections: 8,
-            store_connect_timeout: Duration::from_secs(3),
-            store_statement_timeout: Duration::from_secs(5),
+            tags_max: 1_000_000,
+            threads: 0,
             shutdown_grace: Duration::from_secs(10),
-            segment: true,
+            log: LevelFilter::INFO,
+            log_format: LogFormat::Text,
         }
+    }
+}
+
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rows = SETTINGS.iter().map(|row| (row.key, row.shown(self)));
+        f.debug_map().entries(rows).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Guards the promise that no password is ever printed.
+    #[test]
+    fn debug_output_shows_no_password() {
+        let config = Config {
+            store: vec!["mysql://leaf:hunter2@db:3306/leaf".to_owned()],
+            ..Config::default()
+        };
+        let text = format!("{config:?}");
+        assert!(text.contains("mysql://leaf:***@db:3306/leaf"), "{text}");
+        assert!(!text.contains("hunter2"), "{text}");
     }
 }

@@ -1,0 +1,119 @@
+//! Passwords in store URLs: put in where one is missing, and left out of everything shown.
+
+use std::fmt::Write;
+
+/// A store URL as it may be shown: with `***` in place of a password.
+///
+/// # Example
+///
+/// ```
+/// let shown = leafid_server::without_password("mysql://leaf:hunter2@db:3306/leaf");
+/// assert_eq!(shown, "mysql://leaf:***@db:3306/leaf");
+/// ```
+#[must_use]
+pub fn without_password(url: &str) -> String {
+    let shown = without_user_password(url);
+    let Some((url, query)) = shown.split_once('?') else {
+        return shown;
+    };
+    let pairs: Vec<String> = query.split('&').map(without_value).collect();
+    format!("{url}?{}", pairs.join("&"))
+}
+
+/// Works on text, so that nothing leaks from a URL that is none: whatever stands before the last
+/// `@` and after the first `:` behind `//` is taken for a password.
+fn without_user_password(url: &str) -> String {
+    let start = url.find("://").map_or(0, |at| at + 3);
+    let Some(end) = url.rfind('@').filter(|end| *end >= start) else {
+        return url.to_owned();
+    };
+    match url[start..end].find(':') {
+        Some(colon) => format!("{}:***{}", &url[..start + colon], &url[end..]),
+        None => url.to_owned(),
+    }
+}
+
+/// Drivers also take a password as a parameter.
+fn without_value(pair: &str) -> String {
+    match pair.split_once('=') {
+        Some((key, _)) if key.to_lowercase().contains("pass") => format!("{key}=***"),
+        _ => pair.to_owned(),
+    }
+}
+
+/// Puts the password into a URL of a database server that has none. Works on text, because a list
+/// of hosts is no URL to a parser.
+pub(super) fn put_password(url: &mut String, password: &str) {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return;
+    };
+    let place = rest.find(['/', '?']).unwrap_or(rest.len());
+    let (user, hosts) = match rest[..place].rfind('@') {
+        Some(at) => (&rest[..at], &rest[at + 1..]),
+        None => ("", rest),
+    };
+    if scheme != "sqlite" && !user.contains(':') {
+        *url = format!("{scheme}://{user}:{}@{hosts}", encoded(password));
+    }
+}
+
+/// Percent-encodes all but letters, digits and `-._~`. A URL's own setters leave `%` as it is.
+pub(super) fn encoded(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            encoded.push(char::from(byte));
+        } else {
+            let _ = write!(encoded, "%{byte:02X}");
+        }
+    }
+    encoded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check_shown(url: &str, expected: &str) {
+        assert_eq!(without_password(url), expected);
+    }
+
+    #[test]
+    fn no_password_is_shown() {
+        check_shown("mysql://u:p@h/d", "mysql://u:***@h/d");
+        check_shown("mysql://u:p@q@h/d", "mysql://u:***@h/d");
+        check_shown("mysql://u:p:q/r@h/d", "mysql://u:***@h/d");
+        check_shown("mysql://u:p?q@h/d", "mysql://u:***@h/d");
+        check_shown("mysql://u@h/d", "mysql://u@h/d");
+        check_shown("mysql://:p@h/d", "mysql://:***@h/d");
+        check_shown("mysql:u:p@h/d", "mysql:***@h/d");
+        check_shown("sqlite:ids.db", "sqlite:ids.db");
+        check_shown(
+            "postgres://h/d?user=u&password=p&sslmode=require",
+            "postgres://h/d?user=u&password=***&sslmode=require",
+        );
+    }
+
+    #[test]
+    fn a_password_goes_into_urls_without_one() {
+        let put = |url: &str| {
+            let mut url = url.to_owned();
+            put_password(&mut url, "s3cret/with@odd:chars%#?");
+            url
+        };
+        assert_eq!(
+            put("mysql://leaf@db:3306/leaf"),
+            "mysql://leaf:s3cret%2Fwith%40odd%3Achars%25%23%3F@db:3306/leaf"
+        );
+        assert_eq!(put("mysql://leaf:own@db/leaf"), "mysql://leaf:own@db/leaf");
+        let put_short = |url: &str| {
+            let mut url = url.to_owned();
+            put_password(&mut url, "p");
+            url
+        };
+        assert_eq!(put_short("sqlite:ids.db"), "sqlite:ids.db");
+        assert_eq!(put_short("sqlite:///ids.db"), "sqlite:///ids.db");
+        assert_eq!(put_short("mysql://u@a:1,b:2/x"), "mysql://u:p@a:1,b:2/x");
+        assert_eq!(put_short("mysql://a/x?y=@"), "mysql://:p@a/x?y=@");
+    }
+}

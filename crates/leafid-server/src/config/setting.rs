@@ -1,0 +1,185 @@
+//! `Setting`: one row of the table of settings, and how its value is read and shown.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::value::{self, duration_text};
+use super::{Config, without_password};
+
+/// One setting: its names, its limits, and what it trades off.
+///
+/// # Example
+///
+/// ```
+/// let setting = leafid_server::Setting::find("wait-max").unwrap();
+/// assert_eq!(setting.flag().as_deref(), Some("--wait-max"));
+/// assert_eq!(setting.variable(), "LEAFID_WAIT_MAX");
+/// assert_eq!((setting.default(), setting.allowed()), ("1s".into(), "0s to 1m".into()));
+/// ```
+#[derive(Debug)]
+pub struct Setting {
+    /// Its key in the file, in lower case with hyphens; the other names follow from it.
+    pub key: &'static str,
+    /// What stands for its value in the help, such as `ADDR`.
+    pub value: &'static str,
+    /// What it does and what it trades off. The first sentence stands alone.
+    pub doc: &'static str,
+    pub(super) field: Field,
+}
+
+/// Where a setting lives in [`Config`], and what values it takes.
+#[derive(Debug)]
+pub(super) enum Field {
+    Address(fn(&mut Config) -> &mut SocketAddr),
+    Path(fn(&mut Config) -> &mut PathBuf),
+    Urls(fn(&mut Config) -> &mut Vec<String>),
+    Switch(fn(&mut Config) -> &mut bool),
+    /// `true`, `false`, or `auto` for none.
+    AutoSwitch(fn(&mut Config) -> &mut Option<bool>),
+    Count {
+        min: u64,
+        max: u64,
+        get: fn(&Config) -> Option<u64>,
+        set: fn(&mut Config, u64),
+    },
+    Time {
+        min: Duration,
+        max: Duration,
+        get: fn(&Config) -> Option<Duration>,
+        set: fn(&mut Config, Duration),
+    },
+    Choice {
+        names: &'static [&'static str],
+        get: fn(&Config) -> String,
+        set: fn(&mut Config, &str),
+    },
+    /// A password. It has no flag, because other users of a machine see command lines; it goes
+    /// into the store's URLs once all layers are read.
+    Password,
+    /// A file with that password.
+    PasswordFile,
+}
+
+impl Setting {
+    /// The setting of that key.
+    #[must_use]
+    pub fn find(key: &str) -> Option<&'static Self> {
+        super::SETTINGS.iter().find(|setting| setting.key == key)
+    }
+
+    /// Its flag; `None` for a password.
+    #[must_use]
+    pub fn flag(&self) -> Option<String> {
+        (!self.is_password()).then(|| format!("--{}", self.key))
+    }
+
+    /// Its environment variable.
+    #[must_use]
+    pub fn variable(&self) -> String {
+        format!("LEAFID_{}", self.key.replace('-', "_").to_uppercase())
+    }
+
+    /// The first sentence of its doc, without the full stop.
+    #[must_use]
+    pub fn summary(&self) -> &'static str {
+        let end = self.doc.find(". ").unwrap_or(self.doc.len());
+        self.doc[..end].trim_end_matches('.')
+    }
+
+    /// Whether its flag may stand without a value and then means `true`.
+    #[must_use]
+    pub const fn is_switch(&self) -> bool {
+        matches!(self.field, Field::Switch(_) | Field::AutoSwitch(_))
+    }
+
+    /// Whether it may be given several times.
+    #[must_use]
+    pub const fn is_list(&self) -> bool {
+        matches!(self.field, Field::Urls(_))
+    }
+
+    pub(super) const fn is_password(&self) -> bool {
+        matches!(self.field, Field::Password)
+    }
+
+    pub(super) const fn is_file(&self) -> bool {
+        matches!(self.field, Field::PasswordFile)
+    }
+
+    /// Its value when nobody sets it, as text; empty for none.
+    #[must_use]
+    pub fn default(&self) -> String {
+        self.shown(&Config::default())
+    }
+
+    /// Its value in `config` as text, without passwords. Passwords and their files are not kept
+    /// in a [`Config`], and come out empty.
+    #[must_use]
+    pub fn shown(&self, config: &Config) -> String {
+        let mut config = config.clone();
+        match &self.field {
+            Field::Address(at) => at(&mut config).to_string(),
+            Field::Path(at) => at(&mut config).display().to_string(),
+            Field::Urls(at) => {
+                let urls: Vec<_> = at(&mut config)
+                    .iter()
+                    .map(|url| without_password(url))
+                    .collect();
+                urls.join(" ")
+            }
+            Field::Switch(at) => at(&mut config).to_string(),
+            Field::AutoSwitch(at) => {
+                at(&mut config).map_or_else(|| "auto".to_owned(), |on| on.to_string())
+            }
+            Field::Count { get, .. } => get(&config).map(|n| n.to_string()).unwrap_or_default(),
+            Field::Time { get, .. } => get(&config).map(duration_text).unwrap_or_default(),
+            Field::Choice { get, .. } => get(&config),
+            Field::Password | Field::PasswordFile => String::new(),
+        }
+    }
+
+    /// Which values it takes.
+    #[must_use]
+    pub fn allowed(&self) -> String {
+        match &self.field {
+            Field::Address(_) => "an address and a port, such as 0.0.0.0:8080".to_owned(),
+            Field::Path(_) => "a folder".to_owned(),
+            Field::Urls(_) => "URLs, several separated by spaces".to_owned(),
+            Field::Switch(_) => "true or false".to_owned(),
+            Field::AutoSwitch(_) => "auto, true or false".to_owned(),
+            Field::Count { min, max, .. } => format!("{min} to {max}"),
+            Field::Time { min, max, .. } => {
+                format!("{} to {}", duration_text(*min), duration_text(*max))
+            }
+            Field::Choice { names, .. } => names.join(", "),
+            Field::Password => "any text".to_owned(),
+            Field::PasswordFile => "a file".to_owned(),
+        }
+    }
+
+    /// Reads `texts` into its place in `config`; the error says what is wrong with them.
+    pub(super) fn apply(&self, config: &mut Config, texts: &[String]) -> Result<(), String> {
+        if let Field::Urls(at) = &self.field {
+            *at(config) = value::urls(texts);
+            return Ok(());
+        }
+        let [text] = texts else {
+            return Err("it takes one value".to_owned());
+        };
+        match &self.field {
+            Field::Address(at) => *at(config) = value::address(text)?,
+            Field::Path(at) => *at(config) = value::path(text)?,
+            Field::Switch(at) => *at(config) = value::switch(text)?,
+            Field::AutoSwitch(at) => {
+                *at(config) = (text != "auto").then(|| value::switch(text)).transpose()?;
+            }
+            Field::Count { min, max, set, .. } => set(config, value::count(text, *min, *max)?),
+            Field::Time { min, max, set, .. } => set(config, value::duration(text, *min, *max)?),
+            Field::Choice { names, set, .. } => set(config, value::choice(text, names)?),
+            Field::PasswordFile => drop(value::path(text)?),
+            Field::Urls(_) | Field::Password => {}
+        }
+        Ok(())
+    }
+}

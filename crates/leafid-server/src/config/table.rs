@@ -1,0 +1,332 @@
+//! `SETTINGS`: the one table of settings. A new setting is a field of `Config` and a row here.
+
+use std::time::Duration;
+
+use leafid::StepPolicy;
+use leafid::store::TagSettings;
+
+use super::LogFormat;
+use super::setting::{Field, Setting};
+
+const TENTH: Duration = Duration::from_millis(100);
+const SECOND: Duration = Duration::from_secs(1);
+const MINUTE: Duration = Duration::from_secs(60);
+const TEN_MINUTES: Duration = Duration::from_secs(600);
+const HOUR: Duration = Duration::from_secs(3600);
+const DAY: Duration = Duration::from_secs(86_400);
+
+/// Every setting, in the order of the documentation.
+///
+/// # Example
+///
+/// ```
+/// let keys: Vec<_> = leafid_server::SETTINGS.iter().map(|setting| setting.key).collect();
+/// assert!(keys.contains(&"http") && keys.contains(&"store"));
+/// ```
+pub const SETTINGS: &[Setting] = &[
+    Setting {
+        key: "http",
+        value: "ADDR",
+        doc: "Where HTTP listens. Port 0 takes a free port, which is printed at start. The \
+              default is reached from this machine only; 0.0.0.0:8080 opens it to the network, \
+              and whoever reaches it can take ids and manage tags.",
+        field: Field::Address(|config| &mut config.http),
+    },
+    Setting {
+        key: "data-dir",
+        value: "DIR",
+        doc: "The folder of the embedded store (SQLite), made if it does not exist. Used when \
+              `store` is empty. Keep it on a local disk, and never put an old copy of it back: \
+              ids would come again.",
+        field: Field::Path(|config| &mut config.data_dir),
+    },
+    Setting {
+        key: "store",
+        value: "URL",
+        doc: "The store that ids are reserved from, such as mysql://leaf@db:3306/leaf, \
+              postgres://leafid@db/leafid or sqlite:ids.db. Several are a fail-over list of \
+              *one* replicated database, tried in order: two databases that do not replicate \
+              each other give the same ids twice. Empty: SQLite in `data-dir`.",
+        field: Field::Urls(|config| &mut config.store),
+    },
+    Setting {
+        key: "store-password",
+        value: "TEXT",
+        doc: "The password of every URL in `store` that has none. There is no flag for it, \
+              because other users of the machine see command lines; `store-password-file` keeps \
+              it out of the environment too.",
+        field: Field::Password,
+    },
+    Setting {
+        key: "store-password-file",
+        value: "FILE",
+        doc: "A file whose first line is the password, such as a mounted secret. Read once, at \
+              start. Do not set `store-password` as well.",
+        field: Field::PasswordFile,
+    },
+    Setting {
+        key: "allow-weak-store",
+        value: "BOOL",
+        doc: "Start although a setting of the store can lose an acknowledged reservation. Such a \
+              store gives ids twice after a power cut; `leafid store check` names the setting to \
+              change instead.",
+        field: Field::Switch(|config| &mut config.allow_weak_store),
+    },
+    Setting {
+        key: "store-connections",
+        value: "COUNT",
+        doc: "The most connections to the store. A segment takes one connection for one \
+              statement, so a few serve thousands of tags; more help only while many tags are \
+              used for the first time at once, and each costs the database memory.",
+        field: Field::Count {
+            min: 1,
+            max: 1000,
+            get: |config| Some(config.store_connections.into()),
+            set: |config, count| {
+                config.store_connections = u32::try_from(count).unwrap_or(u32::MAX);
+            },
+        },
+    },
+    Setting {
+        key: "store-connect-timeout",
+        value: "TIME",
+        doc: "How long connecting to the store may take. Shorter reaches the next URL of a \
+              fail-over list sooner; longer bears a slow network.",
+        field: Field::Time {
+            min: TENTH,
+            max: MINUTE,
+            get: |config| Some(config.store_connect_timeout),
+            set: |config, time| config.store_connect_timeout = time,
+        },
+    },
+    Setting {
+        key: "store-statement-timeout",
+        value: "TIME",
+        doc: "How long one statement may take. After that its outcome is unknown and the segment \
+              counts as lost: shorter finds a hanging store sooner, too short wastes segments on \
+              a slow one.",
+        field: Field::Time {
+            min: TENTH,
+            max: MINUTE,
+            get: |config| Some(config.store_statement_timeout),
+            set: |config, time| config.store_statement_timeout = time,
+        },
+    },
+    Setting {
+        key: "segment",
+        value: "BOOL",
+        doc: "Whether segment ids are served. Off, every request for one is refused with an \
+              error that says so (Leaf answers 0 then).",
+        field: Field::Switch(|config| &mut config.segment),
+    },
+    Setting {
+        key: "create-tags",
+        value: "BOOL",
+        doc: "Whether a tag is created when an id of it is first asked for. Convenient on one \
+              machine; on a shared database a typing error makes a tag. auto: yes with the \
+              embedded store, no with `store`.",
+        field: Field::AutoSwitch(|config| &mut config.create_tags),
+    },
+    Setting {
+        key: "step",
+        value: "COUNT",
+        doc: "The smallest segment of a tag created without one. Larger means fewer statements \
+              while a tag is new; a crash loses up to two segments of each tag in use. Tags that \
+              exist keep the step they have.",
+        field: Field::Count {
+            min: 1,
+            max: TagSettings::STEP_MAX as u64,
+            get: |config| Some(config.step.into()),
+            set: |config, count| config.step = u32::try_from(count).unwrap_or(u32::MAX),
+        },
+    },
+    Setting {
+        key: "policy",
+        value: "NAME",
+        doc: "How segments grow, for tags that name no policy of their own. cover: so long that \
+              one lasts `cover` at the measured rate. leaf: Leaf's rule, doubled when used up \
+              within 15 minutes, halved after 30. fixed: always the tag's own step, which loses \
+              the least in a crash and leans on the store the most.",
+        field: Field::Choice {
+            names: &["cover", "leaf", "fixed"],
+            get: |config| config.policy.name().to_owned(),
+            set: |config, name| {
+                config.policy = StepPolicy::from_name(name).unwrap_or(config.policy);
+            },
+        },
+    },
+    Setting {
+        key: "cover",
+        value: "TIME",
+        doc: "How long one segment should last under the policy `cover`. With two segments in \
+              memory the store can be away for `cover` to twice `cover` before a caller notices; \
+              a crash loses up to 2 * rate * `cover` ids of a tag.",
+        field: Field::Time {
+            min: SECOND,
+            max: DAY,
+            get: |config| match config.policy {
+                StepPolicy::Cover { cover, .. } => Some(cover),
+                _ => None,
+            },
+            set: |config, time| {
+                if let StepPolicy::Cover { cover, .. } = &mut config.policy {
+                    *cover = time;
+                }
+            },
+        },
+    },
+    Setting {
+        key: "step-max",
+        value: "COUNT",
+        doc: "The longest segment under the policies `cover` and `leaf`. It bounds what a crash \
+              can lose, at most 2 * `step-max` ids of a tag. Default: 10000000 with `cover`, \
+              1000000 with `leaf`, as in Leaf.",
+        field: Field::Count {
+            min: 1,
+            max: 1_000_000_000_000,
+            get: |config| match config.policy {
+                StepPolicy::Cover { step_max, .. } | StepPolicy::Leaf { step_max } => {
+                    Some(step_max)
+                }
+                StepPolicy::Fixed => None,
+            },
+            set: |config, count| match &mut config.policy {
+                StepPolicy::Cover { step_max, .. } | StepPolicy::Leaf { step_max } => {
+                    *step_max = count;
+                }
+                StepPolicy::Fixed => {}
+            },
+        },
+    },
+    Setting {
+        key: "wait-max",
+        value: "TIME",
+        doc: "How long a request waits for a segment that is being reserved. Longer hides longer \
+              failures of the store from callers, and holds more of them; after it they are told \
+              when to come back.",
+        field: Field::Time {
+            min: Duration::ZERO,
+            max: MINUTE,
+            get: |config| Some(config.wait_max),
+            set: |config, time| config.wait_max = time,
+        },
+    },
+    Setting {
+        key: "refresh-interval",
+        value: "TIME",
+        doc: "How often the rows of tags in use are read again, 500 tags a statement. Shorter \
+              sees a changed or deleted tag sooner. New tags are seen at once, whatever this is.",
+        field: Field::Time {
+            min: SECOND,
+            max: HOUR,
+            get: |config| Some(config.refresh_interval),
+            set: |config, time| config.refresh_interval = time,
+        },
+    },
+    Setting {
+        key: "tags-max",
+        value: "COUNT",
+        doc: "How many tags may be in use at once, at some 700 bytes each. More are refused \
+              until the server is started again, so that a caller who invents tags cannot fill \
+              the memory.",
+        field: Field::Count {
+            min: 1,
+            max: 100_000_000,
+            get: |config| u64::try_from(config.tags_max).ok(),
+            set: |config, count| config.tags_max = usize::try_from(count).unwrap_or(usize::MAX),
+        },
+    },
+    Setting {
+        key: "threads",
+        value: "COUNT",
+        doc: "How many threads serve requests. 0 takes one per core; 1 costs the least memory \
+              and is enough for some 100,000 requests a second.",
+        field: Field::Count {
+            min: 0,
+            max: 1024,
+            get: |config| u64::try_from(config.threads).ok(),
+            set: |config, count| config.threads = usize::try_from(count).unwrap_or(0),
+        },
+    },
+    Setting {
+        key: "shutdown-grace",
+        value: "TIME",
+        doc: "How long requests in flight may take after SIGTERM or SIGINT. When it is over, or \
+              at a second signal, connections are cut. Keep it below the patience of whoever \
+              sends the signal (30 s in Kubernetes).",
+        field: Field::Time {
+            min: Duration::ZERO,
+            max: TEN_MINUTES,
+            get: |config| Some(config.shutdown_grace),
+            set: |config, time| config.shutdown_grace = time,
+        },
+    },
+    Setting {
+        key: "log",
+        value: "LEVEL",
+        doc: "How much is logged to standard error. warn leaves alarms and failures of the \
+              store; debug adds a line for each segment. No level logs single ids.",
+        field: Field::Choice {
+            names: &["off", "error", "warn", "info", "debug", "trace"],
+            get: |config| config.log.to_string(),
+            set: |config, name| config.log = name.parse().unwrap_or(config.log),
+        },
+    },
+    Setting {
+        key: "log-format",
+        value: "FORMAT",
+        doc: "How log lines look. text is for people, json for programs that collect logs.",
+        field: Field::Choice {
+            names: &["text", "json"],
+            get: |config| match config.log_format {
+                LogFormat::Text => "text".to_owned(),
+                LogFormat::Json => "json".to_owned(),
+            },
+            set: |config, name| {
+                config.log_format = match name {
+                    "json" => LogFormat::Json,
+                    _ => LogFormat::Text,
+                };
+            },
+        },
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::super::Config;
+    use super::*;
+
+    /// Guards that every row reads back what it shows, and that defaults are within the limits.
+    #[test]
+    fn every_default_can_be_written_down() {
+        for setting in SETTINGS {
+            let text = setting.default();
+            if text.is_empty() {
+                continue;
+            }
+            let mut config = Config::default();
+            let applied = setting.apply(&mut config, &[text]);
+            assert_eq!(applied, Ok(()), "{}", setting.key);
+            assert_eq!(config, Config::default(), "{}", setting.key);
+        }
+    }
+
+    /// Kubernetes sets `LEAFID_PORT` and `LEAFID_SERVICE_HOST` in every pod beside a service
+    /// named `leafid`; they are passed over, so no setting may be called so.
+    #[test]
+    fn no_setting_is_named_like_a_variable_of_kubernetes() {
+        for setting in SETTINGS {
+            assert!(!setting.key.starts_with("port"), "{}", setting.key);
+            assert!(!setting.key.starts_with("service"), "{}", setting.key);
+        }
+    }
+
+    #[test]
+    fn every_doc_says_more_than_the_name() {
+        for setting in SETTINGS {
+            assert!(setting.doc.ends_with('.'), "{}", setting.key);
+            assert!(setting.doc.contains(". "), "{}: no trade-off", setting.key);
+        }
+    }
+}
