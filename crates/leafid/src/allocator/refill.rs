@@ -18,6 +18,9 @@ use crate::step::History;
 use crate::store::{Reserve, Reserved, StoreError, TagRecord, TagSettings, TagSpec};
 use crate::tag::Tag;
 
+/// A warning is given when this many hundredths of a tag's numbers are left.
+const LIMIT_WARNINGS: [u64; 2] = [10, 1];
+
 /// What the driver does with a tag after a refill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum After {
@@ -439,15 +442,12 @@ impl State {
         self.loaded_used = used;
     }
 
-    /// The ids left, when they fell below the next mark for a warning.
+    /// The ids left, when they fell to the next mark for a warning.
     fn near_limit(&mut self, max_id: u64) -> Option<u64> {
         let limit = self.limit();
         let headroom = limit.headroom(max_id);
-        let hundredths = headroom / (limit.largest() / 100).max(1);
-        let mark = [10, 1]
-            .into_iter()
-            .filter(|mark| hundredths < *mark)
-            .min()?;
+        let is_below = |hundredths: &u64| headroom / *hundredths <= limit.largest() / 100;
+        let mark = LIMIT_WARNINGS.into_iter().filter(is_below).min()?;
         if mark >= self.warned_below {
             return None;
         }

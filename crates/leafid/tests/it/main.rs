@@ -1,3 +1,11 @@
 //! The library from outside, as a program uses it.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test ends at the first surprise"
+)]
 
 mod conformance;
+mod stress;
+mod supply;
+mod world;

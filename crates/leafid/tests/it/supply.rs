@@ -1,0 +1,498 @@
+//! Waiting, failing and recovering, in virtual time.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use leafid::store::{SegmentStore as _, TagPatch, TagSettings, TagSpec};
+use leafid::{IssueError, Limit, Never, NotYetReason, Options, StepPolicy, Tag};
+
+use crate::world::{Mood, World};
+
+fn seconds(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+fn fixed() -> Options {
+    Options {
+        policy: StepPolicy::Fixed,
+        ..Options::default()
+    }
+}
+
+fn tag(name: &str) -> Tag {
+    Tag::new(name).unwrap()
+}
+
+/// Guards: ids of a fresh tag are 1, 2, 3 … without a gap, over many segments.
+#[test]
+fn a_single_caller_sees_no_gap() {
+    for step in [1, 2, 7, 1000] {
+        let mut world = World::with_tag("order", step, fixed());
+        for expected in 1..=3000 {
+            assert_eq!(world.next("order").unwrap(), expected, "step {step}");
+        }
+    }
+}
+
+/// Guards: one refill for all who wait, and not one each.
+#[test]
+fn fifty_waiters_share_one_reservation() {
+    let mut world = World::with_tag("order", 1000, fixed());
+    world.store.set(Mood::Well, Duration::from_millis(300));
+    let generators = world.generators.clone();
+    let callers = (0..50).map(|_| generators.next("order"));
+    let mut ids: Vec<u64> = world
+        .run(join_all(callers))
+        .into_iter()
+        .map(|id| id.unwrap().get())
+        .collect();
+    ids.sort_unstable();
+    assert_eq!(ids, (1..=50).collect::<Vec<_>>());
+    assert_eq!(world.store.reserves(), [1000]);
+}
+
+/// Guards: a caller waits no longer than `wait_max`, and is told when to come back.
+#[test]
+fn a_wait_ends_at_its_deadline() {
+    let mut world = World::with_tag("order", 10, fixed());
+    world.store.set(Mood::Well, seconds(20));
+    let error = world.next("order").unwrap_err();
+    assert_eq!(leafid::Clock::now(&world.clock), seconds(1));
+    assert!(matches!(&error, IssueError::NotYet(not_yet)
+        if matches!(not_yet.reason, NotYetReason::Loading)));
+    world.advance(seconds(60));
+    assert_eq!(world.next("order").unwrap(), 1);
+}
+
+/// Guards: a failing store is tried again by itself, callers wait for a near retry and are sent
+/// away before a far one, with its time and the cause.
+#[test]
+fn a_failing_store_is_tried_again() {
+    let mut world = World::with_tag("order", 10, fixed());
+    world.store.set(Mood::Down, Duration::ZERO);
+    let error = world.next("order").unwrap_err();
+    let IssueError::NotYet(not_yet) = &error else {
+        panic!("{error:?}")
+    };
+    assert!(
+        matches!(not_yet.reason, NotYetReason::StoreFailed(_)),
+        "{error}"
+    );
+    world.advance(seconds(60));
+    let failures = world.log.count("Failed");
+    assert!(
+        (13..=40).contains(&failures),
+        "{failures} tries in a minute"
+    );
+    let started = leafid::Clock::now(&world.clock);
+    let far = world.next("order").unwrap_err();
+    assert!(far.retry_after().unwrap() <= seconds(5));
+    assert!(leafid::Clock::now(&world.clock) - started <= seconds(1));
+    world.store.set(Mood::Well, Duration::ZERO);
+    world.advance(seconds(5));
+    assert_eq!(world.next("order").unwrap(), 1);
+    assert!(
+        world
+            .generators
+            .status("order")
+            .unwrap()
+            .last_error
+            .is_none()
+    );
+}
+
+/// Guards: while the store is away, what memory holds keeps going out.
+#[test]
+fn memory_goes_on_without_the_store() {
+    let mut world = World::with_tag("order", 100, fixed());
+    assert_eq!(world.next("order").unwrap(), 1);
+    world.store.set(Mood::Down, Duration::ZERO);
+    for expected in 2..=100 {
+        assert_eq!(world.next("order").unwrap(), expected);
+    }
+    assert!(world.next("order").unwrap_err().is_retryable());
+}
+
+/// Guards never-twice R4: when the answer to a reservation is lost, its ids count as lost.
+#[test]
+fn a_lost_answer_loses_the_segment() {
+    let mut world = World::with_tag("order", 10, fixed());
+    world.store.set(Mood::AnswersLost, Duration::ZERO);
+    // The read of the row fails too, so nothing was reserved yet.
+    assert!(world.next("order").unwrap_err().is_retryable());
+    world.store.set(Mood::Well, Duration::ZERO);
+    world.advance(seconds(10));
+    assert_eq!(world.next("order").unwrap(), 1);
+    world.store.set(Mood::AnswersLost, Duration::ZERO);
+    for expected in 2..=10 {
+        assert_eq!(world.next("order").unwrap(), expected);
+    }
+    world.advance(seconds(1));
+    let lost = world.log.count("Failed") as u64 - 1;
+    assert!(lost > 1, "several reservations were lost");
+    world.store.set(Mood::Well, Duration::ZERO);
+    world.advance(seconds(10));
+    let next = world.next("order").unwrap();
+    assert!(next > 10 + 10, "{next} was in a lost segment");
+    assert_eq!(next % 10, 1, "a whole number of segments was lost");
+}
+
+/// Guards: a store that never answers is given up on after `call_max`.
+#[test]
+fn a_silent_store_is_given_up_on() {
+    let mut world = World::with_tag("order", 10, fixed());
+    world.store.set(Mood::Silent, Duration::ZERO);
+    assert!(world.next("order").unwrap_err().is_retryable());
+    world.store.set(Mood::Well, Duration::ZERO);
+    world.advance(seconds(31));
+    assert_eq!(world.next("order").unwrap(), 1);
+}
+
+/// Guards: an unknown tag is refused at once, is asked for again after `unknown_for`, and takes
+/// no memory for good.
+#[test]
+fn unknown_tags_are_refused_and_forgotten() {
+    let mut world = World::new(fixed());
+    for name in ["a", "b", "c"] {
+        let error = world.next(name).unwrap_err();
+        assert!(
+            matches!(error, IssueError::Never(Never::UnknownTag { .. })),
+            "{error:?}"
+        );
+    }
+    assert_eq!(world.store.reads.lock().unwrap().len(), 3);
+    assert!(world.next("a").is_err());
+    assert_eq!(
+        world.store.reads.lock().unwrap().len(),
+        3,
+        "asked again too soon"
+    );
+    let held = world.generators.generator("a").unwrap();
+    world.advance(seconds(2));
+    assert_eq!(world.generators.loaded_len(), 0);
+    world
+        .run(world.store.clone().create(&TagSpec::new(tag("a"))))
+        .unwrap();
+    assert_eq!(world.next("a").unwrap(), 1);
+    let generators = world.generators.clone();
+    assert_eq!(
+        held.try_next().unwrap().get(),
+        2,
+        "an old handle finds the new tag"
+    );
+    assert!(matches!(
+        generators.try_next("\n").unwrap_err(),
+        IssueError::Never(Never::BadTag(_))
+    ));
+}
+
+/// Guards: with `create_missing` a tag is made on first use, by one of several servers.
+#[test]
+fn missing_tags_are_created_when_told_to() {
+    let settings = TagSettings {
+        step: 50,
+        ..TagSettings::default()
+    };
+    let mut world = World::new(Options {
+        create_missing: Some(settings),
+        ..fixed()
+    });
+    assert_eq!(world.next("new").unwrap(), 1);
+    assert_eq!(world.log.count("Created"), 1);
+    assert_eq!(world.store.reserves(), [50]);
+}
+
+/// Guards: a tag deleted elsewhere stops within `refresh_interval`; made again, it goes on above.
+#[test]
+fn a_deleted_tag_stops_and_never_starts_again_below() {
+    let mut world = World::with_tag("order", 100, fixed());
+    assert_eq!(world.next("order").unwrap(), 1);
+    world
+        .run(world.store.clone().delete(&tag("order")))
+        .unwrap();
+    world.advance(seconds(61));
+    assert!(matches!(
+        world.next("order").unwrap_err(),
+        IssueError::Never(Never::UnknownTag { .. })
+    ));
+    assert_eq!(world.log.count("Dropped"), 1);
+    world
+        .run(world.store.clone().create(&TagSpec::new(tag("order"))))
+        .unwrap();
+    world.store.memory.put_max_id(&tag("order"), 1).unwrap();
+    world.advance(seconds(2));
+    assert_eq!(
+        world.next("order").unwrap(),
+        101,
+        "the floor outlives the row"
+    );
+}
+
+/// Guards: deletion and creation through this process show at once.
+#[test]
+fn the_catalog_keeps_loaded_tags_in_step() {
+    let mut world = World::with_tag("order", 100, fixed());
+    let generators = world.generators.clone();
+    assert_eq!(world.next("order").unwrap(), 1);
+    world.run(generators.delete_tag(&tag("order"))).unwrap();
+    assert!(world.next("order").unwrap_err().retry_after().is_none());
+    world
+        .run(generators.create_tag(&TagSpec::new(tag("order"))))
+        .unwrap();
+    assert_eq!(world.next("order").unwrap(), 101);
+    let patch = TagPatch {
+        step: Some(7),
+        ..TagPatch::default()
+    };
+    world
+        .run(generators.update_tag(&tag("order"), &patch))
+        .unwrap();
+    assert_eq!(generators.status("order").unwrap().own_step, 7);
+}
+
+/// Guards: settings changed elsewhere are seen within `refresh_interval`, and rows are read only
+/// for tags in use, 500 a statement.
+#[test]
+fn only_tags_in_use_are_read_again() {
+    let settings = TagSettings::default();
+    let mut world = World::new(Options {
+        create_missing: Some(settings),
+        ..fixed()
+    });
+    for number in 0..1200 {
+        world.next(&format!("tag-{number}")).unwrap();
+    }
+    world.advance(seconds(61));
+    world.store.reads.lock().unwrap().clear();
+    world.advance(seconds(60));
+    assert_eq!(
+        *world.store.reads.lock().unwrap(),
+        [] as [usize; 0],
+        "nothing was used"
+    );
+    for number in 0..1100 {
+        world.next(&format!("tag-{number}")).unwrap();
+    }
+    world.advance(seconds(60));
+    assert_eq!(*world.store.reads.lock().unwrap(), [500, 500, 100]);
+}
+
+/// Guards never-twice L1: a store that went back is noticed, healed, and told of once.
+#[test]
+fn a_store_that_went_back_is_healed() {
+    let mut world = World::with_tag("order", 100, fixed());
+    for expected in 1..=95 {
+        assert_eq!(world.next("order").unwrap(), expected);
+    }
+    world.store.memory.put_max_id(&tag("order"), 1).unwrap();
+    for expected in 96..=500 {
+        assert_eq!(world.next("order").unwrap(), expected);
+    }
+    assert_eq!(world.log.count("Regressed"), 1);
+    assert_eq!(world.generators.status("order").unwrap().regressions, 1);
+}
+
+/// Guards: the last number is issued, none after it, and a larger limit goes on.
+#[test]
+fn a_limit_is_reached_exactly() {
+    let mut world = World::new(fixed());
+    let mut spec = TagSpec::new(tag("short"));
+    spec.settings = TagSettings {
+        step: 30,
+        limit: Limit::new(100).unwrap(),
+        policy: None,
+    };
+    world.run(world.store.clone().create(&spec)).unwrap();
+    for expected in 1..=100 {
+        assert_eq!(world.next("short").unwrap(), expected);
+    }
+    let error = world.next("short").unwrap_err();
+    assert!(error.is_exhausted() && !error.is_retryable(), "{error:?}");
+    assert_eq!(world.log.count("LimitReached"), 1);
+    assert_eq!(
+        world.log.count("LimitNear"),
+        2,
+        "at a tenth and at a hundredth"
+    );
+    let generators = world.generators.clone();
+    assert!(
+        world
+            .run(generators.take("short", 5))
+            .unwrap_err()
+            .is_exhausted()
+    );
+    let patch = TagPatch {
+        limit: Some(Limit::new(103).unwrap()),
+        ..TagPatch::default()
+    };
+    world
+        .run(generators.update_tag(&tag("short"), &patch))
+        .unwrap();
+    let run = world.run(generators.take("short", 5)).unwrap_err();
+    assert!(
+        run.is_exhausted(),
+        "a run that does not fit is refused: {run:?}"
+    );
+    for expected in 101..=103 {
+        assert_eq!(world.next("short").unwrap(), expected);
+    }
+}
+
+/// Guards: runs longer than a segment are one piece, batches are whole, and all ids ascend.
+#[test]
+fn long_runs_and_batches_ascend() {
+    let mut world = World::with_tag("order", 100, fixed());
+    let generators = world.generators.clone();
+    let mut last = world.next("order").unwrap();
+    let mut after = |start: u64, end: u64| {
+        assert!(start > last && end > start, "[{start}, {end}) after {last}");
+        last = end - 1;
+    };
+    for count in [1, 50, 99, 100, 101, 5000, 3, 250, 1] {
+        let run = world.run(generators.take("order", count)).unwrap();
+        assert_eq!(run.len(), count);
+        after(run.start(), run.end());
+        let batch = world.run(generators.next_many("order", count)).unwrap();
+        assert_eq!(batch.len(), count);
+        batch
+            .runs()
+            .iter()
+            .for_each(|run| after(run.start(), run.end()));
+        let id = world.next("order").unwrap();
+        after(id, id + 1);
+    }
+    let status = generators.status("order").unwrap();
+    assert_eq!(status.max_id.unwrap(), last + 1 + status.remaining);
+    let nothing = world.run(generators.next_many("order", 0)).unwrap_err();
+    assert!(matches!(
+        nothing,
+        IssueError::Never(Never::BadCount { count: 0 })
+    ));
+}
+
+/// Guards: batches skip nothing: what memory holds is used before a new segment.
+#[test]
+fn batches_leave_no_gap() {
+    let mut world = World::with_tag("order", 100, fixed());
+    let generators = world.generators.clone();
+    let mut expected = 1;
+    for count in [30, 200, 7, 1000, 99, 1] {
+        let batch = world.run(generators.next_many("order", count)).unwrap();
+        let ids: Vec<u64> = batch.ids().map(leafid::Id::get).collect();
+        assert_eq!(ids, (expected..expected + count).collect::<Vec<_>>());
+        expected += count;
+    }
+}
+
+/// Guards: a cancelled caller's run is a gap, and the tag goes on.
+#[test]
+fn a_cancelled_run_is_a_gap() {
+    let mut world = World::with_tag("order", 100, fixed());
+    world.store.set(Mood::Well, seconds(3));
+    let generators = world.generators.clone();
+    assert!(
+        world
+            .run(generators.take("order", 5000))
+            .unwrap_err()
+            .is_retryable()
+    );
+    world.store.set(Mood::Well, Duration::ZERO);
+    world.advance(seconds(10));
+    assert!(world.next("order").unwrap() >= 1);
+    assert!(world.run(generators.take("order", 5000)).unwrap().len() == 5000);
+}
+
+/// Guards: without a driver memory is used up, and then the caller is told what is wrong.
+#[test]
+fn a_stopped_driver_is_named() {
+    let mut world = World::with_tag("order", 10, fixed());
+    assert_eq!(world.next("order").unwrap(), 1);
+    world.drop_driver();
+    for expected in 2..=10 {
+        assert_eq!(world.next("order").unwrap(), expected);
+    }
+    assert!(matches!(
+        world.next("order").unwrap_err(),
+        IssueError::Never(Never::Stopped { .. })
+    ));
+}
+
+/// Guards: a bound on the tags that one process takes on.
+#[test]
+fn too_many_tags_are_refused() {
+    let settings = TagSettings::default();
+    let options = Options {
+        create_missing: Some(settings),
+        tags_max: 2,
+        ..fixed()
+    };
+    let mut world = World::new(options);
+    assert!(world.next("a").is_ok() && world.next("b").is_ok());
+    let error = world.next("c").unwrap_err();
+    assert!(
+        error.is_retryable() && error.to_string().contains("2 tags are loaded"),
+        "{error}"
+    );
+}
+
+/// Guards: Leaf's rule end to end: the table's step twice, then doubled at each load.
+#[test]
+fn leaf_policy_doubles_under_load() {
+    let options = Options {
+        policy: StepPolicy::leaf(),
+        ..Options::default()
+    };
+    let mut world = World::with_tag("order", 1000, options);
+    for _ in 0..20_000 {
+        world.next("order").unwrap();
+    }
+    world.advance(seconds(1));
+    assert_eq!(world.store.reserves()[..5], [1000, 1000, 2000, 4000, 8000]);
+}
+
+/// Guards the default policy: once warm at 20,000 ids/s, a minute without the store, a store
+/// that takes a second, and a burst of a hundred times the rate are all not felt; when the rate
+/// falls, so does the step.
+#[test]
+fn a_warm_tag_feels_neither_outage_nor_burst() {
+    let mut world = World::with_tag("order", 1000, Options::default());
+    world.next("order").unwrap();
+    let spend = |world: &mut World, per_second: u64, seconds_long: u64| {
+        for _ in 0..seconds_long * 20 {
+            for _ in 0..per_second / 20 {
+                world.generators.try_next("order").expect("no caller waits");
+            }
+            world.advance(Duration::from_millis(50));
+        }
+    };
+    // Warming up: the first segments are short, so the first seconds are gentle.
+    spend(&mut world, 1000, 5);
+    spend(&mut world, 20_000, 30);
+    let warm = world.generators.status("order").unwrap();
+    assert!(warm.cover.unwrap() > seconds(120), "{warm:?}");
+    world.store.set(Mood::Down, Duration::ZERO);
+    spend(&mut world, 20_000, 60);
+    world.store.set(Mood::Well, seconds(1));
+    spend(&mut world, 20_000, 30);
+    spend(&mut world, 2_000_000, 10);
+    world.store.set(Mood::Well, Duration::ZERO);
+    assert!(world.generators.status("order").unwrap().step <= 10_000_000);
+    // A quiet tag shrinks: two hours at 100 ids/s use up nothing of 10,000,000, so skip ahead.
+    let generators = world.generators.clone();
+    for _ in 0..4 {
+        world.advance(seconds(3600));
+        let left = generators.status("order").unwrap().remaining;
+        world.run(generators.next_many("order", left)).unwrap();
+        world.advance(seconds(1));
+    }
+    world.advance(seconds(36_000));
+    for _ in 0..3 {
+        let left = generators.status("order").unwrap().remaining;
+        world
+            .run(generators.next_many("order", left - left / 20))
+            .unwrap();
+        world.advance(seconds(360_000));
+    }
+    let quiet = generators.status("order").unwrap();
+    assert!(quiet.step < 1_000_000, "{quiet:?}");
+}
