@@ -1,9 +1,11 @@
-//! `Generators` by tag, `Generator` for one tag, `Block` for one thread: where callers take ids.
+//! `Generators` by tag, `Generator` for one tag: where callers take ids.
+//! `block.rs` has the variant for one thread.
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::allocator::{Allocator, Miss, Status};
+use crate::block::Block;
 use crate::clock::{Clock, SystemClock};
 use crate::driver::{Driver, Shared};
 use crate::error::{IssueError, Never, NotYetReason};
@@ -517,11 +519,14 @@ impl Generator {
     /// See [`Block`].
     #[must_use]
     pub fn block(&self, len: u32) -> Block {
-        Block {
-            generator: self.clone(),
-            rest: 1..1,
-            len: u64::from(len.max(1)),
-        }
+        Block::new(self.clone(), u64::from(len.max(1)))
+    }
+}
+
+impl Generator {
+    /// Takes `len` adjacent ids, if memory holds as many in one piece.
+    pub(crate) fn try_take(&self, len: u64) -> Option<Segment> {
+        self.allocator.try_take(self.generators.shared(), len)
     }
 }
 
@@ -530,84 +535,5 @@ impl fmt::Debug for Generator {
         f.debug_struct("Generator")
             .field("tag", self.tag())
             .finish_non_exhaustive()
-    }
-}
-
-/// Issues ids of one tag to one thread, fastest of all.
-///
-/// **Unique** like every id. **Ascending** within this block only: another thread may be handed
-/// a larger id earlier. **Not shared**: each thread has its own. Ids left in it when it is
-/// dropped are never issued.
-///
-/// # Example
-///
-/// ```
-/// use leafid::{Generators, Options, blocking, store::{MemoryStore, TagSettings}};
-///
-/// let options = Options { create_missing: Some(TagSettings::default()), ..Options::default() };
-/// let (generators, driver) = Generators::open(MemoryStore::new(), options);
-/// let driver = blocking::spawn(driver)?;
-/// let mut block = generators.generator("order")?.block(256);
-/// let first = block.next_blocking()?;
-/// assert!(block.next_blocking()? > first);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug)]
-pub struct Block {
-    generator: Generator,
-    rest: std::ops::Range<u64>,
-    len: u64,
-}
-
-impl Block {
-    /// Takes the next id out of this block, or out of memory. Never waits.
-    ///
-    /// # Errors
-    ///
-    /// As [`Generators::try_next`].
-    #[inline]
-    pub fn try_next(&mut self) -> Result<Id, IssueError> {
-        match self.rest.next() {
-            Some(number) => Ok(Id::from_segment(number)),
-            None => self.try_refill(),
-        }
-    }
-
-    /// Takes the next id, waiting on this thread up to `wait_max`.
-    ///
-    /// # Errors
-    ///
-    /// As [`Generators::next`].
-    #[inline]
-    pub fn next_blocking(&mut self) -> Result<Id, IssueError> {
-        match self.rest.next() {
-            Some(number) => Ok(Id::from_segment(number)),
-            None => self.refill_blocking(),
-        }
-    }
-
-    #[cold]
-    fn try_refill(&mut self) -> Result<Id, IssueError> {
-        match self
-            .generator
-            .allocator
-            .try_take(self.generator.generators.shared(), self.len)
-        {
-            Some(run) => Ok(self.start(run)),
-            None => self.generator.try_next(),
-        }
-    }
-
-    #[cold]
-    fn refill_blocking(&mut self) -> Result<Id, IssueError> {
-        match self.try_refill() {
-            Err(error) if error.is_retryable() => self.generator.next_blocking(),
-            done => done,
-        }
-    }
-
-    fn start(&mut self, run: Segment) -> Id {
-        self.rest = run.start() + 1..run.end();
-        Id::from_segment(run.start())
     }
 }

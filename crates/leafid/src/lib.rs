@@ -25,6 +25,7 @@ pub mod blocking;
 pub mod store;
 
 mod allocator;
+mod block;
 mod catalog;
 mod clock;
 mod driver;
@@ -40,11 +41,12 @@ mod sync;
 mod tag;
 
 pub use allocator::{Stage, Status};
+pub use block::Block;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use driver::Driver;
 pub use error::{IssueError, Never, NotYet, NotYetReason};
 pub use event::{Event, Observer};
-pub use generator::{Block, Generator, Generators};
+pub use generator::{Generator, Generators};
 pub use id::{Id, ParseIdError};
 pub use limit::{Limit, ParseLimitError};
 pub use options::Options;

@@ -1,24 +1,24 @@
 //! `Demand`: a caller's wish for more ids than the buffer holds, answered by the driver.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::error::IssueError;
-use crate::segment::TakenMany;
+use crate::segment::{Segment, TakenMany};
 
 /// A wish for `count` ids, adjacent ones if `is_run`.
 pub(super) struct Demand {
-    pub(super) count: u64,
+    count: u64,
     pub(super) is_run: bool,
     answer: Mutex<Answer>,
 }
 
 /// The life of a demand.
 enum Answer {
-    /// Exits: `Given`, `Cancelled`.
-    Open,
+    /// Some ids are there, not all. Exits: `Given`, `Cancelled`.
+    Open(TakenMany),
     /// Exits: `Cancelled`, once it is fetched.
     Given(Result<TakenMany, IssueError>),
-    /// Nobody wants it any more. No exit.
+    /// Nobody wants it any more; its ids are a gap. No exit.
     Cancelled,
 }
 
@@ -27,20 +27,39 @@ impl Demand {
         Arc::new(Self {
             count,
             is_run,
-            answer: Mutex::new(Answer::Open),
+            answer: Mutex::new(Answer::Open(TakenMany::default())),
         })
+    }
+
+    /// How many ids it still lacks; none if nobody waits for it.
+    pub(super) fn missing(&self) -> u64 {
+        match &*self.lock() {
+            Answer::Open(taken) => self.count - taken.len(),
+            _ => 0,
+        }
     }
 
     /// Whether somebody still waits for it.
     pub(super) fn is_open(&self) -> bool {
-        matches!(*self.lock(), Answer::Open)
+        self.missing() > 0
     }
 
-    /// Answers it, unless nobody wants it any more: then the ids are a gap.
-    pub(super) fn give(&self, answer: Result<TakenMany, IssueError>) {
+    /// Adds ids, which ascend from call to call, and gives the answer once there are enough.
+    pub(super) fn add(&self, run: Segment) {
         let mut slot = self.lock();
-        if matches!(*slot, Answer::Open) {
-            *slot = Answer::Given(answer);
+        if let Answer::Open(taken) = &mut *slot {
+            taken.push(run);
+            if taken.len() >= self.count {
+                *slot = Answer::Given(Ok(std::mem::take(taken)));
+            }
+        }
+    }
+
+    /// Refuses it.
+    pub(super) fn refuse(&self, error: IssueError) {
+        let mut slot = self.lock();
+        if matches!(*slot, Answer::Open(_)) {
+            *slot = Answer::Given(Err(error));
         }
     }
 
@@ -56,7 +75,7 @@ impl Demand {
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Answer> {
+    fn lock(&self) -> MutexGuard<'_, Answer> {
         self.answer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

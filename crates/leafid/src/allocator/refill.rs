@@ -13,7 +13,7 @@ use super::{Allocator, Standing, State, Supply, bounded};
 use crate::driver::Shared;
 use crate::error::Never;
 use crate::event::Event;
-use crate::segment::{Segment, TakenMany};
+use crate::segment::Segment;
 use crate::step::History;
 use crate::store::{Reserve, Reserved, StoreError, TagRecord, TagSettings, TagSpec};
 use crate::tag::Tag;
@@ -112,7 +112,7 @@ impl Allocator {
         let demanded: u64 = state
             .demands
             .iter()
-            .fold(0, |sum, demand| sum.saturating_add(demand.count));
+            .fold(0, |sum, demand| sum.saturating_add(demand.missing()));
         let settings = state.settings?;
         if state.standing != Standing::Live || (demanded == 0 && !self.buffer.has_room()) {
             return None;
@@ -165,12 +165,8 @@ impl Allocator {
             .floor
             .filter(|floor| reserved.previous < *floor);
         state.counts.regressions += u64::from(regressed.is_some());
-        let rest = self.answer_demands(&mut state, segment);
         state.step = plan.step;
-        if !rest.is_empty() && self.buffer.put(rest).is_err() {
-            // The demand that this was reserved for was cancelled, and both slots hold ids.
-            state.skipped += rest.len();
-        }
+        self.put(&mut state, segment);
         let near = state.near_limit(segment.end());
         let limit = state.limit();
         let after = if state.demands.is_empty() {
@@ -203,41 +199,50 @@ impl Allocator {
         after
     }
 
-    /// Answers the demands that the buffer and the new segment can serve, in order of arrival,
-    /// and returns what is left of the segment.
+    /// Answers demands from a new segment, and puts the rest into the buffer.
+    fn put(&self, state: &mut State, segment: Segment) {
+        let mut rest = segment;
+        if state.standing == Standing::Live {
+            rest = self.answer_demands(state, segment);
+            if rest.is_empty() || self.buffer.put(rest).is_ok() {
+                return;
+            }
+        }
+        // The row went while the segment was under way; or the demand that it was reserved for
+        // was cancelled, and both slots hold ids.
+        state.skipped += rest.len();
+    }
+
+    /// Answers demands from the buffer and the new segment, in order of arrival, and returns what
+    /// is left of the segment.
     fn answer_demands(&self, state: &mut State, segment: Segment) -> Segment {
         let mut rest = segment;
         while let Some(demand) = state.demands.front().cloned() {
+            self.serve(state, &demand, &mut rest);
             if demand.is_open() {
-                let at_hand = if demand.is_run {
-                    0
-                } else {
-                    self.buffer.remaining()
-                };
-                if at_hand.saturating_add(rest.len()) < demand.count {
-                    break;
-                }
-                demand.give(Ok(self.carve(state, &demand, &mut rest)));
+                break;
             }
-            let _answered = state.demands.pop_front();
+            let _served = state.demands.pop_front();
         }
         rest
     }
 
-    /// Takes a demand's ids: for a run, off the new segment, everything below it being skipped;
-    /// otherwise from the buffer first. Ids ascend either way.
-    fn carve(&self, state: &mut State, demand: &Demand, rest: &mut Segment) -> TakenMany {
-        let mut taken = TakenMany::default();
+    /// Gives a demand what it lacks, as far as there is: a run off the new segment, everything
+    /// below it being skipped; otherwise from the buffer first. Ids ascend either way.
+    fn serve(&self, state: &mut State, demand: &Demand, rest: &mut Segment) {
+        if demand.is_run && demand.missing() > rest.len() {
+            return;
+        }
         if !demand.is_run {
-            taken = self.buffer.try_take_many(demand.count);
+            let at_hand = self.buffer.try_take_many(demand.missing());
+            at_hand.runs().iter().for_each(|run| demand.add(*run));
         }
-        let missing = demand.count - taken.len();
-        if missing > 0 {
+        let front = rest.split_front(demand.missing());
+        if !front.is_empty() {
             state.skipped += self.buffer.remaining();
-            taken.push(rest.split_front(missing));
             self.buffer.skip_to(rest.start());
+            demand.add(front);
         }
-        taken
     }
 
     /// The store has fewer numbers left than wanted, or none.
@@ -251,10 +256,11 @@ impl Allocator {
             limit,
         };
         state.demands.retain(|demand| {
-            if demand.count > headroom {
-                demand.give(Err(never.clone().into()));
+            let fits = demand.missing() <= headroom;
+            if !fits {
+                demand.refuse(never.clone().into());
             }
-            demand.count <= headroom
+            fits
         });
         if headroom > 0 {
             return After::Again;

@@ -157,11 +157,11 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) fn new(options: Options) -> Self {
+    pub(crate) fn new(mut options: Options) -> Self {
         let clock = ManualClock::new();
         let store = Arc::new(TestStore::new(clock.clone()));
         let log = Arc::new(Log::default());
-        let options = Options { seed: 7, ..options };
+        options.seed = 7;
         let (generators, driver) = Generators::open_with(
             Arc::clone(&store) as Arc<dyn SegmentStore>,
             Arc::new(clock.clone()),
@@ -196,13 +196,13 @@ impl World {
     pub(crate) fn settle(&mut self) {
         let waker = Waker::from(Arc::clone(&self.woken));
         while self.woken.0.swap(false, Ordering::SeqCst) {
-            if let Some(driver) = &mut self.driver {
-                if Pin::new(driver)
-                    .poll(&mut Context::from_waker(&waker))
-                    .is_ready()
-                {
-                    self.driver = None;
-                }
+            let context = &mut Context::from_waker(&waker);
+            if self
+                .driver
+                .as_mut()
+                .is_some_and(|driver| Pin::new(driver).poll(context).is_ready())
+            {
+                self.driver = None;
             }
         }
     }

@@ -1,0 +1,91 @@
+//! `Block`: ids for one thread, taken from shared memory by the hundred.
+
+use std::ops::Range;
+
+use crate::error::IssueError;
+use crate::generator::Generator;
+use crate::id::Id;
+use crate::segment::Segment;
+
+/// Issues ids of one tag to one thread, fastest of all.
+///
+/// **Unique** like every id. **Ascending** within this block only: another thread may be handed
+/// a larger id earlier. **Not shared**: each thread has its own. Ids left in it when it is
+/// dropped are never issued.
+///
+/// # Example
+///
+/// ```
+/// use leafid::{Generators, Options, blocking, store::{MemoryStore, TagSettings}};
+///
+/// let options = Options { create_missing: Some(TagSettings::default()), ..Options::default() };
+/// let (generators, driver) = Generators::open(MemoryStore::new(), options);
+/// let driver = blocking::spawn(driver)?;
+/// let mut block = generators.generator("order")?.block(256);
+/// let first = block.next_blocking()?;
+/// assert!(block.next_blocking()? > first);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Block {
+    generator: Generator,
+    rest: Range<u64>,
+    len: u64,
+}
+
+impl Block {
+    pub(crate) fn new(generator: Generator, len: u64) -> Self {
+        Self {
+            generator,
+            rest: 1..1,
+            len,
+        }
+    }
+
+    /// Takes the next id out of this block, or out of memory. Never waits.
+    ///
+    /// # Errors
+    ///
+    /// As [`Generators::try_next`].
+    #[inline]
+    pub fn try_next(&mut self) -> Result<Id, IssueError> {
+        match self.rest.next() {
+            Some(number) => Ok(Id::from_segment(number)),
+            None => self.try_refill(),
+        }
+    }
+
+    /// Takes the next id, waiting on this thread up to `wait_max`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Generators::next`].
+    #[inline]
+    pub fn next_blocking(&mut self) -> Result<Id, IssueError> {
+        match self.rest.next() {
+            Some(number) => Ok(Id::from_segment(number)),
+            None => self.refill_blocking(),
+        }
+    }
+
+    #[cold]
+    fn try_refill(&mut self) -> Result<Id, IssueError> {
+        match self.generator.try_take(self.len) {
+            Some(run) => Ok(self.start(run)),
+            None => self.generator.try_next(),
+        }
+    }
+
+    #[cold]
+    fn refill_blocking(&mut self) -> Result<Id, IssueError> {
+        match self.try_refill() {
+            Err(error) if error.is_retryable() => self.generator.next_blocking(),
+            done => done,
+        }
+    }
+
+    fn start(&mut self, run: Segment) -> Id {
+        self.rest = run.start() + 1..run.end();
+        Id::from_segment(run.start())
+    }
+}

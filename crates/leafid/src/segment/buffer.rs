@@ -1,0 +1,397 @@
+//! `SegmentBuffer`: ids are taken here, each by one atomic operation, never a lock.
+//!
+//! # Why no id leaves twice
+//!
+//! The buffer has one **cursor** and two **slots**. The cursor holds the next id to try; a slot
+//! holds the bounds `[start, end)` of a segment this process owns. To take an id is
+//!
+//! 1. `id = cursor.fetch_add(1)`: this number is now ours to try, and nobody else's;
+//! 2. look whether `id` lies in a slot. It does: it is issued. It does not: it never was ours,
+//!    and the taker jumps the cursor forward to the next segment, or reports that there is none.
+//!
+//! *Numbers are distinct.* The cursor goes forward, save for one step: a taker who finds nothing
+//! may put back the number it just drew, by `compare_exchange(id + 1, id)`, and then forgets it.
+//! Every number anybody holds is below the cursor: a draw hands out the cursor and moves it past;
+//! a jump only raises it; and a number is put back only by its holder and only when it is the
+//! highest one held. So no draw can yield a number that somebody holds or has issued.
+//!
+//! *Bounds are never mixed.* Segments come in ascending order, so a slot is only ever refilled
+//! with `start' >= end`. The writer stores `start` before `end`; the taker reads `end` before
+//! `start`. If the taker sees `end` of version k, it sees `start` of version k or later; a later
+//! `start` is at least `end` of version k, so no `id` passes both checks. A taker that stalled
+//! while its slot was refilled loses its number: a gap, never a repeat.
+//!
+//! Ids ascend, because one cursor serves all segments. Both properties are checked by a loom
+//! model (`tests/loom.rs`), which must fail for each weakened variant in `mutant`.
+
+use std::fmt;
+
+use crossbeam_utils::CachePadded;
+
+use super::{Segment, TakenMany};
+use crate::id::Id;
+use crate::sync::{AtomicBool, AtomicU64, Ordering};
+
+/// Two segments of one tag, from which any number of threads take ids.
+///
+/// **Unique** over all takers, **ascending** per buffer, **thread-safe**, lock-free. Segments are
+/// put in by one writer at a time, in ascending order; the module's text has the proof. Most
+/// programs use it through a [`Generator`](crate::Generator), which also keeps it supplied.
+///
+/// # Example
+///
+/// ```
+/// use leafid::{Segment, SegmentBuffer};
+///
+/// let buffer = SegmentBuffer::new();
+/// assert!(buffer.try_take().is_none());
+/// buffer.put(Segment::new(1, 3).unwrap()).unwrap();
+/// assert_eq!(buffer.try_take().unwrap().id.get(), 1);
+/// assert_eq!(buffer.try_take().unwrap().id.get(), 2);
+/// assert!(buffer.try_take().is_none());
+/// ```
+pub struct SegmentBuffer {
+    /// The next number to try. Written by every taker.
+    cursor: CachePadded<AtomicU64>,
+    /// Read by every taker, written once a segment.
+    view: CachePadded<View>,
+}
+
+struct View {
+    /// False while takers would find nothing, so that they leave the cursor alone.
+    open: AtomicBool,
+    slots: [Slot; 2],
+    /// A taker whose id is at or above this reports that supplies are low.
+    low_at: AtomicU64,
+}
+
+/// The bounds of one owned segment. `start` is stored before `end` and read after it.
+struct Slot {
+    start: AtomicU64,
+    end: AtomicU64,
+}
+
+/// One id, and whether it is time to fetch the next segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Taken {
+    /// The id.
+    pub id: Id,
+    /// Supplies have reached the mark set for them.
+    pub is_low: bool,
+}
+
+/// Both slots still hold ids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("both segments of the buffer still hold ids")]
+pub struct BufferFull;
+
+impl SegmentBuffer {
+    /// An empty buffer.
+    #[must_use]
+    pub fn new() -> Self {
+        let slot = || Slot {
+            start: AtomicU64::new(1),
+            end: AtomicU64::new(1),
+        };
+        Self {
+            cursor: CachePadded::new(AtomicU64::new(1)),
+            view: CachePadded::new(View {
+                open: AtomicBool::new(false),
+                slots: [slot(), slot()],
+                low_at: AtomicU64::new(u64::MAX),
+            }),
+        }
+    }
+
+    /// Takes one id, if there is one. Never waits, never locks.
+    #[inline]
+    pub fn try_take(&self) -> Option<Taken> {
+        // Acquire pairs with the release in `put`: who sees the buffer open sees its segment.
+        while self.view.open.load(Ordering::Acquire) {
+            let number = mutant::draw(&self.cursor, 1);
+            if self.owns(number) {
+                // Relaxed: a hint for the refill, not a right to anything.
+                let is_low = number >= self.view.low_at.load(Ordering::Relaxed);
+                return Some(Taken {
+                    id: Id::from_segment(number),
+                    is_low,
+                });
+            }
+            self.pass(number, 1)?;
+        }
+        None
+    }
+
+    /// Takes up to `count` ids, ascending. The result is shorter, or empty, when there are not
+    /// as many.
+    pub fn try_take_many(&self, count: u64) -> TakenMany {
+        let mut taken = TakenMany::default();
+        while taken.len < count && self.view.open.load(Ordering::Acquire) {
+            let wanted = (count - taken.len).min(self.remaining().max(1));
+            let first = mutant::draw(&self.cursor, wanted);
+            let drawn = Segment {
+                start: first,
+                end: first + wanted,
+            };
+            let mut used_to = first;
+            for owned in self.ascending() {
+                if let Some(part) = drawn.overlap(owned) {
+                    taken.push(part);
+                    used_to = part.end;
+                }
+            }
+            let unused = drawn.end - used_to;
+            if unused > 0 && self.pass(used_to, unused).is_none() {
+                break;
+            }
+        }
+        taken.is_low = taken
+            .last()
+            .is_some_and(|last| last.end > self.view.low_at.load(Ordering::Relaxed));
+        taken
+    }
+
+    /// Takes `count` adjacent ids, if memory holds as many in one piece.
+    pub fn try_take_run(&self, count: u64) -> Option<Segment> {
+        let mut cursor = self.cursor();
+        while self.view.open.load(Ordering::Acquire) {
+            let piece = self
+                .pieces()
+                .find(|piece| piece.end.saturating_sub(piece.start.max(cursor)) >= count)?;
+            let start = piece.start.max(cursor);
+            let end = start + count;
+            // On success no number between the old and the new cursor is drawn by anybody else.
+            match self
+                .cursor
+                .compare_exchange(cursor, end, Ordering::Relaxed, Ordering::Relaxed)
+            {
+                Ok(_) => return Some(Segment { start, end }),
+                Err(moved) => cursor = moved,
+            }
+        }
+        None
+    }
+
+    /// The owned segments, ascending, as one piece where they are adjacent.
+    fn pieces(&self) -> impl Iterator<Item = Segment> + use<> {
+        let [mut first, mut second] = self.ascending();
+        if first.end == second.start {
+            first.end = second.end;
+            second.start = second.end;
+        }
+        [first, second].into_iter()
+    }
+
+    /// Whether `number` lies in a segment that this process owns.
+    #[inline]
+    fn owns(&self, number: u64) -> bool {
+        self.view.slots.iter().any(|slot| slot.holds(number))
+    }
+
+    /// After drawing `count` numbers from `first` that are not ours: moves the cursor on to the
+    /// next segment, or puts the numbers back and answers `None` when there is no segment.
+    #[cold]
+    #[inline(never)]
+    fn pass(&self, first: u64, count: u64) -> Option<()> {
+        let next = self
+            .ascending()
+            .into_iter()
+            .find(|owned| owned.start > first && !owned.is_empty());
+        if let Some(next) = next {
+            self.cursor.fetch_max(next.start, Ordering::Relaxed);
+            return Some(());
+        }
+        // A segment that starts with these very numbers may have arrived since the first look.
+        let arrived = self.owns(first);
+        mutant::put_back(&self.cursor, first, count);
+        arrived.then_some(())
+    }
+
+    /// Puts a segment in, into a slot whose ids are all taken. One writer at a time; its
+    /// segments must ascend. The mark for low supplies is put at a tenth of it.
+    ///
+    /// # Errors
+    ///
+    /// [`BufferFull`] when both slots still hold ids.
+    ///
+    /// # Panics
+    ///
+    /// When the segment starts below the end of an earlier one: the store broke its contract and
+    /// the caller did not notice.
+    pub fn put(&self, segment: Segment) -> Result<(), BufferFull> {
+        let highest_end = self
+            .view
+            .slots
+            .iter()
+            .map(|slot| slot.read().end)
+            .max()
+            .unwrap_or(1);
+        assert!(
+            segment.start >= highest_end,
+            "segments ascend: {segment} after {highest_end}"
+        );
+        let cursor = self.cursor.load(Ordering::Relaxed);
+        let slot = self
+            .view
+            .slots
+            .iter()
+            .filter(|slot| slot.read().end <= cursor.max(1))
+            .min_by_key(|slot| slot.read().end)
+            .ok_or(BufferFull)?;
+        slot.write(segment);
+        self.view
+            .low_at
+            .store(segment.start + segment.len() / 10, Ordering::Relaxed);
+        self.view.open.store(true, Ordering::Release);
+        Ok(())
+    }
+
+    /// Whether a slot is free for [`put`](Self::put).
+    #[must_use]
+    pub fn has_room(&self) -> bool {
+        let cursor = self.cursor.load(Ordering::Relaxed);
+        self.view.slots.iter().any(|slot| slot.read().end <= cursor)
+    }
+
+    /// Drops every number below `number`: takers go on from there.
+    pub fn skip_to(&self, number: u64) {
+        self.cursor.fetch_max(number, Ordering::Relaxed);
+    }
+
+    /// Stops takers at once, without touching what the slots hold.
+    pub fn close(&self) {
+        self.view.open.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether the mark for low supplies is reached.
+    #[must_use]
+    pub fn is_low(&self) -> bool {
+        self.cursor() >= self.view.low_at.load(Ordering::Relaxed)
+    }
+
+    /// Silences the mark for low supplies until the next [`put`](Self::put).
+    pub fn mute(&self) {
+        self.view.low_at.store(u64::MAX, Ordering::Relaxed);
+    }
+
+    /// How many ids are left in memory.
+    #[must_use]
+    pub fn remaining(&self) -> u64 {
+        let cursor = self.cursor.load(Ordering::Relaxed);
+        self.segments()
+            .iter()
+            .map(|owned| owned.end.saturating_sub(owned.start.max(cursor)))
+            .sum()
+    }
+
+    /// The next number to try.
+    #[must_use]
+    pub fn cursor(&self) -> u64 {
+        self.cursor.load(Ordering::Relaxed)
+    }
+
+    /// The two segments as they stand, in slot order; either may be used up.
+    #[must_use]
+    pub fn segments(&self) -> [Segment; 2] {
+        [self.view.slots[0].read(), self.view.slots[1].read()]
+    }
+
+    fn ascending(&self) -> [Segment; 2] {
+        let [a, b] = self.segments();
+        if a.start <= b.start { [a, b] } else { [b, a] }
+    }
+}
+
+impl Slot {
+    /// Whether `number` lies within one version of the bounds.
+    #[inline]
+    fn holds(&self, number: u64) -> bool {
+        // Acquire pairs with the release store of `end` in `write`: whoever sees that `end` sees
+        // the `start` stored before it, or a later one.
+        let end = self.end.load(Ordering::Acquire);
+        mutant::start(&self.start) <= number && number < end
+    }
+
+    /// The bounds of one version of this slot; empty if it is being refilled.
+    #[inline]
+    fn read(&self) -> Segment {
+        // Acquire: as in `holds`.
+        let end = self.end.load(Ordering::Acquire);
+        let start = mutant::start(&self.start);
+        Segment {
+            start,
+            end: end.max(start),
+        }
+    }
+
+    fn write(&self, segment: Segment) {
+        self.start.store(segment.start, Ordering::Relaxed);
+        mutant::publish(&self.end, segment.end);
+    }
+}
+
+impl Default for SegmentBuffer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for SegmentBuffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SegmentBuffer")
+            .field("cursor", &self.cursor())
+            .field("segments", &self.segments())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The operations whose exact form the proof rests on. Under loom each can be weakened by
+/// `LEAFID_MUTANT=…`, and then the model must fail: a check of the check.
+mod mutant {
+    use crate::sync::{AtomicU64, Ordering, is_weakened};
+
+    /// Draws `count` numbers. Weakened (`cursor`): two takers may draw the same one.
+    #[inline]
+    pub(super) fn draw(cursor: &AtomicU64, count: u64) -> u64 {
+        if is_weakened("cursor") {
+            let first = cursor.load(Ordering::SeqCst);
+            cursor.store(first + count, Ordering::SeqCst);
+            return first;
+        }
+        // Relaxed: the atomicity of this one location makes the numbers distinct.
+        cursor.fetch_add(count, Ordering::Relaxed)
+    }
+
+    /// Puts `count` numbers from `first` back, if nobody drew after us. Weakened (`undo`): it
+    /// does not look.
+    pub(super) fn put_back(cursor: &AtomicU64, first: u64, count: u64) {
+        if is_weakened("undo") {
+            return cursor.store(first, Ordering::SeqCst);
+        }
+        // Relaxed: as in `draw`. A failure leaves a gap.
+        let _ = cursor.compare_exchange(first + count, first, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    /// Reads the lower bound. Weakened (`start`): it is not looked at, so that a stale taker can
+    /// use a number from before the segment that was put into the slot behind its back (TinyId's
+    /// issue 47, and worse: the number belongs to somebody else).
+    #[inline]
+    pub(super) fn start(start: &AtomicU64) -> u64 {
+        if is_weakened("start") {
+            return 0;
+        }
+        // Relaxed: it comes after the acquire load of `end` in `Slot`.
+        start.load(Ordering::Relaxed)
+    }
+
+    /// Publishes the upper bound. Weakened (`publish`): it may be seen before the lower one.
+    pub(super) fn publish(end: &AtomicU64, value: u64) {
+        let order = if is_weakened("publish") {
+            Ordering::Relaxed
+        } else {
+            Ordering::Release
+        };
+        // Release pairs with the acquire loads in `Slot`.
+        end.store(value, order);
+    }
+}
