@@ -1,1 +1,222 @@
-//! stub
+//! Stores for Leafid: SQLite, MySQL and MariaDB, PostgreSQL.
+//!
+//! [`open`] turns a [`StoreUrl`] into a [`SegmentStore`]; [`init`] creates the tables. Each
+//! Cargo feature makes one URL scheme known and does nothing else. A store here translates
+//! between the contract and one database; it does not retry, cache or log.
+//!
+//! ```
+//! use leafid::store::{Reserve, TagSpec};
+//! use leafid::{Limit, Tag};
+//! use leafid_stores::{StoreOptions, StoreUrl, open};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # tokio::runtime::Runtime::new()?.block_on(async {
+//! # let folder = tempfile::tempdir()?;
+//! # let text = format!("sqlite:{}/leafid.db", folder.path().display());
+//! let url: StoreUrl = text.parse()?;
+//! let store = open(&url, &StoreOptions::default()).await?;
+//! let tag = Tag::new("order")?;
+//! store.create(&TagSpec::new(tag.clone())).await?;
+//! let reserve = Reserve { tag, count: 1000, floor: None, limit: Limit::INT64 };
+//! assert_eq!(store.reserve(&reserve).await?.segment.to_string(), "[1, 1001)");
+//! # Ok(()) })
+//! # }
+//! ```
+
+#[cfg(not(any(feature = "sqlite", feature = "mysql", feature = "postgres")))]
+compile_error!("leafid-stores needs at least one of the features sqlite, mysql, postgres");
+
+mod url;
+
+mod store;
+
+mod pool;
+
+mod row;
+
+#[cfg(feature = "sqlite")]
+mod sqlite;
+
+#[cfg(feature = "mysql")]
+mod mysql;
+
+#[cfg(feature = "postgres")]
+mod postgres;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use leafid::store::{SegmentStore, StoreError};
+
+use crate::store::SqlStore;
+use crate::url::Place;
+
+pub use crate::url::{StoreUrl, UrlError, known_schemes};
+
+/// Bounds of a store.
+///
+/// # Example
+///
+/// ```
+/// use std::time::Duration;
+/// use leafid_stores::StoreOptions;
+///
+/// let options = StoreOptions { statement_timeout: Duration::from_secs(2), ..StoreOptions::default() };
+/// assert_eq!(options.connections_max, 8);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StoreOptions {
+    /// The most connections at once, at least 1; SQLite always has one. More allow more tags to be
+    /// refilled at the same time, and cost the database a connection each. Default 8.
+    pub connections_max: usize,
+    /// How long to wait for one server to take a connection. With several servers each gets an
+    /// equal part of `statement_timeout` at most, so that the last one is reached in time.
+    /// Default 3 s.
+    pub connect_timeout: Duration,
+    /// How long a call may take in all: waiting for a connection, connecting, every statement.
+    /// Shorter notices a hanging database sooner; longer forgives a slow one. Default 5 s.
+    pub statement_timeout: Duration,
+}
+
+impl Default for StoreOptions {
+    fn default() -> Self {
+        Self {
+            connections_max: 8,
+            connect_timeout: Duration::from_secs(3),
+            statement_timeout: Duration::from_secs(5),
+        }
+    }
+}
+
+impl StoreOptions {
+    /// How long one of `len` servers gets to take a connection.
+    #[cfg(any(feature = "mysql", feature = "postgres"))]
+    fn connect_timeout_of(&self, len: usize) -> Duration {
+        let len = u32::try_from(len).unwrap_or(u32::MAX).max(1);
+        self.connect_timeout
+            .min(self.statement_timeout * 4 / 5 / len)
+    }
+}
+
+/// Opens a store.
+///
+/// SQLite opens its file, and creates it with its folder and tables when they are missing. A
+/// server is not contacted before the first call, so that a program can start while its database
+/// is down; the first call then says so.
+///
+/// # Errors
+///
+/// [`StoreError::Unavailable`] when the SQLite file cannot be opened or made.
+///
+/// # Example
+///
+/// ```
+/// use leafid_stores::{StoreOptions, open};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # tokio::runtime::Runtime::new()?.block_on(async {
+/// let store = open(&"mysql://leaf:secret@127.0.0.1:1/leaf".parse()?, &StoreOptions::default()).await?;
+/// let error = store.inspect().await.unwrap_err();
+/// assert!(error.is_retryable());
+/// # Ok(()) })
+/// # }
+/// ```
+pub async fn open(
+    url: &StoreUrl,
+    options: &StoreOptions,
+) -> Result<Arc<dyn SegmentStore>, StoreError> {
+    Ok(match url.place() {
+        #[cfg(feature = "sqlite")]
+        Place::Sqlite(path) => {
+            let store = SqlStore::new(sqlite::Sqlite::new(path, options), url, options);
+            store.warm_up().await?;
+            Arc::new(store)
+        }
+        #[cfg(feature = "mysql")]
+        Place::Mysql(servers) => Arc::new(SqlStore::new(
+            mysql::Mysql::new(servers, options),
+            url,
+            options,
+        )),
+        #[cfg(feature = "postgres")]
+        Place::Postgres(servers) => Arc::new(SqlStore::new(
+            postgres::Postgres::new(servers, options),
+            url,
+            options,
+        )),
+    })
+}
+
+/// What [`init`] did.
+///
+/// # Example
+///
+/// ```
+/// use leafid_stores::InitReport;
+///
+/// let report = InitReport { created: vec!["leafid_tag".into()], found: vec!["leaf_alloc".into()] };
+/// assert_eq!(report.to_string(), "created leafid_tag; found leaf_alloc");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct InitReport {
+    /// Tables that were missing and are there now.
+    pub created: Vec<String>,
+    /// Tables that were there and were left as they are.
+    pub found: Vec<String>,
+}
+
+impl std::fmt::Display for InitReport {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let parts = [("created", &self.created), ("found", &self.found)];
+        let parts = parts.iter().filter(|(_, tables)| !tables.is_empty());
+        let parts: Vec<String> = parts
+            .map(|(verb, tables)| format!("{verb} {}", tables.join(", ")))
+            .collect();
+        f.write_str(&parts.join("; "))
+    }
+}
+
+/// Creates the tables that are missing: Leaf's `leaf_alloc` and our own `leafid_tag`. What exists
+/// is left as it is.
+///
+/// # Errors
+///
+/// [`StoreError::Unavailable`] when the store cannot be reached or the user may not create
+/// tables.
+///
+/// # Example
+///
+/// ```
+/// use leafid_stores::{StoreOptions, init};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # tokio::runtime::Runtime::new()?.block_on(async {
+/// # let folder = tempfile::tempdir()?;
+/// # let text = format!("sqlite:{}/leafid.db", folder.path().display());
+/// let report = init(&text.parse()?, &StoreOptions::default()).await?;
+/// assert_eq!(report.created, ["leaf_alloc", "leafid_tag"]);
+/// # Ok(()) })
+/// # }
+/// ```
+pub async fn init(url: &StoreUrl, options: &StoreOptions) -> Result<InitReport, StoreError> {
+    match url.place() {
+        #[cfg(feature = "sqlite")]
+        Place::Sqlite(path) => {
+            SqlStore::new(sqlite::Sqlite::new(path, options), url, options)
+                .init()
+                .await
+        }
+        #[cfg(feature = "mysql")]
+        Place::Mysql(servers) => {
+            SqlStore::new(mysql::Mysql::new(servers, options), url, options)
+                .init()
+                .await
+        }
+        #[cfg(feature = "postgres")]
+        Place::Postgres(servers) => {
+            SqlStore::new(postgres::Postgres::new(servers, options), url, options)
+                .init()
+                .await
+        }
+    }
+}

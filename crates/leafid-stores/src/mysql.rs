@@ -1,0 +1,256 @@
+//! The SQL we send to MySQL and MariaDB: Leaf's own table as it stands, and ours beside it.
+//!
+//! A name is compared twice: `biz_tag = ?` finds the row through the index, under whatever
+//! collation the column has, and the comparison of bytes then decides.
+
+mod connect;
+mod report;
+mod tags;
+
+use leafid::Tag;
+use leafid::store::{Reserve, Reserved, StoreError, StoreReport, TagPatch, TagRecord, TagSpec};
+use sqlx::mysql::{MySqlConnectOptions, MySqlRow};
+use sqlx::{AssertSqlSafe, Connection, Row};
+use url::Url;
+
+use self::connect::{Session, Shape};
+use crate::row::{Bounds, OwnColumns, StoredRow, TABLES, finish, padded, records, refusal};
+use crate::store::{Fault, System};
+use crate::{InitReport, StoreOptions};
+
+/// The name as bytes of UTF-8, whatever the column's character set.
+const NAME_BYTES: &str = "CAST(CONVERT(a.biz_tag USING utf8mb4) AS BINARY)";
+
+const TABLE_SQL: [&str; 2] = [
+    "CREATE TABLE leaf_alloc (
+        biz_tag VARCHAR(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL DEFAULT '',
+        max_id BIGINT NOT NULL DEFAULT 1,
+        step INT NOT NULL,
+        description VARCHAR(256) CHARACTER SET utf8mb4 DEFAULT NULL,
+        update_time TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP,
+        PRIMARY KEY (biz_tag)
+    ) ENGINE=InnoDB",
+    "CREATE TABLE leafid_tag (
+        tag VARCHAR(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+        policy VARCHAR(16) DEFAULT NULL,
+        step_max BIGINT DEFAULT NULL,
+        cover_seconds BIGINT DEFAULT NULL,
+        id_limit BIGINT DEFAULT NULL,
+        deleted_max_id BIGINT DEFAULT NULL,
+        PRIMARY KEY (tag)
+    ) ENGINE=InnoDB",
+];
+
+pub(crate) struct Mysql {
+    /// The servers, in the order in which they are tried, with their URL for messages.
+    servers: Vec<(MySqlConnectOptions, String)>,
+    options: StoreOptions,
+}
+
+impl Mysql {
+    pub(crate) fn new(servers: &[Url], options: &StoreOptions) -> Self {
+        Self {
+            servers: connect::servers(servers),
+            options: *options,
+        }
+    }
+}
+
+impl System for Mysql {
+    type Connection = Session;
+
+    const CONNECTIONS_MAX: usize = usize::MAX;
+
+    async fn connect(&self) -> Result<Session, StoreError> {
+        connect::first_usable(&self.servers, &self.options).await
+    }
+
+    async fn is_alive(&self, session: &mut Session) -> bool {
+        session.connection.ping().await.is_ok()
+    }
+
+    /// One statement, one round trip. `LAST_INSERT_ID(x)` is x, and comes back with the answer:
+    /// the max id before the change.
+    async fn reserve(&self, session: &mut Session, reserve: &Reserve) -> Result<Reserved, Fault> {
+        if let Some(bounds) = Bounds::of(reserve) {
+            let update = "UPDATE leaf_alloc a \
+                SET a.max_id = GREATEST(LAST_INSERT_ID(a.max_id), ?) + ? WHERE a.biz_tag = ? \
+                AND CAST(CONVERT(a.biz_tag USING utf8mb4) AS BINARY) = ? \
+                AND a.max_id >= 0 AND GREATEST(a.max_id, ?) <= ?";
+            let query = sqlx::query(update).bind(bounds.floor).bind(bounds.count);
+            let query = query
+                .bind(reserve.tag.as_str())
+                .bind(reserve.tag.as_str().as_bytes());
+            let query = query.bind(bounds.floor).bind(bounds.start_max);
+            let done = query.execute(&mut session.connection).await;
+            let done = known_charset(done)?;
+            if done.rows_affected() == 1 {
+                return Ok(reserve.reserved(done.last_insert_id())?);
+            }
+        }
+        let select = "SELECT CAST(a.max_id AS SIGNED) FROM leaf_alloc a WHERE a.biz_tag = ? \
+            AND CAST(CONVERT(a.biz_tag USING utf8mb4) AS BINARY) = ?";
+        let query = sqlx::query(select)
+            .bind(reserve.tag.as_str())
+            .bind(reserve.tag.as_str().as_bytes());
+        let row = known_charset(query.fetch_optional(&mut session.connection).await)?;
+        Err(refusal(
+            reserve,
+            row.ok_or(StoreError::UnknownTag)?.try_get(0)?,
+        ))
+    }
+
+    async fn read(&self, session: &mut Session, tags: &[Tag]) -> Result<Vec<TagRecord>, Fault> {
+        let rows = match rows_of(session, tags).await {
+            // The column's character set lacks some letters, so it has no tag with them.
+            Err(Fault::Meaning(StoreError::UnknownTag)) => {
+                let is_ascii = |tag: &&Tag| tag.as_str().is_ascii();
+                let tags: Vec<Tag> = tags.iter().filter(is_ascii).cloned().collect();
+                rows_of(session, &tags).await?
+            }
+            rows => rows?,
+        };
+        records(rows, tags)
+    }
+
+    async fn list(
+        &self,
+        session: &mut Session,
+        after: Option<&Tag>,
+        count: u32,
+    ) -> Result<Vec<TagRecord>, Fault> {
+        // A binary collation sorts by bytes, so that the index serves; else the rows are sorted.
+        let name = if session.shape.is_binary {
+            "a.biz_tag"
+        } else {
+            NAME_BYTES
+        };
+        let select = select(&session.shape);
+        let sql = format!("{select} WHERE {name} > ? ORDER BY {name} LIMIT ?");
+        let mut after = after.map_or(String::new(), Tag::to_string);
+        let mut listed = Vec::new();
+        // A row whose name is no tag makes room for another one.
+        while listed.len() < count as usize {
+            let wanted = u64::try_from(count as usize - listed.len()).unwrap_or(u64::MAX);
+            let query = sqlx::query(AssertSqlSafe(sql.clone()));
+            let query = match session.shape.is_binary {
+                true => query.bind(&after),
+                false => query.bind(after.as_bytes()),
+            };
+            let rows = stored(
+                &query
+                    .bind(wanted)
+                    .fetch_all(&mut session.connection)
+                    .await?,
+            )?;
+            let Some(last) = rows.last() else { break };
+            after.clone_from(&last.tag);
+            for row in rows {
+                listed.extend(row.record()?);
+            }
+        }
+        Ok(listed)
+    }
+
+    async fn create(&self, session: &mut Session, spec: &TagSpec) -> Result<TagRecord, Fault> {
+        let shape = session.shape;
+        let own = OwnColumns::of(&spec.settings);
+        if !shape.has_own_table && !own.is_empty() {
+            return Err(Fault::no_own_table("keep a policy or a limit"));
+        }
+        let mut transaction = session.connection.begin().await?;
+        let answer = tags::create_in(&mut transaction, &shape, spec, &own).await;
+        finish(transaction, answer).await
+    }
+
+    async fn update(
+        &self,
+        session: &mut Session,
+        tag: &Tag,
+        patch: &TagPatch,
+    ) -> Result<TagRecord, Fault> {
+        let shape = session.shape;
+        let mut transaction = session.connection.begin().await?;
+        let answer = tags::update_in(&mut transaction, &shape, tag, patch).await;
+        finish(transaction, answer).await
+    }
+
+    async fn delete(&self, session: &mut Session, tag: &Tag) -> Result<(), Fault> {
+        if !session.shape.has_own_table {
+            return Err(Fault::no_own_table("delete a tag"));
+        }
+        let mut transaction = session.connection.begin().await?;
+        let answer = tags::delete_in(&mut transaction, tag).await;
+        finish(transaction, answer).await
+    }
+
+    async fn inspect(&self, session: &mut Session) -> Result<StoreReport, Fault> {
+        report::inspect(&mut session.connection, session.shape.has_own_table).await
+    }
+
+    async fn init(&self, session: &mut Session) -> Result<InitReport, Fault> {
+        let shape = session.shape;
+        let mut report = InitReport::default();
+        let is_there = [shape.has_leaf_alloc, shape.has_own_table];
+        for ((table, sql), is_there) in TABLES.iter().zip(TABLE_SQL).zip(is_there) {
+            if is_there {
+                report.found.push((*table).to_owned());
+            } else {
+                sqlx::raw_sql(sql).execute(&mut session.connection).await?;
+                report.created.push((*table).to_owned());
+            }
+        }
+        Ok(report)
+    }
+
+    fn hint(error: &sqlx::Error) -> Option<&'static str> {
+        connect::hint(error)
+    }
+}
+
+async fn rows_of(session: &mut Session, tags: &[Tag]) -> Result<Vec<StoredRow>, Fault> {
+    if tags.is_empty() {
+        return Ok(Vec::new());
+    }
+    let marks = vec!["?"; padded(tags).count()].join(", ");
+    let sql = format!("{} WHERE a.biz_tag IN ({marks})", select(&session.shape));
+    let mut query = sqlx::query(AssertSqlSafe(sql));
+    for tag in padded(tags) {
+        query = query.bind(tag.as_str());
+    }
+    let rows = known_charset(query.fetch_all(&mut session.connection).await)?;
+    Ok(stored(&rows)?)
+}
+
+fn select(shape: &Shape) -> String {
+    let own = match shape.has_own_table {
+        true => {
+            "t.policy, CAST(t.step_max AS SIGNED), CAST(t.cover_seconds AS SIGNED), \
+            CAST(t.id_limit AS SIGNED) FROM leaf_alloc a LEFT JOIN leafid_tag t \
+            ON t.tag = CONVERT(a.biz_tag USING utf8mb4) COLLATE utf8mb4_bin"
+        }
+        false => {
+            "CAST(NULL AS CHAR), CAST(NULL AS SIGNED), CAST(NULL AS SIGNED), \
+            CAST(NULL AS SIGNED) FROM leaf_alloc a"
+        }
+    };
+    format!(
+        "SELECT CONVERT(a.biz_tag USING utf8mb4), CAST(a.max_id AS SIGNED), \
+        CAST(a.step AS SIGNED), CONVERT({} USING utf8mb4), \
+        CAST(UNIX_TIMESTAMP(a.update_time) * 1000 AS SIGNED), {own}",
+        shape.description
+    )
+}
+
+/// A name that the column's character set cannot hold is the name of no row.
+fn known_charset<T>(answer: Result<T, sqlx::Error>) -> Result<T, Fault> {
+    answer.map_err(|error| match connect::number(&error) {
+        // Illegal mix of collations; cannot convert the string.
+        Some(1267 | 1270 | 1271 | 3988 | 4025) => StoreError::UnknownTag.into(),
+        _ => error.into(),
+    })
+}
+
+fn stored(rows: &[MySqlRow]) -> Result<Vec<StoredRow>, sqlx::Error> {
+    rows.iter().map(StoredRow::read).collect()
+}

@@ -1,0 +1,117 @@
+//! What a MySQL or MariaDB server is, and which of its settings could lose a commit.
+
+use std::collections::HashMap;
+
+use leafid::store::{StoreReport, Weakness};
+use sqlx::{MySqlConnection, Row};
+
+use crate::store::Fault;
+
+pub(super) async fn inspect(
+    connection: &mut MySqlConnection,
+    has_own_table: bool,
+) -> Result<StoreReport, Fault> {
+    let show = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('version', 'version_comment', \
+        'hostname', 'port', 'server_id', 'server_uuid', 'server_uid', 'gtid_mode', \
+        'gtid_domain_id', 'innodb_flush_log_at_trx_commit', 'innodb_flush_method', \
+        'sync_binlog', 'log_bin', 'read_only')";
+    let mut variables = HashMap::new();
+    for row in sqlx::raw_sql(show).fetch_all(&mut *connection).await? {
+        let (name, value): (String, String) = (row.try_get(0)?, row.try_get(1)?);
+        variables.insert(name.to_lowercase(), value);
+    }
+    let engine = "SELECT CAST(COALESCE(engine, '') AS CHAR) FROM information_schema.tables \
+        WHERE table_schema = DATABASE() AND table_name = 'leaf_alloc'";
+    let engine = sqlx::raw_sql(engine)
+        .fetch_optional(&mut *connection)
+        .await?;
+    let engine: Option<String> = engine.map(|row| row.try_get(0)).transpose()?;
+    let variables = Variables(variables);
+    Ok(StoreReport {
+        product: variables.product(),
+        location: String::new(),
+        identity: variables.identity(),
+        has_own_table,
+        weaknesses: variables.weaknesses(engine.as_deref()),
+    })
+}
+
+struct Variables(HashMap<String, String>);
+
+impl Variables {
+    fn get(&self, name: &str) -> &str {
+        self.0.get(name).map_or("", String::as_str)
+    }
+
+    fn product(&self) -> String {
+        let version = self.get("version");
+        let is_mariadb =
+            version.contains("MariaDB") || self.get("version_comment").contains("MariaDB");
+        let name = if is_mariadb { "MariaDB" } else { "MySQL" };
+        let number = version.split('-').next().unwrap_or(version);
+        format!("{name} {number}")
+    }
+
+    fn identity(&self) -> String {
+        let server = match (self.get("server_uuid"), self.get("server_uid")) {
+            ("", "") => "server".to_owned(),
+            ("", uid) => format!("server {uid}"),
+            (uuid, _) => format!("server {uuid}"),
+        };
+        let gtid = match (self.get("gtid_mode"), self.get("gtid_domain_id")) {
+            ("", "") => String::new(),
+            ("", domain) => format!(", GTID domain {domain}"),
+            (mode, _) => format!(", GTID mode {mode}"),
+        };
+        let [id, host, port] = ["server_id", "hostname", "port"].map(|name| self.get(name));
+        format!("{server}, id {id} at {host}:{port}{gtid}")
+    }
+
+    fn weaknesses(&self, engine: Option<&str>) -> Vec<Weakness> {
+        let mut found = Vec::new();
+        let mut weak = |setting: &str, value: &str, wanted: &str, danger: &str| {
+            let [setting, value, wanted, danger] =
+                [setting, value, wanted, danger].map(str::to_owned);
+            found.push(Weakness {
+                setting,
+                value,
+                wanted,
+                danger,
+            });
+        };
+        let flush = self.get("innodb_flush_log_at_trx_commit");
+        // MariaDB's 3 flushes at every commit too, and once more.
+        if !matches!(flush, "1" | "3" | "") {
+            let danger = "a power cut loses up to a second of commits";
+            weak("innodb_flush_log_at_trx_commit", flush, "1", danger);
+        }
+        let method = self.get("innodb_flush_method");
+        if method.eq_ignore_ascii_case("nosync") {
+            weak(
+                "innodb_flush_method",
+                method,
+                "fsync",
+                "a power cut loses commits",
+            );
+        }
+        let sync = self.get("sync_binlog");
+        if self.get("log_bin") == "ON" && !matches!(sync, "1" | "") {
+            let danger = "after a power cut the replicas may have commits that the server lost";
+            weak("sync_binlog", sync, "1", danger);
+        }
+        let read_only = self.get("read_only");
+        if !matches!(read_only, "OFF" | "0" | "") {
+            weak(
+                "read_only",
+                read_only,
+                "OFF",
+                "it is a replica, which may be behind",
+            );
+        }
+        if let Some(engine) = engine.filter(|engine| !engine.eq_ignore_ascii_case("InnoDB")) {
+            let danger = "the table has no transactions, and a crash loses its last changes";
+            weak("the engine of leaf_alloc", engine, "InnoDB", danger);
+        }
+        found
+    }
+}

@@ -1,0 +1,316 @@
+//! The SQL we send to PostgreSQL.
+
+mod connect;
+mod report;
+
+use leafid::Tag;
+use leafid::store::{Reserve, Reserved, StoreError, StoreReport, TagPatch, TagRecord, TagSpec};
+use sqlx::postgres::{PgConnectOptions, PgRow};
+use sqlx::{AssertSqlSafe, Connection, PgConnection, Postgres as Dialect, Transaction};
+use url::Url;
+
+use self::connect::Session;
+use crate::row::{Bounds, OwnColumns, StoredRow, TABLES, finish, first_max_id, records, refusal};
+use crate::store::{Fault, System};
+use crate::{InitReport, StoreOptions};
+
+const TABLE_SQL: [&str; 2] = [
+    "CREATE TABLE leaf_alloc (
+        biz_tag varchar(128) COLLATE \"C\" NOT NULL DEFAULT '' PRIMARY KEY,
+        max_id bigint NOT NULL DEFAULT 1,
+        step integer NOT NULL,
+        description varchar(256),
+        update_time timestamptz NOT NULL DEFAULT now()
+    )",
+    "CREATE TABLE leafid_tag (
+        tag varchar(128) COLLATE \"C\" NOT NULL PRIMARY KEY,
+        policy varchar(16),
+        step_max bigint,
+        cover_seconds bigint,
+        id_limit bigint,
+        deleted_max_id bigint
+    )",
+];
+
+pub(crate) struct Postgres {
+    /// The servers, in the order in which they are tried, with their URL for messages.
+    servers: Vec<(PgConnectOptions, String)>,
+    options: StoreOptions,
+}
+
+impl Postgres {
+    pub(crate) fn new(servers: &[Url], options: &StoreOptions) -> Self {
+        Self {
+            servers: connect::servers(servers, options),
+            options: *options,
+        }
+    }
+}
+
+impl System for Postgres {
+    type Connection = Session;
+
+    const CONNECTIONS_MAX: usize = usize::MAX;
+
+    async fn connect(&self) -> Result<Session, StoreError> {
+        connect::first_usable(&self.servers, &self.options).await
+    }
+
+    async fn is_alive(&self, session: &mut Session) -> bool {
+        session.connection.ping().await.is_ok()
+    }
+
+    /// One statement, one round trip. The row is locked first and then read, so that `old` is
+    /// the value that the update changes, however many others wait for the row.
+    async fn reserve(&self, session: &mut Session, reserve: &Reserve) -> Result<Reserved, Fault> {
+        if let Some(bounds) = Bounds::of(reserve) {
+            let update = "WITH old AS MATERIALIZED \
+                (SELECT biz_tag, max_id FROM leaf_alloc WHERE biz_tag = $1 FOR UPDATE) \
+                UPDATE leaf_alloc a SET max_id = GREATEST(old.max_id, $2) + $3, update_time = now() \
+                FROM old WHERE a.biz_tag = old.biz_tag \
+                AND old.max_id >= 0 AND GREATEST(old.max_id, $2) <= $4 RETURNING old.max_id::bigint";
+            let query = sqlx::query_scalar(update).bind(reserve.tag.as_str());
+            let query = query
+                .bind(bounds.floor)
+                .bind(bounds.count)
+                .bind(bounds.start_max);
+            let previous: Option<i64> = query.fetch_optional(&mut session.connection).await?;
+            if let Some(previous) = previous.and_then(|previous| u64::try_from(previous).ok()) {
+                return Ok(reserve.reserved(previous)?);
+            }
+        }
+        let select = "SELECT max_id::bigint FROM leaf_alloc WHERE biz_tag = $1";
+        let query = sqlx::query_scalar(select).bind(reserve.tag.as_str());
+        let max_id: Option<i64> = query.fetch_optional(&mut session.connection).await?;
+        Err(refusal(reserve, max_id.ok_or(StoreError::UnknownTag)?))
+    }
+
+    async fn read(&self, session: &mut Session, tags: &[Tag]) -> Result<Vec<TagRecord>, Fault> {
+        let names: Vec<&str> = tags.iter().map(Tag::as_str).collect();
+        let sql = format!(
+            "{} WHERE a.biz_tag = ANY($1)",
+            select(session.has_own_table)
+        );
+        let query = sqlx::query(AssertSqlSafe(sql)).bind(names);
+        records(
+            stored(&query.fetch_all(&mut session.connection).await?)?,
+            tags,
+        )
+    }
+
+    async fn list(
+        &self,
+        session: &mut Session,
+        after: Option<&Tag>,
+        count: u32,
+    ) -> Result<Vec<TagRecord>, Fault> {
+        let select = select(session.has_own_table);
+        let sql = format!(
+            "{select} WHERE a.biz_tag COLLATE \"C\" > $1 ORDER BY a.biz_tag COLLATE \"C\" LIMIT $2"
+        );
+        let mut after = after.map_or(String::new(), Tag::to_string);
+        let mut listed = Vec::new();
+        // A row whose name is no tag makes room for another one.
+        while listed.len() < count as usize {
+            let wanted = i64::try_from(count as usize - listed.len()).unwrap_or(i64::MAX);
+            let query = sqlx::query(AssertSqlSafe(sql.clone()))
+                .bind(&after)
+                .bind(wanted);
+            let rows = stored(&query.fetch_all(&mut session.connection).await?)?;
+            let Some(last) = rows.last() else { break };
+            after.clone_from(&last.tag);
+            for row in rows {
+                listed.extend(row.record()?);
+            }
+        }
+        Ok(listed)
+    }
+
+    async fn create(&self, session: &mut Session, spec: &TagSpec) -> Result<TagRecord, Fault> {
+        let has_own_table = session.has_own_table;
+        let own = OwnColumns::of(&spec.settings);
+        if !has_own_table && !own.is_empty() {
+            return Err(Fault::no_own_table("keep a policy or a limit"));
+        }
+        let mut transaction = session.connection.begin().await?;
+        let answer = create_in(&mut transaction, has_own_table, spec, &own).await;
+        finish(transaction, answer).await
+    }
+
+    async fn update(
+        &self,
+        session: &mut Session,
+        tag: &Tag,
+        patch: &TagPatch,
+    ) -> Result<TagRecord, Fault> {
+        let has_own_table = session.has_own_table;
+        let mut transaction = session.connection.begin().await?;
+        let answer = update_in(&mut transaction, has_own_table, tag, patch).await;
+        finish(transaction, answer).await
+    }
+
+    async fn delete(&self, session: &mut Session, tag: &Tag) -> Result<(), Fault> {
+        if !session.has_own_table {
+            return Err(Fault::no_own_table("delete a tag"));
+        }
+        let mut transaction = session.connection.begin().await?;
+        let answer = delete_in(&mut transaction, tag).await;
+        finish(transaction, answer).await
+    }
+
+    async fn inspect(&self, session: &mut Session) -> Result<StoreReport, Fault> {
+        report::inspect(session).await
+    }
+
+    async fn init(&self, session: &mut Session) -> Result<InitReport, Fault> {
+        let mut report = InitReport::default();
+        let is_there = [session.has_leaf_alloc, session.has_own_table];
+        for ((table, sql), is_there) in TABLES.iter().zip(TABLE_SQL).zip(is_there) {
+            if is_there {
+                report.found.push((*table).to_owned());
+            } else {
+                sqlx::raw_sql(sql).execute(&mut session.connection).await?;
+                report.created.push((*table).to_owned());
+            }
+        }
+        Ok(report)
+    }
+
+    fn hint(error: &sqlx::Error) -> Option<&'static str> {
+        connect::hint(error)
+    }
+}
+
+fn select(has_own_table: bool) -> String {
+    let own = match has_own_table {
+        true => {
+            "t.policy::text, t.step_max::bigint, t.cover_seconds::bigint, t.id_limit::bigint \
+            FROM leaf_alloc a LEFT JOIN leafid_tag t ON t.tag = a.biz_tag COLLATE \"C\""
+        }
+        false => "NULL::text, NULL::bigint, NULL::bigint, NULL::bigint FROM leaf_alloc a",
+    };
+    format!(
+        "SELECT a.biz_tag::text, a.max_id::bigint, a.step::bigint, a.description::text, \
+        (EXTRACT(EPOCH FROM a.update_time) * 1000)::bigint, {own}"
+    )
+}
+
+fn stored(rows: &[PgRow]) -> Result<Vec<StoredRow>, sqlx::Error> {
+    rows.iter().map(StoredRow::read).collect()
+}
+
+/// Locks the row until the end of the transaction and answers its max id.
+async fn lock(connection: &mut PgConnection, tag: &Tag) -> Result<i64, Fault> {
+    let select = "SELECT max_id::bigint FROM leaf_alloc WHERE biz_tag = $1 FOR UPDATE";
+    let max_id = sqlx::query_scalar(select)
+        .bind(tag.as_str())
+        .fetch_optional(connection)
+        .await?;
+    Ok(max_id.ok_or(StoreError::UnknownTag)?)
+}
+
+async fn row_of(
+    transaction: &mut Transaction<'_, Dialect>,
+    has_own_table: bool,
+    tag: &Tag,
+) -> Result<StoredRow, Fault> {
+    let sql = format!("{} WHERE a.biz_tag = $1", select(has_own_table));
+    let query = sqlx::query(AssertSqlSafe(sql)).bind(tag.as_str());
+    let row = query.fetch_optional(&mut **transaction).await?;
+    Ok(StoredRow::read(&row.ok_or(StoreError::UnknownTag)?)?)
+}
+
+async fn create_in(
+    transaction: &mut Transaction<'_, Dialect>,
+    has_own_table: bool,
+    spec: &TagSpec,
+    own: &OwnColumns,
+) -> Result<TagRecord, Fault> {
+    let max_id = first_max_id(spec)?;
+    let step = i32::try_from(spec.settings.step)
+        .map_err(|_| Fault::unsupported("a step is at most 2147483647"))?;
+    let insert = "INSERT INTO leaf_alloc (biz_tag, max_id, step, description) \
+        VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING";
+    let query = sqlx::query(insert)
+        .bind(spec.tag.as_str())
+        .bind(max_id)
+        .bind(step);
+    let done = query
+        .bind(&spec.description)
+        .execute(&mut **transaction)
+        .await?;
+    if done.rows_affected() == 0 {
+        return Err(StoreError::TagExists.into());
+    }
+    // Only now: who deletes the tag holds the lock that the insert has waited for.
+    if has_own_table {
+        let select = "SELECT deleted_max_id FROM leafid_tag WHERE tag = $1";
+        let query = sqlx::query_scalar(select).bind(spec.tag.as_str());
+        let deleted: Option<Option<i64>> = query.fetch_optional(&mut **transaction).await?;
+        if deleted.is_some() || !own.is_empty() {
+            write_own(transaction, &spec.tag, own).await?;
+        }
+        if let Some(deleted) = deleted.flatten().filter(|deleted| *deleted > max_id) {
+            let update = "UPDATE leaf_alloc SET max_id = $1 WHERE biz_tag = $2";
+            let query = sqlx::query(update).bind(deleted).bind(spec.tag.as_str());
+            query.execute(&mut **transaction).await?;
+        }
+    }
+    let row = row_of(transaction, has_own_table, &spec.tag).await?;
+    Ok(row.record()?.ok_or(StoreError::UnknownTag)?)
+}
+
+async fn update_in(
+    transaction: &mut Transaction<'_, Dialect>,
+    has_own_table: bool,
+    tag: &Tag,
+    patch: &TagPatch,
+) -> Result<TagRecord, Fault> {
+    lock(transaction, tag).await?;
+    if !has_own_table && (patch.policy.is_some() || patch.limit.is_some()) {
+        return Err(Fault::no_own_table("keep a policy or a limit"));
+    }
+    let mut row = row_of(transaction, has_own_table, tag).await?;
+    let before = row.clone();
+    row.patch(patch);
+    if (row.step, &row.description) != (before.step, &before.description) {
+        let update = "UPDATE leaf_alloc SET step = $1, description = $2, update_time = now() \
+            WHERE biz_tag = $3";
+        let query = sqlx::query(update).bind(row.step).bind(&row.description);
+        query.bind(tag.as_str()).execute(&mut **transaction).await?;
+    }
+    if row.own != before.own {
+        write_own(transaction, tag, &row.own).await?;
+    }
+    let row = row_of(transaction, has_own_table, tag).await?;
+    Ok(row.record()?.ok_or(StoreError::UnknownTag)?)
+}
+
+async fn delete_in(transaction: &mut Transaction<'_, Dialect>, tag: &Tag) -> Result<(), Fault> {
+    let max_id = lock(transaction, tag).await?;
+    write_own(transaction, tag, &OwnColumns::default()).await?;
+    let remember = "UPDATE leafid_tag \
+        SET deleted_max_id = GREATEST(COALESCE(deleted_max_id, 1), $1) WHERE tag = $2";
+    let query = sqlx::query(remember).bind(max_id).bind(tag.as_str());
+    query.execute(&mut **transaction).await?;
+    let query = sqlx::query("DELETE FROM leaf_alloc WHERE biz_tag = $1").bind(tag.as_str());
+    query.execute(&mut **transaction).await?;
+    Ok(())
+}
+
+async fn write_own(
+    transaction: &mut Transaction<'_, Dialect>,
+    tag: &Tag,
+    own: &OwnColumns,
+) -> Result<(), Fault> {
+    let upsert = "INSERT INTO leafid_tag (tag, policy, step_max, cover_seconds, id_limit) \
+        VALUES ($1, $2, $3, $4, $5) ON CONFLICT (tag) DO UPDATE SET policy = excluded.policy, \
+        step_max = excluded.step_max, cover_seconds = excluded.cover_seconds, id_limit = excluded.id_limit";
+    let query = sqlx::query(upsert)
+        .bind(tag.as_str())
+        .bind(&own.policy)
+        .bind(own.step_max);
+    let query = query.bind(own.cover_seconds).bind(own.id_limit);
+    query.execute(&mut **transaction).await?;
+    Ok(())
+}

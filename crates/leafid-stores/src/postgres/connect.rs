@@ -1,0 +1,106 @@
+//! Connecting to PostgreSQL: the first server of the list that may be written to.
+
+use leafid::store::StoreError;
+use sqlx::postgres::PgConnectOptions;
+use sqlx::{ConnectOptions, PgConnection, Row};
+use url::Url;
+
+use crate::StoreOptions;
+use crate::store::{first_of, server_fault};
+use crate::url::servers::public;
+
+/// A connection, and which tables there were when it was made.
+pub(crate) struct Session {
+    pub(super) connection: PgConnection,
+    pub(super) has_leaf_alloc: bool,
+    pub(super) has_own_table: bool,
+}
+
+/// The servers with the settings that a session needs, which travel with the first packet.
+pub(super) fn servers(servers: &[Url], options: &StoreOptions) -> Vec<(PgConnectOptions, String)> {
+    let timeout_ms = options.statement_timeout.as_millis().max(1).to_string();
+    let one = |server: &Url| {
+        let options: PgConnectOptions = server
+            .as_str()
+            .parse()
+            .expect("a StoreUrl was parsed by this very function");
+        let options = options.options([
+            // Whatever the server's default: an answer means that the commit is on disk.
+            ("synchronous_commit", "on"),
+            // The statements rely on it: each sees what others committed before it.
+            ("default_transaction_isolation", "read committed"),
+            ("statement_timeout", timeout_ms.as_str()),
+        ]);
+        (options.disable_statement_logging(), public(server))
+    };
+    servers.iter().map(one).collect()
+}
+
+pub(super) async fn first_usable(
+    servers: &[(PgConnectOptions, String)],
+    options: &StoreOptions,
+) -> Result<Session, StoreError> {
+    let timeout = options.connect_timeout_of(servers.len());
+    first_of(
+        servers
+            .iter()
+            .map(|(server, name)| (name, open(server, name))),
+        timeout,
+    )
+    .await
+}
+
+async fn open(options: &PgConnectOptions, name: &str) -> Result<Session, StoreError> {
+    let fault = |error: sqlx::Error| server_fault(name, hint(&error), error);
+    let mut connection = options.connect().await.map_err(fault)?;
+    let select = "SELECT pg_is_in_recovery(), current_setting('transaction_read_only') = 'on', \
+        to_regclass('leaf_alloc') IS NOT NULL, to_regclass('leafid_tag') IS NOT NULL";
+    let row = sqlx::raw_sql(select)
+        .fetch_one(&mut connection)
+        .await
+        .map_err(fault)?;
+    let flag = |index: usize| row.try_get::<bool, _>(index).map_err(fault);
+    if flag(0)? {
+        let message = format!("{name} is read-only: it is a standby");
+        return Err(StoreError::unavailable(
+            message,
+            "pg_is_in_recovery() is true",
+        ));
+    }
+    if flag(1)? {
+        let message = format!("{name} is read-only: default_transaction_read_only is on");
+        return Err(StoreError::unavailable(
+            message,
+            "transaction_read_only is on",
+        ));
+    }
+    let (has_leaf_alloc, has_own_table) = (flag(2)?, flag(3)?);
+    Ok(Session {
+        connection,
+        has_leaf_alloc,
+        has_own_table,
+    })
+}
+
+pub(super) fn hint(error: &sqlx::Error) -> Option<&'static str> {
+    let code = error.as_database_error()?.code()?;
+    Some(match &*code {
+        "53300" => "the server has too many connections: raise max_connections, or lower ours",
+        "28P01" | "28000" => "user or password is wrong",
+        "3D000" => "the database does not exist: create it",
+        "42501" => {
+            "the user lacks a right: grant SELECT, INSERT, UPDATE and DELETE on the tables (CREATE on the schema for `leafid store init`)"
+        }
+        "42P01" => "a table is missing: run `leafid store init`",
+        "42703" => "a column is missing: the table is not Leaf's leaf_alloc",
+        "55P03" | "57014" => {
+            "the server did not finish in time: the row is locked, or the server is slow"
+        }
+        "40P01" => "the server chose this transaction to end a deadlock; nothing was changed",
+        "25006" => "the server has become read-only",
+        "57P01" | "57P02" | "57P03" => "the server is starting or shutting down",
+        "53100" => "the server's disk is full",
+        "22001" => "a text is too long for its column",
+        _ => return None,
+    })
+}

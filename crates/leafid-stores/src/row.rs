@@ -1,0 +1,274 @@
+//! What the tables hold, alike in every database: a row of `leaf_alloc` with its row of
+//! `leafid_tag`, read from and turned into what the contract speaks of.
+//!
+//! The columns, in the order in which every statement selects them: `biz_tag`, `max_id`, `step`,
+//! `description`, `update_time` in milliseconds, `policy`, `step_max`, `cover_seconds`,
+//! `id_limit`.
+
+use std::time::Duration;
+
+use leafid::store::{Reserve, StoreError, TagPatch, TagRecord, TagSettings, TagSpec};
+use leafid::{Limit, StepPolicy, Tag};
+use sqlx::{ColumnIndex, Database, Decode, Row, Transaction, Type};
+
+use crate::store::Fault;
+
+/// The tables of a store.
+pub(crate) const TABLES: [&str; 2] = ["leaf_alloc", "leafid_tag"];
+
+/// A row as it is stored, good or bad.
+#[derive(Debug, Clone)]
+pub(crate) struct StoredRow {
+    pub(crate) tag: String,
+    pub(crate) max_id: i64,
+    pub(crate) step: i64,
+    pub(crate) description: Option<String>,
+    pub(crate) updated_ms: Option<i64>,
+    pub(crate) own: OwnColumns,
+}
+
+/// What the columns of our own table hold; all empty without a row there.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct OwnColumns {
+    pub(crate) policy: Option<String>,
+    pub(crate) step_max: Option<i64>,
+    pub(crate) cover_seconds: Option<i64>,
+    pub(crate) id_limit: Option<i64>,
+}
+
+/// The numbers of a `reserve` statement, none of which can overflow there.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bounds {
+    pub(crate) floor: i64,
+    pub(crate) count: i64,
+    pub(crate) start_max: i64,
+}
+
+impl Bounds {
+    /// `None` when no start keeps within the limit.
+    pub(crate) fn of(reserve: &Reserve) -> Option<Self> {
+        let start_max = i64::try_from(reserve.start_max()?).ok()?;
+        let count = i64::try_from(reserve.count).ok()?;
+        let floor = i64::try_from(reserve.floor.unwrap_or(1).max(1)).unwrap_or(i64::MAX);
+        Some(Self {
+            floor,
+            count,
+            start_max,
+        })
+    }
+}
+
+impl StoredRow {
+    pub(crate) fn read<'r, R>(row: &'r R) -> Result<Self, sqlx::Error>
+    where
+        R: Row,
+        usize: ColumnIndex<R>,
+        i64: Decode<'r, R::Database> + Type<R::Database>,
+        String: Decode<'r, R::Database> + Type<R::Database>,
+    {
+        Ok(Self {
+            tag: row.try_get(0)?,
+            max_id: row.try_get(1)?,
+            step: row.try_get(2)?,
+            description: row.try_get(3)?,
+            updated_ms: row.try_get(4)?,
+            own: OwnColumns {
+                policy: row.try_get(5)?,
+                step_max: row.try_get(6)?,
+                cover_seconds: row.try_get(7)?,
+                id_limit: row.try_get(8)?,
+            },
+        })
+    }
+
+    /// What the row means; `None` when its name is no tag, so that nobody can ask for it.
+    pub(crate) fn record(self) -> Result<Option<TagRecord>, StoreError> {
+        let Ok(tag) = Tag::new(&self.tag) else {
+            return Ok(None);
+        };
+        let settings = TagSettings {
+            step: step(&self.tag, self.step)?,
+            policy: self.own.policy(&self.tag)?,
+            limit: self.own.limit(&self.tag)?,
+        };
+        let max_id = u64::try_from(self.max_id)
+            .map_err(|_| bad_row(&self.tag, "max_id", self.max_id, "0 or more"))?;
+        let Self {
+            description,
+            updated_ms,
+            ..
+        } = self;
+        Ok(Some(TagRecord {
+            tag,
+            max_id,
+            settings,
+            description,
+            updated_ms,
+        }))
+    }
+
+    /// The row after a patch. A bad row can be put right by it.
+    pub(crate) fn patch(&mut self, patch: &TagPatch) {
+        self.step = patch.step.map_or(self.step, i64::from);
+        if let Some(description) = &patch.description {
+            self.description.clone_from(description);
+        }
+        if let Some(policy) = patch.policy {
+            self.own.set_policy(policy);
+        }
+        if let Some(limit) = patch.limit {
+            self.own.set_limit(limit);
+        }
+    }
+}
+
+impl OwnColumns {
+    pub(crate) fn of(settings: &TagSettings) -> Self {
+        let mut own = Self::default();
+        own.set_policy(settings.policy);
+        own.set_limit(settings.limit);
+        own
+    }
+
+    #[cfg(any(feature = "mysql", feature = "postgres"))]
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    fn set_policy(&mut self, policy: Option<StepPolicy>) {
+        self.policy = policy.map(|policy| policy.name().to_owned());
+        (self.step_max, self.cover_seconds) = match policy {
+            None | Some(StepPolicy::Fixed) => (None, None),
+            Some(StepPolicy::Leaf { step_max }) => (Some(clamped(step_max)), None),
+            Some(StepPolicy::Cover { cover, step_max }) => {
+                // Whole seconds, and never less than was asked for.
+                let seconds = cover.as_secs() + u64::from(cover.subsec_nanos() > 0);
+                (Some(clamped(step_max)), Some(clamped(seconds)))
+            }
+        };
+    }
+
+    fn set_limit(&mut self, limit: Limit) {
+        self.id_limit = (limit != Limit::INT64).then(|| clamped(limit.largest()));
+    }
+
+    fn policy(&self, tag: &str) -> Result<Option<StepPolicy>, StoreError> {
+        let Some(name) = &self.policy else {
+            return Ok(None);
+        };
+        let wanted = "fixed, leaf, cover or null";
+        let policy =
+            StepPolicy::from_name(name).ok_or_else(|| bad_row(tag, "policy", name, wanted))?;
+        Ok(Some(match policy {
+            StepPolicy::Fixed => policy,
+            StepPolicy::Leaf { step_max } => StepPolicy::Leaf {
+                step_max: positive(tag, "step_max", self.step_max, step_max)?,
+            },
+            StepPolicy::Cover { cover, step_max } => {
+                let seconds = positive(tag, "cover_seconds", self.cover_seconds, cover.as_secs())?;
+                StepPolicy::Cover {
+                    cover: Duration::from_secs(seconds),
+                    step_max: positive(tag, "step_max", self.step_max, step_max)?,
+                }
+            }
+        }))
+    }
+
+    fn limit(&self, tag: &str) -> Result<Limit, StoreError> {
+        let Some(largest) = self.id_limit else {
+            return Ok(Limit::INT64);
+        };
+        let limit = u64::try_from(largest).ok().and_then(Limit::new);
+        limit.ok_or_else(|| {
+            bad_row(
+                tag,
+                "id_limit",
+                largest,
+                "1 to 9223372036854775806, or null",
+            )
+        })
+    }
+}
+
+/// A row that exists although the statement for it did nothing: the limit is reached, or the row
+/// is bad.
+pub(crate) fn refusal(reserve: &Reserve, max_id: i64) -> Fault {
+    let Ok(previous) = u64::try_from(max_id) else {
+        return bad_row(reserve.tag.as_str(), "max_id", max_id, "0 or more").into();
+    };
+    match reserve.reserved(previous) {
+        Err(error) => error.into(),
+        Ok(_) => {
+            StoreError::unavailable("the row changed meanwhile", "nothing was reserved").into()
+        }
+    }
+}
+
+/// What is read of many tags: bad rows are left out, so that one does not spoil the rest; whoever
+/// asks for that tag alone is told.
+pub(crate) fn records(rows: Vec<StoredRow>, tags: &[Tag]) -> Result<Vec<TagRecord>, Fault> {
+    let mut records = Vec::with_capacity(rows.len());
+    for row in rows {
+        match row.record() {
+            Ok(record) => records.extend(record.filter(|record| tags.contains(&record.tag))),
+            Err(StoreError::BadRow { .. }) if tags.len() > 1 => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(records)
+}
+
+/// The max id of a tag that is created.
+pub(crate) fn first_max_id(spec: &TagSpec) -> Result<i64, Fault> {
+    i64::try_from(spec.start.max(1))
+        .map_err(|_| Fault::unsupported("a tag starts at 2^63 - 1 at most"))
+}
+
+/// The number of parameters for `len` tags: few different ones, so that few statements are kept.
+#[cfg(any(feature = "sqlite", feature = "mysql"))]
+pub(crate) fn padded(tags: &[Tag]) -> impl Iterator<Item = &Tag> {
+    let missing = tags.len().next_power_of_two() - tags.len();
+    tags.iter()
+        .chain(std::iter::repeat_n(tags.last(), missing).flatten())
+}
+
+/// Commits what went well and rolls back the rest.
+pub(crate) async fn finish<D: Database, T>(
+    transaction: Transaction<'_, D>,
+    answer: Result<T, Fault>,
+) -> Result<T, Fault> {
+    match answer {
+        Ok(answer) => {
+            transaction.commit().await?;
+            Ok(answer)
+        }
+        Err(fault) => {
+            transaction.rollback().await?;
+            Err(fault)
+        }
+    }
+}
+
+fn step(tag: &str, step: i64) -> Result<u32, StoreError> {
+    let fits = u32::try_from(step)
+        .ok()
+        .filter(|step| (1..=TagSettings::STEP_MAX).contains(step));
+    fits.ok_or_else(|| bad_row(tag, "step", step, "1 to 2147483647"))
+}
+
+fn positive(tag: &str, column: &str, number: Option<i64>, default: u64) -> Result<u64, StoreError> {
+    let Some(number) = number else {
+        return Ok(default);
+    };
+    let positive = u64::try_from(number).ok().filter(|number| *number > 0);
+    positive.ok_or_else(|| bad_row(tag, column, number, "1 or more, or null"))
+}
+
+fn clamped(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn bad_row(tag: &str, column: &str, value: impl std::fmt::Display, wanted: &str) -> StoreError {
+    let message = format!("the row of tag {tag:?} has {column} {value}: it must be {wanted}");
+    StoreError::BadRow { message }
+}

@@ -1,0 +1,368 @@
+//! The SQL we send to SQLite: one file, write-ahead log, flushed at every commit.
+
+mod report;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use leafid::Tag;
+use leafid::store::{Reserve, Reserved, StoreError, StoreReport, TagPatch, TagRecord, TagSpec};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteRow, SqliteSynchronous};
+use sqlx::{
+    AssertSqlSafe, ConnectOptions, Connection, Row, Sqlite as Dialect, SqliteConnection,
+    Transaction,
+};
+
+use crate::row::{
+    Bounds, OwnColumns, StoredRow, TABLES, finish, first_max_id, padded, records, refusal,
+};
+use crate::store::{Fault, System};
+use crate::{InitReport, StoreOptions};
+
+const NOW_MS: &str = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
+
+const TABLE_SQL: [&str; 3] = [
+    "CREATE TABLE IF NOT EXISTS leaf_alloc (
+        biz_tag TEXT NOT NULL PRIMARY KEY,
+        max_id INTEGER NOT NULL DEFAULT 1,
+        step INTEGER NOT NULL,
+        description TEXT,
+        update_time INTEGER NOT NULL DEFAULT (CAST(unixepoch('subsec') * 1000 AS INTEGER))
+    ) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS leafid_tag (
+        tag TEXT NOT NULL PRIMARY KEY,
+        policy TEXT,
+        step_max INTEGER,
+        cover_seconds INTEGER,
+        id_limit INTEGER,
+        deleted_max_id INTEGER
+    ) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS leafid_file (identity TEXT NOT NULL)",
+];
+
+const COLUMNS: &str = "a.biz_tag, a.max_id, a.step, a.description, a.update_time, \
+    t.policy, t.step_max, t.cover_seconds, t.id_limit \
+    FROM leaf_alloc a LEFT JOIN leafid_tag t ON t.tag = a.biz_tag";
+
+/// First starts of many processes on one file get in each other's way for a moment.
+const BUSY_PAUSE: Duration = Duration::from_millis(5);
+
+pub(crate) struct Sqlite {
+    path: PathBuf,
+    options: SqliteConnectOptions,
+}
+
+/// A connection, and the tables that were missing before it came.
+pub(crate) struct Session {
+    connection: SqliteConnection,
+    created: bool,
+}
+
+impl Sqlite {
+    pub(crate) fn new(path: &Path, options: &StoreOptions) -> Self {
+        let options = SqliteConnectOptions::new()
+            .filename(path)
+            .create_if_missing(true)
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Full)
+            .busy_timeout(options.statement_timeout * 9 / 10)
+            .disable_statement_logging();
+        Self {
+            path: path.to_owned(),
+            options,
+        }
+    }
+
+    async fn open(&self) -> Result<Session, sqlx::Error> {
+        let mut connection = self.options.connect().await?;
+        let created = create_tables(&mut connection).await?;
+        Ok(Session {
+            connection,
+            created,
+        })
+    }
+
+    fn make_folder(&self) -> Result<(), StoreError> {
+        let Some(folder) = self
+            .path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty())
+        else {
+            return Ok(());
+        };
+        std::fs::create_dir_all(folder).map_err(|error| {
+            StoreError::unavailable(
+                format!("cannot make the folder {}", folder.display()),
+                error,
+            )
+        })
+    }
+}
+
+/// Whether the tables had to be created.
+async fn create_tables(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
+    let count = "SELECT count(*) FROM sqlite_master WHERE type = 'table' \
+        AND name IN ('leaf_alloc', 'leafid_tag', 'leafid_file')";
+    let found: i64 = sqlx::query_scalar(count)
+        .fetch_one(&mut *connection)
+        .await?;
+    if found == 3 {
+        return Ok(false);
+    }
+    let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
+    for table in TABLE_SQL {
+        sqlx::raw_sql(table).execute(&mut *transaction).await?;
+    }
+    let identity = "INSERT INTO leafid_file SELECT lower(hex(randomblob(16))) \
+        WHERE NOT EXISTS (SELECT 1 FROM leafid_file)";
+    sqlx::raw_sql(identity).execute(&mut *transaction).await?;
+    transaction.commit().await?;
+    Ok(true)
+}
+
+fn is_busy(error: &sqlx::Error) -> bool {
+    let code = error
+        .as_database_error()
+        .and_then(sqlx::error::DatabaseError::code);
+    // The lowest byte is the primary code: 5 is SQLITE_BUSY, 6 SQLITE_LOCKED.
+    code.and_then(|code| code.parse::<u32>().ok())
+        .is_some_and(|code| matches!(code & 0xff, 5 | 6))
+}
+
+impl System for Sqlite {
+    type Connection = Session;
+
+    const CONNECTIONS_MAX: usize = 1;
+
+    async fn connect(&self) -> Result<Session, StoreError> {
+        self.make_folder()?;
+        loop {
+            match self.open().await {
+                Ok(session) => return Ok(session),
+                // Ends with the time-out of the call.
+                Err(error) if is_busy(&error) => tokio::time::sleep(BUSY_PAUSE).await,
+                Err(error) => {
+                    let hint = Self::hint(&error).unwrap_or("the file cannot be opened");
+                    return Err(StoreError::unavailable(hint, error));
+                }
+            }
+        }
+    }
+
+    async fn is_alive(&self, _: &mut Session) -> bool {
+        true
+    }
+
+    async fn reserve(&self, session: &mut Session, reserve: &Reserve) -> Result<Reserved, Fault> {
+        let mut transaction = session.connection.begin_with("BEGIN IMMEDIATE").await?;
+        let answer = reserve_in(&mut transaction, reserve).await;
+        finish(transaction, answer).await
+    }
+
+    async fn read(&self, session: &mut Session, tags: &[Tag]) -> Result<Vec<TagRecord>, Fault> {
+        let marks = vec!["?"; padded(tags).count()].join(", ");
+        let sql = AssertSqlSafe(format!("SELECT {COLUMNS} WHERE a.biz_tag IN ({marks})"));
+        let mut query = sqlx::query(sql);
+        for tag in padded(tags) {
+            query = query.bind(tag.as_str());
+        }
+        let rows = query.fetch_all(&mut session.connection).await?;
+        records(stored(&rows)?, tags)
+    }
+
+    async fn list(
+        &self,
+        session: &mut Session,
+        after: Option<&Tag>,
+        count: u32,
+    ) -> Result<Vec<TagRecord>, Fault> {
+        let sql = format!("SELECT {COLUMNS} WHERE a.biz_tag > ? ORDER BY a.biz_tag LIMIT ?");
+        let mut after = after.map_or(String::new(), Tag::to_string);
+        let mut listed = Vec::new();
+        // A row whose name is no tag makes room for another one.
+        while listed.len() < count as usize {
+            let wanted = count as usize - listed.len();
+            let query = sqlx::query(AssertSqlSafe(sql.clone()));
+            let query = query
+                .bind(&after)
+                .bind(i64::try_from(wanted).unwrap_or(i64::MAX));
+            let rows = stored(&query.fetch_all(&mut session.connection).await?)?;
+            let Some(last) = rows.last() else { break };
+            after.clone_from(&last.tag);
+            for row in rows {
+                listed.extend(row.record()?);
+            }
+        }
+        Ok(listed)
+    }
+
+    async fn create(&self, session: &mut Session, spec: &TagSpec) -> Result<TagRecord, Fault> {
+        let mut transaction = session.connection.begin_with("BEGIN IMMEDIATE").await?;
+        let answer = create_in(&mut transaction, spec).await;
+        finish(transaction, answer).await
+    }
+
+    async fn update(
+        &self,
+        session: &mut Session,
+        tag: &Tag,
+        patch: &TagPatch,
+    ) -> Result<TagRecord, Fault> {
+        let mut transaction = session.connection.begin_with("BEGIN IMMEDIATE").await?;
+        let answer = update_in(&mut transaction, tag, patch).await;
+        finish(transaction, answer).await
+    }
+
+    async fn delete(&self, session: &mut Session, tag: &Tag) -> Result<(), Fault> {
+        let mut transaction = session.connection.begin_with("BEGIN IMMEDIATE").await?;
+        let answer = delete_in(&mut transaction, tag).await;
+        finish(transaction, answer).await
+    }
+
+    async fn inspect(&self, session: &mut Session) -> Result<StoreReport, Fault> {
+        report::inspect(&mut session.connection, &self.path).await
+    }
+
+    async fn init(&self, session: &mut Session) -> Result<InitReport, Fault> {
+        let tables: Vec<String> = TABLES.map(str::to_owned).into();
+        let nothing = Vec::new();
+        Ok(match session.created {
+            true => InitReport {
+                created: tables,
+                found: nothing,
+            },
+            false => InitReport {
+                created: nothing,
+                found: tables,
+            },
+        })
+    }
+
+    fn hint(error: &sqlx::Error) -> Option<&'static str> {
+        let code = error.as_database_error()?.code()?.parse::<u32>().ok()?;
+        Some(match code & 0xff {
+            3 => "access to the file is denied",
+            5 | 6 => "another process holds the file's lock for too long",
+            8 => "the file may not be written",
+            10 => "reading or writing the file failed",
+            11 => "the file is damaged: restore it, then raise its tags",
+            13 => "the disk is full",
+            14 => "the file cannot be opened: look at its folder's rights",
+            26 => "the file is no SQLite database",
+            _ => return None,
+        })
+    }
+}
+
+fn stored(rows: &[SqliteRow]) -> Result<Vec<StoredRow>, sqlx::Error> {
+    rows.iter().map(StoredRow::read).collect()
+}
+
+async fn reserve_in(
+    transaction: &mut Transaction<'_, Dialect>,
+    reserve: &Reserve,
+) -> Result<Reserved, Fault> {
+    let select = "SELECT max_id FROM leaf_alloc WHERE biz_tag = ?";
+    let row = sqlx::query(select)
+        .bind(reserve.tag.as_str())
+        .fetch_optional(&mut **transaction)
+        .await?;
+    let max_id: i64 = row.ok_or(StoreError::UnknownTag)?.try_get(0)?;
+    let reserved = u64::try_from(max_id)
+        .ok()
+        .and_then(|previous| reserve.reserved(previous).ok());
+    let (Some(reserved), Some(bounds)) = (reserved, Bounds::of(reserve)) else {
+        return Err(refusal(reserve, max_id));
+    };
+    let update = "UPDATE leaf_alloc SET max_id = max(max_id, ?1) + ?2, \
+        update_time = CAST(unixepoch('subsec') * 1000 AS INTEGER) \
+        WHERE biz_tag = ?3 AND max(max_id, ?1) <= ?4";
+    let query = sqlx::query(update).bind(bounds.floor).bind(bounds.count);
+    let query = query.bind(reserve.tag.as_str()).bind(bounds.start_max);
+    query.execute(&mut **transaction).await?;
+    Ok(reserved)
+}
+
+async fn row_of(transaction: &mut Transaction<'_, Dialect>, tag: &Tag) -> Result<StoredRow, Fault> {
+    let sql = AssertSqlSafe(format!("SELECT {COLUMNS} WHERE a.biz_tag = ?"));
+    let row = sqlx::query(sql)
+        .bind(tag.as_str())
+        .fetch_optional(&mut **transaction)
+        .await?;
+    Ok(StoredRow::read(&row.ok_or(StoreError::UnknownTag)?)?)
+}
+
+async fn record_of(
+    transaction: &mut Transaction<'_, Dialect>,
+    tag: &Tag,
+) -> Result<TagRecord, Fault> {
+    Ok(row_of(transaction, tag)
+        .await?
+        .record()?
+        .ok_or(StoreError::UnknownTag)?)
+}
+
+async fn create_in(
+    transaction: &mut Transaction<'_, Dialect>,
+    spec: &TagSpec,
+) -> Result<TagRecord, Fault> {
+    let insert = "INSERT INTO leaf_alloc (biz_tag, max_id, step, description) \
+        SELECT ?1, max(?2, coalesce((SELECT deleted_max_id FROM leafid_tag WHERE tag = ?1), 1)), ?3, ?4 \
+        WHERE true ON CONFLICT DO NOTHING";
+    let query = sqlx::query(insert)
+        .bind(spec.tag.as_str())
+        .bind(first_max_id(spec)?);
+    let query = query.bind(spec.settings.step).bind(&spec.description);
+    if query.execute(&mut **transaction).await?.rows_affected() == 0 {
+        return Err(StoreError::TagExists.into());
+    }
+    write_own(transaction, &spec.tag, &OwnColumns::of(&spec.settings)).await?;
+    record_of(transaction, &spec.tag).await
+}
+
+async fn update_in(
+    transaction: &mut Transaction<'_, Dialect>,
+    tag: &Tag,
+    patch: &TagPatch,
+) -> Result<TagRecord, Fault> {
+    let mut row = row_of(transaction, tag).await?;
+    row.patch(patch);
+    let update = format!(
+        "UPDATE leaf_alloc SET step = ?, description = ?, update_time = {NOW_MS} WHERE biz_tag = ?"
+    );
+    let query = sqlx::query(AssertSqlSafe(update))
+        .bind(row.step)
+        .bind(&row.description);
+    query.bind(tag.as_str()).execute(&mut **transaction).await?;
+    write_own(transaction, tag, &row.own).await?;
+    record_of(transaction, tag).await
+}
+
+async fn delete_in(transaction: &mut Transaction<'_, Dialect>, tag: &Tag) -> Result<(), Fault> {
+    let row = row_of(transaction, tag).await?;
+    write_own(transaction, tag, &OwnColumns::default()).await?;
+    let remember =
+        "UPDATE leafid_tag SET deleted_max_id = max(coalesce(deleted_max_id, 1), ?) WHERE tag = ?";
+    let query = sqlx::query(remember).bind(row.max_id).bind(tag.as_str());
+    query.execute(&mut **transaction).await?;
+    let delete = sqlx::query("DELETE FROM leaf_alloc WHERE biz_tag = ?").bind(tag.as_str());
+    delete.execute(&mut **transaction).await?;
+    Ok(())
+}
+
+async fn write_own(
+    transaction: &mut Transaction<'_, Dialect>,
+    tag: &Tag,
+    own: &OwnColumns,
+) -> Result<(), Fault> {
+    let upsert = "INSERT INTO leafid_tag (tag, policy, step_max, cover_seconds, id_limit) \
+        VALUES (?, ?, ?, ?, ?) ON CONFLICT (tag) DO UPDATE SET policy = excluded.policy, \
+        step_max = excluded.step_max, cover_seconds = excluded.cover_seconds, id_limit = excluded.id_limit";
+    let query = sqlx::query(upsert)
+        .bind(tag.as_str())
+        .bind(&own.policy)
+        .bind(own.step_max);
+    let query = query.bind(own.cover_seconds).bind(own.id_limit);
+    query.execute(&mut **transaction).await?;
+    Ok(())
+}

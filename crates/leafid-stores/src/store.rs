@@ -1,0 +1,340 @@
+//! `SqlStore`: the contract on top of any SQL database: connections, time-outs and errors in one
+//! place. What is sent to the database is in `sqlite.rs`, `mysql.rs` and `postgres.rs`.
+
+use std::future::Future;
+use std::time::Duration;
+
+use leafid::Tag;
+use leafid::store::{
+    Reserve, Reserved, SegmentStore, StoreError, StoreReport, StoreResult, TagPatch, TagRecord,
+    TagSpec,
+};
+
+use crate::pool::Pool;
+use crate::url::StoreUrl;
+use crate::{InitReport, StoreOptions};
+
+/// One kind of database. Every call gets a connection of its own.
+pub(crate) trait System: Send + Sync + 'static {
+    type Connection: Send + 'static;
+
+    /// The most connections that help.
+    const CONNECTIONS_MAX: usize;
+
+    /// Connects to the first server that can be used.
+    fn connect(&self) -> impl Future<Output = Result<Self::Connection, StoreError>> + Send;
+
+    fn is_alive(&self, connection: &mut Self::Connection) -> impl Future<Output = bool> + Send;
+
+    fn reserve(
+        &self,
+        connection: &mut Self::Connection,
+        reserve: &Reserve,
+    ) -> impl Future<Output = Result<Reserved, Fault>> + Send;
+
+    fn read(
+        &self,
+        connection: &mut Self::Connection,
+        tags: &[Tag],
+    ) -> impl Future<Output = Result<Vec<TagRecord>, Fault>> + Send;
+
+    fn list(
+        &self,
+        connection: &mut Self::Connection,
+        after: Option<&Tag>,
+        count: u32,
+    ) -> impl Future<Output = Result<Vec<TagRecord>, Fault>> + Send;
+
+    fn create(
+        &self,
+        connection: &mut Self::Connection,
+        spec: &TagSpec,
+    ) -> impl Future<Output = Result<TagRecord, Fault>> + Send;
+
+    fn update(
+        &self,
+        connection: &mut Self::Connection,
+        tag: &Tag,
+        patch: &TagPatch,
+    ) -> impl Future<Output = Result<TagRecord, Fault>> + Send;
+
+    fn delete(
+        &self,
+        connection: &mut Self::Connection,
+        tag: &Tag,
+    ) -> impl Future<Output = Result<(), Fault>> + Send;
+
+    /// What the store is; its location is filled in by the caller.
+    fn inspect(
+        &self,
+        connection: &mut Self::Connection,
+    ) -> impl Future<Output = Result<StoreReport, Fault>> + Send;
+
+    /// Creates the tables that are missing.
+    fn init(
+        &self,
+        connection: &mut Self::Connection,
+    ) -> impl Future<Output = Result<InitReport, Fault>> + Send;
+
+    /// What an error of this database means and what to do, where it is known.
+    fn hint(error: &sqlx::Error) -> Option<&'static str>;
+}
+
+/// What went wrong within a call: a meaning, or an error of the database that still needs one.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    Meaning(StoreError),
+    Sql(sqlx::Error),
+}
+
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Self {
+        Self::Meaning(error)
+    }
+}
+
+impl From<sqlx::Error> for Fault {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Sql(error)
+    }
+}
+
+impl Fault {
+    pub(crate) fn unsupported(message: impl Into<String>) -> Self {
+        Self::Meaning(StoreError::Unsupported {
+            message: message.into(),
+        })
+    }
+
+    /// For what needs our own table, when it is not there.
+    #[cfg(any(feature = "mysql", feature = "postgres"))]
+    pub(crate) fn no_own_table(what: &str) -> Self {
+        Self::unsupported(format!(
+            "cannot {what} without the table leafid_tag: run `leafid store init`"
+        ))
+    }
+}
+
+pub(crate) struct SqlStore<S: System> {
+    pool: Pool<S>,
+    location: String,
+    timeout: Duration,
+}
+
+impl<S: System> SqlStore<S> {
+    pub(crate) fn new(system: S, url: &StoreUrl, options: &StoreOptions) -> Self {
+        let connections_max = options.connections_max.clamp(1, S::CONNECTIONS_MAX);
+        Self {
+            pool: Pool::new(system, connections_max),
+            location: url.to_string(),
+            timeout: options.statement_timeout,
+        }
+    }
+
+    /// Connects once, so that what cannot work is known at once.
+    #[cfg(feature = "sqlite")]
+    pub(crate) async fn warm_up(&self) -> Result<(), StoreError> {
+        let work = async { self.pool.take().await?.settle(Ok(())) };
+        self.bounded(|| "open the store".into(), work).await
+    }
+
+    pub(crate) async fn init(&self) -> Result<InitReport, StoreError> {
+        let work = async {
+            let mut lease = self.pool.take().await?;
+            let answer = self.pool.system().init(&mut lease.connection).await;
+            lease.settle(answer)
+        };
+        self.bounded(|| "create the tables".into(), work).await
+    }
+
+    /// Waits for the work, but not longer than the time-out, and gives its faults a meaning.
+    async fn bounded<T>(
+        &self,
+        what: impl FnOnce() -> String + Send,
+        work: impl Future<Output = Result<T, Fault>> + Send,
+    ) -> Result<T, StoreError> {
+        let answer = match tokio::time::timeout(self.timeout, work).await {
+            Ok(answer) => answer,
+            Err(elapsed) => Err(Fault::Meaning(StoreError::unavailable(
+                format!("no answer within {:?}", self.timeout),
+                elapsed,
+            ))),
+        };
+        answer.map_err(|fault| {
+            let error = self.explain(&what(), fault);
+            if error.is_retryable() {
+                self.pool.clear();
+            }
+            error
+        })
+    }
+
+    fn explain(&self, what: &str, fault: Fault) -> StoreError {
+        let message = |reason: &str| format!("cannot {what} at {}: {reason}", self.location);
+        match fault {
+            Fault::Meaning(StoreError::Unavailable {
+                message: reason,
+                source,
+            }) => StoreError::Unavailable {
+                message: message(&reason),
+                source,
+            },
+            Fault::Meaning(error) => error,
+            Fault::Sql(error) => {
+                StoreError::unavailable(message(S::hint(&error).unwrap_or(plain(&error))), error)
+            }
+        }
+    }
+}
+
+/// What an error of the driver itself means, alike for every database.
+fn plain(error: &sqlx::Error) -> &'static str {
+    match error {
+        sqlx::Error::Database(_) => "the database refused",
+        sqlx::Error::Io(_) => {
+            "the connection failed; whether the statement was carried out is unknown"
+        }
+        sqlx::Error::Tls(_) => "TLS failed: look at ssl-mode and the certificates",
+        sqlx::Error::ColumnDecode { .. }
+        | sqlx::Error::ColumnNotFound(_)
+        | sqlx::Error::Decode(_) => "a column is missing or of another type than Leaf's",
+        _ => "the driver failed",
+    }
+}
+
+impl<S: System> SegmentStore for SqlStore<S> {
+    fn reserve<'a>(&'a self, reserve: &'a Reserve) -> StoreResult<'a, Reserved> {
+        let what = || {
+            format!(
+                "reserve {} ids of tag {:?}",
+                reserve.count,
+                reserve.tag.as_str()
+            )
+        };
+        Box::pin(self.bounded(what, async {
+            let mut lease = self.pool.take().await?;
+            let answer = self
+                .pool
+                .system()
+                .reserve(&mut lease.connection, reserve)
+                .await;
+            lease.settle(answer)
+        }))
+    }
+
+    fn read<'a>(&'a self, tags: &'a [Tag]) -> StoreResult<'a, Vec<TagRecord>> {
+        let what = move || match tags {
+            [tag] => format!("read tag {:?}", tag.as_str()),
+            tags => format!("read {} tags", tags.len()),
+        };
+        Box::pin(self.bounded(what, async move {
+            if tags.is_empty() {
+                return Ok(Vec::new());
+            }
+            let mut lease = self.pool.take().await?;
+            let answer = self.pool.system().read(&mut lease.connection, tags).await;
+            lease.settle(answer)
+        }))
+    }
+
+    fn list<'a>(&'a self, after: Option<&'a Tag>, count: u32) -> StoreResult<'a, Vec<TagRecord>> {
+        Box::pin(self.bounded(|| "list tags".into(), async move {
+            let mut lease = self.pool.take().await?;
+            let answer = self
+                .pool
+                .system()
+                .list(&mut lease.connection, after, count)
+                .await;
+            lease.settle(answer)
+        }))
+    }
+
+    fn create<'a>(&'a self, spec: &'a TagSpec) -> StoreResult<'a, TagRecord> {
+        let what = || format!("create tag {:?}", spec.tag.as_str());
+        Box::pin(self.bounded(what, async {
+            let mut lease = self.pool.take().await?;
+            let answer = self.pool.system().create(&mut lease.connection, spec).await;
+            lease.settle(answer)
+        }))
+    }
+
+    fn update<'a>(&'a self, tag: &'a Tag, patch: &'a TagPatch) -> StoreResult<'a, TagRecord> {
+        Box::pin(self.bounded(
+            move || format!("change tag {:?}", tag.as_str()),
+            async move {
+                let mut lease = self.pool.take().await?;
+                let answer = self
+                    .pool
+                    .system()
+                    .update(&mut lease.connection, tag, patch)
+                    .await;
+                lease.settle(answer)
+            },
+        ))
+    }
+
+    fn delete<'a>(&'a self, tag: &'a Tag) -> StoreResult<'a, ()> {
+        Box::pin(self.bounded(
+            move || format!("delete tag {:?}", tag.as_str()),
+            async move {
+                let mut lease = self.pool.take().await?;
+                let answer = self.pool.system().delete(&mut lease.connection, tag).await;
+                lease.settle(answer)
+            },
+        ))
+    }
+
+    fn inspect(&self) -> StoreResult<'_, StoreReport> {
+        Box::pin(self.bounded(|| "inspect the store".into(), async {
+            let mut lease = self.pool.take().await?;
+            let answer = self.pool.system().inspect(&mut lease.connection).await;
+            let report = lease.settle(answer)?;
+            Ok(StoreReport {
+                location: self.location.clone(),
+                ..report
+            })
+        }))
+    }
+}
+
+/// Tries servers in order and answers the first that can be used.
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+pub(crate) async fn first_of<'a, C, F>(
+    servers: impl Iterator<Item = (&'a String, F)>,
+    timeout: Duration,
+) -> Result<C, StoreError>
+where
+    F: Future<Output = Result<C, StoreError>>,
+{
+    let mut failures: Vec<StoreError> = Vec::new();
+    for (name, open) in servers {
+        match tokio::time::timeout(timeout, open).await {
+            Ok(Ok(connection)) => return Ok(connection),
+            Ok(Err(error)) => failures.push(error),
+            Err(elapsed) => failures.push(StoreError::unavailable(
+                format!("{name} took no connection within {timeout:?}"),
+                elapsed,
+            )),
+        }
+    }
+    let message: Vec<String> = failures.iter().map(StoreError::to_string).collect();
+    let source = failures.pop().and_then(|error| match error {
+        StoreError::Unavailable { source, .. } => Some(source),
+        _ => None,
+    });
+    Err(StoreError::unavailable(
+        message.join("; "),
+        source.unwrap_or_else(|| "no server".into()),
+    ))
+}
+
+/// Why one server cannot be used.
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+pub(crate) fn server_fault(name: &str, hint: Option<&str>, error: sqlx::Error) -> StoreError {
+    let reason = match (&error, hint) {
+        (_, Some(hint)) => hint,
+        (sqlx::Error::Io(_), None) => "no connection",
+        (error, None) => plain(error),
+    };
+    StoreError::unavailable(format!("{name}: {reason}"), error)
+}

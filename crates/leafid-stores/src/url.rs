@@ -1,0 +1,307 @@
+//! `StoreUrl`: where a store is. Parsed and checked once, printed without its password.
+
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+pub(crate) mod servers;
+
+use std::fmt;
+use std::path::Path;
+#[cfg(feature = "sqlite")]
+use std::path::PathBuf;
+use std::str::FromStr;
+
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+use ::url::Url;
+
+/// Where a store is: a file, or one or more servers in the order in which they are tried.
+///
+/// - `sqlite:PATH` or `sqlite://PATH`: the rest is the path, as it stands.
+/// - `mysql://USER:PASSWORD@HOST:PORT/DATABASE`, also `mariadb://`, with the options `ssl-mode`,
+///   `ssl-ca`, `ssl-cert`, `ssl-key`, `socket`.
+/// - `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, also `postgresql://`, with the options
+///   `sslmode`, `sslrootcert`, `sslcert`, `sslkey`, `host` (a socket's folder),
+///   `application_name`, `options`.
+///
+/// Special characters in a user or password are percent-encoded. Several servers are written as
+/// several URLs with commas between, or as several `HOST:PORT` in one URL. [`Display`] and
+/// [`Debug`] leave passwords and options out.
+///
+/// [`Display`]: fmt::Display
+/// [`Debug`]: fmt::Debug
+///
+/// # Example
+///
+/// ```
+/// use leafid_stores::StoreUrl;
+///
+/// let url: StoreUrl = "mysql://leaf:s3cret@db1:3306,db2:3306/leaf?ssl-mode=required".parse()?;
+/// assert_eq!(url.to_string(), "mysql://leaf@db1:3306/leaf,mysql://leaf@db2:3306/leaf");
+/// # Ok::<(), leafid_stores::UrlError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct StoreUrl(Place);
+
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) enum Place {
+    #[cfg(feature = "sqlite")]
+    Sqlite(PathBuf),
+    #[cfg(feature = "mysql")]
+    Mysql(Vec<Url>),
+    #[cfg(feature = "postgres")]
+    Postgres(Vec<Url>),
+}
+
+/// Why a text is no [`StoreUrl`]. Never has the text, which may hold a password.
+///
+/// # Example
+///
+/// ```
+/// use leafid_stores::StoreUrl;
+///
+/// let error = "oracle://scott:tiger@db/x".parse::<StoreUrl>().unwrap_err();
+/// assert!(error.to_string().starts_with("unknown store scheme \"oracle\": known are"));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum UrlError {
+    /// There is no `scheme:` at the front.
+    #[error("a store URL starts with a scheme, such as sqlite:leafid.db; known are {known}", known = known_schemes().join(", "))]
+    NoScheme,
+    /// No store of this build has that scheme.
+    #[error("unknown store scheme {scheme:?}: known are {known}", known = known_schemes().join(", "))]
+    UnknownScheme {
+        /// The scheme.
+        scheme: String,
+    },
+    /// Servers of different kinds in one list.
+    #[error("the servers of a list must be of one kind: all {first}, or all of another scheme")]
+    Mixed {
+        /// The scheme of the first one.
+        first: String,
+    },
+    /// The text is no URL.
+    #[error(
+        "the {scheme} URL cannot be read ({reason}): write {scheme}://USER:PASSWORD@HOST:PORT/DATABASE, with special characters percent-encoded (# as %23, @ as %40)"
+    )]
+    NotAUrl {
+        /// The scheme.
+        scheme: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The URL names no database.
+    #[error(
+        "the {scheme} URL names no database: write {scheme}://USER:PASSWORD@HOST:PORT/DATABASE"
+    )]
+    NoDatabase {
+        /// The scheme.
+        scheme: String,
+    },
+    /// A SQLite URL without a path, or in memory.
+    #[error("a sqlite URL names a file, such as sqlite:leafid-data/leafid.db")]
+    NoFile,
+    /// An option that this store does not know.
+    #[error("unknown option {option:?} in the {scheme} URL: known are {known}")]
+    UnknownOption {
+        /// The scheme.
+        scheme: String,
+        /// The option's name.
+        option: String,
+        /// The names that are known.
+        known: String,
+    },
+    /// An option with a value that does not fit.
+    #[error("an option of the {scheme} URL does not fit: {reason}")]
+    BadOption {
+        /// The scheme.
+        scheme: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+/// The URL schemes of this build.
+///
+/// # Example
+///
+/// ```
+/// assert!(leafid_stores::known_schemes().contains(&"sqlite"));
+/// ```
+#[must_use]
+pub fn known_schemes() -> Vec<&'static str> {
+    let mut schemes = Vec::new();
+    if cfg!(feature = "sqlite") {
+        schemes.push("sqlite");
+    }
+    if cfg!(feature = "mysql") {
+        schemes.extend(["mysql", "mariadb"]);
+    }
+    if cfg!(feature = "postgres") {
+        schemes.extend(["postgres", "postgresql"]);
+    }
+    schemes
+}
+
+impl StoreUrl {
+    /// The store in this SQLite file.
+    #[cfg(feature = "sqlite")]
+    #[must_use]
+    pub fn sqlite(path: impl AsRef<Path>) -> Self {
+        Self(Place::Sqlite(path.as_ref().to_owned()))
+    }
+
+    /// The file, when the store is one.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use std::path::Path;
+    /// use leafid_stores::StoreUrl;
+    ///
+    /// let url: StoreUrl = "sqlite:leafid.db".parse()?;
+    /// assert_eq!(url.file(), Some(Path::new("leafid.db")));
+    /// # Ok::<(), leafid_stores::UrlError>(())
+    /// ```
+    #[must_use]
+    pub fn file(&self) -> Option<&Path> {
+        match &self.0 {
+            #[cfg(feature = "sqlite")]
+            Place::Sqlite(path) => Some(path),
+            #[cfg(any(feature = "mysql", feature = "postgres"))]
+            _ => None,
+        }
+    }
+
+    pub(crate) fn place(&self) -> &Place {
+        &self.0
+    }
+}
+
+impl FromStr for StoreUrl {
+    type Err = UrlError;
+
+    fn from_str(text: &str) -> Result<Self, UrlError> {
+        let text = text.trim();
+        let (scheme, _) = text.split_once(':').ok_or(UrlError::NoScheme)?;
+        match scheme {
+            #[cfg(feature = "sqlite")]
+            "sqlite" => sqlite_path(text).map(|path| Self(Place::Sqlite(path))),
+            #[cfg(feature = "mysql")]
+            "mysql" | "mariadb" => {
+                servers::mysql(text, scheme).map(|servers| Self(Place::Mysql(servers)))
+            }
+            #[cfg(feature = "postgres")]
+            "postgres" | "postgresql" => {
+                servers::postgres(text, scheme).map(|servers| Self(Place::Postgres(servers)))
+            }
+            _ if is_scheme(scheme) => Err(UrlError::UnknownScheme {
+                scheme: scheme.to_owned(),
+            }),
+            _ => Err(UrlError::NoScheme),
+        }
+    }
+}
+
+fn is_scheme(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_alphabetic())
+        && text
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
+}
+
+#[cfg(feature = "sqlite")]
+fn sqlite_path(text: &str) -> Result<PathBuf, UrlError> {
+    let path = text.strip_prefix("sqlite:").unwrap_or(text);
+    let path = path.strip_prefix("//").unwrap_or(path);
+    if path.is_empty() || path.starts_with(':') || path.contains('?') {
+        return Err(UrlError::NoFile);
+    }
+    Ok(PathBuf::from(path))
+}
+
+impl fmt::Display for StoreUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            #[cfg(feature = "sqlite")]
+            Place::Sqlite(path) => write!(f, "sqlite:{}", path.display()),
+            #[cfg(feature = "mysql")]
+            Place::Mysql(servers) => f.write_str(&servers::public_list(servers)),
+            #[cfg(feature = "postgres")]
+            Place::Postgres(servers) => f.write_str(&servers::public_list(servers)),
+        }
+    }
+}
+
+impl fmt::Debug for StoreUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "StoreUrl({self})")
+    }
+}
+
+#[cfg(all(test, feature = "sqlite", feature = "mysql", feature = "postgres"))]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, shown: &str) {
+        let url: StoreUrl = text.parse().expect(text);
+        assert_eq!(url.to_string(), shown, "{text}");
+        assert!(!format!("{url:?}").contains("s3cret"), "{text}");
+    }
+
+    fn check_error(text: &str, part: &str) {
+        let error = text.parse::<StoreUrl>().expect_err(text);
+        let shown = format!("{error} {error:?}");
+        assert!(shown.contains(part), "{text}: {shown}");
+        assert!(!shown.contains("s3cret"), "{text}: {shown}");
+    }
+
+    #[test]
+    fn urls_are_read_and_shown_without_passwords() {
+        check("sqlite:a/b.db", "sqlite:a/b.db");
+        check("sqlite://a/b.db", "sqlite:a/b.db");
+        check("sqlite:///a/b%20c.db", "sqlite:/a/b%20c.db");
+        check(
+            "mysql://leaf:s3cret@db:3307/leaf",
+            "mysql://leaf@db:3307/leaf",
+        );
+        check(
+            "mariadb://leaf:pa%2Fs3cret@db/leaf?ssl-mode=required",
+            "mariadb://leaf@db/leaf",
+        );
+        check(
+            "mysql://u:s3cret@a/x,mariadb://v:s3cret@b/x",
+            "mysql://u@a/x,mariadb://v@b/x",
+        );
+        check(
+            "mysql://u:pa,s3cret@a:1,b:2/x",
+            "mysql://u@a:1/x,mysql://u@b:2/x",
+        );
+        check(
+            "postgresql://u:s3cret@[::1]:5/x?sslmode=require",
+            "postgresql://u@[::1]:5/x",
+        );
+    }
+
+    #[test]
+    fn wrong_urls_say_what_is_wrong() {
+        check_error("leafid.db", "starts with a scheme");
+        check_error(
+            "redis://u:s3cret@h",
+            "unknown store scheme \"redis\": known are sqlite, mysql, mariadb, postgres, postgresql",
+        );
+        check_error("mysql://u:s3cret@h", "names no database");
+        check_error("mysql://u:s3cret@h:99999/x", "invalid port");
+        check_error("mysql://u:s3cret@h/x?sslmod=x", "unknown option \"sslmod\"");
+        check_error("mysql://u:s3cret@h/x?ssl-mode=sometimes", "ssl_mode");
+        check_error(
+            "mysql://u:s3cret@h/x,postgres://u:s3cret@h/x",
+            "of one kind",
+        );
+        check_error(
+            "postgres://u@h/x?password=s3cret",
+            "unknown option \"password\"",
+        );
+        check_error("mysql://u:pa#s3cret@h/x", "%23");
+        check_error("sqlite:", "names a file");
+        check_error("sqlite::memory:", "names a file");
+    }
+}

@@ -1,0 +1,156 @@
+//! URLs of database servers: lists of them, their options, and how they are shown.
+
+use std::str::FromStr;
+
+use ::url::Url;
+
+use super::{UrlError, is_scheme};
+
+#[cfg(feature = "mysql")]
+const MYSQL_OPTIONS: &[&str] = &[
+    "ssl-mode", "sslmode", "ssl-ca", "sslca", "ssl-cert", "sslcert", "ssl-key", "sslkey", "socket",
+];
+
+#[cfg(feature = "postgres")]
+const POSTGRES_OPTIONS: &[&str] = &[
+    "sslmode",
+    "ssl-mode",
+    "sslrootcert",
+    "ssl-root-cert",
+    "ssl-ca",
+    "sslcert",
+    "ssl-cert",
+    "sslkey",
+    "ssl-key",
+    "host",
+    "application_name",
+    "options",
+];
+
+#[cfg(feature = "mysql")]
+pub(super) fn mysql(text: &str, scheme: &str) -> Result<Vec<Url>, UrlError> {
+    let servers = servers(text, scheme, &["mysql", "mariadb"], MYSQL_OPTIONS)?;
+    check_each::<sqlx::mysql::MySqlConnectOptions>(&servers, scheme)?;
+    Ok(servers)
+}
+
+#[cfg(feature = "postgres")]
+pub(super) fn postgres(text: &str, scheme: &str) -> Result<Vec<Url>, UrlError> {
+    let servers = servers(text, scheme, &["postgres", "postgresql"], POSTGRES_OPTIONS)?;
+    check_each::<sqlx::postgres::PgConnectOptions>(&servers, scheme)?;
+    Ok(servers)
+}
+
+/// The servers without passwords and options.
+pub(super) fn public_list(servers: &[Url]) -> String {
+    servers.iter().map(public).collect::<Vec<_>>().join(",")
+}
+
+fn servers(
+    text: &str,
+    scheme: &str,
+    schemes: &[&str],
+    options: &[&str],
+) -> Result<Vec<Url>, UrlError> {
+    let mut servers = Vec::new();
+    for part in split_list(text) {
+        if !schemes
+            .iter()
+            .any(|known| part.split("://").next() == Some(known))
+        {
+            return Err(UrlError::Mixed {
+                first: scheme.to_owned(),
+            });
+        }
+        for one in split_hosts(part) {
+            servers.push(server(&one, scheme, options)?);
+        }
+    }
+    Ok(servers)
+}
+
+/// Cuts at each comma after which another URL begins; a password may have commas too.
+fn split_list(text: &str) -> Vec<&str> {
+    let is_start = |at: &usize| {
+        text[at + 1..]
+            .split_once("://")
+            .is_some_and(|(scheme, _)| is_scheme(scheme.trim_start()))
+    };
+    let mut parts = Vec::new();
+    let mut start = 0;
+    for at in text.match_indices(',').map(|(at, _)| at).filter(is_start) {
+        parts.push(text[start..at].trim());
+        start = at + 1;
+    }
+    parts.push(text[start..].trim());
+    parts
+}
+
+/// `scheme://user@a:1,b:2/x` into one URL for each host.
+fn split_hosts(text: &str) -> Vec<String> {
+    let Some((scheme, rest)) = text.split_once("://") else {
+        return vec![text.to_owned()];
+    };
+    let (authority, tail) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+    let (user, hosts) = authority.split_at(authority.rfind('@').map_or(0, |at| at + 1));
+    hosts
+        .split(',')
+        .map(|host| format!("{scheme}://{user}{}{tail}", host.trim()))
+        .collect()
+}
+
+fn server(text: &str, scheme: &str, options: &[&str]) -> Result<Url, UrlError> {
+    let scheme = || scheme.to_owned();
+    let url = Url::parse(text).map_err(|error| UrlError::NotAUrl {
+        scheme: scheme(),
+        reason: error.to_string(),
+    })?;
+    if url.path().trim_matches('/').is_empty() {
+        return Err(UrlError::NoDatabase { scheme: scheme() });
+    }
+    if url.fragment().is_some() {
+        let reason = "a # must be written %23".to_owned();
+        return Err(UrlError::NotAUrl {
+            scheme: scheme(),
+            reason,
+        });
+    }
+    let unknown = url
+        .query_pairs()
+        .find(|(name, _)| !options.contains(&&**name));
+    if let Some((option, _)) = unknown {
+        let option = option.into_owned();
+        return Err(UrlError::UnknownOption {
+            scheme: scheme(),
+            option,
+            known: options.join(", "),
+        });
+    }
+    Ok(url)
+}
+
+fn check_each<T: FromStr<Err = sqlx::Error>>(
+    servers: &[Url],
+    scheme: &str,
+) -> Result<(), UrlError> {
+    for server in servers {
+        server
+            .as_str()
+            .parse::<T>()
+            .map(drop)
+            .map_err(|error| UrlError::BadOption {
+                scheme: scheme.to_owned(),
+                reason: error.to_string(),
+            })?;
+    }
+    Ok(())
+}
+
+/// A server without password and options.
+pub(crate) fn public(server: &Url) -> String {
+    let mut shown = server.clone();
+    // Both only fail for URLs without a host, which have no password either.
+    let _ = shown.set_password(None);
+    shown.set_query(None);
+    shown.to_string()
+}

@@ -1,0 +1,110 @@
+//! The stores against real databases.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "everything here serves a test"
+)]
+
+#[cfg(feature = "mysql")]
+mod mysql;
+#[cfg(feature = "postgres")]
+mod postgres;
+#[cfg(feature = "sqlite")]
+mod sqlite;
+
+use std::future::Future;
+use std::sync::Arc;
+
+use leafid::store::conformance::{Handles, run_all};
+use leafid::store::{Reserve, SegmentStore, TagSpec};
+use leafid::{Limit, Segment, Tag};
+use leafid_stores::{StoreOptions, StoreUrl, open};
+use tokio::runtime::Runtime;
+
+fn runtime() -> Runtime {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap()
+}
+
+/// Runs the conformance suite; `fresh` gives the URL of a store that is ready and empty.
+fn check_conforms<F>(fresh: impl Fn() -> F)
+where
+    F: Future<Output = String> + Send,
+{
+    let runtime = runtime();
+    let passed = run_all(
+        |future| runtime.block_on(future),
+        || {
+            let url = fresh();
+            async {
+                let url = url.await;
+                Handles {
+                    first: open_at(&url).await,
+                    second: open_at(&url).await,
+                }
+            }
+        },
+    );
+    passed.unwrap();
+}
+
+fn url_of(text: &str) -> StoreUrl {
+    text.parse().unwrap()
+}
+
+async fn open_at(text: &str) -> Arc<dyn SegmentStore> {
+    open_with(text, StoreOptions::default()).await
+}
+
+async fn open_with(text: &str, options: StoreOptions) -> Arc<dyn SegmentStore> {
+    open(&url_of(text), &options).await.unwrap()
+}
+
+fn tag(name: &str) -> Tag {
+    Tag::new(name).unwrap()
+}
+
+fn wish(name: &str, count: u64) -> Reserve {
+    Reserve {
+        tag: tag(name),
+        count,
+        floor: None,
+        limit: Limit::INT64,
+    }
+}
+
+async fn create(store: &dyn SegmentStore, name: &str) {
+    store.create(&TagSpec::new(tag(name))).await.unwrap();
+}
+
+async fn take(store: &dyn SegmentStore, name: &str, count: u64) -> Segment {
+    store.reserve(&wish(name, count)).await.unwrap().segment
+}
+
+/// Everything an error says, its sources included.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
+}
+
+/// Fails when two segments overlap.
+fn check_disjoint(mut segments: Vec<Segment>) {
+    segments.sort_by_key(Segment::start);
+    for pair in segments.windows(2) {
+        assert!(
+            pair[0].end() <= pair[1].start(),
+            "{} and {} overlap",
+            pair[0],
+            pair[1]
+        );
+    }
+}

@@ -1,0 +1,159 @@
+//! SQLite.
+
+use leafid::store::StoreError;
+use leafid_stores::{StoreOptions, init};
+use sqlx::Connection;
+use tempfile::TempDir;
+
+use crate::{
+    chain, check_conforms, check_disjoint, create, open_at, runtime, tag, take, url_of, wish,
+};
+
+fn url_in(folder: &TempDir) -> String {
+    format!("sqlite:{}/deep/leafid.db", folder.path().display())
+}
+
+/// Guards the contract.
+#[test]
+fn sqlite_conforms() {
+    let folder = tempfile::tempdir().unwrap();
+    let number = std::sync::atomic::AtomicU32::new(0);
+    check_conforms(|| {
+        let number = number.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let url = format!("sqlite:{}/{number}/leafid.db", folder.path().display());
+        async { url }
+    });
+}
+
+/// Guards that what was reserved is still reserved after the file was closed and opened again.
+#[tokio::test]
+async fn a_file_keeps_what_was_reserved() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = url_in(&folder);
+    let store = open_at(&url).await;
+    create(&*store, "order").await;
+    assert_eq!(take(&*store, "order", 10).await.to_string(), "[1, 11)");
+    let identity = store.inspect().await.unwrap().identity;
+    drop(store);
+    let store = open_at(&url).await;
+    assert_eq!(take(&*store, "order", 10).await.to_string(), "[11, 21)");
+    assert_eq!(store.inspect().await.unwrap().identity, identity);
+}
+
+/// Guards that fifty first starts at once on one file end in one file with everything in it.
+#[test]
+fn many_first_starts_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = url_in(&folder);
+    let runtime = runtime();
+    let segments = runtime.block_on(async {
+        let starts = (0..50).map(|_| {
+            let url = url.clone();
+            tokio::spawn(async move {
+                let store = open_at(&url).await;
+                match store
+                    .create(&leafid::store::TagSpec::new(tag("order")))
+                    .await
+                {
+                    Ok(_) | Err(StoreError::TagExists) => {}
+                    Err(error) => panic!("{}", chain(&error)),
+                }
+                take(&*store, "order", 7).await
+            })
+        });
+        let mut segments = Vec::new();
+        for start in starts.collect::<Vec<_>>() {
+            segments.push(start.await.unwrap());
+        }
+        segments
+    });
+    check_disjoint(segments);
+}
+
+/// Guards that the file is flushed at every commit and says so.
+#[tokio::test]
+async fn a_file_is_durable_by_default() {
+    let folder = tempfile::tempdir().unwrap();
+    let report = open_at(&url_in(&folder)).await.inspect().await.unwrap();
+    assert!(report.product.starts_with("SQLite 3."), "{report:?}");
+    let settings: Vec<&str> = report
+        .weaknesses
+        .iter()
+        .map(|weak| weak.setting.as_str())
+        .collect();
+    assert!(!settings.contains(&"synchronous"), "{report:?}");
+    assert!(!settings.contains(&"journal_mode"), "{report:?}");
+}
+
+/// Guards that a bad row names its tag and column, spoils no other tag, and can be put right.
+#[tokio::test]
+async fn a_bad_row_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open_at(&url_in(&folder)).await;
+    for name in ["good", "low", "negative"] {
+        create(&*store, name).await;
+    }
+    let file = format!("sqlite:{}/deep/leafid.db", folder.path().display());
+    let mut other = sqlx::SqliteConnection::connect(&file).await.unwrap();
+    let spoil = "UPDATE leaf_alloc SET step = 0 WHERE biz_tag = 'low'; \
+        UPDATE leaf_alloc SET max_id = -5 WHERE biz_tag = 'negative'";
+    sqlx::raw_sql(spoil).execute(&mut other).await.unwrap();
+
+    let bad = store.read(&[tag("low")]).await.unwrap_err();
+    assert!(matches!(bad, StoreError::BadRow { .. }), "{bad:?}");
+    assert_eq!(
+        bad.to_string(),
+        "the row of tag \"low\" has step 0: it must be 1 to 2147483647"
+    );
+    let bad = store.reserve(&wish("negative", 1)).await.unwrap_err();
+    assert_eq!(
+        bad.to_string(),
+        "the row of tag \"negative\" has max_id -5: it must be 0 or more"
+    );
+    let read = store
+        .read(&[tag("good"), tag("low"), tag("negative")])
+        .await
+        .unwrap();
+    assert_eq!(read.len(), 1);
+
+    let patch = leafid::store::TagPatch {
+        step: Some(9),
+        ..Default::default()
+    };
+    assert_eq!(
+        store
+            .update(&tag("low"), &patch)
+            .await
+            .unwrap()
+            .settings
+            .step,
+        9
+    );
+}
+
+/// Guards that a place where no file can be made is said at once, and what is in the way.
+#[tokio::test]
+async fn a_file_that_cannot_be_opened() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("text");
+    std::fs::write(&path, "x".repeat(5000)).unwrap();
+    let open = async |url: String| {
+        let opened = leafid_stores::open(&url_of(&url), &StoreOptions::default()).await;
+        chain(&opened.err().unwrap())
+    };
+    let text = open(format!("sqlite:{}", path.display())).await;
+    assert!(text.contains("the file is no SQLite database"), "{text}");
+    let text = open(format!("sqlite:{}/x/leafid.db", path.display())).await;
+    assert!(text.contains("cannot make the folder"), "{text}");
+}
+
+/// Guards that `init` says what it did.
+#[tokio::test]
+async fn init_tells_what_it_did() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = url_of(&url_in(&folder));
+    let first = init(&url, &StoreOptions::default()).await.unwrap();
+    assert_eq!(first.to_string(), "created leaf_alloc, leafid_tag");
+    let second = init(&url, &StoreOptions::default()).await.unwrap();
+    assert_eq!(second.to_string(), "found leaf_alloc, leafid_tag");
+}
