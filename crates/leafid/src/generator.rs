@@ -170,7 +170,8 @@ impl Generators {
             Err(error) if error.is_retryable() => {}
             done => return done,
         }
-        self.retrying(tag, async |allocator| allocator.next(self.shared()).await)
+        let shared = self.shared();
+        self.retrying(tag, |allocator| async move { allocator.next(shared).await })
             .await
     }
 
@@ -210,8 +211,9 @@ impl Generators {
     /// ```
     pub async fn next_many(&self, tag: &str, count: u64) -> Result<TakenMany, IssueError> {
         check_count(count)?;
-        self.retrying(tag, async |allocator| {
-            allocator.next_many(self.shared(), count).await
+        let shared = self.shared();
+        self.retrying(tag, |allocator| async move {
+            allocator.next_many(shared, count).await
         })
         .await
     }
@@ -237,8 +239,9 @@ impl Generators {
     /// ```
     pub async fn take(&self, tag: &str, count: u64) -> Result<Segment, IssueError> {
         check_count(count)?;
-        self.retrying(tag, async |allocator| {
-            allocator.take(self.shared(), count).await
+        let shared = self.shared();
+        self.retrying(tag, |allocator| async move {
+            allocator.take(shared, count).await
         })
         .await
     }
@@ -366,11 +369,14 @@ impl Generators {
     }
 
     /// Runs `attempt` on the tag's allocator, once more if that one has gone out of use.
-    async fn retrying<T>(
+    async fn retrying<T, F>(
         &self,
         tag: &str,
-        attempt: impl AsyncFn(Arc<Allocator>) -> Result<T, Miss>,
-    ) -> Result<T, IssueError> {
+        attempt: impl Fn(Arc<Allocator>) -> F,
+    ) -> Result<T, IssueError>
+    where
+        F: Future<Output = Result<T, Miss>>,
+    {
         for _ in 0..2 {
             match attempt(self.allocator(tag)?).await {
                 Ok(taken) => return Ok(taken),
@@ -535,5 +541,32 @@ impl fmt::Debug for Generator {
         f.debug_struct("Generator")
             .field("tag", self.tag())
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spawn(_task: impl Future + Send + 'static) {}
+
+    /// Guards that calls can be placed on any runtime that moves tasks between threads.
+    #[test]
+    fn every_call_can_move_between_threads() {
+        let store = crate::store::MemoryStore::new();
+        let (generators, driver) = Generators::open(store, Options::default());
+        spawn(driver);
+        let all = generators.clone();
+        spawn(async move {
+            let _one = all.next("order").await;
+            let _many = all.next_many("order", 2).await;
+            let _run = all.take("order", 2).await;
+        });
+        let generator = generators.generator("order").expect("a plain name");
+        spawn(async move {
+            let _one = generator.next().await;
+            let _many = generator.next_many(2).await;
+            let _run = generator.take(2).await;
+        });
     }
 }
