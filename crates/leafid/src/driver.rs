@@ -27,8 +27,9 @@ use crate::tag::Tag;
 /// How many unknown tags are remembered as unknown; beyond that the oldest is forgotten early.
 const UNKNOWN_MAX: usize = 10_000;
 
-/// All loaded tags.
-pub(crate) type Tags = papaya::HashMap<Tag, Arc<Allocator>, foldhash::fast::RandomState>;
+/// All loaded tags. Hashed by the seed of the options, so that a simulation visits them in the
+/// same order each time.
+pub(crate) type Tags = papaya::HashMap<Tag, Arc<Allocator>, foldhash::fast::FixedState>;
 
 /// What handles and driver share.
 pub(crate) struct Shared {
@@ -57,12 +58,12 @@ impl Shared {
             clock,
             observer,
             random: Mutex::new(fastrand::Rng::with_seed(options.seed)),
-            options,
             // An incremental resize would slow every look-up down until enough tags are added.
             tags: papaya::HashMap::builder()
-                .hasher(foldhash::fast::RandomState::default())
+                .hasher(foldhash::fast::FixedState::with_seed(options.seed))
                 .resize_mode(papaya::ResizeMode::Blocking)
                 .build(),
+            options,
             queue: Mutex::default(),
             work: Notify::new(),
             stopped: AtomicBool::new(false),

@@ -48,7 +48,8 @@ pub struct Options {
     /// After this long a call to the store counts as failed with its outcome unknown, whatever
     /// the store itself promises. Default: 30 s.
     pub call_max: Duration,
-    /// Seed of the random part of retry times. Default: random.
+    /// Seed of the random part of retry times, and of the order in which loaded tags are visited.
+    /// Default: random.
     pub seed: u64,
 }
 
