@@ -140,10 +140,15 @@ impl ServerProcess {
         lines[lines.len().saturating_sub(20)..].join("\n")
     }
 
-    /// Sends a signal (`TERM`, `KILL`, `STOP`, ...) to the server and its children.
+    /// Sends a signal (`KILL`, `STOP`, ...) to the server and its children, the server first, so
+    /// that it starts no more.
     pub(crate) fn signal(&self, signal: &str) {
         if let Some(child) = lock(&self.child).as_ref() {
-            run(Command::new("kill").args(["-s", signal, "--", &format!("-{}", child.id())]));
+            let mut kill = Command::new("kill");
+            kill.args(["-s", signal, "--", &child.id().to_string()]);
+            kill.args(children_of(child.id()));
+            // A child may have ended meanwhile.
+            let _ = kill.stderr(Stdio::null()).status();
         }
     }
 
@@ -176,6 +181,22 @@ impl Drop for ServerProcess {
             let _ = sweeper.wait();
         }
     }
+}
+
+/// The processes started by that one. PostgreSQL's are no group: each has a session of its own.
+fn children_of(parent: u32) -> Vec<String> {
+    let is_child = |process: &String| {
+        // "pid (name) state parent ..."; the name may have spaces and brackets.
+        let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+        let after_name = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
+        after_name.split(' ').nth(1) == Some(&parent.to_string())
+    };
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    processes
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()))
+        .filter(is_child)
+        .collect()
 }
 
 /// What `setpriv` needs to become that user.

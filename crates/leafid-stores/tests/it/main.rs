@@ -5,12 +5,16 @@
     reason = "everything here serves a test"
 )]
 
+#[cfg(all(feature = "mysql", feature = "postgres"))]
+mod faults;
 #[cfg(feature = "mysql")]
 mod mysql;
 #[cfg(feature = "postgres")]
 mod postgres;
 #[cfg(feature = "sqlite")]
 mod sqlite;
+#[cfg(feature = "mysql")]
+mod tls;
 
 use std::future::Future;
 use std::sync::Arc;

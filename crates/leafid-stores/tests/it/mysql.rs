@@ -1,9 +1,13 @@
 //! MariaDB, on our own table and on both variants of Leaf's.
 
+use leafid::store::{StoreError, TagPatch, TagSpec};
+use leafid::{Segment, StepPolicy};
 use leafid_stores::{StoreOptions, init};
-use leafid_testbed::{Database, LEAF_ALLOC, LEAF_ALLOC_SURROGATE, MariaDb, shared_mariadb};
+use leafid_testbed::{
+    Database, JavaLeaf, LEAF_ALLOC, LEAF_ALLOC_SURROGATE, MariaDb, shared_mariadb,
+};
 
-use crate::{check_conforms, url_of};
+use crate::{check_conforms, check_disjoint, create, open_at, tag, take, url_of, wish};
 
 async fn initialised() -> Database {
     let database = shared_mariadb().create_database();
@@ -48,4 +52,253 @@ fn mysql_conforms_on_the_variant() {
             .unwrap();
         database.url
     });
+}
+
+/// Guards that the value before the change comes back exactly: also 0, also beyond 2^53, also
+/// for a statement that the server has prepared already.
+#[tokio::test]
+async fn previous_is_exact() {
+    let database = with_table(shared_mariadb(), LEAF_ALLOC);
+    let store = open_at(&database.url).await;
+    for previous in [
+        0,
+        1,
+        2,
+        0,
+        9_007_199_254_740_993,
+        9_223_372_036_854_000_000,
+        0,
+    ] {
+        let sql = format!(
+            "REPLACE INTO leaf_alloc (biz_tag, max_id, step) VALUES ('order', {previous}, 1)"
+        );
+        shared_mariadb().sql(&database.name, &sql);
+        let reserved = store.reserve(&wish("order", 10)).await.unwrap();
+        assert_eq!(reserved.previous, previous);
+        assert_eq!(reserved.segment.start(), previous.max(1));
+    }
+    shared_mariadb().sql(&database.name, "UPDATE leaf_alloc SET max_id = -5");
+    let error = store.reserve(&wish("order", 10)).await.unwrap_err();
+    assert!(matches!(error, StoreError::BadRow { .. }), "{error:?}");
+    assert_eq!(
+        shared_mariadb().sql(&database.name, "SELECT max_id FROM leaf_alloc"),
+        "-5"
+    );
+}
+
+/// Guards that Leaf's table alone is enough to issue, and what cannot be kept there is refused
+/// with what to do.
+#[tokio::test]
+async fn leafs_table_alone() {
+    for table in [LEAF_ALLOC, LEAF_ALLOC_SURROGATE] {
+        let database = with_table(shared_mariadb(), table);
+        let store = open_at(&database.url).await;
+        assert!(!store.inspect().await.unwrap().has_own_table);
+        let spec = TagSpec {
+            description: Some("it's".into()),
+            ..TagSpec::new(tag("order"))
+        };
+        store.create(&spec).await.unwrap();
+        take(&*store, "order", 10).await;
+        let patch = TagPatch {
+            step: Some(7),
+            description: Some(None),
+            ..TagPatch::default()
+        };
+        let record = store.update(&tag("order"), &patch).await.unwrap();
+        assert_eq!(
+            (record.settings.step, record.max_id, record.description),
+            (7, 11, None)
+        );
+        assert!(
+            record.updated_ms > Some(1_600_000_000_000),
+            "{:?}",
+            record.updated_ms
+        );
+        let read = store.read(&[tag("order")]).await.unwrap();
+        assert_eq!(read[0].settings, record.settings);
+
+        let patch = TagPatch {
+            policy: Some(Some(StepPolicy::Fixed)),
+            ..TagPatch::default()
+        };
+        for error in [
+            store.update(&tag("order"), &patch).await.unwrap_err(),
+            store.delete(&tag("order")).await.unwrap_err(),
+        ] {
+            assert!(matches!(error, StoreError::Unsupported { .. }), "{error:?}");
+            assert!(
+                error.to_string().contains("run `leafid store init`"),
+                "{error}"
+            );
+        }
+    }
+}
+
+/// Guards that Java Leaf can go on using the table while we do.
+#[tokio::test(flavor = "multi_thread")]
+async fn java_leaf_beside_us() {
+    for table in [LEAF_ALLOC, LEAF_ALLOC_SURROGATE] {
+        let database = with_table(shared_mariadb(), table);
+        let sql = "INSERT INTO leaf_alloc (biz_tag, step) VALUES ('order', 2000)";
+        shared_mariadb().sql(&database.name, sql);
+        let store = open_at(&database.url).await;
+        let mut callers = Vec::new();
+        for caller in 0..16_u32 {
+            let (store, url) = (store.clone(), database.url.clone());
+            callers.push(tokio::spawn(async move {
+                let mut segments = Vec::new();
+                if caller % 2 == 0 {
+                    for count in 1..=50 {
+                        segments.push(take(&*store, "order", count).await);
+                    }
+                    return segments;
+                }
+                let mut leaf = JavaLeaf::connect(&url).await.unwrap();
+                for round in 1..=50 {
+                    let range = match round % 2 {
+                        0 => leaf.take("order").await.unwrap(),
+                        _ => leaf.take_step("order", 2000 * round).await.unwrap(),
+                    };
+                    segments.push(Segment::new(range.start, range.end).unwrap());
+                }
+                segments
+            }));
+        }
+        let mut all = Vec::new();
+        for caller in callers {
+            all.extend(caller.await.unwrap());
+        }
+        let total: u64 = all.iter().map(Segment::len).sum();
+        assert_eq!(all.len(), 800);
+        check_disjoint(all);
+        let max_id = store.read(&[tag("order")]).await.unwrap()[0].max_id;
+        assert_eq!(max_id, total + 1, "ids were skipped");
+    }
+}
+
+/// Guards that settings which could lose a commit are named, and only those.
+#[tokio::test]
+async fn weak_settings_are_named() {
+    let names = async |server: &MariaDb, engine: &str| {
+        let table = LEAF_ALLOC.replace("InnoDB", engine);
+        let store = open_at(&with_table(server, &table).url).await;
+        let report = store.inspect().await.unwrap();
+        assert!(report.product.starts_with("MariaDB 1"), "{report:?}");
+        report
+            .weaknesses
+            .into_iter()
+            .map(|weak| weak.setting)
+            .collect::<Vec<_>>()
+    };
+    assert!(names(shared_mariadb(), "InnoDB").await.is_empty());
+    assert_eq!(
+        names(shared_mariadb(), "MyISAM").await,
+        ["the engine of leaf_alloc"]
+    );
+    let weak = MariaDb::start_with(&[
+        "--innodb-flush-log-at-trx-commit=2",
+        "--log-bin",
+        "--sync-binlog=0",
+        "--server-id=7",
+    ]);
+    assert_eq!(
+        names(&weak, "InnoDB").await,
+        ["innodb_flush_log_at_trx_commit", "sync_binlog"]
+    );
+}
+
+/// Guards that a server whose sessions do not commit by themselves still commits ours.
+#[tokio::test]
+async fn a_server_without_autocommit() {
+    let server = MariaDb::start_with(&["--autocommit=0"]);
+    let database = with_table(&server, LEAF_ALLOC);
+    let insert = "INSERT INTO leaf_alloc (biz_tag, step) VALUES ('order', 1); COMMIT";
+    server.sql(&database.name, insert);
+    let store = open_at(&database.url).await;
+    take(&*store, "order", 10).await;
+    assert_eq!(
+        server.sql(&database.name, "SELECT max_id FROM leaf_alloc"),
+        "11"
+    );
+}
+
+/// Guards that a table in an old character set issues what it holds and refuses what it cannot.
+#[tokio::test]
+async fn old_character_sets() {
+    for (charset, held) in [
+        ("latin1", "caf\u{e9}"),
+        ("utf8mb3", "订单"),
+        ("gbk", "订单"),
+    ] {
+        let table = format!("{LEAF_ALLOC} DEFAULT CHARSET={charset}");
+        let database = with_table(shared_mariadb(), &table);
+        init(&url_of(&database.url), &StoreOptions::default())
+            .await
+            .unwrap();
+        let store = open_at(&database.url).await;
+        create(&*store, "order").await;
+        create(&*store, held).await;
+        assert_eq!(
+            take(&*store, held, 10).await.to_string(),
+            "[1, 11)",
+            "{charset}"
+        );
+        let strange = tag("\u{1F600}");
+        let error = store
+            .create(&TagSpec::new(strange.clone()))
+            .await
+            .unwrap_err();
+        assert!(
+            matches!(error, StoreError::Unsupported { .. }),
+            "{charset}: {error:?}"
+        );
+        let error = store.reserve(&wish(strange.as_str(), 1)).await.unwrap_err();
+        assert!(
+            matches!(error, StoreError::UnknownTag),
+            "{charset}: {error:?}"
+        );
+        let tags = [tag("order"), strange, tag(held)];
+        let read = store.read(&tags).await.unwrap();
+        assert!(
+            read.iter().any(|record| record.tag == tags[0]),
+            "{charset}: {read:?}"
+        );
+        store.delete(&tag(held)).await.unwrap();
+        create(&*store, held).await;
+        assert_eq!(
+            take(&*store, held, 10).await.to_string(),
+            "[11, 21)",
+            "{charset}"
+        );
+    }
+}
+
+/// Guards that a user without rights is told which ones are missing.
+#[tokio::test]
+async fn missing_rights_are_named() {
+    let server = shared_mariadb();
+    let database = with_table(server, LEAF_ALLOC);
+    let sql = format!(
+        "CREATE USER IF NOT EXISTS reader@'%' IDENTIFIED BY 's3cret'; GRANT SELECT ON {}.* TO reader@'%'",
+        database.name
+    );
+    server.sql("mysql", &sql);
+    let url = format!(
+        "mysql://reader:s3cret@127.0.0.1:{}/{}",
+        server.port(),
+        database.name
+    );
+    let error = open_at(&url)
+        .await
+        .reserve(&wish("order", 1))
+        .await
+        .unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("grant SELECT, INSERT, UPDATE and DELETE"),
+        "{error}"
+    );
+    assert!(!format!("{error:?}").contains("s3cret"));
 }
