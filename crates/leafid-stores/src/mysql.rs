@@ -153,11 +153,11 @@ impl System for Mysql {
     }
 
     async fn create(&self, session: &mut Session, spec: &TagSpec) -> Result<TagRecord, Fault> {
-        let shape = session.shape;
         let own = OwnColumns::of(&spec.settings);
-        if !shape.has_own_table && !own.is_empty() {
-            return Err(Fault::no_own_table("keep a policy or a limit"));
+        if !own.is_empty() {
+            session.need_own_table("keep a policy or a limit").await?;
         }
+        let shape = session.shape;
         let mut transaction = session.connection.begin().await?;
         let answer = tags::create_in(&mut transaction, &shape, spec, &own).await;
         finish(transaction, answer).await
@@ -169,6 +169,9 @@ impl System for Mysql {
         tag: &Tag,
         patch: &TagPatch,
     ) -> Result<TagRecord, Fault> {
+        if patch.policy.is_some() || patch.limit.is_some() {
+            session.look_for_own_table().await?;
+        }
         let shape = session.shape;
         let mut transaction = session.connection.begin().await?;
         let answer = tags::update_in(&mut transaction, &shape, tag, patch).await;
@@ -176,9 +179,7 @@ impl System for Mysql {
     }
 
     async fn delete(&self, session: &mut Session, tag: &Tag) -> Result<(), Fault> {
-        if !session.shape.has_own_table {
-            return Err(Fault::no_own_table("delete a tag"));
-        }
+        session.need_own_table("delete a tag").await?;
         let mut transaction = session.connection.begin().await?;
         let answer = tags::delete_in(&mut transaction, tag).await;
         finish(transaction, answer).await

@@ -14,7 +14,7 @@ use crate::store::{Fault, System};
 const REST_MAX: Duration = Duration::from_secs(10);
 /// An older connection is not used again: so a store that was given a table of its own, or whose
 /// first server came back, is noticed.
-const AGE_MAX: Duration = Duration::from_secs(600);
+const AGE_MAX: Duration = Duration::from_secs(120);
 
 pub(crate) struct Pool<S: System> {
     system: S,

@@ -127,11 +127,11 @@ impl System for Postgres {
     }
 
     async fn create(&self, session: &mut Session, spec: &TagSpec) -> Result<TagRecord, Fault> {
-        let has_own_table = session.has_own_table;
         let own = OwnColumns::of(&spec.settings);
-        if !has_own_table && !own.is_empty() {
-            return Err(Fault::no_own_table("keep a policy or a limit"));
+        if !own.is_empty() {
+            session.need_own_table("keep a policy or a limit").await?;
         }
+        let has_own_table = session.has_own_table;
         let mut transaction = session.connection.begin().await?;
         let answer = create_in(&mut transaction, has_own_table, spec, &own).await;
         finish(transaction, answer).await
@@ -143,6 +143,9 @@ impl System for Postgres {
         tag: &Tag,
         patch: &TagPatch,
     ) -> Result<TagRecord, Fault> {
+        if patch.policy.is_some() || patch.limit.is_some() {
+            session.look_for_own_table().await?;
+        }
         let has_own_table = session.has_own_table;
         let mut transaction = session.connection.begin().await?;
         let answer = update_in(&mut transaction, has_own_table, tag, patch).await;
@@ -150,9 +153,7 @@ impl System for Postgres {
     }
 
     async fn delete(&self, session: &mut Session, tag: &Tag) -> Result<(), Fault> {
-        if !session.has_own_table {
-            return Err(Fault::no_own_table("delete a tag"));
-        }
+        session.need_own_table("delete a tag").await?;
         let mut transaction = session.connection.begin().await?;
         let answer = delete_in(&mut transaction, tag).await;
         finish(transaction, answer).await
@@ -227,8 +228,7 @@ async fn create_in(
     own: &OwnColumns,
 ) -> Result<TagRecord, Fault> {
     let max_id = first_max_id(spec)?;
-    let step = i32::try_from(spec.settings.step)
-        .map_err(|_| Fault::unsupported("a step is at most 2147483647"))?;
+    let step = i64::from(spec.settings.step);
     let insert = "INSERT INTO leaf_alloc (biz_tag, max_id, step, description) \
         VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING";
     let query = sqlx::query(insert)

@@ -7,7 +7,7 @@ use std::time::Duration;
 use leafid::Tag;
 use leafid::store::{
     Reserve, Reserved, SegmentStore, StoreError, StoreReport, StoreResult, TagPatch, TagRecord,
-    TagSpec,
+    TagSettings, TagSpec,
 };
 
 use crate::pool::Pool;
@@ -115,6 +115,9 @@ impl Fault {
     }
 }
 
+/// In characters, as Leaf's column is declared.
+const DESCRIPTION_LEN_MAX: usize = 256;
+
 pub(crate) struct SqlStore<S: System> {
     pool: Pool<S>,
     location: String,
@@ -187,6 +190,21 @@ impl<S: System> SqlStore<S> {
     }
 }
 
+/// Refuses what does not fit Leaf's columns, alike in every database.
+fn check_settings(step: Option<u32>, description: Option<&str>) -> Result<(), Fault> {
+    if step.is_some_and(|step| !(1..=TagSettings::STEP_MAX).contains(&step)) {
+        return Err(Fault::unsupported(
+            "a step is a number from 1 to 2147483647",
+        ));
+    }
+    if description.is_some_and(|text| text.chars().count() > DESCRIPTION_LEN_MAX) {
+        return Err(Fault::unsupported(format!(
+            "a description has at most {DESCRIPTION_LEN_MAX} characters"
+        )));
+    }
+    Ok(())
+}
+
 /// What an error of the driver itself means, alike for every database.
 fn plain(error: &sqlx::Error) -> &'static str {
     match error {
@@ -252,6 +270,7 @@ impl<S: System> SegmentStore for SqlStore<S> {
     fn create<'a>(&'a self, spec: &'a TagSpec) -> StoreResult<'a, TagRecord> {
         let what = || format!("create tag {:?}", spec.tag.as_str());
         Box::pin(self.bounded(what, async {
+            check_settings(Some(spec.settings.step), spec.description.as_deref())?;
             let mut lease = self.pool.take().await?;
             let answer = self.pool.system().create(&mut lease.connection, spec).await;
             lease.settle(answer)
@@ -262,6 +281,8 @@ impl<S: System> SegmentStore for SqlStore<S> {
         Box::pin(self.bounded(
             move || format!("change tag {:?}", tag.as_str()),
             async move {
+                let description = patch.description.as_ref().and_then(Option::as_deref);
+                check_settings(patch.step, description)?;
                 let mut lease = self.pool.take().await?;
                 let answer = self
                     .pool

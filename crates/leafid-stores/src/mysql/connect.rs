@@ -6,7 +6,7 @@ use sqlx::{ConnectOptions, MySqlConnection, Row};
 use url::Url;
 
 use crate::StoreOptions;
-use crate::store::{first_of, server_fault};
+use crate::store::{Fault, first_of, server_fault};
 use crate::url::servers::public;
 
 /// A connection, and what the tables looked like when it was made.
@@ -24,6 +24,25 @@ pub(super) struct Shape {
     pub(super) description: &'static str,
     /// Whether the column of the name sorts and compares by bytes.
     pub(super) is_binary: bool,
+}
+
+impl Session {
+    /// Looks again: `leafid store init` may have run since.
+    pub(super) async fn look_for_own_table(&mut self) -> Result<(), Fault> {
+        if !self.shape.has_own_table {
+            self.shape = shape(&mut self.connection).await?;
+        }
+        Ok(())
+    }
+
+    pub(super) async fn need_own_table(&mut self, what: &str) -> Result<(), Fault> {
+        self.look_for_own_table().await?;
+        if self.shape.has_own_table {
+            Ok(())
+        } else {
+            Err(Fault::no_own_table(what))
+        }
+    }
 }
 
 pub(super) fn servers(servers: &[Url]) -> Vec<(MySqlConnectOptions, String)> {

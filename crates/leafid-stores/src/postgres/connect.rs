@@ -6,7 +6,7 @@ use sqlx::{ConnectOptions, PgConnection, Row};
 use url::Url;
 
 use crate::StoreOptions;
-use crate::store::{first_of, server_fault};
+use crate::store::{Fault, first_of, server_fault};
 use crate::url::servers::public;
 
 /// A connection, and which tables there were when it was made.
@@ -14,6 +14,29 @@ pub(crate) struct Session {
     pub(super) connection: PgConnection,
     pub(super) has_leaf_alloc: bool,
     pub(super) has_own_table: bool,
+}
+
+impl Session {
+    /// Looks again: `leafid store init` may have run since.
+    pub(super) async fn look_for_own_table(&mut self) -> Result<(), Fault> {
+        if !self.has_own_table {
+            let select = "SELECT to_regclass('leafid_tag') IS NOT NULL";
+            let row = sqlx::raw_sql(select)
+                .fetch_one(&mut self.connection)
+                .await?;
+            self.has_own_table = row.try_get(0)?;
+        }
+        Ok(())
+    }
+
+    pub(super) async fn need_own_table(&mut self, what: &str) -> Result<(), Fault> {
+        self.look_for_own_table().await?;
+        if self.has_own_table {
+            Ok(())
+        } else {
+            Err(Fault::no_own_table(what))
+        }
+    }
 }
 
 /// The servers with the settings that a session needs, which travel with the first packet.
@@ -31,6 +54,10 @@ pub(super) fn servers(servers: &[Url], options: &StoreOptions) -> Vec<(PgConnect
             ("default_transaction_isolation", "read committed"),
             ("statement_timeout", timeout_ms.as_str()),
         ]);
+        let options = match options.get_application_name() {
+            Some(_) => options,
+            None => options.application_name("leafid"),
+        };
         (options.disable_statement_logging(), public(server))
     };
     servers.iter().map(one).collect()

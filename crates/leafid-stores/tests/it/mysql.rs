@@ -1,6 +1,6 @@
 //! MariaDB, on our own table and on both variants of Leaf's.
 
-use leafid::store::{StoreError, TagPatch, TagSpec};
+use leafid::store::{Reserve, StoreError, TagPatch, TagSpec};
 use leafid::{Segment, StepPolicy};
 use leafid_stores::{StoreOptions, init};
 use leafid_testbed::{
@@ -301,4 +301,57 @@ async fn missing_rights_are_named() {
         "{error}"
     );
     assert!(!format!("{error:?}").contains("s3cret"));
+}
+
+/// Guards that an unsigned `max_id` is handled exactly too.
+#[tokio::test]
+async fn an_unsigned_column() {
+    let table = LEAF_ALLOC.replace("bigint(20)", "bigint(20) unsigned");
+    let database = with_table(shared_mariadb(), &table);
+    let store = open_at(&database.url).await;
+    create(&*store, "order").await;
+    for previous in [0_u64, 1, 9_007_199_254_740_993, 9_223_372_036_854_000_000] {
+        let sql = format!("UPDATE leaf_alloc SET max_id = {previous}");
+        shared_mariadb().sql(&database.name, &sql);
+        let floor = Some(previous + 5);
+        let reserved = store
+            .reserve(&Reserve {
+                floor,
+                ..wish("order", 10)
+            })
+            .await
+            .unwrap();
+        assert_eq!(
+            (reserved.previous, reserved.segment.start()),
+            (previous, previous + 5)
+        );
+        let end = shared_mariadb().sql(&database.name, "SELECT max_id FROM leaf_alloc");
+        assert_eq!(end, (previous + 15).to_string());
+    }
+    shared_mariadb().sql(
+        &database.name,
+        "UPDATE leaf_alloc SET max_id = 18446744073709551615",
+    );
+    let error = store.reserve(&wish("order", 10)).await.unwrap_err();
+    assert!(matches!(error, StoreError::BadRow { .. }), "{error:?}");
+}
+
+/// Guards that a server with open connections uses our table as soon as it is made.
+#[tokio::test]
+async fn init_under_an_open_store() {
+    let database = with_table(shared_mariadb(), LEAF_ALLOC);
+    let store = open_at(&database.url).await;
+    create(&*store, "order").await;
+    assert!(store.delete(&tag("order")).await.is_err());
+    let report = init(&url_of(&database.url), &StoreOptions::default())
+        .await
+        .unwrap();
+    assert_eq!(report.to_string(), "created leafid_tag; found leaf_alloc");
+    let patch = TagPatch {
+        policy: Some(Some(StepPolicy::Fixed)),
+        ..TagPatch::default()
+    };
+    let record = store.update(&tag("order"), &patch).await.unwrap();
+    assert_eq!(record.settings.policy, Some(StepPolicy::Fixed));
+    store.delete(&tag("order")).await.unwrap();
 }

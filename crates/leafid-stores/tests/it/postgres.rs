@@ -110,3 +110,13 @@ async fn a_server_with_strict_isolation() {
         caller.await.unwrap();
     }
 }
+
+/// Guards that a page of a long list is read through the index and not sorted.
+#[tokio::test]
+async fn a_page_is_read_through_the_index() {
+    let database = initialised().await;
+    let explain = "SET enable_seqscan = off; EXPLAIN SELECT a.biz_tag FROM leaf_alloc a \
+        WHERE a.biz_tag COLLATE \"C\" > 'x'::text ORDER BY a.biz_tag COLLATE \"C\" LIMIT 10";
+    let plan = shared_postgres().sql(&database.name, explain);
+    assert!(plan.contains("Index") && !plan.contains("Sort"), "{plan}");
+}

@@ -1,6 +1,6 @@
 //! SQLite.
 
-use leafid::store::StoreError;
+use leafid::store::{StoreError, TagPatch, TagSpec};
 use leafid_stores::{StoreOptions, init};
 use sqlx::Connection;
 use tempfile::TempDir;
@@ -51,10 +51,7 @@ fn many_first_starts_at_once() {
             let url = url.clone();
             tokio::spawn(async move {
                 let store = open_at(&url).await;
-                match store
-                    .create(&leafid::store::TagSpec::new(tag("order")))
-                    .await
-                {
+                match store.create(&TagSpec::new(tag("order"))).await {
                     Ok(_) | Err(StoreError::TagExists) => {}
                     Err(error) => panic!("{}", chain(&error)),
                 }
@@ -116,7 +113,7 @@ async fn a_bad_row_is_named() {
         .unwrap();
     assert_eq!(read.len(), 1);
 
-    let patch = leafid::store::TagPatch {
+    let patch = TagPatch {
         step: Some(9),
         ..Default::default()
     };
@@ -156,4 +153,28 @@ async fn init_tells_what_it_did() {
     assert_eq!(first.to_string(), "created leaf_alloc, leafid_tag");
     let second = init(&url, &StoreOptions::default()).await.unwrap();
     assert_eq!(second.to_string(), "found leaf_alloc, leafid_tag");
+}
+
+/// Guards that what Leaf's columns cannot hold is refused alike in every store.
+#[tokio::test]
+async fn what_does_not_fit_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open_at(&url_in(&folder)).await;
+    let mut steep = TagSpec::new(tag("order"));
+    steep.settings.step = 0;
+    let wordy = TagSpec {
+        description: Some("é".repeat(257)),
+        ..TagSpec::new(tag("order"))
+    };
+    for spec in [steep, wordy] {
+        let error = store.create(&spec).await.unwrap_err();
+        assert!(matches!(error, StoreError::Unsupported { .. }), "{error:?}");
+    }
+    create(&*store, "order").await;
+    let patch = TagPatch {
+        step: Some(u32::MAX),
+        ..TagPatch::default()
+    };
+    let error = store.update(&tag("order"), &patch).await.unwrap_err();
+    assert_eq!(error.to_string(), "a step is a number from 1 to 2147483647");
 }
