@@ -68,50 +68,49 @@ impl Variables {
     }
 
     fn weaknesses(&self, engine: Option<&str>) -> Vec<Weakness> {
-        let mut found = Vec::new();
-        let mut weak = |setting: &str, value: &str, wanted: &str, danger: &str| {
-            let [setting, value, wanted, danger] =
-                [setting, value, wanted, danger].map(str::to_owned);
-            found.push(Weakness {
-                setting,
-                value,
-                wanted,
-                danger,
-            });
-        };
         let flush = self.get("innodb_flush_log_at_trx_commit");
-        // MariaDB's 3 flushes at every commit too, and once more.
-        if !matches!(flush, "1" | "3" | "") {
-            let danger = "a power cut loses up to a second of commits";
-            weak("innodb_flush_log_at_trx_commit", flush, "1", danger);
-        }
         let method = self.get("innodb_flush_method");
-        if method.eq_ignore_ascii_case("nosync") {
-            weak(
-                "innodb_flush_method",
-                method,
-                "fsync",
-                "a power cut loses commits",
-            );
-        }
         let sync = self.get("sync_binlog");
-        if self.get("log_bin") == "ON" && !matches!(sync, "1" | "") {
-            let danger = "after a power cut the replicas may have commits that the server lost";
-            weak("sync_binlog", sync, "1", danger);
-        }
         let read_only = self.get("read_only");
-        if !matches!(read_only, "OFF" | "0" | "") {
-            weak(
-                "read_only",
-                read_only,
-                "OFF",
-                "it is a replica, which may be behind",
-            );
-        }
-        if let Some(engine) = engine.filter(|engine| !engine.eq_ignore_ascii_case("InnoDB")) {
-            let danger = "the table has no transactions, and a crash loses its last changes";
-            weak("the engine of leaf_alloc", engine, "InnoDB", danger);
-        }
-        found
+        let engine = engine.unwrap_or("InnoDB");
+        let is_nosync = method.eq_ignore_ascii_case("nosync");
+        let is_logged = self.get("log_bin") == "ON";
+        let tests = [
+            // MariaDB's 3 flushes at every commit too, and once more.
+            (!matches!(flush, "1" | "3" | ""), FLUSH, flush),
+            (is_nosync, METHOD, method),
+            (is_logged && !matches!(sync, "1" | ""), SYNC, sync),
+            (!matches!(read_only, "OFF" | "0" | ""), READ_ONLY, read_only),
+            (!engine.eq_ignore_ascii_case("InnoDB"), ENGINE, engine),
+        ];
+        let weak = tests.into_iter().filter(|(is_weak, ..)| *is_weak);
+        weak.map(|(_, [setting, wanted, danger], value)| Weakness {
+            setting: setting.to_owned(),
+            value: value.to_owned(),
+            wanted: wanted.to_owned(),
+            danger: danger.to_owned(),
+        })
+        .collect()
     }
 }
+
+/// A setting, what it should be, and what can happen if it is not.
+type Danger = [&'static str; 3];
+
+const FLUSH: Danger = [
+    "innodb_flush_log_at_trx_commit",
+    "1",
+    "a power cut loses up to a second of commits",
+];
+const METHOD: Danger = ["innodb_flush_method", "fsync", "a power cut loses commits"];
+const SYNC: Danger = [
+    "sync_binlog",
+    "1",
+    "after a power cut the replicas may have commits that the server lost",
+];
+const READ_ONLY: Danger = ["read_only", "OFF", "it is a replica, which may be behind"];
+const ENGINE: Danger = [
+    "the engine of leaf_alloc",
+    "InnoDB",
+    "the table has no transactions, and a crash loses its last changes",
+];

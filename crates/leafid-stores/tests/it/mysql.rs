@@ -91,47 +91,51 @@ async fn previous_is_exact() {
 #[tokio::test]
 async fn leafs_table_alone() {
     for table in [LEAF_ALLOC, LEAF_ALLOC_SURROGATE] {
-        let database = with_table(shared_mariadb(), table);
-        let store = open_at(&database.url).await;
-        assert!(!store.inspect().await.unwrap().has_own_table);
-        let spec = TagSpec {
-            description: Some("it's".into()),
-            ..TagSpec::new(tag("order"))
-        };
-        store.create(&spec).await.unwrap();
-        take(&*store, "order", 10).await;
-        let patch = TagPatch {
-            step: Some(7),
-            description: Some(None),
-            ..TagPatch::default()
-        };
-        let record = store.update(&tag("order"), &patch).await.unwrap();
-        assert_eq!(
-            (record.settings.step, record.max_id, record.description),
-            (7, 11, None)
-        );
-        assert!(
-            record.updated_ms > Some(1_600_000_000_000),
-            "{:?}",
-            record.updated_ms
-        );
-        let read = store.read(&[tag("order")]).await.unwrap();
-        assert_eq!(read[0].settings, record.settings);
+        check_leafs_table(table).await;
+    }
+}
 
-        let patch = TagPatch {
-            policy: Some(Some(StepPolicy::Fixed)),
-            ..TagPatch::default()
-        };
-        for error in [
-            store.update(&tag("order"), &patch).await.unwrap_err(),
-            store.delete(&tag("order")).await.unwrap_err(),
-        ] {
-            assert!(matches!(error, StoreError::Unsupported { .. }), "{error:?}");
-            assert!(
-                error.to_string().contains("run `leafid store init`"),
-                "{error}"
-            );
-        }
+async fn check_leafs_table(table: &str) {
+    let database = with_table(shared_mariadb(), table);
+    let store = open_at(&database.url).await;
+    assert!(!store.inspect().await.unwrap().has_own_table);
+    let spec = TagSpec {
+        description: Some("it's".into()),
+        ..TagSpec::new(tag("order"))
+    };
+    store.create(&spec).await.unwrap();
+    take(&*store, "order", 10).await;
+    let patch = TagPatch {
+        step: Some(7),
+        description: Some(None),
+        ..TagPatch::default()
+    };
+    let record = store.update(&tag("order"), &patch).await.unwrap();
+    assert_eq!(
+        (record.settings.step, record.max_id, record.description),
+        (7, 11, None)
+    );
+    assert!(
+        record.updated_ms > Some(1_600_000_000_000),
+        "{:?}",
+        record.updated_ms
+    );
+    let read = store.read(&[tag("order")]).await.unwrap();
+    assert_eq!(read[0].settings, record.settings);
+
+    let patch = TagPatch {
+        policy: Some(Some(StepPolicy::Fixed)),
+        ..TagPatch::default()
+    };
+    for error in [
+        store.update(&tag("order"), &patch).await.unwrap_err(),
+        store.delete(&tag("order")).await.unwrap_err(),
+    ] {
+        assert!(matches!(error, StoreError::Unsupported { .. }), "{error:?}");
+        assert!(
+            error.to_string().contains("run `leafid store init`"),
+            "{error}"
+        );
     }
 }
 
@@ -231,47 +235,51 @@ async fn old_character_sets() {
         ("utf8mb3", "订单"),
         ("gbk", "订单"),
     ] {
-        let table = format!("{LEAF_ALLOC} DEFAULT CHARSET={charset}");
-        let database = with_table(shared_mariadb(), &table);
-        init(&url_of(&database.url), &StoreOptions::default())
-            .await
-            .unwrap();
-        let store = open_at(&database.url).await;
-        create(&*store, "order").await;
-        create(&*store, held).await;
-        assert_eq!(
-            take(&*store, held, 10).await.to_string(),
-            "[1, 11)",
-            "{charset}"
-        );
-        let strange = tag("\u{1F600}");
-        let error = store
-            .create(&TagSpec::new(strange.clone()))
-            .await
-            .unwrap_err();
-        assert!(
-            matches!(error, StoreError::Unsupported { .. }),
-            "{charset}: {error:?}"
-        );
-        let error = store.reserve(&wish(strange.as_str(), 1)).await.unwrap_err();
-        assert!(
-            matches!(error, StoreError::UnknownTag),
-            "{charset}: {error:?}"
-        );
-        let tags = [tag("order"), strange, tag(held)];
-        let read = store.read(&tags).await.unwrap();
-        assert!(
-            read.iter().any(|record| record.tag == tags[0]),
-            "{charset}: {read:?}"
-        );
-        store.delete(&tag(held)).await.unwrap();
-        create(&*store, held).await;
-        assert_eq!(
-            take(&*store, held, 10).await.to_string(),
-            "[11, 21)",
-            "{charset}"
-        );
+        check_charset(charset, held).await;
     }
+}
+
+async fn check_charset(charset: &str, held: &str) {
+    let table = format!("{LEAF_ALLOC} DEFAULT CHARSET={charset}");
+    let database = with_table(shared_mariadb(), &table);
+    init(&url_of(&database.url), &StoreOptions::default())
+        .await
+        .unwrap();
+    let store = open_at(&database.url).await;
+    create(&*store, "order").await;
+    create(&*store, held).await;
+    assert_eq!(
+        take(&*store, held, 10).await.to_string(),
+        "[1, 11)",
+        "{charset}"
+    );
+    let strange = tag("\u{1F600}");
+    let error = store
+        .create(&TagSpec::new(strange.clone()))
+        .await
+        .unwrap_err();
+    assert!(
+        matches!(error, StoreError::Unsupported { .. }),
+        "{charset}: {error:?}"
+    );
+    let error = store.reserve(&wish(strange.as_str(), 1)).await.unwrap_err();
+    assert!(
+        matches!(error, StoreError::UnknownTag),
+        "{charset}: {error:?}"
+    );
+    let tags = [tag("order"), strange, tag(held)];
+    let read = store.read(&tags).await.unwrap();
+    assert!(
+        read.iter().any(|record| record.tag == tags[0]),
+        "{charset}: {read:?}"
+    );
+    store.delete(&tag(held)).await.unwrap();
+    create(&*store, held).await;
+    assert_eq!(
+        take(&*store, held, 10).await.to_string(),
+        "[11, 21)",
+        "{charset}"
+    );
 }
 
 /// Guards that a user without rights is told which ones are missing.

@@ -105,9 +105,9 @@ async fn create_reads(handles: &Handles) -> Outcome {
     Ok(())
 }
 
-async fn settings_keep(handles: &Handles) -> Outcome {
+fn policies() -> [Option<StepPolicy>; 6] {
     let cover = Duration::from_secs(86_400);
-    let policies = [
+    [
         None,
         Some(StepPolicy::Fixed),
         Some(StepPolicy::leaf()),
@@ -117,7 +117,10 @@ async fn settings_keep(handles: &Handles) -> Outcome {
             cover,
             step_max: 9_000_000_000,
         }),
-    ];
+    ]
+}
+
+async fn settings_keep(handles: &Handles) -> Outcome {
     let limits = [
         Limit::INT32,
         Limit::JS53,
@@ -125,7 +128,7 @@ async fn settings_keep(handles: &Handles) -> Outcome {
         limit(1),
         limit(12_345),
     ];
-    for (index, (&policy, &limit)) in policies.iter().zip(limits.iter().cycle()).enumerate() {
+    for (index, (&policy, &limit)) in policies().iter().zip(limits.iter().cycle()).enumerate() {
         let step = if index % 2 == 0 {
             1
         } else {
