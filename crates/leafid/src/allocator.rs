@@ -222,7 +222,10 @@ impl Allocator {
 
     /// Takes `len` adjacent ids, if memory holds as many in one piece. Never waits.
     pub(crate) fn try_take(self: &Arc<Self>, shared: &Shared, len: u64) -> Option<Segment> {
-        let run = self.buffer.try_take_run(len)?;
+        let (run, passed_over) = self.buffer.take_run(len)?;
+        if passed_over > 0 {
+            self.lock().skipped += passed_over;
+        }
         if self.buffer.is_low() {
             self.low(shared);
         }

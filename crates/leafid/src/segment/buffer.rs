@@ -153,11 +153,19 @@ impl SegmentBuffer {
 
     /// Takes `count` adjacent ids, if memory holds as many in one piece.
     pub fn try_take_run(&self, count: u64) -> Option<Segment> {
+        self.take_run(count).map(|(run, _)| run)
+    }
+
+    /// As `try_take_run`, with how many owned numbers below the run were passed over.
+    pub(crate) fn take_run(&self, count: u64) -> Option<(Segment, u64)> {
         let mut cursor = self.cursor();
         while self.view.open.load(Ordering::Acquire) {
-            let piece = self
-                .pieces()
-                .find(|piece| piece.end.saturating_sub(piece.start.max(cursor)) >= count)?;
+            let mut passed_over = 0;
+            let piece = self.pieces().find(|piece| {
+                let len = piece.end.saturating_sub(piece.start.max(cursor));
+                passed_over += if len < count { len } else { 0 };
+                len >= count
+            })?;
             let start = piece.start.max(cursor);
             let end = start + count;
             // On success no number between the old and the new cursor is drawn by anybody else.
@@ -165,7 +173,7 @@ impl SegmentBuffer {
                 .cursor
                 .compare_exchange(cursor, end, Ordering::Relaxed, Ordering::Relaxed)
             {
-                Ok(_) => return Some(Segment { start, end }),
+                Ok(_) => return Some((Segment { start, end }, passed_over)),
                 Err(moved) => cursor = moved,
             }
         }
