@@ -130,7 +130,7 @@ fn docs() -> Result<()> {
 }
 
 /// How many seeds a run of the checks tries.
-const SIM_RUNS: &str = "200";
+const SIM_RUNS: &str = "500";
 
 fn sim() -> Result<()> {
     let words = ["run", "--package", "leafid-sim", "--profile", "checked"];

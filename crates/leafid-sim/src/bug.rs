@@ -1,0 +1,138 @@
+//! `Bug`: mistakes that real stores and their clients made, to be put back on purpose. With any of
+//! them the simulation must turn red; otherwise it would not notice the next one either.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use leafid::store::{Reserve, Reserved, StoreError};
+use leafid::{Clock as _, Segment, Tag};
+
+use crate::executor::lock;
+use crate::store::StoreServer;
+
+/// A mistake in the store or in the connection to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bug {
+    /// Now and then the store hands out half of the previous segment again.
+    Overlap,
+    /// A connection whose call failed takes it that the call had no effect elsewhere, and hands
+    /// out the numbers it guesses to be next.
+    ReuseAfterUnknown,
+    /// `SELECT max_id`, a pause, `UPDATE max_id`: two servers read the same value.
+    ReadThenWrite,
+    /// Acknowledged reservations are lost now and then, as in a fail-over to a replica that lags.
+    LostWrite,
+    /// The limit is not looked at.
+    NoLimit,
+    /// The floor in the statement is not looked at.
+    NoFloor,
+}
+
+impl Bug {
+    /// Those that no client can see, and that the checkers therefore must.
+    pub const FATAL: [Self; 4] = [
+        Self::Overlap,
+        Self::ReuseAfterUnknown,
+        Self::ReadThenWrite,
+        Self::LostWrite,
+    ];
+
+    /// Those that show in the answer, so that the library must refuse it.
+    pub const VISIBLE: [Self; 2] = [Self::NoLimit, Self::NoFloor];
+}
+
+/// What a connection with a bug remembers.
+#[derive(Default)]
+pub(crate) struct Memory {
+    /// Per tag, where the last segment ended, and whether a call failed since.
+    last: BTreeMap<Tag, (u64, bool)>,
+}
+
+impl Memory {
+    pub(crate) fn note(&mut self, tag: &Tag, outcome: &Result<Reserved, StoreError>) {
+        match outcome {
+            Ok(reserved) => {
+                let end = reserved.segment.end();
+                self.last.insert(tag.clone(), (end, false));
+            }
+            Err(StoreError::Unavailable { .. }) => {
+                if let Some((_, has_failed)) = self.last.get_mut(tag) {
+                    *has_failed = true;
+                }
+            }
+            Err(_) => {}
+        }
+    }
+}
+
+impl Bug {
+    /// An answer that never saw the store.
+    pub(crate) fn answer_without_asking(
+        self,
+        memory: &Mutex<Memory>,
+        wish: &Reserve,
+    ) -> Option<Reserved> {
+        if self != Self::ReuseAfterUnknown {
+            return None;
+        }
+        let (end, has_failed) = *lock(memory).last.get(&wish.tag)?;
+        let segment = Segment::new(end, end.checked_add(wish.count)?)?;
+        has_failed.then_some(Reserved {
+            previous: end,
+            segment,
+        })
+    }
+
+    pub(crate) async fn reserve(
+        self,
+        server: &StoreServer,
+        wish: &Reserve,
+        right: impl Fn(&Reserve) -> Result<Reserved, StoreError>,
+    ) -> Result<Reserved, StoreError> {
+        let before = self.max_id(server, &wish.tag)?;
+        match self {
+            Self::ReuseAfterUnknown => right(wish),
+            Self::Overlap => {
+                let is_struck = lock(&server.random).u8(..) < 64;
+                let again = before.saturating_sub(wish.count / 2 + 1);
+                if is_struck && again >= wish.floor.unwrap_or(1) {
+                    server.rows.put_max_id(&wish.tag, again)?;
+                }
+                right(wish)
+            }
+            Self::ReadThenWrite => {
+                server.clock.sleep(Duration::from_millis(20)).await;
+                server.rows.put_max_id(&wish.tag, before)?;
+                right(wish)
+            }
+            Self::LostWrite => {
+                let reserved = right(wish)?;
+                if lock(&server.random).u8(..) < 32 {
+                    server.rows.put_max_id(&wish.tag, before)?;
+                }
+                Ok(reserved)
+            }
+            Self::NoLimit => {
+                let limit = leafid::Limit::INT64;
+                right(&Reserve {
+                    limit,
+                    ..wish.clone()
+                })
+            }
+            Self::NoFloor => right(&Reserve {
+                floor: None,
+                ..wish.clone()
+            }),
+        }
+    }
+
+    fn max_id(self, server: &StoreServer, tag: &Tag) -> Result<u64, StoreError> {
+        let rows = server.now(leafid::store::SegmentStore::read(
+            &server.rows,
+            std::slice::from_ref(tag),
+        ))?;
+        let row = rows.first().ok_or(StoreError::UnknownTag)?;
+        Ok(row.max_id)
+    }
+}

@@ -1,0 +1,100 @@
+//! The checkers: each reads the history of a run and knows one promise. None shares code with the
+//! system, none looks into it. Linear in the length of the history, but for sorting segments.
+
+mod ascending;
+mod floors;
+mod gaps;
+mod ownership;
+mod unique;
+
+use std::fmt;
+
+use crate::history::Event;
+
+/// A promise that was broken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violation {
+    /// The checker that found it.
+    pub check: &'static str,
+    /// What it found.
+    pub message: String,
+}
+
+impl Violation {
+    pub(crate) fn new(check: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            check,
+            message: message.into(),
+        }
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.check, self.message)
+    }
+}
+
+type Check = fn(&[Event]) -> Result<(), Violation>;
+
+const CHECKS: [Check; 5] = [
+    unique::check,
+    ascending::check,
+    ownership::check,
+    floors::check,
+    gaps::check,
+];
+
+/// Runs every checker; answers the first broken promise.
+pub(crate) fn check_all(events: &[Event]) -> Result<(), Violation> {
+    CHECKS.iter().try_for_each(|check| check(events))
+}
+
+/// What the checkers' own tests are made of.
+#[cfg(test)]
+mod samples {
+    use leafid::Segment;
+
+    use crate::executor::Process;
+    use crate::history::Event;
+
+    pub(super) const ONE: Process = Process(1);
+    pub(super) const TWO: Process = Process(2);
+
+    pub(super) fn segment(start: u64, end: u64) -> Segment {
+        Segment::new(start, end).expect("the bounds are in order")
+    }
+
+    pub(super) fn began(call: usize, process: Process) -> Event {
+        Event::Began {
+            call,
+            process,
+            tag: 0,
+            block: None,
+            at_risk: 0,
+        }
+    }
+
+    pub(super) fn issued(call: usize, start: u64, end: u64) -> Event {
+        Event::Issued {
+            call,
+            runs: vec![segment(start, end)],
+        }
+    }
+
+    pub(super) fn acknowledged(process: Process, start: u64, end: u64) -> Event {
+        Event::Acknowledged {
+            process,
+            tag: 0,
+            previous: start,
+            segment: segment(start, end),
+        }
+    }
+
+    pub(super) fn reserved(start: u64, end: u64) -> Event {
+        Event::Reserved {
+            tag: 0,
+            segment: segment(start, end),
+        }
+    }
+}

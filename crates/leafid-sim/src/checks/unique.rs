@@ -1,0 +1,113 @@
+//! No id of a tag is issued twice: by no server, in no life of it, nor by another writer.
+//!
+//! Where the store went back in time, a server can promise that only for what it has seen itself:
+//! there the ids of each process are compared among themselves.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use leafid::Segment;
+
+use super::Violation;
+use crate::executor::Process;
+use crate::history::{Event, TagNumber};
+
+/// Among whose ids none may repeat.
+type Scope = (TagNumber, Option<Process>);
+
+pub(super) fn check(events: &[Event]) -> Result<(), Violation> {
+    let put_back: BTreeSet<TagNumber> = events
+        .iter()
+        .filter_map(|event| match event {
+            Event::PutBack { tag } => Some(*tag),
+            _ => None,
+        })
+        .collect();
+    for (scope, mut runs) in runs_by_scope(events, &put_back) {
+        runs.sort_unstable_by_key(Segment::start);
+        if let Some(pair) = runs.windows(2).find(|pair| pair[0].end() > pair[1].start()) {
+            let message = format!(
+                "tag {}: {} and {} were both issued",
+                scope.0, pair[0], pair[1]
+            );
+            return Err(Violation::new("unique", message));
+        }
+    }
+    Ok(())
+}
+
+fn runs_by_scope(
+    events: &[Event],
+    put_back: &BTreeSet<TagNumber>,
+) -> BTreeMap<Scope, Vec<Segment>> {
+    let mut calls = BTreeMap::new();
+    let mut scopes: BTreeMap<Scope, Vec<Segment>> = BTreeMap::new();
+    for event in events {
+        match event {
+            Event::Began {
+                call, process, tag, ..
+            } => {
+                let own = put_back.contains(tag).then_some(*process);
+                calls.insert(*call, (*tag, own));
+            }
+            Event::Issued { call, runs } => {
+                let scope = calls[call];
+                scopes.entry(scope).or_default().extend(runs);
+            }
+            Event::LeafReserved { tag, segment } if !put_back.contains(tag) => {
+                scopes.entry((*tag, None)).or_default().push(*segment);
+            }
+            _ => {}
+        }
+    }
+    scopes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::*;
+    use super::*;
+
+    #[test]
+    fn a_repeat_is_seen() {
+        let apart = [
+            began(0, ONE),
+            issued(0, 1, 3),
+            began(2, TWO),
+            issued(2, 3, 4),
+        ];
+        assert!(check(&apart).is_ok());
+        let twice = [
+            began(0, ONE),
+            issued(0, 1, 3),
+            began(2, TWO),
+            issued(2, 2, 4),
+        ];
+        assert!(check(&twice).is_err());
+        let leaf = Event::LeafReserved {
+            tag: 0,
+            segment: segment(2, 9),
+        };
+        assert!(check(&[began(0, ONE), issued(0, 1, 3), leaf]).is_err());
+    }
+
+    #[test]
+    fn after_a_store_went_back_each_process_answers_for_itself() {
+        let back = Event::PutBack { tag: 0 };
+        let two = [
+            began(0, ONE),
+            issued(0, 1, 3),
+            began(2, TWO),
+            issued(2, 1, 3),
+            back.clone(),
+        ];
+        assert!(check(&two).is_ok());
+        let one = [
+            began(0, ONE),
+            issued(0, 1, 3),
+            began(2, ONE),
+            issued(2, 1, 3),
+            back,
+        ];
+        assert!(check(&one).is_err());
+    }
+}

@@ -1,0 +1,225 @@
+//! `Plan`: everything that a seed decides before a run begins.
+
+use std::time::Duration;
+
+use fastrand::Rng;
+use leafid::store::{TagSettings, TagSpec};
+use leafid::{Limit, Options, StepPolicy, Tag};
+
+/// How often calls to the store go wrong, as shares of one, and how long they take at most.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Faults {
+    pub(crate) fail_before: f64,
+    pub(crate) fail_after: f64,
+    pub(crate) hang_before: f64,
+    pub(crate) hang_after: f64,
+    pub(crate) delay_max: Duration,
+}
+
+impl Faults {
+    /// None: the store answers, and quickly.
+    pub(crate) const NONE: Self = Self {
+        fail_before: 0.0,
+        fail_after: 0.0,
+        hang_before: 0.0,
+        hang_after: 0.0,
+        delay_max: Duration::from_millis(10),
+    };
+    /// The store answers nothing.
+    pub(crate) const OUTAGE: Self = Self {
+        fail_before: 0.4,
+        fail_after: 0.1,
+        hang_before: 0.4,
+        hang_after: 0.1,
+        delay_max: Duration::from_millis(10),
+    };
+}
+
+/// What is done to the system from outside, each with a weight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Blow {
+    Crash,
+    Pause,
+    Outage,
+    /// The end of an outage.
+    Repair,
+    Step,
+    DeleteOrCreate,
+    PutBack,
+    RaiseLimit,
+    Leaf,
+}
+
+/// One tag.
+#[derive(Debug, Clone)]
+pub(crate) struct TagPlan {
+    pub(crate) spec: TagSpec,
+    /// It has no row at first.
+    pub(crate) is_late: bool,
+    /// It is deleted and created again now and then.
+    pub(crate) comes_and_goes: bool,
+    /// Its store goes back in time.
+    pub(crate) is_put_back: bool,
+    /// Another writer uses Leaf's statements on it.
+    pub(crate) has_leaf: bool,
+}
+
+impl TagPlan {
+    /// Whether a server may truthfully say that it has no row.
+    pub(crate) fn may_be_unknown(&self, create_missing: bool) -> bool {
+        (self.is_late && !create_missing) || self.comes_and_goes
+    }
+
+    /// Whether it may come to its limit.
+    pub(crate) fn may_end(&self) -> bool {
+        self.spec.settings.limit != Limit::INT64 || self.is_near_the_end()
+    }
+
+    /// Whether it starts so high that no limit can be raised.
+    pub(crate) fn is_near_the_end(&self) -> bool {
+        self.spec.start > Limit::INT64.largest() / 2
+    }
+}
+
+/// One run.
+#[derive(Debug, Clone)]
+pub(crate) struct Plan {
+    pub(crate) servers: usize,
+    pub(crate) tags: Vec<TagPlan>,
+    /// Callers per server.
+    pub(crate) callers: usize,
+    /// The longest time between two calls of a caller.
+    pub(crate) think_max: Duration,
+    /// The most ids in one call.
+    pub(crate) count_max: u64,
+    pub(crate) faults: Faults,
+    pub(crate) blows: Vec<Blow>,
+    /// The longest time between two blows.
+    pub(crate) blow_gap_max: Duration,
+    pub(crate) options: Options,
+}
+
+impl Plan {
+    pub(crate) fn new(random: &mut Rng) -> Self {
+        let tags = (0..random.usize(1..=4)).map(|number| tag(random, number));
+        let tags: Vec<TagPlan> = tags.collect();
+        Self {
+            servers: random.usize(1..=4),
+            callers: random.usize(1..=6),
+            think_max: span(random, 1, 2_000),
+            count_max: 1 << random.u32(1..=10),
+            faults: faults(random),
+            blows: blows(random, &tags),
+            blow_gap_max: span(random, 50, 20_000),
+            options: options(random),
+            tags,
+        }
+    }
+
+    /// How long a caller may have to wait at most, once nothing fails any more: a call that hangs
+    /// is given up, a refresh sees the row, a refill sees it, each after what was under way.
+    pub(crate) fn patience(&self) -> Duration {
+        let options = &self.options;
+        let waits = options.call_max * 3 + options.refresh_interval * 2 + options.retry_max * 2;
+        waits + options.unknown_for * 2 + options.wait_max * 2 + Duration::from_secs(1)
+    }
+}
+
+fn tag(random: &mut Rng, number: usize) -> TagPlan {
+    let step = 1 << random.u32(0..=10);
+    let start = match random.u8(..8) {
+        0 => Limit::INT64.largest() - random.u64(..20_000),
+        1 => random.u64(1..1_000_000_000),
+        _ => 1,
+    };
+    let limit = match random.u8(..4) {
+        0 => Limit::new(start.saturating_add(random.u64(1..20_000))).unwrap_or_default(),
+        _ => Limit::INT64,
+    };
+    let mut spec = TagSpec::new(Tag::new(format!("tag-{number}")).expect("a plain name"));
+    spec.start = start;
+    spec.settings = TagSettings {
+        step,
+        policy: random.bool().then(|| policy(random)),
+        limit,
+    };
+    let is_put_back = random.u8(..6) == 0;
+    TagPlan {
+        spec,
+        is_late: random.u8(..4) == 0,
+        comes_and_goes: random.u8(..5) == 0,
+        is_put_back,
+        has_leaf: random.u8(..4) == 0,
+    }
+}
+
+fn policy(random: &mut Rng) -> StepPolicy {
+    match random.u8(..3) {
+        0 => StepPolicy::Fixed,
+        1 => StepPolicy::Leaf {
+            step_max: random.u64(1..100_000),
+        },
+        _ => StepPolicy::Cover {
+            cover: span(random, 100, 600_000),
+            step_max: random.u64(1..1_000_000),
+        },
+    }
+}
+
+fn faults(random: &mut Rng) -> Faults {
+    let mut share = |max: f64| {
+        if random.bool() {
+            random.f64().powi(2) * max
+        } else {
+            0.0
+        }
+    };
+    Faults {
+        fail_before: share(0.3),
+        fail_after: share(0.3),
+        hang_before: share(0.1),
+        hang_after: share(0.1),
+        delay_max: span(random, 1, 2_000),
+    }
+}
+
+fn blows(random: &mut Rng, tags: &[TagPlan]) -> Vec<Blow> {
+    let mut blows = vec![Blow::Step, Blow::RaiseLimit];
+    for (blow, weight) in [(Blow::Crash, 3), (Blow::Pause, 2), (Blow::Outage, 1)] {
+        blows.extend(std::iter::repeat_n(blow, random.usize(..=weight)));
+    }
+    blows.extend([Blow::Repair; 3]);
+    if tags.iter().any(|tag| tag.comes_and_goes) {
+        blows.extend([Blow::DeleteOrCreate; 2]);
+    }
+    if tags.iter().any(|tag| tag.is_put_back) {
+        blows.extend([Blow::PutBack; 2]);
+    }
+    if tags.iter().any(|tag| tag.has_leaf) {
+        blows.extend([Blow::Leaf; 6]);
+    }
+    blows
+}
+
+fn options(random: &mut Rng) -> Options {
+    let retry_min = span(random, 1, 100);
+    Options {
+        policy: policy(random),
+        wait_max: span(random, 1, 3_000),
+        create_missing: random.bool().then(TagSettings::default),
+        refresh_interval: span(random, 50, 20_000),
+        unknown_for: span(random, 1, 2_000),
+        calls_max: random.usize(1..=8),
+        tags_max: 1_000,
+        retry_min,
+        retry_max: retry_min + span(random, 1, 2_000),
+        call_max: span(random, 50, 5_000),
+        seed: random.u64(..),
+    }
+}
+
+/// Some milliseconds; short ones as likely as long ones.
+fn span(random: &mut Rng, ms_min: u32, ms_max: u32) -> Duration {
+    let ratio = f64::from(ms_max) / f64::from(ms_min);
+    Duration::from_millis(1).mul_f64(f64::from(ms_min) * ratio.powf(random.f64()))
+}
