@@ -9,11 +9,18 @@ use leafid_testbed::MariaDb;
 use crate::pace::{Phase, open, reserves, spend};
 
 const RATE: u32 = 20_000;
+/// A fifth of the default, so that a reservation falls due while the store is away.
+const COVER: Duration = Duration::from_secs(120);
 
 pub(crate) fn run() {
     let database = MariaDb::start();
-    let (_runtime, generators, orders) = open(&database, database.port(), StepPolicy::cover());
-    println!("MariaDB killed for 60 s under {RATE} ids/s; every id by `next`, from two threads\n");
+    let policy = StepPolicy::Cover {
+        cover: COVER,
+        step_max: 10_000_000,
+    };
+    let (_runtime, generators, orders) = open(&database, database.port(), policy);
+    println!("MariaDB killed for 60 s under {RATE} ids/s; every id by `next`, from two threads;");
+    println!("a segment lasts {COVER:?}\n");
     Phase::print_head();
     spend("warming up, 40 s", &orders, RATE, Duration::from_secs(40)).print();
     spend("before, 15 s", &orders, RATE, Duration::from_secs(15)).print();

@@ -1,10 +1,11 @@
 //! Callers at a fixed rate, and how long each waited.
 
+use std::error::Error as _;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
-use leafid::{Generator, Generators, Options, StepPolicy};
+use leafid::{Event, Generator, Generators, Observer, Options, StepPolicy};
 use leafid_stores::{StoreOptions, StoreUrl};
 use leafid_testbed::{LEAF_ALLOC, MariaDb};
 use tokio::runtime::Runtime;
@@ -91,6 +92,21 @@ fn caller(orders: &Generator, a_tick: u32, time: Duration) -> (Histogram<u64>, u
 
 fn histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, 60_000_000_000, 3).expect("sound bounds")
+}
+
+/// Says on stderr what failed, so that a surprise in a table can be explained.
+struct Failures;
+
+impl Observer for Failures {
+    fn event(&self, event: &Event<'_>) {
+        if let Event::Failed {
+            error, failures, ..
+        } = event
+        {
+            let source = error.source().map(ToString::to_string).unwrap_or_default();
+            eprintln!("call to the store failed, {failures} in a row: {error}: {source}");
+        }
+    }
 }
 
 /// Generators on a MariaDB table of Leaf's, with the tag `order`, through this port.
