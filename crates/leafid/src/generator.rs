@@ -297,6 +297,29 @@ impl Generators {
         statuses.take(count).collect()
     }
 
+    /// Tells how each loaded tag stands, in no particular order, one after the other, so that a
+    /// million of them take no memory.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use leafid::{Generators, Options, store::MemoryStore};
+    ///
+    /// let (generators, _driver) = Generators::open(MemoryStore::new(), Options::default());
+    /// let mut issued = 0;
+    /// generators.for_each_status(|status| issued += status.issued);
+    /// assert_eq!(issued, 0);
+    /// ```
+    pub fn for_each_status(&self, told: impl FnMut(Status)) {
+        let shared = self.shared();
+        let now = shared.clock.now();
+        let tags = shared.tags.pin();
+        let statuses = tags
+            .values()
+            .map(|tag| tag.status(now, shared.options.policy));
+        statuses.for_each(told);
+    }
+
     /// How many tags are loaded.
     ///
     /// # Example
