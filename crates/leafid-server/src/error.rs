@@ -1,0 +1,49 @@
+//! `ServeError`: why a server did not start, or stopped.
+
+use std::io;
+use std::net::SocketAddr;
+
+use leafid::store::StoreReport;
+
+/// Why a server did not start, or stopped.
+///
+/// # Example
+///
+/// ```
+/// use leafid_server::Listeners;
+///
+/// # tokio::runtime::Runtime::new()?.block_on(async {
+/// let first = Listeners::bind("127.0.0.1:0".parse()?).await?;
+/// let error = Listeners::bind(first.http_addr()).await.unwrap_err();
+/// assert!(error.to_string().starts_with("cannot listen on 127.0.0.1:"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}: choose another address with http")]
+    Bind {
+        /// The address.
+        address: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Settings of the store could lose an acknowledged reservation, so that ids come twice.
+    #[error(
+        "store {} could give ids twice: {}; to start all the same, set allow_weak_store = true",
+        .report.location,
+        weaknesses(.report)
+    )]
+    WeakStore {
+        /// What the store says of itself.
+        report: Box<StoreReport>,
+    },
+}
+
+fn weaknesses(report: &StoreReport) -> String {
+    let each = report.weaknesses.iter().map(ToString::to_string);
+    each.collect::<Vec<_>>().join("; ")
+}

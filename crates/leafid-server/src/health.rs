@@ -1,0 +1,162 @@
+//! `Health`: whether this process is ready and reaches its store.
+//!
+//! Ready means: better with requests than without them. It becomes so once the store was reached
+//! and its settings were found good, and ends with the shutdown signal. A store that fails later
+//! does not end it while memory holds ids: all servers share the store, so that all would leave
+//! the rotation at once and withhold what they hold.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
+
+use leafid::{Clock, Generators};
+
+use crate::watch::{StoreStanding, Watch};
+
+/// How many tags are looked at for ids in memory while the store fails.
+const TAGS_SEEN_MAX: usize = 1000;
+
+/// Whether this process is ready and reaches its store.
+///
+/// # Example
+///
+/// See [`Service`](crate::Service).
+pub struct Health {
+    generators: Generators,
+    clock: Arc<dyn Clock>,
+    watch: Arc<Watch>,
+    phase: AtomicU8,
+}
+
+/// Where the process is in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Phase {
+    /// The store's settings were not seen yet; nothing is reserved. Exits: `Serving`, `Draining`.
+    Starting = 0,
+    /// Segments are fetched. Exits: `Draining`.
+    Serving = 1,
+    /// Told to stop; finishes what is in flight. No exit.
+    Draining = 2,
+}
+
+/// Whether the process is ready, and why.
+///
+/// # Example
+///
+/// See [`Service`](crate::Service).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Readiness {
+    phase: Phase,
+    store: StoreStanding,
+    /// For how long the store has failed.
+    failing_for: Duration,
+    /// Whether memory holds ids; looked at while the store fails only.
+    has_ids: bool,
+}
+
+impl Health {
+    pub(crate) fn new(generators: Generators, clock: Arc<dyn Clock>, watch: Arc<Watch>) -> Self {
+        Self {
+            generators,
+            clock,
+            watch,
+            phase: AtomicU8::new(Phase::Starting as u8),
+        }
+    }
+
+    pub(crate) fn enter(&self, phase: Phase) {
+        // A phase never goes back: a store found good while draining changes nothing.
+        self.phase.fetch_max(phase as u8, Ordering::AcqRel);
+    }
+
+    pub(crate) fn phase(&self) -> Phase {
+        match self.phase.load(Ordering::Acquire) {
+            0 => Phase::Starting,
+            1 => Phase::Serving,
+            _ => Phase::Draining,
+        }
+    }
+
+    /// Why nothing can be reserved yet; `None` once it can.
+    pub(crate) fn not_started(&self) -> Option<String> {
+        if self.phase() != Phase::Starting {
+            return None;
+        }
+        Some(match self.watch.standing() {
+            StoreStanding::Fails { message, .. } => message,
+            _ => "it was not asked yet".into(),
+        })
+    }
+
+    /// Whether the process is ready now.
+    #[must_use]
+    pub fn readiness(&self) -> Readiness {
+        let store = self.watch.standing();
+        let mut failing_for = Duration::ZERO;
+        let mut has_ids = false;
+        if let StoreStanding::Fails { since, .. } = store {
+            failing_for = self.clock.now().saturating_sub(since);
+            let statuses = self.generators.statuses(TAGS_SEEN_MAX);
+            has_ids = statuses.iter().any(|status| status.remaining > 0);
+        }
+        Readiness {
+            phase: self.phase(),
+            store,
+            failing_for,
+            has_ids,
+        }
+    }
+}
+
+impl Readiness {
+    /// Whether requests should come here.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        let fails = matches!(self.store, StoreStanding::Fails { .. });
+        self.phase == Phase::Serving && (!fails || self.has_ids)
+    }
+
+    /// Whether the store answered its last call.
+    #[must_use]
+    pub fn store_answers(&self) -> bool {
+        self.store == StoreStanding::Answers
+    }
+}
+
+/// One line for each thing that was looked at, and the sum of it.
+impl fmt::Display for Readiness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mark = |is_good: bool| if is_good { '+' } else { '-' };
+        let phase = match self.phase {
+            Phase::Starting => "waiting for the store",
+            Phase::Serving => "segments are fetched",
+            Phase::Draining => "shutting down",
+        };
+        writeln!(f, "[{}]driver: {phase}", mark(self.phase == Phase::Serving))?;
+        match &self.store {
+            StoreStanding::Unasked => writeln!(f, "[-]store: not asked yet")?,
+            StoreStanding::Answers => writeln!(f, "[+]store: answers")?,
+            StoreStanding::Fails { message, .. } => {
+                let seconds = self.failing_for.as_secs();
+                writeln!(f, "[-]store: fails for {seconds} s: {message}")?;
+                let memory = if self.has_ids { "holds" } else { "holds no" };
+                writeln!(f, "[{}]memory: {memory} ids", mark(self.has_ids))?;
+            }
+        }
+        f.write_str(if self.is_ready() {
+            "ready\n"
+        } else {
+            "not ready\n"
+        })
+    }
+}
+
+impl fmt::Debug for Health {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Health")
+            .field("phase", &self.phase())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,151 @@
+//! `/v1/tags/{tag}/ids` and `/v1/tags/{tag}/ranges`: ids by the batch and by the run.
+
+use bytes::Bytes;
+use hyper::StatusCode;
+use leafid::{Tag, TakenMany};
+use serde::Serialize;
+use utoipa::{IntoParams, ToSchema};
+
+use super::answer::{self, Answer};
+use super::call::Call;
+use super::path::Query;
+use super::problem::{Problem, ProblemDocument};
+
+/// How many ids.
+#[derive(ToSchema, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "describes what is read field by field")]
+pub(crate) struct IdsRequest {
+    /// How many ids; 1 when it is missing.
+    #[schema(minimum = 1, maximum = 10_000, default = 1)]
+    #[param(minimum = 1, maximum = 10_000, default = 1)]
+    count: Option<u64>,
+}
+
+/// Ids, ascending but not always adjacent.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "describes what is written without it, for speed")]
+pub(crate) struct Ids {
+    /// The ids, as strings: JavaScript numbers hold 53 bits only.
+    #[schema(example = json!(["1", "2", "3"]))]
+    ids: Vec<String>,
+}
+
+/// How long a run.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "describes what is read field by field")]
+pub(crate) struct RangeRequest {
+    /// How many adjacent ids.
+    #[schema(minimum = 1, maximum = 10_000_000)]
+    length: u64,
+}
+
+/// A run of adjacent ids, the caller's alone: every whole number from `first` to `last`, both of
+/// them included.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Range<'a> {
+    #[schema(value_type = String)]
+    tag: &'a str,
+    /// The first id of the run.
+    #[schema(example = "1")]
+    first: String,
+    /// The last id of the run; it is the caller's too.
+    #[schema(example = "1000")]
+    last: String,
+    /// How many ids it has.
+    #[schema(example = 1000)]
+    length: u64,
+}
+
+pub(crate) const COUNT_FIELDS: &[&str] = &["count"];
+pub(crate) const RANGE_FIELDS: &[&str] = &["length"];
+
+/// Issues ids of a tag, as a GET for curl. Every call issues new ones, also a repeated one.
+#[utoipa::path(
+    get, path = "/v1/tags/{tag}/ids", tag = "ids", operation_id = "get_ids",
+    params(("tag" = String, Path, description = "the tag, percent-encoded"), IdsRequest),
+    responses(
+        (status = 200, description = "the ids", body = Ids),
+        (status = "default", description = "no id was issued", body = ProblemDocument,
+         content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn get(call: &Call<'_>, tag: &str) -> Result<Answer, Problem> {
+    let query = Query::parse(call.uri.query(), COUNT_FIELDS)?;
+    let count = query.number("count")?.unwrap_or(1);
+    issue(call, tag, count).await
+}
+
+/// Issues ids of a tag. Without a body it issues one.
+#[utoipa::path(
+    post, path = "/v1/tags/{tag}/ids", tag = "ids", operation_id = "post_ids",
+    params(("tag" = String, Path, description = "the tag, percent-encoded")),
+    request_body = Option<IdsRequest>,
+    responses(
+        (status = 200, description = "the ids", body = Ids),
+        (status = "default", description = "no id was issued", body = ProblemDocument,
+         content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn post(call: &Call<'_>, tag: &str, body: &[u8]) -> Result<Answer, Problem> {
+    if call.uri.query().is_some() && body.is_empty() {
+        return get(call, tag).await;
+    }
+    let mut fields = call.fields(body, COUNT_FIELDS)?;
+    let count = fields
+        .number("count", call.limits().count_max)?
+        .unwrap_or(1);
+    issue(call, tag, count).await
+}
+
+async fn issue(call: &Call<'_>, tag: &str, count: u64) -> Result<Answer, Problem> {
+    let taken = call.service.next_many(tag, count).await?;
+    Ok(answer::of(
+        StatusCode::OK,
+        "application/json",
+        ids_json(&taken),
+    ))
+}
+
+fn ids_json(taken: &TakenMany) -> Bytes {
+    const ID_LEN_MAX: usize = 19 + 3;
+    let len = usize::try_from(taken.len()).unwrap_or(0);
+    let mut json = Vec::with_capacity(len * ID_LEN_MAX + 10);
+    let mut digits = itoa::Buffer::new();
+    json.extend_from_slice(b"{\"ids\":[");
+    for (index, id) in taken.ids().enumerate() {
+        json.extend_from_slice(if index == 0 { b"\"" } else { b",\"" });
+        json.extend_from_slice(digits.format(id.get()).as_bytes());
+        json.push(b'"');
+    }
+    json.extend_from_slice(b"]}");
+    json.into()
+}
+
+/// Gives a run of adjacent ids to the caller, who issues them without asking again.
+#[utoipa::path(
+    post, path = "/v1/tags/{tag}/ranges", tag = "ids", operation_id = "post_ranges",
+    params(("tag" = String, Path, description = "the tag, percent-encoded")),
+    request_body = RangeRequest,
+    responses(
+        (status = 200, description = "the run", body = Range),
+        (status = "default", description = "no run was given", body = ProblemDocument,
+         content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn post_range(call: &Call<'_>, tag: &str, body: &[u8]) -> Result<Answer, Problem> {
+    let tag = Tag::new(tag)?;
+    let length_max = call.limits().range_len_max;
+    let mut fields = call.fields(body, RANGE_FIELDS)?;
+    let length = fields.number("length", length_max)?;
+    let wanted = || format!("a whole number from 1 to {length_max}");
+    let length = length.ok_or_else(|| fields.missing("length", &wanted()))?;
+    let run = call.service.take(tag.as_str(), length).await?;
+    let range = Range {
+        tag: tag.as_str(),
+        first: run.start().to_string(),
+        last: (run.end() - 1).to_string(),
+        length: run.len(),
+    };
+    Ok(answer::json(StatusCode::OK, &range))
+}

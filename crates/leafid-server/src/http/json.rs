@@ -1,0 +1,188 @@
+//! Bodies: read within their bounds, and taken apart field by field, so that every error names
+//! the field and what it may be.
+
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use hyper::HeaderMap;
+use hyper::body::Body;
+use hyper::header::CONTENT_TYPE;
+use serde_json::{Map, Value};
+
+use super::problem::{Kind, Problem};
+use crate::limits::Limits;
+use crate::suggest::nearest;
+
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Reads a whole body.
+pub(crate) async fn read_body<B>(body: B, limits: &Limits) -> Result<Bytes, Problem>
+where
+    B: Body,
+    B::Error: Into<BoxError>,
+{
+    let len_max = limits.body_len_max;
+    if body.is_end_stream() {
+        return Ok(Bytes::new());
+    }
+    if body.size_hint().lower() > len_max as u64 {
+        return Err(too_large(len_max));
+    }
+    let reading = Limited::new(body, len_max).collect();
+    match tokio::time::timeout(limits.body_max, reading).await {
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large(len_max)),
+        Ok(Err(error)) => Err(Problem::new(
+            Kind::BAD_JSON,
+            format!("the body could not be read: {error}"),
+            "send the whole body",
+        )),
+        Err(_) => Err(Problem::new(
+            Kind::TIMEOUT,
+            format!("the body took longer than {} s", limits.body_max.as_secs()),
+            "send the body at once",
+        )),
+    }
+}
+
+fn too_large(len_max: usize) -> Problem {
+    let detail = format!("the body has more than {len_max} bytes");
+    Problem::new(
+        Kind::TOO_LARGE,
+        detail,
+        format!("send at most {len_max} bytes"),
+    )
+}
+
+/// The fields of a JSON object, each of which must be known.
+#[derive(Debug)]
+pub(crate) struct Fields {
+    fields: Map<String, Value>,
+    /// Where the object is: empty, or the name of the field that holds it with a dot.
+    place: &'static str,
+}
+
+impl Fields {
+    /// Takes a body apart. An empty one has no fields.
+    pub(crate) fn parse(headers: &HeaderMap, body: &[u8], known: &[&str]) -> Result<Self, Problem> {
+        if body.is_empty() {
+            let (fields, place) = (Map::new(), "");
+            return Ok(Self { fields, place });
+        }
+        check_type(headers)?;
+        let value = serde_json::from_slice(body).map_err(|error| {
+            let detail = format!("the body is no JSON: {error}");
+            Problem::new(Kind::BAD_JSON, detail, "send a JSON object")
+        })?;
+        Self::of(value, "", known)
+    }
+
+    /// Takes an object apart that is the value of a field.
+    pub(crate) fn of(value: Value, place: &'static str, known: &[&str]) -> Result<Self, Problem> {
+        let Value::Object(fields) = value else {
+            let what = if place.is_empty() {
+                "the body"
+            } else {
+                place.trim_end_matches('.')
+            };
+            let detail = format!("{what} is {}, which is no JSON object", shown(&value));
+            return Err(Problem::new(Kind::BAD_JSON, detail, "send a JSON object"));
+        };
+        if let Some(name) = fields.keys().find(|name| !known.contains(&name.as_str())) {
+            return Err(unknown_name(
+                "field",
+                &format!("{place}{name}"),
+                &placed(place, known),
+            ));
+        }
+        Ok(Self { fields, place })
+    }
+
+    pub(crate) fn take(&mut self, name: &str) -> Option<Value> {
+        self.fields.remove(name)
+    }
+
+    /// A whole number, also as a string, because JavaScript holds no large ones.
+    pub(crate) fn number(&mut self, name: &str, max: u64) -> Result<Option<u64>, Problem> {
+        let Some(value) = self.take(name) else {
+            return Ok(None);
+        };
+        let number = match &value {
+            Value::String(text) if !text.starts_with('+') => text.parse().ok(),
+            value => value.as_u64(),
+        };
+        let number = number.filter(|number| (1..=max).contains(number));
+        let wanted = || format!("a whole number from 1 to {max}");
+        number
+            .map(Some)
+            .ok_or_else(|| self.bad(name, &value, &wanted()))
+    }
+
+    /// A text; the inner `None` is null.
+    pub(crate) fn text(&mut self, name: &str) -> Result<Option<Option<String>>, Problem> {
+        match self.take(name) {
+            None => Ok(None),
+            Some(Value::Null) => Ok(Some(None)),
+            Some(Value::String(text)) => Ok(Some(Some(text))),
+            Some(value) => Err(self.bad(name, &value, "a string")),
+        }
+    }
+
+    pub(crate) fn bad(&self, name: &str, value: &Value, wanted: &str) -> Problem {
+        let field = format!("{}{name}", self.place);
+        let detail = format!(
+            "field \"{field}\" is {}, but must be {wanted}",
+            shown(value)
+        );
+        let next = format!("send {field} as {wanted}");
+        Problem::new(Kind::BAD_FIELD, detail, next).with_field(field)
+    }
+
+    pub(crate) fn missing(&self, name: &str, wanted: &str) -> Problem {
+        let field = format!("{}{name}", self.place);
+        let detail = format!("field \"{field}\" is missing");
+        Problem::new(Kind::BAD_FIELD, detail, format!("send {field} as {wanted}")).with_field(field)
+    }
+}
+
+fn placed(place: &str, known: &[&str]) -> Vec<String> {
+    known.iter().map(|name| format!("{place}{name}")).collect()
+}
+
+/// A name that nothing here has, with the nearest one that something has.
+pub(crate) fn unknown_name(what: &str, name: &str, known: &[impl AsRef<str>]) -> Problem {
+    let names = || known.iter().map(AsRef::as_ref);
+    let next = match nearest(name, names()) {
+        Some(meant) => format!("did you mean \"{meant}\"?"),
+        None if known.is_empty() => format!("leave it out: this call takes no {what}"),
+        None => format!("known here: {}", names().collect::<Vec<_>>().join(", ")),
+    };
+    let detail = format!("{what} \"{name}\" is not known here");
+    Problem::new(Kind::UNKNOWN_FIELD, detail, next).with_field(name)
+}
+
+/// A form or plain text is what a foreign web page can send without being asked, so a body must
+/// say that it is JSON.
+fn check_type(headers: &HeaderMap) -> Result<(), Problem> {
+    let Some(declared) = headers.get(CONTENT_TYPE) else {
+        return Ok(());
+    };
+    let declared = declared.to_str().unwrap_or("");
+    let essence = declared.split(';').next().unwrap_or("").trim();
+    let essence = essence.to_ascii_lowercase();
+    if essence == "application/json" || essence.ends_with("+json") {
+        return Ok(());
+    }
+    let detail = format!("the body is declared as \"{declared}\"");
+    let next = "add the header content-type: application/json (curl: --json, or -H)";
+    Err(Problem::new(Kind::UNSUPPORTED_MEDIA_TYPE, detail, next))
+}
+
+/// A value as it stands in a message: short.
+fn shown(value: &Value) -> String {
+    const SHOWN_LEN_MAX: usize = 60;
+    let text = value.to_string();
+    match text.char_indices().nth(SHOWN_LEN_MAX) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
+    }
+}

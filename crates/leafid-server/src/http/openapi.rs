@@ -1,0 +1,56 @@
+//! `/openapi.json`: the description of the API, made from the code. `docs/openapi.json` is the
+//! same text, checked in; a test compares the two.
+
+use utoipa::OpenApi;
+use utoipa::openapi::OpenApi as Document;
+
+use super::{ids, leaf, probes, tags};
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Leafid",
+        description = "Ids that are unique across servers and ascending per tag and server.\n\nErrors are problem documents (RFC 9457) with a stable `code`, except on Leaf's own paths, which answer as Leaf does.",
+        license(name = "Apache-2.0", identifier = "Apache-2.0"),
+    ),
+    tags(
+        (name = "ids", description = "issue ids"),
+        (name = "tags", description = "create, change and list sequences of ids"),
+        (name = "leaf", description = "Leaf's own API, for callers of Leaf"),
+        (name = "operation", description = "health and metrics"),
+    ),
+    paths(
+        ids::get, ids::post, ids::post_range,
+        tags::list, tags::create, tags::show, tags::change, tags::delete,
+        leaf::segment, leaf::snowflake, leaf::table::cache, leaf::table::db, leaf::decode,
+        probes::livez, probes::readyz, probes::metrics, openapi_json,
+    ),
+)]
+struct Api;
+
+/// This description.
+#[utoipa::path(
+    get, path = "/openapi.json", tag = "operation", operation_id = "openapi",
+    responses((status = 200, description = "this description", content_type = "application/json"))
+)]
+#[expect(dead_code, reason = "carries the description")]
+fn openapi_json() {}
+
+/// The description of the API, in OpenAPI 3.1, with a line break at its end.
+///
+/// # Example
+///
+/// ```
+/// assert!(leafid_server::openapi().contains("/v1/tags/{tag}/ids"));
+/// ```
+#[must_use]
+pub fn openapi() -> String {
+    // Serialising to memory does not fail.
+    let mut text = document().to_pretty_json().unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+pub(crate) fn document() -> Document {
+    Api::openapi()
+}

@@ -1,0 +1,57 @@
+//! `/livez`, `/readyz` and `/metrics`: what operators' programs ask for.
+
+use hyper::StatusCode;
+
+use super::answer::{self, Answer};
+use super::call::Call;
+
+/// Whether the process lives. It answers, so it does.
+#[utoipa::path(
+    get, path = "/livez", tag = "operation", operation_id = "livez",
+    responses((status = 200, description = "it lives", body = String, content_type = "text/plain"))
+)]
+pub(crate) fn livez() -> Answer {
+    answer::text(StatusCode::OK, "ok\n")
+}
+
+/// Whether requests should come here; with `?verbose`, what was looked at.
+#[utoipa::path(
+    get, path = "/readyz", tag = "operation", operation_id = "readyz",
+    params(("verbose" = Option<String>, Query, description = "one line for each thing looked at")),
+    responses(
+        (status = 200, description = "ready", body = String, content_type = "text/plain"),
+        (status = 503, description = "not ready", body = String, content_type = "text/plain"),
+    )
+)]
+pub(crate) fn readyz(call: &Call<'_>) -> Answer {
+    let readiness = call.service.health().readiness();
+    let status = if readiness.is_ready() {
+        StatusCode::OK
+    } else {
+        StatusCode::SERVICE_UNAVAILABLE
+    };
+    let query = call.uri.query().unwrap_or("");
+    let is_verbose = query
+        .split('&')
+        .any(|part| part.split('=').next() == Some("verbose"));
+    if is_verbose {
+        return answer::text(status, readiness.to_string());
+    }
+    let short = if readiness.is_ready() {
+        "ready\n"
+    } else {
+        "not ready\n"
+    };
+    answer::text(status, short)
+}
+
+/// Metrics in the text format of OpenMetrics, which Prometheus reads.
+#[utoipa::path(
+    get, path = "/metrics", tag = "operation", operation_id = "metrics",
+    responses((status = 200, description = "the metrics", body = String,
+               content_type = "application/openmetrics-text"))
+)]
+pub(crate) fn metrics(text: String) -> Answer {
+    let content_type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    answer::of(StatusCode::OK, content_type, text)
+}

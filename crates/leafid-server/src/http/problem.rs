@@ -1,0 +1,241 @@
+//! `Problem`: an error as a problem document (RFC 9457), with a stable code and what to do next.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use hyper::header::{self, HeaderValue};
+use hyper::{HeaderMap, StatusCode, Uri};
+use leafid::Tag;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::answer::{self, Answer};
+
+/// An error on its way out. Where the request came in is added last, in [`Problem::answer`].
+#[derive(Debug, Clone)]
+pub(crate) struct Problem(Box<Inner>);
+
+/// On the heap, so that the good way out stays small.
+#[derive(Debug, Clone)]
+struct Inner {
+    kind: Kind,
+    detail: String,
+    next: Next,
+    field: Option<String>,
+    retry_after: Option<Duration>,
+    /// The methods that the path does take.
+    allow: Option<&'static str>,
+}
+
+/// What kind of error it is: its code never changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Kind {
+    pub(crate) status: StatusCode,
+    pub(crate) code: &'static str,
+    title: &'static str,
+}
+
+macro_rules! kinds {
+    ($($name:ident $status:ident $code:literal $title:literal)*) => {
+        impl Kind {
+            $(pub(crate) const $name: Self = Self {
+                status: StatusCode::$status,
+                code: $code,
+                title: $title,
+            };)*
+        }
+    };
+}
+
+kinds! {
+    BAD_COUNT BAD_REQUEST "bad_count" "a number asked for is out of bounds"
+    BAD_TAG BAD_REQUEST "bad_tag" "the name is no tag"
+    BAD_JSON BAD_REQUEST "bad_json" "the body is not the JSON that this call takes"
+    BAD_FIELD BAD_REQUEST "bad_field" "a field has a value that it cannot have"
+    UNKNOWN_FIELD BAD_REQUEST "unknown_field" "a field has a name that this call does not know"
+    BAD_PATH BAD_REQUEST "bad_path" "the path is not percent-encoded UTF-8"
+    UNKNOWN_TAG NOT_FOUND "unknown_tag" "the tag does not exist"
+    NOT_FOUND NOT_FOUND "not_found" "there is nothing at this path"
+    METHOD_NOT_ALLOWED METHOD_NOT_ALLOWED "method_not_allowed" "the path does not take this method"
+    TIMEOUT REQUEST_TIMEOUT "timeout" "the body did not come in time"
+    TAG_EXISTS CONFLICT "tag_exists" "the tag exists already"
+    LIMIT_REACHED CONFLICT "limit_reached" "the tag has no numbers left below its limit"
+    TOO_LARGE PAYLOAD_TOO_LARGE "too_large" "the body is too large"
+    TARGET_TOO_LONG URI_TOO_LONG "target_too_long" "the path with its query is too long"
+    UNSUPPORTED_MEDIA_TYPE UNSUPPORTED_MEDIA_TYPE "unsupported_media_type" "the body is not declared as JSON"
+    BAD_ROW INTERNAL_SERVER_ERROR "bad_row" "the tag's row in the store cannot be used"
+    UNSUPPORTED NOT_IMPLEMENTED "unsupported" "the store cannot do this as it is set up"
+    MODE_OFF NOT_IMPLEMENTED "mode_off" "this kind of id is switched off here"
+    NOT_YET SERVICE_UNAVAILABLE "not_yet" "no id at hand yet"
+    STORE_UNAVAILABLE SERVICE_UNAVAILABLE "store_unavailable" "the store cannot be used now"
+    SHUTTING_DOWN SERVICE_UNAVAILABLE "shutting_down" "this server is shutting down"
+    OVERLOADED SERVICE_UNAVAILABLE "overloaded" "this server has as much to do as it takes on"
+}
+
+/// What the caller can do about it.
+#[derive(Debug, Clone)]
+enum Next {
+    Text(Cow<'static, str>),
+    /// The command that creates this tag.
+    CreateTag(Tag),
+    /// The command that shows this tag.
+    ShowTag(Tag),
+}
+
+/// A problem document, RFC 9457.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Problem)]
+pub(crate) struct ProblemDocument<'a> {
+    /// Names the kind of problem; the code with a prefix.
+    #[schema(example = "urn:leafid:problem:unknown_tag")]
+    r#type: String,
+    /// The kind of problem in words.
+    title: &'a str,
+    /// The HTTP status.
+    #[schema(example = 404)]
+    status: u16,
+    /// What happened this time.
+    detail: &'a str,
+    /// The path that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instance: Option<&'a str>,
+    /// Names the kind of problem, for programs. Never changes.
+    #[schema(example = "unknown_tag")]
+    code: &'a str,
+    /// What to do about it.
+    next: String,
+    /// The field or parameter that is wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    field: Option<&'a str>,
+    /// When to try again, in milliseconds; `Retry-After` has it in whole seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_after_ms: Option<u64>,
+}
+
+impl Problem {
+    pub(crate) fn new(
+        kind: Kind,
+        detail: impl Into<String>,
+        next: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self(Box::new(Inner {
+            kind,
+            detail: detail.into(),
+            next: Next::Text(next.into()),
+            field: None,
+            retry_after: None,
+            allow: None,
+        }))
+    }
+
+    #[must_use]
+    pub(crate) fn with_field(mut self, field: impl Into<String>) -> Self {
+        self.0.field = Some(field.into());
+        self
+    }
+
+    #[must_use]
+    pub(crate) fn with_retry_after(mut self, retry_after: Duration) -> Self {
+        self.0.retry_after = Some(retry_after);
+        self
+    }
+
+    pub(crate) fn unknown_tag(tag: &Tag, detail: String) -> Self {
+        let mut problem = Self::new(Kind::UNKNOWN_TAG, detail, "");
+        problem.0.next = Next::CreateTag(tag.clone());
+        problem
+    }
+
+    pub(crate) fn tag_exists(tag: &Tag, detail: String) -> Self {
+        let mut problem = Self::new(Kind::TAG_EXISTS, detail, "");
+        problem.0.next = Next::ShowTag(tag.clone());
+        problem
+    }
+
+    pub(crate) fn method_not_allowed(allow: &'static str) -> Self {
+        let detail = format!("this path takes {allow}");
+        let next = "use one of the methods in Allow";
+        let mut problem = Self::new(Kind::METHOD_NOT_ALLOWED, detail, next);
+        problem.0.allow = Some(allow);
+        problem
+    }
+
+    pub(crate) fn detail(&self) -> &str {
+        &self.0.detail
+    }
+
+    pub(crate) fn retry_after(&self) -> Option<Duration> {
+        self.0.retry_after
+    }
+
+    /// The document, for a request to `uri` with `headers`.
+    pub(crate) fn answer(&self, uri: &Uri, headers: &HeaderMap) -> Answer {
+        let Kind {
+            status,
+            code,
+            title,
+        } = self.0.kind;
+        let document = ProblemDocument {
+            r#type: format!("urn:leafid:problem:{code}"),
+            title,
+            status: status.as_u16(),
+            detail: &self.0.detail,
+            instance: Some(uri.path()),
+            code,
+            next: self.0.next.text(host(headers)),
+            field: self.0.field.as_deref(),
+            retry_after_ms: self.0.retry_after.map(milliseconds),
+        };
+        let body = serde_json::to_vec(&document).unwrap_or_default();
+        let mut answer = answer::of(status, "application/problem+json", body);
+        if let Some(retry_after) = self.0.retry_after {
+            let headers = answer.headers_mut();
+            headers.insert(header::RETRY_AFTER, seconds(retry_after).into());
+        }
+        if let Some(allow) = self.0.allow {
+            let headers = answer.headers_mut();
+            headers.insert(header::ALLOW, HeaderValue::from_static(allow));
+        }
+        answer
+    }
+}
+
+impl Next {
+    fn text(&self, host: &str) -> String {
+        match self {
+            Self::Text(text) => text.clone().into_owned(),
+            Self::CreateTag(tag) => {
+                let body = serde_json::json!({ "tag": tag.as_str() }).to_string();
+                let body = body.replace('\'', r"'\''");
+                format!(
+                    "curl -X POST http://{host}/v1/tags -H 'content-type: application/json' -d '{body}'"
+                )
+            }
+            Self::ShowTag(tag) => {
+                let tag = super::path::encode(tag.as_str());
+                format!("curl http://{host}/v1/tags/{tag}")
+            }
+        }
+    }
+}
+
+/// Where the caller found us, if that can stand in a command as it is.
+fn host(headers: &HeaderMap) -> &str {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b".:-[]".contains(byte);
+    headers
+        .get(header::HOST)
+        .filter(|host| !host.is_empty() && host.as_bytes().iter().all(is_plain))
+        .and_then(|host| host.to_str().ok())
+        .unwrap_or("localhost:8080")
+}
+
+fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis())
+        .unwrap_or(u64::MAX)
+        .max(1)
+}
+
+/// Whole seconds, rounded up: `Retry-After` has no smaller ones.
+pub(super) fn seconds(duration: Duration) -> u64 {
+    milliseconds(duration).div_ceil(1000).clamp(1, 3600)
+}

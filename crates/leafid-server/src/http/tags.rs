@@ -1,0 +1,128 @@
+//! `/v1/tags` and `/v1/tags/{tag}`: tags as things, listed, created, changed and deleted.
+
+mod body;
+mod view;
+
+use hyper::StatusCode;
+use hyper::header::{HeaderValue, LOCATION};
+use leafid::Tag;
+use utoipa::IntoParams;
+
+use super::answer::{self, Answer};
+use super::call::Call;
+use super::path::{Query, encode};
+use super::problem::{Problem, ProblemDocument};
+
+use body::{CREATE_FIELDS, PATCH_FIELDS, TagChange, TagRequest};
+use view::{TagDocument, TagList};
+
+/// Which page.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "describes what is read field by field")]
+pub(crate) struct PageRequest {
+    /// The page starts after this tag.
+    after: Option<String>,
+    /// How many tags.
+    #[param(minimum = 1, maximum = 1000, default = 100)]
+    limit: Option<u32>,
+}
+
+pub(crate) const PAGE_FIELDS: &[&str] = &["after", "limit"];
+
+/// Lists tags in ascending byte order, a page at a time.
+#[utoipa::path(
+    get, path = "/v1/tags", tag = "tags", operation_id = "list_tags",
+    params(PageRequest),
+    responses(
+        (status = 200, description = "a page of tags", body = TagList),
+        (status = "default", description = "the tags could not be read", body = ProblemDocument,
+         content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn list(call: &Call<'_>) -> Result<Answer, Problem> {
+    let query = Query::parse(call.uri.query(), PAGE_FIELDS)?;
+    let after = query.text("after").map(Tag::new).transpose()?;
+    let limit = query.number("limit")?;
+    let limit = limit.unwrap_or_else(|| call.limits().page_len.into());
+    let count = u32::try_from(limit).unwrap_or(u32::MAX);
+    let page = call.service.tags(after.as_ref(), count).await?;
+    let next = page.next.as_ref();
+    let next = next.map(|tag| format!("/v1/tags?after={}&limit={count}", encode(tag.as_str())));
+    Ok(answer::json(
+        StatusCode::OK,
+        &TagList::new(&page.tags, next),
+    ))
+}
+
+/// Creates a tag. Its first id is `start`, or 1.
+#[utoipa::path(
+    post, path = "/v1/tags", tag = "tags", operation_id = "create_tag",
+    request_body = TagRequest,
+    responses(
+        (status = 201, description = "the tag", body = TagDocument),
+        (status = "default", description = "the tag was not created", body = ProblemDocument,
+         content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn create(call: &Call<'_>, body: &[u8]) -> Result<Answer, Problem> {
+    let fields = call.fields(body, CREATE_FIELDS)?;
+    let spec = body::spec(fields, call.service.step())?;
+    let view = call.service.create_tag(&spec).await?;
+    let mut answer = answer::json(StatusCode::CREATED, &TagDocument::of_view(&view));
+    let location = format!("/v1/tags/{}", encode(spec.tag.as_str()));
+    if let Ok(location) = HeaderValue::from_str(&location) {
+        answer.headers_mut().insert(LOCATION, location);
+    }
+    Ok(answer)
+}
+
+/// Shows a tag as the store has it, and how it stands on this server.
+#[utoipa::path(
+    get, path = "/v1/tags/{tag}", tag = "tags", operation_id = "show_tag",
+    params(("tag" = String, Path, description = "the tag, percent-encoded")),
+    responses(
+        (status = 200, description = "the tag", body = TagDocument),
+        (status = "default", description = "the tag could not be read", body = ProblemDocument,
+         content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn show(call: &Call<'_>, tag: &str) -> Result<Answer, Problem> {
+    let view = call.service.tag(&Tag::new(tag)?).await?;
+    Ok(answer::json(StatusCode::OK, &TagDocument::of_view(&view)))
+}
+
+/// Changes the settings of a tag that the body names, and leaves the rest.
+#[utoipa::path(
+    patch, path = "/v1/tags/{tag}", tag = "tags", operation_id = "change_tag",
+    params(("tag" = String, Path, description = "the tag, percent-encoded")),
+    request_body = TagChange,
+    responses(
+        (status = 200, description = "the tag as it is now", body = TagDocument),
+        (status = "default", description = "nothing was changed", body = ProblemDocument,
+         content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn change(call: &Call<'_>, tag: &str, body: &[u8]) -> Result<Answer, Problem> {
+    let tag = Tag::new(tag)?;
+    let fields = call.fields(body, PATCH_FIELDS)?;
+    let patch = body::patch(fields)?;
+    let view = call.service.update_tag(&tag, &patch).await?;
+    Ok(answer::json(StatusCode::OK, &TagDocument::of_view(&view)))
+}
+
+/// Deletes a tag. The store remembers how far it went, so that a tag of the same name later on
+/// repeats no id.
+#[utoipa::path(
+    delete, path = "/v1/tags/{tag}", tag = "tags", operation_id = "delete_tag",
+    params(("tag" = String, Path, description = "the tag, percent-encoded")),
+    responses(
+        (status = 204, description = "it is gone"),
+        (status = "default", description = "the tag was not deleted", body = ProblemDocument,
+         content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn delete(call: &Call<'_>, tag: &str) -> Result<Answer, Problem> {
+    call.service.delete_tag(&Tag::new(tag)?).await?;
+    Ok(answer::empty(StatusCode::NO_CONTENT))
+}

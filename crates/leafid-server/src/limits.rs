@@ -1,0 +1,82 @@
+//! `Limits`: every numeric bound of the server. A bound that is not here does not exist.
+
+use std::time::Duration;
+
+/// Every numeric bound of the server, with what it protects from.
+///
+/// # Example
+///
+/// ```
+/// use leafid_server::Limits;
+///
+/// let limits = Limits { count_max: 100, ..Limits::default() };
+/// assert_eq!(limits.body_len_max, 16 * 1024);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Connections open at once; one more is told to come back later and closed. At some 10 kB
+    /// each. Default: 10,000.
+    pub connections_max: u32,
+    /// Requests being answered at once; one more is answered 503. Default: 20,000.
+    pub requests_max: u64,
+    /// HTTP/2 streams open at once on a connection. Default: 250.
+    pub streams_max: u32,
+    /// Bytes of a request line with its headers; more is answered 431. At least 8192.
+    /// Default: 16 KiB.
+    pub head_len_max: usize,
+    /// Header lines of a request; more is answered 431. Default: 64.
+    pub headers_max: usize,
+    /// Bytes of a path with its query; more is answered 414. The longest tag, all of its 128
+    /// characters escaped, takes 1536. Default: 4096.
+    pub target_len_max: usize,
+    /// Bytes of a request body; more is answered 413. Default: 16 KiB.
+    pub body_len_max: usize,
+    /// How long a new connection may take to send its first request's headers. Default: 10 s.
+    pub first_head_max: Duration,
+    /// A connection on which no request began and none ended for this long is closed, at the
+    /// latest when twice as long has passed: idle ones, slow headers, and peers that do not read
+    /// their answers. Default: 60 s.
+    pub idle_max: Duration,
+    /// How long a request body may take to come in. Default: 10 s.
+    pub body_max: Duration,
+    /// How long an answer may take to be made, whatever it waits for. Default: 30 s.
+    pub answer_max: Duration,
+    /// Ids in one call for several. Each is some 20 bytes of the answer. Default: 10,000.
+    pub count_max: u64,
+    /// Ids in one run for issuing by the caller. A typing error burns as many. Default:
+    /// 10,000,000.
+    pub range_len_max: u64,
+    /// Tags on one page of a list. Default: 1000.
+    pub page_len_max: u32,
+    /// Tags on a page when the caller does not say. Default: 100.
+    pub page_len: u32,
+    /// Rows of the tables at `/cache` and `/db`. Default: 1000.
+    pub table_rows_max: u32,
+    /// Tags with series of their own in the metrics; the others are summed up. Nine series each.
+    /// Default: 500.
+    pub metrics_tags_max: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections_max: 10_000,
+            requests_max: 20_000,
+            streams_max: 250,
+            head_len_max: 16 * 1024,
+            headers_max: 64,
+            target_len_max: 4096,
+            body_len_max: 16 * 1024,
+            first_head_max: Duration::from_secs(10),
+            idle_max: Duration::from_secs(60),
+            body_max: Duration::from_secs(10),
+            answer_max: Duration::from_secs(30),
+            count_max: 10_000,
+            range_len_max: 10_000_000,
+            page_len_max: 1000,
+            page_len: 100,
+            table_rows_max: 1000,
+            metrics_tags_max: 500,
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! `Metrics`: what `/metrics` tells. Requests step plain atomic counters; everything else is put
+//! together when somebody asks.
+//!
+//! Names follow the conventions of Prometheus: seconds, `_total` on counters. The number of
+//! series is bounded: tags beyond `metrics_tags_max` are summed up under the tag `(other)`.
+
+mod http;
+mod scrape;
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use leafid::{Clock, Tag};
+use prometheus_client::encoding::text;
+use prometheus_client::registry::Registry;
+
+use crate::alarms::EventCounts;
+use crate::service::Service;
+use crate::watch::Watch;
+
+pub(crate) use self::http::HttpCounts;
+
+/// All that is counted.
+pub(crate) struct Metrics {
+    pub(crate) http: HttpCounts,
+    pub(crate) connections: AtomicI64,
+    pub(crate) connections_refused: AtomicU64,
+    events: Arc<EventCounts>,
+    watch: Arc<Watch>,
+    clock: Arc<dyn Clock>,
+    started: Duration,
+    /// Tags with series of their own. Once in, a tag stays in, so that its counters do not jump.
+    tags: Mutex<BTreeSet<Tag>>,
+}
+
+impl Metrics {
+    pub(crate) fn new(events: Arc<EventCounts>, watch: Arc<Watch>, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            http: HttpCounts::new(),
+            connections: AtomicI64::new(0),
+            connections_refused: AtomicU64::new(0),
+            events,
+            watch,
+            started: clock.now(),
+            clock,
+            tags: Mutex::default(),
+        }
+    }
+
+    /// The text of a scrape.
+    pub(crate) fn text(self: &Arc<Self>, service: &Arc<Service>) -> String {
+        let mut registry = Registry::with_prefix("leafid");
+        registry.register_collector(Box::new(scrape::Scrape {
+            metrics: Arc::clone(self),
+            service: Arc::clone(service),
+        }));
+        let mut out = String::new();
+        // Writing to a string does not fail.
+        let _written = text::encode(&mut out, &registry);
+        out
+    }
+
+    /// Counts a connection until the answer is dropped.
+    pub(crate) fn connected(self: &Arc<Self>) -> Connected {
+        self.connections.fetch_add(1, Ordering::Relaxed);
+        Connected(Arc::clone(self))
+    }
+}
+
+impl std::fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Metrics").finish_non_exhaustive()
+    }
+}
+
+/// An open connection.
+pub(crate) struct Connected(Arc<Metrics>);
+
+impl Drop for Connected {
+    fn drop(&mut self) {
+        self.0.connections.fetch_sub(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,200 @@
+//! `Server`: the parts put together, run until a shutdown from outside.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use leafid::store::{SegmentStore, TagSettings};
+use leafid::{Clock, Generators, Options, SystemClock};
+use tokio::net::TcpListener;
+
+use crate::alarms::{Alarms, EventCounts};
+use crate::config::Config;
+use crate::error::ServeError;
+use crate::health::{Health, Phase};
+use crate::http::{self, Door};
+use crate::limits::Limits;
+use crate::metrics::Metrics;
+use crate::service::Service;
+use crate::shutdown::Shutdown;
+use crate::supply::Supply;
+use crate::watch::{Watch, Watched};
+
+/// Where requests come in. Bound before anything else, so that an address in use shows at once.
+///
+/// # Example
+///
+/// See [`Server`].
+#[derive(Debug)]
+pub struct Listeners {
+    http: TcpListener,
+    http_addr: SocketAddr,
+}
+
+impl Listeners {
+    /// Listens; port 0 takes a free one.
+    ///
+    /// # Errors
+    ///
+    /// [`ServeError::Bind`].
+    pub async fn bind(http: SocketAddr) -> Result<Self, ServeError> {
+        let cannot = |source| ServeError::Bind {
+            address: http,
+            source,
+        };
+        let listener = TcpListener::bind(http).await.map_err(cannot)?;
+        let http_addr = listener.local_addr().map_err(cannot)?;
+        Ok(Self {
+            http: listener,
+            http_addr,
+        })
+    }
+
+    /// Where HTTP listens, with the port that was taken.
+    #[must_use]
+    pub fn http_addr(&self) -> SocketAddr {
+        self.http_addr
+    }
+}
+
+/// A server, ready to run.
+///
+/// # Example
+///
+/// ```
+/// use std::sync::Arc;
+/// use leafid::store::MemoryStore;
+/// use leafid_server::{Config, Limits, Listeners, Server};
+///
+/// # tokio::runtime::Runtime::new()?.block_on(async {
+/// let config = Config { allow_weak_store: true, ..Config::default() };
+/// let listeners = Listeners::bind("127.0.0.1:0".parse()?).await?;
+/// let server = Server::new(&config, Limits::default(), Arc::new(MemoryStore::new()), listeners);
+/// println!("http://{}", server.http_addr());
+/// server.run(async { /* the shutdown */ }).await?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Server {
+    listeners: Listeners,
+    service: Arc<Service>,
+    metrics: Arc<Metrics>,
+    supply: Supply,
+    shutdown_grace: Duration,
+}
+
+impl Server {
+    /// Puts a server together. Nothing is read or reserved yet.
+    #[must_use]
+    pub fn new(
+        config: &Config,
+        limits: Limits,
+        store: Arc<dyn SegmentStore>,
+        listeners: Listeners,
+    ) -> Self {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+        let watch = Arc::new(Watch::new());
+        let watched = Watched::new(store, Arc::clone(&watch), Arc::clone(&clock));
+        let events = Arc::new(EventCounts::default());
+        let (generators, driver) = Generators::open_with(
+            Arc::new(watched),
+            Arc::clone(&clock),
+            Arc::new(Alarms::new(Arc::clone(&events))),
+            options(config),
+        );
+        let health = Health::new(generators.clone(), Arc::clone(&clock), Arc::clone(&watch));
+        let service = Arc::new(Service::new(generators, health, limits, config));
+        Self {
+            listeners,
+            metrics: Arc::new(Metrics::new(events, Arc::clone(&watch), Arc::clone(&clock))),
+            supply: Supply {
+                service: Arc::clone(&service),
+                driver,
+                watch,
+                clock,
+                allow_weak_store: config.allow_weak_store,
+            },
+            service,
+            shutdown_grace: config.shutdown_grace,
+        }
+    }
+
+    /// Where HTTP listens.
+    #[must_use]
+    pub fn http_addr(&self) -> SocketAddr {
+        self.listeners.http_addr()
+    }
+
+    /// The service behind the front ends.
+    #[must_use]
+    pub fn service(&self) -> Arc<Service> {
+        Arc::clone(&self.service)
+    }
+
+    /// Serves until `shutdown` is ready, then finishes what is in flight, within
+    /// `shutdown_grace`.
+    ///
+    /// # Errors
+    ///
+    /// [`ServeError::WeakStore`], as soon as the store was reached.
+    pub async fn run(self, shutdown: impl Future<Output = ()>) -> Result<(), ServeError> {
+        let Self {
+            listeners,
+            service,
+            metrics,
+            supply,
+            shutdown_grace,
+        } = self;
+        let asked = Shutdown::new();
+        let door = Door::new(Arc::clone(&service), metrics);
+        let front = http::serve(door, listeners.http, asked.clone(), shutdown_grace);
+        let mut front = tokio::spawn(front);
+        let mut supply = tokio::spawn(supply.run());
+        let ended = tokio::select! {
+            ended = &mut supply => ended.unwrap_or(Ok(())),
+            () = shutdown => Ok(()),
+        };
+        service.health().enter(Phase::Draining);
+        tracing::info!("shutting down: requests in flight are finished, new ones refused");
+        asked.ask();
+        // A task ends by itself or not at all: a panic has ended the process.
+        let _ended = (&mut front).await;
+        service.generators().stop();
+        if !supply.is_finished() {
+            supply.abort();
+        }
+        ended
+    }
+}
+
+fn options(config: &Config) -> Options {
+    let created = TagSettings {
+        step: config.step,
+        ..TagSettings::default()
+    };
+    Options {
+        policy: config.policy,
+        wait_max: config.wait_max,
+        refresh_interval: config.refresh_interval,
+        tags_max: config.tags_max,
+        create_missing: creates_tags(config).then_some(created),
+        ..Options::default()
+    }
+}
+
+/// Whether a tag is created on first use: where nobody says, with an embedded store only. On a
+/// shared database a typing error would make a tag for everybody.
+fn creates_tags(config: &Config) -> bool {
+    let is_embedded = || config.store.iter().all(|url| url.starts_with("sqlite:"));
+    config.create_tags.unwrap_or_else(is_embedded)
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Server")
+            .field("http", &self.http_addr())
+            .finish_non_exhaustive()
+    }
+}

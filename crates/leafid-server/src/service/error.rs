@@ -1,0 +1,68 @@
+//! `ServiceError`: why a call to [`Service`](super::Service) was not done, as meanings.
+
+use leafid::store::StoreError;
+use leafid::{IssueError, Tag};
+
+/// Why a call was not done. Front ends map each meaning to their wire.
+///
+/// # Example
+///
+/// ```
+/// let error = leafid_server::ServiceError::SegmentOff;
+/// assert!(error.to_string().contains("segment = true"));
+/// ```
+#[derive(Debug, thiserror::Error)]
+pub enum ServiceError {
+    /// No id was issued.
+    #[error(transparent)]
+    Issue(#[from] IssueError),
+    /// Segment ids are switched off.
+    #[error("segment ids are off on this server: set segment = true, or ask another server")]
+    SegmentOff,
+    /// Snowflake ids are not served.
+    #[error("snowflake ids are off on this server: ask for segment ids")]
+    SnowflakeOff,
+    /// The store was not reached since the start, so its settings are unknown.
+    #[error("no id can be issued before the store is reached: {reason}")]
+    NotStarted {
+        /// What the store said last.
+        reason: String,
+    },
+    /// A number asked for is 0 or too large.
+    #[error("{field} is {count}: ask for 1 to {max}")]
+    BadCount {
+        /// Which number.
+        field: &'static str,
+        /// What it was.
+        count: u64,
+        /// The largest allowed.
+        max: u64,
+    },
+    /// The tag has no row.
+    #[error("tag \"{tag}\" does not exist: create it first")]
+    UnknownTag {
+        /// The tag.
+        tag: Tag,
+    },
+    /// The tag has a row already.
+    #[error("tag \"{tag}\" exists already: change it, or choose another name")]
+    TagExists {
+        /// The tag.
+        tag: Tag,
+    },
+    /// The store did not do it.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl ServiceError {
+    /// What a store's error means for the tag that it was asked about.
+    pub(super) fn of_tag(error: StoreError, tag: &Tag) -> Self {
+        let tag = tag.clone();
+        match error {
+            StoreError::UnknownTag => Self::UnknownTag { tag },
+            StoreError::TagExists => Self::TagExists { tag },
+            other => Self::Store(other),
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Supply: waits for the store, looks at its settings, then lets the driver fetch segments, and
+//! asks a failing store now and then whether it is back.
+//!
+//! Before the store's settings were seen the driver does not run, so that no id leaves a store
+//! that could forget it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use leafid::store::StoreReport;
+use leafid::{Clock, Driver};
+
+use crate::alarms::with_causes;
+use crate::error::ServeError;
+use crate::health::Phase;
+use crate::service::Service;
+use crate::watch::{StoreStanding, Watch};
+
+/// How long to wait before a store that was not reached is tried again; doubles each time.
+const CONTACT_RETRY_MIN: Duration = Duration::from_millis(100);
+const CONTACT_RETRY_MAX: Duration = Duration::from_secs(5);
+/// How often a failing store is asked whether it is back. The driver asks too, but only for tags
+/// that need a segment.
+const PROBE_INTERVAL: Duration = Duration::from_secs(2);
+
+/// What supply works with.
+pub(crate) struct Supply {
+    pub(crate) service: Arc<Service>,
+    pub(crate) driver: Driver,
+    pub(crate) watch: Arc<Watch>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) allow_weak_store: bool,
+}
+
+impl Supply {
+    /// Runs until the generators are stopped.
+    ///
+    /// # Errors
+    ///
+    /// [`ServeError::WeakStore`].
+    pub(crate) async fn run(self) -> Result<(), ServeError> {
+        let Self {
+            service,
+            driver,
+            watch,
+            clock,
+            allow_weak_store,
+        } = self;
+        let report = contact(&service, &*clock).await;
+        judge(report, allow_weak_store)?;
+        service.health().enter(Phase::Serving);
+        let probe = probe(service, watch, clock);
+        tokio::select! {
+            () = driver => {}
+            () = probe => {}
+        }
+        Ok(())
+    }
+}
+
+/// Waits until the store says what it is.
+async fn contact(service: &Service, clock: &dyn Clock) -> StoreReport {
+    let mut retry = CONTACT_RETRY_MIN;
+    let mut failures: u32 = 0;
+    loop {
+        match service.generators().inspect_store().await {
+            Ok(report) => return report,
+            Err(error) => {
+                failures = failures.saturating_add(1);
+                if failures.is_power_of_two() {
+                    tracing::warn!(
+                        error = with_causes(&error),
+                        failures,
+                        "the store cannot be reached; no id is issued until it is"
+                    );
+                }
+            }
+        }
+        clock.sleep(retry).await;
+        retry = (retry * 2).min(CONTACT_RETRY_MAX);
+    }
+}
+
+/// Refuses a weak store, unless it is allowed; then it is named all the same.
+fn judge(report: StoreReport, allow_weak_store: bool) -> Result<(), ServeError> {
+    tracing::info!(
+        product = report.product,
+        location = report.location,
+        "store reached"
+    );
+    if !report.weaknesses.is_empty() && !allow_weak_store {
+        let report = Box::new(report);
+        return Err(ServeError::WeakStore { report });
+    }
+    for weakness in &report.weaknesses {
+        tracing::warn!("weak store allowed: {weakness}");
+    }
+    Ok(())
+}
+
+async fn probe(service: Arc<Service>, watch: Arc<Watch>, clock: Arc<dyn Clock>) {
+    loop {
+        clock.sleep(PROBE_INTERVAL).await;
+        if !matches!(watch.standing(), StoreStanding::Fails { .. }) {
+            continue;
+        }
+        if service.generators().inspect_store().await.is_ok() {
+            tracing::info!("the store answers again");
+        }
+    }
+}

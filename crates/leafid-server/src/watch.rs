@@ -1,0 +1,222 @@
+//! `Watched`: a store whose calls are counted and timed, and whose last answer is remembered. It
+//! changes nothing about the calls.
+
+use std::future::Future;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use leafid::store::{
+    Reserve, Reserved, SegmentStore, StoreError, StoreReport, StoreResult, TagPatch, TagRecord,
+    TagSpec,
+};
+use leafid::{Clock, Tag};
+use prometheus_client::metrics::histogram::Histogram;
+
+/// Buckets of the store's latency, in seconds: from an embedded store's 0.2 ms to time-outs.
+const LATENCY_BUCKETS: [f64; 13] = [
+    0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 1.0, 5.0, 30.0,
+];
+
+/// A call of [`SegmentStore`], for metrics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Call {
+    Reserve,
+    Read,
+    List,
+    Create,
+    Update,
+    Delete,
+    Inspect,
+}
+
+impl Call {
+    pub(crate) const ALL: [Self; 7] = [
+        Self::Reserve,
+        Self::Read,
+        Self::List,
+        Self::Create,
+        Self::Update,
+        Self::Delete,
+        Self::Inspect,
+    ];
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Reserve => "reserve",
+            Self::Read => "read",
+            Self::List => "list",
+            Self::Create => "create",
+            Self::Update => "update",
+            Self::Delete => "delete",
+            Self::Inspect => "inspect",
+        }
+    }
+}
+
+/// What was seen of a store's calls.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    calls: [CallWatch; Call::ALL.len()],
+    /// Whether the store answers, as its last call showed.
+    standing: Mutex<StoreStanding>,
+}
+
+/// Whether the store answers, as its last call showed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) enum StoreStanding {
+    /// It was not asked yet. Exits: `Answers`, `Fails`.
+    #[default]
+    Unasked,
+    /// Its last call was answered. Exits: `Fails`.
+    Answers,
+    /// Its last call failed. Exits: `Answers`.
+    Fails {
+        /// When the first of the failures in a row was, on the server's clock.
+        since: Duration,
+        /// What the store said last.
+        message: String,
+    },
+}
+
+/// What was seen of one kind of call.
+#[derive(Debug)]
+pub(crate) struct CallWatch {
+    pub(crate) latency: Histogram,
+    pub(crate) calls: AtomicU64,
+    pub(crate) failures: AtomicU64,
+}
+
+impl Watch {
+    pub(crate) fn new() -> Self {
+        Self {
+            calls: std::array::from_fn(|_| CallWatch {
+                latency: Histogram::new(LATENCY_BUCKETS),
+                calls: AtomicU64::new(0),
+                failures: AtomicU64::new(0),
+            }),
+            standing: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn of(&self, call: Call) -> &CallWatch {
+        &self.calls[call as usize]
+    }
+
+    pub(crate) fn standing(&self) -> StoreStanding {
+        self.lock().clone()
+    }
+
+    fn answered(&self) {
+        *self.lock() = StoreStanding::Answers;
+    }
+
+    fn failed(&self, call: Call, message: String, now: Duration) {
+        self.of(call).failures.fetch_add(1, Ordering::Relaxed);
+        let mut standing = self.lock();
+        let since = match *standing {
+            StoreStanding::Fails { since, .. } => since,
+            _ => now,
+        };
+        *standing = StoreStanding::Fails { since, message };
+    }
+
+    fn lock(&self) -> MutexGuard<'_, StoreStanding> {
+        self.standing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A store whose calls are watched.
+pub(crate) struct Watched {
+    store: Arc<dyn SegmentStore>,
+    watch: Arc<Watch>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Watched {
+    pub(crate) fn new(
+        store: Arc<dyn SegmentStore>,
+        watch: Arc<Watch>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self {
+            store,
+            watch,
+            clock,
+        }
+    }
+
+    async fn timed<T>(
+        &self,
+        call: Call,
+        answer: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, StoreError> {
+        let mut timer = Timer {
+            watched: self,
+            call,
+            started: self.clock.now(),
+            is_answered: false,
+        };
+        let answer = answer.await;
+        timer.is_answered = true;
+        match &answer {
+            Err(error) if error.is_retryable() => {
+                self.watch.failed(call, error.to_string(), self.clock.now());
+            }
+            _ => self.watch.answered(),
+        }
+        answer
+    }
+}
+
+/// Books how long a call took, also of one that nobody waits for any more.
+struct Timer<'a> {
+    watched: &'a Watched,
+    call: Call,
+    started: Duration,
+    is_answered: bool,
+}
+
+impl Drop for Timer<'_> {
+    fn drop(&mut self) {
+        let Watched { watch, clock, .. } = self.watched;
+        let now = clock.now();
+        let took = now.saturating_sub(self.started);
+        let seen = watch.of(self.call);
+        seen.latency.observe(took.as_secs_f64());
+        seen.calls.fetch_add(1, Ordering::Relaxed);
+        if !self.is_answered {
+            watch.failed(self.call, "it did not answer in time".into(), now);
+        }
+    }
+}
+
+impl SegmentStore for Watched {
+    fn reserve<'a>(&'a self, reserve: &'a Reserve) -> StoreResult<'a, Reserved> {
+        Box::pin(self.timed(Call::Reserve, self.store.reserve(reserve)))
+    }
+
+    fn read<'a>(&'a self, tags: &'a [Tag]) -> StoreResult<'a, Vec<TagRecord>> {
+        Box::pin(self.timed(Call::Read, self.store.read(tags)))
+    }
+
+    fn list<'a>(&'a self, after: Option<&'a Tag>, count: u32) -> StoreResult<'a, Vec<TagRecord>> {
+        Box::pin(self.timed(Call::List, self.store.list(after, count)))
+    }
+
+    fn create<'a>(&'a self, spec: &'a TagSpec) -> StoreResult<'a, TagRecord> {
+        Box::pin(self.timed(Call::Create, self.store.create(spec)))
+    }
+
+    fn update<'a>(&'a self, tag: &'a Tag, patch: &'a TagPatch) -> StoreResult<'a, TagRecord> {
+        Box::pin(self.timed(Call::Update, self.store.update(tag, patch)))
+    }
+
+    fn delete<'a>(&'a self, tag: &'a Tag) -> StoreResult<'a, ()> {
+        Box::pin(self.timed(Call::Delete, self.store.delete(tag)))
+    }
+
+    fn inspect(&self) -> StoreResult<'_, StoreReport> {
+        Box::pin(self.timed(Call::Inspect, self.store.inspect()))
+    }
+}

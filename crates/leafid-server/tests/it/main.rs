@@ -1,0 +1,14 @@
+//! The server from outside: a real one on a free port, spoken to over TCP.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test ends at the first surprise"
+)]
+
+mod ids;
+mod leaf;
+mod openapi;
+mod operation;
+mod site;
+mod tags;
+mod wire;

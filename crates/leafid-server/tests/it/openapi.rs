@@ -1,0 +1,46 @@
+//! Guards that `docs/openapi.json` and the routes are the same API.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::site::Site;
+
+/// `LEAFID_UPDATE=1` rewrites the file.
+#[test]
+fn the_checked_in_description_is_the_code_s() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/openapi.json");
+    let made = leafid_server::openapi();
+    if std::env::var_os("LEAFID_UPDATE").is_some() {
+        fs::write(&path, &made).unwrap();
+    }
+    let checked_in = fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        checked_in == made,
+        "docs/openapi.json is out of date: run LEAFID_UPDATE=1 cargo test -p leafid-server openapi"
+    );
+}
+
+#[test]
+fn every_described_call_exists() {
+    let site = Site::new();
+    let served = site.ask("GET /openapi.json");
+    assert_eq!(served.header("content-type"), "application/json");
+    let description: Value = served.json();
+    assert_eq!(served.body, leafid_server::openapi());
+    let paths = description["paths"].as_object().unwrap();
+    assert!(paths.len() >= 13, "{}", paths.len());
+    for (path, methods) in paths {
+        for method in methods.as_object().unwrap().keys() {
+            let path = path.replace("{tag}", "a").replace("{key}", "a");
+            let request = format!("{} {path}", method.to_uppercase());
+            let reply = site.ask(&request);
+            let code = serde_json::from_str(&reply.body).unwrap_or(Value::Null)["code"].clone();
+            assert!(
+                reply.status != 405 && code != "not_found",
+                "{request}: {reply:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! Guards what operators rely on: health, metrics, weak stores, the shutdown.
+
+use std::io::Write as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use leafid::store::MemoryStore;
+use leafid::{Id, Tag};
+use leafid_server::{Config, Limits, ServeError};
+use tokio::runtime::Runtime;
+
+use crate::site::{Moody, Site, eventually, read_to_end};
+
+#[test]
+fn probes_answer() {
+    let site = Site::new();
+    site.check("GET /livez", 200, "ok\n");
+    site.check("GET /readyz", 200, "ready\n");
+    site.check(
+        "GET /readyz?verbose",
+        200,
+        "[+]driver: segments are fetched\n[+]store: answers\nready\n",
+    );
+    site.check("HEAD /readyz", 200, "");
+}
+
+/// Guards that a dead database does not take a server with full memory out of rotation.
+#[test]
+fn ready_as_long_as_memory_can_issue() {
+    let store = Moody::with_tag("order");
+    let site = Site::on_store(Config::default(), store.clone());
+    site.wait_until_ready();
+    site.check("GET /api/segment/get/order", 200, "1");
+    store.go(true);
+    assert_eq!(site.ask("GET /v1/tags").status, 503);
+    let verbose = site.ask("GET /readyz?verbose");
+    assert_eq!(verbose.status, 200);
+    assert!(
+        verbose
+            .body
+            .contains("[-]store: fails for 0 s: cannot reach memory"),
+        "{verbose:?}"
+    );
+    assert!(verbose.body.contains("[+]memory: holds ids"), "{verbose:?}");
+    assert_eq!(site.ask("DELETE /v1/tags/order").status, 503);
+}
+
+/// Guards that a server may start before its database, and issues nothing until it saw it.
+#[test]
+fn a_store_may_come_later() {
+    let store = Moody::with_tag("order");
+    store.go(true);
+    let site = Site::on_store(Config::default(), store.clone());
+    site.check("GET /livez", 200, "ok\n");
+    site.check("GET /readyz", 503, "not ready\n");
+    eventually("the store was asked", || {
+        site.ask("GET /readyz?verbose")
+            .body
+            .contains("cannot reach memory")
+    });
+    let problem = site.check_problem("GET /v1/tags/order/ids", "", 503, "store_unavailable");
+    assert!(
+        problem["detail"]
+            .as_str()
+            .unwrap()
+            .contains("before the store is reached")
+    );
+    assert_eq!(site.ask("GET /api/segment/get/order").status, 500);
+    store.go(false);
+    site.wait_until_ready();
+    site.check("GET /api/segment/get/order", 200, "1");
+}
+
+/// Guards never-twice L0: a store that may forget is refused, with the setting to change.
+#[test]
+fn a_weak_store_is_refused() {
+    let runtime = Runtime::new().unwrap();
+    let store = Arc::new(MemoryStore::new());
+    let mut site = Site::on(runtime, &Config::default(), Limits::default(), store);
+    let error = site.ended().unwrap_err();
+    assert!(matches!(error, ServeError::WeakStore { .. }));
+    let text = error.to_string();
+    assert!(text.contains("allow_weak_store = true"), "{text}");
+}
+
+#[test]
+fn metrics_tell_what_happened() {
+    let site = Site::new();
+    let _ids = site.ask("GET /v1/tags/order/ids?count=5");
+    let _missing = site.ask("GET /nothing");
+    let reply = site.ask("GET /metrics");
+    assert_eq!(
+        reply.header("content-type"),
+        "application/openmetrics-text; version=1.0.0; charset=utf-8"
+    );
+    for line in [
+        "leafid_ids_issued_total{tag=\"order\"} 5",
+        "leafid_segment_step{tag=\"order\"} 1000.0",
+        "leafid_http_requests_total{route=\"/v1/tags/{tag}/ids\",status=\"200\"} 1",
+        "leafid_http_requests_total{route=\"other\",status=\"404\"} 1",
+        "leafid_store_failures_total{call=\"reserve\"} 0",
+        "leafid_store_call_seconds_count{call=\"inspect\"} 1",
+        "leafid_store_calls_total{call=\"inspect\"} 1",
+        "leafid_store_regressions_total 0",
+        "leafid_store_up 1.0",
+        "leafid_ready 1.0",
+        "leafid_tags_loaded 1.0",
+        "leafid_build_info{version=\"0.1.0\"} 1",
+        "# EOF",
+    ] {
+        assert!(
+            reply.body.lines().any(|found| found == line),
+            "{line}\n{}",
+            reply.body
+        );
+    }
+    for name in [
+        "tag_rate",
+        "tag_headroom",
+        "process_start_time_seconds",
+        "http_connections",
+    ] {
+        assert!(
+            reply.body.contains(&format!("# TYPE leafid_{name} gauge")),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn series_are_bounded_and_the_rest_is_summed_up() {
+    let limits = Limits {
+        metrics_tags_max: 2,
+        ..Limits::default()
+    };
+    let site = Site::with(&Config::default(), limits);
+    for tag in ["a", "b", "c", "d", "(other)"] {
+        assert_eq!(
+            site.ask(&format!("GET /v1/tags/{tag}/ids?count=3")).status,
+            200
+        );
+        let _scraped = site.ask("GET /metrics");
+    }
+    let text = site.ask("GET /metrics").body;
+    for line in [
+        "leafid_ids_issued_total{tag=\"a\"} 3",
+        "leafid_ids_issued_total{tag=\"b\"} 3",
+        "leafid_ids_issued_total{tag=\"(other)\"} 9",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line}\n{text}");
+    }
+    assert_eq!(text.matches("leafid_ids_issued_total{").count(), 3);
+}
+
+#[test]
+fn odd_names_do_not_break_the_metrics() {
+    let site = Site::new();
+    site.check("GET /api/segment/get/a%22%5Cb", 200, "1");
+    let text = site.ask("GET /metrics").body;
+    assert!(
+        text.contains(r#"leafid_ids_issued_total{tag="a\"\\b"} 1"#),
+        "{text}"
+    );
+}
+
+/// Guards that a store that went back is noticed once and repeats nothing.
+#[test]
+fn a_store_that_went_back_raises_one_alarm() {
+    let store = Moody::with_tag("order");
+    let site = Site::on_store(Config::default(), store.clone());
+    site.wait_until_ready();
+    let before = site.ask("GET /v1/tags/order/ids?count=900").json();
+    let last: Id = before["ids"][899].as_str().unwrap().parse().unwrap();
+    store
+        .inner
+        .put_max_id(&Tag::new("order").unwrap(), 1)
+        .unwrap();
+    let after = site.ask("GET /v1/tags/order/ids?count=5000").json();
+    let first: Id = after["ids"][0].as_str().unwrap().parse().unwrap();
+    assert!(first > last, "{first} after {last}");
+    let text = site.ask("GET /metrics").body;
+    assert!(
+        text.contains("leafid_store_regressions_total 1\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("leafid_tag_regressions_total{tag=\"order\"} 1\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_shutdown_finishes_what_is_in_flight() {
+    let store = Moody::with_tag("order");
+    store.go(true);
+    let config = Config {
+        wait_max: Duration::from_millis(300),
+        ..Config::default()
+    };
+    let mut site = Site::on_store(config, store.clone());
+    store.go(false);
+    site.wait_until_ready();
+
+    // One connection idles, one sends half a body.
+    let mut idle = site.connect();
+    let mut busy = site.connect();
+    let head = "POST /v1/tags/order/ids HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 11\r\n\r\n{\"cou";
+    busy.write_all(head.as_bytes()).unwrap();
+    idle.write_all(b"GET /livez HTTP/1.1\r\nhost: x\r\n\r\n")
+        .unwrap();
+    eventually("the first answer", || {
+        let mut byte = [0; 512];
+        idle.peek(&mut byte).unwrap() > 0
+    });
+    eventually("the second request is in flight", || {
+        site.ask("GET /metrics")
+            .body
+            .contains("leafid_http_connections 3")
+    });
+
+    site.stop();
+    assert!(
+        read_to_end(&mut idle).contains("200 OK"),
+        "an idle connection is closed"
+    );
+    eventually("not ready", || {
+        !site.service.health().readiness().is_ready()
+    });
+    busy.write_all(b"nt\":1}").unwrap();
+    let answer = read_to_end(&mut busy);
+    assert!(
+        answer.contains("200 OK") && answer.contains("{\"ids\":[\"1\"]}"),
+        "{answer}"
+    );
+    assert!(
+        answer.to_lowercase().contains("connection: close"),
+        "{answer}"
+    );
+    site.ended().unwrap();
+    assert!(std::net::TcpStream::connect(site.address).is_err());
+}
+
+#[test]
+fn the_shutdown_does_not_wait_for_ever() {
+    let config = Config {
+        shutdown_grace: Duration::from_millis(100),
+        ..Config::default()
+    };
+    let mut site = Site::with(&config, Limits::default());
+    let mut stuck = site.connect();
+    let head = "POST /v1/tags HTTP/1.1\r\nhost: x\r\ncontent-length: 11\r\n\r\n{";
+    stuck.write_all(head.as_bytes()).unwrap();
+    eventually("it is connected", || {
+        site.ask("GET /metrics")
+            .body
+            .contains("leafid_http_connections 2")
+    });
+    site.stop();
+    site.ended().unwrap();
+}

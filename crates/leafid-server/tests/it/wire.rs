@@ -1,0 +1,209 @@
+//! Guards the wire: old and new HTTP, pipelining, and everything that is too large or too slow.
+
+use std::io::{Read as _, Write as _};
+use std::process::Command;
+use std::time::Duration;
+
+use leafid_server::{Config, Limits};
+use serde_json::json;
+
+use crate::site::{Reply, Site, eventually, read_to_end};
+
+#[test]
+fn pipelined_requests_are_answered_in_order() {
+    let site = Site::new();
+    let one = "GET /api/segment/get/order HTTP/1.1\r\nhost: x\r\n\r\n";
+    let last = "GET /api/segment/get/order HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+    let answers = site.raw(&format!("{}{last}", one.repeat(99)));
+    let ids: Vec<u64> = answers
+        .split("\r\n\r\n")
+        .skip(1)
+        .map(|body| body.split("HTTP/1.1").next().unwrap().parse().unwrap())
+        .collect();
+    assert_eq!(ids, (1..=100).collect::<Vec<u64>>());
+}
+
+#[test]
+fn http_1_0_is_served_and_closed() {
+    let site = Site::new();
+    let reply = Reply::parse(&site.raw("GET /api/segment/get/order HTTP/1.0\r\n\r\n"));
+    assert_eq!((reply.status, reply.body.as_str()), (200, "1"));
+}
+
+#[test]
+fn nonsense_is_refused() {
+    let site = Site::new();
+    assert_eq!(Reply::parse(&site.raw("NONSENSE\r\n\r\n")).status, 400);
+    assert_eq!(
+        Reply::parse(&site.raw("GET /a b HTTP/1.1\r\n\r\n")).status,
+        400
+    );
+    let both =
+        "POST /v1/tags HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\n{}";
+    assert_eq!(Reply::parse(&site.raw(both)).status, 400);
+}
+
+#[test]
+fn large_heads_are_refused() {
+    let site = Site::new();
+    let long = "x".repeat(5000);
+    let problem = site.check_problem(&format!("GET /v1/tags/{long}"), "", 414, "target_too_long");
+    assert!(problem["next"].as_str().unwrap().contains("4096"));
+    let wide = format!("GET /livez HTTP/1.1\r\nx: {}\r\n\r\n", "y".repeat(20_000));
+    assert_eq!(Reply::parse(&site.raw(&wide)).status, 431);
+    let many = format!("GET /livez HTTP/1.1\r\n{}\r\n", "x: y\r\n".repeat(65));
+    assert_eq!(Reply::parse(&site.raw(&many)).status, 431);
+    let enough = format!(
+        "GET /livez HTTP/1.1\r\nconnection: close\r\n{}\r\n",
+        "x: y\r\n".repeat(60)
+    );
+    assert_eq!(Reply::parse(&site.raw(&enough)).status, 200);
+}
+
+#[test]
+fn large_bodies_are_refused_with_and_without_a_length() {
+    let site = Site::new();
+    let body = format!(r#"{{"tag":"{}"}}"#, "x".repeat(20_000));
+    site.check_problem("POST /v1/tags", &body, 413, "too_large");
+    let chunk = format!("1000\r\n{}\r\n", "x".repeat(0x1000));
+    let chunked = format!(
+        "POST /v1/tags HTTP/1.1\r\nhost: x\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n{}0\r\n\r\n",
+        chunk.repeat(5)
+    );
+    assert_eq!(Reply::parse(&site.raw(&chunked)).status, 413);
+    let small = "POST /v1/tags/a/ids HTTP/1.1\r\nhost: x\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n5\r\n{\"cou\r\n7\r\nnt\":2} \r\n0\r\n\r\n";
+    let reply = Reply::parse(&site.raw(small));
+    assert!(reply.body.contains(r#"{"ids":["1","2"]}"#), "{reply:?}");
+}
+
+fn impatient() -> Site {
+    let limits = Limits {
+        first_head_max: Duration::from_millis(300),
+        idle_max: Duration::from_millis(300),
+        body_max: Duration::from_millis(200),
+        ..Limits::default()
+    };
+    Site::with(&Config::default(), limits)
+}
+
+#[test]
+fn slow_heads_and_silence_end_a_connection() {
+    let site = impatient();
+    for start in ["", "P", "PRI * HT", "GET /livez HTTP/1.1\r\nx: "] {
+        let mut stream = site.connect();
+        stream.write_all(start.as_bytes()).unwrap();
+        assert_eq!(read_to_end(&mut stream), "", "{start:?}");
+    }
+    let mut stream = site.connect();
+    stream
+        .write_all(b"GET /livez HTTP/1.1\r\nhost: x\r\n\r\n")
+        .unwrap();
+    assert!(
+        read_to_end(&mut stream).contains("200 OK"),
+        "idle ones are closed in the end"
+    );
+}
+
+/// Guards against a peer that takes a byte at a time for ever.
+#[test]
+fn a_dripping_head_ends_a_connection() {
+    let site = impatient();
+    let mut stream = site.connect();
+    stream
+        .set_read_timeout(Some(Duration::from_millis(20)))
+        .unwrap();
+    eventually("it is cut", || {
+        let written = stream.write_all(b"G");
+        let mut byte = [0; 1];
+        written.is_err() || matches!(stream.read(&mut byte), Ok(0))
+    });
+}
+
+#[test]
+fn a_slow_body_is_refused() {
+    let site = impatient();
+    let head =
+        "POST /v1/tags HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 11\r\n\r\n{";
+    let reply = Reply::parse(&site.raw(head));
+    assert_eq!(
+        (reply.status, &reply.json()["code"]),
+        (408, &json!("timeout"))
+    );
+}
+
+#[test]
+fn a_busy_connection_outlives_the_time_outs() {
+    let site = impatient();
+    let mut stream = site.connect();
+    for _ in 0..10 {
+        stream
+            .write_all(b"GET /livez HTTP/1.1\r\nhost: x\r\n\r\n")
+            .unwrap();
+        let mut bytes = [0; 1024];
+        assert!(stream.read(&mut bytes).unwrap() > 0);
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+#[test]
+fn one_connection_too_many_is_told_to_come_back() {
+    let limits = Limits {
+        connections_max: 2,
+        ..Limits::default()
+    };
+    let site = Site::with(&Config::default(), limits);
+    let held: Vec<_> = (0..2)
+        .map(|_| {
+            let mut stream = site.connect();
+            stream
+                .write_all(b"GET /livez HTTP/1.1\r\nhost: x\r\n\r\n")
+                .unwrap();
+            let mut bytes = [0; 1024];
+            assert!(stream.read(&mut bytes).unwrap() > 0);
+            stream
+        })
+        .collect();
+    let refused = Reply::parse(&read_to_end(&mut site.connect()));
+    assert_eq!((refused.status, refused.header("retry-after")), (503, "1"));
+    assert_eq!(refused.json()["code"], "overloaded");
+    drop(held);
+    eventually("a slot is free", || {
+        let mut stream = site.connect();
+        let request = "GET /livez HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+        stream.write_all(request.as_bytes()).is_ok() && read_to_end(&mut stream).contains("200 OK")
+    });
+}
+
+#[test]
+fn one_request_too_many_is_told_to_come_back() {
+    let limits = Limits {
+        requests_max: 0,
+        ..Limits::default()
+    };
+    let site = Site::with(&Config::default(), limits);
+    let reply = site.ask("GET /livez");
+    assert_eq!((reply.status, reply.header("retry-after")), (503, "1"));
+    assert_eq!(reply.json()["code"], "overloaded");
+    assert_eq!(site.ask("GET /api/segment/get/order").status, 500);
+}
+
+#[test]
+fn http_2_is_spoken_in_the_clear() {
+    let site = Site::new();
+    let url = format!("http://{}/v1/tags/order/ids?count=2", site.address);
+    let asked = Command::new("curl")
+        .args([
+            "--silent",
+            "--http2-prior-knowledge",
+            "--write-out",
+            " %{http_version}",
+            &url,
+        ])
+        .output();
+    let Ok(asked) = asked else {
+        // Without curl there is nobody here who speaks HTTP/2.
+        return;
+    };
+    let answer = String::from_utf8(asked.stdout).unwrap();
+    assert_eq!(answer, r#"{"ids":["1","2"]} 2"#);
+}
