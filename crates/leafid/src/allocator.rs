@@ -386,6 +386,17 @@ impl Allocator {
         is_idle
     }
 
+    /// The highest end of a segment known here.
+    pub(crate) fn floor(&self) -> Option<u64> {
+        self.lock().floor
+    }
+
+    /// Takes note of a segment reserved past this allocator.
+    pub(crate) fn raise_floor(&self, end: u64) {
+        let mut state = self.lock();
+        state.floor = state.floor.max(Some(end));
+    }
+
     /// Wakes all who wait, to look again.
     pub(crate) fn notify(&self) {
         self.changed.notify(usize::MAX);

@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use crate::generator::Generators;
-use crate::store::{StoreError, StoreReport, TagPatch, TagRecord, TagSpec};
+use crate::segment::Segment;
+use crate::store::{Reserve, StoreError, StoreReport, TagPatch, TagRecord, TagSpec};
 use crate::tag::Tag;
 
 impl Generators {
@@ -90,6 +91,43 @@ impl Generators {
             allocator.forget_row(self.shared());
         }
         Ok(())
+    }
+
+    /// Reserves exactly `count` adjacent ids of a tag straight from the store, past memory: for a
+    /// program that takes a few ids and ends, and would lose the rest of a segment. Unique as all
+    /// ids, but not in order with those from memory.
+    ///
+    /// # Errors
+    ///
+    /// As [`SegmentStore::reserve`](crate::store::SegmentStore::reserve).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use leafid::store::{MemoryStore, TagSpec};
+    /// use leafid::{Generators, Options, Tag, blocking::block_on};
+    ///
+    /// let (generators, _driver) = Generators::open(MemoryStore::new(), Options::default());
+    /// let tag = Tag::new("order")?;
+    /// block_on(generators.create_tag(&TagSpec::new(tag.clone())))?;
+    /// assert_eq!(block_on(generators.reserve(&tag, 3))?.to_string(), "[1, 4)");
+    /// assert_eq!(block_on(generators.reserve(&tag, 3))?.to_string(), "[4, 7)");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub async fn reserve(&self, tag: &Tag, count: u64) -> Result<Segment, StoreError> {
+        let record = self.read_tag(tag).await?.ok_or(StoreError::UnknownTag)?;
+        let loaded = self.loaded(tag.as_str());
+        let reserve = Reserve {
+            tag: tag.clone(),
+            count: count.max(1),
+            floor: loaded.as_ref().and_then(|allocator| allocator.floor()),
+            limit: record.settings.limit,
+        };
+        let segment = self.shared().store.reserve(&reserve).await?.segment;
+        if let Some(allocator) = loaded {
+            allocator.raise_floor(segment.end());
+        }
+        Ok(segment)
     }
 
     /// Reads a tag's row; `None` if it has none.
