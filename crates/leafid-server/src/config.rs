@@ -29,12 +29,16 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use leafid::StepPolicy;
+use leafid_stores::{StoreOptions, StoreUrl, UrlError};
 use tracing::level_filters::LevelFilter;
 
 pub use layers::{ConfigError, Loaded, Origin, Shown, Sources};
 pub use password::without_password;
 pub use setting::Setting;
 pub use table::SETTINGS;
+
+/// The embedded store's file in its folder.
+const EMBEDDED_FILE: &str = "leafid.db";
 
 /// Every setting of the server, parsed and checked. Printing it for debugging shows no password.
 ///
@@ -104,6 +108,36 @@ impl Config {
     #[must_use]
     pub fn is_embedded(&self) -> bool {
         self.store.is_empty()
+    }
+
+    /// Whether a tag is created on first use: where nobody says, with SQLite only. On a shared
+    /// database a typing error would make a tag for everybody.
+    #[must_use]
+    pub fn creates_tags(&self) -> bool {
+        let is_local = || self.store.iter().all(|url| url.starts_with("sqlite:"));
+        self.create_tags.unwrap_or_else(is_local)
+    }
+
+    /// Where the store is: what `store` says, else `leafid.db` in `data_dir`.
+    ///
+    /// # Errors
+    ///
+    /// When `store` holds no URL of a store; [`Sources::load`] lets no such settings pass.
+    pub fn store_url(&self) -> Result<StoreUrl, UrlError> {
+        if self.is_embedded() {
+            return Ok(StoreUrl::sqlite(self.data_dir.join(EMBEDDED_FILE)));
+        }
+        self.store.join(",").parse()
+    }
+
+    /// The bounds of the store.
+    #[must_use]
+    pub fn store_options(&self) -> StoreOptions {
+        StoreOptions {
+            connections_max: usize::try_from(self.store_connections).unwrap_or(usize::MAX),
+            connect_timeout: self.store_connect_timeout,
+            statement_timeout: self.store_statement_timeout,
+        }
     }
 }
 

@@ -179,16 +179,9 @@ fn options(config: &Config) -> Options {
         wait_max: config.wait_max,
         refresh_interval: config.refresh_interval,
         tags_max: config.tags_max,
-        create_missing: creates_tags(config).then_some(created),
+        create_missing: config.creates_tags().then_some(created),
         ..Options::default()
     }
-}
-
-/// Whether a tag is created on first use: where nobody says, with an embedded store only. On a
-/// shared database a typing error would make a tag for everybody.
-fn creates_tags(config: &Config) -> bool {
-    let is_embedded = || config.store.iter().all(|url| url.starts_with("sqlite:"));
-    config.create_tags.unwrap_or_else(is_embedded)
 }
 
 impl std::fmt::Debug for Server {

@@ -8,7 +8,7 @@ use super::{SETTINGS, Setting};
 
 const INTRODUCTION: &str = "\
 <!-- Made from crates/leafid-server/src/config/table.rs. Do not edit by hand: change the table,
-     then run LEAFID_UPDATE=1 cargo test -p leafid-server config. -->
+     then run cargo xtask codegen. -->
 
 # Settings of the server
 
@@ -102,7 +102,7 @@ fn code(text: &str) -> String {
 }
 
 #[test]
-fn the_page_matches_the_table() {
+fn generated_page_matches_the_table() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/config.md");
     if std::env::var_os("LEAFID_UPDATE").is_some() {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -112,6 +112,6 @@ fn the_page_matches_the_table() {
     assert!(
         written == page(),
         "docs/config.md does not match the table of settings: \
-         run LEAFID_UPDATE=1 cargo test -p leafid-server config"
+         run cargo xtask codegen"
     );
 }

@@ -253,6 +253,9 @@ impl Layers {
             Ok(None) => {}
             Err(mistake) => self.mistakes.push(mistake),
         }
+        if let (Err(error), Some(store)) = (config.store_url(), find(&self.assigned, "store")) {
+            self.mistakes.push(store.mistake(&error.to_string()));
+        }
         let Self {
             assigned,
             mistakes,

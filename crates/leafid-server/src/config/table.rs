@@ -123,8 +123,8 @@ pub const SETTINGS: &[Setting] = &[
         key: "create-tags",
         value: "BOOL",
         doc: "Whether a tag is created when an id of it is first asked for. Convenient on one \
-              machine; on a shared database a typing error makes a tag. auto: yes with the \
-              embedded store, no with `store`.",
+              machine; on a shared database a typing error makes a tag. auto: yes with \
+              SQLite, no with a database server.",
         field: Field::AutoSwitch(|config| &mut config.create_tags),
     },
     Setting {

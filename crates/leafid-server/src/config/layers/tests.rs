@@ -146,6 +146,20 @@ fn a_file_that_is_no_toml_is_named_with_its_line() {
     );
 }
 
+/// Guards that a store that cannot be is found before anything starts, with its origin.
+#[test]
+fn a_store_that_cannot_be_is_named_with_its_origin() {
+    let environment = variables(&[("LEAFID_STORE", "mysql://u:hunter2@a")]);
+    let sources = Sources {
+        environment,
+        ..Sources::default()
+    };
+    let expected = "store is \"mysql://u:***@a\" (from LEAFID_STORE): the mysql URL names no \
+                    database: write mysql://USER:PASSWORD@HOST:PORT/DATABASE; allowed: URLs, \
+                    several separated by spaces";
+    check_mistakes(&sources, &[expected]);
+}
+
 #[test]
 fn variables_of_kubernetes_are_passed_over() {
     let environment = variables(&[
@@ -170,11 +184,11 @@ fn passwords_come_from_variable_or_file_and_are_not_shown() {
     let path = files.write("password", "hunter/2\n");
     let path = path.to_str().unwrap();
     let by_file = [
-        ("LEAFID_STORE", "mysql://u@a/d postgres://b/d"),
+        ("LEAFID_STORE", "mysql://u@a/d mysql://u@b/d"),
         ("LEAFID_STORE_PASSWORD_FILE", path),
     ];
     let by_text = [
-        ("LEAFID_STORE", "mysql://u@a/d postgres://b/d"),
+        ("LEAFID_STORE", "mysql://u@a/d mysql://u@b/d"),
         ("LEAFID_STORE_PASSWORD", "hunter/2"),
     ];
     for pairs in [by_file, by_text] {
@@ -183,12 +197,12 @@ fn passwords_come_from_variable_or_file_and_are_not_shown() {
             ..Sources::default()
         };
         let loaded = sources.load().unwrap();
-        let urls = ["mysql://u:hunter%2F2@a/d", "postgres://:hunter%2F2@b/d"];
+        let urls = ["mysql://u:hunter%2F2@a/d", "mysql://u:hunter%2F2@b/d"];
         assert_eq!(loaded.config.store, urls);
         check_shown(
             &loaded,
             "store",
-            "mysql://u:***@a/d postgres://:***@b/d",
+            "mysql://u:***@a/d mysql://u:***@b/d",
             "LEAFID_STORE",
         );
         assert!(!format!("{loaded:?}").contains("hunter"), "{loaded:?}");
