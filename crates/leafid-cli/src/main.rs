@@ -1,2 +1,85 @@
-//! stub
-fn main() {}
+//! The `leafid` command: reads the command line and hands over to one file per subcommand.
+//!
+//! Exit codes: 0 done, 1 failed (also: a check found something wrong), 2 the command line cannot
+//! be understood. Answers go to standard output, everything else to standard error.
+
+mod bench;
+mod completions;
+mod config;
+mod man;
+mod next;
+mod serve;
+mod store;
+mod tag;
+
+// What the subcommands share.
+mod client;
+mod failure;
+mod flags;
+mod output;
+mod row;
+mod source;
+mod target;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::failure::Outcome;
+
+const EXAMPLES: &str = "\
+Examples:
+  leafid serve                          serve ids on http://127.0.0.1:8080
+  leafid next order -n 3                take three ids of the tag `order`
+  leafid tag list                       show the tags of the running server
+  leafid config show --origin           show every setting, and where it comes from
+";
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 done; 1 failed, or a check found something wrong; 2 the command line cannot be
+understood. Errors go to standard error, each with what to do next.
+";
+
+/// Unique ids across servers.
+#[derive(Parser)]
+#[command(name = "leafid", version, before_help = EXAMPLES, after_help = EXIT_CODES)]
+#[command(arg_required_else_help = true, max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Serve(serve::Serve),
+    Next(next::Next),
+    Tag(tag::Tags),
+    Store(store::Stores),
+    Config(config::Configs),
+    Bench(bench::Bench),
+    Completions(completions::Completions),
+    Man(man::Man),
+}
+
+impl Command {
+    fn run(self) -> Outcome {
+        match self {
+            Self::Serve(serve) => serve.run(),
+            Self::Next(next) => next.run(),
+            Self::Tag(tags) => tags.run(),
+            Self::Store(stores) => stores.run(),
+            Self::Config(configs) => configs.run(),
+            Self::Bench(bench) => bench.run(),
+            Self::Completions(completions) => completions.run(),
+            Self::Man(man) => man.run(),
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let Arguments { command } = Arguments::parse();
+    match command.run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}

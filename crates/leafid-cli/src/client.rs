@@ -1,0 +1,212 @@
+//! `Client`: calls to a running server over HTTP.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use ureq::http::{Method, Request};
+
+use crate::failure::{Failure, Outcome, with_causes};
+
+/// The server when none is named.
+pub(crate) const DEFAULT_SERVER: &str = "http://127.0.0.1:8080";
+/// What the server takes in one call for ids (`count_max` in its limits).
+const COUNT_MAX: u64 = 10_000;
+/// Longer than the server itself works on any request.
+const CALL_MAX: Duration = Duration::from_secs(60);
+
+/// One server.
+pub(crate) struct Client {
+    agent: ureq::Agent,
+    base: String,
+}
+
+/// What the server says when it refuses (RFC 9457).
+#[derive(Deserialize)]
+struct Problem {
+    code: String,
+    detail: String,
+    next: String,
+}
+
+#[derive(Deserialize)]
+struct Ids {
+    ids: Vec<String>,
+}
+
+impl Client {
+    /// A client of the server at `url`; nothing is called yet.
+    pub(crate) fn new(url: &str) -> Outcome<Self> {
+        let base = url.trim_end_matches('/');
+        let base = match base.split_once("://") {
+            Some(("http", _)) => base.to_owned(),
+            None => format!("http://{base}"),
+            Some((scheme, _)) => {
+                let message = format!("cannot reach a server by {scheme}: only http is known");
+                return Err(Failure::usage(
+                    message,
+                    "name it as --server http://HOST:PORT",
+                ));
+            }
+        };
+        let settings = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .timeout_global(Some(CALL_MAX))
+            .proxy(None)
+            .build();
+        Ok(Self {
+            agent: settings.into(),
+            base,
+        })
+    }
+
+    /// Takes up to `count` ids; the server gives at most `COUNT_MAX` at once.
+    pub(crate) fn take(&self, tag: &str, count: u64) -> Outcome<Vec<String>> {
+        let path = format!("/v1/tags/{}/ids", encoded(tag));
+        let body = json!({ "count": count.min(COUNT_MAX) });
+        let Ids { ids } = self.call(Method::POST, &path, Some(&body), tag)?;
+        Ok(ids)
+    }
+
+    pub(crate) fn create(&self, body: &Value) -> Outcome<Value> {
+        let tag = body["tag"].as_str().unwrap_or_default();
+        self.call(Method::POST, "/v1/tags", Some(body), tag)
+    }
+
+    pub(crate) fn list(&self, after: Option<&str>, count: u32) -> Outcome<Value> {
+        let mut path = format!("/v1/tags?limit={count}");
+        if let Some(after) = after {
+            let _ = write!(path, "&after={}", encoded(after));
+        }
+        self.call(Method::GET, &path, None, "")
+    }
+
+    pub(crate) fn show(&self, tag: &str) -> Outcome<Value> {
+        self.call(Method::GET, &path_of(tag), None, tag)
+    }
+
+    pub(crate) fn set(&self, tag: &str, patch: &Value) -> Outcome<Value> {
+        self.call(Method::PATCH, &path_of(tag), Some(patch), tag)
+    }
+
+    pub(crate) fn delete(&self, tag: &str) -> Outcome {
+        self.send(Method::DELETE, &path_of(tag), None, tag)
+            .map(drop)
+    }
+
+    fn call<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+        tag: &str,
+    ) -> Outcome<T> {
+        let text = self.send(method, path, body, tag)?;
+        serde_json::from_str(&text).map_err(|_| self.not_leafid(&text))
+    }
+
+    /// Sends a request, and answers the body of a good answer.
+    fn send(&self, method: Method, path: &str, body: Option<&Value>, tag: &str) -> Outcome<String> {
+        let request = Request::builder()
+            .method(method)
+            .uri(format!("{}{path}", self.base))
+            .header("content-type", "application/json")
+            .body(body.map(Value::to_string).unwrap_or_default());
+        let request = request.map_err(|error| {
+            let message = format!("{} is no address of a server: {error}", self.base);
+            Failure::usage(message, "name it as --server http://HOST:PORT")
+        })?;
+        let mut answer = self
+            .agent
+            .run(request)
+            .map_err(|error| self.unreachable(&error))?;
+        let text = answer.body_mut().read_to_string();
+        let text = text.map_err(|error| self.unreachable(&error))?;
+        if answer.status().is_success() {
+            return Ok(text);
+        }
+        match serde_json::from_str::<Problem>(&text) {
+            Ok(problem) => Err(problem.failure(tag)),
+            Err(_) => Err(self.not_leafid(&format!("status {}, {text}", answer.status()))),
+        }
+    }
+
+    fn unreachable(&self, error: &ureq::Error) -> Failure {
+        Failure::new(
+            format!(
+                "no answer from the server at {}: {}",
+                self.base,
+                with_causes(error)
+            ),
+            "start one with `leafid serve`, name another with --server URL, or go straight to a \
+             store with --store URL or --data-dir DIR",
+        )
+    }
+
+    fn not_leafid(&self, text: &str) -> Failure {
+        let start: String = text.chars().take(80).collect();
+        Failure::new(
+            format!("{} does not answer as a leafid server: {start}", self.base),
+            "name a leafid server with --server URL",
+        )
+    }
+}
+
+impl Problem {
+    fn failure(self, tag: &str) -> Failure {
+        let next = match self.code.as_str() {
+            "unknown_tag" => format!("create it with `leafid tag create {}`", quoted(tag)),
+            "tag_exists" => format!("look at it with `leafid tag show {}`", quoted(tag)),
+            _ => self.next,
+        };
+        Failure::new(self.detail, next)
+    }
+}
+
+/// A tag as it can stand in a shell command.
+pub(crate) fn quoted(tag: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:".contains(c);
+    if tag.chars().all(is_plain) && !tag.starts_with('-') {
+        return tag.to_owned();
+    }
+    format!("'{}'", tag.replace('\'', r"'\''"))
+}
+
+fn path_of(tag: &str) -> String {
+    format!("/v1/tags/{}", encoded(tag))
+}
+
+/// Percent-encodes all but letters, digits and `-._~`.
+fn encoded(text: &str) -> String {
+    text.bytes().fold(String::new(), |mut encoded, byte| {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            encoded.push(char::from(byte));
+        } else {
+            let _ = write!(encoded, "%{byte:02X}");
+        }
+        encoded
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_can_stand_in_paths_and_commands() {
+        assert_eq!(encoded("订单 a/b?"), "%E8%AE%A2%E5%8D%95%20a%2Fb%3F");
+        assert_eq!(quoted("order-1"), "order-1");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!(quoted("-x"), "'-x'");
+    }
+
+    #[test]
+    fn servers_are_named_with_or_without_a_scheme() {
+        let base = |url| Client::new(url).unwrap().base;
+        assert_eq!(base("127.0.0.1:8080"), "http://127.0.0.1:8080");
+        assert_eq!(base("http://ids:1/"), "http://ids:1");
+        assert!(Client::new("https://ids").is_err());
+    }
+}

@@ -1,0 +1,137 @@
+//! `leafid config`: the settings as `leafid serve` would see them.
+
+use std::fmt::Write as _;
+
+use leafid_server::{Setting, Shown};
+use serde_json::json;
+
+use crate::failure::{Failure, Outcome};
+use crate::flags::ServerFlags;
+use crate::output;
+
+/// Check the settings, or show them.
+#[derive(clap::Args)]
+#[command(before_help = "\
+Examples:
+  leafid config show --origin           every setting, and where it comes from
+  leafid config check --config new.toml
+")]
+pub(crate) struct Configs {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    Check(Check),
+    Show(Show),
+}
+
+/// Check the settings without starting anything; exit code 1 if they cannot be used.
+#[derive(clap::Args)]
+struct Check {
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    flags: ServerFlags,
+}
+
+/// Show every setting with its value in force, as TOML; passwords as ***.
+#[derive(clap::Args)]
+struct Show {
+    /// Also show where each value comes from.
+    #[arg(long)]
+    origin: bool,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    flags: ServerFlags,
+}
+
+impl Configs {
+    pub(crate) fn run(self) -> Outcome {
+        match self.command {
+            Command::Check(check) => check.run(),
+            Command::Show(show) => show.run(),
+        }
+    }
+}
+
+impl Check {
+    fn run(self) -> Outcome {
+        let loaded = match self.flags.0.sources().load() {
+            Ok(loaded) => loaded,
+            Err(error) if self.json => {
+                output::json(&json!({ "ok": false, "mistakes": error.mistakes, "notes": [] }))?;
+                return Err(Failure::silent());
+            }
+            Err(error) => return Err(error.into()),
+        };
+        if self.json {
+            let notes = loaded.notes;
+            return output::json(&json!({ "ok": true, "mistakes": [], "notes": notes }));
+        }
+        let mut text: String = loaded
+            .notes
+            .iter()
+            .map(|note| format!("note: {note}\n"))
+            .collect();
+        text.push_str("the settings can be used\n");
+        output::print(&text)
+    }
+}
+
+impl Show {
+    fn run(self) -> Outcome {
+        let shown = self.flags.0.load()?.shown();
+        if self.json {
+            let object: serde_json::Map<_, _> = shown.iter().map(json_entry).collect();
+            return output::json(&object);
+        }
+        let lines: Vec<String> = shown.iter().map(toml_line).collect();
+        let width = lines
+            .iter()
+            .map(|line| line.chars().count())
+            .max()
+            .unwrap_or(0)
+            .min(60);
+        let mut text = String::new();
+        for (line, shown) in lines.iter().zip(&shown) {
+            if self.origin {
+                let _ = writeln!(text, "{line:width$}  # {}", shown.origin);
+            } else {
+                let _ = writeln!(text, "{line}");
+            }
+        }
+        output::print(&text)
+    }
+}
+
+fn json_entry(shown: &Shown) -> (String, serde_json::Value) {
+    let entry = json!({ "value": shown.value, "origin": shown.origin.to_string() });
+    (shown.setting.to_owned(), entry)
+}
+
+/// A line that can stand in a settings file; what has no value, or must not be shown, as a
+/// comment.
+fn toml_line(shown: &Shown) -> String {
+    let Shown { setting, value, .. } = shown;
+    if value.is_empty() {
+        return format!("# {setting} is not set");
+    }
+    if value.contains("***") {
+        return format!("# {setting} = {value:?}");
+    }
+    let is_list = Setting::find(setting).is_some_and(Setting::is_list);
+    let is_bare = value.parse::<u64>().is_ok() || value.parse::<bool>().is_ok();
+    match (is_list, is_bare) {
+        (true, _) => {
+            let urls: Vec<String> = value.split(' ').map(|url| format!("{url:?}")).collect();
+            format!("{setting} = [{}]", urls.join(", "))
+        }
+        (false, true) => format!("{setting} = {value}"),
+        (false, false) => format!("{setting} = {value:?}"),
+    }
+}

@@ -1,0 +1,127 @@
+//! `Failure`: what went wrong, what to do next, and the exit code.
+
+use std::error::Error;
+use std::fmt::Display;
+use std::io::{self, ErrorKind, Write as _};
+use std::process::ExitCode;
+
+use leafid::IssueError;
+use leafid::store::StoreError;
+
+/// What a subcommand comes to.
+pub(crate) type Outcome<T = ()> = Result<T, Failure>;
+
+/// Why a command did not do what it was asked to.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    messages: Vec<String>,
+    next: String,
+    code: u8,
+}
+
+impl Failure {
+    /// The command was understood, but failed.
+    pub(crate) fn new(message: impl Display, next: impl Into<String>) -> Self {
+        Self::several(vec![message.to_string()], next)
+    }
+
+    /// Several things are wrong at once.
+    pub(crate) fn several(messages: Vec<String>, next: impl Into<String>) -> Self {
+        Self {
+            messages,
+            next: next.into(),
+            code: 1,
+        }
+    }
+
+    /// The command line asks for something that makes no sense.
+    pub(crate) fn usage(message: impl Display, next: impl Into<String>) -> Self {
+        Self {
+            code: 2,
+            ..Self::new(message, next)
+        }
+    }
+
+    /// All has been said already, in the answer itself.
+    pub(crate) fn silent() -> Self {
+        Self::several(Vec::new(), "")
+    }
+
+    /// Prints it, and answers the exit code.
+    pub(crate) fn report(self) -> ExitCode {
+        let mut lines = String::new();
+        for message in &self.messages {
+            lines.push_str(&format!("error: {message}\n"));
+        }
+        if !self.next.is_empty() {
+            lines.push_str(&format!("next: {}\n", self.next));
+        }
+        // Where standard error is closed, the exit code alone has to do.
+        let _ = io::stderr().write_all(lines.as_bytes());
+        ExitCode::from(self.code)
+    }
+}
+
+/// For writing to standard output. A reader who has seen enough, such as `head`, is no failure.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        if error.kind() == ErrorKind::BrokenPipe {
+            return Self {
+                code: 0,
+                ..Self::silent()
+            };
+        }
+        let next = "make sure that standard output can be written to";
+        Self::new(format!("cannot write the answer: {error}"), next)
+    }
+}
+
+impl From<leafid_server::ConfigError> for Failure {
+    fn from(error: leafid_server::ConfigError) -> Self {
+        let next = "docs/config.md and `leafid serve --help` list every setting";
+        Self::several(error.mistakes, next)
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        let next = match &error {
+            StoreError::UnknownTag => "create it with `leafid tag create TAG`",
+            StoreError::TagExists => "look at it with `leafid tag show TAG`",
+            StoreError::LimitReached { .. } => {
+                "raise its limit with `leafid tag set TAG --limit LIMIT`, or use another tag"
+            }
+            StoreError::BadRow { .. } => "correct the row in the database",
+            StoreError::Unsupported { .. } => "`leafid store check` shows how the store is set up",
+            StoreError::Unavailable { .. } => {
+                "make sure that the store runs and that its URL, user and password are right"
+            }
+        };
+        Self::new(with_causes(&error), next)
+    }
+}
+
+impl From<IssueError> for Failure {
+    fn from(error: IssueError) -> Self {
+        let next = match error.is_retryable() {
+            true => "try again",
+            false => "the message says what to change",
+        };
+        Self::new(with_causes(&error), next)
+    }
+}
+
+/// An error with those below it: each level prints only itself.
+pub(crate) fn with_causes(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let below = error.to_string();
+        if !text.contains(&below) {
+            text.push_str(": ");
+            text.push_str(&below);
+        }
+        cause = error.source();
+    }
+    text.replace('\n', " ")
+}

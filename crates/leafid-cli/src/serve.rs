@@ -1,0 +1,180 @@
+//! `leafid serve`: runs the server until a signal.
+
+use std::future::Future;
+use std::io::{self, ErrorKind, IsTerminal as _};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use leafid_server::{Config, Limits, Listeners, LogFormat, ServeError, Server, shutdown_signal};
+use tokio::runtime::{Builder, Runtime};
+
+use crate::failure::{Failure, Outcome, with_causes};
+use crate::flags::ServerFlags;
+use crate::{output, source};
+
+/// Serve ids over HTTP until SIGTERM or SIGINT.
+///
+/// Without any setting it listens on http://127.0.0.1:8080 and keeps its state in ./leafid-data.
+/// At the first signal it finishes the requests in flight and ends with exit code 0; a second
+/// signal ends it at once, with exit code 1. Logs go to standard error.
+#[derive(clap::Args)]
+#[command(before_help = "\
+Examples:
+  leafid serve
+  leafid serve --http 0.0.0.0:8080 --store mysql://leaf@db:3306/leaf --store-password-file password
+  leafid serve --leaf-properties leaf.properties
+")]
+pub(crate) struct Serve {
+    #[command(flatten)]
+    flags: ServerFlags,
+}
+
+impl Serve {
+    pub(crate) fn run(self) -> Outcome {
+        let loaded = self.flags.0.load()?;
+        start_log(&loaded.config);
+        for note in &loaded.notes {
+            tracing::warn!("{note}");
+        }
+        let runtime = runtime(loaded.config.threads)?;
+        let served = runtime.block_on(serve(&loaded.config));
+        // Nothing that still runs is worth waiting for: all requests have been answered.
+        runtime.shutdown_background();
+        served
+    }
+}
+
+async fn serve(config: &Config) -> Outcome {
+    let stop = stop()?;
+    let listeners = Listeners::bind(config.http).await.map_err(not_served)?;
+    let store = source::open(config).await?;
+    let server = Server::new(config, Limits::default(), store, listeners);
+    // A server whose greeting nobody reads serves all the same.
+    let _ = output::print(&greeting(server.http_addr(), config));
+    server.run(stop).await.map_err(not_served)
+}
+
+/// Is ready at the first signal; the second one then ends the process.
+fn stop() -> Outcome<impl Future<Output = ()>> {
+    let first = shutdown_signal().map_err(|error| {
+        let message = format!("cannot listen for signals: {error}");
+        Failure::new(message, "raise the limit on open files (ulimit -n)")
+    })?;
+    Ok(async move {
+        first.await;
+        if let Ok(second) = shutdown_signal() {
+            tokio::spawn(async move {
+                second.await;
+                tracing::warn!("a second signal: ending at once");
+                std::process::exit(1);
+            });
+        }
+    })
+}
+
+fn runtime(threads: usize) -> Outcome<Runtime> {
+    let mut builder = match threads {
+        1 => Builder::new_current_thread(),
+        _ => Builder::new_multi_thread(),
+    };
+    if threads > 1 {
+        builder.worker_threads(threads);
+    }
+    builder.enable_all().build().map_err(|error| {
+        let message = format!("cannot start {threads} threads: {error}");
+        Failure::new(
+            message,
+            "raise the limits on processes and open files, or set --threads 1",
+        )
+    })
+}
+
+/// Where it listens, and three lines to try.
+fn greeting(address: SocketAddr, config: &Config) -> String {
+    let base = format!("http://{}", reachable(address));
+    let store = config
+        .store_url()
+        .map(|url| url.to_string())
+        .unwrap_or_default();
+    let ids = if config.creates_tags() {
+        format!("curl {base}/api/segment/get/order\n  curl '{base}/v1/tags/order/ids?count=3'")
+    } else {
+        format!("curl {base}/v1/tags\n  curl '{base}/v1/tags/TAG/ids?count=3'")
+    };
+    format!(
+        "leafid {} listens on http://{address}, ids from {store}\n\
+         try:\n  {ids}\n  curl '{base}/readyz?verbose'\n",
+        env!("CARGO_PKG_VERSION")
+    )
+}
+
+/// The same for a caller on this machine.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, address.port())
+}
+
+fn not_served(error: ServeError) -> Failure {
+    match error {
+        ServeError::Bind { address, source } => not_bound(address, &source),
+        ServeError::WeakStore { report } => {
+            let weaknesses = report.weaknesses.iter().map(ToString::to_string);
+            let weaknesses: Vec<String> = weaknesses.collect();
+            Failure::new(
+                format!(
+                    "the store {} can lose acknowledged reservations, and then ids come twice: {}",
+                    report.location,
+                    weaknesses.join("; ")
+                ),
+                "change the setting, or start all the same with --allow-weak-store",
+            )
+        }
+        other => Failure::new(with_causes(&other), "the message says what to change"),
+    }
+}
+
+fn not_bound(address: SocketAddr, error: &io::Error) -> Failure {
+    let next = match error.kind() {
+        ErrorKind::AddrInUse => {
+            "another program listens there, maybe another leafid: stop it, or choose another \
+             address with --http ADDR"
+        }
+        ErrorKind::PermissionDenied => "choose a port from 1024 on with --http ADDR",
+        _ => "choose an address of this machine with --http ADDR",
+    };
+    Failure::new(format!("cannot listen on {address}: {error}"), next)
+}
+
+fn start_log(config: &Config) {
+    let log = tracing_subscriber::fmt()
+        .with_max_level(config.log)
+        .with_writer(io::stderr)
+        .with_ansi(io::stderr().is_terminal());
+    match config.log_format {
+        LogFormat::Text => log.init(),
+        LogFormat::Json => log.json().init(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lines_to_try_work_on_this_machine() {
+        let config = Config::default();
+        let text = greeting("0.0.0.0:8080".parse().unwrap(), &config);
+        assert!(text.contains("listens on http://0.0.0.0:8080"), "{text}");
+        assert!(text.contains("curl http://127.0.0.1:8080/api"), "{text}");
+        let shared = Config {
+            store: vec!["mysql://u:hunter2@db/leaf".to_owned()],
+            ..config
+        };
+        let text = greeting("[::]:1".parse().unwrap(), &shared);
+        assert!(text.contains("curl http://[::1]:1/v1/tags\n"), "{text}");
+        assert!(!text.contains("hunter2"), "{text}");
+    }
+}

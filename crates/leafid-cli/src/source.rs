@@ -1,0 +1,109 @@
+//! `Source`: a store that a command works on directly, without a server.
+
+use std::sync::Arc;
+
+use leafid::store::{SegmentStore, StoreError, TagPatch, TagRecord, TagSettings, TagSpec};
+use leafid::{Generators, Options, Segment, SystemClock, Tag};
+use leafid_server::Config;
+use leafid_stores::StoreUrl;
+use tokio::runtime::{Builder, Runtime};
+
+use crate::failure::{Failure, Outcome};
+
+/// An open store. Its generators keep nothing in memory: nothing runs their driver.
+pub(crate) struct Source {
+    pub(crate) runtime: Runtime,
+    pub(crate) generators: Generators,
+    creates_tags: bool,
+    step: u32,
+}
+
+/// Opens the store that the settings name.
+pub(crate) async fn open(config: &Config) -> Outcome<Arc<dyn SegmentStore>> {
+    let url = url(config)?;
+    Ok(leafid_stores::open(&url, &config.store_options()).await?)
+}
+
+/// Where the store is that the settings name.
+pub(crate) fn url(config: &Config) -> Outcome<StoreUrl> {
+    let url = config.store_url();
+    url.map_err(|error| Failure::new(error, "docs/config.md tells how a store URL looks"))
+}
+
+/// A runtime for a command that does one thing after the other.
+pub(crate) fn runtime() -> Outcome<Runtime> {
+    let runtime = Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|error| {
+        let message = format!("cannot start: {error}");
+        Failure::new(message, "raise the limit on open files (ulimit -n)")
+    })
+}
+
+impl Source {
+    pub(crate) fn open(config: &Config) -> Outcome<Self> {
+        let runtime = runtime()?;
+        let store = runtime.block_on(open(config))?;
+        let clock = Arc::new(SystemClock::new());
+        let (generators, _driver) =
+            Generators::open_with(store, clock, Arc::new(()), Options::default());
+        Ok(Self {
+            runtime,
+            generators,
+            creates_tags: config.creates_tags(),
+            step: config.step,
+        })
+    }
+
+    /// Takes exactly `count` ids out of the store: a whole step would be lost with this process.
+    pub(crate) fn take(&self, tag: &Tag, count: u64) -> Outcome<Segment> {
+        let reserving = async {
+            match self.generators.reserve(tag, count).await {
+                Err(StoreError::UnknownTag) if self.creates_tags => {
+                    match self.generators.create_tag(&self.spec(tag)).await {
+                        Ok(_) | Err(StoreError::TagExists) => {}
+                        Err(error) => return Err(error),
+                    }
+                    self.generators.reserve(tag, count).await
+                }
+                done => done,
+            }
+        };
+        Ok(self.runtime.block_on(reserving)?)
+    }
+
+    /// A tag with the settings of one that is created on first use.
+    pub(crate) fn spec(&self, tag: &Tag) -> TagSpec {
+        TagSpec {
+            settings: TagSettings {
+                step: self.step,
+                ..TagSettings::default()
+            },
+            ..TagSpec::new(tag.clone())
+        }
+    }
+
+    pub(crate) fn create(&self, spec: &TagSpec) -> Outcome<TagRecord> {
+        Ok(self.runtime.block_on(self.generators.create_tag(spec))?)
+    }
+
+    pub(crate) fn list(&self, after: Option<&Tag>, count: u32) -> Outcome<Vec<TagRecord>> {
+        Ok(self
+            .runtime
+            .block_on(self.generators.list_tags(after, count))?)
+    }
+
+    pub(crate) fn show(&self, tag: &Tag) -> Outcome<TagRecord> {
+        let record = self.runtime.block_on(self.generators.read_tag(tag))?;
+        Ok(record.ok_or(StoreError::UnknownTag)?)
+    }
+
+    pub(crate) fn set(&self, tag: &Tag, patch: &TagPatch) -> Outcome<TagRecord> {
+        Ok(self
+            .runtime
+            .block_on(self.generators.update_tag(tag, patch))?)
+    }
+
+    pub(crate) fn delete(&self, tag: &Tag) -> Outcome {
+        Ok(self.runtime.block_on(self.generators.delete_tag(tag))?)
+    }
+}

@@ -1,0 +1,134 @@
+//! `leafid store`: creates the tables of a store, and checks how far it can be trusted.
+
+use leafid::store::StoreReport;
+use serde_json::json;
+
+use crate::failure::{Failure, Outcome};
+use crate::flags::StoreFlags;
+use crate::output;
+use crate::source::{self, Source};
+
+/// Create the tables of a store, or check how far it can be trusted.
+#[derive(clap::Args)]
+#[command(before_help = "\
+Examples:
+  leafid store check --store mysql://leaf@db:3306/leaf
+  leafid store init --store postgres://leafid@db/leafid --store-password-file password
+")]
+pub(crate) struct Stores {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    Init(Init),
+    Check(Check),
+}
+
+/// Create the tables that are missing; what exists is left as it is.
+///
+/// Leaf's own table `leaf_alloc` is enough to serve ids. The table `leafid_tag` keeps what Leaf's
+/// cannot hold: policies, limits and deleted tags.
+#[derive(clap::Args)]
+struct Init {
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    flags: StoreFlags,
+}
+
+/// Check a store; exit code 1 if it cannot be used, or could lose an acknowledged reservation.
+#[derive(clap::Args)]
+struct Check {
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    flags: StoreFlags,
+}
+
+impl Stores {
+    pub(crate) fn run(self) -> Outcome {
+        match self.command {
+            Command::Init(init) => init.run(),
+            Command::Check(check) => check.run(),
+        }
+    }
+}
+
+impl Init {
+    fn run(self) -> Outcome {
+        let config = self.flags.0.load()?.config;
+        let url = source::url(&config)?;
+        let options = config.store_options();
+        let report = source::runtime()?.block_on(leafid_stores::init(&url, &options))?;
+        if self.json {
+            let (created, found) = (report.created, report.found);
+            let answer = json!({ "store": url.to_string(), "created": created, "found": found });
+            return output::json(&answer);
+        }
+        output::line(&format!("{url}: {report}"))
+    }
+}
+
+impl Check {
+    fn run(self) -> Outcome {
+        let source = Source::open(&self.flags.0.load()?.config)?;
+        let report = source.runtime.block_on(source.generators.inspect_store())?;
+        if self.json {
+            output::json(&as_json(&report))?;
+        } else {
+            output::print(&as_text(&report))?;
+        }
+        if report.weaknesses.is_empty() {
+            return Ok(());
+        }
+        let wanted = report.weaknesses.iter();
+        let wanted: Vec<String> = wanted
+            .map(|weakness| format!("{} to {}", weakness.setting, weakness.wanted))
+            .collect();
+        Err(Failure::new(
+            "the store can lose acknowledged reservations, and then ids come twice",
+            format!("set {}", wanted.join(", ")),
+        ))
+    }
+}
+
+fn as_json(report: &StoreReport) -> serde_json::Value {
+    let weaknesses = report.weaknesses.iter().map(|weakness| {
+        json!({
+            "setting": weakness.setting,
+            "value": weakness.value,
+            "wanted": weakness.wanted,
+            "danger": weakness.danger,
+        })
+    });
+    json!({
+        "ok": report.weaknesses.is_empty(),
+        "product": report.product,
+        "location": report.location,
+        "identity": report.identity,
+        "own_table": report.has_own_table,
+        "weaknesses": weaknesses.collect::<Vec<_>>(),
+    })
+}
+
+fn as_text(report: &StoreReport) -> String {
+    let own_table = match report.has_own_table {
+        true => "leaf_alloc, leafid_tag",
+        false => "leaf_alloc only (`leafid store init` adds policies, limits and deleted tags)",
+    };
+    let mut text = format!(
+        "product   {}\nlocation  {}\nidentity  {}\ntables    {own_table}\n",
+        report.product, report.location, report.identity
+    );
+    for weakness in &report.weaknesses {
+        text.push_str(&format!("weak      {weakness}\n"));
+    }
+    if report.weaknesses.is_empty() {
+        text.push_str("durable   yes: what it acknowledges, it keeps\n");
+    }
+    text
+}
