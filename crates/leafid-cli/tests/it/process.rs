@@ -1,0 +1,219 @@
+//! Runs the binary: once for an answer, or as a server. Every output that passes here is searched
+//! for the tests' password.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// How every password of the tests begins, also percent-encoded.
+pub(crate) const SECRET: &str = "s3cret";
+
+/// The binary, in a folder, with no settings from outside.
+pub(crate) fn command<S: AsRef<OsStr>>(folder: &Path, arguments: &[S]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_leafid"));
+    command.args(arguments).current_dir(folder);
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("LEAFID_") {
+            command.env_remove(name);
+        }
+    }
+    command.stdin(Stdio::null());
+    command
+}
+
+/// What a run of the binary came to.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) errors: String,
+}
+
+/// Runs the binary to its end.
+pub(crate) fn run(folder: &Path, arguments: &[&str]) -> Run {
+    finish(&mut command(folder, arguments))
+}
+
+pub(crate) fn finish(command: &mut Command) -> Run {
+    let output = command.output().unwrap();
+    let run = Run {
+        code: output.status.code().unwrap_or(-1),
+        out: String::from_utf8(output.stdout).unwrap(),
+        errors: String::from_utf8(output.stderr).unwrap(),
+    };
+    check_secrecy(&run.out);
+    check_secrecy(&run.errors);
+    run
+}
+
+fn check_secrecy(text: &str) {
+    assert!(!text.contains(SECRET), "a password was printed: {text}");
+}
+
+impl Run {
+    /// The output of a run that must have gone well.
+    pub(crate) fn ok(self) -> String {
+        assert_eq!(self.code, 0, "{self:?}");
+        self.out
+    }
+
+    pub(crate) fn json(self) -> Value {
+        serde_json::from_str(&self.ok()).unwrap()
+    }
+
+    /// A run whose command line must not have been understood.
+    pub(crate) fn check_usage(&self) {
+        assert_eq!(self.code, 2, "{self:?}");
+        assert!(self.errors.contains("--help"), "{self:?}");
+    }
+
+    /// A run that must have failed with this exit code, and have said both of these.
+    pub(crate) fn check_failed(&self, code: i32, error: &str, next: &str) {
+        assert_eq!(self.code, code, "{self:?}");
+        let line = |start: &str, part: &str| {
+            let mut lines = self.errors.lines();
+            lines.any(|line| line.starts_with(start) && line.contains(part))
+        };
+        assert!(line("error: ", error), "{self:?}");
+        assert!(line("next: ", next), "{self:?}");
+    }
+}
+
+/// A running server.
+pub(crate) struct Server {
+    child: Child,
+    /// Kept open, so that the server can write to it.
+    _out: BufReader<ChildStdout>,
+    pub(crate) greeting: String,
+    pub(crate) url: String,
+    log: PathBuf,
+    agent: ureq::Agent,
+}
+
+impl Server {
+    /// Starts on a free port and waits until it is ready.
+    pub(crate) fn start(folder: &Path, arguments: &[&str]) -> Self {
+        let mut command = command(folder, &["serve", "--http", "127.0.0.1:0"]);
+        command.args(arguments);
+        let server = Self::launch(command, folder);
+        server.wait_until_ready();
+        server
+    }
+
+    /// Starts a command and waits for its greeting.
+    fn launch(mut command: Command, folder: &Path) -> Self {
+        let (_, log) = tempfile::NamedTempFile::new_in(folder)
+            .unwrap()
+            .keep()
+            .unwrap();
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(File::create(&log).unwrap())
+            .spawn()
+            .unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        let mut greeting = String::new();
+        while greeting.lines().count() < 5 {
+            let len = out.read_line(&mut greeting).unwrap();
+            let errors = || std::fs::read_to_string(&log).unwrap();
+            assert!(len > 0, "no greeting: {greeting}{}", errors());
+        }
+        check_secrecy(&greeting);
+        let url = greeting
+            .split_whitespace()
+            .find(|word| word.starts_with("http://"));
+        let url = url.unwrap().trim_end_matches(',').to_owned();
+        let agent = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .build();
+        Self {
+            child,
+            _out: out,
+            url,
+            greeting,
+            log,
+            agent: agent.into(),
+        }
+    }
+
+    fn wait_until_ready(&self) {
+        for _ in 0..500 {
+            if self.get("/readyz").0 == 200 {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        panic!("not ready: {}", self.log());
+    }
+
+    /// Status and body.
+    pub(crate) fn get(&self, path: &str) -> (u16, String) {
+        self.try_get(path).unwrap()
+    }
+
+    pub(crate) fn try_get(&self, path: &str) -> Result<(u16, String), ureq::Error> {
+        let mut answer = self.agent.get(format!("{}{path}", self.url)).call()?;
+        let body = answer.body_mut().read_to_string()?;
+        Ok((answer.status().as_u16(), body))
+    }
+
+    pub(crate) fn address(&self) -> &str {
+        self.url.trim_start_matches("http://")
+    }
+
+    pub(crate) fn log(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap()
+    }
+
+    pub(crate) fn signal(&self, name: &str) {
+        let id = self.child.id().to_string();
+        let sent = Command::new("kill").args(["-s", name, &id]).status();
+        assert!(sent.unwrap().success());
+    }
+
+    pub(crate) fn wait(&mut self) -> ExitStatus {
+        let status = self.child.wait().unwrap();
+        check_secrecy(&self.log());
+        status
+    }
+
+    /// Ends it as the system's manager of services does.
+    pub(crate) fn stop(mut self) {
+        self.signal("TERM");
+        assert_eq!(self.wait().code(), Some(0), "{}", self.log());
+    }
+
+    pub(crate) fn kill(mut self) {
+        self.signal("KILL");
+        self.wait();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Reads all that comes, up to the end.
+pub(crate) fn read_all(mut from: impl Read) -> String {
+    let mut text = String::new();
+    from.read_to_string(&mut text).unwrap();
+    text
+}
+
+/// The ids in an answer such as `{"ids":["1","2"]}`. Reads digits only, because tests read
+/// millions of them.
+pub(crate) fn ids(body: &str) -> Vec<u64> {
+    let words = body.split('"');
+    words
+        .filter(|word| word.starts_with(|c: char| c.is_ascii_digit()))
+        .map(|word| word.parse().unwrap())
+        .collect()
+}

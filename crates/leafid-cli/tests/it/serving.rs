@@ -1,0 +1,156 @@
+//! Guards the first minute with the server: ids from nothing, restarts, signals.
+
+use std::collections::HashSet;
+use std::io::Write;
+use std::net::TcpStream;
+use std::sync::Mutex;
+use std::thread;
+use std::time::Duration;
+
+use tempfile::tempdir;
+
+use crate::process::{Server, command, finish, ids, read_all};
+
+#[test]
+fn a_new_tag_gives_1_2_3() {
+    let folder = tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    for expected in ["1", "2", "3"] {
+        let answer = server.get("/api/segment/get/order");
+        assert_eq!(answer, (200, expected.to_owned()));
+    }
+    let (_, body) = server.get("/v1/tags/order/ids?count=3");
+    assert_eq!(ids(&body), [4, 5, 6]);
+    server.stop();
+}
+
+/// Guards the greeting: its lines to try must work as they stand.
+#[test]
+fn the_greeting_has_three_lines_that_work() {
+    let folder = tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let greeting = server.greeting.clone();
+    assert!(
+        greeting.contains("listens on http://127.0.0.1:"),
+        "{greeting}"
+    );
+    let lines: Vec<&str> = greeting
+        .lines()
+        .filter(|line| line.contains("curl "))
+        .collect();
+    assert_eq!(lines.len(), 3, "{greeting}");
+    for line in lines {
+        let path = line.trim().trim_start_matches("curl ").trim_matches('\'');
+        let path = path.trim_start_matches(&server.url);
+        assert_eq!(server.get(path).0, 200, "{line}");
+    }
+    server.stop();
+}
+
+/// Guards the promise across crashes: whatever was given out before is never given out again.
+#[test]
+fn a_killed_server_never_repeats_an_id() {
+    let folder = tempdir().unwrap();
+    let given = Mutex::new(HashSet::new());
+    for round in 0..4 {
+        let server = Server::start(folder.path(), &[]);
+        let largest = given.lock().unwrap().iter().max().copied().unwrap_or(0);
+        let (_, first) = server.get("/api/segment/get/order");
+        let first: u64 = first.parse().unwrap();
+        assert!(first > largest, "{first} after {largest} in round {round}");
+        assert!(given.lock().unwrap().insert(first));
+        thread::scope(|scope| {
+            for caller in 0..4 {
+                let (server, given) = (&server, &given);
+                scope.spawn(move || take_until_it_dies(server, caller, given));
+            }
+            thread::sleep(Duration::from_millis(300));
+            server.signal("KILL");
+        });
+        server.kill();
+    }
+    assert!(
+        given.lock().unwrap().len() > 1000,
+        "there was hardly any load"
+    );
+}
+
+fn take_until_it_dies(server: &Server, caller: usize, given: &Mutex<HashSet<u64>>) {
+    let count = [1, 7, 100, 1000][caller];
+    let path = format!("/v1/tags/order/ids?count={count}");
+    while let Ok((200, body)) = server.try_get(&path) {
+        let mut given = given.lock().unwrap();
+        for id in ids(&body) {
+            assert!(given.insert(id), "{id} came twice");
+        }
+    }
+}
+
+/// Guards the way a service is stopped: a request whose first half is there is answered in full.
+#[test]
+fn a_signal_lets_requests_in_flight_finish() {
+    for name in ["TERM", "INT"] {
+        let folder = tempdir().unwrap();
+        let mut server = Server::start(folder.path(), &[]);
+        let mut callers: Vec<TcpStream> = (0..20).map(|_| half_a_request(&server)).collect();
+        // The server must have read the first halves before it is told to stop.
+        thread::sleep(Duration::from_millis(300));
+        server.signal(name);
+        thread::sleep(Duration::from_millis(100));
+        for caller in &mut callers {
+            caller.write_all(b"t\":2}").unwrap();
+        }
+        let mut all = HashSet::new();
+        for caller in callers {
+            let answer = read_all(caller);
+            assert!(answer.starts_with("HTTP/1.1 200"), "{name}: {answer}");
+            let body = answer.split("\r\n\r\n").nth(1).unwrap();
+            all.extend(ids(body));
+        }
+        assert_eq!(all.len(), 40);
+        assert_eq!(server.wait().code(), Some(0), "{}", server.log());
+    }
+}
+
+fn half_a_request(server: &Server) -> TcpStream {
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    let head = "POST /v1/tags/order/ids HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n\
+                connection: close\r\ncontent-length: 11\r\n\r\n{\"coun";
+    stream.write_all(head.as_bytes()).unwrap();
+    stream
+}
+
+/// Guards against a hanging caller: the second signal does not wait for it.
+#[test]
+fn a_second_signal_ends_at_once() {
+    let folder = tempdir().unwrap();
+    let mut server = Server::start(folder.path(), &["--shutdown-grace", "10m"]);
+    let _caller = half_a_request(&server);
+    thread::sleep(Duration::from_millis(300));
+    server.signal("TERM");
+    thread::sleep(Duration::from_millis(300));
+    server.signal("TERM");
+    assert_eq!(server.wait().code(), Some(1), "{}", server.log());
+}
+
+#[test]
+fn a_port_in_use_is_named_with_what_to_do() {
+    let folder = tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let arguments = ["serve", "--data-dir", "other", "--http", server.address()];
+    let second = finish(&mut command(folder.path(), &arguments));
+    let error = format!("cannot listen on {}", server.address());
+    second.check_failed(1, &error, "choose another address with --http ADDR");
+    server.stop();
+}
+
+/// Guards Leaf's API for a mode that does not exist yet: an error that says so, never an id 0.
+#[test]
+fn snowflake_answers_an_error() {
+    let folder = tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let (status, body) = server.get("/api/snowflake/get/x");
+    assert_eq!(status, 500);
+    assert!(body.contains("snowflake"), "{body}");
+    server.stop();
+}
