@@ -23,6 +23,9 @@ pub(crate) fn run() {
     println!("a segment lasts {COVER:?}\n");
     Phase::print_head();
     spend("warming up, 40 s", &orders, RATE, Duration::from_secs(40)).print();
+    while !(20..40).contains(&due_in_seconds(&generators)) {
+        let _warm = spend("warm", &orders, RATE, Duration::from_secs(5));
+    }
     spend("before, 15 s", &orders, RATE, Duration::from_secs(15)).print();
     let warm = generators.status("order").expect("it was used");
     database.kill();
@@ -38,6 +41,17 @@ pub(crate) fn run() {
         down.failures - warm.failures
     );
     println!("first reservation after it came back, by itself: {resumed:.0} ms after it was due");
+}
+
+/// When the next reservation falls due: at a tenth of the newest segment.
+fn due_in_seconds(generators: &Generators) -> u64 {
+    let status = generators.status("order").expect("it was used");
+    let newest = status
+        .segments
+        .into_iter()
+        .max_by_key(leafid::Segment::start);
+    let mark = newest.map_or(0, |newest| newest.start() + newest.len() / 10);
+    mark.saturating_sub(status.cursor) / u64::from(RATE)
 }
 
 /// Uses up what memory holds until a reservation is due, and waits for it.

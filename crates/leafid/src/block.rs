@@ -46,7 +46,7 @@ impl Block {
     ///
     /// # Errors
     ///
-    /// As [`Generators::try_next`].
+    /// As [`Generator::try_next`].
     #[inline]
     pub fn try_next(&mut self) -> Result<Id, IssueError> {
         match self.rest.next() {
@@ -59,7 +59,7 @@ impl Block {
     ///
     /// # Errors
     ///
-    /// As [`Generators::next`].
+    /// As [`Generator::next`].
     #[inline]
     pub fn next_blocking(&mut self) -> Result<Id, IssueError> {
         match self.rest.next() {
