@@ -26,8 +26,7 @@ Examples:
   leafid bench                                     in process, on a store in memory
   leafid bench --callers 2 --count 1000
   leafid bench --server http://127.0.0.1:8080 --callers 8
-  leafid bench --server http://127.0.0.1:8080 --rate 5000 --seconds 10
-")]
+  leafid bench --server http://127.0.0.1:8080 --rate 5000 --seconds 10")]
 pub(crate) struct Bench {
     /// Measure a running server instead.
     #[arg(long, value_name = "URL")]
@@ -173,7 +172,7 @@ impl Report {
         });
         let times: Vec<String> = times.collect();
         format!(
-            "{}; {} loop, {} callers, {} ids a call, {:.1} s\n\
+            "{}; {} loop; callers: {}, ids a call: {}; {:.1} s\n\
              ids/s     {:.0}\ncalls/s   {:.0}\nfailures  {}\na call    {}\n",
             self.place,
             self.loop_kind,

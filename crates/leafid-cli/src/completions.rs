@@ -10,8 +10,7 @@ use crate::{Arguments, output};
 #[derive(clap::Args)]
 #[command(before_help = "\
 Example:
-  leafid completions bash > /etc/bash_completion.d/leafid
-")]
+  leafid completions bash > /etc/bash_completion.d/leafid")]
 pub(crate) struct Completions {
     /// Which shell.
     shell: Shell,

@@ -14,8 +14,7 @@ use crate::output;
 #[command(before_help = "\
 Examples:
   leafid config show --origin           every setting, and where it comes from
-  leafid config check --config new.toml
-")]
+  leafid config check --config new.toml")]
 pub(crate) struct Configs {
     #[command(subcommand)]
     command: Command,

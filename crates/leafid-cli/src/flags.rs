@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use leafid_server::{Loaded, SETTINGS, Setting, Sources};
 
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 
 /// All settings.
 pub(crate) struct ServerFlags(pub(crate) Flags);
@@ -50,6 +50,24 @@ impl Flags {
     pub(crate) fn name_a_store(&self) -> bool {
         let is_place = |key| ["store", "data-dir"].contains(key);
         self.leaf_properties.is_some() || self.given.iter().any(|(key, _)| is_place(key))
+    }
+
+    /// Reads all layers for a command that works on the store itself. A folder on the command line
+    /// must not lose in silence to a URL from elsewhere.
+    pub(crate) fn load_store(&self) -> Outcome<Loaded> {
+        let loaded = self.load()?;
+        let is_given = |name: &str| self.given.iter().any(|(key, _)| *key == name);
+        if is_given("data-dir") && !is_given("store") && !loaded.config.is_embedded() {
+            let shown = loaded.shown();
+            let store = shown.iter().find(|shown| shown.setting == "store");
+            let origin = store
+                .map(|store| store.origin.to_string())
+                .unwrap_or_default();
+            let message = format!("--data-dir is given, but {origin} names a store, which wins");
+            let next = "leave out --data-dir, or take away the other store";
+            return Err(Failure::usage(message, next));
+        }
+        Ok(loaded)
     }
 
     fn of(matches: &ArgMatches, settings: impl Iterator<Item = &'static Setting>) -> Self {

@@ -32,8 +32,7 @@ Examples:
   leafid serve                          serve ids on http://127.0.0.1:8080
   leafid next order -n 3                take three ids of the tag `order`
   leafid tag list                       show the tags of the running server
-  leafid config show --origin           show every setting, and where it comes from
-";
+  leafid config show --origin           show every setting, and where it comes from";
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 done; 1 failed, or a check found something wrong; 2 the command line cannot be

@@ -14,8 +14,7 @@ use crate::{Arguments, output};
 #[command(before_help = "\
 Examples:
   leafid man | man -l -
-  leafid man --out /usr/local/share/man/man1
-")]
+  leafid man --out /usr/local/share/man/man1")]
 pub(crate) struct Man {
     /// Write leafid.1, leafid-serve.1, ... into this folder.
     #[arg(long, value_name = "DIR")]

@@ -15,8 +15,7 @@ Examples:
   leafid next order                          the next id, from the server on this machine
   leafid next order -n 100 --server http://ids:8080
   leafid next order --data-dir leafid-data   straight from a store, without a server
-  leafid next order --json                   {\"tag\":\"order\",\"ids\":[\"1\"]}
-")]
+  leafid next order --json                   {\"tag\":\"order\",\"ids\":[\"1\"]}")]
 pub(crate) struct Next {
     /// The tag.
     tag: Tag,

@@ -21,8 +21,7 @@ use crate::{output, source};
 Examples:
   leafid serve
   leafid serve --http 0.0.0.0:8080 --store mysql://leaf@db:3306/leaf --store-password-file password
-  leafid serve --leaf-properties leaf.properties
-")]
+  leafid serve --leaf-properties leaf.properties")]
 pub(crate) struct Serve {
     #[command(flatten)]
     flags: ServerFlags,

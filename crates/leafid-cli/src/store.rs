@@ -13,8 +13,7 @@ use crate::source::{self, Source};
 #[command(before_help = "\
 Examples:
   leafid store check --store mysql://leaf@db:3306/leaf
-  leafid store init --store postgres://leafid@db/leafid --store-password-file password
-")]
+  leafid store init --store postgres://leafid@db/leafid --store-password-file password")]
 pub(crate) struct Stores {
     #[command(subcommand)]
     command: Command,
@@ -60,7 +59,7 @@ impl Stores {
 
 impl Init {
     fn run(self) -> Outcome {
-        let config = self.flags.0.load()?.config;
+        let config = self.flags.0.load_store()?.config;
         let url = source::url(&config)?;
         let options = config.store_options();
         let report = source::runtime()?.block_on(leafid_stores::init(&url, &options))?;
@@ -75,7 +74,7 @@ impl Init {
 
 impl Check {
     fn run(self) -> Outcome {
-        let source = Source::open(&self.flags.0.load()?.config)?;
+        let source = Source::open(&self.flags.0.load_store()?.config)?;
         let report = source.runtime.block_on(source.generators.inspect_store())?;
         if self.json {
             output::json(&as_json(&report))?;

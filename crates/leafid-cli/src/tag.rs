@@ -17,8 +17,7 @@ Examples:
   leafid tag create order --start 1000000 --description 'order numbers'
   leafid tag list
   leafid tag set order --step 5000
-  leafid tag show order --json --store mysql://leaf@db:3306/leaf
-")]
+  leafid tag show order --json --store mysql://leaf@db:3306/leaf")]
 pub(crate) struct Tags {
     #[command(subcommand)]
     command: Command,

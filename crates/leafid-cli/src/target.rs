@@ -35,7 +35,7 @@ impl TargetFlags {
                 "leave out --server, or --store, --data-dir and --leaf-properties",
             )),
             (None, true) => {
-                let loaded = self.store.0.load()?;
+                let loaded = self.store.0.load_store()?;
                 Ok(Target::Store(Source::open(&loaded.config)?))
             }
             (server, false) => Ok(Target::Server(client(server.as_deref())?)),

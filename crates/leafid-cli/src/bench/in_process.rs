@@ -23,7 +23,7 @@ pub(super) fn run(bench: &Bench) -> Outcome<Report> {
         .build()
         .map_err(|error| Failure::new(error, "raise the limit on processes"))?;
     let (store, place): (Arc<dyn SegmentStore>, String) = if bench.store.0.name_a_store() {
-        let config = bench.store.0.load()?.config;
+        let config = bench.store.0.load_store()?.config;
         let url = source::url(&config)?;
         (runtime.block_on(source::open(&config))?, url.to_string())
     } else {

@@ -122,6 +122,32 @@ fn no_command_prints_a_password() {
     assert!(shown.contains("# store-password = \"***\""), "{shown}");
 }
 
+/// Guards against a command that works on another store than the one in front of it.
+#[test]
+fn a_folder_does_not_lose_to_a_store_from_elsewhere() {
+    let folder = tempdir().unwrap();
+    let variables = [("LEAFID_STORE", "sqlite:other.db")];
+    for words in [&["next", "t"][..], &["tag", "list"], &["store", "check"]] {
+        let arguments = [words, &["--data-dir", "ids"]].concat();
+        let failed = with_variables(folder.path(), &arguments, &variables);
+        failed.check_failed(
+            2,
+            "LEAFID_STORE names a store, which wins",
+            "leave out --data-dir",
+        );
+    }
+    let both = [
+        "next",
+        "t",
+        "--data-dir",
+        "ids",
+        "--store",
+        "sqlite:mine.db",
+    ];
+    assert_eq!(with_variables(folder.path(), &both, &variables).ok(), "1\n");
+    assert!(folder.path().join("mine.db").exists());
+}
+
 #[test]
 fn a_password_file_that_is_not_there_is_named() {
     let folder = tempdir().unwrap();

@@ -239,8 +239,8 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         key: "threads",
         value: "COUNT",
-        doc: "How many threads serve requests. 0 takes one per core; 1 costs the least memory \
-              and is enough for some 100,000 requests a second.",
+        doc: "How many threads serve requests, 0 for one per core. More serve more requests at \
+              once and cost some memory each; 1 leaves the other cores to other programs.",
         field: Field::Count {
             min: 0,
             max: 1024,
