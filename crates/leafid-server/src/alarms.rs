@@ -103,3 +103,101 @@ pub(crate) fn with_causes(error: &StoreError) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{self, Write};
+    use std::sync::{Mutex, PoisonError};
+    use std::time::Duration;
+
+    use leafid::{Limit, Tag};
+    use tracing_subscriber::fmt::MakeWriter;
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Lines(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Lines {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            lines.write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl MakeWriter<'_> for Lines {
+        type Writer = Self;
+
+        fn make_writer(&self) -> Self {
+            self.clone()
+        }
+    }
+
+    fn logged(event: &Event<'_>) -> (String, Arc<EventCounts>) {
+        let (lines, counts) = (Lines::default(), Arc::new(EventCounts::default()));
+        let log = tracing_subscriber::fmt()
+            .with_writer(lines.clone())
+            .with_ansi(false)
+            .finish();
+        let alarms = Alarms::new(Arc::clone(&counts));
+        tracing::subscriber::with_default(log, || alarms.event(event));
+        let bytes = lines
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        (String::from_utf8(bytes).unwrap(), counts)
+    }
+
+    /// Guards that a store which went back in time gives one alarm, in the log and the metrics.
+    #[test]
+    fn a_regression_is_one_line_and_one_step() {
+        let tag = Tag::new("order").unwrap();
+        let (text, counts) = logged(&Event::Regressed {
+            tag: &tag,
+            floor: 5001,
+            found: 1001,
+        });
+        assert_eq!(text.lines().count(), 1, "{text}");
+        assert!(
+            text.contains("ERROR") && text.contains("went back in time"),
+            "{text}"
+        );
+        assert!(text.contains("tag=order floor=5001 found=1001"), "{text}");
+        assert_eq!(counts.regressions.load(Ordering::Relaxed), 1);
+    }
+
+    #[test]
+    fn the_last_number_is_an_alarm() {
+        let tag = Tag::new("order").unwrap();
+        let limit = Limit::INT32;
+        let (text, counts) = logged(&Event::LimitReached { tag: &tag, limit });
+        assert!(
+            text.contains("ERROR") && text.contains("limit=int32"),
+            "{text}"
+        );
+        assert_eq!(counts.limits_reached.load(Ordering::Relaxed), 1);
+    }
+
+    /// Guards that an outage of hours does not fill the disk with lines.
+    #[test]
+    fn failures_in_a_row_are_logged_ever_more_rarely() {
+        let tag = Tag::new("order").unwrap();
+        let error = StoreError::unavailable("cannot reach it", "timed out");
+        let lines = (1..=1000).map(|failures| {
+            let event = Event::Failed {
+                tag: &tag,
+                error: &error,
+                failures,
+                retry_after: Duration::from_secs(5),
+            };
+            logged(&event).0.lines().count()
+        });
+        assert_eq!(lines.sum::<usize>(), 10);
+        assert_eq!(with_causes(&error), "cannot reach it: timed out");
+    }
+}

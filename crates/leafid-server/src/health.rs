@@ -6,11 +6,13 @@
 //! the rotation at once and withhold what they hold.
 
 use std::fmt;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use leafid::{Clock, Generators};
+use tokio::sync::Notify;
 
 use crate::watch::{StoreStanding, Watch};
 
@@ -27,6 +29,8 @@ pub struct Health {
     clock: Arc<dyn Clock>,
     watch: Arc<Watch>,
     phase: AtomicU8,
+    /// Told when the phase changes.
+    changed: Notify,
 }
 
 /// Where the process is in its life.
@@ -63,12 +67,14 @@ impl Health {
             clock,
             watch,
             phase: AtomicU8::new(Phase::Starting as u8),
+            changed: Notify::new(),
         }
     }
 
     pub(crate) fn enter(&self, phase: Phase) {
         // A phase never goes back: a store found good while draining changes nothing.
         self.phase.fetch_max(phase as u8, Ordering::AcqRel);
+        self.changed.notify_waiters();
     }
 
     pub(crate) fn phase(&self) -> Phase {
@@ -79,14 +85,26 @@ impl Health {
         }
     }
 
-    /// Why nothing can be reserved yet; `None` once it can.
-    pub(crate) fn not_started(&self) -> Option<String> {
+    /// Waits up to `wait_max` for the store to be reached, in the moments after the start. With a
+    /// store that is known to fail it does not wait.
+    ///
+    /// # Errors
+    ///
+    /// What is in the way.
+    pub(crate) async fn started(&self, wait_max: Duration) -> Result<(), String> {
+        let mut changed = pin!(self.changed.notified());
+        // From here on no change is missed.
+        changed.as_mut().enable();
         if self.phase() != Phase::Starting {
-            return None;
+            return Ok(());
         }
-        Some(match self.watch.standing() {
+        let is_failing = matches!(self.watch.standing(), StoreStanding::Fails { .. });
+        if !is_failing && tokio::time::timeout(wait_max, changed).await.is_ok() {
+            return Ok(());
+        }
+        Err(match self.watch.standing() {
             StoreStanding::Fails { message, .. } => message,
-            _ => "it was not asked yet".into(),
+            _ => "it has not answered yet".into(),
         })
     }
 

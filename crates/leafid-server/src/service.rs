@@ -8,7 +8,7 @@ use leafid::store::{TagPatch, TagRecord, TagSpec};
 use leafid::{Generators, Id, Segment, Status, Tag, TakenMany};
 
 use crate::config::Config;
-use crate::health::Health;
+use crate::health::{Health, Phase};
 use crate::limits::Limits;
 
 pub use error::ServiceError;
@@ -102,7 +102,7 @@ impl Service {
         match self.generators.try_next(tag) {
             Ok(id) => Ok(id),
             Err(error) if error.is_retryable() => {
-                self.started()?;
+                self.started().await?;
                 Ok(self.generators.next(tag).await?)
             }
             Err(error) => Err(error.into()),
@@ -116,6 +116,7 @@ impl Service {
     /// As [`next`](Self::next), and [`ServiceError::BadCount`].
     pub async fn next_many(&self, tag: &str, count: u64) -> Result<TakenMany, ServiceError> {
         self.check_count("count", count, self.limits.count_max)?;
+        self.started().await?;
         Ok(self.generators.next_many(tag, count).await?)
     }
 
@@ -126,6 +127,7 @@ impl Service {
     /// As [`next_many`](Self::next_many).
     pub async fn take(&self, tag: &str, length: u64) -> Result<Segment, ServiceError> {
         self.check_count("length", length, self.limits.range_len_max)?;
+        self.started().await?;
         Ok(self.generators.take(tag, length).await?)
     }
 
@@ -134,7 +136,7 @@ impl Service {
         if count == 0 || count > max {
             return Err(ServiceError::BadCount { field, count, max });
         }
-        self.started()
+        Ok(())
     }
 
     /// Whether segment ids are served here.
@@ -151,11 +153,13 @@ impl Service {
     }
 
     /// Before the store's settings were seen, nothing is reserved from it.
-    fn started(&self) -> Result<(), ServiceError> {
-        match self.health.not_started() {
-            Some(reason) => Err(ServiceError::NotStarted { reason }),
-            None => Ok(()),
+    async fn started(&self) -> Result<(), ServiceError> {
+        if self.health.phase() != Phase::Starting {
+            return Ok(());
         }
+        let wait_max = self.generators.options().wait_max;
+        let started = self.health.started(wait_max).await;
+        started.map_err(|reason| ServiceError::NotStarted { reason })
     }
 
     /// One page of up to `count` tags, from the first one after `after`.

@@ -54,3 +54,54 @@ pub fn openapi() -> String {
 pub(crate) fn document() -> Document {
     Api::openapi()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::Value;
+
+    use super::*;
+
+    /// Guards that what is described is what is read, field by field.
+    #[test]
+    fn bodies_have_the_fields_that_are_read() {
+        let description = serde_json::to_value(document()).unwrap();
+        let check = |schema: &str, known: &[&str]| {
+            let fields = &description["components"]["schemas"][schema]["properties"];
+            let fields: BTreeSet<_> = fields
+                .as_object()
+                .unwrap()
+                .keys()
+                .map(String::as_str)
+                .collect();
+            assert_eq!(fields, known.iter().copied().collect(), "{schema}");
+        };
+        check("IdsRequest", ids::COUNT_FIELDS);
+        check("RangeRequest", ids::RANGE_FIELDS);
+        check("TagRequest", tags::CREATE_FIELDS);
+        check("TagChange", tags::PATCH_FIELDS);
+        check("Policy", tags::POLICY_FIELDS);
+    }
+
+    /// Guards that the bounds which the description names are those in force.
+    #[test]
+    fn bounds_are_those_in_force() {
+        let description = serde_json::to_value(document()).unwrap();
+        let schemas = &description["components"]["schemas"];
+        let limits = crate::limits::Limits::default();
+        let count = &schemas["IdsRequest"]["properties"]["count"]["maximum"];
+        assert_eq!(count, &Value::from(limits.count_max));
+        let length = &schemas["RangeRequest"]["properties"]["length"]["maximum"];
+        assert_eq!(length, &Value::from(limits.range_len_max));
+        let list = description["paths"]["/v1/tags"]["get"]["parameters"]
+            .as_array()
+            .unwrap();
+        let limit = list
+            .iter()
+            .find(|parameter| parameter["name"] == "limit")
+            .unwrap();
+        assert_eq!(limit["schema"]["maximum"], Value::from(limits.page_len_max));
+        assert_eq!(limit["schema"]["default"], Value::from(limits.page_len));
+    }
+}

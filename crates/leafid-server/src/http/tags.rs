@@ -13,7 +13,10 @@ use super::call::Call;
 use super::path::{Query, encode};
 use super::problem::{Problem, ProblemDocument};
 
-use body::{CREATE_FIELDS, PATCH_FIELDS, TagChange, TagRequest};
+#[cfg(test)]
+pub(crate) use body::POLICY_FIELDS;
+pub(crate) use body::{CREATE_FIELDS, PATCH_FIELDS};
+use body::{TagChange, TagRequest};
 use view::{TagDocument, TagList};
 
 /// Which page.

@@ -71,6 +71,14 @@ fn a_store_may_come_later() {
     site.check("GET /api/segment/get/order", 200, "1");
 }
 
+/// Guards that a call in the first moments waits for the store instead of failing.
+#[test]
+fn the_first_call_waits_for_the_start() {
+    let store = Moody::with_tag("order");
+    let site = Site::on_store(Config::default(), store);
+    site.check("GET /api/segment/get/order", 200, "1");
+}
+
 /// Guards never-twice L0: a store that may forget is refused, with the setting to change.
 #[test]
 fn a_weak_store_is_refused() {
