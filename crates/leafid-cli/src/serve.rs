@@ -34,6 +34,8 @@ impl Serve {
         for note in &loaded.notes {
             tracing::warn!("{note}");
         }
+        // Before there is a second thread: see there.
+        leafid_server::warm_up();
         let runtime = runtime(loaded.config.threads)?;
         let served = runtime.block_on(serve(&loaded.config));
         // Nothing that still runs is worth waiting for: all requests have been answered.

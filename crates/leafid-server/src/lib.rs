@@ -26,6 +26,6 @@ pub use error::ServeError;
 pub use health::{Health, Readiness};
 pub use http::openapi;
 pub use limits::Limits;
-pub use server::{Listeners, Server};
+pub use server::{Listeners, Server, warm_up};
 pub use service::{Service, ServiceError, SnowflakeParts, TagPage, TagView};
 pub use shutdown::shutdown_signal;

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use leafid::store::{SegmentStore, TagSettings};
+use leafid::store::{MemoryStore, SegmentStore, TagSettings};
 use leafid::{Clock, Generators, Options, SystemClock};
 use tokio::net::TcpListener;
 
@@ -167,6 +167,23 @@ impl Server {
         }
         ended
     }
+}
+
+/// Does what is cheap only while the process has a single thread. Call it first of all, before
+/// any runtime is made; the start is some 10 ms shorter then.
+///
+/// The map of loaded tags asks the kernel for cheap memory barriers, once for the process. With
+/// one thread that is done at once; with more the kernel waits for all processors.
+///
+/// # Example
+///
+/// ```
+/// leafid_server::warm_up();
+/// let runtime = tokio::runtime::Runtime::new()?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn warm_up() {
+    drop(Generators::open(MemoryStore::new(), Options::default()));
 }
 
 fn options(config: &Config) -> Options {
