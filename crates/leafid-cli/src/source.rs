@@ -32,6 +32,7 @@ pub(crate) fn url(config: &Config) -> Outcome<StoreUrl> {
 
 /// A runtime for a command that does one thing after the other.
 pub(crate) fn runtime() -> Outcome<Runtime> {
+    leafid_server::warm_up();
     let runtime = Builder::new_current_thread().enable_all().build();
     runtime.map_err(|error| {
         let message = format!("cannot start: {error}");

@@ -16,6 +16,7 @@ use crate::source;
 const CALLS_PER_TIMING: u64 = 64;
 
 pub(super) fn run(bench: &Bench) -> Outcome<Report> {
+    leafid_server::warm_up();
     // Stores wait on this runtime; it also runs the driver.
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
