@@ -43,6 +43,8 @@ macro_rules! kinds {
                 code: $code,
                 title: $title,
             };)*
+            #[cfg(test)]
+            const ALL: &[Self] = &[$(Self::$name),*];
         }
     };
 }
@@ -238,4 +240,44 @@ fn milliseconds(duration: Duration) -> u64 {
 /// Whole seconds, rounded up: `Retry-After` has no smaller ones.
 pub(super) fn seconds(duration: Duration) -> u64 {
     milliseconds(duration).div_ceil(1000).clamp(1, 3600)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Guards that every code is in the documentation, with its status, and no other.
+    #[test]
+    fn codes_are_documented() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/http.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        for kind in Kind::ALL {
+            let row = format!("| {} | `{}` |", kind.status.as_u16(), kind.code);
+            assert_eq!(page.matches(&row).count(), 1, "{row} in docs/http.md");
+        }
+        let rows = page
+            .lines()
+            .filter(|line| line.starts_with("| 4") || line.starts_with("| 5"));
+        assert_eq!(rows.count(), Kind::ALL.len());
+    }
+
+    #[test]
+    fn a_host_that_could_do_harm_in_a_command_is_left_out() {
+        let check = |host: &'static str, expected: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::HOST, HeaderValue::from_static(host));
+            assert_eq!(super::host(&headers), expected);
+        };
+        check("ids.example:8080", "ids.example:8080");
+        check("[::1]:80", "[::1]:80");
+        check("x;rm -rf", "localhost:8080");
+        check("", "localhost:8080");
+    }
+
+    #[test]
+    fn retry_after_is_rounded_up() {
+        assert_eq!(seconds(Duration::ZERO), 1);
+        assert_eq!(seconds(Duration::from_millis(1001)), 2);
+        assert_eq!(seconds(Duration::MAX), 3600);
+    }
 }
