@@ -178,6 +178,37 @@ fn call_java_leaf(url: &str, given: &Given) {
     }
 }
 
+/// Guards never-twice on a restored backup: `max_id` is put back under a running server. No id
+/// repeats, and there is one alarm, in the log and in the metrics.
+#[test]
+fn a_table_put_back_raises_one_alarm_and_repeats_no_id() {
+    let folder = tempdir().unwrap();
+    let database = leaf_database(LEAF_ALLOC);
+    let server = Server::start(folder.path(), &["--store", &database.url]);
+    let given = Given::new(1 << 20);
+    let take = |batches: usize| {
+        for _ in 0..batches {
+            let (status, body) = server.get(&format!("/v1/tags/{TAG}/ids?count=500"));
+            assert_eq!(status, 200, "{body}");
+            for id in ids(&body) {
+                assert!(given.insert(id), "{id} came twice");
+            }
+        }
+    };
+    take(20);
+    shared_mariadb().sql(&database.name, "UPDATE leaf_alloc SET max_id = 1");
+    take(400);
+    let series = metrics(&server.get("/metrics").1);
+    assert_eq!(series["leafid_store_regressions_total"], 1.0);
+    let log = server.log();
+    assert_eq!(
+        log.matches("the store went back in time").count(),
+        1,
+        "{log}"
+    );
+    server.stop();
+}
+
 /// Series and their values.
 fn metrics(text: &str) -> HashMap<String, f64> {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
