@@ -161,6 +161,7 @@ impl Caller {
             .flatten();
         let history = Arc::clone(&self.field.history);
         let call = history.began(self.process, tag, block, way.at_risk());
+        let (began_at, in_quiet) = (self.field.clock.now(), self.field.is_healed());
         let patience = self.patience();
         let clock = self.field.clock.clone();
         let outcome = {
@@ -176,6 +177,9 @@ impl Caller {
                 Ok(())
             }
             Some(Ok(runs)) => {
+                if in_quiet {
+                    self.judge_promptness(tag, self.field.clock.now() - began_at);
+                }
                 history.push(Event::Issued { call, runs });
                 Ok(())
             }
@@ -194,6 +198,18 @@ impl Caller {
             wait_max.mul_f64(self.random.f64())
         } else {
             Duration::from_secs(1_000_000)
+        }
+    }
+
+    /// Who waits is woken when ids arrive, and need not wait for the end of his patience. (In a
+    /// storm a paused process cannot keep that.)
+    fn judge_promptness(&self, tag: TagNumber, waited: Duration) {
+        if waited >= self.field.plan.options.wait_max {
+            let message = format!(
+                "tag {tag} of process {}: ids were there, and the caller was woken by its timer",
+                self.process.0
+            );
+            *lock(&self.field.violation) = Some(Violation::new("promptness", message));
         }
     }
 
