@@ -33,6 +33,21 @@ fn the_core_keeps_its_promises() {
     }
 }
 
+/// Seeds that found a mistake in the core once, with what it was.
+const ONCE_RED: [(u64, &str); 1] = [(
+    1074,
+    "a late refresh revived a retired allocator beside its successor",
+)];
+
+#[test]
+fn seeds_that_were_red_stay_green() {
+    for (seed, mistake) in ONCE_RED {
+        if let Err(violation) = run(seed, 5_000, None) {
+            panic!("seed {seed} ({mistake}): {violation}");
+        }
+    }
+}
+
 #[test]
 fn every_fault_strikes() {
     let report = run_all(1, None).unwrap_or_else(|(seed, violation)| panic!("{seed}: {violation}"));

@@ -313,9 +313,15 @@ impl Allocator {
     }
 
     /// The row is gone: nothing more leaves, not even what memory holds. The floor stays.
+    ///
+    /// A refresh that began before this allocator left the map may still come here; it must not
+    /// bring it back to life beside its successor, whose floor it does not know.
     fn drop_row(&self, shared: &Shared) -> bool {
         let until = shared.clock.now() + shared.options.unknown_for;
         let mut state = self.lock();
+        if state.standing == Standing::Retired {
+            return false;
+        }
         let was_live = state.standing.may_issue();
         state.standing = Standing::Unknown { until };
         state.settings = None;
@@ -459,5 +465,26 @@ impl State {
         }
         self.warned_below = mark;
         Some(headroom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ManualClock, Options, store::MemoryStore};
+
+    /// Guards that a tag has one allocator: a late answer of a refresh once revived a retired
+    /// one, so that two issued from one tag, each with a floor of its own.
+    #[test]
+    fn a_late_refresh_does_not_revive_a_retired_allocator() {
+        let clock = Arc::new(ManualClock::new());
+        let store = Arc::new(MemoryStore::new());
+        let shared = Shared::new(store, clock, Arc::new(()), Options::default());
+        let tag = Tag::new("order").expect("a plain name");
+        let allocator = Allocator::new(tag, Duration::ZERO);
+        allocator.forget_row(&shared);
+        assert!(allocator.retire());
+        allocator.forget_row(&shared);
+        assert_eq!(allocator.lock().standing, Standing::Retired);
     }
 }
