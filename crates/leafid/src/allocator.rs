@@ -177,12 +177,15 @@ impl Allocator {
             });
         }
         let taken = self.take_up_to(shared, count);
-        // Others took meanwhile: what we got is lost to us, a gap. Rare, and never a repeat.
-        if taken.len() < count {
-            Err(Miss::Refused(self.loading()))
-        } else {
-            Ok(taken)
+        if taken.len() == count {
+            return Ok(taken);
         }
+        // Others took meanwhile: what we got is lost to us, a gap. Rare, and never a repeat.
+        Err(match self.starved(shared) {
+            Starved::Retired => Miss::Retired,
+            Starved::Refused(error) => Miss::Refused(error),
+            Starved::Again => Miss::Refused(self.loading()),
+        })
     }
 
     /// Takes `count` ids, ascending, waiting for as many segments as it needs.
@@ -331,6 +334,8 @@ impl Allocator {
     fn starved(self: &Arc<Self>, shared: &Shared) -> Starved {
         let mut state = self.lock();
         if self.buffer.remaining() > 0 && state.standing.may_issue() {
+            // A number may have been put back after another caller closed the buffer.
+            self.buffer.reopen();
             return Starved::Again;
         }
         // Under the lock, so that it cannot undo the `put` that opens the buffer again.
@@ -480,5 +485,33 @@ async fn bounded<T>(
             "the store gave no answer in time",
             format!("no answer within {:?}", shared.options.call_max),
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::ManualClock;
+    use crate::options::Options;
+    use crate::store::MemoryStore;
+
+    /// Guards: a number that is put back after another caller has closed the buffer is found, and
+    /// nobody goes round and round in search of it.
+    #[test]
+    fn a_closed_buffer_that_holds_ids_is_opened_again() {
+        let shared = Shared::new(
+            Arc::new(MemoryStore::new()),
+            Arc::new(ManualClock::new()),
+            Arc::new(()),
+            Options::default(),
+        );
+        let tag = Tag::new("order").expect("a plain name");
+        let allocator = Arc::new(Allocator::new(tag, Duration::ZERO));
+        allocator.lock().standing = Standing::Live;
+        let segment = Segment::new(1, 11).expect("the bounds are in order");
+        allocator.buffer.put(segment).expect("the buffer is empty");
+        allocator.buffer.close();
+        assert!(matches!(allocator.starved(&shared), Starved::Again));
+        assert!(allocator.buffer.try_take().is_some());
     }
 }

@@ -32,6 +32,10 @@ use super::{Segment, TakenMany};
 use crate::id::Id;
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
 
+/// The most numbers in one draw: so few that no number of threads, all drawing past the end at
+/// once, can bring the cursor round to 0.
+const DRAW_MAX: u64 = 1 << 40;
+
 /// Two segments of one tag, from which any number of threads take ids.
 ///
 /// **Unique** over all takers, **ascending** per buffer, **thread-safe**, lock-free. Segments are
@@ -127,7 +131,9 @@ impl SegmentBuffer {
     pub fn try_take_many(&self, count: u64) -> TakenMany {
         let mut taken = TakenMany::default();
         while taken.len < count && self.view.open.load(Ordering::Acquire) {
-            let wanted = (count - taken.len).min(self.remaining().max(1));
+            let wanted = (count - taken.len)
+                .min(self.remaining().max(1))
+                .min(DRAW_MAX);
             let first = mutant::draw(&self.cursor, wanted);
             let drawn = Segment {
                 start: first,
@@ -269,6 +275,12 @@ impl SegmentBuffer {
     /// Stops takers at once, without touching what the slots hold.
     pub fn close(&self) {
         self.view.open.store(false, Ordering::Relaxed);
+    }
+
+    /// Lets takers in again after [`close`](Self::close).
+    pub fn reopen(&self) {
+        // Release: as in `put`.
+        self.view.open.store(true, Ordering::Release);
     }
 
     /// Whether the mark for low supplies is reached.

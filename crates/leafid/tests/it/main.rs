@@ -6,6 +6,7 @@
 )]
 
 mod conformance;
+mod races;
 mod stress;
 mod supply;
 mod world;

@@ -23,6 +23,10 @@ pub(crate) enum Mood {
     Down,
     /// It does what it is asked, and then its answer is lost.
     AnswersLost,
+    /// It does what it is asked at once, and its answer takes the delay.
+    AnswersLate,
+    /// It says that the limit of every tag is reached, though it is not.
+    Refusing,
     /// It never answers.
     Silent,
 }
@@ -62,11 +66,16 @@ impl TestStore {
         call: impl Future<Output = Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
         let (mood, delay) = *self.setup.lock().unwrap();
+        if mood == Mood::AnswersLate {
+            let answer = call.await;
+            self.clock.sleep(delay).await;
+            return answer;
+        }
         if delay > Duration::ZERO {
             self.clock.sleep(delay).await;
         }
         match mood {
-            Mood::Well => call.await,
+            Mood::Well | Mood::AnswersLate => call.await,
             Mood::Down => Err(StoreError::unavailable(
                 "cannot reach the store",
                 "it is down",
@@ -78,6 +87,7 @@ impl TestStore {
                     "connection reset",
                 ))
             }
+            Mood::Refusing => Err(StoreError::LimitReached { max_id: 1 }),
             Mood::Silent => std::future::pending().await,
         }
     }

@@ -1,0 +1,66 @@
+//! Changes that cross a call to the store under way, and the edges of what can be asked for.
+
+use std::time::Duration;
+
+use leafid::store::{SegmentStore as _, TagPatch, TagSettings, TagSpec};
+use leafid::{Clock as _, IssueError, Limit, Never, Options, StepPolicy, Tag};
+
+use crate::world::{Mood, World};
+
+fn seconds(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+fn fixed() -> Options {
+    Options {
+        policy: StepPolicy::Fixed,
+        ..Options::default()
+    }
+}
+
+fn tag(name: &str) -> Tag {
+    Tag::new(name).unwrap()
+}
+
+/// A world with a tag of that step and largest id.
+fn limited(step: u32, largest: u64) -> World {
+    let mut world = World::new(fixed());
+    let mut spec = TagSpec::new(tag("short"));
+    spec.settings = TagSettings {
+        step,
+        limit: Limit::new(largest).unwrap(),
+        policy: None,
+    };
+    world.run(world.store.clone().create(&spec)).unwrap();
+    world
+}
+
+fn max_id(world: &mut World, name: &str) -> u64 {
+    let generators = world.generators.clone();
+    let record = world.run(generators.read_tag(&tag(name))).unwrap();
+    record.unwrap().max_id
+}
+
+fn set_limit(world: &mut World, largest: u64) {
+    let generators = world.generators.clone();
+    let patch = TagPatch {
+        limit: Limit::new(largest),
+        ..TagPatch::default()
+    };
+    world
+        .run(generators.update_tag(&tag("short"), &patch))
+        .unwrap();
+}
+
+/// Guards: four takers of a quarter of all numbers at once do not bring the cursor round.
+#[test]
+fn huge_batches_do_not_wrap() {
+    let buffer = leafid::SegmentBuffer::new();
+    buffer
+        .put(leafid::Segment::new(1, i64::MAX as u64).unwrap())
+        .unwrap();
+    let most = buffer.try_take_many(1 << 62);
+    assert_eq!((most.len(), most.runs().len()), (1 << 62, 1));
+    assert_eq!(buffer.try_take_many(1 << 62).len(), (1 << 62) - 2);
+    assert!(buffer.try_take().is_none());
+}
