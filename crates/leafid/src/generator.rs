@@ -144,6 +144,15 @@ impl Generators {
         }
     }
 
+    fn try_next_many(&self, tag: &str, count: u64) -> Result<TakenMany, IssueError> {
+        let allocator = self.allocator(tag)?;
+        match allocator.try_next_many(self.shared(), count) {
+            Ok(taken) => Ok(taken),
+            Err(Miss::Refused(error)) => Err(error),
+            Err(Miss::Retired) => Err(retired(allocator.tag())),
+        }
+    }
+
     /// Takes the next id of a tag, waiting up to `wait_max` for the segment under way.
     ///
     /// # Errors
@@ -505,7 +514,8 @@ impl Generator {
         }
     }
 
-    /// Takes the next `count` ids out of memory, if it holds as many. Never waits.
+    /// Takes the next `count` ids out of memory, if it holds as many. Never waits. More than two
+    /// segments hold are only to be had from [`next_many`](Self::next_many).
     ///
     /// # Errors
     ///
@@ -518,7 +528,7 @@ impl Generator {
         {
             Ok(taken) => Ok(taken),
             Err(Miss::Refused(error)) => Err(error),
-            Err(Miss::Retired) => Err(retired(self.tag())),
+            Err(Miss::Retired) => self.generators.try_next_many(self.tag().as_str(), count),
         }
     }
 

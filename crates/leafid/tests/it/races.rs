@@ -52,6 +52,23 @@ fn set_limit(world: &mut World, largest: u64) {
         .unwrap();
 }
 
+/// Guards: a handle from before the tag existed issues batches too.
+#[test]
+fn an_old_handle_finds_the_new_tag_for_batches() {
+    let mut world = World::new(fixed());
+    let held = world.generators.generator("a").unwrap();
+    let error = world.next("a").unwrap_err();
+    assert!(matches!(error, IssueError::Never(Never::UnknownTag { .. })));
+    world.advance(seconds(2));
+    assert_eq!(world.generators.loaded_len(), 0);
+    world
+        .run(world.store.clone().create(&TagSpec::new(tag("a"))))
+        .unwrap();
+    assert!(held.try_next_many(5).unwrap_err().is_retryable());
+    world.settle();
+    assert_eq!(held.try_next_many(5).unwrap().len(), 5);
+}
+
 /// Guards: four takers of a quarter of all numbers at once do not bring the cursor round.
 #[test]
 fn huge_batches_do_not_wrap() {
