@@ -283,7 +283,7 @@ impl Allocator {
         shared: &Shared,
         mut attempt: impl FnMut() -> Result<T, Miss>,
     ) -> Result<T, Miss> {
-        let deadline = shared.clock.now() + shared.options.wait_max;
+        let deadline = shared.clock.now().saturating_add(shared.options.wait_max);
         loop {
             let changed = self.changed.listen();
             let error = match attempt() {

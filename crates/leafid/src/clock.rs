@@ -70,13 +70,16 @@ impl Default for SystemClock {
     }
 }
 
+/// A century: the machine's clock cannot name an instant too far away.
+const SLEEP_MAX: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+
 impl Clock for SystemClock {
     fn now(&self) -> Duration {
         self.zero.elapsed()
     }
 
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
-        Box::pin(futures_timer::Delay::new(duration))
+        Box::pin(futures_timer::Delay::new(duration.min(SLEEP_MAX)))
     }
 }
 
@@ -144,7 +147,7 @@ impl Clock for ManualClock {
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
         let mut time = self.lock();
         time.next_sleeper += 1;
-        let key = (time.now + duration, time.next_sleeper);
+        let key = (time.now.saturating_add(duration), time.next_sleeper);
         drop(time);
         Box::pin(ManualSleep {
             clock: self.clone(),

@@ -27,6 +27,12 @@ use crate::tag::Tag;
 /// How many unknown tags are remembered as unknown; beyond that the oldest is forgotten early.
 const UNKNOWN_MAX: usize = 10_000;
 
+/// An unknown tag stays unknown at least so long, or those who wait for it would ask for it again
+/// instead of learning it.
+const UNKNOWN_FOR_MIN: Duration = Duration::from_millis(10);
+/// A failing store is left alone at least so long, or the driver would do nothing else.
+const RETRY_MIN: Duration = Duration::from_millis(1);
+
 /// All loaded tags. Hashed by the seed of the options, so that a simulation visits them in the
 /// same order each time.
 pub(crate) type Tags = papaya::HashMap<Tag, Arc<Allocator>, foldhash::fast::FixedState>;
@@ -103,7 +109,14 @@ impl Shared {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .f64();
-        doubled.min(retry_max).mul_f64(1.0 - random / 2.0)
+        let wait = doubled.min(retry_max).mul_f64(1.0 - random / 2.0);
+        wait.max(RETRY_MIN)
+    }
+
+    /// Until when a tag that was just found to be unknown stays so.
+    pub(crate) fn unknown_until(&self) -> Duration {
+        let unknown_for = self.options.unknown_for.max(UNKNOWN_FOR_MIN);
+        self.clock.now().saturating_add(unknown_for)
     }
 
     /// Tells the driver to go. Ids in memory can still be taken.
@@ -191,7 +204,10 @@ struct Later(Duration, Arc<Allocator>);
 
 impl Run {
     fn new(shared: Arc<Shared>) -> Self {
-        let refresh_at = shared.clock.now() + shared.options.refresh_interval;
+        let refresh_at = shared
+            .clock
+            .now()
+            .saturating_add(shared.options.refresh_interval);
         Self {
             shared,
             refills: Refills::new(),
@@ -247,7 +263,7 @@ impl Run {
             }
         }
         if now >= self.refresh_at && self.refresh.is_terminated() {
-            self.refresh_at = now + self.shared.options.refresh_interval;
+            self.refresh_at = now.saturating_add(self.shared.options.refresh_interval);
             let refresh: BoxFuture<'static, ()> = Box::pin(refresh(Arc::clone(&self.shared)));
             self.refresh = refresh.fuse();
         }

@@ -34,14 +34,14 @@ pub struct Options {
     /// changed or deleted tag sooner. Default: 60 s.
     pub refresh_interval: Duration,
     /// How long an unknown tag stays unknown without asking the store again. Shorter sees a
-    /// freshly made tag sooner, longer spares the store. Default: 1 s.
+    /// freshly made tag sooner, longer spares the store. At least 10 ms. Default: 1 s.
     pub unknown_for: Duration,
     /// How many calls to the store may run at once. Default: 64.
     pub calls_max: usize,
     /// How many tags may be loaded at once, at some 700 bytes each. Default: 1,000,000.
     pub tags_max: usize,
     /// How long after a failure the store is tried again; doubles with each failure in a row,
-    /// with a random half taken off. Default: 50 ms.
+    /// with a random half taken off. At least 1 ms. Default: 50 ms.
     pub retry_min: Duration,
     /// The longest time between two tries. Default: 5 s.
     pub retry_max: Duration,

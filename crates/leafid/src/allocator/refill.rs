@@ -282,7 +282,7 @@ impl Allocator {
         state.counts.failures += 1;
         state.last_error = Some(Arc::clone(&error));
         let retry_after = shared.retry_after(state.failures);
-        let until = shared.clock.now() + retry_after;
+        let until = shared.clock.now().saturating_add(retry_after);
         state.supply = Supply::Waiting { until };
         let failures = state.failures;
         drop(state);
@@ -296,7 +296,7 @@ impl Allocator {
     }
 
     fn book_unusable(&self, shared: &Shared, message: String) -> After {
-        let until = shared.clock.now() + shared.options.unknown_for;
+        let until = shared.unknown_until();
         let mut state = self.lock();
         state.standing = Standing::Unusable { until, message };
         state.supply = Supply::Idle;
@@ -309,7 +309,7 @@ impl Allocator {
         if was_live {
             shared.tell(&Event::Dropped { tag: &self.tag });
         }
-        After::ForgetAt(shared.clock.now() + shared.options.unknown_for)
+        After::ForgetAt(shared.unknown_until())
     }
 
     /// The row is gone: nothing more leaves, not even what memory holds. The floor stays.
@@ -317,7 +317,7 @@ impl Allocator {
     /// A refresh that began before this allocator left the map may still come here; it must not
     /// bring it back to life beside its successor, whose floor it does not know.
     fn drop_row(&self, shared: &Shared) -> bool {
-        let until = shared.clock.now() + shared.options.unknown_for;
+        let until = shared.unknown_until();
         let mut state = self.lock();
         if state.standing == Standing::Retired {
             return false;

@@ -69,6 +69,45 @@ fn an_old_handle_finds_the_new_tag_for_batches() {
     assert_eq!(held.try_next_many(5).unwrap().len(), 5);
 }
 
+/// Guards: times that never end are no panic.
+#[test]
+fn endless_times_are_allowed() {
+    let options = Options {
+        wait_max: Duration::MAX,
+        refresh_interval: Duration::MAX,
+        unknown_for: Duration::MAX,
+        call_max: Duration::MAX,
+        ..fixed()
+    };
+    let mut world = World::with_tag("order", 100, options.clone());
+    world.advance(seconds(1));
+    assert_eq!(world.next("order").unwrap(), 1);
+    assert!(world.next("nobody").unwrap_err().retry_after().is_none());
+    let store = leafid::store::MemoryStore::new();
+    let (generators, driver) = leafid::Generators::open(store, options);
+    let driver = leafid::blocking::spawn(driver).unwrap();
+    assert!(generators.next_blocking("nobody").is_err());
+    drop(generators);
+    driver.join().unwrap();
+}
+
+/// Guards: times of nothing are no busy loop, and an unknown tag is told as such.
+#[test]
+fn times_of_nothing_are_allowed() {
+    let options = Options {
+        unknown_for: Duration::ZERO,
+        retry_min: Duration::ZERO,
+        ..fixed()
+    };
+    let mut world = World::with_tag("order", 100, options);
+    let error = world.next("nobody").unwrap_err();
+    assert!(error.retry_after().is_none(), "{error}");
+    world.store.set(Mood::Down, Duration::ZERO);
+    assert!(world.next("order").unwrap_err().is_retryable());
+    world.store.set(Mood::Well, Duration::ZERO);
+    assert_eq!(world.next("order").unwrap(), 1);
+}
+
 /// Guards: four takers of a quarter of all numbers at once do not bring the cursor round.
 #[test]
 fn huge_batches_do_not_wrap() {
