@@ -13,6 +13,7 @@ use super::{Allocator, Standing, State, Supply, bounded};
 use crate::driver::Shared;
 use crate::error::Never;
 use crate::event::Event;
+use crate::limit::Limit;
 use crate::segment::Segment;
 use crate::step::History;
 use crate::store::{Reserve, Reserved, StoreError, TagRecord, TagSettings, TagSpec};
@@ -109,15 +110,17 @@ impl Allocator {
     fn plan(&self, shared: &Shared) -> Option<Plan> {
         let mut state = self.lock();
         state.demands.retain(|demand| demand.is_open());
-        let demanded: u64 = state
-            .demands
-            .iter()
-            .fold(0, |sum, demand| sum.saturating_add(demand.missing()));
         let settings = state.settings?;
-        if state.standing != Standing::Live || (demanded == 0 && !self.buffer.has_room()) {
+        if state.standing != Standing::Live {
             return None;
         }
-        let headroom = settings.limit.headroom(state.floor.unwrap_or(1)).max(1);
+        let headroom = settings.limit.headroom(state.floor.unwrap_or(1));
+        self.refuse_demands(&mut state, settings.limit, headroom);
+        if state.demands.is_empty() && !self.buffer.has_room() {
+            return None;
+        }
+        let headroom = headroom.max(1);
+        let demanded = state.demanded(headroom);
         let history = state.history(shared.clock.now(), self.buffer.remaining(), headroom);
         let step = state
             .policy(shared.options.policy)
@@ -249,19 +252,9 @@ impl Allocator {
     fn book_limit(&self, shared: &Shared, plan: &Plan, max_id: u64) -> After {
         let mut state = self.lock();
         let limit = plan.reserve.limit;
-        let headroom = limit.headroom(max_id.max(state.floor.unwrap_or(1)));
         state.floor = state.floor.max(Some(max_id));
-        let never = Never::LimitReached {
-            tag: self.tag.clone(),
-            limit,
-        };
-        state.demands.retain(|demand| {
-            let fits = demand.missing() <= headroom;
-            if !fits {
-                demand.refuse(never.clone().into());
-            }
-            fits
-        });
+        let headroom = limit.headroom(state.floor.unwrap_or(1));
+        self.refuse_demands(&mut state, limit, headroom);
         if headroom > 0 {
             return After::Again;
         }
@@ -273,6 +266,26 @@ impl Allocator {
             limit,
         });
         After::Rest
+    }
+
+    /// Refuses the demands that can never be met: a run needs the numbers that the store has left,
+    /// anything else may use those in memory too. They must not be reserved for: what they cannot
+    /// use would be lost to everybody.
+    fn refuse_demands(&self, state: &mut State, limit: Limit, headroom: u64) {
+        let at_hand = self.buffer.remaining();
+        let open_len = state.demands.len();
+        state.demands.retain(|demand| {
+            let most = headroom + if demand.is_run { 0 } else { at_hand };
+            let fits = demand.missing() <= most;
+            if !fits {
+                let tag = self.tag.clone();
+                demand.refuse(Never::LimitReached { tag, limit }.into());
+            }
+            fits
+        });
+        if state.demands.len() < open_len {
+            self.notify();
+        }
     }
 
     fn book_failure(&self, shared: &Shared, error: StoreError) -> After {
@@ -430,6 +443,20 @@ impl Plan {
 }
 
 impl State {
+    /// How many ids to reserve for demands: for as many of them, in order of arrival, as fit
+    /// together.
+    fn demanded(&self, headroom: u64) -> u64 {
+        let mut demanded = 0;
+        for demand in &self.demands {
+            let sum = demanded + demand.missing().min(headroom);
+            if sum > headroom {
+                break;
+            }
+            demanded = sum;
+        }
+        demanded
+    }
+
     fn history(&self, now: Duration, remaining: u64, headroom: u64) -> History {
         let elapsed = now.saturating_sub(self.loaded_at);
         let used = self.used(remaining) - self.loaded_used;

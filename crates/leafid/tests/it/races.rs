@@ -52,6 +52,45 @@ fn set_limit(world: &mut World, largest: u64) {
         .unwrap();
 }
 
+/// Guards: a run that cannot fit below the limit is refused, and takes no number with it.
+#[test]
+fn an_impossible_run_costs_nothing() {
+    let mut world = limited(10, 1_000_000);
+    assert_eq!(world.next("short").unwrap(), 1);
+    let generators = world.generators.clone();
+    for count in [1_000_000, 5_000_000, 1 << 60] {
+        let refused = world.run(generators.take("short", count)).unwrap_err();
+        assert!(refused.is_exhausted(), "{refused:?}");
+        let refused = world.run(generators.next_many("short", count)).unwrap_err();
+        assert!(refused.is_exhausted(), "{refused:?}");
+    }
+    assert!(max_id(&mut world, "short") <= 200, "numbers were burnt");
+    assert!(world.next("short").unwrap() < 200);
+    assert_eq!(
+        world.run(generators.take("short", 5000)).unwrap().len(),
+        5000
+    );
+    // Batches may be made of what memory holds and of the last numbers in the store.
+    let left = 1_000_000 - world.next("short").unwrap();
+    let batch = world.run(generators.next_many("short", left)).unwrap();
+    assert_eq!(batch.ids().last().unwrap().get(), 1_000_000);
+}
+
+/// Guards: of several long runs, those that fit are served, and the others take nothing.
+#[test]
+fn runs_that_fit_only_one_by_one_burn_nothing() {
+    let mut world = limited(10, 1000);
+    assert_eq!(world.next("short").unwrap(), 1);
+    let generators = world.generators.clone();
+    let callers = [600, 600, 300].map(|count| generators.take("short", count));
+    let taken = world.run(futures_util::future::join_all(callers));
+    let lens: Vec<u64> = taken
+        .iter()
+        .map(|run| run.as_ref().map_or(0, leafid::Segment::len))
+        .collect();
+    assert_eq!(lens, [600, 0, 300]);
+}
+
 /// Guards: a handle from before the tag existed issues batches too.
 #[test]
 fn an_old_handle_finds_the_new_tag_for_batches() {
