@@ -161,7 +161,7 @@ impl Allocator {
         state.last_error = None;
         state.last_took = now.saturating_sub(started);
         state.counts.reserves += 1;
-        state.floor = Some(segment.end());
+        state.floor = state.floor.max(Some(segment.end()));
         state.put += segment.len();
         let regressed = plan
             .reserve

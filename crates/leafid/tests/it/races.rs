@@ -91,6 +91,30 @@ fn runs_that_fit_only_one_by_one_burn_nothing() {
     assert_eq!(lens, [600, 0, 300]);
 }
 
+/// Guards never-twice R2: the floor never falls, whichever way numbers were reserved.
+#[test]
+fn the_floor_counts_numbers_reserved_past_memory() {
+    let mut world = World::with_tag("order", 100, fixed());
+    let generators = world.generators.clone();
+    assert_eq!(world.next("order").unwrap(), 1);
+    world.store.set(Mood::AnswersLate, seconds(2));
+    for expected in 2..=100 {
+        assert_eq!(world.next("order").unwrap(), expected);
+    }
+    world.settle();
+    world.store.set(Mood::Well, Duration::ZERO);
+    let own = world.run(generators.reserve(&tag("order"), 50)).unwrap();
+    world.advance(seconds(2));
+    world.store.memory.put_max_id(&tag("order"), 1).unwrap();
+    for _ in 0..500 {
+        let id = world.next("order").unwrap();
+        assert!(
+            !(own.start()..own.end()).contains(&id),
+            "{id} of {own} twice"
+        );
+    }
+}
+
 /// Guards: a handle from before the tag existed issues batches too.
 #[test]
 fn an_old_handle_finds_the_new_tag_for_batches() {
