@@ -398,9 +398,11 @@ impl Allocator {
         state.refreshed_cursor = self.buffer.cursor();
         let raised = state.limit() < settings.limit;
         state.settings = Some(settings);
+        if raised {
+            state.warned_below = 100;
+        }
         if raised && state.standing == Standing::Exhausted {
             state.standing = Standing::Live;
-            state.warned_below = 100;
             self.ask(&mut state, shared);
         }
     }

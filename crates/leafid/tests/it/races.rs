@@ -91,6 +91,21 @@ fn runs_that_fit_only_one_by_one_burn_nothing() {
     assert_eq!(lens, [600, 0, 300]);
 }
 
+/// Guards: a limit raised early brings the warnings back for the new one.
+#[test]
+fn a_raised_limit_warns_again() {
+    let mut world = limited(10, 1000);
+    for _ in 0..995 {
+        world.next("short").unwrap();
+    }
+    assert_eq!(world.log.count("LimitNear"), 2);
+    set_limit(&mut world, 3000);
+    for _ in 0..2000 {
+        world.next("short").unwrap();
+    }
+    assert_eq!(world.log.count("LimitNear"), 4);
+}
+
 /// Guards never-twice R2: the floor never falls, whichever way numbers were reserved.
 #[test]
 fn the_floor_counts_numbers_reserved_past_memory() {
