@@ -70,6 +70,9 @@ struct State {
     /// The cursor when the row was last read again, and whether anybody asked in vain since.
     refreshed_cursor: u64,
     asked: bool,
+    /// How often the row was created, changed or deleted through this process, or found gone:
+    /// an answer of the store that was on its way meanwhile is of the past.
+    changes: u64,
     /// The part of the numbers left at which the last warning was given, in hundredths.
     warned_below: u64,
 }
@@ -447,6 +450,7 @@ impl State {
             counts: Counts::default(),
             refreshed_cursor: 0,
             asked: false,
+            changes: 0,
             warned_below: 100,
         }
     }

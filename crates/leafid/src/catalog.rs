@@ -60,7 +60,7 @@ impl Generators {
     pub async fn update_tag(&self, tag: &Tag, patch: &TagPatch) -> Result<TagRecord, StoreError> {
         let record = self.shared().store.update(tag, patch).await?;
         if let Some(allocator) = self.loaded(tag.as_str()) {
-            allocator.refresh(self.shared(), record.settings);
+            allocator.refresh(self.shared(), record.settings, None);
         }
         Ok(record)
     }
@@ -88,7 +88,7 @@ impl Generators {
     pub async fn delete_tag(&self, tag: &Tag) -> Result<(), StoreError> {
         self.shared().store.delete(tag).await?;
         if let Some(allocator) = self.loaded(tag.as_str()) {
-            allocator.forget_row(self.shared());
+            allocator.forget_row(self.shared(), None);
         }
         Ok(())
     }

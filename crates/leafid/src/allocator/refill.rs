@@ -45,20 +45,23 @@ struct Plan {
 impl Allocator {
     /// Does what the tag needs: one row read at the most, and one reservation.
     pub(crate) async fn refill(self: Arc<Self>, shared: &Shared) -> After {
-        let after = match self.load_and_reserve(shared).await {
+        let seen = self.lock().changes;
+        let after = match self.load_and_reserve(shared, seen).await {
             Ok(after) => after,
-            Err(StoreError::UnknownTag) => self.book_unknown(shared),
-            Err(StoreError::BadRow { message }) => self.book_unusable(shared, message),
+            Err(StoreError::UnknownTag) => self.book_unknown(shared, seen),
+            Err(StoreError::BadRow { message }) => self.book_unusable(shared, message, seen),
             Err(error) => self.book_failure(shared, error),
         };
         self.notify();
         after
     }
 
-    async fn load_and_reserve(&self, shared: &Shared) -> Result<After, StoreError> {
+    async fn load_and_reserve(&self, shared: &Shared, seen: u64) -> Result<After, StoreError> {
         if self.lock().standing == Standing::New {
             let (record, was_created) = self.read_or_create(shared).await?;
-            self.book_record(&record);
+            if !self.book_record(&record, seen) {
+                return Ok(After::Again);
+            }
             shared.tell(&if was_created {
                 Event::Created { tag: &self.tag }
             } else {
@@ -142,7 +145,10 @@ impl Allocator {
             return After::Again;
         }
         state.supply = Supply::Idle;
-        After::Rest
+        match state.standing {
+            Standing::Unknown { until } => After::ForgetAt(until),
+            _ => After::Rest,
+        }
     }
 
     /// A segment is ours: answers demands from it and puts the rest into the buffer.
@@ -253,7 +259,19 @@ impl Allocator {
         let mut state = self.lock();
         let limit = plan.reserve.limit;
         state.floor = state.floor.max(Some(max_id));
+        if state.standing != Standing::Live || state.limit() != limit {
+            // The row was changed while the store was asked: its refusal is of the past.
+            return After::Again;
+        }
         let headroom = limit.headroom(state.floor.unwrap_or(1));
+        if plan.reserve.count <= headroom {
+            drop(state);
+            let error = StoreError::unavailable(
+                "the store broke its contract: it refused ids that are below the limit",
+                format!("asked for {:?}, told that max id is {max_id}", plan.reserve),
+            );
+            return self.book_failure(shared, error);
+        }
         self.refuse_demands(&mut state, limit, headroom);
         if headroom > 0 {
             return After::Again;
@@ -308,16 +326,21 @@ impl Allocator {
         After::RetryAt(until)
     }
 
-    fn book_unusable(&self, shared: &Shared, message: String) -> After {
+    fn book_unusable(&self, shared: &Shared, message: String, seen: u64) -> After {
         let until = shared.unknown_until();
         let mut state = self.lock();
+        if state.changes != seen {
+            return After::Again;
+        }
         state.standing = Standing::Unusable { until, message };
         state.supply = Supply::Idle;
         After::Rest
     }
 
-    fn book_unknown(&self, shared: &Shared) -> After {
-        let was_live = self.drop_row(shared);
+    fn book_unknown(&self, shared: &Shared, seen: u64) -> After {
+        let Some(was_live) = self.drop_row(shared, Some(seen)) else {
+            return After::Again;
+        };
         self.lock().supply = Supply::Idle;
         if was_live {
             shared.tell(&Event::Dropped { tag: &self.tag });
@@ -325,32 +348,40 @@ impl Allocator {
         After::ForgetAt(shared.unknown_until())
     }
 
-    /// The row is gone: nothing more leaves, not even what memory holds. The floor stays.
+    /// The row is gone: nothing more leaves, not even what memory holds. The floor stays. Tells
+    /// whether it was live; `None` if the row was changed since `seen`, so that this is of the
+    /// past.
     ///
     /// A refresh that began before this allocator left the map may still come here; it must not
     /// bring it back to life beside its successor, whose floor it does not know.
-    fn drop_row(&self, shared: &Shared) -> bool {
+    fn drop_row(&self, shared: &Shared, seen: Option<u64>) -> Option<bool> {
         let until = shared.unknown_until();
         let mut state = self.lock();
-        if state.standing == Standing::Retired {
-            return false;
+        if state.standing == Standing::Retired || !state.is_up_to_date(seen) {
+            return None;
         }
         let was_live = state.standing.may_issue();
         state.standing = Standing::Unknown { until };
+        state.changes += 1;
         state.settings = None;
         state.loads = 0;
         state.skipped += self.buffer.remaining();
         self.buffer.close();
         self.buffer.skip_to(state.floor.unwrap_or(1));
-        was_live
+        Some(was_live)
     }
 
-    fn book_record(&self, record: &TagRecord) {
+    /// Takes the row as it was read; `false` if it was changed since `seen`.
+    fn book_record(&self, record: &TagRecord, seen: u64) -> bool {
         let mut state = self.lock();
+        if state.changes != seen {
+            return false;
+        }
         state.settings = Some(record.settings);
         state.standing = Standing::Live;
         state.asked = false;
         state.refreshed_cursor = self.buffer.cursor();
+        true
     }
 
     /// The driver takes it up again after a failure.
@@ -374,23 +405,37 @@ impl Allocator {
             .iter()
             .map(|allocator| allocator.tag.clone())
             .collect();
+        let seen: Vec<u64> = allocators
+            .iter()
+            .map(|allocator| allocator.lock().changes)
+            .collect();
         let records = bounded(shared, shared.store.read(&tags)).await?;
         let settings: HashMap<Tag, TagSettings> = records
             .into_iter()
             .map(|record| (record.tag, record.settings))
             .collect();
-        for allocator in allocators {
+        for (allocator, seen) in allocators.iter().zip(seen) {
             match settings.get(&allocator.tag) {
-                Some(settings) => allocator.refresh(shared, *settings),
-                None => allocator.forget_row(shared),
+                Some(settings) => allocator.refresh(shared, *settings, Some(seen)),
+                None => allocator.forget_row(shared, Some(seen)),
             }
         }
         Ok(())
     }
 
-    /// Takes note of the row as it was read again.
-    pub(crate) fn refresh(self: &Arc<Self>, shared: &Shared, settings: TagSettings) {
+    /// Takes note of the row as it was read again, when `seen` changes were made through this
+    /// process; `None` if it was just changed through this process.
+    pub(crate) fn refresh(
+        self: &Arc<Self>,
+        shared: &Shared,
+        settings: TagSettings,
+        seen: Option<u64>,
+    ) {
         let mut state = self.lock();
+        if !state.is_up_to_date(seen) {
+            return;
+        }
+        state.changes += u64::from(seen.is_none());
         if !state.standing.may_issue() {
             return;
         }
@@ -407,9 +452,9 @@ impl Allocator {
         }
     }
 
-    /// The row was found gone outside a refill.
-    pub(crate) fn forget_row(&self, shared: &Shared) {
-        if self.drop_row(shared) {
+    /// The row was found gone outside a refill; `seen` as for `refresh`.
+    pub(crate) fn forget_row(&self, shared: &Shared, seen: Option<u64>) {
+        if self.drop_row(shared, seen) == Some(true) {
             shared.tell(&Event::Dropped { tag: &self.tag });
         }
         self.notify();
@@ -418,6 +463,7 @@ impl Allocator {
     /// A row may be there now: ask the store again at the next call.
     pub(crate) fn expect_row(&self) {
         let mut state = self.lock();
+        state.changes += 1;
         if matches!(
             state.standing,
             Standing::Unknown { .. } | Standing::Unusable { .. }
@@ -445,6 +491,11 @@ impl Plan {
 }
 
 impl State {
+    /// Whether nothing changed since `seen` changes were made; `None` is a change made now.
+    fn is_up_to_date(&self, seen: Option<u64>) -> bool {
+        seen.is_none_or(|seen| seen == self.changes)
+    }
+
     /// How many ids to reserve for demands: for as many of them, in order of arrival, as fit
     /// together.
     fn demanded(&self, headroom: u64) -> u64 {
@@ -511,9 +562,9 @@ mod tests {
         let shared = Shared::new(store, clock, Arc::new(()), Options::default());
         let tag = Tag::new("order").expect("a plain name");
         let allocator = Allocator::new(tag, Duration::ZERO);
-        allocator.forget_row(&shared);
+        allocator.forget_row(&shared, None);
         assert!(allocator.retire());
-        allocator.forget_row(&shared);
+        allocator.forget_row(&shared, None);
         assert_eq!(allocator.lock().standing, Standing::Retired);
     }
 }

@@ -91,6 +91,48 @@ fn runs_that_fit_only_one_by_one_burn_nothing() {
     assert_eq!(lens, [600, 0, 300]);
 }
 
+/// Guards: a limit that is raised while the store is saying that it is reached is in force.
+#[test]
+fn a_limit_raised_during_a_refusal_counts() {
+    let mut world = limited(30, 100);
+    for expected in 1..=99 {
+        assert_eq!(world.next("short").unwrap(), expected);
+    }
+    let mut world = limited(30, 30);
+    assert_eq!(world.next("short").unwrap(), 1);
+    world.store.set(Mood::AnswersLate, seconds(5));
+    for expected in 2..=30 {
+        assert_eq!(world.next("short").unwrap(), expected);
+    }
+    world.settle();
+    set_limit(&mut world, 200);
+    world.advance(seconds(5));
+    world.store.set(Mood::Well, Duration::ZERO);
+    world.advance(seconds(120));
+    assert_eq!(world.next("short").unwrap(), 31);
+}
+
+/// Guards: a tag deleted and made anew while the store is refusing its former life issues.
+#[test]
+fn a_tag_made_anew_during_a_refusal_issues() {
+    let mut world = limited(30, 30);
+    assert_eq!(world.next("short").unwrap(), 1);
+    world.store.set(Mood::AnswersLate, seconds(5));
+    for expected in 2..=30 {
+        assert_eq!(world.next("short").unwrap(), expected);
+    }
+    world.settle();
+    let generators = world.generators.clone();
+    world.run(generators.delete_tag(&tag("short"))).unwrap();
+    world
+        .run(generators.create_tag(&TagSpec::new(tag("short"))))
+        .unwrap();
+    world.advance(seconds(5));
+    world.store.set(Mood::Well, Duration::ZERO);
+    world.advance(seconds(120));
+    assert_eq!(world.next("short").unwrap(), 31);
+}
+
 /// Guards: a limit raised early brings the warnings back for the new one.
 #[test]
 fn a_raised_limit_warns_again() {
@@ -104,6 +146,74 @@ fn a_raised_limit_warns_again() {
         world.next("short").unwrap();
     }
     assert_eq!(world.log.count("LimitNear"), 4);
+}
+
+/// Guards: `create_tag` is in force at once, also if the store is just saying "no such tag".
+#[test]
+fn a_tag_created_during_its_look_up_issues() {
+    let mut world = World::new(fixed());
+    world
+        .store
+        .set(Mood::AnswersLate, Duration::from_millis(500));
+    let generators = world.generators.clone();
+    assert!(generators.try_next("order").unwrap_err().is_retryable());
+    world.settle();
+    world
+        .run(generators.create_tag(&TagSpec::new(tag("order"))))
+        .unwrap();
+    world.advance(Duration::from_millis(500));
+    world.store.set(Mood::Well, Duration::ZERO);
+    let next = world.next("order");
+    assert!(matches!(&next, Ok(1)), "{next:?}");
+}
+
+/// Guards: `update_tag` is in force at once, also if the row was being read.
+#[test]
+fn a_change_is_not_undone_by_an_older_read() {
+    let mut world = World::with_tag("order", 100, fixed());
+    let generators = world.generators.clone();
+    let set_step = |world: &mut World, step: u32| {
+        let patch = TagPatch {
+            step: Some(step),
+            ..TagPatch::default()
+        };
+        let generators = world.generators.clone();
+        world
+            .run(generators.update_tag(&tag("order"), &patch))
+            .unwrap();
+    };
+    world.store.set(Mood::AnswersLate, seconds(1));
+    assert!(generators.try_next("order").unwrap_err().is_retryable());
+    world.settle();
+    set_step(&mut world, 7);
+    world.advance(seconds(5));
+    assert_eq!(generators.status("order").unwrap().own_step, 7, "a load");
+    world.next("order").unwrap();
+    let refresh_at = seconds(60).saturating_sub(world.clock.now());
+    world.advance(refresh_at);
+    set_step(&mut world, 8);
+    world.advance(seconds(5));
+    assert_eq!(generators.status("order").unwrap().own_step, 8, "a refresh");
+}
+
+/// Guards: a tag made anew is not dropped by a read that was older.
+#[test]
+fn a_tag_made_anew_is_not_dropped_by_an_older_read() {
+    let mut world = World::with_tag("order", 100, fixed());
+    let generators = world.generators.clone();
+    assert_eq!(world.next("order").unwrap(), 1);
+    world.advance(seconds(59));
+    // Deleted elsewhere, which the refresh sees; made anew here before its answer arrives.
+    world
+        .run(world.store.clone().delete(&tag("order")))
+        .unwrap();
+    world.store.set(Mood::AnswersLate, seconds(2));
+    world.advance(seconds(1));
+    world
+        .run(generators.create_tag(&TagSpec::new(tag("order"))))
+        .unwrap();
+    world.advance(seconds(10));
+    assert_eq!(world.log.count("Dropped"), 0);
 }
 
 /// Guards never-twice R2: the floor never falls, whichever way numbers were reserved.
@@ -184,6 +294,24 @@ fn times_of_nothing_are_allowed() {
     assert!(world.next("order").unwrap_err().is_retryable());
     world.store.set(Mood::Well, Duration::ZERO);
     assert_eq!(world.next("order").unwrap(), 1);
+}
+
+/// Guards: a store that refuses what is below the limit is a failing store, not one to ask again
+/// at once and for ever.
+#[test]
+fn a_baseless_refusal_is_a_failure() {
+    let mut world = World::with_tag("order", 100, fixed());
+    assert_eq!(world.next("order").unwrap(), 1);
+    world.store.set(Mood::Refusing, Duration::ZERO);
+    for expected in 2..=100 {
+        assert_eq!(world.next("order").unwrap(), expected);
+    }
+    let error = world.next("order").unwrap_err();
+    assert!(error.to_string().contains("contract"), "{error}");
+    assert!(world.store.reserves().len() < 20);
+    world.store.set(Mood::Well, Duration::ZERO);
+    world.advance(seconds(10));
+    assert_eq!(world.next("order").unwrap(), 101);
 }
 
 /// Guards: four takers of a quarter of all numbers at once do not bring the cursor round.
