@@ -123,7 +123,13 @@ fn blocks_are_disjoint() {
     let got = on_threads(|_| {
         let mut block = generators.generator("order").unwrap().block(64);
         (0..IDS_A_THREAD)
-            .map(|_| block.next_blocking().unwrap().get())
+            .map(|count| {
+                // Without this a thread may be done before another one begins.
+                if count % 64 == 0 {
+                    std::thread::yield_now();
+                }
+                block.next_blocking().unwrap().get()
+            })
             .collect()
     });
     check(&got, 100);
