@@ -1,36 +1,34 @@
 //! `Allocator`: keeps one tag supplied with segments. This file is the side of the callers, who
-//! take ids and wait; `allocator/refill.rs` is the side of the driver, which fetches segments.
+//! take ids and wait; `allocator/refill.rs` and `book.rs` are the side of the driver, which fetches
+//! segments.
 //!
 //! Taking an id is `SegmentBuffer::try_take` and nothing else. All other state is behind one
 //! mutex, which is touched once or twice a segment and by callers that find the buffer empty.
 
+mod book;
 mod demand;
 mod refill;
+mod shared;
+mod state;
 mod status;
 
-use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use event_listener::Event as Notify;
-use futures_util::FutureExt as _;
 use futures_util::future::{Either, select};
 
-use crate::driver::Shared;
 use crate::error::{IssueError, Never, NotYetReason};
 use crate::id::Id;
 use crate::segment::{Segment, SegmentBuffer, TakenMany};
-use crate::step::Rate;
-use crate::store::{StoreError, TagSettings};
 use crate::tag::Tag;
 
 use demand::Demand;
 pub(crate) use refill::After;
+pub(crate) use shared::Shared;
+use state::{Standing, State, Supply};
 pub use status::{Stage, Status};
 
-/// What a caller who finds no id is told when a call to the store runs: a guess, bounded.
-const LOADING_RETRY_MIN: Duration = Duration::from_millis(5);
-const LOADING_RETRY_MAX: Duration = Duration::from_secs(1);
 /// How many callers may wait for long runs of one tag.
 const DEMANDS_MAX: usize = 1024;
 
@@ -41,76 +39,6 @@ pub(crate) struct Allocator {
     state: Mutex<State>,
     /// Told whenever something changed for those who wait.
     changed: Notify,
-}
-
-/// All that is not needed to take an id.
-struct State {
-    standing: Standing,
-    supply: Supply,
-    /// Callers who want more than the buffer holds, in order of arrival.
-    demands: VecDeque<Arc<Demand>>,
-    /// The row's settings, once read.
-    settings: Option<TagSettings>,
-    /// The highest end of a segment ever seen: never-twice's floor. Outlives the row.
-    floor: Option<u64>,
-    /// The length of the last segment, and how many there were.
-    step: u64,
-    loads: u64,
-    rate: Rate,
-    /// When the last segment was put in, and how many ids had been used then.
-    loaded_at: Duration,
-    loaded_used: u64,
-    /// Ids put into the buffer, and those of them that were skipped and never issued.
-    put: u64,
-    skipped: u64,
-    failures: u32,
-    last_error: Option<Arc<StoreError>>,
-    last_took: Duration,
-    counts: Counts,
-    /// The cursor when the row was last read again, and whether anybody asked in vain since.
-    refreshed_cursor: u64,
-    asked: bool,
-    /// How often the row was created, changed or deleted through this process, or found gone:
-    /// an answer of the store that was on its way meanwhile is of the past.
-    changes: u64,
-    /// The part of the numbers left at which the last warning was given, in hundredths.
-    warned_below: u64,
-}
-
-/// What the store last said of the tag.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Standing {
-    /// Nothing is known. Exits: `Live`, `Unknown`, `Unusable`.
-    New,
-    /// It has a row. Exits: `Unknown`, `Unusable`, `Exhausted`.
-    Live,
-    /// It has no row, and the store is not asked again before `until`. Exits: `New` (time),
-    /// `Retired`.
-    Unknown { until: Duration },
-    /// Its row cannot be used. Exits: `New` (time).
-    Unusable { until: Duration, message: String },
-    /// Its limit is reached. Exits: `Live` (a larger limit), `Unknown`.
-    Exhausted,
-    /// This allocator left the map; look the tag up again. No exit.
-    Retired,
-}
-
-/// Where the tag stands with the driver.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Supply {
-    /// Nothing to do. Exits: `Queued`.
-    Idle,
-    /// The driver has it, or will get to it. Exits: `Idle`, `Waiting`.
-    Queued,
-    /// The last call failed; the driver takes it up again at `until`. Exits: `Queued`.
-    Waiting { until: Duration },
-}
-
-#[derive(Debug, Clone, Copy, Default)]
-struct Counts {
-    reserves: u64,
-    failures: u64,
-    regressions: u64,
 }
 
 /// What a caller who found no id should do.
@@ -412,83 +340,6 @@ impl Allocator {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Standing {
-    fn is_over(&self, now: Duration) -> bool {
-        match self {
-            Self::Unknown { until } | Self::Unusable { until, .. } => now >= *until,
-            _ => false,
-        }
-    }
-
-    /// Whether ids in memory may go out.
-    fn may_issue(&self) -> bool {
-        matches!(self, Self::Live | Self::Exhausted)
-    }
-}
-
-impl State {
-    fn new(now: Duration) -> Self {
-        Self {
-            standing: Standing::New,
-            supply: Supply::Idle,
-            demands: VecDeque::new(),
-            settings: None,
-            floor: None,
-            step: 0,
-            loads: 0,
-            rate: Rate::default(),
-            loaded_at: now,
-            loaded_used: 0,
-            put: 0,
-            skipped: 0,
-            failures: 0,
-            last_error: None,
-            last_took: Duration::ZERO,
-            counts: Counts::default(),
-            refreshed_cursor: 0,
-            asked: false,
-            changes: 0,
-            warned_below: 100,
-        }
-    }
-
-    fn limit(&self) -> crate::Limit {
-        self.settings
-            .map(|settings| settings.limit)
-            .unwrap_or_default()
-    }
-
-    fn loading_retry(&self) -> Duration {
-        self.last_took.clamp(LOADING_RETRY_MIN, LOADING_RETRY_MAX)
-    }
-
-    fn not_yet(&self, tag: &Tag, now: Duration) -> IssueError {
-        let (retry_after, reason) = match (self.supply, &self.last_error) {
-            (Supply::Waiting { until }, Some(error)) => (
-                until.saturating_sub(now),
-                NotYetReason::StoreFailed(Arc::clone(error)),
-            ),
-            _ => (self.loading_retry(), NotYetReason::Loading),
-        };
-        IssueError::not_yet(tag, retry_after, reason)
-    }
-}
-
-/// Runs a call to the store, giving up on it after `call_max`: its outcome is unknown then.
-async fn bounded<T>(
-    shared: &Shared,
-    call: impl Future<Output = Result<T, StoreError>> + Send,
-) -> Result<T, StoreError> {
-    let timer = shared.clock.sleep(shared.options.call_max);
-    match select(std::pin::pin!(call), timer.fuse()).await {
-        Either::Left((answer, _)) => answer,
-        Either::Right(_) => Err(StoreError::unavailable(
-            "the store gave no answer in time",
-            format!("no answer within {:?}", shared.options.call_max),
-        )),
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::generator::Generators;
+use crate::generators::Generators;
 use crate::segment::Segment;
 use crate::store::{Reserve, StoreError, StoreReport, TagPatch, TagRecord, TagSpec};
 use crate::tag::Tag;

@@ -38,7 +38,8 @@ pub struct Options {
     pub unknown_for: Duration,
     /// How many calls to the store may run at once. Default: 64.
     pub calls_max: usize,
-    /// How many tags may be loaded at once, at some 700 bytes each. Default: 1,000,000.
+    /// How many tags may be loaded at once, at some 1.3 kB each. A loaded tag stays loaded, since it
+    /// knows its floor; beyond the bound a new one is refused. Default: 1,000,000.
     pub tags_max: usize,
     /// How long after a failure the store is tried again; doubles with each failure in a row,
     /// with a random half taken off. At least 1 ms. Default: 50 ms.

@@ -145,7 +145,8 @@ impl fmt::Display for StepPolicy {
 }
 
 fn leaf_step(own_step: u64, step_max: u64, history: &History) -> u64 {
-    let step = history.step;
+    // A segment cut short by the tag's limit is no measure once the limit is raised.
+    let step = history.step.max(own_step);
     if history.loads < 2 {
         own_step
     } else if history.elapsed < LEAF_DOUBLE_BELOW {
@@ -240,6 +241,7 @@ mod tests {
         check_leaf(2000, 4000, 3, minutes(30), 2000);
         check_leaf(2000, 3000, 3, minutes(30), 3000);
         check_leaf(2000, 2000, 3, minutes(90), 2000);
+        check_leaf(2000, 1, 3, Duration::ZERO, 4000);
         check_leaf(2000, 500_000, 9, Duration::ZERO, 1_000_000);
         check_leaf(2000, 500_001, 9, Duration::ZERO, 500_001);
         check_leaf(2000, 1_000_000, 9, Duration::ZERO, 1_000_000);

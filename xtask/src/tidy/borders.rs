@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn only_the_driver_calls_a_store() {
         let call = "//! x\nfn f() {\n    self.shared()\n        .store\n        .read(&tags)\n}\n";
-        check_rule(store_callers, "crates/leafid/src/generator.rs", call, &[4]);
+        check_rule(store_callers, "crates/leafid/src/generators.rs", call, &[4]);
         check_rule(store_callers, "crates/leafid/src/catalog.rs", call, &[]);
         let qualified = "SegmentStore::reserve(&*s, &r)";
         check_rule(

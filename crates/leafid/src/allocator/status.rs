@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Allocator, Standing, State};
+use super::Allocator;
 use crate::limit::Limit;
 use crate::segment::Segment;
 use crate::step::StepPolicy;
@@ -145,30 +145,4 @@ impl Allocator {
 #[expect(clippy::cast_precision_loss, reason = "a cover needs no 53 bits")]
 fn cover(remaining: u64, rate: f64) -> Option<Duration> {
     Duration::try_from_secs_f64(remaining as f64 / rate).ok()
-}
-
-impl State {
-    /// Ids that left the buffer for callers, with the few that were lost between two segments.
-    pub(super) fn used(&self, remaining: u64) -> u64 {
-        self.put
-            .saturating_sub(self.skipped)
-            .saturating_sub(remaining)
-            .max(self.loaded_used)
-    }
-
-    pub(super) fn policy(&self, default: StepPolicy) -> StepPolicy {
-        self.settings
-            .and_then(|settings| settings.policy)
-            .unwrap_or(default)
-    }
-
-    fn stage(&self) -> Stage {
-        match self.standing {
-            Standing::New | Standing::Retired => Stage::New,
-            Standing::Live => Stage::Live,
-            Standing::Unknown { .. } => Stage::Unknown,
-            Standing::Unusable { .. } => Stage::Unusable,
-            Standing::Exhausted => Stage::Exhausted,
-        }
-    }
 }

@@ -1,0 +1,145 @@
+//! `Shared`: what handles, allocators and the driver have in common: the store, the clock, the
+//! loaded tags, and the queue of those that ask for the driver.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use event_listener::Event as Notify;
+use futures_util::future::{Either, select};
+
+use super::Allocator;
+use crate::clock::Clock;
+use crate::event::{Event, Observer};
+use crate::options::Options;
+use crate::store::{SegmentStore, StoreError};
+use crate::tag::Tag;
+
+/// An unknown tag stays unknown at least so long, or those who wait for it would ask for it again
+/// instead of learning it.
+const UNKNOWN_FOR_MIN: Duration = Duration::from_millis(10);
+/// A failing store is left alone at least so long, or the driver would do nothing else.
+const RETRY_MIN: Duration = Duration::from_millis(1);
+
+/// All loaded tags. Hashed by the seed of the options, so that a simulation visits them in the
+/// same order each time.
+pub(crate) type Tags = papaya::HashMap<Tag, Arc<Allocator>, foldhash::fast::FixedState>;
+
+/// What handles and driver share.
+pub(crate) struct Shared {
+    pub(crate) store: Arc<dyn SegmentStore>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) observer: Arc<dyn Observer>,
+    pub(crate) options: Options,
+    pub(crate) tags: Tags,
+    /// Tags that ask for the driver. Each is in it once at the most: its `Supply` says so.
+    queue: Mutex<VecDeque<Arc<Allocator>>>,
+    /// Told when the queue got an entry, or the driver shall go.
+    pub(crate) work: Notify,
+    random: Mutex<fastrand::Rng>,
+    /// The driver is gone, or has been told to go.
+    stopped: AtomicBool,
+}
+
+impl Shared {
+    pub(crate) fn new(
+        store: Arc<dyn SegmentStore>,
+        clock: Arc<dyn Clock>,
+        observer: Arc<dyn Observer>,
+        options: Options,
+    ) -> Self {
+        Self {
+            store,
+            clock,
+            observer,
+            random: Mutex::new(fastrand::Rng::with_seed(options.seed)),
+            // An incremental resize would slow every look-up down until enough tags are added.
+            tags: papaya::HashMap::builder()
+                .hasher(foldhash::fast::FixedState::with_seed(options.seed))
+                .resize_mode(papaya::ResizeMode::Blocking)
+                .build(),
+            options,
+            queue: Mutex::default(),
+            work: Notify::new(),
+            stopped: AtomicBool::new(false),
+        }
+    }
+
+    /// Puts a tag into the driver's queue.
+    pub(crate) fn ask(&self, allocator: Arc<Allocator>) {
+        self.queue
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push_back(allocator);
+        self.work.notify(1);
+    }
+
+    pub(crate) fn next_asked(&self) -> Option<Arc<Allocator>> {
+        self.queue
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop_front()
+    }
+
+    pub(crate) fn tell(&self, event: &Event<'_>) {
+        self.observer.event(event);
+    }
+
+    /// How long to wait after so many failures in a row.
+    pub(crate) fn retry_after(&self, failures: u32) -> Duration {
+        let Options {
+            retry_min,
+            retry_max,
+            ..
+        } = self.options;
+        let doubled = retry_min.saturating_mul(1 << failures.saturating_sub(1).min(20));
+        let random = self
+            .random
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .f64();
+        let wait = doubled.min(retry_max).mul_f64(1.0 - random / 2.0);
+        wait.max(RETRY_MIN)
+    }
+
+    /// Until when a tag that was just found to be unknown stays so.
+    pub(crate) fn unknown_until(&self) -> Duration {
+        let unknown_for = self.options.unknown_for.max(UNKNOWN_FOR_MIN);
+        self.clock.now().saturating_add(unknown_for)
+    }
+
+    /// Tells the driver to go. Ids in memory can still be taken.
+    pub(crate) fn stop(&self) {
+        // SeqCst: read by callers and driver without any other order between them.
+        self.stopped.store(true, Ordering::SeqCst);
+        self.work.notify(usize::MAX);
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn wake_all(&self) {
+        self.tags
+            .pin()
+            .values()
+            .for_each(|allocator| allocator.notify());
+    }
+}
+
+/// Runs a call to the store, giving up on it after `call_max`: its outcome is unknown then.
+pub(super) async fn bounded<T>(
+    shared: &Shared,
+    call: impl Future<Output = Result<T, StoreError>> + Send,
+) -> Result<T, StoreError> {
+    let timer = shared.clock.sleep(shared.options.call_max);
+    match select(std::pin::pin!(call), timer).await {
+        Either::Left((answer, _)) => answer,
+        Either::Right(_) => Err(StoreError::unavailable(
+            "the store gave no answer in time",
+            format!("no answer within {:?}", shared.options.call_max),
+        )),
+    }
+}

@@ -1,0 +1,231 @@
+//! `State`: all of an allocator that is not needed to take an id, behind its one mutex.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::demand::Demand;
+use super::status::Stage;
+use crate::error::{IssueError, NotYetReason};
+use crate::limit::Limit;
+use crate::step::{History, Rate, StepPolicy};
+use crate::store::{StoreError, TagSettings};
+use crate::tag::Tag;
+
+/// What a caller who finds no id is told when a call to the store runs: a guess, bounded.
+const LOADING_RETRY_MIN: Duration = Duration::from_millis(5);
+const LOADING_RETRY_MAX: Duration = Duration::from_secs(1);
+/// A warning is given when this many hundredths of a tag's numbers are left.
+const LIMIT_WARNINGS: [u64; 2] = [10, 1];
+
+/// All that is not needed to take an id.
+pub(super) struct State {
+    pub(super) standing: Standing,
+    pub(super) supply: Supply,
+    /// Callers who want more than the buffer holds, in order of arrival.
+    pub(super) demands: VecDeque<Arc<Demand>>,
+    /// The row's settings, once read.
+    pub(super) settings: Option<TagSettings>,
+    /// The highest end of a segment ever seen: never-twice's floor. Outlives the row.
+    pub(super) floor: Option<u64>,
+    /// The length of the last segment, and how many there were.
+    pub(super) step: u64,
+    pub(super) loads: u64,
+    pub(super) rate: Rate,
+    /// When the last segment was put in, and how many ids had been used then.
+    pub(super) loaded_at: Duration,
+    pub(super) loaded_used: u64,
+    /// Ids put into the buffer, and those of them that were skipped and never issued.
+    pub(super) put: u64,
+    pub(super) skipped: u64,
+    pub(super) failures: u32,
+    pub(super) last_error: Option<Arc<StoreError>>,
+    pub(super) last_took: Duration,
+    pub(super) counts: Counts,
+    /// The cursor when the row was last read again, and whether anybody asked in vain since.
+    pub(super) refreshed_cursor: u64,
+    pub(super) asked: bool,
+    /// How often the row was created, changed or deleted through this process, or found gone:
+    /// an answer of the store that was on its way meanwhile is of the past.
+    pub(super) changes: u64,
+    /// The part of the numbers left at which the last warning was given, in hundredths.
+    pub(super) warned_below: u64,
+}
+
+/// What the store last said of the tag.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// Nothing is known. Exits: `Live`, `Unknown`, `Unusable`.
+    New,
+    /// It has a row. Exits: `Unknown`, `Unusable`, `Exhausted`.
+    Live,
+    /// It has no row, and the store is not asked again before `until`. Exits: `New` (time),
+    /// `Retired`.
+    Unknown { until: Duration },
+    /// Its row cannot be used. Exits: `New` (time).
+    Unusable { until: Duration, message: String },
+    /// Its limit is reached. Exits: `Live` (a larger limit), `Unknown`.
+    Exhausted,
+    /// This allocator left the map; look the tag up again. No exit.
+    Retired,
+}
+
+/// Where the tag stands with the driver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Supply {
+    /// Nothing to do. Exits: `Queued`.
+    Idle,
+    /// The driver has it, or will get to it. Exits: `Idle`, `Waiting`.
+    Queued,
+    /// The last call failed; the driver takes it up again at `until`. Exits: `Queued`.
+    Waiting { until: Duration },
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Counts {
+    pub(super) reserves: u64,
+    pub(super) failures: u64,
+    pub(super) regressions: u64,
+}
+
+impl Standing {
+    pub(super) fn is_over(&self, now: Duration) -> bool {
+        match self {
+            Self::Unknown { until } | Self::Unusable { until, .. } => now >= *until,
+            _ => false,
+        }
+    }
+
+    /// Whether ids in memory may go out.
+    pub(super) fn may_issue(&self) -> bool {
+        matches!(self, Self::Live | Self::Exhausted)
+    }
+}
+
+impl State {
+    pub(super) fn new(now: Duration) -> Self {
+        Self {
+            standing: Standing::New,
+            supply: Supply::Idle,
+            demands: VecDeque::new(),
+            settings: None,
+            floor: None,
+            step: 0,
+            loads: 0,
+            rate: Rate::default(),
+            loaded_at: now,
+            loaded_used: 0,
+            put: 0,
+            skipped: 0,
+            failures: 0,
+            last_error: None,
+            last_took: Duration::ZERO,
+            counts: Counts::default(),
+            refreshed_cursor: 0,
+            asked: false,
+            changes: 0,
+            warned_below: 100,
+        }
+    }
+
+    pub(super) fn limit(&self) -> Limit {
+        self.settings
+            .map(|settings| settings.limit)
+            .unwrap_or_default()
+    }
+
+    pub(super) fn loading_retry(&self) -> Duration {
+        self.last_took.clamp(LOADING_RETRY_MIN, LOADING_RETRY_MAX)
+    }
+
+    pub(super) fn not_yet(&self, tag: &Tag, now: Duration) -> IssueError {
+        let (retry_after, reason) = match (self.supply, &self.last_error) {
+            (Supply::Waiting { until }, Some(error)) => (
+                until.saturating_sub(now),
+                NotYetReason::StoreFailed(Arc::clone(error)),
+            ),
+            _ => (self.loading_retry(), NotYetReason::Loading),
+        };
+        IssueError::not_yet(tag, retry_after, reason)
+    }
+
+    /// Whether nothing changed since `seen` changes were made; `None` is a change made now.
+    pub(super) fn is_up_to_date(&self, seen: Option<u64>) -> bool {
+        seen.is_none_or(|seen| seen == self.changes)
+    }
+
+    /// How many ids to reserve for demands: for as many of them, in order of arrival, as fit
+    /// together.
+    pub(super) fn demanded(&self, headroom: u64) -> u64 {
+        let mut demanded = 0;
+        for demand in &self.demands {
+            let sum = demanded + demand.missing().min(headroom);
+            if sum > headroom {
+                break;
+            }
+            demanded = sum;
+        }
+        demanded
+    }
+
+    pub(super) fn history(&self, now: Duration, remaining: u64, headroom: u64) -> History {
+        let elapsed = now.saturating_sub(self.loaded_at);
+        let used = self.used(remaining) - self.loaded_used;
+        History {
+            step: self.step,
+            loads: self.loads,
+            elapsed,
+            rate: self.rate.observe(used, elapsed).per_second(),
+            headroom,
+        }
+    }
+
+    /// Books what was used since the last segment, before a new one is put in.
+    pub(super) fn settle(&mut self, now: Duration, remaining: u64) {
+        let used = self.used(remaining);
+        if self.loads > 0 {
+            let elapsed = now.saturating_sub(self.loaded_at);
+            self.rate = self.rate.observe(used - self.loaded_used, elapsed);
+        }
+        self.loads += 1;
+        self.loaded_at = now;
+        self.loaded_used = used;
+    }
+
+    /// The ids left, when they fell to the next mark for a warning.
+    pub(super) fn near_limit(&mut self, max_id: u64) -> Option<u64> {
+        let limit = self.limit();
+        let headroom = limit.headroom(max_id);
+        let is_below = |hundredths: &u64| headroom / *hundredths <= limit.largest() / 100;
+        let mark = LIMIT_WARNINGS.into_iter().filter(is_below).min()?;
+        if mark >= self.warned_below {
+            return None;
+        }
+        self.warned_below = mark;
+        Some(headroom)
+    }
+
+    /// Ids that left the buffer for callers, with the few that were lost between two segments.
+    pub(super) fn used(&self, remaining: u64) -> u64 {
+        self.put
+            .saturating_sub(self.skipped)
+            .saturating_sub(remaining)
+            .max(self.loaded_used)
+    }
+
+    pub(super) fn policy(&self, default: StepPolicy) -> StepPolicy {
+        self.settings
+            .and_then(|settings| settings.policy)
+            .unwrap_or(default)
+    }
+
+    pub(super) fn stage(&self) -> Stage {
+        match self.standing {
+            Standing::New | Standing::Retired => Stage::New,
+            Standing::Live => Stage::Live,
+            Standing::Unknown { .. } => Stage::Unknown,
+            Standing::Unusable { .. } => Stage::Unusable,
+            Standing::Exhausted => Stage::Exhausted,
+        }
+    }
+}

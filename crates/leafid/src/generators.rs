@@ -1,0 +1,442 @@
+//! `Generators`: ids of any tag of a store, by name.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::allocator::{Allocator, Miss, Shared, Status};
+use crate::clock::{Clock, SystemClock};
+use crate::driver::Driver;
+use crate::error::{IssueError, Never, NotYetReason};
+use crate::event::Observer;
+use crate::generator::Generator;
+use crate::id::Id;
+use crate::limit::Limit;
+use crate::options::Options;
+use crate::segment::{Segment, TakenMany};
+use crate::store::SegmentStore;
+use crate::tag::Tag;
+
+/// Issues ids of any tag of a store.
+///
+/// **Unique** over all processes on the same store. **Ascending** per tag and process: an id
+/// returned before another call begins is smaller than that call's. Not ascending between
+/// processes, which hold different segments. **Thread-safe**; a clone is another handle on the
+/// same generators.
+///
+/// A tag is loaded on first use. Ids of one tag are not without gaps: what a process holds in
+/// memory when it ends is never issued.
+///
+/// # Example
+///
+/// ```
+/// use leafid::store::{MemoryStore, SegmentStore, TagSpec};
+/// use leafid::{Generators, Options, Tag, blocking};
+///
+/// let store = MemoryStore::new();
+/// blocking::block_on(store.create(&TagSpec::new(Tag::new("order")?)))?;
+///
+/// let (generators, driver) = Generators::open(store, Options::default());
+/// let driver = blocking::spawn(driver)?; // or: tokio::spawn(driver)
+/// assert_eq!(generators.next_blocking("order")?.get(), 1);
+/// assert_eq!(generators.next_blocking("order")?.get(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Generators {
+    handle: Arc<Handle>,
+}
+
+/// Stops the driver when the last handle is gone.
+struct Handle {
+    shared: Arc<Shared>,
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.shared.stop();
+    }
+}
+
+impl Generators {
+    /// Opens the tags of a store, and returns the driver that fetches their segments. Nothing is
+    /// read or reserved before the first id is asked for.
+    ///
+    /// # Example
+    ///
+    /// See [`Generators`].
+    pub fn open(store: impl SegmentStore, options: Options) -> (Self, Driver) {
+        Self::open_with(
+            Arc::new(store),
+            Arc::new(SystemClock::new()),
+            Arc::new(()),
+            options,
+        )
+    }
+
+    /// As [`open`](Self::open), with a clock and an observer of one's own.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use leafid::{Generators, ManualClock, Options, store::MemoryStore};
+    ///
+    /// let clock = Arc::new(ManualClock::new());
+    /// let store = Arc::new(MemoryStore::new());
+    /// let (generators, driver) =
+    ///     Generators::open_with(store, clock, Arc::new(()), Options::default());
+    /// # drop((generators, driver));
+    /// ```
+    pub fn open_with(
+        store: Arc<dyn SegmentStore>,
+        clock: Arc<dyn Clock>,
+        observer: Arc<dyn Observer>,
+        options: Options,
+    ) -> (Self, Driver) {
+        let shared = Arc::new(Shared::new(store, clock, observer, options));
+        let driver = Driver::new(Arc::clone(&shared));
+        (
+            Self {
+                handle: Arc::new(Handle { shared }),
+            },
+            driver,
+        )
+    }
+
+    /// Takes the next id of a tag out of memory. Never waits.
+    ///
+    /// # Errors
+    ///
+    /// [`IssueError::NotYet`] when memory holds none (the driver has been told);
+    /// [`IssueError::Never`] when the tag cannot issue.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use leafid::{Generators, Options, store::MemoryStore};
+    ///
+    /// let (generators, _driver) = Generators::open(MemoryStore::new(), Options::default());
+    /// assert!(generators.try_next("order").unwrap_err().is_retryable());
+    /// ```
+    #[inline]
+    pub fn try_next(&self, tag: &str) -> Result<Id, IssueError> {
+        let shared = self.shared();
+        match shared
+            .tags
+            .pin()
+            .get(tag)
+            .map(|allocator| allocator.try_next(shared))
+        {
+            Some(Ok(id)) => Ok(id),
+            Some(Err(Miss::Refused(error))) => Err(error),
+            Some(Err(Miss::Retired)) | None => self.try_next_first(tag),
+        }
+    }
+
+    #[cold]
+    fn try_next_first(&self, tag: &str) -> Result<Id, IssueError> {
+        let allocator = self.allocator(tag)?;
+        match allocator.try_next(self.shared()) {
+            Ok(id) => Ok(id),
+            Err(Miss::Refused(error)) => Err(error),
+            Err(Miss::Retired) => Err(retired(allocator.tag())),
+        }
+    }
+
+    pub(crate) fn try_next_many(&self, tag: &str, count: u64) -> Result<TakenMany, IssueError> {
+        let allocator = self.allocator(tag)?;
+        match allocator.try_next_many(self.shared(), count) {
+            Ok(taken) => Ok(taken),
+            Err(Miss::Refused(error)) => Err(error),
+            Err(Miss::Retired) => Err(retired(allocator.tag())),
+        }
+    }
+
+    /// Takes the next id of a tag, waiting up to `wait_max` for the segment under way.
+    ///
+    /// # Errors
+    ///
+    /// [`IssueError::NotYet`] when none came in time, or the next try of a failing store lies
+    /// beyond that time; [`IssueError::Never`] when the tag cannot issue.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # use leafid::{Generators, Options, blocking, store::{MemoryStore, TagSettings}};
+    /// # let options = Options { create_missing: Some(TagSettings::default()), ..Options::default() };
+    /// # let (generators, driver) = Generators::open(MemoryStore::new(), options);
+    /// # let driver = blocking::spawn(driver)?;
+    /// # blocking::block_on(async {
+    /// let id = generators.next("order").await?;
+    /// assert_eq!(id.get(), 1);
+    /// # Ok::<(), leafid::IssueError>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub async fn next(&self, tag: &str) -> Result<Id, IssueError> {
+        match self.try_next(tag) {
+            Err(error) if error.is_retryable() => {}
+            done => return done,
+        }
+        let shared = self.shared();
+        self.retrying(tag, |allocator| async move { allocator.next(shared).await })
+            .await
+    }
+
+    /// Takes the next id of a tag, waiting on this thread.
+    ///
+    /// # Errors
+    ///
+    /// As [`next`](Self::next).
+    ///
+    /// # Example
+    ///
+    /// See [`Generators`].
+    pub fn next_blocking(&self, tag: &str) -> Result<Id, IssueError> {
+        match self.try_next(tag) {
+            Err(error) if error.is_retryable() => crate::blocking::block_on(self.next(tag)),
+            done => done,
+        }
+    }
+
+    /// Takes the next `count` ids of a tag, ascending but not always adjacent, waiting up to
+    /// `wait_max`. They are this call's alone, whole or not at all.
+    ///
+    /// # Errors
+    ///
+    /// As [`next`](Self::next), and [`Never::BadCount`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # use leafid::{Generators, Options, blocking, store::{MemoryStore, TagSettings}};
+    /// # let options = Options { create_missing: Some(TagSettings::default()), ..Options::default() };
+    /// # let (generators, driver) = Generators::open(MemoryStore::new(), options);
+    /// # let driver = blocking::spawn(driver)?;
+    /// let taken = blocking::block_on(generators.next_many("order", 3))?;
+    /// assert_eq!(taken.ids().map(|id| id.get()).collect::<Vec<_>>(), [1, 2, 3]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub async fn next_many(&self, tag: &str, count: u64) -> Result<TakenMany, IssueError> {
+        check_count(count)?;
+        let shared = self.shared();
+        self.retrying(tag, |allocator| async move {
+            allocator.next_many(shared, count).await
+        })
+        .await
+    }
+
+    /// Takes a run of `count` adjacent ids of a tag, also one longer than a segment, waiting up
+    /// to `wait_max`. To keep ids ascending, a run that memory cannot serve in one piece skips
+    /// what memory holds.
+    ///
+    /// # Errors
+    ///
+    /// As [`next_many`](Self::next_many).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # use leafid::{Generators, Options, blocking, store::{MemoryStore, TagSettings}};
+    /// # let options = Options { create_missing: Some(TagSettings::default()), ..Options::default() };
+    /// # let (generators, driver) = Generators::open(MemoryStore::new(), options);
+    /// # let driver = blocking::spawn(driver)?;
+    /// let run = blocking::block_on(generators.take("order", 1_000_000))?;
+    /// assert_eq!(run.len(), 1_000_000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub async fn take(&self, tag: &str, count: u64) -> Result<Segment, IssueError> {
+        check_count(count)?;
+        let shared = self.shared();
+        self.retrying(tag, |allocator| async move {
+            allocator.take(shared, count).await
+        })
+        .await
+    }
+
+    /// A handle on one tag, which saves looking it up for each id.
+    ///
+    /// # Errors
+    ///
+    /// [`Never::BadTag`]; [`NotYetReason::TooManyTags`]. Whether the tag exists shows when an id
+    /// is taken.
+    ///
+    /// # Example
+    ///
+    /// See [`Generator`].
+    pub fn generator(&self, tag: &str) -> Result<Generator, IssueError> {
+        Ok(Generator::new(self.allocator(tag)?, self.clone()))
+    }
+
+    /// How one tag stands here; `None` if it was not used yet.
+    ///
+    /// # Example
+    ///
+    /// See [`Status`].
+    #[must_use]
+    pub fn status(&self, tag: &str) -> Option<Status> {
+        let shared = self.shared();
+        let tags = shared.tags.pin();
+        let allocator = tags.get(tag)?;
+        Some(allocator.status(shared.clock.now(), shared.options.policy))
+    }
+
+    /// How the loaded tags stand, up to `count` of them, in no particular order.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use leafid::{Generators, Options, store::MemoryStore};
+    ///
+    /// let (generators, _driver) = Generators::open(MemoryStore::new(), Options::default());
+    /// assert!(generators.statuses(100).is_empty());
+    /// ```
+    #[must_use]
+    pub fn statuses(&self, count: usize) -> Vec<Status> {
+        let shared = self.shared();
+        let now = shared.clock.now();
+        let tags = shared.tags.pin();
+        let statuses = tags
+            .values()
+            .map(|tag| tag.status(now, shared.options.policy));
+        statuses.take(count).collect()
+    }
+
+    /// Tells how each loaded tag stands, in no particular order, one after the other, so that a
+    /// million of them take no memory.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use leafid::{Generators, Options, store::MemoryStore};
+    ///
+    /// let (generators, _driver) = Generators::open(MemoryStore::new(), Options::default());
+    /// let mut issued = 0;
+    /// generators.for_each_status(|status| issued += status.issued);
+    /// assert_eq!(issued, 0);
+    /// ```
+    pub fn for_each_status(&self, told: impl FnMut(Status)) {
+        let shared = self.shared();
+        let now = shared.clock.now();
+        let tags = shared.tags.pin();
+        let statuses = tags
+            .values()
+            .map(|tag| tag.status(now, shared.options.policy));
+        statuses.for_each(told);
+    }
+
+    /// How many tags are loaded.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use leafid::{Generators, Options, store::MemoryStore};
+    ///
+    /// let (generators, _driver) = Generators::open(MemoryStore::new(), Options::default());
+    /// assert_eq!(generators.loaded_len(), 0);
+    /// ```
+    #[must_use]
+    pub fn loaded_len(&self) -> usize {
+        self.shared().tags.len()
+    }
+
+    /// What these generators were opened with.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use leafid::{Generators, Options, store::MemoryStore};
+    ///
+    /// let (generators, _driver) = Generators::open(MemoryStore::new(), Options::default());
+    /// assert!(generators.options().create_missing.is_none());
+    /// ```
+    #[must_use]
+    pub fn options(&self) -> &Options {
+        &self.shared().options
+    }
+
+    /// Stops the driver. Ids in memory can still be taken; nothing more is fetched.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use leafid::{Generators, Options, blocking, store::MemoryStore};
+    ///
+    /// let (generators, driver) = Generators::open(MemoryStore::new(), Options::default());
+    /// generators.stop();
+    /// blocking::block_on(driver);
+    /// ```
+    pub fn stop(&self) {
+        self.shared().stop();
+    }
+
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.handle.shared
+    }
+
+    /// The tag's allocator, made on first use.
+    fn allocator(&self, tag: &str) -> Result<Arc<Allocator>, IssueError> {
+        let shared = self.shared();
+        let tags = shared.tags.pin();
+        if let Some(allocator) = tags.get(tag) {
+            return Ok(Arc::clone(allocator));
+        }
+        let tag = Tag::new(tag).map_err(Never::BadTag)?;
+        let tags_max = shared.options.tags_max;
+        if tags.len() >= tags_max {
+            let reason = NotYetReason::TooManyTags(tags_max);
+            return Err(IssueError::not_yet(
+                &tag,
+                shared.options.unknown_for,
+                reason,
+            ));
+        }
+        let now = shared.clock.now();
+        let made = tags.get_or_insert_with(tag.clone(), || Arc::new(Allocator::new(tag, now)));
+        Ok(Arc::clone(made))
+    }
+
+    /// Runs `attempt` on the tag's allocator, once more if that one has gone out of use.
+    async fn retrying<T, F>(
+        &self,
+        tag: &str,
+        attempt: impl Fn(Arc<Allocator>) -> F,
+    ) -> Result<T, IssueError>
+    where
+        F: Future<Output = Result<T, Miss>>,
+    {
+        for _ in 0..2 {
+            match attempt(self.allocator(tag)?).await {
+                Ok(taken) => return Ok(taken),
+                Err(Miss::Refused(error)) => return Err(error),
+                Err(Miss::Retired) => {}
+            }
+        }
+        Err(retired(&Tag::new(tag).map_err(Never::BadTag)?))
+    }
+}
+
+/// A tag that keeps going out of use while it is asked for.
+fn retired(tag: &Tag) -> IssueError {
+    IssueError::not_yet(
+        tag,
+        std::time::Duration::from_millis(1),
+        NotYetReason::Loading,
+    )
+}
+
+pub(crate) fn check_count(count: u64) -> Result<(), Never> {
+    if (1..=Limit::INT64.largest()).contains(&count) {
+        Ok(())
+    } else {
+        Err(Never::BadCount { count })
+    }
+}
+
+impl fmt::Debug for Generators {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Generators")
+            .field("loaded", &self.loaded_len())
+            .finish_non_exhaustive()
+    }
+}
