@@ -12,6 +12,7 @@
 //! # Ok::<(), leafid_sim::Violation>(())
 //! ```
 
+mod blows;
 mod bug;
 mod caller;
 mod checks;

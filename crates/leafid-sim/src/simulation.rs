@@ -7,15 +7,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use fastrand::Rng;
-use leafid::store::{SegmentStore, TagPatch};
 use leafid::{Clock as _, Event as CoreEvent, Generators, Limit, Observer, Tag};
 
 use crate::bug::Bug;
 use crate::caller::{BLOCK_LEN, Caller, Field};
 use crate::checks::{Violation, check_all};
 use crate::executor::{Executor, Livelock, Process, fold, lock};
-use crate::history::{Event, History, TagNumber};
-use crate::plan::{Blow, Faults, Plan};
+use crate::history::{Event, History};
+use crate::plan::{Faults, Plan};
 use crate::report::Report;
 use crate::store::{SimStore, StoreServer};
 
@@ -25,14 +24,14 @@ const STORM_MAX: Duration = Duration::from_secs(3600);
 /// One run under way.
 pub(crate) struct Simulation {
     seed: u64,
-    random: Rng,
-    executor: Executor,
-    field: Arc<Field>,
-    store: Arc<StoreServer>,
+    pub(crate) random: Rng,
+    pub(crate) executor: Executor,
+    pub(crate) field: Arc<Field>,
+    pub(crate) store: Arc<StoreServer>,
     /// The process that runs in each server's place, and its generators.
-    servers: Vec<(Process, Generators)>,
+    pub(crate) servers: Vec<(Process, Generators)>,
     next_process: u32,
-    blows: BTreeMap<&'static str, u64>,
+    pub(crate) blows: BTreeMap<&'static str, u64>,
 }
 
 /// Writes what a server's driver noticed into the history.
@@ -135,124 +134,7 @@ impl Simulation {
         Ok(())
     }
 
-    fn strike(&mut self, blow: Blow) {
-        let server = self.random.usize(..self.servers.len());
-        let tag = self.random.usize(..self.field.plan.tags.len());
-        let struck = match blow {
-            Blow::Crash => {
-                self.end_server(server);
-                self.servers[server] = self.start_server();
-                true
-            }
-            Blow::Pause => {
-                let time = self.field.plan.options.call_max * 2;
-                let time = time.mul_f64(self.random.f64());
-                self.executor.pause(self.servers[server].0, time);
-                true
-            }
-            Blow::Outage => {
-                *lock(&self.store.faults) = Faults::OUTAGE;
-                true
-            }
-            Blow::Repair => {
-                *lock(&self.store.faults) = self.field.plan.faults;
-                true
-            }
-            Blow::Step => self.change_step(tag),
-            Blow::DeleteOrCreate => self.delete_or_create(server, tag),
-            Blow::PutBack => self.put_back(tag),
-            Blow::RaiseLimit => self.raise_limit(tag),
-            Blow::Leaf => {
-                let is_leaf = self.field.plan.tags[tag].has_leaf;
-                if is_leaf {
-                    self.store.reserve_as_leaf(tag);
-                }
-                is_leaf
-            }
-        };
-        *self.blows.entry(blow.name()).or_default() += u64::from(struck);
-    }
-
-    fn change_step(&mut self, tag: TagNumber) -> bool {
-        let patch = TagPatch {
-            step: Some(1 << self.random.u32(..=12)),
-            ..TagPatch::default()
-        };
-        self.patch(tag, &patch)
-    }
-
-    /// Doubles the room of a tag that has a limit.
-    fn raise_limit(&mut self, tag: TagNumber) -> bool {
-        let row = self.row(tag);
-        let Some(row) = row.filter(|row| row.settings.limit != Limit::INT64) else {
-            return false;
-        };
-        let raised = row.settings.limit.largest().saturating_add(1_000);
-        self.set_limit(tag, Limit::new(raised).unwrap_or_default())
-    }
-
-    fn set_limit(&self, tag: TagNumber, limit: Limit) -> bool {
-        let largest = limit.largest();
-        self.field.history.push(Event::LimitSet { tag, largest });
-        let patch = TagPatch {
-            limit: Some(limit),
-            ..TagPatch::default()
-        };
-        self.patch(tag, &patch)
-    }
-
-    /// Changes the row behind the servers' backs, as another one or an operator would.
-    fn patch(&self, tag: TagNumber, patch: &TagPatch) -> bool {
-        let name = &self.store.tags[tag];
-        self.store.now(self.store.rows.update(name, patch)).is_ok()
-    }
-
-    fn row(&self, tag: TagNumber) -> Option<leafid::store::TagRecord> {
-        let name = std::slice::from_ref(&self.store.tags[tag]);
-        let rows = self.store.now(self.store.rows.read(name));
-        rows.ok().and_then(|mut rows| rows.pop())
-    }
-
-    fn put_back(&mut self, tag: TagNumber) -> bool {
-        let is_put_back = self.field.plan.tags[tag].is_put_back;
-        let Some(row) = self.row(tag).filter(|_| is_put_back) else {
-            return false;
-        };
-        let start = self.field.plan.tags[tag].spec.start;
-        let back = self.random.u64(start..=row.max_id.max(start));
-        let name = &self.store.tags[tag];
-        self.field.history.push(Event::PutBack { tag });
-        self.store.rows.put_max_id(name, back).is_ok()
-    }
-
-    /// An operator deletes or creates a tag, through a server or behind its back.
-    fn delete_or_create(&mut self, server: usize, tag: TagNumber) -> bool {
-        if !self.field.plan.tags[tag].comes_and_goes {
-            return false;
-        }
-        let spec = self.field.plan.tags[tag].spec.clone();
-        let is_there = self.row(tag).is_some();
-        let (process, generators) = self.servers[server].clone();
-        match (self.random.bool(), is_there) {
-            (true, true) => self.executor.spawner.spawn(process, async move {
-                let _outcome = generators.delete_tag(&spec.tag).await;
-            }),
-            (true, false) => self.executor.spawner.spawn(process, async move {
-                let _outcome = generators.create_tag(&spec).await;
-            }),
-            (false, true) => {
-                let _outcome = self.store.now(self.store.rows.delete(&spec.tag));
-            }
-            (false, false) => self.create(tag),
-        }
-        true
-    }
-
-    fn create(&self, tag: TagNumber) {
-        let _outcome = self.store.create(&self.field.plan.tags[tag].spec);
-    }
-
-    fn start_server(&mut self) -> (Process, Generators) {
+    pub(crate) fn start_server(&mut self) -> (Process, Generators) {
         let process = Process(self.next_process);
         self.next_process += 1;
         let connection = SimStore::new(Arc::clone(&self.store), process);
@@ -285,7 +167,7 @@ impl Simulation {
     }
 
     /// Ends a server as `kill -9` does, after noting how its tags stood.
-    fn end_server(&mut self, at: usize) {
+    pub(crate) fn end_server(&mut self, at: usize) {
         let (process, generators) = &self.servers[at];
         let blocks = self.field.plan.callers as u64;
         for (tag, name) in self.store.tags.iter().enumerate() {
@@ -409,20 +291,4 @@ fn livelock(Livelock: Livelock) -> Violation {
         "livelock",
         "the tasks keep each other busy, and time stands still",
     )
-}
-
-impl Blow {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Crash => "crashes",
-            Self::Pause => "pauses",
-            Self::Outage => "outages",
-            Self::Repair => "repairs",
-            Self::Step => "step changes",
-            Self::DeleteOrCreate => "deletions and creations",
-            Self::PutBack => "stores put back",
-            Self::RaiseLimit => "raised limits",
-            Self::Leaf => "draws by Leaf",
-        }
-    }
 }

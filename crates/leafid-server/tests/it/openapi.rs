@@ -9,7 +9,7 @@ use crate::site::Site;
 
 /// `LEAFID_UPDATE=1` rewrites the file.
 #[test]
-fn the_checked_in_description_is_the_code_s() {
+fn the_generated_description_is_the_code_s() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/openapi.json");
     let made = leafid_server::openapi();
     if std::env::var_os("LEAFID_UPDATE").is_some() {
@@ -18,7 +18,7 @@ fn the_checked_in_description_is_the_code_s() {
     let checked_in = fs::read_to_string(&path).unwrap_or_default();
     assert!(
         checked_in == made,
-        "docs/openapi.json is out of date: run LEAFID_UPDATE=1 cargo test -p leafid-server openapi"
+        "docs/openapi.json is out of date: run cargo xtask codegen"
     );
 }
 
