@@ -34,10 +34,16 @@ fn the_core_keeps_its_promises() {
 }
 
 /// Seeds that found a mistake in the core once, with what it was.
-const ONCE_RED: [(u64, &str); 1] = [(
-    1074,
-    "a late refresh revived a retired allocator beside its successor",
-)];
+const ONCE_RED: [(u64, &str); 2] = [
+    (
+        1074,
+        "a late refresh revived a retired allocator beside its successor",
+    ),
+    (
+        101_713,
+        "a limit raised while the store was asked left the tag exhausted for good",
+    ),
+];
 
 #[test]
 fn seeds_that_were_red_stay_green() {
