@@ -3,21 +3,31 @@
 
 use std::borrow::Cow;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use url::form_urlencoded;
+
 use super::problem::{Kind, Problem};
 
-/// Decodes one segment of a path.
-pub(crate) fn decode(segment: &str) -> Result<Cow<'_, str>, Problem> {
-    if !segment.contains('%') {
-        return Ok(Cow::Borrowed(segment));
+/// What stands for itself neither in a path nor in a query.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+
+/// Decodes a path, or a part of one.
+pub(crate) fn decode(encoded: &str) -> Result<Cow<'_, str>, Problem> {
+    let mut parts = encoded.split('%').skip(1).map(str::as_bytes);
+    let is_coded =
+        |part: &[u8]| matches!(part, [a, b, ..] if a.is_ascii_hexdigit() && b.is_ascii_hexdigit());
+    if !parts.all(is_coded) {
+        return Err(bad_path(format!(
+            "\"{encoded}\" has a % that no two hexadecimal digits follow"
+        )));
     }
-    let bytes = decoded_bytes(segment.as_bytes()).ok_or_else(|| {
-        bad_path(format!(
-            "\"{segment}\" has a % that no two hexadecimal digits follow"
-        ))
-    })?;
-    let text = String::from_utf8(bytes)
-        .map_err(|_| bad_path(format!("\"{segment}\" does not decode to UTF-8")))?;
-    Ok(Cow::Owned(text))
+    percent_decode_str(encoded)
+        .decode_utf8()
+        .map_err(|_| bad_path(format!("\"{encoded}\" does not decode to UTF-8")))
 }
 
 fn bad_path(detail: String) -> Problem {
@@ -25,38 +35,9 @@ fn bad_path(detail: String) -> Problem {
     Problem::new(Kind::BAD_PATH, detail, next)
 }
 
-fn decoded_bytes(encoded: &[u8]) -> Option<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(encoded.len());
-    let mut rest = encoded;
-    while let Some((&byte, after)) = rest.split_first() {
-        rest = after;
-        if byte == b'%' {
-            let (digits, after) = rest.split_first_chunk::<2>()?;
-            bytes.push(hex(digits[0])? << 4 | hex(digits[1])?);
-            rest = after;
-        } else {
-            bytes.push(byte);
-        }
-    }
-    Some(bytes)
-}
-
-fn hex(digit: u8) -> Option<u8> {
-    let value = char::from(digit).to_digit(16)?;
-    u8::try_from(value).ok()
-}
-
 /// Encodes a name so that it is one segment of a path, or one value of a query.
 pub(crate) fn encode(name: &str) -> String {
-    let mut encoded = String::with_capacity(name.len());
-    for byte in name.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            encoded.push(char::from(byte));
-        } else {
-            encoded.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    encoded
+    utf8_percent_encode(name, RESERVED).to_string()
 }
 
 /// The parameters of a query, each of which must be known.
@@ -65,11 +46,11 @@ pub(crate) struct Query<'a>(Vec<(Cow<'a, str>, Cow<'a, str>)>);
 
 impl<'a> Query<'a> {
     pub(crate) fn parse(query: Option<&'a str>, known: &[&str]) -> Result<Self, Problem> {
+        let query = query.unwrap_or_default();
+        // What is malformed would come out below as something near it.
+        decode(query)?;
         let mut pairs: Vec<(Cow<'a, str>, Cow<'a, str>)> = Vec::new();
-        let parts = query.unwrap_or("").split('&');
-        for part in parts.filter(|part| !part.is_empty()) {
-            let (name, value) = part.split_once('=').unwrap_or((part, ""));
-            let (name, value) = (decode_value(name)?, decode_value(value)?);
+        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             if !known.contains(&&*name) {
                 return Err(super::json::unknown_name("parameter", &name, known));
             }
@@ -98,14 +79,6 @@ impl<'a> Query<'a> {
             Problem::new(Kind::BAD_FIELD, detail, "give a whole number").with_field(name)
         })
     }
-}
-
-fn decode_value(text: &str) -> Result<Cow<'_, str>, Problem> {
-    if text.contains('+') {
-        let spaced = text.replace('+', " ");
-        return Ok(Cow::Owned(decode(&spaced)?.into_owned()));
-    }
-    decode(text)
 }
 
 #[cfg(test)]
@@ -150,5 +123,7 @@ mod tests {
         assert!(query.number("after").is_err());
         assert!(Query::parse(Some("limit=1&limit=2"), &["limit"]).is_err());
         assert!(Query::parse(Some("limt=1"), &["limit"]).is_err());
+        assert!(Query::parse(Some("limit=%zz"), &["limit"]).is_err());
+        assert!(Query::parse(Some("limit=%FF"), &["limit"]).is_err());
     }
 }
