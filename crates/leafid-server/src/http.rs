@@ -1,12 +1,12 @@
 //! The HTTP front end: accepts connections, and leads each request through one door to its route.
 //!
-//! hyper is driven by hand, without a router: the routes are one enum, so that the issuing ones
-//! cost nothing on top of hyper.
+//! The routes that issue ids take a short way, so that they cost nothing on top of hyper; all
+//! others are axum's.
 
 mod answer;
-mod call;
 mod connection;
 mod error;
+mod front;
 #[expect(unused_qualifications, reason = "utoipa's macros write them")]
 mod ids;
 mod json;
@@ -18,16 +18,21 @@ mod pipe;
 mod probes;
 mod problem;
 mod route;
+mod router;
 #[expect(unused_qualifications, reason = "utoipa's macros write them")]
 mod tags;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use axum::body::Body;
+use bytes::Bytes;
+use http_body_util::{Either, Full};
 use hyper::body::Incoming;
+use hyper::header::HOST;
 use hyper::http::request::Parts;
-use hyper::{Method, Request, StatusCode};
+use hyper::{Request, Response};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
@@ -36,16 +41,14 @@ use crate::service::Service;
 use crate::shutdown::Shutdown;
 
 use answer::Answer;
-use call::Call;
-use problem::{Kind, Problem};
+use front::Front;
+use router::Routes;
 
 pub use openapi::openapi;
 pub(crate) use route::Route;
 
 /// How long to wait after the system refused a connection, such as for want of file descriptors.
 const ACCEPT_RETRY: Duration = Duration::from_millis(50);
-/// What a caller waits before coming back to a server that is full.
-const OVERLOAD_RETRY: Duration = Duration::from_secs(1);
 
 /// What a connection too many is told.
 const REFUSAL: &str = concat!(
@@ -61,195 +64,51 @@ const REFUSAL: &str = concat!(
 
 /// Through which all requests come.
 pub(crate) struct Door {
-    service: Arc<Service>,
-    metrics: Arc<Metrics>,
-    /// Requests being answered now.
-    in_flight: AtomicU64,
+    front: Front,
+    routes: Routes,
 }
 
 impl Door {
     pub(crate) fn new(service: Arc<Service>, metrics: Arc<Metrics>) -> Self {
-        Self {
-            service,
-            metrics,
-            in_flight: AtomicU64::new(0),
-        }
+        let front = Front::new(service, metrics);
+        let routes = router::routes(&front);
+        Self { front, routes }
     }
 
-    async fn answer(&self, request: Request<Incoming>) -> Answer {
+    async fn answer(&self, request: Request<Incoming>) -> Response<Either<Full<Bytes>, Body>> {
         let (parts, body) = request.into_parts();
-        let (route, name) = Route::of(parts.uri.path());
-        let call = Call {
-            service: &self.service,
-            uri: &parts.uri,
-            headers: &parts.headers,
-        };
-        let answer = match self.enter(&parts) {
-            Ok(_entered) => {
-                self.answer_within(route, name, &call, &parts.method, body)
-                    .await
+        match Route::issuing(parts.uri.path()) {
+            Some((route, name)) => {
+                let answer = self.issue(route, name, &parts, body).await;
+                answer.map(Either::Left)
             }
-            Err(problem) => Err(problem),
+            None => {
+                let request = Request::from_parts(parts, body);
+                let answer = router::answer(&self.front, &self.routes, request).await;
+                answer.map(Either::Right)
+            }
+        }
+    }
+
+    /// The short way of the routes that issue ids: past the router, and past what it allocates.
+    async fn issue(&self, route: Route, name: &str, parts: &Parts, body: Incoming) -> Answer {
+        let (front, service) = (&self.front, &*self.front.service);
+        let answering = async {
+            let _entered = front.enter(&parts.uri)?;
+            match route {
+                // No timer: it has no body, and its wait is bounded by wait_max.
+                Route::SegmentGet => leaf::segment(service, name).await,
+                Route::SnowflakeGet => leaf::snowflake(name),
+                _ => front.in_time(ids::answer(service, name, parts, body)).await,
+            }
         };
-        let answer = answer.unwrap_or_else(|problem| match route {
-            Route::SegmentGet | Route::SnowflakeGet => leaf::error(&parts.uri, &problem),
-            _ => problem.answer(&parts.uri, &parts.headers),
+        let answered = answering.await;
+        let answer = answered.unwrap_or_else(|problem| {
+            let host = parts.headers.get(HOST);
+            Front::explain(route, &parts.uri, host, &problem)
         });
-        self.metrics.http.count(route, answer.status());
+        front.metrics.http.count(route, answer.status());
         answer
-    }
-
-    /// Lets a request in, or refuses it at once.
-    fn enter(&self, parts: &Parts) -> Result<Entered<'_>, Problem> {
-        let entered = Entered::new(&self.in_flight);
-        let limits = self.service.limits();
-        if entered.count > limits.requests_max {
-            let detail = format!(
-                "{} requests are being answered already",
-                limits.requests_max
-            );
-            let next = "try again when Retry-After has passed, or ask another server";
-            let problem = Problem::new(Kind::OVERLOADED, detail, next);
-            return Err(problem.with_retry_after(OVERLOAD_RETRY));
-        }
-        let target = parts
-            .uri
-            .path_and_query()
-            .map_or("", |target| target.as_str());
-        if target.len() > limits.target_len_max {
-            let max = limits.target_len_max;
-            let detail = format!("the path with its query has {} bytes", target.len());
-            let next = format!("send at most {max} bytes");
-            return Err(Problem::new(Kind::TARGET_TOO_LONG, detail, next));
-        }
-        Ok(entered)
-    }
-
-    async fn answer_within(
-        &self,
-        route: Route,
-        name: &str,
-        call: &Call<'_>,
-        method: &Method,
-        body: Incoming,
-    ) -> Result<Answer, Problem> {
-        // The one route that must cost nothing: no body, and its wait is bounded by wait_max.
-        if route == Route::SegmentGet {
-            return Ok(leaf::segment(call, name).await);
-        }
-        let answering = self.route(route, name, call, method, body);
-        match tokio::time::timeout(call.limits().answer_max, answering).await {
-            Ok(answer) => answer,
-            Err(_) => Err(Problem::new(
-                Kind::STORE_UNAVAILABLE,
-                "the store did not answer in time",
-                "try again when Retry-After has passed",
-            )
-            .with_retry_after(OVERLOAD_RETRY)),
-        }
-    }
-
-    async fn route(
-        &self,
-        route: Route,
-        name: &str,
-        call: &Call<'_>,
-        method: &Method,
-        body: Incoming,
-    ) -> Result<Answer, Problem> {
-        let verb = Verb::of(method);
-        let name = &*path::decode(name)?;
-        Ok(match (route, verb) {
-            (Route::SegmentGet, _) => leaf::segment(call, name).await,
-            (Route::SnowflakeGet, _) => leaf::snowflake(call, name),
-            (Route::Cache, _) => leaf::table::cache(call),
-            (Route::Db, _) => leaf::table::db(call).await,
-            (Route::Decode, _) => leaf::decode(call),
-            (Route::Ids, Verb::Get) => ids::get(call, name).await?,
-            (Route::Ids, Verb::Post) => ids::post(call, name, &read(call, body).await?).await?,
-            (Route::Ranges, Verb::Post) => {
-                ids::post_range(call, name, &read(call, body).await?).await?
-            }
-            (Route::Tags, Verb::Get) => tags::list(call).await?,
-            (Route::Tags, Verb::Post) => tags::create(call, &read(call, body).await?).await?,
-            (Route::Tag, Verb::Get) => tags::show(call, name).await?,
-            (Route::Tag, Verb::Patch) => tags::change(call, name, &read(call, body).await?).await?,
-            (Route::Tag, Verb::Delete) => tags::delete(call, name).await?,
-            (Route::Livez, Verb::Get) => probes::livez(),
-            (Route::Readyz, Verb::Get) => probes::readyz(call),
-            (Route::Metrics, Verb::Get) => probes::metrics(self.metrics.text(&self.service)),
-            (Route::OpenApi, Verb::Get) => {
-                answer::of(StatusCode::OK, "application/json", openapi())
-            }
-            (Route::Other, _) => return Err(not_found(call)),
-            _ => return Err(Problem::method_not_allowed(allowed(route))),
-        })
-    }
-}
-
-async fn read(call: &Call<'_>, body: Incoming) -> Result<bytes::Bytes, Problem> {
-    json::read_body(body, call.limits()).await
-}
-
-fn not_found(call: &Call<'_>) -> Problem {
-    let detail = format!("there is nothing at {}", call.uri.path());
-    Problem::new(
-        Kind::NOT_FOUND,
-        detail,
-        "see /openapi.json for what there is",
-    )
-}
-
-/// A method, as far as routes tell them apart. HEAD is a GET whose body hyper leaves out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verb {
-    Get,
-    Post,
-    Patch,
-    Delete,
-    Other,
-}
-
-impl Verb {
-    fn of(method: &Method) -> Self {
-        match *method {
-            Method::GET | Method::HEAD => Self::Get,
-            Method::POST => Self::Post,
-            Method::PATCH => Self::Patch,
-            Method::DELETE => Self::Delete,
-            _ => Self::Other,
-        }
-    }
-}
-
-/// What a route takes; Leaf's take everything.
-const fn allowed(route: Route) -> &'static str {
-    match route {
-        Route::Ids | Route::Tags => "GET, HEAD, POST",
-        Route::Ranges => "POST",
-        Route::Tag => "GET, HEAD, PATCH, DELETE",
-        _ => "GET, HEAD",
-    }
-}
-
-/// A request that is being answered.
-struct Entered<'a> {
-    in_flight: &'a AtomicU64,
-    /// How many were, with this one.
-    count: u64,
-}
-
-impl<'a> Entered<'a> {
-    fn new(in_flight: &'a AtomicU64) -> Self {
-        // Relaxed: only the count matters, nothing is read behind it.
-        let count = in_flight.fetch_add(1, Ordering::Relaxed) + 1;
-        Self { in_flight, count }
-    }
-}
-
-impl Drop for Entered<'_> {
-    fn drop(&mut self) {
-        self.in_flight.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -257,7 +116,7 @@ impl Drop for Entered<'_> {
 /// for `grace` at the most.
 pub(crate) async fn serve(door: Door, listener: TcpListener, shutdown: Shutdown, grace: Duration) {
     let door = Arc::new(door);
-    let limits = *door.service.limits();
+    let limits = *door.front.service.limits();
     let slots = Arc::new(Semaphore::new(limits.connections_max as usize));
     tokio::select! {
         () = accept(&door, &listener, &shutdown, &slots) => {}
@@ -280,7 +139,7 @@ async fn accept(
     shutdown: &Shutdown,
     slots: &Arc<Semaphore>,
 ) {
-    let builder = Arc::new(connection::builder(door.service.limits()));
+    let builder = Arc::new(connection::builder(door.front.service.limits()));
     let mut failures: u32 = 0;
     loop {
         let stream = match listener.accept().await {
@@ -295,12 +154,12 @@ async fn accept(
             }
         };
         let Ok(slot) = Arc::clone(slots).try_acquire_owned() else {
-            refuse(&door.metrics, &stream);
+            refuse(&door.front.metrics, &stream);
             continue;
         };
         let (door, builder, shutdown) = (Arc::clone(door), Arc::clone(&builder), shutdown.clone());
         tokio::spawn(async move {
-            let _connected = door.metrics.connected();
+            let _connected = door.front.metrics.connected();
             connection::serve(door, builder, shutdown, stream).await;
             drop(slot);
         });

@@ -63,7 +63,7 @@ pub(super) async fn serve(
     if stream.set_nodelay(true).is_err() {
         return;
     }
-    let limits = *door.service.limits();
+    let limits = *door.front.service.limits();
     let traffic = Arc::new(Traffic::default());
     let service = service_fn(|request| {
         let (door, traffic) = (Arc::clone(&door), Arc::clone(&traffic));

@@ -1,15 +1,20 @@
 //! `/v1/tags/{tag}/ids` and `/v1/tags/{tag}/ranges`: ids by the batch and by the run.
 
+use axum::extract::{Path, Request, State};
 use bytes::Bytes;
-use hyper::StatusCode;
+use hyper::body::Incoming;
+use hyper::http::request::Parts;
+use hyper::{Method, StatusCode};
 use leafid::{Tag, TakenMany};
 use serde::Serialize;
 use utoipa::{IntoParams, ToSchema};
 
-use super::answer::{self, Answer};
-use super::call::Call;
-use super::path::Query;
+use super::answer::{self, Answered};
+use super::front::Served;
+use super::json::{Fields, read_body};
+use super::path::{self, Query};
 use super::problem::{Problem, ProblemDocument};
+use crate::service::Service;
 
 /// How many ids.
 #[derive(ToSchema, IntoParams)]
@@ -60,6 +65,21 @@ pub(crate) struct Range<'a> {
 pub(crate) const COUNT_FIELDS: &[&str] = &["count"];
 pub(crate) const RANGE_FIELDS: &[&str] = &["length"];
 
+/// Issues ids of a tag whose name is still encoded, as the method says.
+pub(super) async fn answer(
+    service: &Service,
+    name: &str,
+    request: &Parts,
+    body: Incoming,
+) -> Answered {
+    let tag = &*path::decode(name)?;
+    match request.method {
+        Method::GET | Method::HEAD => get(service, tag, request.uri.query()).await,
+        Method::POST => post(service, tag, request, body).await,
+        _ => Err(Problem::method_not_allowed("GET, HEAD, POST")),
+    }
+}
+
 /// Issues ids of a tag, as a GET for curl. Every call issues new ones, also a repeated one.
 #[utoipa::path(
     get, path = "/v1/tags/{tag}/ids", tag = "ids", operation_id = "get_ids",
@@ -70,10 +90,10 @@ pub(crate) const RANGE_FIELDS: &[&str] = &["length"];
          content_type = "application/problem+json"),
     )
 )]
-pub(crate) async fn get(call: &Call<'_>, tag: &str) -> Result<Answer, Problem> {
-    let query = Query::parse(call.uri.query(), COUNT_FIELDS)?;
+pub(crate) async fn get(service: &Service, tag: &str, query: Option<&str>) -> Answered {
+    let query = Query::parse(query, COUNT_FIELDS)?;
     let count = query.number("count")?.unwrap_or(1);
-    issue(call, tag, count).await
+    issue(service, tag, count).await
 }
 
 /// Issues ids of a tag. Without a body it issues one.
@@ -87,19 +107,24 @@ pub(crate) async fn get(call: &Call<'_>, tag: &str) -> Result<Answer, Problem> {
          content_type = "application/problem+json"),
     )
 )]
-pub(crate) async fn post(call: &Call<'_>, tag: &str, body: &[u8]) -> Result<Answer, Problem> {
-    if call.uri.query().is_some() && body.is_empty() {
-        return get(call, tag).await;
+pub(crate) async fn post(
+    service: &Service,
+    tag: &str,
+    request: &Parts,
+    body: Incoming,
+) -> Answered {
+    let limits = service.limits();
+    let body = read_body(body, limits).await?;
+    if body.is_empty() {
+        return get(service, tag, request.uri.query()).await;
     }
-    let mut fields = call.fields(body, COUNT_FIELDS)?;
-    let count = fields
-        .number("count", call.limits().count_max)?
-        .unwrap_or(1);
-    issue(call, tag, count).await
+    let mut fields = Fields::parse(&request.headers, &body, COUNT_FIELDS)?;
+    let count = fields.number("count", limits.count_max)?.unwrap_or(1);
+    issue(service, tag, count).await
 }
 
-async fn issue(call: &Call<'_>, tag: &str, count: u64) -> Result<Answer, Problem> {
-    let taken = call.service.next_many(tag, count).await?;
+async fn issue(service: &Service, tag: &str, count: u64) -> Answered {
+    let taken = service.next_many(tag, count).await?;
     Ok(answer::of(
         StatusCode::OK,
         "application/json",
@@ -133,14 +158,18 @@ fn ids_json(taken: &TakenMany) -> Bytes {
          content_type = "application/problem+json"),
     )
 )]
-pub(crate) async fn post_range(call: &Call<'_>, tag: &str, body: &[u8]) -> Result<Answer, Problem> {
+pub(crate) async fn post_range(
+    State(service): Served,
+    Path(tag): Path<String>,
+    request: Request,
+) -> Answered {
     let tag = Tag::new(tag)?;
-    let length_max = call.limits().range_len_max;
-    let mut fields = call.fields(body, RANGE_FIELDS)?;
+    let length_max = service.limits().range_len_max;
+    let mut fields = Fields::read(request, service.limits(), RANGE_FIELDS).await?;
     let length = fields.number("length", length_max)?;
     let wanted = || format!("a whole number from 1 to {length_max}");
     let length = length.ok_or_else(|| fields.missing("length", &wanted()))?;
-    let run = call.service.take(tag.as_str(), length).await?;
+    let run = service.take(tag.as_str(), length).await?;
     let range = Range {
         tag: tag.as_str(),
         first: run.start().to_string(),

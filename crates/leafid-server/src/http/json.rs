@@ -1,6 +1,7 @@
 //! Bodies: read within their bounds, and taken apart field by field, so that every error names
 //! the field and what it may be.
 
+use axum::extract::Request;
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::HeaderMap;
@@ -62,6 +63,17 @@ pub(crate) struct Fields {
 }
 
 impl Fields {
+    /// Reads the body of a request and takes it apart.
+    pub(crate) async fn read(
+        request: Request,
+        limits: &Limits,
+        known: &[&str],
+    ) -> Result<Self, Problem> {
+        let (parts, body) = request.into_parts();
+        let body = read_body(body, limits).await?;
+        Self::parse(&parts.headers, &body, known)
+    }
+
     /// Takes a body apart. An empty one has no fields.
     pub(crate) fn parse(headers: &HeaderMap, body: &[u8], known: &[&str]) -> Result<Self, Problem> {
         if body.is_empty() {

@@ -3,18 +3,20 @@
 
 pub(crate) mod table;
 
+use axum::extract::{RawQuery, State};
 use hyper::header::RETRY_AFTER;
 use hyper::{StatusCode, Uri};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Serialize;
+use url::form_urlencoded;
 use utoipa::{IntoParams, ToSchema};
 
-use super::answer::{self, Answer};
-use super::call::Call;
+use super::answer::{self, Answer, Answered};
+use super::front::Served;
 use super::path;
-use super::problem::{Problem, seconds};
-use crate::service::ServiceError;
+use super::problem::{Kind, Problem, seconds};
+use crate::service::{Service, ServiceError};
 
 /// Leaf's error: Spring's fields.
 #[derive(Serialize, ToSchema)]
@@ -70,21 +72,14 @@ pub(crate) enum Decoded {
         (status = 500, description = "no id was issued", body = LeafError),
     )
 )]
-pub(crate) async fn segment(call: &Call<'_>, key: &str) -> Answer {
+pub(crate) async fn segment(service: &Service, key: &str) -> Answered {
     if key.is_empty() {
-        return error(call.uri, &no_key("/api/segment/get/{key}"));
+        return Err(no_key("/api/segment/get/{key}"));
     }
-    let tag = match path::decode(key) {
-        Ok(tag) => tag,
-        Err(problem) => return error(call.uri, &problem),
-    };
-    match call.service.next(&tag).await {
-        Ok(id) => {
-            let mut digits = itoa::Buffer::new();
-            answer::text(StatusCode::OK, digits.format(id.get()).to_owned())
-        }
-        Err(refused) => error(call.uri, &refused.into()),
-    }
+    let id = service.next(&path::decode(key)?).await?;
+    let mut digits = itoa::Buffer::new();
+    let digits = digits.format(id.get()).to_owned();
+    Ok(answer::text(StatusCode::OK, digits))
 }
 
 /// Answers that snowflake ids are off. Leaf answers the id 0 then, which looks like one.
@@ -93,16 +88,16 @@ pub(crate) async fn segment(call: &Call<'_>, key: &str) -> Answer {
     params(("key" = String, Path, description = "any name")),
     responses((status = 500, description = "snowflake ids are off", body = LeafError))
 )]
-pub(crate) fn snowflake(call: &Call<'_>, key: &str) -> Answer {
+pub(crate) fn snowflake(key: &str) -> Answered {
     if key.is_empty() {
-        return error(call.uri, &no_key("/api/snowflake/get/{key}"));
+        return Err(no_key("/api/snowflake/get/{key}"));
     }
-    error(call.uri, &ServiceError::SnowflakeOff.into())
+    Err(ServiceError::SnowflakeOff.into())
 }
 
 fn no_key(path: &str) -> Problem {
     let detail = format!("no key in the path: ask for {path}");
-    Problem::new(super::problem::Kind::BAD_TAG, detail, "")
+    Problem::new(Kind::BAD_TAG, detail, "")
 }
 
 /// Which id to decode.
@@ -121,22 +116,19 @@ pub(crate) struct DecodeRequest {
     params(DecodeRequest),
     responses((status = 200, description = "its parts, all of them strings", body = Decoded))
 )]
-pub(crate) fn decode(call: &Call<'_>) -> Answer {
-    let id = match query_value(call.uri.query().unwrap_or(""), "snowflakeId") {
-        Ok(id) => id,
-        Err(problem) => return error(call.uri, &problem),
-    };
+pub(crate) async fn decode(State(service): Served, RawQuery(query): RawQuery) -> Answered {
+    let id = query_value(&query.unwrap_or_default(), "snowflakeId")?;
     let decoded = match id.parse() {
-        Ok(number) => decoded(call, number),
+        Ok(number) => decoded(&service, number),
         Err(_) => Decoded::Error {
             error_msg: format!("\"{id}\" is no snowflake id: it must be a whole number of 64 bits"),
         },
     };
-    answer::json(StatusCode::OK, &decoded)
+    Ok(answer::json(StatusCode::OK, &decoded))
 }
 
-fn decoded(call: &Call<'_>, id: i64) -> Decoded {
-    let parts = call.service.decode_snowflake(id);
+fn decoded(service: &Service, id: i64) -> Decoded {
+    let parts = service.decode_snowflake(id);
     let ms = parts.timestamp_ms;
     Decoded::Parts {
         timestamp: format!("{ms}({})", local_time(ms, "%Y-%m-%d %H:%M:%S.%3f")),
@@ -147,12 +139,12 @@ fn decoded(call: &Call<'_>, id: i64) -> Decoded {
 
 /// The first value of a parameter; others are none of our business, as in Spring.
 fn query_value(query: &str, name: &str) -> Result<String, Problem> {
-    let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-    match pairs.find(|(other, _)| *other == name) {
-        Some((_, value)) => Ok(path::decode(value)?.trim().to_owned()),
+    let mut pairs = form_urlencoded::parse(query.as_bytes());
+    match pairs.find(|(other, _)| other == name) {
+        Some((_, value)) => Ok(value.trim().to_owned()),
         None => {
             let detail = format!("the parameter {name} is missing: add ?{name}=NUMBER");
-            Err(Problem::new(super::problem::Kind::BAD_FIELD, detail, ""))
+            Err(Problem::new(Kind::BAD_FIELD, detail, ""))
         }
     }
 }

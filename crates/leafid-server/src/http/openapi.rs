@@ -1,9 +1,11 @@
 //! `/openapi.json`: the description of the API, made from the code. `docs/openapi.json` is the
 //! same text, checked in; a test compares the two.
 
+use hyper::StatusCode;
 use utoipa::OpenApi;
 use utoipa::openapi::OpenApi as Document;
 
+use super::answer::{self, Answer};
 use super::{ids, leaf, probes, tags};
 
 #[derive(OpenApi)]
@@ -33,8 +35,9 @@ struct Api;
     get, path = "/openapi.json", tag = "operation", operation_id = "openapi",
     responses((status = 200, description = "this description", content_type = "application/json"))
 )]
-#[expect(dead_code, reason = "carries the description")]
-fn openapi_json() {}
+pub(crate) async fn openapi_json() -> Answer {
+    answer::of(StatusCode::OK, "application/json", openapi())
+}
 
 /// The description of the API, in OpenAPI 3.1, with a line break at its end.
 ///

@@ -1,16 +1,18 @@
 //! `/livez`, `/readyz` and `/metrics`: what operators' programs ask for.
 
+use axum::extract::{RawQuery, State};
 use hyper::StatusCode;
+use url::form_urlencoded;
 
 use super::answer::{self, Answer};
-use super::call::Call;
+use super::front::{Front, Served};
 
 /// Whether the process lives. It answers, so it does.
 #[utoipa::path(
     get, path = "/livez", tag = "operation", operation_id = "livez",
     responses((status = 200, description = "it lives", body = String, content_type = "text/plain"))
 )]
-pub(crate) fn livez() -> Answer {
+pub(crate) async fn livez() -> Answer {
     answer::text(StatusCode::OK, "ok\n")
 }
 
@@ -23,17 +25,15 @@ pub(crate) fn livez() -> Answer {
         (status = 503, description = "not ready", body = String, content_type = "text/plain"),
     )
 )]
-pub(crate) fn readyz(call: &Call<'_>) -> Answer {
-    let readiness = call.service.health().readiness();
+pub(crate) async fn readyz(State(service): Served, RawQuery(query): RawQuery) -> Answer {
+    let readiness = service.health().readiness();
     let status = if readiness.is_ready() {
         StatusCode::OK
     } else {
         StatusCode::SERVICE_UNAVAILABLE
     };
-    let query = call.uri.query().unwrap_or("");
-    let is_verbose = query
-        .split('&')
-        .any(|part| part.split('=').next() == Some("verbose"));
+    let query = query.unwrap_or_default();
+    let is_verbose = form_urlencoded::parse(query.as_bytes()).any(|(name, _)| name == "verbose");
     if is_verbose {
         return answer::text(status, readiness.to_string());
     }
@@ -51,7 +51,8 @@ pub(crate) fn readyz(call: &Call<'_>) -> Answer {
     responses((status = 200, description = "the metrics", body = String,
                content_type = "application/openmetrics-text"))
 )]
-pub(crate) fn metrics(text: String) -> Answer {
+pub(crate) async fn metrics(State(front): State<Front>) -> Answer {
+    let text = front.metrics.text(&front.service);
     let content_type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     answer::of(StatusCode::OK, content_type, text)
 }

@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use axum::response::{IntoResponse, Response};
 use hyper::header::{self, HeaderValue};
-use hyper::{HeaderMap, StatusCode, Uri};
+use hyper::{StatusCode, Uri};
 use leafid::Tag;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -24,7 +25,7 @@ struct Inner {
     field: Option<String>,
     retry_after: Option<Duration>,
     /// The methods that the path does take.
-    allow: Option<&'static str>,
+    allow: Option<HeaderValue>,
 }
 
 /// What kind of error it is: its code never changes.
@@ -154,11 +155,11 @@ impl Problem {
         problem
     }
 
-    pub(crate) fn method_not_allowed(allow: &'static str) -> Self {
+    pub(crate) fn method_not_allowed(allow: &str) -> Self {
         let detail = format!("this path takes {allow}");
         let next = "use one of the methods in Allow";
         let mut problem = Self::new(Kind::METHOD_NOT_ALLOWED, detail, next);
-        problem.0.allow = Some(allow);
+        problem.0.allow = HeaderValue::from_str(allow).ok();
         problem
     }
 
@@ -170,8 +171,8 @@ impl Problem {
         self.0.retry_after
     }
 
-    /// The document, for a request to `uri` with `headers`.
-    pub(crate) fn answer(&self, uri: &Uri, headers: &HeaderMap) -> Answer {
+    /// The document, for a request to `uri` at `host`.
+    pub(crate) fn answer(&self, uri: &Uri, host: Option<&HeaderValue>) -> Answer {
         let Kind {
             status,
             code,
@@ -184,7 +185,7 @@ impl Problem {
             detail: &self.0.detail,
             instance: Some(uri.path()),
             code,
-            next: self.0.next.text(host(headers)),
+            next: self.0.next.text(plain(host)),
             field: self.0.field.as_deref(),
             retry_after_ms: self.0.retry_after.map(milliseconds),
         };
@@ -194,10 +195,20 @@ impl Problem {
             let headers = answer.headers_mut();
             headers.insert(header::RETRY_AFTER, seconds(retry_after).into());
         }
-        if let Some(allow) = self.0.allow {
+        if let Some(allow) = &self.0.allow {
             let headers = answer.headers_mut();
-            headers.insert(header::ALLOW, HeaderValue::from_static(allow));
+            headers.insert(header::ALLOW, allow.clone());
         }
+        answer
+    }
+}
+
+/// For handlers of the router: an empty answer that carries the problem to where it is written
+/// down.
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let mut answer = self.0.kind.status.into_response();
+        answer.extensions_mut().insert(self);
         answer
     }
 }
@@ -222,11 +233,9 @@ impl Next {
 }
 
 /// Where the caller found us, if that can stand in a command as it is.
-fn host(headers: &HeaderMap) -> &str {
+fn plain(host: Option<&HeaderValue>) -> &str {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b".:-[]".contains(byte);
-    headers
-        .get(header::HOST)
-        .filter(|host| !host.is_empty() && host.as_bytes().iter().all(is_plain))
+    host.filter(|host| !host.is_empty() && host.as_bytes().iter().all(is_plain))
         .and_then(|host| host.to_str().ok())
         .unwrap_or("localhost:8080")
 }
@@ -264,14 +273,13 @@ mod tests {
     #[test]
     fn a_host_that_could_do_harm_in_a_command_is_left_out() {
         let check = |host: &'static str, expected: &str| {
-            let mut headers = HeaderMap::new();
-            headers.insert(header::HOST, HeaderValue::from_static(host));
-            assert_eq!(super::host(&headers), expected);
+            assert_eq!(plain(Some(&HeaderValue::from_static(host))), expected);
         };
         check("ids.example:8080", "ids.example:8080");
         check("[::1]:80", "[::1]:80");
         check("x;rm -rf", "localhost:8080");
         check("", "localhost:8080");
+        assert_eq!(plain(None), "localhost:8080");
     }
 
     #[test]

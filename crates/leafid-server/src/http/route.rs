@@ -1,126 +1,80 @@
-//! `Route`: which door a path leads to, for metrics and for the two issuing routes that do not
-//! take the way through the router.
+//! `Route`: the kinds of path there are, for the router, for the metrics, and for the routes that
+//! issue ids, which take a short way past the router.
 
-/// A kind of path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Route {
-    SegmentGet,
-    SnowflakeGet,
-    Cache,
-    Db,
-    Decode,
-    Ids,
-    Ranges,
-    Tags,
-    Tag,
-    Livez,
-    Readyz,
-    Metrics,
-    OpenApi,
-    Other,
-}
-
-const SEGMENT: &str = "/api/segment/get";
-const SNOWFLAKE: &str = "/api/snowflake/get";
-const TAGS: &str = "/v1/tags";
-
-impl Route {
-    pub(crate) const ALL: [Self; 14] = [
-        Self::SegmentGet,
-        Self::SnowflakeGet,
-        Self::Cache,
-        Self::Db,
-        Self::Decode,
-        Self::Ids,
-        Self::Ranges,
-        Self::Tags,
-        Self::Tag,
-        Self::Livez,
-        Self::Readyz,
-        Self::Metrics,
-        Self::OpenApi,
-        Self::Other,
-    ];
-
-    /// The path as the router and the metrics write it.
-    pub(crate) const fn path(self) -> &'static str {
-        match self {
-            Self::SegmentGet => "/api/segment/get/{key}",
-            Self::SnowflakeGet => "/api/snowflake/get/{key}",
-            Self::Cache => "/cache",
-            Self::Db => "/db",
-            Self::Decode => "/decodeSnowflakeId",
-            Self::Ids => "/v1/tags/{tag}/ids",
-            Self::Ranges => "/v1/tags/{tag}/ranges",
-            Self::Tags => "/v1/tags",
-            Self::Tag => "/v1/tags/{tag}",
-            Self::Livez => "/livez",
-            Self::Readyz => "/readyz",
-            Self::Metrics => "/metrics",
-            Self::OpenApi => "/openapi.json",
-            Self::Other => "other",
+/// Every route once: its name, and the path as the router and the metrics write it.
+macro_rules! routes {
+    ($($name:ident $path:literal)*) => {
+        /// A kind of path.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(crate) enum Route {
+            $($name,)*
         }
-    }
 
-    /// The route of a path, with the name in it, still encoded.
-    pub(crate) fn of(path: &str) -> (Self, &str) {
-        if let Some(name) = path.strip_prefix(SEGMENT) {
-            return named(Self::SegmentGet, name);
-        }
-        if let Some(name) = path.strip_prefix(SNOWFLAKE) {
-            return named(Self::SnowflakeGet, name);
-        }
-        if let Some(rest) = path.strip_prefix(TAGS) {
-            return Self::of_tags(rest);
-        }
-        let plain = match path {
-            "/cache" => Self::Cache,
-            "/db" => Self::Db,
-            "/decodeSnowflakeId" => Self::Decode,
-            "/livez" => Self::Livez,
-            "/readyz" => Self::Readyz,
-            "/metrics" => Self::Metrics,
-            "/openapi.json" => Self::OpenApi,
-            _ => Self::Other,
-        };
-        (plain, "")
-    }
+        impl Route {
+            /// In the order of their numbers.
+            pub(crate) const ALL: [Self; [$($path),*].len()] = [$(Self::$name),*];
 
-    fn of_tags(rest: &str) -> (Self, &str) {
-        let Some(rest) = rest.strip_prefix('/') else {
-            let route = if rest.is_empty() {
-                Self::Tags
-            } else {
-                Self::Other
-            };
-            return (route, "");
-        };
-        let (name, below) = rest.split_once('/').unwrap_or((rest, ""));
-        let route = match below {
-            _ if name.is_empty() => Self::Other,
-            "" if rest.len() == name.len() => Self::Tag,
-            "ids" => Self::Ids,
-            "ranges" => Self::Ranges,
-            _ => Self::Other,
-        };
-        (route, name)
-    }
-}
-
-/// `/{key}`, also with a slash behind it or with an empty key, as Spring takes them.
-fn named(route: Route, rest: &str) -> (Route, &str) {
-    match rest.strip_prefix('/') {
-        Some(name) => {
-            let name = name.strip_suffix('/').unwrap_or(name);
-            let is_one = !name.contains('/');
-            if is_one {
-                (route, name)
-            } else {
-                (Route::Other, "")
+            pub(crate) const fn path(self) -> &'static str {
+                match self {
+                    $(Self::$name => $path,)*
+                }
             }
         }
-        None if rest.is_empty() => (route, ""),
-        None => (Route::Other, ""),
+    };
+}
+
+routes! {
+    SegmentGet "/api/segment/get/{key}"
+    SnowflakeGet "/api/snowflake/get/{key}"
+    Cache "/cache"
+    Db "/db"
+    Decode "/decodeSnowflakeId"
+    Ids "/v1/tags/{tag}/ids"
+    Ranges "/v1/tags/{tag}/ranges"
+    Tags "/v1/tags"
+    Tag "/v1/tags/{tag}"
+    Livez "/livez"
+    Readyz "/readyz"
+    Metrics "/metrics"
+    OpenApi "/openapi.json"
+    Other "other"
+}
+
+impl Route {
+    /// The route that the router found.
+    pub(crate) fn of_matched(path: &str) -> Self {
+        let found = Self::ALL.into_iter().find(|route| route.path() == path);
+        found.unwrap_or(Self::Other)
+    }
+
+    /// Whether Leaf has it too, so that errors are answered as Leaf does.
+    pub(crate) const fn is_leafs(self) -> bool {
+        matches!(
+            self,
+            Self::SegmentGet | Self::SnowflakeGet | Self::Cache | Self::Db | Self::Decode
+        )
+    }
+
+    /// The route of a path that issues single ids or batches, with the name in it, still encoded.
+    /// Leaf's also with a slash behind the name, or with an empty one, as Spring takes them.
+    pub(crate) fn issuing(path: &str) -> Option<(Self, &str)> {
+        let (route, name) = if let Some(rest) = path.strip_prefix("/v1/tags/") {
+            let name = rest.strip_suffix("/ids")?;
+            (Self::Ids, (!name.is_empty()).then_some(name)?)
+        } else if let Some(rest) = path.strip_prefix("/api/segment/get") {
+            (Self::SegmentGet, key(rest)?)
+        } else {
+            let rest = path.strip_prefix("/api/snowflake/get")?;
+            (Self::SnowflakeGet, key(rest)?)
+        };
+        (!name.contains('/')).then_some((route, name))
+    }
+}
+
+fn key(rest: &str) -> Option<&str> {
+    match rest.strip_prefix('/') {
+        Some(key) => Some(key.strip_suffix('/').unwrap_or(key)),
+        None => rest.is_empty().then_some(""),
     }
 }
 
@@ -128,35 +82,32 @@ fn named(route: Route, rest: &str) -> (Route, &str) {
 mod tests {
     use super::*;
 
-    fn check(path: &str, expected: Route, name: &str) {
-        assert_eq!(Route::of(path), (expected, name), "{path}");
+    #[test]
+    fn issuing_paths_are_told_from_others() {
+        let check = |path: &str, expected| assert_eq!(Route::issuing(path), expected, "{path}");
+        check("/api/segment/get/order", Some((Route::SegmentGet, "order")));
+        check(
+            "/api/segment/get/order/",
+            Some((Route::SegmentGet, "order")),
+        );
+        check("/api/segment/get/", Some((Route::SegmentGet, "")));
+        check("/api/segment/get", Some((Route::SegmentGet, "")));
+        check("/api/segment/get/a/b", None);
+        check("/api/segment/gettest", None);
+        check("/api/snowflake/get/x", Some((Route::SnowflakeGet, "x")));
+        check("/v1/tags/a%2Fb/ids", Some((Route::Ids, "a%2Fb")));
+        check("/v1/tags/a/ranges", None);
+        check("/v1/tags/ids", None);
+        check("/v1/tags//ids", None);
+        check("/v1/tags/a/b/ids", None);
+        check("/v1/tags/a/ids/", None);
+        check("/", None);
     }
 
     #[test]
-    fn paths_lead_to_routes() {
-        check("/api/segment/get/order", Route::SegmentGet, "order");
-        check("/api/segment/get/order/", Route::SegmentGet, "order");
-        check("/api/segment/get/", Route::SegmentGet, "");
-        check("/api/segment/get", Route::SegmentGet, "");
-        check("/api/segment/get/a/b", Route::Other, "");
-        check("/api/segment/gettest", Route::Other, "");
-        check("/api/snowflake/get/x", Route::SnowflakeGet, "x");
-        check("/v1/tags", Route::Tags, "");
-        check("/v1/tags/", Route::Other, "");
-        check("/v1/tagsx", Route::Other, "");
-        check("/v1/tags/a%2Fb", Route::Tag, "a%2Fb");
-        check("/v1/tags/a/", Route::Other, "a");
-        check("/v1/tags/a/ids", Route::Ids, "a");
-        check("/v1/tags/a/ranges", Route::Ranges, "a");
-        check("/v1/tags/a/ids/b", Route::Other, "a");
-        check("/v1/tags//ids", Route::Other, "");
-        check("/", Route::Other, "");
-    }
-
-    #[test]
-    fn all_is_in_order() {
-        for (index, route) in Route::ALL.into_iter().enumerate() {
-            assert_eq!(route as usize, index);
+    fn matched_paths_lead_back_to_their_routes() {
+        for route in Route::ALL {
+            assert_eq!(Route::of_matched(route.path()), route);
         }
     }
 }

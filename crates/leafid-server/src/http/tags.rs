@@ -3,15 +3,17 @@
 mod body;
 mod view;
 
+use axum::extract::{Path, RawQuery, Request, State};
 use hyper::StatusCode;
 use hyper::header::{HeaderValue, LOCATION};
 use leafid::Tag;
 use utoipa::IntoParams;
 
-use super::answer::{self, Answer};
-use super::call::Call;
+use super::answer::{self, Answered};
+use super::front::Served;
+use super::json::Fields;
 use super::path::{Query, encode};
-use super::problem::{Problem, ProblemDocument};
+use super::problem::ProblemDocument;
 
 #[cfg(test)]
 pub(crate) use body::POLICY_FIELDS;
@@ -43,13 +45,13 @@ pub(crate) const PAGE_FIELDS: &[&str] = &["after", "limit"];
          content_type = "application/problem+json"),
     )
 )]
-pub(crate) async fn list(call: &Call<'_>) -> Result<Answer, Problem> {
-    let query = Query::parse(call.uri.query(), PAGE_FIELDS)?;
+pub(crate) async fn list(State(service): Served, RawQuery(query): RawQuery) -> Answered {
+    let query = Query::parse(query.as_deref(), PAGE_FIELDS)?;
     let after = query.text("after").map(Tag::new).transpose()?;
     let limit = query.number("limit")?;
-    let limit = limit.unwrap_or_else(|| call.limits().page_len.into());
+    let limit = limit.unwrap_or_else(|| service.limits().page_len.into());
     let count = u32::try_from(limit).unwrap_or(u32::MAX);
-    let page = call.service.tags(after.as_ref(), count).await?;
+    let page = service.tags(after.as_ref(), count).await?;
     let next = page.next.as_ref();
     let next = next.map(|tag| format!("/v1/tags?after={}&limit={count}", encode(tag.as_str())));
     Ok(answer::json(
@@ -68,10 +70,10 @@ pub(crate) async fn list(call: &Call<'_>) -> Result<Answer, Problem> {
          content_type = "application/problem+json"),
     )
 )]
-pub(crate) async fn create(call: &Call<'_>, body: &[u8]) -> Result<Answer, Problem> {
-    let fields = call.fields(body, CREATE_FIELDS)?;
-    let spec = body::spec(fields, call.service.step())?;
-    let view = call.service.create_tag(&spec).await?;
+pub(crate) async fn create(State(service): Served, request: Request) -> Answered {
+    let fields = Fields::read(request, service.limits(), CREATE_FIELDS).await?;
+    let spec = body::spec(fields, service.step())?;
+    let view = service.create_tag(&spec).await?;
     let mut answer = answer::json(StatusCode::CREATED, &TagDocument::of_view(&view));
     let location = format!("/v1/tags/{}", encode(spec.tag.as_str()));
     if let Ok(location) = HeaderValue::from_str(&location) {
@@ -90,8 +92,8 @@ pub(crate) async fn create(call: &Call<'_>, body: &[u8]) -> Result<Answer, Probl
          content_type = "application/problem+json"),
     )
 )]
-pub(crate) async fn show(call: &Call<'_>, tag: &str) -> Result<Answer, Problem> {
-    let view = call.service.tag(&Tag::new(tag)?).await?;
+pub(crate) async fn show(State(service): Served, Path(tag): Path<String>) -> Answered {
+    let view = service.tag(&Tag::new(tag)?).await?;
     Ok(answer::json(StatusCode::OK, &TagDocument::of_view(&view)))
 }
 
@@ -106,11 +108,15 @@ pub(crate) async fn show(call: &Call<'_>, tag: &str) -> Result<Answer, Problem> 
          content_type = "application/problem+json"),
     )
 )]
-pub(crate) async fn change(call: &Call<'_>, tag: &str, body: &[u8]) -> Result<Answer, Problem> {
+pub(crate) async fn change(
+    State(service): Served,
+    Path(tag): Path<String>,
+    request: Request,
+) -> Answered {
     let tag = Tag::new(tag)?;
-    let fields = call.fields(body, PATCH_FIELDS)?;
+    let fields = Fields::read(request, service.limits(), PATCH_FIELDS).await?;
     let patch = body::patch(fields)?;
-    let view = call.service.update_tag(&tag, &patch).await?;
+    let view = service.update_tag(&tag, &patch).await?;
     Ok(answer::json(StatusCode::OK, &TagDocument::of_view(&view)))
 }
 
@@ -125,7 +131,7 @@ pub(crate) async fn change(call: &Call<'_>, tag: &str, body: &[u8]) -> Result<An
          content_type = "application/problem+json"),
     )
 )]
-pub(crate) async fn delete(call: &Call<'_>, tag: &str) -> Result<Answer, Problem> {
-    call.service.delete_tag(&Tag::new(tag)?).await?;
+pub(crate) async fn delete(State(service): Served, Path(tag): Path<String>) -> Answered {
+    service.delete_tag(&Tag::new(tag)?).await?;
     Ok(answer::empty(StatusCode::NO_CONTENT))
 }

@@ -191,6 +191,22 @@ fn lists_come_in_pages() {
     assert_eq!(problem["next"], "did you mean \"after\"?");
 }
 
+/// Guards that nothing is taken for something near it.
+#[test]
+fn malformed_names_are_refused() {
+    let site = Site::new();
+    for path in [
+        "/v1/tags/%zz",
+        "/v1/tags/%C3%28",
+        "/v1/tags/%",
+        "/v1/tags?after=%zz",
+        "/v1/tags?after=%FF",
+        "/nothing/%zz",
+    ] {
+        site.check_problem(&format!("GET {path}"), "", 400, "bad_path");
+    }
+}
+
 #[test]
 fn the_step_of_new_tags_is_a_setting() {
     let config = Config {

@@ -1,13 +1,13 @@
 //! Leaf's two tables for people: `/cache` (what is in memory) and `/db` (what the store has).
 
-use std::fmt::Write as _;
-
+use axum::extract::State;
 use leafid::Status;
 use leafid::store::TagRecord;
+use std::fmt::Write as _;
 
-use super::{error, local_time};
-use crate::http::answer::{self, Answer};
-use crate::http::call::Call;
+use super::local_time;
+use crate::http::answer::{self, Answer, Answered};
+use crate::http::front::Served;
 
 /// Shows the segments in memory.
 #[utoipa::path(
@@ -15,12 +15,9 @@ use crate::http::call::Call;
     responses((status = 200, description = "a table: name, init, next, pos, value0, max0, step0, value1, max1, step1",
                body = String, content_type = "text/html"))
 )]
-pub(crate) fn cache(call: &Call<'_>) -> Answer {
-    let rows_max = call.limits().table_rows_max as usize;
-    let statuses = match call.service.statuses(rows_max) {
-        Ok(statuses) => statuses,
-        Err(refused) => return error(call.uri, &refused.into()),
-    };
+pub(crate) async fn cache(State(service): Served) -> Answered {
+    let rows_max = service.limits().table_rows_max as usize;
+    let statuses = service.statuses(rows_max)?;
     let columns = [
         "name", "init", "next", "pos", "value0", "max0", "step0", "value1", "max1", "step1",
     ];
@@ -28,8 +25,8 @@ pub(crate) fn cache(call: &Call<'_>) -> Answer {
     for status in &statuses {
         page.row(&cache_row(status));
     }
-    let loaded_len = call.service.loaded_len();
-    page.finish(statuses.len() < loaded_len)
+    let loaded_len = service.loaded_len();
+    Ok(page.finish(statuses.len() < loaded_len))
 }
 
 fn cache_row(status: &Status) -> [String; 10] {
@@ -60,21 +57,16 @@ fn cache_row(status: &Status) -> [String; 10] {
     responses((status = 200, description = "a table: tag, max, step, update",
                body = String, content_type = "text/html"))
 )]
-pub(crate) async fn db(call: &Call<'_>) -> Answer {
-    let rows_max = call.limits().table_rows_max.min(call.limits().page_len_max);
-    let listed = match call.service.switched_on() {
-        Ok(()) => call.service.tags(None, rows_max).await,
-        Err(off) => Err(off),
-    };
-    let listed = match listed {
-        Ok(listed) => listed,
-        Err(refused) => return error(call.uri, &refused.into()),
-    };
+pub(crate) async fn db(State(service): Served) -> Answered {
+    service.switched_on()?;
+    let limits = service.limits();
+    let rows_max = limits.table_rows_max.min(limits.page_len_max);
+    let listed = service.tags(None, rows_max).await?;
     let mut page = Page::new("db", &["tag", "max", "step", "update"]);
     for record in &listed.tags {
         page.row(&db_row(record));
     }
-    page.finish(listed.next.is_some())
+    Ok(page.finish(listed.next.is_some()))
 }
 
 fn db_row(record: &TagRecord) -> [String; 4] {

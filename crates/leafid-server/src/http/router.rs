@@ -1,0 +1,91 @@
+//! The router: every route but those that issue ids, as axum's handlers.
+//!
+//! It knows no caller: an error leaves it as a [`Problem`] beside an empty answer, which
+//! [`answer`] writes down.
+
+use axum::Router;
+use axum::extract::{MatchedPath, Request, State};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{any, get, post};
+use hyper::body::Incoming;
+use hyper::header::{ALLOW, HOST};
+use hyper::service::Service as _;
+use hyper::{StatusCode, Uri};
+use hyper_util::service::TowerToHyperService;
+
+use super::front::Front;
+use super::problem::{Kind, Problem};
+use super::route::Route;
+use super::{ids, leaf, openapi, path, probes, tags};
+
+/// The router, as hyper calls it.
+pub(super) type Routes = TowerToHyperService<Router>;
+
+pub(super) fn routes(front: &Front) -> Routes {
+    let router = Router::new()
+        .route(Route::Cache.path(), any(leaf::table::cache))
+        .route(Route::Db.path(), any(leaf::table::db))
+        .route(Route::Decode.path(), any(leaf::decode))
+        .route(Route::Ranges.path(), post(ids::post_range))
+        .route(Route::Tags.path(), get(tags::list).post(tags::create))
+        .route(
+            Route::Tag.path(),
+            get(tags::show).patch(tags::change).delete(tags::delete),
+        )
+        .route(Route::Livez.path(), get(probes::livez))
+        .route(Route::Readyz.path(), get(probes::readyz))
+        .route(Route::Metrics.path(), get(probes::metrics))
+        .route(Route::OpenApi.path(), get(openapi::openapi_json))
+        .fallback(not_found)
+        .layer(from_fn_with_state(front.clone(), enter))
+        .with_state(front.clone());
+    TowerToHyperService::new(router)
+}
+
+async fn not_found(uri: Uri) -> Problem {
+    let detail = format!("there is nothing at {}", uri.path());
+    let next = "see /openapi.json for what there is";
+    Problem::new(Kind::NOT_FOUND, detail, next)
+}
+
+/// Lets a request in to its route, and notes on the answer which one it was.
+async fn enter(State(front): State<Front>, request: Request, next: Next) -> Response {
+    let matched = request.extensions().get::<MatchedPath>();
+    let route = matched.map_or(Route::Other, |path| Route::of_matched(path.as_str()));
+    let uri = request.uri().clone();
+    let answering = async {
+        let _entered = front.enter(&uri)?;
+        // So that axum, which leaves malformed parts as they are, meets none.
+        path::decode(uri.path())?;
+        front.in_time(async { Ok(next.run(request).await) }).await
+    };
+    let answered: Result<Response, Problem> = answering.await;
+    let mut answer = answered.unwrap_or_else(Problem::into_response);
+    answer.extensions_mut().insert(route);
+    answer
+}
+
+/// Leads a request through the router, and writes down what went wrong.
+pub(super) async fn answer(
+    front: &Front,
+    routes: &Routes,
+    request: hyper::Request<Incoming>,
+) -> Response {
+    let uri = request.uri().clone();
+    let host = request.headers().get(HOST).cloned();
+    let Ok(mut answer) = routes.call(request).await;
+    let route = answer.extensions_mut().remove().unwrap_or(Route::Other);
+    let problem = match answer.headers().get(ALLOW) {
+        Some(allow) if answer.status() == StatusCode::METHOD_NOT_ALLOWED => {
+            let allow = allow.to_str().unwrap_or_default();
+            Some(Problem::method_not_allowed(&allow.replace(',', ", ")))
+        }
+        _ => answer.extensions_mut().remove(),
+    };
+    if let Some(problem) = problem {
+        answer = Front::explain(route, &uri, host.as_ref(), &problem).into_response();
+    }
+    front.metrics.http.count(route, answer.status());
+    answer
+}
