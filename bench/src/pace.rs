@@ -132,7 +132,7 @@ pub(crate) fn open(
     let (generators, driver) = Generators::open_with(
         store,
         std::sync::Arc::new(leafid::SystemClock::new()),
-        std::sync::Arc::new(()),
+        std::sync::Arc::new(Failures),
         Options {
             policy,
             ..Options::default()
