@@ -1,4 +1,5 @@
-//! `Clock`: how long something took, and waiting. The only file that reads the machine's clock.
+//! `Clock`: how long something took, what time it is, and waiting. The only file that reads the
+//! machine's clocks.
 //!
 //! Everything that depends on time takes a clock, so that tests and the simulation decide how
 //! time passes.
@@ -8,7 +9,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
-use std::time::{Duration, Instant};
+use std::time::{Duration, SystemTime};
 
 use crate::store::BoxFuture;
 
@@ -24,15 +25,22 @@ use crate::store::BoxFuture;
 /// assert!(clock.now() >= before);
 /// ```
 pub trait Clock: Send + Sync + 'static {
-    /// The time since this clock's own zero. It never goes back, and it is the same on every
-    /// thread.
+    /// The time since this clock's own zero. It never goes back, it is the same on every thread,
+    /// and it counts the time for which the machine was suspended.
     fn now(&self) -> Duration;
+
+    /// What the machine takes for the time, since 1970-01-01T00:00:00Z. It may jump either way at
+    /// any moment, so no id is made of it directly.
+    fn wall(&self) -> Duration;
 
     /// Is ready once `duration` has passed. Needs no particular async runtime.
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()>;
 }
 
-/// The machine's monotonic clock. All its sleeps share one timer thread, started on first use.
+/// The machine's clocks. All sleeps share one timer thread, started on first use.
+///
+/// On Linux and Android [`now`](Clock::now) is `CLOCK_BOOTTIME`, which goes on while the machine
+/// is suspended; elsewhere it is [`std::time::Instant`], which may not.
 ///
 /// # Example
 ///
@@ -44,22 +52,19 @@ pub trait Clock: Send + Sync + 'static {
 /// let before = clock.now();
 /// leafid::blocking::block_on(clock.sleep(Duration::from_millis(2)));
 /// assert!(clock.now() - before >= Duration::from_millis(2));
+/// assert!(clock.wall() > Duration::from_secs(1_700_000_000));
 /// ```
 #[derive(Debug, Clone)]
 pub struct SystemClock {
-    zero: Instant,
+    zero: machine::Instant,
 }
 
 impl SystemClock {
     /// A clock whose zero is now.
     #[must_use]
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "this is the one place that reads the clock"
-    )]
     pub fn new() -> Self {
         Self {
-            zero: Instant::now(),
+            zero: machine::now(),
         }
     }
 }
@@ -74,8 +79,20 @@ impl Default for SystemClock {
 const SLEEP_MAX: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
 impl Clock for SystemClock {
+    #[inline]
     fn now(&self) -> Duration {
-        self.zero.elapsed()
+        machine::since(self.zero)
+    }
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the one place that reads the clock"
+    )]
+    fn wall(&self) -> Duration {
+        // A clock set before 1970 reads as 1970: it is wrong by decades either way.
+        SystemTime::now()
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .unwrap_or(Duration::ZERO)
     }
 
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
@@ -83,9 +100,51 @@ impl Clock for SystemClock {
     }
 }
 
+/// The clock that counts suspended time.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+mod machine {
+    use std::time::Duration;
+
+    use rustix::time::{ClockId, clock_gettime};
+
+    pub(super) type Instant = Duration;
+
+    #[inline]
+    pub(super) fn now() -> Instant {
+        let time = clock_gettime(ClockId::Boottime);
+        let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+        Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or(0))
+    }
+
+    #[inline]
+    pub(super) fn since(zero: Instant) -> Duration {
+        now().saturating_sub(zero)
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+mod machine {
+    use std::time::Duration;
+
+    pub(super) type Instant = std::time::Instant;
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the one place that reads the clock"
+    )]
+    pub(super) fn now() -> Instant {
+        Instant::now()
+    }
+
+    pub(super) fn since(zero: Instant) -> Duration {
+        zero.elapsed()
+    }
+}
+
 /// A clock that stands still until it is told to move: for tests and simulations.
 ///
-/// Clones share one time.
+/// Clones share one time. Its wall clock starts at 2026-01-01T00:00:00Z, goes on with it, and can
+/// be set to anything.
 ///
 /// # Example
 ///
@@ -96,18 +155,38 @@ impl Clock for SystemClock {
 /// let clock = ManualClock::new();
 /// clock.advance(Duration::from_secs(60));
 /// assert_eq!(clock.now(), Duration::from_secs(60));
+///
+/// let before = clock.wall();
+/// clock.set_wall(before - Duration::from_secs(3600)); // an hour back
+/// clock.advance(Duration::from_secs(1));
+/// assert_eq!(clock.wall(), before - Duration::from_secs(3599));
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct ManualClock {
     shared: Arc<Mutex<ManualTime>>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct ManualTime {
     now: Duration,
+    wall: Duration,
     /// Who sleeps until when; the second number tells sleepers of one instant apart.
     sleepers: BTreeMap<(Duration, u64), Waker>,
     next_sleeper: u64,
+}
+
+/// 2026-01-01T00:00:00Z.
+const MANUAL_WALL: Duration = Duration::from_secs(1_767_225_600);
+
+impl Default for ManualTime {
+    fn default() -> Self {
+        Self {
+            now: Duration::ZERO,
+            wall: MANUAL_WALL,
+            sleepers: BTreeMap::new(),
+            next_sleeper: 0,
+        }
+    }
 }
 
 impl ManualClock {
@@ -121,11 +200,17 @@ impl ManualClock {
     pub fn advance(&self, by: Duration) {
         let mut time = self.lock();
         time.now += by;
+        time.wall += by;
         let later = (time.now + Duration::from_nanos(1), 0);
         let still_asleep = time.sleepers.split_off(&later);
         let awake = std::mem::replace(&mut time.sleepers, still_asleep);
         drop(time);
         awake.into_values().for_each(Waker::wake);
+    }
+
+    /// Sets the wall clock, which then goes on from there.
+    pub fn set_wall(&self, wall: Duration) {
+        self.lock().wall = wall;
     }
 
     /// When the next sleeper wants to wake, if anybody sleeps.
@@ -142,6 +227,10 @@ impl ManualClock {
 impl Clock for ManualClock {
     fn now(&self) -> Duration {
         self.lock().now
+    }
+
+    fn wall(&self) -> Duration {
+        self.lock().wall
     }
 
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {

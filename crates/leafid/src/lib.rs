@@ -40,6 +40,7 @@ mod segment;
 mod step;
 mod sync;
 mod tag;
+mod worker_id;
 
 pub use allocator::{Stage, Status};
 pub use block::Block;
@@ -55,3 +56,4 @@ pub use options::Options;
 pub use segment::{BufferFull, Segment, SegmentBuffer, Taken, TakenMany};
 pub use step::{History, StepPolicy};
 pub use tag::{Tag, TagError};
+pub use worker_id::WorkerId;

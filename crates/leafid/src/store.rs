@@ -5,6 +5,8 @@
 
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod journal;
+mod lease;
 mod memory;
 mod record;
 
@@ -16,7 +18,9 @@ use crate::limit::Limit;
 use crate::segment::Segment;
 use crate::tag::Tag;
 
-pub use memory::MemoryStore;
+pub use journal::{Journal, JournalLease, JournalRecord, MemoryJournal};
+pub use lease::{LeaseKey, LeaseRecord, LeaseStore, LeaseSwap};
+pub use memory::{MemoryLeaseStore, MemoryStore};
 pub use record::{TagPatch, TagRecord, TagSettings, TagSpec};
 
 /// A boxed future, so that stores can be trait objects. One allocation per call to a store, and

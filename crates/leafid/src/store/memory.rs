@@ -1,5 +1,7 @@
 //! A store in this process: for tests, examples and programs that need no durability.
 
+mod lease;
+
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,6 +11,8 @@ use super::{
     TagSpec, Weakness,
 };
 use crate::tag::Tag;
+
+pub use lease::MemoryLeaseStore;
 
 /// A store that forgets everything when the process ends. **Thread-safe.**
 ///
