@@ -25,6 +25,7 @@ fn own_versions(file: &SourceFile, lines: &[&str]) -> Vec<Finding> {
     for (number, line) in (1..).zip(lines) {
         if line.starts_with('[') {
             section = line.trim_matches(['[', ']']);
+            continue;
         }
         let is_dependency = section.ends_with("dependencies") && line.contains('=');
         if is_dependency && !line.contains("workspace = true") && !is_self(line) {
@@ -55,6 +56,9 @@ mod tests {
         check_rule(member, path, "[package]\n", &[1]);
         let good = format!("{LINTS}[dependencies]\na.workspace = true\n");
         check_rule(member, path, &good, &[]);
+        let on_linux =
+            format!("{LINTS}[target.'cfg(os = \"linux\")'.dependencies]\na.workspace = true\n");
+        check_rule(member, path, &on_linux, &[]);
         let bad = format!("{LINTS}[dev-dependencies]\na = \"1\"\nb = {{ version = \"2\" }}\n");
         check_rule(member, path, &bad, &[4, 5]);
     }
