@@ -268,6 +268,13 @@ pub(crate) fn new_folder(prefix: &str) -> PathBuf {
         .keep()
 }
 
+/// Where a program of that name may be.
+pub(crate) fn usual_places(name: &str) -> Vec<PathBuf> {
+    ["/usr/sbin", "/usr/bin", "/usr/local/bin"]
+        .map(|folder| Path::new(folder).join(name))
+        .to_vec()
+}
+
 /// The first of these programs that exists.
 pub(crate) fn find_program(candidates: &[PathBuf], package: &str) -> PathBuf {
     candidates

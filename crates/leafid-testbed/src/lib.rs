@@ -20,6 +20,7 @@ mod java_leaf;
 mod mariadb;
 mod postgres;
 mod proxy;
+mod server;
 
 pub use child::{Database, free_port};
 pub use java_leaf::{JavaLeaf, LEAF_ALLOC, LEAF_ALLOC_SURROGATE};

@@ -6,12 +6,10 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::child::{
-    Database, RunAs, ServerProcess, find_program, free_port, is_root, new_folder, run,
+    Database, RunAs, ServerProcess, find_program, free_port, is_root, new_folder, run, usual_places,
 };
+use crate::server::{PASSWORD, PASSWORD_IN_URL, password_methods, server_methods};
 
-/// The password has every character that a URL must escape.
-const PASSWORD: &str = "s3cret/with@odd:chars%#?";
-const PASSWORD_IN_URL: &str = "s3cret%2Fwith%40odd%3Achars%25%23%3F";
 const PACKAGE: &str = "mariadb-server";
 
 /// A MariaDB server on a free port of 127.0.0.1, with its files in a temporary folder.
@@ -23,6 +21,9 @@ pub struct MariaDb {
     process: ServerProcess,
     databases: AtomicU64,
 }
+
+server_methods!(MariaDb, stopped by "TERM");
+password_methods!(MariaDb);
 
 /// The server that all tests of this process share; each takes its own database.
 #[must_use]
@@ -92,19 +93,6 @@ impl MariaDb {
         format!("mysql://leafid:{PASSWORD_IN_URL}@127.0.0.1:{port}/{database}")
     }
 
-    /// The port on 127.0.0.1.
-    #[must_use]
-    pub fn port(&self) -> u16 {
-        self.process.port
-    }
-
-    /// The password in [`Database::url`], as it is and as the URL has it: neither may appear in
-    /// any message.
-    #[must_use]
-    pub fn passwords(&self) -> [&'static str; 2] {
-        [PASSWORD, PASSWORD_IN_URL]
-    }
-
     /// Runs SQL as the administrator and answers what it printed: tabs between columns, no
     /// heading.
     ///
@@ -115,39 +103,10 @@ impl MariaDb {
         run(self.client(database).args(["-e", statements]))
     }
 
-    /// Ends the server as an operator would.
-    pub fn stop(&self) {
-        self.process.end_by("TERM");
-    }
-
-    /// Ends the server by `kill -9`.
-    pub fn kill(&self) {
-        self.process.end_by("KILL");
-    }
-
-    /// Starts a server that was stopped, on the same port and files.
-    ///
-    /// # Panics
-    ///
-    /// As [`start`](Self::start).
-    pub fn start_again(&self) {
-        self.process.start(|| {
-            let mut client = self.client("mysql");
-            client
-                .args(["-e", "SELECT 1"])
-                .output()
-                .is_ok_and(|output| output.status.success())
-        });
-    }
-
-    /// Stops the server's processor time, so that it accepts connections and answers nothing.
-    pub fn pause(&self) {
-        self.process.signal("STOP");
-    }
-
-    /// Lets a paused server go on.
-    pub fn resume(&self) {
-        self.process.signal("CONT");
+    fn is_ready(&self) -> bool {
+        let mut client = self.client("mysql");
+        client.args(["-e", "SELECT 1"]);
+        client.output().is_ok_and(|output| output.status.success())
     }
 
     fn client(&self, database: &str) -> Command {
@@ -170,12 +129,7 @@ impl MariaDb {
 }
 
 fn program(name: &str) -> PathBuf {
-    let folders = ["/usr/sbin", "/usr/bin", "/usr/local/bin"];
-    let candidates: Vec<PathBuf> = folders
-        .iter()
-        .map(|folder| PathBuf::from(folder).join(name))
-        .collect();
-    find_program(&candidates, PACKAGE)
+    find_program(&usual_places(name), PACKAGE)
 }
 
 fn install(process: &ServerProcess) {

@@ -8,11 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::child::{
     Database, RunAs, ServerProcess, command_as, find_program, free_port, is_root, new_folder, run,
+    usual_places,
 };
+use crate::server::{PASSWORD, PASSWORD_IN_URL, password_methods, server_methods};
 
-/// The password has every character that a URL must escape.
-const PASSWORD: &str = "s3cret/with@odd:chars%#?";
-const PASSWORD_IN_URL: &str = "s3cret%2Fwith%40odd%3Achars%25%23%3F";
 const PACKAGE: &str = "postgresql";
 
 /// A PostgreSQL server on a free port of 127.0.0.1, with its files in a temporary folder.
@@ -25,6 +24,9 @@ pub struct Postgres {
     process: ServerProcess,
     databases: AtomicU64,
 }
+
+server_methods!(Postgres, stopped by "INT");
+password_methods!(Postgres);
 
 /// The server that all tests of this process share; each takes its own database.
 #[must_use]
@@ -93,19 +95,6 @@ impl Postgres {
         format!("postgres://leafid:{PASSWORD_IN_URL}@127.0.0.1:{port}/{database}")
     }
 
-    /// The port on 127.0.0.1.
-    #[must_use]
-    pub fn port(&self) -> u16 {
-        self.process.port
-    }
-
-    /// The password in [`Database::url`], as it is and as the URL has it: neither may appear in
-    /// any message.
-    #[must_use]
-    pub fn passwords(&self) -> [&'static str; 2] {
-        [PASSWORD, PASSWORD_IN_URL]
-    }
-
     /// Runs SQL as the superuser and answers what it printed: tabs between columns, no heading.
     ///
     /// # Panics
@@ -115,39 +104,10 @@ impl Postgres {
         run(self.client(database).args(["-c", statements]))
     }
 
-    /// Ends the server as an operator would, without waiting for its clients.
-    pub fn stop(&self) {
-        self.process.end_by("INT");
-    }
-
-    /// Ends the server by `kill -9`.
-    pub fn kill(&self) {
-        self.process.end_by("KILL");
-    }
-
-    /// Starts a server that was stopped, on the same port and files.
-    ///
-    /// # Panics
-    ///
-    /// As [`start`](Self::start).
-    pub fn start_again(&self) {
-        self.process.start(|| {
-            let mut client = self.client("postgres");
-            client
-                .args(["-c", "SELECT 1"])
-                .output()
-                .is_ok_and(|output| output.status.success())
-        });
-    }
-
-    /// Stops the server's processor time, so that it accepts connections and answers nothing.
-    pub fn pause(&self) {
-        self.process.signal("STOP");
-    }
-
-    /// Lets a paused server go on.
-    pub fn resume(&self) {
-        self.process.signal("CONT");
+    fn is_ready(&self) -> bool {
+        let mut client = self.client("postgres");
+        client.args(["-c", "SELECT 1"]);
+        client.output().is_ok_and(|output| output.status.success())
     }
 
     fn client(&self, database: &str) -> Command {
@@ -173,8 +133,7 @@ fn program(name: &str) -> PathBuf {
         .collect();
     candidates.sort();
     candidates.reverse();
-    candidates.push(PathBuf::from("/usr/bin").join(name));
-    candidates.push(PathBuf::from("/usr/local/bin").join(name));
+    candidates.extend(usual_places(name));
     find_program(&candidates, PACKAGE)
 }
 
