@@ -1,6 +1,6 @@
-//! Real servers for tests: MariaDB and PostgreSQL as child processes on free ports, with their
-//! files in a temporary folder, a TCP proxy that misbehaves on demand, and a stand-in for Java
-//! Leaf.
+//! Real servers for tests: MariaDB, PostgreSQL, Redis, etcd and ZooKeeper as child processes on
+//! free ports, with their files in a temporary folder, a TCP proxy that misbehaves on demand, and
+//! a stand-in for Java Leaf.
 //!
 //! The servers are durable as in production (every commit is flushed); only what does not touch
 //! durability is made small, so that a server is up within a second. They die with the process
@@ -16,14 +16,20 @@
 )]
 
 mod child;
+mod etcd;
 mod java_leaf;
 mod mariadb;
 mod postgres;
 mod proxy;
+mod redis;
 mod server;
+mod zookeeper;
 
 pub use child::{Database, free_port};
+pub use etcd::{Etcd, shared_etcd};
 pub use java_leaf::{JavaLeaf, LEAF_ALLOC, LEAF_ALLOC_SURROGATE};
 pub use mariadb::{MariaDb, shared_mariadb};
 pub use postgres::{Postgres, shared_postgres};
 pub use proxy::Proxy;
+pub use redis::{Redis, shared_redis};
+pub use zookeeper::{ZooKeeper, shared_zookeeper};

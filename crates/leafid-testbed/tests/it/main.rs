@@ -1,4 +1,8 @@
 //! The testbed itself: servers come up, keep what they committed, and go.
+#![allow(clippy::unwrap_used, reason = "everything here serves a test")]
+
+mod jute;
+mod keys;
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
