@@ -23,7 +23,7 @@ use crate::worker_id::WorkerId;
 /// use leafid::store::{Journal, JournalRecord, MemoryJournal};
 ///
 /// let journal = MemoryJournal::new();
-/// let record = JournalRecord { holder: "6f1c".into(), lease: None };
+/// let record = JournalRecord { holder: "6f1c".into(), layout: "leaf".into(), lease: None };
 /// block_on(journal.write(&record))?;
 /// assert_eq!(block_on(journal.read())?, Some(record));
 /// # Ok::<(), leafid::store::StoreError>(())
@@ -55,6 +55,8 @@ pub trait Journal: Send + Sync + 'static {
 pub struct JournalRecord {
     /// The name under which this server claims worker ids; random, made once.
     pub holder: String,
+    /// The layout of its ids, as text.
+    pub layout: String,
     /// The worker id it held last.
     pub lease: Option<JournalLease>,
 }
