@@ -3,6 +3,7 @@
 
 mod jute;
 mod keys;
+mod processes;
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
