@@ -175,6 +175,8 @@ fn server_arguments(process: &ServerProcess, more: &[&str]) -> Vec<String> {
         "listen_addresses=127.0.0.1",
         "fsync=on",
         "synchronous_commit=on",
+        // What a killed server leaves is then in its folder, and goes with it.
+        "dynamic_shared_memory_type=mmap",
     ];
     for setting in settings.iter().chain(more) {
         arguments.extend(["-c".to_owned(), (*setting).to_owned()]);
