@@ -4,6 +4,8 @@
 //! tests and examples. The suite in `store/conformance.rs` proves an implementation.
 
 #[cfg(feature = "conformance")]
+mod check;
+#[cfg(feature = "conformance")]
 pub mod conformance;
 mod journal;
 mod lease;

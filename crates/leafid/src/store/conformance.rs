@@ -28,7 +28,9 @@ use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
-use super::{BoxFuture, Reserve, Reserved, SegmentStore, StoreError, TagRecord, TagSpec};
+pub use super::check::Failures;
+use super::check::{BlockOn, Outcome, chain, check, refused, run_checks, same, wait};
+use super::{BoxFuture, Reserve, Reserved, SegmentStore, TagRecord, TagSpec};
 use crate::limit::Limit;
 use crate::segment::Segment;
 use crate::tag::Tag;
@@ -59,73 +61,6 @@ impl fmt::Debug for Handles {
     }
 }
 
-/// The checks that a store did not pass, each with what the contract says.
-///
-/// # Example
-///
-/// ```
-/// use std::sync::Arc;
-/// use leafid::blocking::block_on;
-/// use leafid::store::{MemoryStore, conformance::{Handles, run_all}};
-///
-/// let outcome = run_all(|future| block_on(future), || async {
-///     // Two stores that know nothing of each other are not two handles on one.
-///     Handles { first: Arc::new(MemoryStore::new()), second: Arc::new(MemoryStore::new()) }
-/// });
-/// assert!(outcome.unwrap_err().names().contains(&"two handles"));
-/// ```
-pub struct Failures(Vec<(&'static str, String)>);
-
-impl Failures {
-    /// The names of the checks.
-    #[must_use]
-    pub fn names(&self) -> Vec<&'static str> {
-        self.0.iter().map(|(name, _)| *name).collect()
-    }
-}
-
-impl fmt::Display for Failures {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(
-            f,
-            "the store breaks the contract in {} checks:",
-            self.0.len()
-        )?;
-        self.0
-            .iter()
-            .try_for_each(|(_, text)| writeln!(f, "{text}"))
-    }
-}
-
-/// As [`Display`](fmt::Display), so that `unwrap` in a test reads well.
-impl fmt::Debug for Failures {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl std::error::Error for Failures {}
-
-/// What a check answers: `Err` says what was seen.
-type Outcome = Result<(), String>;
-
-struct Check {
-    name: &'static str,
-    contract: &'static str,
-    run: for<'a> fn(&'a Handles) -> BoxFuture<'a, Outcome>,
-}
-
-macro_rules! check {
-    ($name:literal, $contract:literal, $run:path) => {
-        Check {
-            name: $name,
-            contract: $contract,
-            run: |handles| Box::pin($run(handles)),
-        }
-    };
-}
-use check;
-
 /// Runs every check, each on a store of its own, and answers how many there were.
 ///
 /// `block_on` waits for a future; it is called from several threads at once. `make` gives a
@@ -146,53 +81,9 @@ where
         rows::CHECKS,
         names::CHECKS,
         together::CHECKS,
-    ]
-    .concat();
-    let mut failures = Vec::new();
-    for check in &checks {
-        let handles = wait(&block_on, make());
-        let outcome = wait(&block_on, (check.run)(&handles));
-        failures.extend(failure(check.name, check.contract, outcome));
-    }
-    let handles = wait(&block_on, make());
-    let outcome = together::threads(&block_on, &handles);
-    failures.extend(failure(together::THREADS.0, together::THREADS.1, outcome));
-    if failures.is_empty() {
-        Ok(checks.len() + 1)
-    } else {
-        Err(Failures(failures))
-    }
+    ];
+    run_checks(checks.into_iter().flatten(), &block_on, make)
 }
-
-fn failure(
-    name: &'static str,
-    contract: &'static str,
-    outcome: Outcome,
-) -> Option<(&'static str, String)> {
-    let seen = outcome.err()?;
-    Some((
-        name,
-        format!("- {name}: the contract says: {contract}. seen: {seen}"),
-    ))
-}
-
-fn wait<B, T>(block_on: &B, future: impl Future<Output = T> + Send) -> T
-where
-    B: Fn(BoxFuture<'_, ()>),
-    T: Send,
-{
-    let mut answer = None;
-    block_on(Box::pin(async { answer = Some(future.await) }));
-    answer.expect("block_on returns once the future is done")
-}
-
-impl Clone for Check {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl Copy for Check {}
 
 fn tag(name: &str) -> Tag {
     Tag::new(name).expect("the suite's names are tags")
@@ -210,6 +101,8 @@ fn wish(name: &str, count: u64) -> Reserve {
         limit: Limit::INT64,
     }
 }
+
+type Check = super::check::Check<Handles>;
 
 /// Creates a tag with default settings.
 async fn create(store: &dyn SegmentStore, name: &str) -> Result<TagRecord, String> {
@@ -249,38 +142,7 @@ async fn max_id(store: &dyn SegmentStore, name: &str) -> Result<u64, String> {
         .max_id)
 }
 
-fn same<T: PartialEq + fmt::Debug>(what: &str, seen: &T, wanted: &T) -> Outcome {
-    if seen == wanted {
-        Ok(())
-    } else {
-        Err(format!("{what} is {seen:?}, wanted {wanted:?}"))
-    }
-}
-
 fn segment(what: &str, reserved: &Reserved, start: u64, end: u64) -> Outcome {
     let wanted = Segment::new(start, end).expect("the suite's segments are segments");
     same(what, &reserved.segment, &wanted)
-}
-
-/// Whether a call failed in the one way the contract allows.
-fn refused<T: fmt::Debug>(
-    what: &str,
-    answer: Result<T, StoreError>,
-    is_wanted: impl Fn(&StoreError) -> bool,
-) -> Outcome {
-    match answer {
-        Ok(answer) => Err(format!("{what} went through with {answer:?}")),
-        Err(error) if is_wanted(&error) => Ok(()),
-        Err(error) => Err(format!("{what} failed with {error:?}")),
-    }
-}
-
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(&format!(": {cause}"));
-        source = cause.source();
-    }
-    text
 }

@@ -6,8 +6,7 @@ use std::thread;
 use futures_util::future::join_all;
 
 use super::{
-    BoxFuture, Check, Handles, Outcome, chain, check, create, max_id, reserve, same, tag, wait,
-    wish,
+    BlockOn, Check, Handles, Outcome, chain, check, create, max_id, reserve, same, tag, wait, wish,
 };
 use crate::segment::Segment;
 use crate::store::{Reserve, SegmentStore, StoreError, StoreResult, TagPatch, TagSpec};
@@ -38,13 +37,12 @@ pub(super) const CHECKS: &[Check] = &[
         "ids of a former life never come again",
         lives
     ),
+    check!(
+        "sixteen threads",
+        "thread-safe; no two answers overlap, and nothing is skipped",
+        threads: threads
+    ),
 ];
-
-/// The check that needs threads: its name and its sentence of the contract.
-pub(super) const THREADS: (&str, &str) = (
-    "sixteen threads",
-    "thread-safe; no two answers overlap, and nothing is skipped",
-);
 
 const CALLERS: u64 = 16;
 const ROUNDS: u64 = 8;
@@ -101,10 +99,7 @@ async fn sixteen(handles: &Handles) -> Outcome {
     covers(handles, segments?.concat()).await
 }
 
-pub(super) fn threads<B>(block_on: &B, handles: &Handles) -> Outcome
-where
-    B: Fn(BoxFuture<'_, ()>) + Sync,
-{
+fn threads(block_on: BlockOn<'_>, handles: &Handles) -> Outcome {
     wait(block_on, create(&*handles.first, "order"))?;
     let answers = Mutex::new(Vec::new());
     thread::scope(|scope| {
