@@ -1,7 +1,8 @@
 //! `SegmentStore`: what a durable place must promise, and what can go wrong there.
 //!
 //! Implementations live elsewhere (`leafid-stores`, or your own); [`MemoryStore`] is here for
-//! tests and examples. The suite in `store/conformance.rs` proves an implementation.
+//! tests and examples. The suites in `store/conformance.rs` and
+//! `store/lease/conformance.rs` prove an implementation.
 
 #[cfg(feature = "conformance")]
 mod check;
@@ -21,6 +22,8 @@ use crate::segment::Segment;
 use crate::tag::Tag;
 
 pub use journal::{Journal, JournalLease, JournalRecord, MemoryJournal};
+#[cfg(feature = "conformance")]
+pub use lease::conformance as lease_conformance;
 pub use lease::{LeaseKey, LeaseRecord, LeaseStore, LeaseSwap};
 pub use memory::{MemoryLeaseStore, MemoryStore};
 pub use record::{TagPatch, TagRecord, TagSettings, TagSpec};

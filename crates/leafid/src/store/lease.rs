@@ -6,6 +6,9 @@
 //! `until` or above. So it does not matter whether the former holder is dead, paused or cut off:
 //! it owns only what nobody else can get.
 
+#[cfg(feature = "conformance")]
+pub mod conformance;
+
 use super::{StoreReport, StoreResult};
 use crate::worker_id::WorkerId;
 
@@ -62,13 +65,19 @@ pub trait LeaseStore: Send + Sync + 'static {
     /// Writes a row if it still is as the caller saw it; `false` if it is not, and then nothing
     /// was written.
     ///
+    /// A registry that shares its numbers with others, such as servers of Java Leaf, may be unable
+    /// to create just this number now. It answers `false` too, and rows that nobody holds may have
+    /// come into being: epoch 0, no holder, `until_ms` 0. The caller lists again, and swaps one of
+    /// those or creates the smallest number without a row, which is to be had.
+    ///
     /// # Errors
     ///
     /// [`StoreError`](super::StoreError); the outcome is unknown then.
     fn swap<'a>(&'a self, swap: &'a LeaseSwap) -> StoreResult<'a, bool>;
 
     /// Tells others who read this registry by rules of their own that the holder of this row
-    /// lives, and the time its clock shows. Where nobody does, nothing is done.
+    /// lives, and the time its clock shows. Where nobody does, nothing is done. No row changes,
+    /// and no swap is refused because of it.
     ///
     /// # Errors
     ///

@@ -65,7 +65,7 @@ impl Broken {
 }
 
 /// Lets others run between two steps, as a round trip does.
-async fn round_trip() {
+pub(crate) async fn round_trip() {
     let mut is_first = true;
     std::future::poll_fn(|context| {
         context.waker().wake_by_ref();

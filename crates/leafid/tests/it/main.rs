@@ -6,6 +6,8 @@
 )]
 
 mod conformance;
+mod lease_conformance;
+mod odd_registry;
 mod races;
 mod stress;
 mod supply;

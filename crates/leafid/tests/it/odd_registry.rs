@@ -1,0 +1,271 @@
+//! A registry with one quirk: one that the contract leaves open, or one that it forbids.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+
+use futures_util::lock::Mutex;
+use leafid::store::lease_conformance::LeaseHandles;
+use leafid::store::{
+    LeaseRecord, LeaseStore, LeaseSwap, MemoryLeaseStore, StoreError, StoreReport, StoreResult,
+};
+use leafid::{Clock, SystemClock, WorkerId};
+
+use crate::conformance::round_trip;
+
+/// What a store does beside, or instead of, what the contract asks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Quirk {
+    // The contract leaves these open.
+    NumbersInTurn,
+    RowsInDisorder,
+    ReportRefused,
+    // The contract forbids these.
+    EpochIgnored,
+    UntilIgnored,
+    KeyAsDouble,
+    KeyIn32Bits,
+    ReadThenWrite,
+    NotThreadSafe,
+    CreateOverwrites,
+    CreateOfNoRow,
+    AddressForgotten,
+    HolderKept,
+    UntilOnlyUp,
+    SameIsRefused,
+    AlwaysFalse,
+    OneRowLocksAll,
+    BindLastWins,
+    BindCreatesLate,
+    BindTrims,
+    BindIsRow,
+    ReportMutates,
+    ReportFences,
+    SecondHandleBlind,
+    SecondHandleLate,
+    LeasesCut,
+    LeasesTwice,
+    ClockInSeconds,
+    ClockGoesBack,
+    Nameless,
+}
+
+use Quirk::*;
+
+/// A registry with one quirk. What two handles on it share is in `rows`.
+#[derive(Clone)]
+struct Odd {
+    rows: Arc<Mutex<Rows>>,
+    is: Quirk,
+    is_second: bool,
+    is_after: Arc<AtomicBool>,
+    swaps: Arc<AtomicU64>,
+}
+
+#[derive(Default, Clone)]
+struct Rows {
+    layout: Option<String>,
+    leases: BTreeMap<WorkerId, LeaseRecord>,
+    /// What the second handle saw last.
+    seen_late: BTreeMap<WorkerId, LeaseRecord>,
+}
+
+pub(crate) fn odd(is: Quirk) -> LeaseHandles {
+    let first = Odd {
+        rows: Arc::default(),
+        is,
+        is_second: false,
+        is_after: Arc::default(),
+        swaps: Arc::default(),
+    };
+    let mut second = Odd {
+        is_second: true,
+        ..first.clone()
+    };
+    if is == SecondHandleBlind {
+        second.rows = Arc::default();
+    }
+    let (first, second) = (Arc::new(first), Arc::new(second));
+    LeaseHandles { first, second }
+}
+
+impl Odd {
+    /// Whether two numbers of a key are the same to this store.
+    fn equal(&self, one: u64, other: u64) -> bool {
+        match self.is {
+            KeyAsDouble => (one ^ other) >> 10 == 0 && one.max(other) >> 53 != 0 || one == other,
+            KeyIn32Bits => (one ^ other) << 32 == 0,
+            _ => one == other,
+        }
+    }
+
+    fn is_expected(&self, row: Option<&LeaseRecord>, swap: &LeaseSwap) -> bool {
+        match (row, swap.expected) {
+            (None, None) => true,
+            (None, Some(_)) => self.is == CreateOfNoRow,
+            (Some(_), None) => self.is == CreateOverwrites,
+            (Some(row), Some(key)) => {
+                (self.is == EpochIgnored || self.equal(row.epoch, key.epoch))
+                    && (self.is == UntilIgnored || self.equal(row.until_ms, key.until_ms))
+                    && !(self.is == SameIsRefused && *row == swap.record)
+            }
+        }
+    }
+
+    /// What is written for this record.
+    fn written(&self, row: Option<&LeaseRecord>, record: &LeaseRecord) -> LeaseRecord {
+        let mut written = record.clone();
+        match (self.is, row) {
+            (AddressForgotten, _) => written.address.clear(),
+            (HolderKept, Some(row)) => written.holder.clone_from(&row.holder),
+            (UntilOnlyUp, Some(row)) => written.until_ms = written.until_ms.max(row.until_ms),
+            _ => {}
+        }
+        written
+    }
+
+    /// Lets another thread come to the same place, if there is one on its way.
+    fn wait_for_another(&self) {
+        let swaps = self.swaps.fetch_add(1, Ordering::Relaxed) + 1;
+        for _ in 0..200 {
+            if self.swaps.load(Ordering::Relaxed) != swaps {
+                break;
+            }
+            thread::yield_now();
+        }
+    }
+
+    async fn swap_row(&self, swap: &LeaseSwap) -> bool {
+        let worker = swap.record.worker;
+        let mut rows = self.rows.lock().await;
+        rows.seen_late = rows.leases.clone();
+        let before = rows.clone();
+        let row = before.leases.get(&worker);
+        if !self.is_expected(row, swap) || self.is == AlwaysFalse {
+            return false;
+        }
+        if self.is == NotThreadSafe {
+            drop(rows);
+            self.wait_for_another();
+            rows = self.rows.lock().await;
+        }
+        if matches!(self.is, ReadThenWrite | OneRowLocksAll) {
+            drop(rows);
+            round_trip().await;
+            rows = self.rows.lock().await;
+            if self.is == OneRowLocksAll && rows.leases != before.leases {
+                return false;
+            }
+        }
+        let worker_in_turn = WorkerId::new(u32::try_from(rows.leases.len()).unwrap());
+        if self.is == NumbersInTurn && row.is_none() && worker != worker_in_turn {
+            rows.leases.insert(worker_in_turn, free_row(worker_in_turn));
+            return false;
+        }
+        rows.leases.insert(worker, self.written(row, &swap.record));
+        true
+    }
+}
+
+/// The row of a worker id that was made, and that nobody holds.
+fn free_row(worker: WorkerId) -> LeaseRecord {
+    LeaseRecord {
+        worker,
+        epoch: 0,
+        holder: String::new(),
+        address: String::new(),
+        until_ms: 0,
+    }
+}
+
+impl LeaseStore for Odd {
+    fn bind<'a>(&'a self, layout: &'a str) -> StoreResult<'a, String> {
+        Box::pin(async move {
+            let mut rows = self.rows.lock().await;
+            let is_new = rows.layout.is_none();
+            if is_new && self.is == BindCreatesLate {
+                drop(rows);
+                round_trip().await;
+                rows = self.rows.lock().await;
+                rows.layout = None;
+            }
+            match self.is {
+                BindLastWins => rows.layout = Some(layout.into()),
+                BindTrims => rows.layout = Some(layout.replace(' ', "")),
+                BindIsRow => drop(
+                    rows.leases
+                        .insert(WorkerId::new(0), free_row(WorkerId::new(0))),
+                ),
+                _ => {}
+            }
+            Ok(rows.layout.get_or_insert_with(|| layout.into()).clone())
+        })
+    }
+
+    fn leases(&self) -> StoreResult<'_, Vec<LeaseRecord>> {
+        Box::pin(async move {
+            let rows = self.rows.lock().await;
+            let is_late = self.is == SecondHandleLate && self.is_second;
+            let leases = if is_late {
+                &rows.seen_late
+            } else {
+                &rows.leases
+            };
+            let mut leases: Vec<LeaseRecord> = leases.values().cloned().collect();
+            match self.is {
+                RowsInDisorder => leases.reverse(),
+                LeasesCut => leases.truncate(32),
+                LeasesTwice => leases.extend_from_within(..),
+                _ => {}
+            }
+            Ok(leases)
+        })
+    }
+
+    fn swap<'a>(&'a self, swap: &'a LeaseSwap) -> StoreResult<'a, bool> {
+        Box::pin(async move { Ok(self.swap_row(swap).await) })
+    }
+
+    fn report<'a>(&'a self, record: &'a LeaseRecord, now_ms: u64) -> StoreResult<'a, ()> {
+        Box::pin(async move {
+            let mut rows = self.rows.lock().await;
+            let is_held = rows.leases.get(&record.worker) == Some(record);
+            match self.is {
+                ReportRefused if !is_held => {
+                    return Err(StoreError::unavailable("cannot report", "not the holder"));
+                }
+                ReportMutates => drop(rows.leases.insert(record.worker, record.clone())),
+                ReportFences if is_held => {
+                    let row = rows.leases.get_mut(&record.worker).unwrap();
+                    row.until_ms = row.until_ms.max(now_ms);
+                }
+                _ => {}
+            }
+            Ok(())
+        })
+    }
+
+    fn clock_ms(&self) -> StoreResult<'_, Option<u64>> {
+        Box::pin(async move {
+            let wall = SystemClock::new().wall();
+            let wall_ms = u64::try_from(wall.as_millis()).unwrap();
+            let is_after = self.is_after.swap(true, Ordering::Relaxed);
+            Ok(match self.is {
+                ClockInSeconds => Some(wall.as_secs()),
+                ClockGoesBack if is_after => Some(wall_ms - 2_000),
+                _ => Some(wall_ms),
+            })
+        })
+    }
+
+    fn inspect(&self) -> StoreResult<'_, StoreReport> {
+        Box::pin(async move {
+            let mut report = MemoryLeaseStore::new().inspect().await?;
+            if self.is == Nameless {
+                report.product.clear();
+            }
+            Ok(report)
+        })
+    }
+}
