@@ -50,7 +50,7 @@ impl Block {
     #[inline]
     pub fn try_next(&mut self) -> Result<Id, IssueError> {
         match self.rest.next() {
-            Some(number) => Ok(Id::from_segment(number)),
+            Some(number) => Ok(Id::from_checked(number)),
             None => self.try_refill(),
         }
     }
@@ -63,7 +63,7 @@ impl Block {
     #[inline]
     pub fn next_blocking(&mut self) -> Result<Id, IssueError> {
         match self.rest.next() {
-            Some(number) => Ok(Id::from_segment(number)),
+            Some(number) => Ok(Id::from_checked(number)),
             None => self.refill_blocking(),
         }
     }
@@ -86,6 +86,6 @@ impl Block {
 
     fn start(&mut self, run: Segment) -> Id {
         self.rest = run.start() + 1..run.end();
-        Id::from_segment(run.start())
+        Id::from_checked(run.start())
     }
 }

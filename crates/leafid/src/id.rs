@@ -38,9 +38,9 @@ impl Id {
         }
     }
 
-    /// An id out of a segment, whose bounds were checked when it was made.
+    /// An id out of a segment or a layout, whose bounds were checked when it was made.
     #[inline]
-    pub(crate) const fn from_segment(number: u64) -> Self {
+    pub(crate) const fn from_checked(number: u64) -> Self {
         debug_assert!(number >= 1 && number <= Self::MAX.0);
         Self(number)
     }

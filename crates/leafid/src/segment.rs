@@ -103,7 +103,7 @@ impl Iterator for SegmentIds {
 
     #[inline]
     fn next(&mut self) -> Option<Id> {
-        self.0.next().map(Id::from_segment)
+        self.0.next().map(Id::from_checked)
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

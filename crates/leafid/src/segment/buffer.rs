@@ -117,7 +117,7 @@ impl SegmentBuffer {
                 // Relaxed: a hint for the refill, not a right to anything.
                 let is_low = number >= self.view.low_at.load(Ordering::Relaxed);
                 return Some(Taken {
-                    id: Id::from_segment(number),
+                    id: Id::from_checked(number),
                     is_low,
                 });
             }
