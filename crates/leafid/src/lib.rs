@@ -34,6 +34,7 @@ mod event;
 mod generator;
 mod generators;
 mod id;
+mod layout;
 mod limit;
 mod options;
 mod segment;
@@ -51,6 +52,10 @@ pub use event::{Event, Observer};
 pub use generator::Generator;
 pub use generators::Generators;
 pub use id::{Id, ParseIdError};
+pub use layout::{
+    ComposeError, EndWarning, Epoch, Fields, Layout, LayoutError, LayoutSpec, ParseEpochError,
+    ParseLayoutError, ParseTimeUnitError, Parts, SequencePlace, TimeUnit,
+};
 pub use limit::{Limit, ParseLimitError};
 pub use options::Options;
 pub use segment::{BufferFull, Segment, SegmentBuffer, Taken, TakenMany};

@@ -1,0 +1,63 @@
+//! `Fields`: the three numbers an id is made from. `Parts`: what an id says.
+
+use crate::WorkerId;
+
+/// The three numbers that an id is made from.
+///
+/// # Example
+///
+/// ```
+/// use leafid::{Fields, Layout, WorkerId};
+///
+/// let fields = Fields { tick: 1, worker: WorkerId::new(3), sequence: 2 };
+/// assert_eq!(Layout::SONYFLAKE_V1.compose(fields).get(), 16_908_291);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Fields {
+    /// Units of time since the epoch.
+    pub tick: u64,
+    /// Who makes the id, the data centre's bits included.
+    pub worker: WorkerId,
+    /// Which id of the tick.
+    pub sequence: u64,
+}
+
+/// What an id says, read by a layout.
+///
+/// # Example
+///
+/// ```
+/// use leafid::Layout;
+///
+/// let parts = Layout::TWITTER.decompose(1_541_815_603_606_036_480);
+/// assert_eq!(parts.unix_ms, 1_656_432_460_105); // 2022-06-28T16:07:40.105Z
+/// assert_eq!((parts.data_center, parts.worker_in_data_center), (Some(11), 26));
+/// assert_eq!(parts.sequence, 0);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Parts {
+    /// Units of time since the epoch.
+    pub tick: u64,
+    /// When the tick began, in milliseconds since 1970-01-01T00:00:00Z.
+    pub unix_ms: i64,
+    /// Who made the id, the data centre's bits included.
+    pub worker: WorkerId,
+    /// The upper bits of the worker id; `None` where the layout has no data centre.
+    pub data_center: Option<u32>,
+    /// The lower bits of the worker id; all of it where the layout has no data centre.
+    pub worker_in_data_center: u32,
+    /// Which id of the tick.
+    pub sequence: u64,
+}
+
+impl Parts {
+    /// The numbers from which [`Layout::compose`](crate::Layout::compose) makes the id again.
+    #[must_use]
+    pub const fn fields(self) -> Fields {
+        Fields {
+            tick: self.tick,
+            worker: self.worker,
+            sequence: self.sequence,
+        }
+    }
+}
