@@ -46,44 +46,66 @@ fn odd_registries_conform() {
     }
 }
 
-fn check(is: Quirk, expected: &str) {
-    let failures = run(|| odd(is)).expect_err("a broken registry must not pass");
-    assert!(failures.names().contains(&expected), "{is:?}: {failures}");
-}
+/// Faults, and the check meant for each.
+const FAULTS: &[(Quirk, &str)] = &[
+    (EpochIgnored, "a stale epoch"),
+    (UntilIgnored, "a stale until_ms"),
+    (KeyAsDouble, "a stale until_ms"),
+    (KeyIn32Bits, "a stale epoch"),
+    (ReadThenWrite, "fifty swaps at once"),
+    (ReadThenWrite, "fifty creates at once"),
+    (ReadThenWrite, "fifty first claims"),
+    (ReadThenWrite, "no change is lost"),
+    (CreateOverwrites, "a create on a row"),
+    (CreateOfNoRow, "a swap of no row"),
+    (AddressForgotten, "every field comes back"),
+    (HolderKept, "every field is replaced"),
+    (UntilOnlyUp, "a release"),
+    (SameIsRefused, "the same again"),
+    (AlwaysFalse, "fifty first claims"),
+    (OneRowLocksAll, "worker ids do not disturb each other"),
+    (BindLastWins, "the first layout stays"),
+    (BindCreatesLate, "one layout wins"),
+    (BindTrims, "a layout comes back exactly"),
+    (BindIsRow, "a layout is no row"),
+    (ReportMutates, "a late report changes no row"),
+    (ReportMutates, "reports between swaps"),
+    (ReportFences, "a report changes no row"),
+    (SecondHandleBlind, "seen by the other handle"),
+    (SecondHandleLate, "seen by the other handle"),
+    (LeasesCut, "all rows are listed"),
+    (LeasesTwice, "all rows are listed"),
+    (ClockInSeconds, "a plausible clock"),
+    (ClockGoesBack, "a plausible clock"),
+    (Nameless, "it says what it is"),
+    (KeyOfAnyRow, "a stale key"),
+    (HolderInLowerCase, "odd texts come back"),
+    (WorkerIn8Bits, "worker ids are kept apart"),
+    (ReplayIsTrue, "a key is used up"),
+    (LeasesOfOthers, "an empty registry"),
+    (NotThreadSafe, "sixteen threads swap"),
+];
 
 /// Guards that the suite sees each of these faults, by the check meant for it.
 #[test]
 fn broken_registries_do_not_conform() {
-    check(EpochIgnored, "a stale epoch");
-    check(UntilIgnored, "a stale until_ms");
-    check(KeyAsDouble, "a stale until_ms");
-    check(KeyIn32Bits, "a stale epoch");
-    check(ReadThenWrite, "fifty swaps at once");
-    check(ReadThenWrite, "fifty creates at once");
-    check(ReadThenWrite, "fifty first claims");
-    check(ReadThenWrite, "no change is lost");
-    check(CreateOverwrites, "a create on a row");
-    check(CreateOfNoRow, "a swap of no row");
-    check(AddressForgotten, "every field comes back");
-    check(HolderKept, "every field is replaced");
-    check(UntilOnlyUp, "a release");
-    check(SameIsRefused, "the same again");
-    check(AlwaysFalse, "fifty first claims");
-    check(OneRowLocksAll, "worker ids do not disturb each other");
-    check(BindLastWins, "the first layout stays");
-    check(BindCreatesLate, "one layout wins");
-    check(BindTrims, "a layout comes back exactly");
-    check(BindIsRow, "a layout is no row");
-    check(ReportMutates, "a late report changes no row");
-    check(ReportMutates, "reports between swaps");
-    check(ReportFences, "a report changes no row");
-    check(SecondHandleBlind, "seen by the other handle");
-    check(SecondHandleLate, "seen by the other handle");
-    check(LeasesCut, "all rows are listed");
-    check(LeasesTwice, "all rows are listed");
-    check(ClockInSeconds, "a plausible clock");
-    check(ClockGoesBack, "a plausible clock");
-    check(Nameless, "it says what it is");
+    for (is, expected) in FAULTS {
+        let failures = run(|| odd(*is)).expect_err("a broken registry must not pass");
+        assert!(failures.names().contains(expected), "{is:?}: {failures}");
+    }
+}
+
+/// Guards that every check can fail: each is meant for a fault, and none passes when no call to
+/// the store goes through.
+#[test]
+fn every_check_can_fail() {
+    let count = run(|| twice(MemoryLeaseStore::new())).unwrap();
+    let failures = run(|| odd(Down)).expect_err("a registry that is down must not pass");
+    assert_eq!(failures.names().len(), count, "{failures}");
+    for name in failures.names() {
+        let is_meant = FAULTS.iter().any(|(_, expected)| *expected == name);
+        assert!(is_meant, "no fault shows that {name:?} can fail");
+    }
 }
 
 /// Guards that the check with threads sees what no check with futures on one thread can see.

@@ -24,6 +24,7 @@ pub(crate) enum Quirk {
     // The contract forbids these.
     EpochIgnored,
     UntilIgnored,
+    KeyOfAnyRow,
     KeyAsDouble,
     KeyIn32Bits,
     ReadThenWrite,
@@ -32,8 +33,11 @@ pub(crate) enum Quirk {
     CreateOfNoRow,
     AddressForgotten,
     HolderKept,
+    HolderInLowerCase,
+    WorkerIn8Bits,
     UntilOnlyUp,
     SameIsRefused,
+    ReplayIsTrue,
     AlwaysFalse,
     OneRowLocksAll,
     BindLastWins,
@@ -44,11 +48,13 @@ pub(crate) enum Quirk {
     ReportFences,
     SecondHandleBlind,
     SecondHandleLate,
+    LeasesOfOthers,
     LeasesCut,
     LeasesTwice,
     ClockInSeconds,
     ClockGoesBack,
     Nameless,
+    Down,
 }
 
 use Quirk::*;
@@ -118,11 +124,21 @@ impl Odd {
         let mut written = record.clone();
         match (self.is, row) {
             (AddressForgotten, _) => written.address.clear(),
+            (HolderInLowerCase, _) => written.holder.make_ascii_lowercase(),
+            (WorkerIn8Bits, _) => written.worker = WorkerId::new(record.worker.get() & 0xff),
             (HolderKept, Some(row)) => written.holder.clone_from(&row.holder),
             (UntilOnlyUp, Some(row)) => written.until_ms = written.until_ms.max(row.until_ms),
             _ => {}
         }
         written
+    }
+
+    /// Fails where no call goes through.
+    fn reach(&self) -> Result<(), StoreError> {
+        match self.is {
+            Down => Err(StoreError::unavailable("cannot reach the registry", "down")),
+            _ => Ok(()),
+        }
     }
 
     /// Lets another thread come to the same place, if there is one on its way.
@@ -142,6 +158,14 @@ impl Odd {
         rows.seen_late = rows.leases.clone();
         let before = rows.clone();
         let row = before.leases.get(&worker);
+        if self.is == ReplayIsTrue && row == Some(&swap.record) {
+            return true;
+        }
+        let is_key = |row: &LeaseRecord| Some(row.key()) == swap.expected;
+        if self.is == KeyOfAnyRow && before.leases.values().any(is_key) {
+            rows.leases.insert(worker, swap.record.clone());
+            return true;
+        }
         if !self.is_expected(row, swap) || self.is == AlwaysFalse {
             return false;
         }
@@ -163,7 +187,8 @@ impl Odd {
             rows.leases.insert(worker_in_turn, free_row(worker_in_turn));
             return false;
         }
-        rows.leases.insert(worker, self.written(row, &swap.record));
+        let written = self.written(row, &swap.record);
+        rows.leases.insert(written.worker, written);
         true
     }
 }
@@ -182,6 +207,7 @@ fn free_row(worker: WorkerId) -> LeaseRecord {
 impl LeaseStore for Odd {
     fn bind<'a>(&'a self, layout: &'a str) -> StoreResult<'a, String> {
         Box::pin(async move {
+            self.reach()?;
             let mut rows = self.rows.lock().await;
             let is_new = rows.layout.is_none();
             if is_new && self.is == BindCreatesLate {
@@ -205,6 +231,7 @@ impl LeaseStore for Odd {
 
     fn leases(&self) -> StoreResult<'_, Vec<LeaseRecord>> {
         Box::pin(async move {
+            self.reach()?;
             let rows = self.rows.lock().await;
             let is_late = self.is == SecondHandleLate && self.is_second;
             let leases = if is_late {
@@ -215,6 +242,7 @@ impl LeaseStore for Odd {
             let mut leases: Vec<LeaseRecord> = leases.values().cloned().collect();
             match self.is {
                 RowsInDisorder => leases.reverse(),
+                LeasesOfOthers => leases.push(free_row(WorkerId::new(1024))),
                 LeasesCut => leases.truncate(32),
                 LeasesTwice => leases.extend_from_within(..),
                 _ => {}
@@ -224,11 +252,15 @@ impl LeaseStore for Odd {
     }
 
     fn swap<'a>(&'a self, swap: &'a LeaseSwap) -> StoreResult<'a, bool> {
-        Box::pin(async move { Ok(self.swap_row(swap).await) })
+        Box::pin(async move {
+            self.reach()?;
+            Ok(self.swap_row(swap).await)
+        })
     }
 
     fn report<'a>(&'a self, record: &'a LeaseRecord, now_ms: u64) -> StoreResult<'a, ()> {
         Box::pin(async move {
+            self.reach()?;
             let mut rows = self.rows.lock().await;
             let is_held = rows.leases.get(&record.worker) == Some(record);
             match self.is {
@@ -248,6 +280,7 @@ impl LeaseStore for Odd {
 
     fn clock_ms(&self) -> StoreResult<'_, Option<u64>> {
         Box::pin(async move {
+            self.reach()?;
             let wall = SystemClock::new().wall();
             let wall_ms = u64::try_from(wall.as_millis()).unwrap();
             let is_after = self.is_after.swap(true, Ordering::Relaxed);
@@ -261,6 +294,7 @@ impl LeaseStore for Odd {
 
     fn inspect(&self) -> StoreResult<'_, StoreReport> {
         Box::pin(async move {
+            self.reach()?;
             let mut report = MemoryLeaseStore::new().inspect().await?;
             if self.is == Nameless {
                 report.product.clear();

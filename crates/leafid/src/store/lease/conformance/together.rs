@@ -46,8 +46,9 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 const CALLERS: u64 = 50;
-const THREADS: u64 = 16;
+const THREADS: u8 = 16;
 const ROUNDS: u64 = 8;
+const ROWS: u64 = 16;
 
 /// The row as this caller would have it in this epoch.
 fn record_of(caller: u64, worker: WorkerId, epoch: u64) -> LeaseRecord {
@@ -135,7 +136,7 @@ async fn fifty_claims(handles: &LeaseHandles) -> Outcome {
 
 async fn undisturbed(handles: &LeaseHandles) -> Outcome {
     let mut claimed = Vec::new();
-    for caller in 0..THREADS {
+    for caller in 0..ROWS {
         claimed.push(claim(&*handles.first, &first_claim(caller)).await?);
     }
     let extend = |(caller, claimed): (u64, LeaseRecord)| async move {
@@ -209,7 +210,7 @@ fn swap_on_threads(
     worker: WorkerId,
     epoch: u64,
 ) -> Vec<Result<bool, String>> {
-    let start = Barrier::new(16);
+    let start = Barrier::new(usize::from(THREADS));
     let swap_as = |caller| {
         let record = record_of(caller, worker, epoch + 1);
         let expected = LeaseKey {
@@ -223,7 +224,7 @@ fn swap_on_threads(
         )
     };
     thread::scope(|scope| {
-        let threads: Vec<_> = (0..THREADS)
+        let threads: Vec<_> = (0..u64::from(THREADS))
             .map(|caller| scope.spawn(move || swap_as(caller)))
             .collect();
         let join = |thread: thread::ScopedJoinHandle<'_, _>| {
