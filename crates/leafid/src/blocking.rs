@@ -4,8 +4,6 @@ use std::future::Future;
 use std::io;
 use std::thread::{Builder, JoinHandle};
 
-use crate::driver::Driver;
-
 /// Waits on this thread until the future is done.
 ///
 /// # Example
@@ -17,8 +15,8 @@ pub fn block_on<T>(future: impl Future<Output = T>) -> T {
     pollster::block_on(future)
 }
 
-/// Runs a driver on a thread of its own. The thread ends when the last handle on the generators
-/// is dropped, or when they are stopped.
+/// Runs a driver on a thread of its own. The thread ends when the last handle is dropped, or when
+/// it is stopped.
 ///
 /// # Errors
 ///
@@ -35,7 +33,7 @@ pub fn block_on<T>(future: impl Future<Output = T>) -> T {
 /// thread.join().expect("a driver does not panic");
 /// # Ok::<(), std::io::Error>(())
 /// ```
-pub fn spawn(driver: Driver) -> io::Result<JoinHandle<()>> {
+pub fn spawn(driver: impl Future<Output = ()> + Send + 'static) -> io::Result<JoinHandle<()>> {
     Builder::new()
         .name("leafid-driver".into())
         .spawn(|| block_on(driver))

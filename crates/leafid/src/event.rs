@@ -3,10 +3,13 @@
 
 use std::time::Duration;
 
+use crate::layout::EndWarning;
+use crate::lease::Lease;
 use crate::limit::Limit;
 use crate::segment::Segment;
-use crate::store::StoreError;
+use crate::store::{LeaseRecord, StoreError};
 use crate::tag::Tag;
+use crate::worker_id::WorkerId;
 
 /// Something worth knowing that happened in the background. Never on the issuing path.
 ///
@@ -89,6 +92,83 @@ pub enum Event<'a> {
         /// Why.
         error: &'a StoreError,
     },
+    /// A worker id was claimed, or taken back.
+    WorkerClaimed {
+        /// Which, and from when to when.
+        lease: Lease,
+    },
+    /// The reservation of the worker id was extended.
+    WorkerExtended {
+        /// Which, and until when now.
+        lease: Lease,
+    },
+    /// The worker id was given back.
+    WorkerReleased {
+        /// Which.
+        worker: WorkerId,
+    },
+    /// The worker id is somebody else's now, or its reservation is used up. Issuing has stopped,
+    /// and another one is claimed.
+    WorkerLost {
+        /// Which.
+        worker: WorkerId,
+        /// What happened.
+        reason: &'a str,
+    },
+    /// No worker id can be had until somebody changes something; it is tried again.
+    WorkerRefused {
+        /// What is in the way, and what to do.
+        reason: &'a str,
+    },
+    /// All worker ids are held.
+    WorkersExhausted {
+        /// By whom.
+        holders: &'a [LeaseRecord],
+    },
+    /// The registry is down, and the journal lets this server issue inside its reservation.
+    WeakStart {
+        /// With which worker id.
+        worker: WorkerId,
+        /// What the registry's failure is.
+        error: &'a StoreError,
+    },
+    /// A call to the registry of worker ids failed; it will be repeated.
+    RegistryFailed {
+        /// Why.
+        error: &'a StoreError,
+        /// When it will be repeated.
+        retry_after: Duration,
+    },
+    /// The journal cannot be written; what it allows already is issued, and no more.
+    JournalFailed {
+        /// Why.
+        error: &'a StoreError,
+    },
+    /// The wall clock is more than a second away from the boot clock's course. It is not followed.
+    ClockStepped {
+        /// How far it is ahead, in milliseconds.
+        offset_ms: i64,
+    },
+    /// The wall clock agrees again.
+    ClockAgrees,
+    /// A second source, or an operator, has confirmed the wall clock; it is followed.
+    ClockAccepted {
+        /// How far it was ahead, in milliseconds.
+        offset_ms: i64,
+    },
+    /// Ids were issued far ahead of the true time. Their worker id is left alone until then, and
+    /// another one is claimed.
+    Quarantined {
+        /// Which.
+        worker: WorkerId,
+        /// Where its reservation ends, in milliseconds since 1970-01-01T00:00:00Z.
+        until_ms: u64,
+    },
+    /// The layout's bits of time are used up in less than three years.
+    EndNear {
+        /// When, and what to do.
+        warning: EndWarning,
+    },
 }
 
 impl Event<'_> {
@@ -97,7 +177,16 @@ impl Event<'_> {
     pub const fn is_alarm(&self) -> bool {
         matches!(
             self,
-            Self::Regressed { .. } | Self::LimitNear { .. } | Self::LimitReached { .. }
+            Self::Regressed { .. }
+                | Self::LimitNear { .. }
+                | Self::LimitReached { .. }
+                | Self::WorkerLost { .. }
+                | Self::WorkerRefused { .. }
+                | Self::WorkersExhausted { .. }
+                | Self::JournalFailed { .. }
+                | Self::ClockStepped { .. }
+                | Self::Quarantined { .. }
+                | Self::EndNear { .. }
         )
     }
 }

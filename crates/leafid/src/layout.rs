@@ -16,6 +16,7 @@ mod text;
 
 use crate::{Id, WorkerId};
 
+pub(crate) use civil::Instant;
 pub use epoch::{Epoch, ParseEpochError};
 pub use error::{ComposeError, EndWarning, LayoutError};
 pub use parts::{Fields, Parts};
@@ -293,6 +294,19 @@ impl Layout {
 
 /// What a layout is like.
 impl Layout {
+    /// Whether it has this worker id.
+    ///
+    /// # Errors
+    ///
+    /// [`LayoutError::NoSuchWorker`].
+    pub const fn check_worker(self, worker: WorkerId) -> Result<(), LayoutError> {
+        let max = self.worker_max();
+        if worker.get() > max {
+            return Err(LayoutError::NoSuchWorker { worker, max });
+        }
+        Ok(())
+    }
+
     /// Bits of the timestamp.
     #[must_use]
     pub const fn time_bits(self) -> u32 {

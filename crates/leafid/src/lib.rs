@@ -35,12 +35,16 @@ mod generator;
 mod generators;
 mod id;
 mod layout;
+mod lease;
 mod limit;
 mod options;
+mod registry;
 mod segment;
+mod snowflake;
 mod step;
 mod sync;
 mod tag;
+mod timeline;
 mod worker_id;
 
 pub use allocator::{Stage, Status};
@@ -56,9 +60,17 @@ pub use layout::{
     ComposeError, EndWarning, Epoch, Fields, Layout, LayoutError, LayoutSpec, ParseEpochError,
     ParseLayoutError, ParseTimeUnitError, Parts, SequencePlace, TimeUnit,
 };
+pub use lease::Lease;
 pub use limit::{Limit, ParseLimitError};
 pub use options::Options;
+pub use registry::{
+    PeerClocks, RegistryDriver, RegistryOptions, RegistryParts, RegistryStage, RegistryStatus,
+    WorkerChoice, WorkerRegistry,
+};
 pub use segment::{BufferFull, Segment, SegmentBuffer, Taken, TakenMany};
+pub use snowflake::{
+    ClockPolicy, ParseClockPolicyError, Snowflake, SnowflakeError, SnowflakeIds, SnowflakeOptions,
+};
 pub use step::{History, StepPolicy};
 pub use tag::{Tag, TagError};
 pub use worker_id::WorkerId;

@@ -14,8 +14,8 @@ pub(super) const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
 /// milliseconds only where there are some. A year outside 0000 to 9999 gets a sign, as ISO 8601
 /// has it.
 #[derive(Clone, Copy)]
-pub(super) struct Instant {
-    pub(super) unix_ms: i64,
+pub(crate) struct Instant {
+    pub(crate) unix_ms: i64,
 }
 
 /// A date; days and months count from 1.

@@ -5,6 +5,7 @@ use std::fmt;
 
 use super::civil::{DAY_MS, Instant};
 use super::{Epoch, Layout};
+use crate::worker_id::WorkerId;
 
 /// Why a layout cannot be made, or must issue no ids now.
 ///
@@ -48,6 +49,14 @@ pub enum LayoutError {
         data_center_bits: u32,
         /// How many bits the worker id has.
         worker_bits: u32,
+    },
+    /// The worker id does not fit.
+    #[error("worker id {worker} does not fit the layout, whose largest is {max}")]
+    NoSuchWorker {
+        /// The worker id.
+        worker: WorkerId,
+        /// The largest.
+        max: u32,
     },
     /// The layout has 64 bits, and is there to read ids with.
     #[error(

@@ -73,6 +73,7 @@ pub struct JournalRecord {
 ///     worker: WorkerId::new(3),
 ///     epoch: 7,
 ///     until_ms: 1_900_003_600_000,
+///     acknowledged: true,
 ///     below_ms: 1_900_000_003_000,
 ///     written_ms: 1_900_000_000_000,
 /// };
@@ -84,9 +85,11 @@ pub struct JournalLease {
     pub worker: WorkerId,
     /// The epoch of its row when it was claimed.
     pub epoch: u64,
-    /// Where the reservation ends, as the registry acknowledged it. In milliseconds since
-    /// 1970-01-01T00:00:00Z, as the next two.
+    /// Where the reservation ends. In milliseconds since 1970-01-01T00:00:00Z, as the next two.
     pub until_ms: u64,
+    /// Whether the registry has acknowledged that end. A claim is written down before it is made;
+    /// until then nothing may be issued on the strength of it.
+    pub acknowledged: bool,
     /// All ids issued so far carry times below this one.
     pub below_ms: u64,
     /// What this server took for the time when it wrote this.

@@ -1,0 +1,432 @@
+//! `WorkerRegistry`: keeps this process supplied with a worker id. Two servers, one worker id: why
+//! that does no harm is in `lease.rs` and `registry/claim.rs`.
+//!
+//! The handle is here; the driver, which does the work, in `registry/driver.rs`.
+
+mod claim;
+mod clock_check;
+mod driver;
+mod fast;
+mod hold;
+mod options;
+mod start;
+mod status;
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::clock::{Clock, SystemClock};
+use crate::event::{Event, Observer};
+use crate::lease::Lease;
+use crate::snowflake::{Core, Snowflake};
+use crate::store::{BoxFuture, Journal, LeaseRecord, LeaseStore, LeaseSwap, StoreError};
+
+pub use driver::RegistryDriver;
+pub use options::{RegistryOptions, WorkerChoice};
+pub use status::{RegistryStage, RegistryStatus};
+
+/// What the clocks of running peers show; a second source beside the registry's own clock.
+///
+/// # Example
+///
+/// ```
+/// use leafid::PeerClocks;
+/// use leafid::store::{BoxFuture, LeaseRecord};
+///
+/// struct Alone;
+///
+/// impl PeerClocks for Alone {
+///     fn mean_ms<'a>(&'a self, _peers: &'a [LeaseRecord]) -> BoxFuture<'a, Option<u64>> {
+///         Box::pin(async { None })
+///     }
+/// }
+/// ```
+pub trait PeerClocks: Send + Sync + 'static {
+    /// The mean of what the clocks of these peers show now, in milliseconds since
+    /// 1970-01-01T00:00:00Z; `None` when none answers. Must end in bounded time.
+    fn mean_ms<'a>(&'a self, peers: &'a [LeaseRecord]) -> BoxFuture<'a, Option<u64>>;
+}
+
+/// There are no peers.
+impl PeerClocks for () {
+    fn mean_ms<'a>(&'a self, _peers: &'a [LeaseRecord]) -> BoxFuture<'a, Option<u64>> {
+        Box::pin(async { None })
+    }
+}
+
+/// Keeps this process supplied with a worker id, and makes snowflake ids with it.
+///
+/// A worker id is leased: reserved in a [`LeaseStore`] for an hour of times in ids, and extended
+/// long before that ends. While the registry is down the server goes on inside its reservation,
+/// also over a restart, which its [`Journal`] makes safe.
+///
+/// **Thread-safe**; a clone is another handle.
+///
+/// # Example
+///
+/// ```
+/// use std::sync::Arc;
+/// use leafid::store::{MemoryJournal, MemoryLeaseStore};
+/// use leafid::{RegistryOptions, WorkerRegistry, blocking};
+///
+/// let store = Arc::new(MemoryLeaseStore::new());
+/// let (registry, driver) =
+///     WorkerRegistry::open(Some(store), MemoryJournal::new(), RegistryOptions::default());
+/// let driver = blocking::spawn(driver)?; // or: tokio::spawn(driver)
+/// let first = registry.snowflake().next_blocking()?;
+/// let second = registry.snowflake().next_blocking()?;
+/// assert!(first < second);
+/// registry.stop(); // gives the worker id back
+/// # driver.join().ok();
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct WorkerRegistry {
+    handle: Arc<Handle>,
+}
+
+/// Stops the driver when the last handle is gone.
+struct Handle {
+    shared: Arc<Shared>,
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.shared.stop();
+    }
+}
+
+/// What the handle and the driver share.
+pub(crate) struct Shared {
+    pub(crate) core: Arc<Core>,
+    pub(crate) store: Option<Arc<dyn LeaseStore>>,
+    pub(crate) journal: Arc<dyn Journal>,
+    pub(crate) peers: Arc<dyn PeerClocks>,
+    pub(crate) observer: Arc<dyn Observer>,
+    pub(crate) options: RegistryOptions,
+    is_stopped: AtomicBool,
+    accepts_clock: AtomicBool,
+    standing: Mutex<Standing>,
+}
+
+/// What the driver tells the handle.
+#[derive(Debug)]
+struct Standing {
+    stage: RegistryStage,
+    lease: Option<Lease>,
+    clock_steps: u64,
+    claims: u64,
+    failures: u64,
+    store_answers: Option<bool>,
+}
+
+/// What a registry works with, besides its options.
+///
+/// # Example
+///
+/// ```
+/// use leafid::{RegistryOptions, RegistryParts, WorkerRegistry};
+///
+/// let (registry, driver) = WorkerRegistry::open_with(RegistryParts::default(), RegistryOptions::default());
+/// # drop((registry, driver));
+/// ```
+pub struct RegistryParts {
+    /// Where worker ids are leased; `None` with a worker id that was chosen by hand.
+    pub store: Option<Arc<dyn LeaseStore>>,
+    /// What this server writes down for itself.
+    pub journal: Arc<dyn Journal>,
+    /// The clocks of other servers.
+    pub peers: Arc<dyn PeerClocks>,
+    /// The machine's clocks.
+    pub clock: Arc<dyn Clock>,
+    /// Who is told of events.
+    pub observer: Arc<dyn Observer>,
+}
+
+impl Default for RegistryParts {
+    fn default() -> Self {
+        Self {
+            store: None,
+            journal: Arc::new(crate::store::MemoryJournal::new()),
+            peers: Arc::new(()),
+            clock: Arc::new(SystemClock::new()),
+            observer: Arc::new(()),
+        }
+    }
+}
+
+impl WorkerRegistry {
+    /// Opens a registry, and returns the driver that keeps the worker id. Nothing is claimed
+    /// before the driver runs.
+    ///
+    /// # Example
+    ///
+    /// See [`WorkerRegistry`].
+    pub fn open(
+        store: Option<Arc<dyn LeaseStore>>,
+        journal: impl Journal,
+        options: RegistryOptions,
+    ) -> (Self, RegistryDriver) {
+        let parts = RegistryParts {
+            store,
+            journal: Arc::new(journal),
+            ..RegistryParts::default()
+        };
+        Self::open_with(parts, options)
+    }
+
+    /// As [`open`](Self::open), with a clock, an observer and peers of one's own.
+    ///
+    /// # Example
+    ///
+    /// See [`RegistryParts`].
+    #[must_use]
+    pub fn open_with(parts: RegistryParts, options: RegistryOptions) -> (Self, RegistryDriver) {
+        let shared = Arc::new(Shared {
+            core: Arc::new(Core::new(options.snowflake, parts.clock)),
+            store: parts.store,
+            journal: parts.journal,
+            peers: parts.peers,
+            observer: parts.observer,
+            options,
+            is_stopped: AtomicBool::new(false),
+            accepts_clock: AtomicBool::new(false),
+            standing: Mutex::new(Standing {
+                stage: RegistryStage::Starting,
+                lease: None,
+                clock_steps: 0,
+                claims: 0,
+                failures: 0,
+                store_answers: None,
+            }),
+        });
+        let driver = RegistryDriver::new(Arc::clone(&shared));
+        let handle = Arc::new(Handle { shared });
+        (Self { handle }, driver)
+    }
+
+    /// The generator that issues with this registry's worker id.
+    ///
+    /// # Example
+    ///
+    /// See [`WorkerRegistry`].
+    #[must_use]
+    pub fn snowflake(&self) -> Snowflake {
+        Snowflake::of(Arc::clone(&self.handle.shared.core))
+    }
+
+    /// How this process stands with its worker id and its clock.
+    ///
+    /// # Example
+    ///
+    /// See [`RegistryStatus`].
+    #[must_use]
+    pub fn status(&self) -> RegistryStatus {
+        self.handle.shared.status()
+    }
+
+    /// What this process takes for the time, in milliseconds since 1970-01-01T00:00:00Z: the time
+    /// that its ids carry, save for what they have borrowed.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # use leafid::{RegistryOptions, RegistryParts, WorkerRegistry};
+    /// # let (registry, _driver) = WorkerRegistry::open_with(RegistryParts::default(), RegistryOptions::default());
+    /// assert!(registry.now_ms() > 1_700_000_000_000);
+    /// ```
+    #[must_use]
+    pub fn now_ms(&self) -> u64 {
+        self.handle.shared.core.timeline.now_ms()
+    }
+
+    /// Takes the wall clock for right, although it disagrees with the time that ids carry: for an
+    /// operator who knows. If ids have been issued far ahead of it, their worker id is left alone
+    /// until that time has come, and another one is claimed.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # use leafid::{RegistryOptions, RegistryParts, WorkerRegistry};
+    /// # let (registry, _driver) = WorkerRegistry::open_with(RegistryParts::default(), RegistryOptions::default());
+    /// registry.accept_clock();
+    /// ```
+    pub fn accept_clock(&self) {
+        let shared = &self.handle.shared;
+        shared.accepts_clock.store(true, Ordering::Release);
+        shared.core.called.notify(usize::MAX);
+    }
+
+    /// Stops issuing for good, gives the worker id back, and ends the driver.
+    ///
+    /// # Example
+    ///
+    /// See [`WorkerRegistry`].
+    pub fn stop(&self) {
+        self.handle.shared.stop();
+    }
+
+    /// Who holds which worker id.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`]; [`StoreError::Unsupported`] without a registry.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use leafid::store::{MemoryJournal, MemoryLeaseStore};
+    /// use leafid::{RegistryOptions, WorkerRegistry, blocking};
+    ///
+    /// let store = Arc::new(MemoryLeaseStore::new());
+    /// let (registry, _driver) =
+    ///     WorkerRegistry::open(Some(store), MemoryJournal::new(), RegistryOptions::default());
+    /// assert!(blocking::block_on(registry.leases())?.is_empty());
+    /// # Ok::<(), leafid::store::StoreError>(())
+    /// ```
+    pub async fn leases(&self) -> Result<Vec<LeaseRecord>, StoreError> {
+        let shared = &self.handle.shared;
+        let mut leases = shared.bounded(shared.store()?.leases()).await?;
+        leases.sort_by_key(|row| row.worker);
+        Ok(leases)
+    }
+
+    /// Frees a worker id whose holder is known to be gone for good, so that it need not wait for
+    /// the end of its reservation. Answers whether the row was still as given.
+    ///
+    /// If the holder is alive after all, it goes on issuing inside the reservation it knows, and
+    /// so may whoever takes the worker id next: **the one call here that can make ids come twice**.
+    /// It is for an operator who has seen that the process does not run.
+    ///
+    /// # Errors
+    ///
+    /// As [`leases`](Self::leases).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use leafid::store::{MemoryJournal, MemoryLeaseStore};
+    /// # use leafid::{RegistryOptions, WorkerRegistry, blocking};
+    /// # let store = Arc::new(MemoryLeaseStore::new());
+    /// # let (registry, _driver) =
+    /// #     WorkerRegistry::open(Some(store), MemoryJournal::new(), RegistryOptions::default());
+    /// for row in blocking::block_on(registry.leases())? {
+    ///     blocking::block_on(registry.release_dead(&row))?;
+    /// }
+    /// # Ok::<(), leafid::store::StoreError>(())
+    /// ```
+    pub async fn release_dead(&self, row: &LeaseRecord) -> Result<bool, StoreError> {
+        let shared = &self.handle.shared;
+        let now_ms = self.now_ms();
+        let swap = LeaseSwap {
+            expected: Some(row.key()),
+            record: LeaseRecord {
+                epoch: row.epoch + 1,
+                holder: String::new(),
+                until_ms: now_ms.min(row.until_ms),
+                ..row.clone()
+            },
+        };
+        shared.bounded(shared.store()?.swap(&swap)).await
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Standing> {
+        self.standing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn store(&self) -> Result<&dyn LeaseStore, StoreError> {
+        self.store
+            .as_deref()
+            .ok_or_else(|| StoreError::Unsupported {
+                message: "there is no registry of worker ids: this server was given its worker id"
+                    .into(),
+            })
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.is_stopped.load(Ordering::Acquire)
+    }
+
+    fn stop(&self) {
+        self.is_stopped.store(true, Ordering::Release);
+        self.core.called.notify(usize::MAX);
+    }
+
+    fn takes_accepted_clock(&self) -> bool {
+        self.accepts_clock.swap(false, Ordering::AcqRel)
+    }
+
+    fn tell(&self, event: &Event<'_>) {
+        self.observer.event(event);
+    }
+
+    /// Runs a call to the registry, giving up on it after `call_max`, and notes whether it
+    /// answered.
+    async fn bounded<T>(
+        &self,
+        call: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let call_max = self.options.call_max;
+        let timer = self.core.timeline.clock().sleep(call_max);
+        let answer = match futures_util::future::select(std::pin::pin!(call), timer).await {
+            futures_util::future::Either::Left((answer, _)) => answer,
+            futures_util::future::Either::Right(_) => Err(StoreError::unavailable(
+                format!("no answer within {call_max:?}"),
+                "timed out",
+            )),
+        };
+        let mut standing = self.lock();
+        let failed = matches!(&answer, Err(error) if error.is_retryable());
+        standing.store_answers = Some(!failed);
+        standing.failures += u64::from(failed);
+        drop(standing);
+        answer
+    }
+
+    async fn sleep(&self, duration: Duration) {
+        self.core.timeline.clock().sleep(duration).await;
+    }
+
+    fn status(&self) -> RegistryStatus {
+        let core = &self.core;
+        let layout = core.options.layout;
+        let now_ms = core.timeline.now_ms();
+        let next_ms = core.word.next_tick().map(|tick| layout.unix_ms_of(tick));
+        let next_ms = next_ms.map_or(now_ms, i64::unsigned_abs);
+        let standing = self.lock();
+        RegistryStatus {
+            stage: standing.stage.clone(),
+            lease: standing.lease,
+            left_ms: standing
+                .lease
+                .map_or(0, |lease| lease.left_ms(now_ms.max(next_ms))),
+            borrowed_ms: next_ms.saturating_sub(now_ms),
+            clock_offset_ms: core.timeline.offset_ms(),
+            clock_steps: standing.clock_steps,
+            claims: standing.claims,
+            failures: standing.failures,
+            store_answers: standing.store_answers,
+            end_ms: layout.end_unix_ms(),
+        }
+    }
+}
+
+impl fmt::Debug for WorkerRegistry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WorkerRegistry")
+            .field("stage", &self.status().stage)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for RegistryParts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RegistryParts").finish_non_exhaustive()
+    }
+}

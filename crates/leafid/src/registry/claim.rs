@@ -1,0 +1,261 @@
+//! Claiming, extending and giving back a worker id: what is written to the registry, and what an
+//! answer means. When it is done is decided in `registry/driver.rs`.
+//!
+//! Each change is a compare-and-set on (epoch, until). That, and starting at or above the `until`
+//! that was there, is all that keeps two servers apart: no clock is trusted, and nobody has to be
+//! dead.
+
+use fastrand::Rng;
+
+use super::WorkerChoice;
+use crate::lease::Lease;
+use crate::store::{JournalLease, LeaseRecord, LeaseStore, LeaseSwap, StoreError};
+use crate::worker_id::WorkerId;
+
+/// How often a claim looks at all rows again because somebody was faster.
+pub(crate) const ROUNDS_MAX: u32 = 64;
+/// In the first round the best worker id is chosen, in the next one of the best two, then four,
+/// and so on up to 2 to the power of this, so that many who start at once come apart.
+const CHOICES_LOG_MAX: u32 = 8;
+
+/// Who claims what.
+#[derive(Debug, Clone)]
+pub(crate) struct Claimant<'a> {
+    pub(crate) choice: WorkerChoice,
+    pub(crate) worker_max: u32,
+    pub(crate) holder: &'a str,
+    pub(crate) address: &'a str,
+    /// What the journal says about the lease held last.
+    pub(crate) last: Option<JournalLease>,
+    /// Worker ids not to be taken back before their reservation is over.
+    pub(crate) avoided: &'a [WorkerId],
+    pub(crate) now_ms: u64,
+    pub(crate) lease_ms: u64,
+}
+
+/// Why there is no lease.
+#[derive(Debug)]
+pub(crate) enum ClaimError {
+    /// All worker ids are held; the rows.
+    Exhausted(Vec<LeaseRecord>),
+    /// The one that was asked for is held; its row.
+    Held(LeaseRecord),
+    Store(StoreError),
+}
+
+impl From<StoreError> for ClaimError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+/// A worker id that may be had.
+struct Candidate {
+    worker: WorkerId,
+    seen: Option<LeaseRecord>,
+    start_ms: u64,
+    is_own: bool,
+}
+
+/// A claim that may go through.
+#[derive(Debug, Clone)]
+pub(crate) struct Claim {
+    pub(crate) lease: Lease,
+    pub(crate) swap: LeaseSwap,
+    /// How far the worker id is ours already, whatever comes of the claim.
+    pub(crate) own_until_ms: Option<u64>,
+}
+
+/// Looks for a worker id to claim. The claim is written to the journal, and then to the registry;
+/// if somebody was faster there, this is called again with the next `round`.
+pub(crate) async fn find(
+    store: &dyn LeaseStore,
+    claimant: &Claimant<'_>,
+    round: u32,
+    rng: &mut Rng,
+) -> Result<Claim, ClaimError> {
+    let rows = store.leases().await?;
+    match choose(claimant, &rows, 1 << round.min(CHOICES_LOG_MAX), rng) {
+        Some(candidate) => Ok(claim_of(claimant, &candidate)),
+        None => Err(match held(claimant, &rows) {
+            Some(row) => ClaimError::Held(row),
+            None => ClaimError::Exhausted(rows),
+        }),
+    }
+}
+
+fn held(claimant: &Claimant<'_>, rows: &[LeaseRecord]) -> Option<LeaseRecord> {
+    let WorkerChoice::Exactly(worker) = claimant.choice else {
+        return None;
+    };
+    rows.iter().find(|row| row.worker == worker).cloned()
+}
+
+fn claim_of(claimant: &Claimant<'_>, candidate: &Candidate) -> Claim {
+    let seen = candidate.seen.as_ref();
+    let until_ms = candidate.start_ms.max(claimant.now_ms) + claimant.lease_ms;
+    let lease = Lease {
+        worker: candidate.worker,
+        epoch: seen.map_or(0, |row| row.epoch) + 1,
+        start_ms: candidate.start_ms,
+        // Never back: another server would start there.
+        until_ms: until_ms.max(seen.map_or(0, |row| row.until_ms)),
+    };
+    let swap = LeaseSwap {
+        expected: seen.map(LeaseRecord::key),
+        record: lease.record(claimant.holder, claimant.address),
+    };
+    let own_until_ms = seen.filter(|_| candidate.is_own).map(|row| row.until_ms);
+    Claim {
+        lease,
+        swap,
+        own_until_ms,
+    }
+}
+
+/// What to try next: our own worker id; else one whose reservation is over, the oldest first; else
+/// one that nobody ever had.
+fn choose(
+    claimant: &Claimant<'_>,
+    rows: &[LeaseRecord],
+    choices: usize,
+    rng: &mut Rng,
+) -> Option<Candidate> {
+    let wanted = |worker: WorkerId| match claimant.choice {
+        WorkerChoice::Any => worker.get() <= claimant.worker_max,
+        WorkerChoice::Exactly(exactly) => worker == exactly,
+    };
+    let own = rows
+        .iter()
+        .filter(|row| wanted(row.worker))
+        .find_map(|row| own(claimant, row));
+    if own.is_some() {
+        return own;
+    }
+    let mut free: Vec<&LeaseRecord> = rows.iter().filter(|row| wanted(row.worker)).collect();
+    free.retain(|row| row.until_ms <= claimant.now_ms);
+    let is_other = |row: &LeaseRecord| row.address != claimant.address || row.address.is_empty();
+    free.sort_by_key(|row| (is_other(row), row.until_ms));
+    let ours_before = free.iter().take_while(|row| !is_other(row)).count();
+    let choices = if ours_before > 0 { 1 } else { choices };
+    free.truncate(choices);
+    if let Some(row) = (!free.is_empty()).then(|| free[rng.usize(..free.len())]) {
+        return Some(Candidate {
+            worker: row.worker,
+            start_ms: row.until_ms.max(claimant.now_ms),
+            seen: Some(row.clone()),
+            is_own: false,
+        });
+    }
+    let absent = absent(claimant, rows, choices);
+    let worker = *absent.get(rng.usize(..absent.len().max(1)))?;
+    Some(Candidate {
+        worker,
+        seen: None,
+        start_ms: claimant.now_ms,
+        is_own: false,
+    })
+}
+
+/// Our own row, if nobody has claimed it since we wrote our journal: then all ids issued with it
+/// lie below the journal's bound. The journal may be one claim ahead of the registry, because it
+/// is written first.
+fn own(claimant: &Claimant<'_>, row: &LeaseRecord) -> Option<Candidate> {
+    let last = claimant.last?;
+    let is_own = row.holder == claimant.holder
+        && row.worker == last.worker
+        && (row.epoch == last.epoch || row.epoch + 1 == last.epoch)
+        && !claimant.avoided.contains(&row.worker);
+    is_own.then(|| Candidate {
+        worker: row.worker,
+        start_ms: last.below_ms.max(claimant.now_ms),
+        seen: Some(row.clone()),
+        is_own: true,
+    })
+}
+
+/// The smallest worker ids without a row.
+fn absent(claimant: &Claimant<'_>, rows: &[LeaseRecord], count: usize) -> Vec<WorkerId> {
+    if let WorkerChoice::Exactly(worker) = claimant.choice {
+        let is_there = rows.iter().any(|row| row.worker == worker);
+        return if is_there { Vec::new() } else { vec![worker] };
+    }
+    let taken: std::collections::BTreeSet<u32> = rows.iter().map(|row| row.worker.get()).collect();
+    let mut absent = Vec::new();
+    let mut number = 0;
+    while absent.len() < count && number <= claimant.worker_max {
+        if !taken.contains(&number) {
+            absent.push(WorkerId::new(number));
+        }
+        let Some(next) = number.checked_add(1) else {
+            break;
+        };
+        number = next;
+    }
+    absent
+}
+
+/// What came of a wish to extend.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Extended {
+    Until(Lease),
+    /// Somebody else has claimed the worker id; the row, unless it is gone.
+    Lost(Option<LeaseRecord>),
+}
+
+/// Takes a lease further, to `until_ms` at least.
+pub(crate) async fn extend(
+    store: &dyn LeaseStore,
+    lease: Lease,
+    until_ms: u64,
+    holder: &str,
+    address: &str,
+) -> Result<Extended, StoreError> {
+    let longer = Lease {
+        until_ms: until_ms.max(lease.until_ms),
+        ..lease
+    };
+    let swap = LeaseSwap {
+        expected: Some(lease.key()),
+        record: longer.record(holder, address),
+    };
+    if store.swap(&swap).await? {
+        return Ok(Extended::Until(longer));
+    }
+    // An earlier call whose outcome was unknown may have gone through: the row tells.
+    let rows = store.leases().await?;
+    let row = rows.into_iter().find(|row| row.worker == lease.worker);
+    Ok(match row {
+        Some(row)
+            if row.holder == holder
+                && row.epoch == lease.epoch
+                && row.until_ms >= lease.until_ms =>
+        {
+            Extended::Until(Lease {
+                until_ms: row.until_ms,
+                ..lease
+            })
+        }
+        row => Extended::Lost(row),
+    })
+}
+
+/// Gives a worker id back, down to the first time that was not used. Only who has stopped issuing
+/// may do this.
+pub(crate) async fn release(
+    store: &dyn LeaseStore,
+    lease: Lease,
+    used_until_ms: u64,
+    holder: &str,
+    address: &str,
+) -> Result<bool, StoreError> {
+    let shorter = Lease {
+        until_ms: used_until_ms.min(lease.until_ms),
+        ..lease
+    };
+    let swap = LeaseSwap {
+        expected: Some(lease.key()),
+        record: shorter.record(holder, address),
+    };
+    store.swap(&swap).await
+}

@@ -1,0 +1,141 @@
+//! Whether this machine's clock can be trusted: compared with a second source, which is the
+//! registry's own clock or the mean of the peers', and with this server's own last report.
+
+use std::time::Duration;
+
+use super::Shared;
+use crate::layout::Instant;
+use crate::store::LeaseRecord;
+use crate::timeline::FOLLOW_MAX;
+
+/// What a second source says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Second {
+    pub(super) source: &'static str,
+    /// What it showed, and this machine's wall clock at that moment; in milliseconds since 1970.
+    pub(super) shows_ms: u64,
+    pub(super) wall_ms: u64,
+    /// The time that ids carried then.
+    pub(super) timeline_ms: u64,
+    /// Half the time that asking took.
+    pub(super) unsure_ms: u64,
+}
+
+/// Who is right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Wall,
+    Timeline,
+    Nobody,
+}
+
+impl Second {
+    fn is_near(&self, other_ms: u64, max: Duration) -> bool {
+        let max_ms = u64::try_from(max.as_millis()).unwrap_or(u64::MAX);
+        self.shows_ms.abs_diff(other_ms) <= max_ms.saturating_add(self.unsure_ms)
+    }
+
+    pub(super) fn verdict(&self) -> Verdict {
+        if self.is_near(self.wall_ms, FOLLOW_MAX) {
+            Verdict::Wall
+        } else if self.is_near(self.timeline_ms, FOLLOW_MAX) {
+            Verdict::Timeline
+        } else {
+            Verdict::Nobody
+        }
+    }
+}
+
+/// Asks the registry's clock, and where it has none the peers'.
+pub(super) async fn ask(shared: &Shared) -> Option<Second> {
+    if let Some(second) = ask_store(shared).await {
+        return Some(second);
+    }
+    let store = shared.store.as_deref()?;
+    let rows = shared.bounded(store.leases()).await.ok()?;
+    ask_peers(shared, &rows).await
+}
+
+async fn ask_store(shared: &Shared) -> Option<Second> {
+    let store = shared.store.as_deref()?;
+    let asked = async { shared.bounded(store.clock_ms()).await.ok().flatten() };
+    timed(shared, "the registry's", asked).await
+}
+
+async fn ask_peers(shared: &Shared, rows: &[LeaseRecord]) -> Option<Second> {
+    let now_ms = shared.core.timeline.now_ms();
+    let is_peer = |row: &&LeaseRecord| {
+        !row.address.is_empty() && row.address != shared.options.address && row.until_ms > now_ms
+    };
+    let peers: Vec<LeaseRecord> = rows.iter().filter(is_peer).cloned().collect();
+    if peers.is_empty() {
+        return None;
+    }
+    timed(
+        shared,
+        "the mean of the running peers",
+        shared.peers.mean_ms(&peers),
+    )
+    .await
+}
+
+async fn timed(
+    shared: &Shared,
+    source: &'static str,
+    asked: impl Future<Output = Option<u64>>,
+) -> Option<Second> {
+    let timeline = &shared.core.timeline;
+    let before = timeline.clock().now();
+    let shows_ms = asked.await?;
+    let took = timeline.clock().now().saturating_sub(before);
+    let unsure_ms = u64::try_from(took.as_millis() / 2).unwrap_or(u64::MAX);
+    Some(Second {
+        source,
+        shows_ms: shows_ms.saturating_add(unsure_ms),
+        wall_ms: timeline.wall_ms(),
+        timeline_ms: timeline.now_ms(),
+        unsure_ms,
+    })
+}
+
+/// Compares the clock with the registry's and with the peers' before a worker id is claimed.
+/// Answers whether anybody confirmed it.
+pub(super) async fn check_at_start(shared: &Shared, rows: &[LeaseRecord]) -> Result<bool, String> {
+    let mut is_confirmed = false;
+    let sources = [ask_store(shared).await, ask_peers(shared, rows).await];
+    for second in sources.into_iter().flatten() {
+        let max = shared.options.clock_offset_max;
+        if !second.is_near(second.wall_ms, max) {
+            return Err(apart(second.source, second.wall_ms, second.shows_ms, max));
+        }
+        is_confirmed = true;
+    }
+    Ok(is_confirmed)
+}
+
+fn apart(source: &str, wall_ms: u64, other_ms: u64, max: Duration) -> String {
+    format!(
+        "this server's clock shows {}, and {source} {}: they are {:.3} s apart, and {} s is the \
+         most that is allowed; set the clock right, or raise clock-offset-max",
+        shown(wall_ms),
+        shown(other_ms),
+        Duration::from_millis(wall_ms.abs_diff(other_ms)).as_secs_f64(),
+        max.as_secs_f64(),
+    )
+}
+
+/// Whether this server's own last report lies too far ahead of its clock: then one of the two is
+/// wrong. The text says so.
+pub(super) fn behind_own_report(shared: &Shared, written_ms: u64) -> Option<String> {
+    let max = shared.options.clock_offset_max;
+    let wall_ms = shared.core.timeline.wall_ms();
+    let max_ms = u64::try_from(max.as_millis()).unwrap_or(u64::MAX);
+    let is_behind = written_ms > wall_ms.saturating_add(max_ms);
+    is_behind.then(|| apart("its own last report was at", wall_ms, written_ms, max))
+}
+
+fn shown(unix_ms: u64) -> Instant {
+    Instant {
+        unix_ms: unix_ms.cast_signed(),
+    }
+}

@@ -1,0 +1,193 @@
+//! `RegistryDriver`: the background half of a registry. It gets a worker id (`start.rs`), holds it
+//! (`hold.rs`), and when it is lost gets another; meanwhile it keeps the time for those who take
+//! ids fast (`fast.rs`).
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use fastrand::Rng;
+use futures_util::future::{Either, select};
+
+use super::{RegistryStage, Shared, claim, fast};
+use crate::event::Event;
+use crate::lease::Lease;
+use crate::store::{BoxFuture, JournalRecord};
+use crate::worker_id::WorkerId;
+
+/// The background half of [`WorkerRegistry`](crate::WorkerRegistry): a plain future, to be placed
+/// on any runtime (`tokio::spawn(driver)`) or on a thread
+/// ([`blocking::spawn`](crate::blocking::spawn)).
+///
+/// It ends once [`stop`](crate::WorkerRegistry::stop) was called, or the last handle dropped, and
+/// the worker id was given back. Dropped before that, it stops issuing at once, and the worker id
+/// stays reserved.
+///
+/// # Example
+///
+/// See [`WorkerRegistry`](crate::WorkerRegistry).
+pub struct RegistryDriver {
+    shared: Arc<Shared>,
+    run: BoxFuture<'static, ()>,
+}
+
+impl RegistryDriver {
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
+        let run = Box::pin(run(Arc::clone(&shared)));
+        Self { shared, run }
+    }
+}
+
+impl Future for RegistryDriver {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        self.run.as_mut().poll(context)
+    }
+}
+
+impl Drop for RegistryDriver {
+    fn drop(&mut self) {
+        self.shared.core.word.halt();
+        self.shared.core.close("the driver has ended", true);
+        self.shared.lock().stage = RegistryStage::Stopped;
+    }
+}
+
+impl std::fmt::Debug for RegistryDriver {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RegistryDriver").finish_non_exhaustive()
+    }
+}
+
+/// What the driver remembers from one worker id to the next.
+pub(super) struct Run {
+    pub(super) shared: Arc<Shared>,
+    pub(super) rng: Rng,
+    /// What the journal holds, once it was read.
+    pub(super) journal: Option<JournalRecord>,
+    /// Worker ids whose ids lie too far in the future.
+    pub(super) quarantined: Vec<WorkerId>,
+    /// Failures of the registry in a row.
+    pub(super) failures: u32,
+    /// What was refused last, so that it is told once.
+    pub(super) refused: String,
+}
+
+/// How holding a worker id ended.
+#[derive(Debug)]
+pub(super) enum End {
+    /// `stop` was called.
+    Stopped,
+    /// The reservation was lost, used up, or put in quarantine; another one is wanted.
+    Another,
+}
+
+async fn run(shared: Arc<Shared>) {
+    let work = Run {
+        rng: Rng::with_seed(shared.options.seed),
+        journal: None,
+        quarantined: Vec::new(),
+        failures: 0,
+        refused: String::new(),
+        shared: Arc::clone(&shared),
+    };
+    let fast = std::pin::pin!(fast::keep(&shared));
+    let work = std::pin::pin!(work.run());
+    select(work, fast).await;
+    shared.core.close("the worker id was given back", true);
+    shared.lock().stage = RegistryStage::Stopped;
+}
+
+impl Run {
+    async fn run(mut self) {
+        while let Some(lease) = self.start().await {
+            match self.hold(lease).await {
+                End::Another => {}
+                End::Stopped => return,
+            }
+        }
+    }
+
+    /// Stops issuing, and gives back what was not used.
+    pub(super) async fn release(&mut self, lease: Lease) {
+        let used_tick = self.shared.core.word.halt();
+        let layout = self.shared.core.options.layout;
+        let used_ms = used_tick.map_or(lease.until_ms, |tick| {
+            layout.unix_ms_of(tick).unsigned_abs()
+        });
+        self.shared.lock().lease = None;
+        let used_ms = used_ms.max(lease.start_ms);
+        let mut journal_lease = self.journal.as_ref().and_then(|journal| journal.lease);
+        if let Some(last) = &mut journal_lease {
+            // First here: a restart then starts right after the last id.
+            last.below_ms = used_ms;
+            last.written_ms = self.shared.core.timeline.now_ms();
+            if let Err(error) = self.write_journal(*last).await {
+                self.shared.tell(&Event::JournalFailed { error: &error });
+                return;
+            }
+        }
+        let shared = Arc::clone(&self.shared);
+        let Some(store) = shared.store.as_deref() else {
+            return;
+        };
+        let holder = self.holder();
+        let address = &shared.options.address;
+        let given_back = claim::release(store, lease, used_ms, &holder, address);
+        match shared.bounded(given_back).await {
+            Ok(_) => shared.tell(&Event::WorkerReleased {
+                worker: lease.worker,
+            }),
+            Err(error) => shared.tell(&Event::RegistryFailed {
+                error: &error,
+                retry_after: Duration::ZERO,
+            }),
+        }
+    }
+
+    pub(super) fn holder(&self) -> String {
+        self.journal
+            .as_ref()
+            .map_or_else(String::new, |journal| journal.holder.clone())
+    }
+
+    pub(super) async fn write_journal(
+        &mut self,
+        lease: crate::store::JournalLease,
+    ) -> Result<(), crate::store::StoreError> {
+        let Some(journal) = &mut self.journal else {
+            return Ok(());
+        };
+        let record = JournalRecord {
+            lease: Some(lease),
+            ..journal.clone()
+        };
+        self.shared.journal.write(&record).await?;
+        *journal = record;
+        Ok(())
+    }
+
+    /// How long to wait after a failure: longer with each in a row, with a random half taken off.
+    pub(super) fn retry_after(&mut self) -> Duration {
+        self.failures = self.failures.saturating_add(1);
+        let options = &self.shared.options;
+        let doubled = options
+            .retry_min
+            .saturating_mul(1 << (self.failures - 1).min(20));
+        let longest = doubled.min(options.retry_max);
+        longest.mul_f64(0.5 + self.rng.f64() / 2.0)
+    }
+
+    /// Waits, but not once stopped.
+    pub(super) async fn pause(&self, duration: Duration) {
+        let called = self.shared.core.called.listen();
+        if self.shared.is_stopped() {
+            return;
+        }
+        match select(called, std::pin::pin!(self.shared.sleep(duration))).await {
+            Either::Left(_) | Either::Right(_) => {}
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Keeps the time while ids are taken so fast that reading the clock for each would cost more than
+//! the id: `next` and its bound are then brought up to date a few thousand times a second. Nothing
+//! runs while they are not.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use super::Shared;
+use crate::snowflake::Core;
+
+/// How often the time is kept.
+const INTERVAL: Duration = Duration::from_micros(500);
+/// Fewer ids than this between two looks can each read the clock.
+const LEN_MIN: u64 = 100;
+/// So many quiet looks in a row, a tenth of a second, end it.
+const QUIET_MAX: u32 = 200;
+
+/// Serves for ever.
+pub(super) async fn keep(shared: &Shared) {
+    let core = &*shared.core;
+    loop {
+        let called = core.called.listen();
+        if !core.is_fast.load(Ordering::Relaxed) {
+            called.await;
+            continue;
+        }
+        keep_while_fast(shared).await;
+        core.word.set_fast(None, || 0);
+        core.is_fast.store(false, Ordering::Relaxed);
+    }
+}
+
+async fn keep_while_fast(shared: &Shared) {
+    let core = &*shared.core;
+    let mut quiet = 0;
+    while quiet < QUIET_MAX {
+        let before = step(core);
+        shared.sleep(INTERVAL).await;
+        let drawn = core.word.drawn().wrapping_sub(before);
+        quiet = if drawn < LEN_MIN { quiet + 1 } else { 0 };
+    }
+}
+
+/// Brings `next` and its bound up to date; answers where `next` stands.
+fn step(core: &Core) -> u64 {
+    match core.moment() {
+        Some(moment) => core.word.set_fast(Some(moment), || core.jitter()),
+        None => core.word.set_fast(None, || 0),
+    }
+    core.word.drawn()
+}

@@ -1,0 +1,370 @@
+//! Holding a worker id: clocks compared, journal written, reservation extended, once a second.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
+
+use super::claim::{self, Extended};
+use super::clock_check::{self, Second, Verdict};
+use super::driver::{End, Run};
+use super::{RegistryStage, Shared};
+use crate::event::Event;
+use crate::lease::Lease;
+use crate::snowflake::ClockPolicy;
+use crate::snowflake::word::Grant;
+use crate::store::{BoxFuture, JournalLease, StoreError};
+use crate::timeline::{FOLLOW_MAX, Look};
+
+/// How often others are told that this server lives. Source: Leaf.
+const REPORT_INTERVAL: Duration = Duration::from_secs(3);
+/// How often a second source is asked while the clocks disagree.
+const SECOND_INTERVAL_MIN: Duration = Duration::from_secs(1);
+const SECOND_INTERVAL_MAX: Duration = Duration::from_secs(30);
+
+/// One worker id, while it is held.
+struct Held {
+    lease: Lease,
+    calls: FuturesUnordered<BoxFuture<'static, Done>>,
+    /// When each kind of call is due; `None` while one is under way.
+    extend_at: Option<Duration>,
+    report_at: Option<Duration>,
+    second_at: Option<Duration>,
+    second_interval: Duration,
+    disagrees: bool,
+    journal_fails: bool,
+    reports_fail: bool,
+}
+
+/// What came of a call to the registry.
+enum Done {
+    Extended(Result<Extended, StoreError>),
+    Reported(Result<(), StoreError>),
+    Asked(Option<Second>),
+}
+
+impl Run {
+    /// Issues with a worker id until it ends.
+    pub(super) async fn hold(&mut self, lease: Lease) -> End {
+        let mut held = Held::new(lease);
+        self.tell_claimed(lease);
+        loop {
+            let shared = Arc::clone(&self.shared);
+            let mut called = shared.core.called.listen().fuse();
+            if shared.is_stopped() {
+                self.release(held.lease).await;
+                return End::Stopped;
+            }
+            if let Some(end) = self.step(&mut held).await {
+                return end;
+            }
+            let step = shared.options.step_interval;
+            let mut timer = std::pin::pin!(shared.sleep(step).fuse());
+            futures_util::select_biased! {
+                done = held.calls.select_next_some() => {
+                    if let Some(end) = self.book(&mut held, done) {
+                        return end;
+                    }
+                }
+                () = called => {}
+                () = timer => {}
+            }
+        }
+    }
+
+    fn tell_claimed(&self, lease: Lease) {
+        let mut standing = self.shared.lock();
+        standing.claims += 1;
+        standing.lease = Some(lease);
+        drop(standing);
+        self.shared.tell(&Event::WorkerClaimed { lease });
+    }
+
+    async fn step(&mut self, held: &mut Held) -> Option<End> {
+        if let Some(end) = self.look_at_clocks(held) {
+            return Some(end);
+        }
+        let now_ms = self.ahead_ms();
+        if now_ms >= held.lease.until_ms {
+            return Some(self.lose(
+                held.lease,
+                "its reservation ended and could not be extended",
+            ));
+        }
+        self.call_registry(held, now_ms);
+        self.write_and_grant(held, now_ms).await;
+        None
+    }
+
+    /// The time it is, or that of the next id if that is later.
+    fn ahead_ms(&self) -> u64 {
+        let core = &self.shared.core;
+        let next_ms = core
+            .word
+            .next_tick()
+            .map(|tick| core.options.layout.unix_ms_of(tick));
+        core.timeline
+            .now_ms()
+            .max(next_ms.map_or(0, i64::unsigned_abs))
+    }
+
+    fn look_at_clocks(&mut self, held: &mut Held) -> Option<End> {
+        let shared = Arc::clone(&self.shared);
+        let timeline = &shared.core.timeline;
+        if shared.takes_accepted_clock() {
+            return self.accept_wall(held);
+        }
+        let goes_back = shared.options.snowflake.policy != ClockPolicy::Borrow;
+        let look = timeline.look(goes_back);
+        let disagrees = look != Look::Agrees;
+        if disagrees != held.disagrees {
+            held.disagrees = disagrees;
+            held.second_at = Some(Duration::ZERO);
+            held.second_interval = SECOND_INTERVAL_MIN;
+            if let Look::Disagrees { offset_ms } = look {
+                shared.lock().clock_steps += 1;
+                shared.tell(&Event::ClockStepped { offset_ms });
+            } else {
+                shared.tell(&Event::ClockAgrees);
+            }
+        }
+        None
+    }
+
+    /// Takes the wall clock for right. Ids that were issued far ahead of it put their worker id in
+    /// quarantine: it is left alone until that time has come.
+    fn accept_wall(&mut self, held: &mut Held) -> Option<End> {
+        let shared = Arc::clone(&self.shared);
+        let timeline = &shared.core.timeline;
+        let issued_ms = self.ahead_ms();
+        let offset_ms = timeline.wall_ms().cast_signed() - timeline.now_ms().cast_signed();
+        timeline.accept_wall();
+        held.disagrees = false;
+        shared.tell(&Event::ClockAccepted { offset_ms });
+        let allowed = shared.options.snowflake.ahead_max + FOLLOW_MAX;
+        let ahead_ms = issued_ms.saturating_sub(timeline.now_ms());
+        if Duration::from_millis(ahead_ms) <= allowed {
+            return None;
+        }
+        shared.core.word.halt();
+        let Lease {
+            worker, until_ms, ..
+        } = held.lease;
+        self.quarantined.push(worker);
+        shared.lock().lease = None;
+        shared.tell(&Event::Quarantined { worker, until_ms });
+        Some(End::Another)
+    }
+
+    /// Starts the calls that are due.
+    fn call_registry(&self, held: &mut Held, now_ms: u64) {
+        let shared = &self.shared;
+        if shared.store.is_none() {
+            return;
+        }
+        let clock_now = shared.core.timeline.clock().now();
+        let is_due = |at: Option<Duration>| at.is_some_and(|at| at <= clock_now);
+        if held.lease.left_ms(now_ms) < shared.lease_ms() / 2 && is_due(held.extend_at) {
+            held.extend_at = None;
+            let until_ms = now_ms + shared.lease_ms();
+            held.calls.push(extend(
+                Arc::clone(shared),
+                held.lease,
+                until_ms,
+                self.holder(),
+            ));
+        }
+        if is_due(held.report_at) {
+            held.report_at = None;
+            held.calls
+                .push(report(Arc::clone(shared), held.lease, self.holder()));
+        }
+        if held.disagrees && is_due(held.second_at) {
+            held.second_at = None;
+            let shared = Arc::clone(shared);
+            held.calls.push(Box::pin(async move {
+                Done::Asked(clock_check::ask(&shared).await)
+            }));
+        }
+    }
+
+    /// Notes in the journal how far ids may go, and only then lets them.
+    async fn write_and_grant(&mut self, held: &mut Held, now_ms: u64) {
+        let shared = Arc::clone(&self.shared);
+        let lease = held.lease;
+        let ahead_ms = millis(shared.options.journal_ahead);
+        let below_ms = lease.until_ms.min(now_ms.max(lease.start_ms) + ahead_ms);
+        let noted = JournalLease {
+            worker: lease.worker,
+            epoch: lease.epoch,
+            until_ms: lease.until_ms,
+            acknowledged: true,
+            below_ms,
+            written_ms: shared.core.timeline.now_ms(),
+        };
+        if let Err(error) = self.write_journal(noted).await {
+            self.journal_failed(held, &error);
+            return;
+        }
+        held.journal_fails = false;
+        shared.core.word.grant(shared.grant_of(lease, below_ms));
+        shared.core.tell_opened();
+        let mut standing = shared.lock();
+        standing.lease = Some(lease);
+        standing.stage = RegistryStage::Holding {
+            worker: lease.worker,
+        };
+    }
+
+    /// Without its journal a server issues what it has allowed already, and no more.
+    fn journal_failed(&self, held: &mut Held, error: &StoreError) {
+        let reason = format!("the journal of this server cannot be written: {error}");
+        self.shared.core.close(reason.as_str(), false);
+        self.shared.lock().stage = RegistryStage::Refused { reason };
+        if !held.journal_fails {
+            held.journal_fails = true;
+            self.shared.tell(&Event::JournalFailed { error });
+        }
+    }
+
+    fn book(&mut self, held: &mut Held, done: Done) -> Option<End> {
+        let now = self.shared.core.timeline.clock().now();
+        match done {
+            Done::Extended(Ok(Extended::Until(lease))) => {
+                held.lease = lease;
+                held.extend_at = Some(now);
+                self.failures = 0;
+                self.shared.tell(&Event::WorkerExtended { lease });
+            }
+            Done::Extended(Ok(Extended::Lost(row))) => {
+                let reason = match row {
+                    Some(row) => format!("it was claimed by {} {}", row.holder, row.address),
+                    None => "its row is gone from the registry".to_owned(),
+                };
+                return Some(self.lose(held.lease, &reason));
+            }
+            Done::Extended(Err(error)) => {
+                let retry_after = self.retry_after();
+                held.extend_at = Some(now + retry_after);
+                self.shared.tell(&Event::RegistryFailed {
+                    error: &error,
+                    retry_after,
+                });
+            }
+            Done::Reported(reported) => self.book_report(held, reported, now),
+            Done::Asked(second) => {
+                held.second_at = Some(now + held.second_interval);
+                held.second_interval = (held.second_interval * 2).min(SECOND_INTERVAL_MAX);
+                if held.disagrees && second.is_some_and(|second| second.verdict() == Verdict::Wall)
+                {
+                    return self.accept_wall(held);
+                }
+            }
+        }
+        None
+    }
+
+    /// The first of several failures in a row is told.
+    fn book_report(&self, held: &mut Held, reported: Result<(), StoreError>, now: Duration) {
+        held.report_at = Some(now + REPORT_INTERVAL);
+        let failed = reported.is_err();
+        if let Err(error) = reported
+            && !held.reports_fail
+        {
+            let retry_after = REPORT_INTERVAL;
+            self.shared.tell(&Event::RegistryFailed {
+                error: &error,
+                retry_after,
+            });
+        }
+        held.reports_fail = failed;
+    }
+
+    /// Stops issuing at once.
+    fn lose(&self, lease: Lease, reason: &str) -> End {
+        self.shared.core.word.halt();
+        self.shared.core.close(reason, false);
+        let mut standing = self.shared.lock();
+        standing.lease = None;
+        standing.stage = RegistryStage::Refused {
+            reason: reason.to_owned(),
+        };
+        drop(standing);
+        self.shared.tell(&Event::WorkerLost {
+            worker: lease.worker,
+            reason,
+        });
+        End::Another
+    }
+}
+
+impl Held {
+    fn new(lease: Lease) -> Self {
+        Self {
+            lease,
+            calls: FuturesUnordered::new(),
+            extend_at: Some(Duration::ZERO),
+            report_at: Some(Duration::ZERO),
+            second_at: Some(Duration::ZERO),
+            second_interval: SECOND_INTERVAL_MIN,
+            disagrees: false,
+            journal_fails: false,
+            reports_fail: false,
+        }
+    }
+}
+
+fn extend(
+    shared: Arc<Shared>,
+    lease: Lease,
+    until_ms: u64,
+    holder: String,
+) -> BoxFuture<'static, Done> {
+    Box::pin(async move {
+        let Ok(store) = shared.store() else {
+            return Done::Extended(Ok(Extended::Until(lease)));
+        };
+        let address = &shared.options.address;
+        let extended = claim::extend(store, lease, until_ms, &holder, address);
+        Done::Extended(shared.bounded(extended).await)
+    })
+}
+
+fn report(shared: Arc<Shared>, lease: Lease, holder: String) -> BoxFuture<'static, Done> {
+    Box::pin(async move {
+        let Ok(store) = shared.store() else {
+            return Done::Reported(Ok(()));
+        };
+        let record = lease.record(&holder, &shared.options.address);
+        let now_ms = shared.core.timeline.now_ms();
+        Done::Reported(shared.bounded(store.report(&record, now_ms)).await)
+    })
+}
+
+impl Shared {
+    /// How long a reservation is; never shorter than what the journal allows.
+    pub(super) fn lease_ms(&self) -> u64 {
+        millis(self.options.lease.max(self.options.journal_ahead * 2))
+    }
+
+    /// What a lease is in ticks: only those that lie in it wholly.
+    fn grant_of(&self, lease: Lease, below_ms: u64) -> Grant {
+        let layout = self.core.options.layout;
+        let unit_ms = layout.unit().ms();
+        let tick_of = |ms: u64| {
+            layout
+                .tick_of(ms.cast_signed())
+                .unwrap_or(layout.ticks_max())
+        };
+        Grant {
+            worker: lease.worker,
+            start: tick_of(lease.start_ms.saturating_add(unit_ms - 1)),
+            until: tick_of(below_ms),
+        }
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

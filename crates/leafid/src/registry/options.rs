@@ -1,0 +1,88 @@
+//! `RegistryOptions`: what can be set about worker ids, with each trade-off.
+
+use std::time::Duration;
+
+use crate::snowflake::SnowflakeOptions;
+use crate::worker_id::WorkerId;
+
+/// Which worker id to claim.
+///
+/// # Example
+///
+/// ```
+/// use leafid::{WorkerChoice, WorkerId};
+///
+/// assert_eq!(WorkerChoice::default(), WorkerChoice::Any);
+/// assert_ne!(WorkerChoice::Exactly(WorkerId::new(3)), WorkerChoice::Any);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum WorkerChoice {
+    /// One that is free, if possible the one held before. Needs a registry.
+    #[default]
+    Any,
+    /// This one, such as the ordinal of a Kubernetes StatefulSet. With a registry it is claimed
+    /// there; without one, whoever sets it must see to it that nobody else has it.
+    Exactly(WorkerId),
+}
+
+/// What can be set about worker ids.
+///
+/// # Example
+///
+/// ```
+/// use std::time::Duration;
+/// use leafid::RegistryOptions;
+///
+/// let options = RegistryOptions { lease: Duration::from_secs(600), ..RegistryOptions::default() };
+/// assert_eq!(options.clock_offset_max, Duration::from_secs(10));
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct RegistryOptions {
+    /// How ids are made.
+    pub snowflake: SnowflakeOptions,
+    /// Which worker id.
+    pub choice: WorkerChoice,
+    /// Where this process serves HTTP, such as `10.0.0.5:8080`; for people and peers. A free
+    /// worker id that was held under this address is taken first. Default: empty.
+    pub address: String,
+    /// How long a reservation is. Longer bears a longer outage of the registry; a server that was
+    /// killed keeps its worker id from others for so long. At least 10 s. Default: 1 h.
+    pub lease: Duration,
+    /// How often the clocks are compared and the journal is written. Default: 1 s.
+    pub step_interval: Duration,
+    /// How far ahead of the clock the journal allows ids, so that it need not be written for each.
+    /// After a crash ids start that far ahead; a driver that stands still for longer stops them.
+    /// Default: 3 s.
+    pub journal_ahead: Duration,
+    /// How far this machine's clock may be away from the registry's, from the mean of the peers'
+    /// and behind its own last report when a worker id is claimed. Default: 10 s.
+    pub clock_offset_max: Duration,
+    /// After this long a call to the registry counts as failed with its outcome unknown, whatever
+    /// the registry itself promises. Default: 30 s.
+    pub call_max: Duration,
+    /// How long after a failure the registry is tried again; doubles with each failure in a row,
+    /// with a random half taken off. Default: 100 ms.
+    pub retry_min: Duration,
+    /// The longest time between two tries. Default: 5 s.
+    pub retry_max: Duration,
+    /// Seed of what is random in claims and retries. Default: random.
+    pub seed: u64,
+}
+
+impl Default for RegistryOptions {
+    fn default() -> Self {
+        Self {
+            snowflake: SnowflakeOptions::default(),
+            choice: WorkerChoice::Any,
+            address: String::new(),
+            lease: Duration::from_secs(3600),
+            step_interval: Duration::from_secs(1),
+            journal_ahead: Duration::from_secs(3),
+            clock_offset_max: Duration::from_secs(10),
+            call_max: Duration::from_secs(30),
+            retry_min: Duration::from_millis(100),
+            retry_max: Duration::from_secs(5),
+            seed: fastrand::u64(..),
+        }
+    }
+}

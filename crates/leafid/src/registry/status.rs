@@ -1,0 +1,83 @@
+//! `RegistryStatus`: how a process stands with its worker id and its clock.
+
+use crate::lease::Lease;
+use crate::worker_id::WorkerId;
+
+/// How a process stands with its worker id and its clock.
+///
+/// # Example
+///
+/// ```
+/// use leafid::store::MemoryJournal;
+/// use leafid::{RegistryOptions, WorkerRegistry};
+///
+/// let (registry, _driver) = WorkerRegistry::open(None, MemoryJournal::new(), RegistryOptions::default());
+/// let status = registry.status();
+/// assert!(!status.is_ready());
+/// assert_eq!(status.stage.to_string(), "starting");
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct RegistryStatus {
+    /// What it does.
+    pub stage: RegistryStage,
+    /// What it issues with.
+    pub lease: Option<Lease>,
+    /// How long it can go on issuing without the registry, in milliseconds.
+    pub left_ms: u64,
+    /// How far the time in the next id is ahead of the clock, in milliseconds.
+    pub borrowed_ms: u64,
+    /// How far the wall clock is ahead of the time that ids carry, in milliseconds.
+    pub clock_offset_ms: i64,
+    /// How often the wall clock was found more than a second away.
+    pub clock_steps: u64,
+    /// How many worker ids were claimed.
+    pub claims: u64,
+    /// How many calls to the registry failed.
+    pub failures: u64,
+    /// Whether the last call to the registry went through; `None` before the first.
+    pub store_answers: Option<bool>,
+    /// The last instant that the layout has bits for, in milliseconds since 1970-01-01T00:00:00Z.
+    pub end_ms: i64,
+}
+
+/// What a registry does.
+///
+/// # Example
+///
+/// See [`RegistryStatus`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RegistryStage {
+    /// No worker id was claimed yet. Exits: `Refused`, `Holding`, `Stopped`.
+    Starting,
+    /// Something is in the way of a worker id; it is tried again. Exits: `Holding`, `Stopped`.
+    Refused {
+        /// What, and what to do.
+        reason: String,
+    },
+    /// Ids are issued. Exits: `Refused`, `Stopped`.
+    Holding {
+        /// Which worker id.
+        worker: WorkerId,
+    },
+    /// The worker id was given back. No exit.
+    Stopped,
+}
+
+impl RegistryStatus {
+    /// Whether ids can be issued now.
+    #[must_use]
+    pub const fn is_ready(&self) -> bool {
+        matches!(self.stage, RegistryStage::Holding { .. }) && self.left_ms > 0
+    }
+}
+
+impl std::fmt::Display for RegistryStage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Starting => f.write_str("starting"),
+            Self::Refused { reason } => write!(f, "refused: {reason}"),
+            Self::Holding { worker } => write!(f, "holds worker id {worker}"),
+            Self::Stopped => f.write_str("stopped"),
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Why no snowflake id was issued.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::layout::Layout;
+
+/// Why no snowflake id was issued.
+///
+/// # Example
+///
+/// ```
+/// use std::time::Duration;
+/// use leafid::SnowflakeError;
+///
+/// let error = SnowflakeError::Ahead {
+///     max: Duration::from_secs(1),
+///     retry_after: Duration::from_millis(3),
+/// };
+/// assert!(error.is_retryable());
+/// assert_eq!(error.retry_after(), Some(Duration::from_millis(3)));
+/// ```
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum SnowflakeError {
+    /// This process holds no worker id, or its reservation is used up.
+    #[error("no worker id to issue with: {reason}; try again in {} ms", retry_after.as_millis().max(1))]
+    NoWorker {
+        /// What is in the way.
+        reason: Arc<str>,
+        /// When it makes sense to try again.
+        retry_after: Duration,
+    },
+    /// More ids were taken than the layout has for the time that passed.
+    #[error(
+        "ids have run {} ms ahead of the clock, which is the most that is allowed; try again in {} ms, or use the layout wide",
+        max.as_millis(),
+        retry_after.as_millis().max(1)
+    )]
+    Ahead {
+        /// How far ids may run ahead.
+        max: Duration,
+        /// When it makes sense to try again.
+        retry_after: Duration,
+    },
+    /// The clock is behind the last id, and the policy is not to borrow.
+    #[error("the clock is {} ms behind the last id; the policy borrow would go on", by.as_millis().max(1))]
+    ClockBehind {
+        /// How far.
+        by: Duration,
+    },
+    /// The layout's bits of time are used up, or do not begin yet.
+    #[error("the layout {layout} has no bits for the time it is now: use another epoch or layout")]
+    Ended {
+        /// The layout.
+        layout: Layout,
+    },
+    /// A call asked for no ids, or for more than can ever be taken at once.
+    #[error("cannot issue {count} snowflake ids at once: ask for 1 to {max}")]
+    BadCount {
+        /// How many it asked for.
+        count: u64,
+        /// The most there can be.
+        max: u64,
+    },
+    /// The worker id was given back.
+    #[error("snowflake ids have been stopped in this process")]
+    Stopped,
+}
+
+impl SnowflakeError {
+    /// Whether the same call may go through later, without anybody changing anything.
+    #[must_use]
+    pub const fn is_retryable(&self) -> bool {
+        self.retry_after().is_some()
+    }
+
+    /// When it makes sense to try again; `None` for never.
+    #[must_use]
+    pub const fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::NoWorker { retry_after, .. } | Self::Ahead { retry_after, .. } => {
+                Some(*retry_after)
+            }
+            Self::ClockBehind { by } => Some(*by),
+            Self::Ended { .. } | Self::BadCount { .. } | Self::Stopped => None,
+        }
+    }
+}

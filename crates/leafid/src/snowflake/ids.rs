@@ -1,0 +1,65 @@
+//! `SnowflakeIds`: ids that were taken together.
+
+use std::iter::FusedIterator;
+
+use super::number::Numbers;
+use crate::id::Id;
+
+/// Snowflake ids that one call took: the caller's alone, **ascending**, of one worker id. They are
+/// adjacent within a tick; between ticks there may be a gap.
+///
+/// # Example
+///
+/// ```
+/// use leafid::{Layout, Snowflake, WorkerId};
+///
+/// let snowflake = Snowflake::alone(Layout::LEAF, WorkerId::new(7))?;
+/// let ids: Vec<_> = snowflake.try_next_many(5000)?.collect();
+/// assert_eq!(ids.len(), 5000);
+/// assert!(ids.is_sorted());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SnowflakeIds {
+    numbers: Numbers,
+    next: u64,
+    end: u64,
+}
+
+impl SnowflakeIds {
+    pub(super) const fn new(numbers: Numbers, next: u64, end: u64) -> Self {
+        Self { numbers, next, end }
+    }
+
+    /// The first of them, if any is left.
+    #[must_use]
+    pub fn first(&self) -> Option<Id> {
+        (self.next < self.end).then(|| self.numbers.id(self.next))
+    }
+
+    fn left(&self) -> usize {
+        usize::try_from(self.end - self.next).unwrap_or(usize::MAX)
+    }
+}
+
+impl Iterator for SnowflakeIds {
+    type Item = Id;
+
+    #[inline]
+    fn next(&mut self) -> Option<Id> {
+        if self.next >= self.end {
+            return None;
+        }
+        let number = self.next;
+        self.next += 1;
+        Some(self.numbers.id(number))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left(), Some(self.left()))
+    }
+}
+
+impl ExactSizeIterator for SnowflakeIds {}
+
+impl FusedIterator for SnowflakeIds {}
