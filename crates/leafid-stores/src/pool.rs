@@ -30,8 +30,8 @@ struct Resting<C> {
     since: Duration,
 }
 
-/// A connection in use. Dropped, it is closed; [`Lease::settle`] may put it back.
-pub(crate) struct Lease<'a, S: System> {
+/// A connection in use. Dropped, it is closed; [`Loan::settle`] may put it back.
+pub(crate) struct Loan<'a, S: System> {
     pub(crate) connection: S::Connection,
     born: Duration,
     pool: &'a Pool<S>,
@@ -52,7 +52,7 @@ impl<S: System> Pool<S> {
         &self.system
     }
 
-    pub(crate) async fn take(&self) -> Result<Lease<'_, S>, StoreError> {
+    pub(crate) async fn take(&self) -> Result<Loan<'_, S>, StoreError> {
         let closed = |error| StoreError::unavailable("the store is closed", error);
         let permit = self.permits.acquire().await.map_err(closed)?;
         while let Some(mut resting) = self.pop() {
@@ -65,7 +65,7 @@ impl<S: System> Pool<S> {
                 let Resting {
                     connection, born, ..
                 } = resting;
-                return Ok(Lease {
+                return Ok(Loan {
                     connection,
                     born,
                     pool: self,
@@ -74,7 +74,7 @@ impl<S: System> Pool<S> {
             }
         }
         let connection = self.system.connect().await?;
-        Ok(Lease {
+        Ok(Loan {
             connection,
             born: self.clock.now(),
             pool: self,
@@ -97,7 +97,7 @@ impl<S: System> Pool<S> {
     }
 }
 
-impl<S: System> Lease<'_, S> {
+impl<S: System> Loan<'_, S> {
     /// Puts the connection back if it can be used again, which the answer tells.
     pub(crate) fn settle<T>(self, answer: Result<T, Fault>) -> Result<T, Fault> {
         let is_usable = match &answer {

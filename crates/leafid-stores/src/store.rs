@@ -143,9 +143,9 @@ impl<S: System> SqlStore<S> {
 
     pub(crate) async fn init(&self) -> Result<InitReport, StoreError> {
         let work = async {
-            let mut lease = self.pool.take().await?;
-            let answer = self.pool.system().init(&mut lease.connection).await;
-            lease.settle(answer)
+            let mut loan = self.pool.take().await?;
+            let answer = self.pool.system().init(&mut loan.connection).await;
+            loan.settle(answer)
         };
         self.bounded(|| "create the tables".into(), work).await
     }
@@ -230,13 +230,13 @@ impl<S: System> SegmentStore for SqlStore<S> {
             )
         };
         Box::pin(self.bounded(what, async {
-            let mut lease = self.pool.take().await?;
+            let mut loan = self.pool.take().await?;
             let answer = self
                 .pool
                 .system()
-                .reserve(&mut lease.connection, reserve)
+                .reserve(&mut loan.connection, reserve)
                 .await;
-            lease.settle(answer)
+            loan.settle(answer)
         }))
     }
 
@@ -249,21 +249,21 @@ impl<S: System> SegmentStore for SqlStore<S> {
             if tags.is_empty() {
                 return Ok(Vec::new());
             }
-            let mut lease = self.pool.take().await?;
-            let answer = self.pool.system().read(&mut lease.connection, tags).await;
-            lease.settle(answer)
+            let mut loan = self.pool.take().await?;
+            let answer = self.pool.system().read(&mut loan.connection, tags).await;
+            loan.settle(answer)
         }))
     }
 
     fn list<'a>(&'a self, after: Option<&'a Tag>, count: u32) -> StoreResult<'a, Vec<TagRecord>> {
         Box::pin(self.bounded(|| "list tags".into(), async move {
-            let mut lease = self.pool.take().await?;
+            let mut loan = self.pool.take().await?;
             let answer = self
                 .pool
                 .system()
-                .list(&mut lease.connection, after, count)
+                .list(&mut loan.connection, after, count)
                 .await;
-            lease.settle(answer)
+            loan.settle(answer)
         }))
     }
 
@@ -271,9 +271,9 @@ impl<S: System> SegmentStore for SqlStore<S> {
         let what = || format!("create tag {:?}", spec.tag.as_str());
         Box::pin(self.bounded(what, async {
             check_settings(Some(spec.settings.step), spec.description.as_deref())?;
-            let mut lease = self.pool.take().await?;
-            let answer = self.pool.system().create(&mut lease.connection, spec).await;
-            lease.settle(answer)
+            let mut loan = self.pool.take().await?;
+            let answer = self.pool.system().create(&mut loan.connection, spec).await;
+            loan.settle(answer)
         }))
     }
 
@@ -283,13 +283,13 @@ impl<S: System> SegmentStore for SqlStore<S> {
             async move {
                 let description = patch.description.as_ref().and_then(Option::as_deref);
                 check_settings(patch.step, description)?;
-                let mut lease = self.pool.take().await?;
+                let mut loan = self.pool.take().await?;
                 let answer = self
                     .pool
                     .system()
-                    .update(&mut lease.connection, tag, patch)
+                    .update(&mut loan.connection, tag, patch)
                     .await;
-                lease.settle(answer)
+                loan.settle(answer)
             },
         ))
     }
@@ -298,18 +298,18 @@ impl<S: System> SegmentStore for SqlStore<S> {
         Box::pin(self.bounded(
             move || format!("delete tag {:?}", tag.as_str()),
             async move {
-                let mut lease = self.pool.take().await?;
-                let answer = self.pool.system().delete(&mut lease.connection, tag).await;
-                lease.settle(answer)
+                let mut loan = self.pool.take().await?;
+                let answer = self.pool.system().delete(&mut loan.connection, tag).await;
+                loan.settle(answer)
             },
         ))
     }
 
     fn inspect(&self) -> StoreResult<'_, StoreReport> {
         Box::pin(self.bounded(|| "inspect the store".into(), async {
-            let mut lease = self.pool.take().await?;
-            let answer = self.pool.system().inspect(&mut lease.connection).await;
-            let report = lease.settle(answer)?;
+            let mut loan = self.pool.take().await?;
+            let answer = self.pool.system().inspect(&mut loan.connection).await;
+            let report = loan.settle(answer)?;
             Ok(StoreReport {
                 location: self.location.clone(),
                 ..report
