@@ -1,6 +1,7 @@
 //! Stores for Leafid: SQLite, MySQL and MariaDB, PostgreSQL.
 //!
-//! [`open`] turns a [`StoreUrl`] into a [`SegmentStore`]; [`init`] creates the tables. Each
+//! [`open`] turns a [`StoreUrl`] into a [`SegmentStore`], [`open_leases`] into a [`LeaseStore`];
+//! [`init`] creates the tables. Each
 //! Cargo feature makes one URL scheme known and does nothing else. A store here translates
 //! between the contract and one database; it does not retry, cache or log.
 //!
@@ -32,7 +33,11 @@ mod store;
 
 mod pool;
 
+mod tables;
+
 mod row;
+
+mod leases;
 
 #[cfg(feature = "sqlite")]
 mod sqlite;
@@ -46,8 +51,9 @@ mod postgres;
 use std::sync::Arc;
 use std::time::Duration;
 
-use leafid::store::{SegmentStore, StoreError};
+use leafid::store::{LeaseStore, SegmentStore, StoreError};
 
+use crate::leases::SqlLeases;
 use crate::store::SqlStore;
 use crate::url::Place;
 
@@ -147,6 +153,86 @@ pub async fn open(
     })
 }
 
+/// The longest name of a worker pool, in characters.
+///
+/// # Example
+///
+/// ```
+/// assert_eq!(leafid_stores::POOL_LEN_MAX, 64);
+/// ```
+pub const POOL_LEN_MAX: usize = 64;
+
+/// Opens a registry of worker ids.
+///
+/// `pool` names those who share worker ids: servers of one pool never hold the same one, and
+/// several pools can be in one store. It has 1 to [`POOL_LEN_MAX`] ASCII letters, digits, `-`,
+/// `_` and `.`, and begins with a letter or a digit.
+///
+/// As [`open`], this contacts no server before the first call. On MySQL and PostgreSQL
+/// [`bind`](LeaseStore::bind) creates the tables of the registry if `leaf_alloc` is in the
+/// database and they are not; in any other database [`init`] has to run first.
+///
+/// # Errors
+///
+/// [`StoreError::Unsupported`] when `pool` is no such name; [`StoreError::Unavailable`] when the
+/// SQLite file cannot be opened or made.
+///
+/// # Example
+///
+/// ```
+/// use leafid_stores::{StoreOptions, open_leases};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # tokio::runtime::Runtime::new()?.block_on(async {
+/// # let folder = tempfile::tempdir()?;
+/// # let text = format!("sqlite:{}/leafid.db", folder.path().display());
+/// let registry = open_leases(&text.parse()?, "default", &StoreOptions::default()).await?;
+/// assert_eq!(registry.bind("leaf").await?, "leaf");
+/// assert!(registry.leases().await?.is_empty());
+/// # Ok(()) })
+/// # }
+/// ```
+pub async fn open_leases(
+    url: &StoreUrl,
+    pool: &str,
+    options: &StoreOptions,
+) -> Result<Arc<dyn LeaseStore>, StoreError> {
+    check_pool(pool)?;
+    Ok(match url.place() {
+        #[cfg(feature = "sqlite")]
+        Place::Sqlite(path) => {
+            let leases = SqlLeases::new(sqlite::Sqlite::new(path, options), url, pool, options);
+            leases.warm_up().await?;
+            Arc::new(leases)
+        }
+        #[cfg(feature = "mysql")]
+        Place::Mysql(servers) => {
+            let system = mysql::Mysql::new(servers, options);
+            Arc::new(SqlLeases::new(system, url, pool, options))
+        }
+        #[cfg(feature = "postgres")]
+        Place::Postgres(servers) => {
+            let system = postgres::Postgres::new(servers, options);
+            Arc::new(SqlLeases::new(system, url, pool, options))
+        }
+    })
+}
+
+/// A pool is a key or a path in some stores, so that its name has no other characters.
+fn check_pool(pool: &str) -> Result<(), StoreError> {
+    let is_known = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let is_name = pool.starts_with(|c: char| c.is_ascii_alphanumeric());
+    if is_name && pool.len() <= POOL_LEN_MAX && pool.chars().all(is_known) {
+        return Ok(());
+    }
+    Err(StoreError::Unsupported {
+        message: format!(
+            "a worker pool cannot be named {pool:?}: use 1 to {POOL_LEN_MAX} ASCII letters, \
+            digits, \"-\", \"_\" and \".\", and begin with a letter or a digit"
+        ),
+    })
+}
+
 /// What [`init`] did.
 ///
 /// # Example
@@ -176,8 +262,8 @@ impl std::fmt::Display for InitReport {
     }
 }
 
-/// Creates the tables that are missing: Leaf's `leaf_alloc` and our own `leafid_tag`. What exists
-/// is left as it is.
+/// Creates the tables that are missing: Leaf's `leaf_alloc`, our own `leafid_tag`, and those of a
+/// registry of worker ids, `leafid_worker` and `leafid_pool`. What exists is left as it is.
 ///
 /// # Errors
 ///
@@ -194,7 +280,7 @@ impl std::fmt::Display for InitReport {
 /// # let folder = tempfile::tempdir()?;
 /// # let text = format!("sqlite:{}/leafid.db", folder.path().display());
 /// let report = init(&text.parse()?, &StoreOptions::default()).await?;
-/// assert_eq!(report.created, ["leaf_alloc", "leafid_tag"]);
+/// assert_eq!(report.created, ["leaf_alloc", "leafid_tag", "leafid_worker", "leafid_pool"]);
 /// # Ok(()) })
 /// # }
 /// ```

@@ -4,18 +4,20 @@
 //! collation the column has, and the comparison of bytes then decides.
 
 mod connect;
+mod leases;
 mod report;
 mod tags;
 
 use leafid::Tag;
 use leafid::store::{Reserve, Reserved, StoreError, StoreReport, TagPatch, TagRecord, TagSpec};
 use sqlx::mysql::{MySqlConnectOptions, MySqlRow};
-use sqlx::{AssertSqlSafe, Connection, Row};
+use sqlx::{AssertSqlSafe, Connection, MySqlConnection, Row};
 use url::Url;
 
 use self::connect::{Session, Shape};
-use crate::row::{Bounds, OwnColumns, StoredRow, TABLES, finish, padded, records, refusal};
+use crate::row::{Bounds, OwnColumns, StoredRow, finish, padded, records, refusal};
 use crate::store::{Fault, System};
+use crate::tables::{FoundTables, TABLES};
 use crate::{InitReport, StoreOptions};
 
 /// The name as bytes of UTF-8, whatever the column's character set.
@@ -190,23 +192,27 @@ impl System for Mysql {
     }
 
     async fn init(&self, session: &mut Session) -> Result<InitReport, Fault> {
-        let shape = session.shape;
-        let mut report = InitReport::default();
-        let is_there = [shape.has_leaf_alloc, shape.has_own_table];
-        for ((table, sql), is_there) in TABLES.iter().zip(TABLE_SQL).zip(is_there) {
-            if is_there {
-                report.found.push((*table).to_owned());
-            } else {
+        let found = found_tables(&mut session.connection).await?;
+        let statements = TABLE_SQL.into_iter().chain(leases::TABLE_SQL);
+        for (table, sql) in TABLES.iter().zip(statements) {
+            if found.is_missing(table) {
                 sqlx::raw_sql(sql).execute(&mut session.connection).await?;
-                report.created.push((*table).to_owned());
             }
         }
-        Ok(report)
+        Ok(found.report())
     }
 
     fn hint(error: &sqlx::Error) -> Option<&'static str> {
         connect::hint(error)
     }
+}
+
+async fn found_tables(connection: &mut MySqlConnection) -> Result<FoundTables, sqlx::Error> {
+    let select = "SELECT CAST(table_name AS CHAR) FROM information_schema.tables \
+        WHERE table_schema = DATABASE() AND table_name LIKE 'leaf%'";
+    let rows = sqlx::raw_sql(select).fetch_all(connection).await?;
+    let names: Result<Vec<String>, _> = rows.iter().map(|row| row.try_get(0)).collect();
+    Ok(FoundTables::of(&names?))
 }
 
 async fn rows_of(session: &mut Session, tags: &[Tag]) -> Result<Vec<StoredRow>, Fault> {

@@ -1,6 +1,7 @@
 //! The SQL we send to PostgreSQL.
 
 mod connect;
+mod leases;
 mod report;
 
 use leafid::Tag;
@@ -10,8 +11,9 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection, Postgres as Dialect, Transac
 use url::Url;
 
 use self::connect::Session;
-use crate::row::{Bounds, OwnColumns, StoredRow, TABLES, finish, first_max_id, records, refusal};
+use crate::row::{Bounds, OwnColumns, StoredRow, finish, first_max_id, records, refusal};
 use crate::store::{Fault, System};
+use crate::tables::{FoundTables, TABLES};
 use crate::{InitReport, StoreOptions};
 
 const TABLE_SQL: [&str; 2] = [
@@ -164,22 +166,26 @@ impl System for Postgres {
     }
 
     async fn init(&self, session: &mut Session) -> Result<InitReport, Fault> {
-        let mut report = InitReport::default();
-        let is_there = [session.has_leaf_alloc, session.has_own_table];
-        for ((table, sql), is_there) in TABLES.iter().zip(TABLE_SQL).zip(is_there) {
-            if is_there {
-                report.found.push((*table).to_owned());
-            } else {
+        let found = found_tables(&mut session.connection).await?;
+        let statements = TABLE_SQL.into_iter().chain(leases::TABLE_SQL);
+        for (table, sql) in TABLES.iter().zip(statements) {
+            if found.is_missing(table) {
                 sqlx::raw_sql(sql).execute(&mut session.connection).await?;
-                report.created.push((*table).to_owned());
             }
         }
-        Ok(report)
+        Ok(found.report())
     }
 
     fn hint(error: &sqlx::Error) -> Option<&'static str> {
         connect::hint(error)
     }
+}
+
+/// Those that a statement finds without naming a schema.
+async fn found_tables(connection: &mut PgConnection) -> Result<FoundTables, sqlx::Error> {
+    let select = "SELECT name FROM unnest($1::text[]) AS name WHERE to_regclass(name) IS NOT NULL";
+    let names = sqlx::query_scalar(select).bind(TABLES.as_slice());
+    Ok(FoundTables::of(&names.fetch_all(connection).await?))
 }
 
 fn select(has_own_table: bool) -> String {

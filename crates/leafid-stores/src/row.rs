@@ -13,9 +13,6 @@ use sqlx::{ColumnIndex, Database, Decode, Row, Transaction, Type};
 
 use crate::store::Fault;
 
-/// The tables of a store.
-pub(crate) const TABLES: [&str; 2] = ["leaf_alloc", "leafid_tag"];
-
 /// A row as it is stored, good or bad.
 #[derive(Debug, Clone)]
 pub(crate) struct StoredRow {

@@ -1,5 +1,6 @@
 //! The SQL we send to SQLite: one file, write-ahead log, flushed at every commit.
 
+mod leases;
 mod report;
 
 use std::path::{Path, PathBuf};
@@ -13,10 +14,9 @@ use sqlx::{
     Transaction,
 };
 
-use crate::row::{
-    Bounds, OwnColumns, StoredRow, TABLES, finish, first_max_id, padded, records, refusal,
-};
+use crate::row::{Bounds, OwnColumns, StoredRow, finish, first_max_id, padded, records, refusal};
 use crate::store::{Fault, System};
+use crate::tables::FoundTables;
 use crate::{InitReport, StoreOptions};
 
 const NOW_MS: &str = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
@@ -52,10 +52,10 @@ pub(crate) struct Sqlite {
     options: SqliteConnectOptions,
 }
 
-/// A connection, and the tables that were missing before it came.
+/// A connection, and the tables that were there before it came.
 pub(crate) struct Session {
     connection: SqliteConnection,
-    created: bool,
+    found: FoundTables,
 }
 
 impl Sqlite {
@@ -75,11 +75,8 @@ impl Sqlite {
 
     async fn open(&self) -> Result<Session, sqlx::Error> {
         let mut connection = self.options.connect().await?;
-        let created = create_tables(&mut connection).await?;
-        Ok(Session {
-            connection,
-            created,
-        })
+        let found = create_tables(&mut connection).await?;
+        Ok(Session { connection, found })
     }
 
     fn make_folder(&self) -> Result<(), StoreError> {
@@ -99,25 +96,25 @@ impl Sqlite {
     }
 }
 
-/// Whether the tables had to be created.
-async fn create_tables(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
-    let count = "SELECT count(*) FROM sqlite_master WHERE type = 'table' \
-        AND name IN ('leaf_alloc', 'leafid_tag', 'leafid_file')";
-    let found: i64 = sqlx::query_scalar(count)
-        .fetch_one(&mut *connection)
+/// Creates the tables that are missing, and answers which there were.
+async fn create_tables(connection: &mut SqliteConnection) -> Result<FoundTables, sqlx::Error> {
+    let select = "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'leaf%'";
+    let names: Vec<String> = sqlx::query_scalar(select)
+        .fetch_all(&mut *connection)
         .await?;
-    if found == 3 {
-        return Ok(false);
+    let found = FoundTables::of(&names);
+    if found.are_all() && names.iter().any(|name| name == "leafid_file") {
+        return Ok(found);
     }
     let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
-    for table in TABLE_SQL {
+    for table in TABLE_SQL.into_iter().chain(leases::TABLE_SQL) {
         sqlx::raw_sql(table).execute(&mut *transaction).await?;
     }
     let identity = "INSERT INTO leafid_file SELECT lower(hex(randomblob(16))) \
         WHERE NOT EXISTS (SELECT 1 FROM leafid_file)";
     sqlx::raw_sql(identity).execute(&mut *transaction).await?;
     transaction.commit().await?;
-    Ok(true)
+    Ok(found)
 }
 
 fn is_busy(error: &sqlx::Error) -> bool {
@@ -224,18 +221,7 @@ impl System for Sqlite {
     }
 
     async fn init(&self, session: &mut Session) -> Result<InitReport, Fault> {
-        let tables: Vec<String> = TABLES.map(str::to_owned).into();
-        let nothing = Vec::new();
-        Ok(match session.created {
-            true => InitReport {
-                created: tables,
-                found: nothing,
-            },
-            false => InitReport {
-                created: nothing,
-                found: tables,
-            },
-        })
+        Ok(session.found.report())
     }
 
     fn hint(error: &sqlx::Error) -> Option<&'static str> {

@@ -119,7 +119,7 @@ impl Fault {
 const DESCRIPTION_LEN_MAX: usize = 256;
 
 pub(crate) struct SqlStore<S: System> {
-    pool: Pool<S>,
+    pub(crate) pool: Pool<S>,
     location: String,
     timeout: Duration,
 }
@@ -151,7 +151,7 @@ impl<S: System> SqlStore<S> {
     }
 
     /// Waits for the work, but not longer than the time-out, and gives its faults a meaning.
-    async fn bounded<T>(
+    pub(crate) async fn bounded<T>(
         &self,
         what: impl FnOnce() -> String + Send,
         work: impl Future<Output = Result<T, Fault>> + Send,

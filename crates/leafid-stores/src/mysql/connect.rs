@@ -18,7 +18,6 @@ pub(crate) struct Session {
 /// What differs between the tables in the field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Shape {
-    pub(super) has_leaf_alloc: bool,
     pub(super) has_own_table: bool,
     /// The expression for the description: Leaf's column, or the one of the variant.
     pub(super) description: &'static str,
@@ -98,7 +97,6 @@ async fn shape(connection: &mut MySqlConnection) -> Result<Shape, sqlx::Error> {
         WHERE table_schema = DATABASE() AND table_name IN ('leaf_alloc', 'leafid_tag')";
     let rows = sqlx::raw_sql(select).fetch_all(connection).await?;
     let mut shape = Shape {
-        has_leaf_alloc: false,
         has_own_table: false,
         description: "NULL",
         is_binary: false,
@@ -109,7 +107,6 @@ async fn shape(connection: &mut MySqlConnection) -> Result<Shape, sqlx::Error> {
         match (table.as_str(), column.to_lowercase().as_str()) {
             ("leafid_tag", _) => shape.has_own_table = true,
             (_, "biz_tag") => {
-                shape.has_leaf_alloc = true;
                 shape.is_binary = matches!(
                     collation.as_str(),
                     "utf8mb4_bin"

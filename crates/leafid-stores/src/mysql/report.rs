@@ -20,19 +20,32 @@ pub(super) async fn inspect(
         let (name, value): (String, String) = (row.try_get(0)?, row.try_get(1)?);
         variables.insert(name.to_lowercase(), value);
     }
-    let engine = "SELECT CAST(COALESCE(engine, '') AS CHAR) FROM information_schema.tables \
-        WHERE table_schema = DATABASE() AND table_name = 'leaf_alloc'";
-    let engine = sqlx::raw_sql(engine)
-        .fetch_optional(&mut *connection)
-        .await?;
-    let engine: Option<String> = engine.map(|row| row.try_get(0)).transpose()?;
+    let engines = "SELECT CAST(table_name AS CHAR), CAST(COALESCE(engine, '') AS CHAR) \
+        FROM information_schema.tables WHERE table_schema = DATABASE() \
+        AND table_name IN ('leaf_alloc', 'leafid_tag', 'leafid_worker', 'leafid_pool')";
+    let mut weaknesses = Vec::new();
+    for row in sqlx::raw_sql(engines).fetch_all(&mut *connection).await? {
+        let (table, engine): (String, String) = (row.try_get(0)?, row.try_get(1)?);
+        weaknesses.extend(weak_engine(&table, &engine));
+    }
     let variables = Variables(variables);
+    weaknesses.splice(0..0, variables.weaknesses());
     Ok(StoreReport {
         product: variables.product(),
         location: String::new(),
         identity: variables.identity(),
         has_own_table,
-        weaknesses: variables.weaknesses(engine.as_deref()),
+        weaknesses,
+    })
+}
+
+fn weak_engine(table: &str, engine: &str) -> Option<Weakness> {
+    let is_weak = !engine.eq_ignore_ascii_case("InnoDB");
+    is_weak.then(|| Weakness {
+        setting: format!("the engine of {table}"),
+        value: engine.to_owned(),
+        wanted: "InnoDB".into(),
+        danger: "the table has no transactions, and a crash loses its last changes".into(),
     })
 }
 
@@ -67,12 +80,11 @@ impl Variables {
         format!("{server}, id {id} at {host}:{port}{gtid}")
     }
 
-    fn weaknesses(&self, engine: Option<&str>) -> Vec<Weakness> {
+    fn weaknesses(&self) -> Vec<Weakness> {
         let flush = self.get("innodb_flush_log_at_trx_commit");
         let method = self.get("innodb_flush_method");
         let sync = self.get("sync_binlog");
         let read_only = self.get("read_only");
-        let engine = engine.unwrap_or("InnoDB");
         let is_nosync = method.eq_ignore_ascii_case("nosync");
         let is_logged = self.get("log_bin") == "ON";
         let tests = [
@@ -81,7 +93,6 @@ impl Variables {
             (is_nosync, METHOD, method),
             (is_logged && !matches!(sync, "1" | ""), SYNC, sync),
             (!matches!(read_only, "OFF" | "0" | ""), READ_ONLY, read_only),
-            (!engine.eq_ignore_ascii_case("InnoDB"), ENGINE, engine),
         ];
         let weak = tests.into_iter().filter(|(is_weak, ..)| *is_weak);
         weak.map(|(_, [setting, wanted, danger], value)| Weakness {
@@ -109,8 +120,3 @@ const SYNC: Danger = [
     "after a power cut the replicas may have commits that the server lost",
 ];
 const READ_ONLY: Danger = ["read_only", "OFF", "it is a replica, which may be behind"];
-const ENGINE: Danger = [
-    "the engine of leaf_alloc",
-    "InnoDB",
-    "the table has no transactions, and a crash loses its last changes",
-];

@@ -9,10 +9,9 @@ use crate::StoreOptions;
 use crate::store::{Fault, first_of, server_fault};
 use crate::url::servers::public;
 
-/// A connection, and which tables there were when it was made.
+/// A connection, and whether our own table was there when it was made.
 pub(crate) struct Session {
     pub(super) connection: PgConnection,
-    pub(super) has_leaf_alloc: bool,
     pub(super) has_own_table: bool,
 }
 
@@ -81,7 +80,7 @@ async fn open(options: &PgConnectOptions, name: &str) -> Result<Session, StoreEr
     let fault = |error: sqlx::Error| server_fault(name, hint(&error), error);
     let mut connection = options.connect().await.map_err(fault)?;
     let select = "SELECT pg_is_in_recovery(), current_setting('transaction_read_only') = 'on', \
-        to_regclass('leaf_alloc') IS NOT NULL, to_regclass('leafid_tag') IS NOT NULL";
+        to_regclass('leafid_tag') IS NOT NULL";
     let row = sqlx::raw_sql(select)
         .fetch_one(&mut connection)
         .await
@@ -101,10 +100,9 @@ async fn open(options: &PgConnectOptions, name: &str) -> Result<Session, StoreEr
             "transaction_read_only is on",
         ));
     }
-    let (has_leaf_alloc, has_own_table) = (flag(2)?, flag(3)?);
+    let has_own_table = flag(2)?;
     Ok(Session {
         connection,
-        has_leaf_alloc,
         has_own_table,
     })
 }

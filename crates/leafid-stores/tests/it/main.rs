@@ -7,6 +7,8 @@
 
 #[cfg(all(feature = "mysql", feature = "postgres"))]
 mod faults;
+#[cfg(all(feature = "sqlite", feature = "mysql", feature = "postgres"))]
+mod leases;
 #[cfg(feature = "mysql")]
 mod mysql;
 #[cfg(feature = "postgres")]

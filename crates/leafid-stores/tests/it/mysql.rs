@@ -354,7 +354,10 @@ async fn init_under_an_open_store() {
     let report = init(&url_of(&database.url), &StoreOptions::default())
         .await
         .unwrap();
-    assert_eq!(report.to_string(), "created leafid_tag; found leaf_alloc");
+    assert_eq!(
+        report.to_string(),
+        "created leafid_tag, leafid_worker, leafid_pool; found leaf_alloc"
+    );
     let patch = TagPatch {
         policy: Some(Some(StepPolicy::Fixed)),
         ..TagPatch::default()

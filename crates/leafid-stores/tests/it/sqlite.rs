@@ -150,9 +150,15 @@ async fn init_tells_what_it_did() {
     let folder = tempfile::tempdir().unwrap();
     let url = url_of(&url_in(&folder));
     let first = init(&url, &StoreOptions::default()).await.unwrap();
-    assert_eq!(first.to_string(), "created leaf_alloc, leafid_tag");
+    assert_eq!(
+        first.to_string(),
+        "created leaf_alloc, leafid_tag, leafid_worker, leafid_pool"
+    );
     let second = init(&url, &StoreOptions::default()).await.unwrap();
-    assert_eq!(second.to_string(), "found leaf_alloc, leafid_tag");
+    assert_eq!(
+        second.to_string(),
+        "found leaf_alloc, leafid_tag, leafid_worker, leafid_pool"
+    );
 }
 
 /// Guards that what Leaf's columns cannot hold is refused alike in every store.

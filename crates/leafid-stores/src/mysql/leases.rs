@@ -1,0 +1,118 @@
+//! The SQL of a registry for MySQL and MariaDB. Each change is one statement, committed by
+//! itself; the driver counts the rows that a statement found, also where it changed nothing.
+
+use leafid::store::LeaseRecord;
+use sqlx::Row;
+
+use super::connect::{self, Session};
+use super::{Mysql, found_tables};
+use crate::leases::{ExpectedRow, LeaseRow, LeaseSystem, record};
+use crate::store::Fault;
+
+pub(super) const TABLE_SQL: [&str; 2] = [
+    "CREATE TABLE IF NOT EXISTS leafid_worker (
+        pool VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+        worker BIGINT NOT NULL,
+        epoch BIGINT NOT NULL,
+        holder VARCHAR(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+        address VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+        until_ms BIGINT NOT NULL,
+        updated TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP,
+        PRIMARY KEY (pool, worker)
+    ) ENGINE=InnoDB",
+    "CREATE TABLE IF NOT EXISTS leafid_pool (
+        pool VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+        layout VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+        PRIMARY KEY (pool)
+    ) ENGINE=InnoDB",
+];
+
+impl LeaseSystem for Mysql {
+    async fn prepare(&self, session: &mut Session) -> Result<(), Fault> {
+        let found = found_tables(&mut session.connection).await?;
+        if found.must_create_registry()? {
+            for table in TABLE_SQL {
+                sqlx::raw_sql(table)
+                    .execute(&mut session.connection)
+                    .await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn keep_layout(
+        &self,
+        session: &mut Session,
+        pool: &str,
+        layout: &str,
+    ) -> Result<(), Fault> {
+        let insert = "INSERT INTO leafid_pool (pool, layout) VALUES (?, ?)";
+        let query = sqlx::query(insert).bind(pool).bind(layout);
+        new_row(query.execute(&mut session.connection).await)?;
+        Ok(())
+    }
+
+    async fn layout(&self, session: &mut Session, pool: &str) -> Result<Option<String>, Fault> {
+        let select = "SELECT layout FROM leafid_pool WHERE pool = ?";
+        let query = sqlx::query_scalar(select).bind(pool);
+        Ok(query.fetch_optional(&mut session.connection).await?)
+    }
+
+    async fn leases(&self, session: &mut Session, pool: &str) -> Result<Vec<LeaseRecord>, Fault> {
+        let select = "SELECT worker, epoch, holder, address, until_ms FROM leafid_worker \
+            WHERE pool = ? ORDER BY worker";
+        let query = sqlx::query(select).bind(pool);
+        let rows = query.fetch_all(&mut session.connection).await?;
+        rows.iter().map(|row| record(pool, row)).collect()
+    }
+
+    async fn insert(
+        &self,
+        session: &mut Session,
+        pool: &str,
+        row: &LeaseRow<'_>,
+    ) -> Result<bool, Fault> {
+        let insert = "INSERT INTO leafid_worker (pool, worker, epoch, holder, address, until_ms) \
+            VALUES (?, ?, ?, ?, ?, ?)";
+        let query = sqlx::query(insert).bind(pool).bind(row.worker);
+        let query = query.bind(row.epoch).bind(row.holder).bind(row.address);
+        let query = query.bind(row.until_ms);
+        new_row(query.execute(&mut session.connection).await)
+    }
+
+    async fn replace(
+        &self,
+        session: &mut Session,
+        pool: &str,
+        expected: ExpectedRow,
+        row: &LeaseRow<'_>,
+    ) -> Result<bool, Fault> {
+        let update = "UPDATE leafid_worker SET epoch = ?, holder = ?, address = ?, until_ms = ? \
+            WHERE pool = ? AND worker = ? AND epoch = ? AND until_ms = ?";
+        let query = sqlx::query(update).bind(row.epoch).bind(row.holder);
+        let query = query.bind(row.address).bind(row.until_ms);
+        let query = query.bind(pool).bind(row.worker);
+        let query = query.bind(expected.epoch).bind(expected.until_ms);
+        let done = query.execute(&mut session.connection).await?;
+        Ok(done.rows_affected() == 1)
+    }
+
+    async fn clock_ms(&self, session: &mut Session) -> Result<Option<i64>, Fault> {
+        // Not UNIX_TIMESTAMP(NOW()), which is wrong in the hour in which summer time ends.
+        let select = "SELECT CAST(TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', \
+            UTC_TIMESTAMP(3)) DIV 1000 AS SIGNED)";
+        let row = sqlx::raw_sql(select)
+            .fetch_one(&mut session.connection)
+            .await?;
+        Ok(Some(row.try_get(0)?))
+    }
+}
+
+/// Whether a row was written: `false` if there is one with its key.
+fn new_row(done: Result<impl Sized, sqlx::Error>) -> Result<bool, Fault> {
+    match done {
+        Ok(_) => Ok(true),
+        Err(error) if connect::number(&error) == Some(1062) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}

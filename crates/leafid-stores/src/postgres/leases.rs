@@ -1,0 +1,119 @@
+//! The SQL of a registry for PostgreSQL. Each change is one statement, committed by itself.
+
+use leafid::store::LeaseRecord;
+use sqlx::{Connection, PgConnection, Row};
+
+use super::connect::Session;
+use super::{Postgres, found_tables};
+use crate::leases::{ExpectedRow, LeaseRow, LeaseSystem, record};
+use crate::row::finish;
+use crate::store::Fault;
+
+pub(super) const TABLE_SQL: [&str; 2] = [
+    "CREATE TABLE IF NOT EXISTS leafid_worker (
+        pool varchar(64) COLLATE \"C\" NOT NULL,
+        worker bigint NOT NULL,
+        epoch bigint NOT NULL,
+        holder varchar(128) NOT NULL,
+        address varchar(255) NOT NULL,
+        until_ms bigint NOT NULL,
+        updated timestamptz NOT NULL DEFAULT now(),
+        PRIMARY KEY (pool, worker)
+    )",
+    "CREATE TABLE IF NOT EXISTS leafid_pool (
+        pool varchar(64) COLLATE \"C\" NOT NULL PRIMARY KEY,
+        layout varchar(255) NOT NULL
+    )",
+];
+
+/// Of many first starts at once one creates the tables; `IF NOT EXISTS` alone does not keep them
+/// apart. The number is the letters `leafid` in ASCII.
+const CREATE_LOCK: &str = "SELECT pg_advisory_xact_lock(119182681598308)";
+
+impl LeaseSystem for Postgres {
+    async fn prepare(&self, session: &mut Session) -> Result<(), Fault> {
+        let found = found_tables(&mut session.connection).await?;
+        if !found.must_create_registry()? {
+            return Ok(());
+        }
+        let mut transaction = session.connection.begin().await?;
+        let answer = create_tables(&mut transaction).await;
+        finish(transaction, answer).await
+    }
+
+    async fn keep_layout(
+        &self,
+        session: &mut Session,
+        pool: &str,
+        layout: &str,
+    ) -> Result<(), Fault> {
+        let insert = "INSERT INTO leafid_pool (pool, layout) VALUES ($1, $2) \
+            ON CONFLICT DO NOTHING";
+        let query = sqlx::query(insert).bind(pool).bind(layout);
+        query.execute(&mut session.connection).await?;
+        Ok(())
+    }
+
+    async fn layout(&self, session: &mut Session, pool: &str) -> Result<Option<String>, Fault> {
+        let select = "SELECT layout::text FROM leafid_pool WHERE pool = $1";
+        let query = sqlx::query_scalar(select).bind(pool);
+        Ok(query.fetch_optional(&mut session.connection).await?)
+    }
+
+    async fn leases(&self, session: &mut Session, pool: &str) -> Result<Vec<LeaseRecord>, Fault> {
+        let select = "SELECT worker::bigint, epoch::bigint, holder::text, address::text, \
+            until_ms::bigint FROM leafid_worker WHERE pool = $1 ORDER BY worker";
+        let query = sqlx::query(select).bind(pool);
+        let rows = query.fetch_all(&mut session.connection).await?;
+        rows.iter().map(|row| record(pool, row)).collect()
+    }
+
+    async fn insert(
+        &self,
+        session: &mut Session,
+        pool: &str,
+        row: &LeaseRow<'_>,
+    ) -> Result<bool, Fault> {
+        let insert = "INSERT INTO leafid_worker (pool, worker, epoch, holder, address, until_ms) \
+            VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING";
+        let query = sqlx::query(insert).bind(pool).bind(row.worker);
+        let query = query.bind(row.epoch).bind(row.holder).bind(row.address);
+        let query = query.bind(row.until_ms);
+        let done = query.execute(&mut session.connection).await?;
+        Ok(done.rows_affected() == 1)
+    }
+
+    async fn replace(
+        &self,
+        session: &mut Session,
+        pool: &str,
+        expected: ExpectedRow,
+        row: &LeaseRow<'_>,
+    ) -> Result<bool, Fault> {
+        let update = "UPDATE leafid_worker SET epoch = $1, holder = $2, address = $3, \
+            until_ms = $4, updated = now() \
+            WHERE pool = $5 AND worker = $6 AND epoch = $7 AND until_ms = $8";
+        let query = sqlx::query(update).bind(row.epoch).bind(row.holder);
+        let query = query.bind(row.address).bind(row.until_ms);
+        let query = query.bind(pool).bind(row.worker);
+        let query = query.bind(expected.epoch).bind(expected.until_ms);
+        let done = query.execute(&mut session.connection).await?;
+        Ok(done.rows_affected() == 1)
+    }
+
+    async fn clock_ms(&self, session: &mut Session) -> Result<Option<i64>, Fault> {
+        let select = "SELECT floor(EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::bigint";
+        let row = sqlx::raw_sql(select)
+            .fetch_one(&mut session.connection)
+            .await?;
+        Ok(Some(row.try_get(0)?))
+    }
+}
+
+async fn create_tables(connection: &mut PgConnection) -> Result<(), Fault> {
+    sqlx::raw_sql(CREATE_LOCK).execute(&mut *connection).await?;
+    for table in TABLE_SQL {
+        sqlx::raw_sql(table).execute(&mut *connection).await?;
+    }
+    Ok(())
+}

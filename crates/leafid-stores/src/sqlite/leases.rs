@@ -1,0 +1,95 @@
+//! The SQL of a registry for SQLite. Each change is one statement, committed by itself.
+
+use leafid::store::LeaseRecord;
+
+use super::{Session, Sqlite};
+use crate::leases::{ExpectedRow, LeaseRow, LeaseSystem, record};
+use crate::store::Fault;
+
+pub(super) const TABLE_SQL: [&str; 2] = [
+    "CREATE TABLE IF NOT EXISTS leafid_worker (
+        pool TEXT NOT NULL,
+        worker INTEGER NOT NULL,
+        epoch INTEGER NOT NULL,
+        holder TEXT NOT NULL,
+        address TEXT NOT NULL,
+        until_ms INTEGER NOT NULL,
+        updated TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
+        PRIMARY KEY (pool, worker)
+    ) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS leafid_pool (
+        pool TEXT NOT NULL PRIMARY KEY,
+        layout TEXT NOT NULL
+    ) WITHOUT ROWID",
+];
+
+impl LeaseSystem for Sqlite {
+    /// A connection comes with all tables.
+    async fn prepare(&self, _: &mut Session) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    async fn keep_layout(
+        &self,
+        session: &mut Session,
+        pool: &str,
+        layout: &str,
+    ) -> Result<(), Fault> {
+        let insert = "INSERT INTO leafid_pool (pool, layout) VALUES (?, ?) ON CONFLICT DO NOTHING";
+        let query = sqlx::query(insert).bind(pool).bind(layout);
+        query.execute(&mut session.connection).await?;
+        Ok(())
+    }
+
+    async fn layout(&self, session: &mut Session, pool: &str) -> Result<Option<String>, Fault> {
+        let select = "SELECT layout FROM leafid_pool WHERE pool = ?";
+        let query = sqlx::query_scalar(select).bind(pool);
+        Ok(query.fetch_optional(&mut session.connection).await?)
+    }
+
+    async fn leases(&self, session: &mut Session, pool: &str) -> Result<Vec<LeaseRecord>, Fault> {
+        let select = "SELECT worker, epoch, holder, address, until_ms FROM leafid_worker \
+            WHERE pool = ? ORDER BY worker";
+        let query = sqlx::query(select).bind(pool);
+        let rows = query.fetch_all(&mut session.connection).await?;
+        rows.iter().map(|row| record(pool, row)).collect()
+    }
+
+    async fn insert(
+        &self,
+        session: &mut Session,
+        pool: &str,
+        row: &LeaseRow<'_>,
+    ) -> Result<bool, Fault> {
+        let insert = "INSERT INTO leafid_worker (pool, worker, epoch, holder, address, until_ms) \
+            VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING";
+        let query = sqlx::query(insert).bind(pool).bind(row.worker);
+        let query = query.bind(row.epoch).bind(row.holder).bind(row.address);
+        let query = query.bind(row.until_ms);
+        let done = query.execute(&mut session.connection).await?;
+        Ok(done.rows_affected() == 1)
+    }
+
+    async fn replace(
+        &self,
+        session: &mut Session,
+        pool: &str,
+        expected: ExpectedRow,
+        row: &LeaseRow<'_>,
+    ) -> Result<bool, Fault> {
+        let update = "UPDATE leafid_worker SET epoch = ?, holder = ?, address = ?, until_ms = ?, \
+            updated = strftime('%Y-%m-%dT%H:%M:%fZ', 'now') \
+            WHERE pool = ? AND worker = ? AND epoch = ? AND until_ms = ?";
+        let query = sqlx::query(update).bind(row.epoch).bind(row.holder);
+        let query = query.bind(row.address).bind(row.until_ms);
+        let query = query.bind(pool).bind(row.worker);
+        let query = query.bind(expected.epoch).bind(expected.until_ms);
+        let done = query.execute(&mut session.connection).await?;
+        Ok(done.rows_affected() == 1)
+    }
+
+    /// The file has only the clock of this machine.
+    async fn clock_ms(&self, _: &mut Session) -> Result<Option<i64>, Fault> {
+        Ok(None)
+    }
+}

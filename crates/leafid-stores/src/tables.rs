@@ -1,0 +1,83 @@
+//! The tables of a database: which there are, and when the registry's come by themselves.
+
+use crate::InitReport;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+use crate::store::Fault;
+
+/// All tables that `init` creates: Leaf's and ours for tags, then those of a registry. The one of
+/// the worker ids is created before the one of the pools, which proves that both were made.
+pub(crate) const TABLES: [&str; 4] = ["leaf_alloc", "leafid_tag", "leafid_worker", "leafid_pool"];
+
+/// Which of [`TABLES`] a database has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct FoundTables([bool; TABLES.len()]);
+
+impl FoundTables {
+    pub(crate) fn of(names: &[String]) -> Self {
+        Self(TABLES.map(|table| names.iter().any(|name| name == table)))
+    }
+
+    pub(crate) fn is_missing(&self, table: &str) -> bool {
+        let mut tables = TABLES.iter().zip(self.0);
+        tables.any(|(name, is_there)| *name == table && !is_there)
+    }
+
+    #[cfg(feature = "sqlite")]
+    pub(crate) fn are_all(&self) -> bool {
+        self.0 == [true; TABLES.len()]
+    }
+
+    /// What creating all that are missing comes to.
+    pub(crate) fn report(&self) -> InitReport {
+        let (created, found) = TABLES.iter().partition(|table| self.is_missing(table));
+        let names = |tables: Vec<&&str>| tables.iter().map(ToString::to_string).collect();
+        InitReport {
+            created: names(created),
+            found: names(found),
+        }
+    }
+
+    /// Whether the tables of a registry are to be created at its first use.
+    ///
+    /// Beside Leaf's table they come by themselves. Elsewhere the database may be the wrong one;
+    /// and where one table was removed, its rows were too. An empty registry would then hand out
+    /// worker ids that are in use, so that an operator has to decide.
+    #[cfg(any(feature = "mysql", feature = "postgres"))]
+    pub(crate) fn must_create_registry(&self) -> Result<bool, Fault> {
+        let is_there = |table| !self.is_missing(table);
+        match (is_there("leafid_worker"), is_there("leafid_pool")) {
+            (true, has_pool) => Ok(!has_pool),
+            (false, true) => Err(Fault::unsupported(
+                "the table leafid_worker is missing, but leafid_pool is there: restore it; or \
+                stop all servers that have a worker id from it, and run `leafid store init`",
+            )),
+            (false, false) if is_there("leaf_alloc") => Ok(true),
+            (false, false) => Err(Fault::unsupported(
+                "the database has neither leaf_alloc nor leafid_worker: if it is the right one, \
+                run `leafid store init`",
+            )),
+        }
+    }
+}
+
+#[cfg(all(test, any(feature = "mysql", feature = "postgres")))]
+mod tests {
+    use super::*;
+
+    fn check(names: &[&str], wanted: &str) {
+        let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+        let answer = format!("{:?}", FoundTables::of(&names).must_create_registry());
+        assert!(answer.contains(wanted), "{names:?}: {answer}");
+    }
+
+    /// Guards that a registry is never made anew in place of one that is in use.
+    #[test]
+    fn a_registry_comes_by_itself_only_beside_leafs_table() {
+        check(&[], "if it is the right one");
+        check(&["leafid_tag"], "if it is the right one");
+        check(&["leaf_alloc"], "Ok(true)");
+        check(&["leaf_alloc", "leafid_worker"], "Ok(true)");
+        check(&["leafid_worker", "leafid_pool"], "Ok(false)");
+        check(&["leaf_alloc", "leafid_pool"], "restore it");
+    }
+}
