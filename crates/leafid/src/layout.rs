@@ -18,7 +18,7 @@ use crate::{Id, WorkerId};
 
 pub(crate) use civil::Instant;
 pub use epoch::{Epoch, ParseEpochError};
-pub use error::{ComposeError, EndWarning, LayoutError};
+pub use error::{ComposeError, DecomposeError, EndWarning, LayoutError};
 pub use parts::{Fields, Parts};
 pub use spec::{LayoutSpec, ParseTimeUnitError, SequencePlace, TimeUnit};
 pub use text::ParseLayoutError;
@@ -28,7 +28,7 @@ pub use text::ParseLayoutError;
 ///
 /// As text it is a preset's name (`leaf`), a preset with an epoch (`leaf@2020-01-01T00:00:00Z`), or
 /// widths from top to bottom (`time41x1ms/worker10/sequence12@2020-01-01T00:00:00Z`;
-/// `worker5+5` has 5 bits of data centre and 5 of worker). Equal layouts have the same text.
+/// `worker5:5` has 5 bits of data centre and 5 of worker). Equal layouts have the same text.
 ///
 /// Ids of one worker are **ordered** as their (tick, sequence). They are **unique** as long as no
 /// two have the same tick, worker id and sequence. A layout is a plain value, so **thread-safe**.
@@ -187,7 +187,8 @@ impl Layout {
     ///
     /// Whatever is above worker id and sequence is time, so that every number comes apart, and
     /// [`compose`](Self::compose) makes the same of it again. A number above
-    /// [`number_max`](Self::number_max) is no id of this layout, and its time is beyond the end.
+    /// [`number_max`](Self::number_max) is no id of this layout, and its time is beyond the end: use
+    /// [`try_decompose`](Self::try_decompose) for those that come from outside.
     #[inline]
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "masked to at most 32 bits")]
@@ -207,6 +208,28 @@ impl Layout {
             worker_in_data_center: worker & mask(worker_bits) as u32,
             sequence: (id >> self.sequence_shift) & mask(self.sequence_bits),
         }
+    }
+
+    /// Takes an id apart that may be none of this layout.
+    ///
+    /// # Errors
+    ///
+    /// [`DecomposeError`] when the number has more bits than the layout.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use leafid::Layout;
+    ///
+    /// assert!(Layout::LEAF.try_decompose(1_169_786_042_799_259_000).is_ok());
+    /// assert!(Layout::JS53.try_decompose(1_169_786_042_799_259_000).is_err());
+    /// ```
+    pub const fn try_decompose(self, id: u64) -> Result<Parts, DecomposeError> {
+        if id > self.number_max() {
+            let layout = self;
+            return Err(DecomposeError { id, layout });
+        }
+        Ok(self.decompose(id))
     }
 
     /// The tick in which an instant lies, given in milliseconds since 1970-01-01T00:00:00Z; `None`

@@ -57,8 +57,8 @@ pub use generator::Generator;
 pub use generators::Generators;
 pub use id::{Id, ParseIdError};
 pub use layout::{
-    ComposeError, EndWarning, Epoch, Fields, Layout, LayoutError, LayoutSpec, ParseEpochError,
-    ParseLayoutError, ParseTimeUnitError, Parts, SequencePlace, TimeUnit,
+    ComposeError, DecomposeError, EndWarning, Epoch, Fields, Layout, LayoutError, LayoutSpec,
+    ParseEpochError, ParseLayoutError, ParseTimeUnitError, Parts, SequencePlace, TimeUnit,
 };
 pub use lease::Lease;
 pub use limit::{Limit, ParseLimitError};

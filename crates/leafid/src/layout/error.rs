@@ -199,3 +199,23 @@ pub enum ComposeError {
         number: u64,
     },
 }
+
+/// A number that has more bits than a layout, so that it is no id of it.
+///
+/// # Example
+///
+/// ```
+/// let error = leafid::Layout::JS53.try_decompose(u64::MAX).unwrap_err();
+/// assert!(error.to_string().contains("an id of the layout js53 is at most 9007199254740991"));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{id} is too large: an id of the layout {layout} is at most {}; name the layout that it was \
+     made with", layout.number_max()
+)]
+pub struct DecomposeError {
+    /// The number.
+    pub id: u64,
+    /// The layout.
+    pub layout: Layout,
+}

@@ -1,5 +1,8 @@
 //! `Fields`: the three numbers an id is made from. `Parts`: what an id says.
 
+use std::fmt;
+
+use super::civil::Instant;
 use crate::WorkerId;
 
 /// The three numbers that an id is made from.
@@ -51,6 +54,21 @@ pub struct Parts {
 }
 
 impl Parts {
+    /// When the tick began, as text: RFC 3339, in UTC.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// let parts = leafid::Layout::LEAF.decompose(1_169_786_042_799_259_000);
+    /// assert_eq!(parts.time().to_string(), "2019-09-06T01:35:00.834Z");
+    /// ```
+    #[must_use]
+    pub fn time(self) -> impl fmt::Display {
+        Instant {
+            unix_ms: self.unix_ms,
+        }
+    }
+
     /// The numbers from which [`Layout::compose`](crate::Layout::compose) makes the id again.
     #[must_use]
     pub const fn fields(self) -> Fields {

@@ -375,6 +375,8 @@ fn every_number_comes_apart_and_back() {
             assert_eq!(layout.number(parts.fields()), number, "{layout}");
             let fits = number <= layout.number_max();
             assert_eq!(parts.tick <= layout.ticks_max(), fits, "{layout} {number}");
+            let checked = layout.try_decompose(number);
+            assert_eq!(checked.ok(), fits.then_some(parts), "{layout} {number}");
         }
     }
 }

@@ -79,7 +79,7 @@ fn write_widths(layout: Layout, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     }
     match layout.data_center_bits() {
         0 => write!(f, "/worker{}", layout.worker_bits())?,
-        bits => write!(f, "/worker{bits}+{}", layout.worker_bits() - bits)?,
+        bits => write!(f, "/worker{bits}:{}", layout.worker_bits() - bits)?,
     }
     if is_low {
         write!(f, "/sequence{}", layout.sequence_bits())?;
@@ -131,7 +131,7 @@ fn parse_widths(text: &str) -> Option<Result<LayoutSpec, ParseTimeUnitError>> {
             (worker, sequence, SequencePlace::AboveWorker)
         }
     };
-    let (data_center, worker) = worker.split_once('+').unwrap_or(("0", worker));
+    let (data_center, worker) = worker.split_once(':').unwrap_or(("0", worker));
     let data_center_bits = bits(data_center)?;
     let (time_bits, sequence_bits) = (bits(time_bits)?, bits(sequence)?);
     let worker_bits = data_center_bits + bits(worker)?;
@@ -185,17 +185,17 @@ mod tests {
             "time41x1ms/worker10/sequence12@2010-11-04T01:42:54.657Z",
             "leaf",
         );
-        check("time41x1ms/worker5+5/sequence12@1288834974657", "twitter");
+        check("time41x1ms/worker5:5/sequence12@1288834974657", "twitter");
         check(
             "time39x10ms/sequence8/worker16@1735689600000",
             "sonyflake-v2",
         );
-        let own = "time32x1s/worker4+6/sequence21@2026-01-01T00:00:00.5Z";
+        let own = "time32x1s/worker4:6/sequence21@2026-01-01T00:00:00.5Z";
         check(
             own,
-            "time32x1s/worker4+6/sequence21@2026-01-01T00:00:00.500Z",
+            "time32x1s/worker4:6/sequence21@2026-01-01T00:00:00.500Z",
         );
-        let turned = "time41x10ms/sequence12/worker2+8@2026-01-01T00:00:00Z";
+        let turned = "time41x10ms/sequence12/worker2:8@2026-01-01T00:00:00Z";
         check(turned, turned);
     }
 
@@ -226,10 +226,10 @@ mod tests {
             "time41/worker10/sequence12",
             "time41x1ms/worker10",
             "time41x1ms/worker10/sequence12/x",
-            "time41x1ms/worker+10/sequence12",
+            "time41x1ms/worker:10/sequence12",
             "time+41x1ms/worker10/sequence12",
             "time41x1ms/worker10/worker12",
-            "time41x1ms/worker4294967295+1/sequence12",
+            "time41x1ms/worker4294967295:1/sequence12",
             "worker10/time41x1ms/sequence12",
         ] {
             check(&format!("{text}@1288834974657"), "is no layout");
