@@ -5,6 +5,7 @@
 
 mod answer;
 mod connection;
+mod decode;
 mod error;
 mod front;
 #[expect(unused_qualifications, reason = "utoipa's macros write them")]

@@ -5,7 +5,7 @@ mod error;
 mod snowflake;
 
 use leafid::store::{TagPatch, TagRecord, TagSpec};
-use leafid::{Generators, Id, Segment, Status, Tag, TakenMany};
+use leafid::{Generators, Id, Layout, Parts, Segment, Status, Tag, TakenMany};
 
 use crate::config::Config;
 use crate::health::{Health, Phase};
@@ -255,6 +255,21 @@ impl Service {
     #[must_use]
     pub fn decode_snowflake(&self, id: i64) -> SnowflakeParts {
         SnowflakeParts::of(id)
+    }
+
+    /// Takes a snowflake id apart, of any layout.
+    ///
+    /// # Errors
+    ///
+    /// [`ServiceError::Decompose`].
+    pub fn decode(&self, id: u64, layout: Layout) -> Result<Parts, ServiceError> {
+        Ok(layout.try_decompose(id)?)
+    }
+
+    /// The layout of ids whose layout is not named.
+    #[must_use]
+    pub fn layout(&self) -> Layout {
+        Layout::LEAF
     }
 
     /// The step of tags that are created without one.

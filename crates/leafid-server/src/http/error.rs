@@ -38,6 +38,10 @@ impl From<ServiceError> for Problem {
             }
             ServiceError::UnknownTag { tag } => Self::unknown_tag(&tag, detail),
             ServiceError::TagExists { tag } => Self::tag_exists(&tag, detail),
+            ServiceError::Decompose(_) => {
+                let next = "name the layout that the id was made with, as ?layout=NAME";
+                Self::new(Kind::BAD_FIELD, detail, next).with_field("id")
+            }
             ServiceError::Store(error) => of_store(&error),
         }
     }

@@ -6,7 +6,7 @@ use utoipa::OpenApi;
 use utoipa::openapi::OpenApi as Document;
 
 use super::answer::{self, Answer};
-use super::{ids, leaf, probes, tags};
+use super::{decode, ids, leaf, probes, tags};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -22,7 +22,7 @@ use super::{ids, leaf, probes, tags};
         (name = "operation", description = "health and metrics"),
     ),
     paths(
-        ids::get, ids::post, ids::post_range,
+        ids::get, ids::post, ids::post_range, decode::show,
         tags::list, tags::create, tags::show, tags::change, tags::delete,
         leaf::segment, leaf::snowflake, leaf::table::cache, leaf::table::db, leaf::decode,
         probes::livez, probes::readyz, probes::metrics, openapi_json,

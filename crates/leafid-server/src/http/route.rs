@@ -33,6 +33,7 @@ routes! {
     Ranges "/v1/tags/{tag}/ranges"
     Tags "/v1/tags"
     Tag "/v1/tags/{tag}"
+    DecodeId "/v1/decode/{id}"
     Livez "/livez"
     Readyz "/readyz"
     Metrics "/metrics"

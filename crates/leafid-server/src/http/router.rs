@@ -17,7 +17,7 @@ use hyper_util::service::TowerToHyperService;
 use super::front::Front;
 use super::problem::{Kind, Problem};
 use super::route::Route;
-use super::{ids, leaf, openapi, path, probes, tags};
+use super::{decode, ids, leaf, openapi, path, probes, tags};
 
 /// The router, as hyper calls it.
 pub(super) type Routes = TowerToHyperService<Router>;
@@ -33,6 +33,7 @@ pub(super) fn routes(front: &Front) -> Routes {
             Route::Tag.path(),
             get(tags::show).patch(tags::change).delete(tags::delete),
         )
+        .route(Route::DecodeId.path(), get(decode::show))
         .route(Route::Livez.path(), get(probes::livez))
         .route(Route::Readyz.path(), get(probes::readyz))
         .route(Route::Metrics.path(), get(probes::metrics))

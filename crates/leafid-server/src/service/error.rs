@@ -1,7 +1,7 @@
 //! `ServiceError`: why a call to [`Service`](super::Service) was not done, as meanings.
 
 use leafid::store::StoreError;
-use leafid::{IssueError, Tag};
+use leafid::{DecomposeError, IssueError, Tag};
 
 /// Why a call was not done. Front ends map each meaning to their wire.
 ///
@@ -50,6 +50,9 @@ pub enum ServiceError {
         /// The tag.
         tag: Tag,
     },
+    /// The number is no id of the layout.
+    #[error(transparent)]
+    Decompose(#[from] DecomposeError),
     /// The store did not do it.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -5,6 +5,7 @@
     reason = "a test ends at the first surprise"
 )]
 
+mod decode;
 mod ids;
 mod leaf;
 mod openapi;

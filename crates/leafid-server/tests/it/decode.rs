@@ -1,0 +1,66 @@
+//! Guards `/v1/decode/{id}`.
+
+use serde_json::json;
+
+use crate::site::Site;
+
+#[test]
+fn ids_come_apart_by_any_layout() {
+    let site = Site::new();
+    let reply = site.ask("GET /v1/decode/1169786042799259000");
+    assert_eq!(reply.status, 200);
+    assert_eq!(
+        reply.json(),
+        json!({
+            "id": "1169786042799259000", "layout": "leaf", "time": "2019-09-06T01:35:00.834Z",
+            "unix_ms": "1567733700834", "tick": "278898726177", "worker_id": 39,
+            "sequence": "3448",
+        })
+    );
+    let check = |path: &str, time: &str, worker_id: u32, sequence: &str| {
+        let decoded = site.ask(&format!("GET /v1/decode/{path}")).json();
+        assert_eq!(decoded["time"], time, "{path}");
+        assert_eq!(decoded["worker_id"], worker_id, "{path}");
+        assert_eq!(decoded["sequence"], sequence, "{path}");
+    };
+    let baidu = "180363646902239241?layout=baidu";
+    check(baidu, "2016-07-19T10:07:53Z", 4, "9");
+    let own = "180363646902239241?layout=time29x1s/worker21/sequence13@2016-09-20T00:00:00%2B08:00";
+    check(own, "2017-01-19T04:15:46Z", 4, "9");
+    let sonyflake = "569093904138567938?layout=sonyflake-v1";
+    check(sonyflake, "2025-06-01T00:00:00Z", 0x0102, "5");
+    let split = "4194303?layout=time41x1ms/worker5:5/sequence12@1288834974657";
+    check(split, "2010-11-04T01:42:54.657Z", 1023, "4095");
+    let last = "18446744073709551615?layout=discord";
+    check(last, "2154-05-15T07:35:11.103Z", 1023, "4095");
+}
+
+#[test]
+fn what_is_no_id_or_no_layout_is_refused() {
+    let site = Site::new();
+    let check = |path: &str, field: &str, detail: &str| {
+        let path = format!("GET /v1/decode/{path}");
+        let problem = site.check_problem(&path, "", 400, "bad_field");
+        assert_eq!(problem["field"], field, "{path}");
+        let found = problem["detail"].as_str().unwrap();
+        assert!(found.contains(detail), "{path}: {found}");
+    };
+    check("x", "id", "\"x\" is no id");
+    check("-1", "id", "at most 64 bits");
+    check("18446744073709551616", "id", "at most 64 bits");
+    check(
+        "9223372036854775808",
+        "id",
+        "an id of the layout leaf is at most",
+    );
+    check(
+        "9007199254740992?layout=js53",
+        "id",
+        "is at most 9007199254740991",
+    );
+    check("1?layout=snowflake", "layout", "name one of leaf, twitter");
+    check("1?layout=leaf@2020-01-01", "layout", "add Z or +08:00");
+    check("1?layout=", "layout", "is no layout");
+    site.check_problem("GET /v1/decode/1?epoch=1", "", 400, "unknown_field");
+    site.check_problem("POST /v1/decode/1", "", 405, "method_not_allowed");
+}
