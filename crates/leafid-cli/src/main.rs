@@ -6,6 +6,7 @@
 mod bench;
 mod completions;
 mod config;
+mod decode;
 mod man;
 mod next;
 mod serve;
@@ -31,6 +32,7 @@ const EXAMPLES: &str = "\
 Examples:
   leafid serve                          serve ids on http://127.0.0.1:8080
   leafid next order -n 3                take three ids of the tag `order`
+  leafid decode 1169786042799259000     tell what a snowflake id says
   leafid tag list                       show the tags of the running server
   leafid config show --origin           show every setting, and where it comes from";
 
@@ -52,6 +54,7 @@ struct Arguments {
 enum Command {
     Serve(serve::Serve),
     Next(next::Next),
+    Decode(decode::Decode),
     Tag(tag::Tags),
     Store(store::Stores),
     Config(config::Configs),
@@ -65,6 +68,7 @@ impl Command {
         match self {
             Self::Serve(serve) => serve.run(),
             Self::Next(next) => next.run(),
+            Self::Decode(decode) => decode.run(),
             Self::Tag(tags) => tags.run(),
             Self::Store(stores) => stores.run(),
             Self::Config(configs) => configs.run(),

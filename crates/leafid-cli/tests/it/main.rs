@@ -8,6 +8,7 @@
 mod process;
 
 mod commands;
+mod decode;
 mod leaf;
 mod serving;
 mod settings;

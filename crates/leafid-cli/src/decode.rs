@@ -1,0 +1,73 @@
+//! `leafid decode`: tells what a snowflake id says. It asks no server and no store.
+
+use leafid::{Layout, Parts};
+use serde_json::json;
+
+use crate::failure::{Failure, Outcome};
+use crate::output;
+
+/// Tell what a snowflake id says: when it was made, and by whom.
+#[derive(clap::Args)]
+#[command(before_help = "\
+Examples:
+  leafid decode 1169786042799259000
+  leafid decode 175928847299117063 --layout discord
+  leafid decode 660125991150026752 --layout twitter@2015-01-01T00:00:00+08:00 --json")]
+pub(crate) struct Decode {
+    /// The id, in decimal.
+    id: u64,
+    /// The layout that it was made with: leaf, twitter, baidu, sonyflake-v1, sonyflake-v2, js53,
+    /// js53-seconds, instagram, discord, wide; one of them with an epoch (leaf@TIME); or widths
+    /// (time41x1ms/worker10/sequence12@TIME).
+    #[arg(long, value_name = "LAYOUT", default_value_t = Layout::LEAF)]
+    layout: Layout,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Decode {
+    pub(crate) fn run(self) -> Outcome {
+        let parts = self.layout.try_decompose(self.id).map_err(|error| {
+            let next = "name the layout that the id was made with: --layout LAYOUT";
+            Failure::usage(error, next)
+        })?;
+        match self.json {
+            true => self.print_json(parts),
+            false => self.print_lines(parts),
+        }
+    }
+
+    fn print_lines(&self, parts: Parts) -> Outcome {
+        let mut lines = vec![
+            ("time", parts.time().to_string()),
+            ("worker id", parts.worker.to_string()),
+        ];
+        if let Some(data_center) = parts.data_center {
+            lines.push(("data center", data_center.to_string()));
+            lines.push(("worker in it", parts.worker_in_data_center.to_string()));
+        }
+        lines.push(("sequence", parts.sequence.to_string()));
+        lines.push(("layout", self.layout.to_string()));
+        let line = |(name, value): &(&str, String)| format!("{name:<16}{value}\n");
+        output::print(&lines.iter().map(line).collect::<String>())
+    }
+
+    /// In the words of the server's HTTP API.
+    fn print_json(&self, parts: Parts) -> Outcome {
+        let mut decoded = json!({
+            "id": self.id.to_string(),
+            "layout": self.layout.to_string(),
+            "time": parts.time().to_string(),
+            "unix_ms": parts.unix_ms.to_string(),
+            "tick": parts.tick.to_string(),
+            "worker_id": parts.worker.get(),
+            "sequence": parts.sequence.to_string(),
+        });
+        if let Some(data_center) = parts.data_center {
+            decoded["data_center"] = data_center.into();
+            decoded["worker_in_data_center"] = parts.worker_in_data_center.into();
+        }
+        output::json(&decoded)
+    }
+}
