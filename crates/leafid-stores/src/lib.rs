@@ -39,6 +39,8 @@ mod row;
 
 mod leases;
 
+mod journal;
+
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
@@ -57,6 +59,7 @@ use crate::leases::SqlLeases;
 use crate::store::SqlStore;
 use crate::url::Place;
 
+pub use crate::journal::FileJournal;
 pub use crate::url::{StoreUrl, UrlError, known_schemes};
 
 /// Bounds of a store.

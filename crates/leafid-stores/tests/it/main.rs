@@ -7,6 +7,7 @@
 
 #[cfg(all(feature = "mysql", feature = "postgres"))]
 mod faults;
+mod journal;
 #[cfg(all(feature = "sqlite", feature = "mysql", feature = "postgres"))]
 mod leases;
 #[cfg(feature = "mysql")]
