@@ -41,6 +41,9 @@ mod leases;
 
 mod journal;
 
+#[cfg(feature = "mysql")]
+pub mod baidu;
+
 #[cfg(feature = "sqlite")]
 mod sqlite;
 

@@ -3,6 +3,7 @@
 //! A name is compared twice: `biz_tag = ?` finds the row through the index, under whatever
 //! collation the column has, and the comparison of bytes then decides.
 
+mod baidu;
 mod connect;
 mod leases;
 mod report;

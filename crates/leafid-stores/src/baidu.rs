@@ -1,0 +1,123 @@
+//! Worker ids as Baidu's uid-generator gets them: each start inserts a row into the table
+//! `WORKER_NODE`, and the row's number is the worker id.
+//!
+//! A number never comes again, so that there is nothing to renew or to give back; and each start
+//! uses one up. Whether a number still fits the layout is for the caller to see.
+
+use leafid::store::StoreError;
+
+use crate::mysql::Mysql;
+use crate::store::SqlStore;
+use crate::url::Place;
+use crate::{StoreOptions, StoreUrl};
+
+/// The table. Baidu's own statement is the same without the two defaults, which MySQL 5.7 asks
+/// for.
+///
+/// # Example
+///
+/// ```
+/// assert!(leafid_stores::baidu::TABLE_SQL.contains("ID BIGINT NOT NULL AUTO_INCREMENT"));
+/// ```
+pub const TABLE_SQL: &str = "CREATE TABLE WORKER_NODE (\
+    ID BIGINT NOT NULL AUTO_INCREMENT, HOST_NAME VARCHAR(64) NOT NULL, PORT VARCHAR(64) NOT NULL, \
+    TYPE INT NOT NULL, LAUNCH_DATE DATE NOT NULL, \
+    MODIFIED TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP, \
+    CREATED TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP, PRIMARY KEY (ID)) ENGINE=InnoDB";
+
+/// In characters, as the columns are declared.
+const TEXT_LEN_MAX: usize = 64;
+
+/// What a row says of the server that inserted it; for people only.
+///
+/// # Example
+///
+/// See [`assign`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkerNode {
+    /// The host, up to 64 characters.
+    pub host: String,
+    /// The port of a container, or any text that tells starts on one host apart, up to 64
+    /// characters. Baidu writes `MILLISECONDS-RANDOM`.
+    pub port: String,
+    /// Where the server runs.
+    pub kind: WorkerKind,
+}
+
+/// Where a server runs, by the numbers of the column `TYPE`.
+///
+/// # Example
+///
+/// ```
+/// use leafid_stores::baidu::WorkerKind;
+///
+/// assert_eq!(WorkerKind::Container as i32, 1);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WorkerKind {
+    /// In a container.
+    Container = 1,
+    /// On a machine of its own, real or virtual.
+    Actual = 2,
+}
+
+/// Inserts a row and answers its number, which is 1 or more. **Unique** in the table.
+///
+/// # Errors
+///
+/// [`StoreError::Unsupported`] when the store is no MySQL or MariaDB, has no such table, or a text
+/// is too long; [`StoreError::Unavailable`] when the store cannot be used now, or the outcome is
+/// unknown: then a number may be used up.
+///
+/// # Example
+///
+/// ```no_run
+/// use leafid_stores::StoreOptions;
+/// use leafid_stores::baidu::{WorkerKind, WorkerNode, assign};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # tokio::runtime::Runtime::new()?.block_on(async {
+/// let url = "mysql://uid:secret@db1:3306/uid".parse()?;
+/// let node = WorkerNode {
+///     host: "10.0.0.5".into(),
+///     port: "1900000000000-4711".into(),
+///     kind: WorkerKind::Actual,
+/// };
+/// let worker = assign(&url, &node, &StoreOptions::default()).await?;
+/// println!("worker id {worker}");
+/// # Ok(()) })
+/// # }
+/// ```
+pub async fn assign(
+    url: &StoreUrl,
+    node: &WorkerNode,
+    options: &StoreOptions,
+) -> Result<u64, StoreError> {
+    let texts = [&node.host, &node.port];
+    if texts.iter().any(|text| text.chars().count() > TEXT_LEN_MAX) {
+        return Err(unsupported(format!(
+            "host and port of a row in WORKER_NODE have at most {TEXT_LEN_MAX} characters each"
+        )));
+    }
+    match url.place() {
+        Place::Mysql(servers) => {
+            let store = SqlStore::new(Mysql::new(servers, options), url, options);
+            let what = || "insert a row into WORKER_NODE".into();
+            let insert = async {
+                let mut loan = store.pool.take().await?;
+                let answer = store.pool.system().assign(&mut loan.connection, node).await;
+                loan.settle(answer)
+            };
+            store.bounded(what, insert).await
+        }
+        #[allow(unreachable_patterns, reason = "in a build with MySQL alone")]
+        _ => Err(unsupported(format!(
+            "{url} has no table WORKER_NODE, which is in MySQL or MariaDB only: take worker ids \
+            from the registry of this store instead"
+        ))),
+    }
+}
+
+fn unsupported(message: String) -> StoreError {
+    StoreError::Unsupported { message }
+}
