@@ -37,7 +37,8 @@ enum Mode {
     Pass,
     Refuse,
     Delay(Duration),
-    CutNextReply,
+    /// After this many replies that are passed.
+    CutReply(u64),
 }
 
 impl Proxy {
@@ -95,7 +96,12 @@ impl Proxy {
     /// Waits for the next reply of the server, throws it away and cuts all connections; then
     /// passes again. The caller cannot know whether its statement was carried out; it was.
     pub fn cut_next_reply(&self) {
-        lock(&self.shared).mode = Mode::CutNextReply;
+        self.cut_reply_after(0);
+    }
+
+    /// The same, after so many replies that are passed on, such as that to a login.
+    pub fn cut_reply_after(&self, replies: u64) {
+        lock(&self.shared).mode = Mode::CutReply(replies);
     }
 
     /// How many replies were thrown away.
@@ -158,7 +164,11 @@ fn on_reply(shared: &Mutex<Shared>) -> Option<()> {
             thread::sleep(duration);
             Some(())
         }
-        Mode::CutNextReply => {
+        Mode::CutReply(replies @ 1..) => {
+            state.mode = Mode::CutReply(replies - 1);
+            Some(())
+        }
+        Mode::CutReply(0) => {
             state.mode = Mode::Pass;
             state.cuts += 1;
             cut(&mut state);
