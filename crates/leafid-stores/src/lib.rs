@@ -1,9 +1,9 @@
-//! Stores for Leafid: SQLite, MySQL and MariaDB, PostgreSQL.
+//! Stores for Leafid: SQLite, MySQL and MariaDB, PostgreSQL; Redis and etcd for worker ids.
 //!
 //! [`open`] turns a [`StoreUrl`] into a [`SegmentStore`], [`open_leases`] into a [`LeaseStore`];
-//! [`init`] creates the tables. Each
-//! Cargo feature makes one URL scheme known and does nothing else. A store here translates
-//! between the contract and one database; it does not retry, cache or log.
+//! [`init`] creates the tables. Each Cargo feature makes one URL scheme known and does nothing
+//! else. A store here translates between the contract and one database; it does not retry, cache
+//! or log.
 //!
 //! ```
 //! use leafid::store::{Reserve, TagSpec};
@@ -53,6 +53,21 @@ mod mysql;
 #[cfg(feature = "postgres")]
 mod postgres;
 
+#[cfg(any(feature = "redis", feature = "etcd"))]
+mod call;
+
+#[cfg(any(feature = "redis", feature = "etcd"))]
+mod dial;
+
+#[cfg(any(feature = "redis", feature = "etcd"))]
+mod lease_row;
+
+#[cfg(feature = "redis")]
+mod redis;
+
+#[cfg(feature = "etcd")]
+mod etcd;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -79,7 +94,8 @@ pub use crate::url::{StoreUrl, UrlError, known_schemes};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StoreOptions {
     /// The most connections at once, at least 1; SQLite always has one. More allow more tags to be
-    /// refilled at the same time, and cost the database a connection each. Default 8.
+    /// refilled at the same time, and cost the database a connection each. Redis and etcd have one
+    /// for each call, however many those are. Default 8.
     pub connections_max: usize,
     /// How long to wait for one server to take a connection. With several servers each gets an
     /// equal part of `statement_timeout` at most, so that the last one is reached in time.
@@ -102,7 +118,12 @@ impl Default for StoreOptions {
 
 impl StoreOptions {
     /// How long one of `len` servers gets to take a connection.
-    #[cfg(any(feature = "mysql", feature = "postgres"))]
+    #[cfg(any(
+        feature = "mysql",
+        feature = "postgres",
+        feature = "redis",
+        feature = "etcd"
+    ))]
     fn connect_timeout_of(&self, len: usize) -> Duration {
         let len = u32::try_from(len).unwrap_or(u32::MAX).max(1);
         self.connect_timeout
@@ -156,7 +177,20 @@ pub async fn open(
             url,
             options,
         )),
+        #[cfg(feature = "redis")]
+        Place::Redis(_) => return Err(leases_only("redis")),
+        #[cfg(feature = "etcd")]
+        Place::Etcd(_) => return Err(leases_only("etcd")),
     })
+}
+
+#[cfg(any(feature = "redis", feature = "etcd"))]
+fn leases_only(product: &str) -> StoreError {
+    StoreError::Unsupported {
+        message: format!(
+            "{product} is known as a registry of worker ids only; keep segments in sqlite, mysql or postgres"
+        ),
+    }
 }
 
 /// The longest name of a worker pool, in characters.
@@ -221,6 +255,10 @@ pub async fn open_leases(
             let system = postgres::Postgres::new(servers, options);
             Arc::new(SqlLeases::new(system, url, pool, options))
         }
+        #[cfg(feature = "redis")]
+        Place::Redis(server) => Arc::new(redis::RedisLeases::new(server, url, pool, options)),
+        #[cfg(feature = "etcd")]
+        Place::Etcd(servers) => Arc::new(etcd::EtcdLeases::new(servers, url, pool, options)),
     })
 }
 
@@ -310,5 +348,9 @@ pub async fn init(url: &StoreUrl, options: &StoreOptions) -> Result<InitReport, 
                 .init()
                 .await
         }
+        #[cfg(feature = "redis")]
+        Place::Redis(_) => Err(leases_only("redis")),
+        #[cfg(feature = "etcd")]
+        Place::Etcd(_) => Err(leases_only("etcd")),
     }
 }

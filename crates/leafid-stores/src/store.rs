@@ -319,7 +319,7 @@ impl<S: System> SegmentStore for SqlStore<S> {
 }
 
 /// Tries servers in order and answers the first that can be used.
-#[cfg(any(feature = "mysql", feature = "postgres"))]
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "etcd"))]
 pub(crate) async fn first_of<'a, C, F>(
     servers: impl Iterator<Item = (&'a String, F)>,
     timeout: Duration,
@@ -333,7 +333,7 @@ where
             Ok(Ok(connection)) => return Ok(connection),
             Ok(Err(error)) => failures.push(error),
             Err(elapsed) => failures.push(StoreError::unavailable(
-                format!("{name} took no connection within {timeout:?}"),
+                format!("{name} gave no answer within {timeout:?}"),
                 elapsed,
             )),
         }

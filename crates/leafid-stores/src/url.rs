@@ -1,6 +1,11 @@
 //! `StoreUrl`: where a store is. Parsed and checked once, printed without its password.
 
-#[cfg(any(feature = "mysql", feature = "postgres"))]
+#[cfg(any(
+    feature = "mysql",
+    feature = "postgres",
+    feature = "redis",
+    feature = "etcd"
+))]
 pub(crate) mod servers;
 
 use std::fmt;
@@ -9,7 +14,12 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-#[cfg(any(feature = "mysql", feature = "postgres"))]
+#[cfg(any(
+    feature = "mysql",
+    feature = "postgres",
+    feature = "redis",
+    feature = "etcd"
+))]
 use ::url::Url;
 
 /// Where a store is: a file, or one or more servers in the order in which they are tried.
@@ -20,6 +30,12 @@ use ::url::Url;
 /// - `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, also `postgresql://`, with the options
 ///   `sslmode`, `sslrootcert`, `sslcert`, `sslkey`, `host` (a socket's folder),
 ///   `application_name`, `options`.
+/// - `redis://USER:PASSWORD@HOST:PORT/NUMBER`, one server, for worker ids only. User and number may
+///   be left out. `rediss://` is the same over TLS.
+/// - `etcd://USER:PASSWORD@HOST:PORT`, for worker ids only. User and password may be left out.
+///   `etcd+https://` is the same over TLS.
+///
+/// Over TLS both have the options `ssl-ca`, `ssl-cert`, `ssl-key`: files in the PEM format.
 ///
 /// Special characters in a user or password are percent-encoded. Several servers are written as
 /// several URLs with commas between, or as several `HOST:PORT` in one URL. [`Display`] and
@@ -48,6 +64,10 @@ pub(crate) enum Place {
     Mysql(Vec<Url>),
     #[cfg(feature = "postgres")]
     Postgres(Vec<Url>),
+    #[cfg(feature = "redis")]
+    Redis(Url),
+    #[cfg(feature = "etcd")]
+    Etcd(Vec<Url>),
 }
 
 /// Why a text is no [`StoreUrl`]. Never has the text, which may hold a password.
@@ -80,7 +100,8 @@ pub enum UrlError {
     },
     /// The text is no URL.
     #[error(
-        "the {scheme} URL cannot be read ({reason}): write {scheme}://USER:PASSWORD@HOST:PORT/DATABASE, with special characters percent-encoded (# as %23, @ as %40)"
+        "the {scheme} URL cannot be read ({reason}): write {scheme}://USER:PASSWORD@HOST:PORT{path}, with special characters percent-encoded (# as %23, @ as %40)",
+        path = if scheme.starts_with("etcd") { "" } else { "/DATABASE" }
     )]
     NotAUrl {
         /// The scheme.
@@ -138,6 +159,12 @@ pub fn known_schemes() -> Vec<&'static str> {
     if cfg!(feature = "postgres") {
         schemes.extend(["postgres", "postgresql"]);
     }
+    if cfg!(feature = "redis") {
+        schemes.extend(["redis", "rediss"]);
+    }
+    if cfg!(feature = "etcd") {
+        schemes.extend(["etcd", "etcd+https"]);
+    }
     schemes
 }
 
@@ -166,7 +193,12 @@ impl StoreUrl {
         match &self.0 {
             #[cfg(feature = "sqlite")]
             Place::Sqlite(path) => Some(path),
-            #[cfg(any(feature = "mysql", feature = "postgres"))]
+            #[cfg(any(
+                feature = "mysql",
+                feature = "postgres",
+                feature = "redis",
+                feature = "etcd"
+            ))]
             _ => None,
         }
     }
@@ -192,6 +224,12 @@ impl FromStr for StoreUrl {
             #[cfg(feature = "postgres")]
             "postgres" | "postgresql" => {
                 servers::postgres(text, scheme).map(|servers| Self(Place::Postgres(servers)))
+            }
+            #[cfg(feature = "redis")]
+            "redis" | "rediss" => servers::redis(text, scheme).map(|url| Self(Place::Redis(url))),
+            #[cfg(feature = "etcd")]
+            "etcd" | "etcd+https" => {
+                servers::etcd(text, scheme).map(|servers| Self(Place::Etcd(servers)))
             }
             _ if is_scheme(scheme) => Err(UrlError::UnknownScheme {
                 scheme: scheme.to_owned(),
@@ -227,6 +265,10 @@ impl fmt::Display for StoreUrl {
             Place::Mysql(servers) => f.write_str(&servers::public_list(servers)),
             #[cfg(feature = "postgres")]
             Place::Postgres(servers) => f.write_str(&servers::public_list(servers)),
+            #[cfg(feature = "redis")]
+            Place::Redis(server) => f.write_str(&servers::public(server)),
+            #[cfg(feature = "etcd")]
+            Place::Etcd(servers) => f.write_str(&servers::public_list(servers)),
         }
     }
 }
@@ -237,7 +279,14 @@ impl fmt::Debug for StoreUrl {
     }
 }
 
-#[cfg(all(test, feature = "sqlite", feature = "mysql", feature = "postgres"))]
+#[cfg(all(
+    test,
+    feature = "sqlite",
+    feature = "mysql",
+    feature = "postgres",
+    feature = "redis",
+    feature = "etcd"
+))]
 mod tests {
     use super::*;
 
@@ -279,15 +328,32 @@ mod tests {
             "postgresql://u:s3cret@[::1]:5/x?sslmode=require",
             "postgresql://u@[::1]:5/x",
         );
+        check("redis://:s3cret@h:6380/3", "redis://h:6380/3");
+        check("rediss://u:s3cret@[::1]?ssl-ca=ca.pem", "rediss://u@[::1]");
+        check("etcd://a", "etcd://a");
+        check("etcd://u:s3cret@a:1,b", "etcd://u@a:1,etcd://u@b");
+        check(
+            "etcd+https://a?ssl-ca=ca.pem,etcd+https://b/",
+            "etcd+https://a,etcd+https://b/",
+        );
     }
 
     #[test]
     fn wrong_urls_say_what_is_wrong() {
         check_error("leafid.db", "starts with a scheme");
         check_error(
-            "redis://u:s3cret@h",
-            "unknown store scheme \"redis\": known are sqlite, mysql, mariadb, postgres, postgresql",
+            "oracle://u:s3cret@h",
+            "unknown store scheme \"oracle\": known are sqlite, mysql, mariadb, postgres, postgresql, \
+             redis, rediss, etcd, etcd+https",
         );
+        check_error("redis://u:s3cret@h/x", "the database is a number");
+        check_error("redis://u:s3cret@a,b", "one server");
+        check_error("redis://u:s3cret@h?ssl-ca=x", "rediss://");
+        check_error("redis://u:s3cret@h?db=3", "unknown option \"db\"");
+        check_error("rediss://", "write rediss://USER");
+        check_error("etcd://u:s3cret@h/x", "nothing after the port");
+        check_error("etcd://u:s3cret@h,etcd+https://h", "of one kind");
+        check_error("etcd+https://h?ssl-cert=x", "ssl-cert and ssl-key");
         check_error("mysql://u:s3cret@h", "names no database");
         check_error("mysql://u:s3cret@h:99999/x", "invalid port");
         check_error("mysql://u:s3cret@h/x?sslmod=x", "unknown option \"sslmod\"");

@@ -1,5 +1,6 @@
 //! URLs of database servers: lists of them, their options, and how they are shown.
 
+#[cfg(any(feature = "mysql", feature = "postgres"))]
 use std::str::FromStr;
 
 use ::url::Url;
@@ -27,6 +28,9 @@ const POSTGRES_OPTIONS: &[&str] = &[
     "options",
 ];
 
+#[cfg(any(feature = "redis", feature = "etcd"))]
+const TLS_OPTIONS: &[&str] = &["ssl-ca", "ssl-cert", "ssl-key"];
+
 #[cfg(feature = "mysql")]
 pub(super) fn mysql(text: &str, scheme: &str) -> Result<Vec<Url>, UrlError> {
     let servers = servers(text, scheme, &["mysql", "mariadb"], MYSQL_OPTIONS)?;
@@ -41,7 +45,53 @@ pub(super) fn postgres(text: &str, scheme: &str) -> Result<Vec<Url>, UrlError> {
     Ok(servers)
 }
 
+/// One server: replicas of Redis lag, so none may stand in for another.
+#[cfg(feature = "redis")]
+pub(super) fn redis(text: &str, scheme: &str) -> Result<Url, UrlError> {
+    let mut servers = with_tls_options(text, scheme, "rediss")?;
+    let bad = |reason: &str| Err(not_a_url(scheme, reason));
+    let (Some(server), true) = (servers.pop(), servers.is_empty()) else {
+        return bad("name one server, the primary");
+    };
+    let number = server.path().trim_matches('/');
+    if !number.is_empty() && number.parse::<u32>().is_err() {
+        return bad("the database is a number, such as 0");
+    }
+    Ok(server)
+}
+
+#[cfg(feature = "etcd")]
+pub(super) fn etcd(text: &str, scheme: &str) -> Result<Vec<Url>, UrlError> {
+    let servers = with_tls_options(text, scheme, "etcd+https")?;
+    let has_path = |server: &Url| !server.path().trim_matches('/').is_empty();
+    if servers.iter().any(has_path) {
+        return Err(not_a_url(scheme, "nothing after the port has a meaning"));
+    }
+    Ok(servers)
+}
+
+/// Servers that may have TLS, which the scheme says.
+#[cfg(any(feature = "redis", feature = "etcd"))]
+fn with_tls_options(text: &str, scheme: &str, over_tls: &str) -> Result<Vec<Url>, UrlError> {
+    let servers = servers(text, scheme, &[scheme], TLS_OPTIONS)?;
+    for server in &servers {
+        let has = |option| server.query_pairs().any(|(name, _)| name == option);
+        let reason = if server.host_str().is_none_or(str::is_empty) {
+            "it names no host".to_owned()
+        } else if scheme != over_tls && server.query().is_some() {
+            format!("certificates are for {over_tls}://")
+        } else if has("ssl-cert") != has("ssl-key") {
+            "ssl-cert and ssl-key come together".to_owned()
+        } else {
+            continue;
+        };
+        return Err(not_a_url(scheme, reason));
+    }
+    Ok(servers)
+}
+
 /// The servers without passwords and options.
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "etcd"))]
 pub(super) fn public_list(servers: &[Url]) -> String {
     servers.iter().map(public).collect::<Vec<_>>().join(",")
 }
@@ -100,20 +150,9 @@ fn split_hosts(text: &str) -> Vec<String> {
 }
 
 fn server(text: &str, scheme: &str, options: &[&str]) -> Result<Url, UrlError> {
-    let scheme = || scheme.to_owned();
-    let url = Url::parse(text).map_err(|error| UrlError::NotAUrl {
-        scheme: scheme(),
-        reason: error.to_string(),
-    })?;
-    if url.path().trim_matches('/').is_empty() {
-        return Err(UrlError::NoDatabase { scheme: scheme() });
-    }
+    let url = Url::parse(text).map_err(|error| not_a_url(scheme, error.to_string()))?;
     if url.fragment().is_some() {
-        let reason = "a # must be written %23".to_owned();
-        return Err(UrlError::NotAUrl {
-            scheme: scheme(),
-            reason,
-        });
+        return Err(not_a_url(scheme, "a # must be written %23"));
     }
     let unknown = url
         .query_pairs()
@@ -121,7 +160,7 @@ fn server(text: &str, scheme: &str, options: &[&str]) -> Result<Url, UrlError> {
     if let Some((option, _)) = unknown {
         let option = option.into_owned();
         return Err(UrlError::UnknownOption {
-            scheme: scheme(),
+            scheme: scheme.to_owned(),
             option,
             known: options.join(", "),
         });
@@ -129,11 +168,24 @@ fn server(text: &str, scheme: &str, options: &[&str]) -> Result<Url, UrlError> {
     Ok(url)
 }
 
+fn not_a_url(scheme: &str, reason: impl Into<String>) -> UrlError {
+    UrlError::NotAUrl {
+        scheme: scheme.to_owned(),
+        reason: reason.into(),
+    }
+}
+
+#[cfg(any(feature = "mysql", feature = "postgres"))]
 fn check_each<T: FromStr<Err = sqlx::Error>>(
     servers: &[Url],
     scheme: &str,
 ) -> Result<(), UrlError> {
     for server in servers {
+        if server.path().trim_matches('/').is_empty() {
+            return Err(UrlError::NoDatabase {
+                scheme: scheme.to_owned(),
+            });
+        }
         server
             .as_str()
             .parse::<T>()

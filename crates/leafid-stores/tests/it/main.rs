@@ -7,6 +7,8 @@
 
 #[cfg(all(feature = "sqlite", feature = "mysql"))]
 mod baidu;
+#[cfg(feature = "etcd")]
+mod etcd;
 #[cfg(all(feature = "mysql", feature = "postgres"))]
 mod faults;
 mod journal;
@@ -16,9 +18,13 @@ mod leases;
 mod mysql;
 #[cfg(feature = "postgres")]
 mod postgres;
+#[cfg(feature = "redis")]
+mod redis;
+#[cfg(any(feature = "redis", feature = "etcd"))]
+mod registries;
 #[cfg(feature = "sqlite")]
 mod sqlite;
-#[cfg(feature = "mysql")]
+#[cfg(all(feature = "mysql", feature = "redis"))]
 mod tls;
 
 use std::future::Future;

@@ -1,11 +1,12 @@
-//! TLS to a MariaDB server with a certificate of our own making.
+//! TLS with certificates of our own making.
 
 use std::path::Path;
 use std::process::Command;
 
 use leafid_stores::{StoreOptions, init};
-use leafid_testbed::MariaDb;
+use leafid_testbed::{MariaDb, Redis, free_port};
 
+use crate::registries::{check_error, claim, leases_at, new_pool};
 use crate::{chain, open_at, url_of};
 
 /// A certificate authority and a certificate for 127.0.0.1, in that folder.
@@ -63,4 +64,36 @@ async fn mariadb_over_tls() {
         .await
         .unwrap_err();
     assert!(error.is_retryable(), "{error:?}");
+}
+
+/// Guards that both sides show their certificates, and that one which does not fit is refused.
+#[tokio::test]
+async fn redis_over_tls() {
+    let folder = tempfile::tempdir().unwrap();
+    make_certificates(folder.path());
+    let file = |name: &str| folder.path().join(name).display().to_string();
+    let port = free_port();
+    let (certificate, key, ca) = (file("server.pem"), file("server.key"), file("ca.pem"));
+    let port_text = port.to_string();
+    let arguments = [
+        ["--tls-port", &port_text],
+        ["--tls-cert-file", &certificate],
+        ["--tls-key-file", &key],
+        ["--tls-ca-cert-file", &ca],
+    ];
+    let server = Redis::start_with(arguments.as_flattened());
+    let plain = server.url_at(port).replace("redis://", "rediss://");
+    let with = |ca: &str| {
+        format!(
+            "{plain}?ssl-ca={}&ssl-cert={certificate}&ssl-key={key}",
+            file(ca)
+        )
+    };
+    let leases = leases_at(&with("ca.pem"), &new_pool()).await;
+    assert!(leases.swap(&claim(0)).await.unwrap());
+    check_error(&with("other.pem"), "certificate").await;
+    check_error(&plain, "certificate").await;
+    check_error(&with("none.pem"), "cannot read ssl-ca").await;
+    // The server wants a certificate too.
+    check_error(&format!("{plain}?ssl-ca={ca}"), "connection").await;
 }

@@ -1,0 +1,236 @@
+//! `EtcdLeases`: worker ids in etcd. One key for each worker id and one for the layout, below
+//! `/leafid/POOL/`. How a call reaches etcd is in `etcd/session.rs`.
+//!
+//! A call begins with a read, on each server in turn until one answers, and goes on with that one.
+//! So a server that hangs is passed over before anything was written; once a change was sent, no
+//! other server is asked. All reads are linearizable, and a change is a transaction on the revision
+//! that was read.
+
+mod session;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use leafid::store::{LeaseRecord, LeaseStore, LeaseSwap, StoreError, StoreReport, StoreResult};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use url::Url;
+
+use crate::call::Calls;
+use crate::dial::Server;
+use crate::store::first_of;
+use crate::url::StoreUrl;
+use crate::{StoreOptions, lease_row};
+use session::Session;
+
+const PORT: u16 = 2379;
+
+pub(crate) struct EtcdLeases {
+    servers: Vec<Server>,
+    calls: Calls,
+    options: StoreOptions,
+    rows: String,
+    layout: String,
+}
+
+#[derive(Deserialize)]
+struct Range {
+    #[serde(default)]
+    kvs: Vec<Pair>,
+}
+
+/// A key and its value, in base64. What is empty or 0 is left out by etcd.
+#[derive(Deserialize)]
+struct Pair {
+    key: String,
+    #[serde(default)]
+    value: String,
+    mod_revision: String,
+}
+
+#[derive(Deserialize)]
+struct Outcome {
+    #[serde(default)]
+    succeeded: bool,
+}
+
+#[derive(Deserialize)]
+struct Status {
+    version: String,
+    header: Header,
+}
+
+#[derive(Deserialize)]
+struct Header {
+    cluster_id: String,
+}
+
+impl EtcdLeases {
+    pub(crate) fn new(servers: &[Url], url: &StoreUrl, pool: &str, options: &StoreOptions) -> Self {
+        Self {
+            servers: servers.iter().map(|url| Server::new(url, PORT)).collect(),
+            calls: Calls::new(url, options),
+            options: *options,
+            rows: format!("/leafid/{pool}/workers/"),
+            layout: format!("/leafid/{pool}/layout"),
+        }
+    }
+
+    /// The first server that answers this question, and what it answered. Only for questions that
+    /// change nothing.
+    async fn ask(&self, method: &str, question: &Value) -> Result<(Session, Value), StoreError> {
+        let timeout = self.options.connect_timeout_of(self.servers.len());
+        let attempts = self.servers.iter().map(|server| {
+            let attempt = async move {
+                let mut session = Session::open(server).await?;
+                let answer = session.call(method, question).await?;
+                Ok((session, answer))
+            };
+            (&server.name, attempt)
+        });
+        first_of(attempts, timeout).await
+    }
+
+    async fn read_one(&self, key: &str) -> Result<(Session, Option<Pair>), StoreError> {
+        let (session, answer) = self.ask("kv/range", &json!({ "key": encode(key) })).await?;
+        let range: Range = parse(answer)?;
+        Ok((session, range.kvs.into_iter().next()))
+    }
+
+    async fn keep_layout(&self, layout: &str) -> Result<String, StoreError> {
+        let (mut session, found) = self.read_one(&self.layout).await?;
+        if let Some(pair) = found {
+            return decode(&pair.value);
+        }
+        if write(&mut session, &self.layout, layout, None).await? {
+            return Ok(layout.to_owned());
+        }
+        // Somebody else was first, and a layout that is kept never changes.
+        match self.read_one(&self.layout).await? {
+            (_, Some(pair)) => decode(&pair.value),
+            (_, None) => Err(StoreError::unavailable(
+                "the layout was removed meanwhile",
+                self.layout.as_str(),
+            )),
+        }
+    }
+
+    async fn read_all(&self) -> Result<Vec<LeaseRecord>, StoreError> {
+        // Every key that begins so: up to the first one that does not.
+        let end = format!("{}0", self.rows.trim_end_matches('/'));
+        let question = json!({ "key": encode(&self.rows), "range_end": encode(&end) });
+        let (_, answer) = self.ask("kv/range", &question).await?;
+        let range: Range = parse(answer)?;
+        let row = |pair: &Pair| {
+            let key = decode(&pair.key)?;
+            let worker = key.strip_prefix(&self.rows).unwrap_or(&key);
+            lease_row::read(worker, &decode(&pair.value)?)
+        };
+        range.kvs.iter().map(row).collect()
+    }
+
+    async fn write_row(&self, swap: &LeaseSwap) -> Result<bool, StoreError> {
+        let worker = swap.record.worker.to_string();
+        let key = format!("{}{worker}", self.rows);
+        let (mut session, found) = self.read_one(&key).await?;
+        let row = match &found {
+            Some(pair) => Some(lease_row::read(&worker, &decode(&pair.value)?)?),
+            None => None,
+        };
+        if row.map(|row| row.key()) != swap.expected {
+            return Ok(false);
+        }
+        let row = lease_row::write(&swap.record)?;
+        write(&mut session, &key, &row, found.as_ref()).await
+    }
+
+    async fn read_status(&self) -> Result<StoreReport, StoreError> {
+        let (_, answer) = self.ask("maintenance/status", &json!({})).await?;
+        let status: Status = parse(answer)?;
+        Ok(StoreReport {
+            product: format!("etcd {}", status.version),
+            location: self.calls.location.clone(),
+            identity: format!("cluster {}", status.header.cluster_id),
+            has_own_table: true,
+            // etcd flushes every write before it answers; that this was switched off cannot be
+            // seen from here.
+            weaknesses: Vec::new(),
+        })
+    }
+}
+
+/// Writes a key unless it changed since it was found; `None`: unless it is there.
+async fn write(
+    session: &mut Session,
+    key: &str,
+    value: &str,
+    found: Option<&Pair>,
+) -> Result<bool, StoreError> {
+    let revision = found.map_or("0", |pair| &pair.mod_revision);
+    let is_unchanged = json!({ "target": "MOD", "key": encode(key), "mod_revision": revision });
+    let put = json!({ "request_put": { "key": encode(key), "value": encode(value) } });
+    let transaction = json!({ "compare": [is_unchanged], "success": [put] });
+    let answer = session
+        .call("kv/txn", &transaction)
+        .await
+        .map_err(|error| match error {
+            StoreError::Unavailable { message, source } => StoreError::Unavailable {
+                message: format!("{message}; whether the change was made is unknown"),
+                source,
+            },
+            error => error,
+        })?;
+    Ok(parse::<Outcome>(answer)?.succeeded)
+}
+
+fn encode(text: &str) -> String {
+    BASE64_STANDARD.encode(text)
+}
+
+fn decode(text: &str) -> Result<String, StoreError> {
+    let bytes = BASE64_STANDARD.decode(text).map_err(strange)?;
+    String::from_utf8(bytes).map_err(strange)
+}
+
+fn parse<T: for<'a> Deserialize<'a>>(answer: Value) -> Result<T, StoreError> {
+    serde_json::from_value(answer).map_err(strange)
+}
+
+fn strange(error: impl std::error::Error + Send + Sync + 'static) -> StoreError {
+    StoreError::unavailable("the answer is not one of etcd's", error)
+}
+
+impl LeaseStore for EtcdLeases {
+    fn bind<'a>(&'a self, layout: &'a str) -> StoreResult<'a, String> {
+        Box::pin(
+            self.calls
+                .bounded("bind the layout", self.keep_layout(layout)),
+        )
+    }
+
+    fn leases(&self) -> StoreResult<'_, Vec<LeaseRecord>> {
+        Box::pin(self.calls.bounded("read the worker ids", self.read_all()))
+    }
+
+    fn swap<'a>(&'a self, swap: &'a LeaseSwap) -> StoreResult<'a, bool> {
+        Box::pin(async move {
+            let what = format!("swap worker id {}", swap.record.worker);
+            self.calls.bounded(&what, self.write_row(swap)).await
+        })
+    }
+
+    fn report<'a>(&'a self, _record: &'a LeaseRecord, _now_ms: u64) -> StoreResult<'a, ()> {
+        Box::pin(async { Ok(()) })
+    }
+
+    /// etcd tells no time that its members agree on.
+    fn clock_ms(&self) -> StoreResult<'_, Option<u64>> {
+        Box::pin(async { Ok(None) })
+    }
+
+    fn inspect(&self) -> StoreResult<'_, StoreReport> {
+        Box::pin(
+            self.calls
+                .bounded("inspect the registry", self.read_status()),
+        )
+    }
+}

@@ -1,0 +1,146 @@
+//! `Session`: one connection to one etcd server, logged in if need be, over etcd's JSON gateway.
+//! It lives for one call to the registry: those are minutes apart, and tokens expire meanwhile.
+
+use std::error::Error;
+
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::Bytes;
+use hyper::client::conn::http1::{self, SendRequest};
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
+use hyper::{Request, StatusCode};
+use hyper_util::rt::TokioIo;
+use leafid::store::StoreError;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use crate::dial::Server;
+
+/// Far above what the rows of all worker ids need.
+const ANSWER_LEN_MAX: usize = 64 * 1024 * 1024;
+
+type Cause = Box<dyn Error + Send + Sync>;
+
+pub(super) struct Session {
+    sender: SendRequest<Full<Bytes>>,
+    /// Of the server, for messages.
+    name: String,
+    authority: String,
+    token: Option<String>,
+    /// The task that keeps the connection going for as long as this lives.
+    _driver: JoinSet<()>,
+}
+
+#[derive(Deserialize)]
+struct Login {
+    token: String,
+}
+
+/// How the gateway says no.
+#[derive(Deserialize)]
+struct Refusal {
+    message: String,
+}
+
+impl Session {
+    pub(super) async fn open(server: &Server) -> Result<Self, StoreError> {
+        let fault = |error: Cause| {
+            StoreError::unavailable(format!("{}: no connection", server.name), error)
+        };
+        let stream = server.dial().await.map_err(|error| fault(error.into()))?;
+        let (sender, connection) = http1::handshake(TokioIo::new(stream))
+            .await
+            .map_err(|error| fault(error.into()))?;
+        let mut driver = JoinSet::new();
+        driver.spawn(async {
+            // Whoever waits for an answer gets the error too.
+            let _ = connection.await;
+        });
+        let mut session = Self {
+            sender,
+            name: server.name.clone(),
+            authority: server.authority(),
+            token: None,
+            _driver: driver,
+        };
+        if !server.user.is_empty() {
+            let password = server.password.as_deref().unwrap_or_default();
+            session.log_in(&server.user, password).await?;
+        }
+        Ok(session)
+    }
+
+    async fn log_in(&mut self, user: &str, password: &str) -> Result<(), StoreError> {
+        let question = json!({ "name": user, "password": password });
+        let answer = self.call("auth/authenticate", &question).await?;
+        let login: Login = serde_json::from_value(answer)
+            .map_err(|error| self.fault("no token came back", error))?;
+        self.token = Some(login.token);
+        Ok(())
+    }
+
+    /// Asks the server, once.
+    pub(super) async fn call(
+        &mut self,
+        method: &str,
+        question: &Value,
+    ) -> Result<Value, StoreError> {
+        let mut request = Request::post(format!("/v3/{method}"))
+            .header(HOST, &self.authority)
+            .header(CONTENT_TYPE, "application/json");
+        if let Some(token) = &self.token {
+            request = request.header(AUTHORIZATION, token);
+        }
+        let body = Full::new(Bytes::from(question.to_string()));
+        let request = request
+            .body(body)
+            .map_err(|error| self.fault("the request cannot be written", error))?;
+        let failed = "the connection failed";
+        let answer = async {
+            self.sender.ready().await?;
+            self.sender.send_request(request).await
+        };
+        let answer = answer.await.map_err(|error| self.fault(failed, error))?;
+        let status = answer.status();
+        let body = Limited::new(answer.into_body(), ANSWER_LEN_MAX)
+            .collect()
+            .await;
+        let body = body.map_err(|error| self.fault(failed, error))?.to_bytes();
+        if status != StatusCode::OK {
+            return Err(self.refused(status, &body));
+        }
+        serde_json::from_slice(&body).map_err(|error| self.fault("the answer is no JSON", error))
+    }
+
+    fn refused(&self, status: StatusCode, body: &[u8]) -> StoreError {
+        let text = match serde_json::from_slice::<Refusal>(body) {
+            Ok(refusal) => refusal.message,
+            Err(_) => format!("status {status}"),
+        };
+        self.fault(reason(status, &text), text)
+    }
+
+    fn fault(&self, reason: &str, source: impl Into<Cause>) -> StoreError {
+        StoreError::unavailable(format!("{}: {reason}", self.name), source)
+    }
+}
+
+/// What a refusal means and what to do.
+fn reason(status: StatusCode, text: &str) -> &'static str {
+    let says = |part| text.contains(part);
+    if says("authentication failed") {
+        "the user or password is wrong"
+    } else if says("user name is empty") {
+        "the server wants a user and a password"
+    } else if says("authentication is not enabled") {
+        "the server knows no users: leave user and password out"
+    } else if says("permission denied") {
+        "the user may not read and write the keys below /leafid/"
+    } else if says("database space exceeded") {
+        "the server's quota is full: compact, defragment and disarm the alarm"
+    } else if status == StatusCode::NOT_FOUND {
+        "it has no JSON gateway: wanted is etcd 3.4 or newer, without --enable-grpc-gateway=false"
+    } else {
+        "the server refused"
+    }
+}

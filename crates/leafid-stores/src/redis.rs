@@ -1,0 +1,237 @@
+//! `RedisLeases`: worker ids in a Redis server. One hash has a field for each worker id, one key
+//! has the layout; both have the pool as their hash tag.
+//!
+//! Each call has a connection of its own: calls are minutes apart, and a connection that rested
+//! that long is often dead without either side knowing. What changes or reads rows is a script,
+//! which Redis runs as one step; it refuses on a replica, whose rows may be old.
+
+mod report;
+
+use leafid::store::{
+    LeaseKey, LeaseRecord, LeaseStore, LeaseSwap, StoreError, StoreReport, StoreResult,
+};
+use redis::aio::MultiplexedConnection;
+use redis::{
+    AsyncConnectionConfig, Cmd, ErrorKind, FromRedisValue, RedisConnectionInfo, RedisError,
+    ServerErrorKind, cmd,
+};
+use tokio::task::JoinSet;
+use url::Url;
+
+use crate::call::Calls;
+use crate::dial::Server;
+use crate::url::StoreUrl;
+use crate::{StoreOptions, lease_row};
+
+const PORT: u16 = 6379;
+
+/// Goes before each script.
+const ON_PRIMARY: &str = "
+if not string.find(redis.call('INFO', 'replication'), 'role:master', 1, true) then
+  return redis.error_reply('READONLY this server is a replica')
+end
+";
+
+/// KEYS: the layout. ARGV: the layout wished for.
+const BIND: &str = "
+local kept = redis.call('GET', KEYS[1])
+if kept then return kept end
+redis.call('SET', KEYS[1], ARGV[1])
+return ARGV[1]
+";
+
+/// KEYS: the rows.
+const LEASES: &str = "return redis.call('HGETALL', KEYS[1])";
+
+/// KEYS: the rows. ARGV: worker id, expected epoch and until_ms or two empty texts, new row.
+/// Numbers are compared as texts, because those of a script are exact up to 2^53 only.
+const SWAP: &str = r#"
+local row = redis.call('HGET', KEYS[1], ARGV[1])
+local epoch, until_ms = '', ''
+if row then
+  epoch = string.match(row, '"epoch"%s*:%s*(%d+)')
+  until_ms = string.match(row, '"until_ms"%s*:%s*(%d+)')
+end
+if epoch ~= ARGV[2] or until_ms ~= ARGV[3] then return 0 end
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[4])
+return 1
+"#;
+
+pub(crate) struct RedisLeases {
+    server: Server,
+    calls: Calls,
+    options: StoreOptions,
+    rows: String,
+    layout: String,
+}
+
+/// A connection, and the task that keeps it going for as long as this lives.
+struct Session {
+    connection: MultiplexedConnection,
+    _driver: JoinSet<()>,
+}
+
+impl RedisLeases {
+    pub(crate) fn new(server: &Url, url: &StoreUrl, pool: &str, options: &StoreOptions) -> Self {
+        Self {
+            server: Server::new(server, PORT),
+            calls: Calls::new(url, options),
+            options: *options,
+            rows: format!("leafid:{{{pool}}}:workers"),
+            layout: format!("leafid:{{{pool}}}:layout"),
+        }
+    }
+
+    async fn connect(&self) -> Result<Session, StoreError> {
+        let timeout = self.options.connect_timeout_of(1);
+        match tokio::time::timeout(timeout, self.open()).await {
+            Ok(session) => session,
+            Err(elapsed) => Err(StoreError::unavailable(
+                format!("no connection within {timeout:?}"),
+                elapsed,
+            )),
+        }
+    }
+
+    async fn open(&self) -> Result<Session, StoreError> {
+        let stream = self.server.dial().await;
+        let stream = stream.map_err(|error| StoreError::unavailable("no connection", error))?;
+        let mut login = RedisConnectionInfo::default()
+            .set_db(self.server.database())
+            .set_skip_set_lib_name();
+        if !self.server.user.is_empty() {
+            login = login.set_username(&self.server.user);
+        }
+        if let Some(password) = &self.server.password {
+            login = login.set_password(password);
+        }
+        // Our own time-outs bound everything.
+        let config = AsyncConnectionConfig::new().set_response_timeout(None);
+        let opened = MultiplexedConnection::new_with_config(&login, stream, config).await;
+        let (connection, driver) = opened.map_err(explain)?;
+        let mut tasks = JoinSet::new();
+        tasks.spawn(driver);
+        Ok(Session {
+            connection,
+            _driver: tasks,
+        })
+    }
+
+    /// Always by its text: a call by its hash saves nothing that counts, and may have to be made
+    /// twice.
+    async fn run<T: FromRedisValue>(
+        &self,
+        script: &str,
+        key: &str,
+        arguments: &[&str],
+    ) -> Result<T, StoreError> {
+        let mut eval = cmd("EVAL");
+        eval.arg(format!("{ON_PRIMARY}{script}"))
+            .arg(1)
+            .arg(key)
+            .arg(arguments);
+        self.connect().await?.ask(&eval).await.map_err(explain)
+    }
+}
+
+impl Session {
+    async fn ask<T: FromRedisValue>(&mut self, command: &Cmd) -> Result<T, RedisError> {
+        command.query_async(&mut self.connection).await
+    }
+}
+
+const LACKS_A_RIGHT: &str = "the user lacks a right: see the list in docs/registries.md";
+
+/// What an error of Redis means and what to do.
+fn explain(error: RedisError) -> StoreError {
+    let reason = match (error.kind(), error.code()) {
+        (ErrorKind::AuthenticationFailed, _) | (_, Some("WRONGPASS")) => {
+            "the user or password is wrong"
+        }
+        (_, Some("NOAUTH")) => "the server wants a password",
+        (ErrorKind::Server(ServerErrorKind::NoPerm), _) => LACKS_A_RIGHT,
+        // How Redis 7.0 says it from within a script.
+        _ if error
+            .detail()
+            .is_some_and(|text| text.contains("can't run this command")) =>
+        {
+            LACKS_A_RIGHT
+        }
+        (ErrorKind::Server(ServerErrorKind::ReadOnly | ServerErrorKind::MasterDown), _) => {
+            "the server is a replica or read-only: name the primary"
+        }
+        (ErrorKind::Server(ServerErrorKind::BusyLoading), _) => {
+            "the server is still loading its rows"
+        }
+        (ErrorKind::Server(_), _) if error.is_cluster_error() => {
+            "the server is in a Redis Cluster, and the keys are on another one"
+        }
+        (_, Some("NOREPLICAS")) => "fewer replicas are there than min-replicas-to-write asks for",
+        (_, Some("MISCONF")) => "the server cannot write to its disk",
+        (_, Some("OOM")) => "the server's memory is full",
+        (ErrorKind::Io, _) => {
+            "the connection failed; whether the command was carried out is unknown"
+        }
+        (ErrorKind::Server(_) | ErrorKind::Extension, _) => "the server refused",
+        _ => "the driver failed",
+    };
+    StoreError::unavailable(reason, error)
+}
+
+impl LeaseStore for RedisLeases {
+    fn bind<'a>(&'a self, layout: &'a str) -> StoreResult<'a, String> {
+        Box::pin(self.calls.bounded("bind the layout", async move {
+            self.run(BIND, &self.layout, &[layout]).await
+        }))
+    }
+
+    fn leases(&self) -> StoreResult<'_, Vec<LeaseRecord>> {
+        Box::pin(self.calls.bounded("read the worker ids", async {
+            let rows: Vec<(String, String)> = self.run(LEASES, &self.rows, &[]).await?;
+            rows.iter()
+                .map(|(worker, row)| lease_row::read(worker, row))
+                .collect()
+        }))
+    }
+
+    fn swap<'a>(&'a self, swap: &'a LeaseSwap) -> StoreResult<'a, bool> {
+        let worker = swap.record.worker.to_string();
+        Box::pin(async move {
+            let [epoch, until_ms] = expected(swap.expected);
+            let work = async {
+                let row = lease_row::write(&swap.record)?;
+                self.run(SWAP, &self.rows, &[&worker, &epoch, &until_ms, &row])
+                    .await
+            };
+            self.calls
+                .bounded(&format!("swap worker id {worker}"), work)
+                .await
+        })
+    }
+
+    fn report<'a>(&'a self, _record: &'a LeaseRecord, _now_ms: u64) -> StoreResult<'a, ()> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn clock_ms(&self) -> StoreResult<'_, Option<u64>> {
+        Box::pin(self.calls.bounded("read the clock", async {
+            let mut session = self.connect().await?;
+            let (seconds, micros): (u64, u64) = session.ask(&cmd("TIME")).await.map_err(explain)?;
+            Ok(Some(seconds * 1000 + micros / 1000))
+        }))
+    }
+
+    fn inspect(&self) -> StoreResult<'_, StoreReport> {
+        Box::pin(self.calls.bounded("inspect the registry", async {
+            let mut session = self.connect().await?;
+            report::report(&mut session, &self.calls.location).await
+        }))
+    }
+}
+
+/// Epoch and until_ms as texts; empty where there must be no row.
+fn expected(key: Option<LeaseKey>) -> [String; 2] {
+    key.map_or_else(Default::default, |key| {
+        [key.epoch.to_string(), key.until_ms.to_string()]
+    })
+}

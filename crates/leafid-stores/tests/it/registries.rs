@@ -1,0 +1,178 @@
+//! Registries of worker ids against real servers: the suite, and what happens when a server dies,
+//! hangs or refuses. The same for each kind.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use leafid::store::lease_conformance::{LeaseHandles, run_all};
+use leafid::store::{LeaseKey, LeaseRecord, LeaseStore, LeaseSwap, StoreError};
+use leafid::{Clock, SystemClock, WorkerId};
+use leafid_stores::{StoreOptions, open_leases};
+use leafid_testbed::Proxy;
+
+use crate::{chain, runtime, url_of};
+
+/// Each test has a pool of its own, so that all can share a server.
+pub(crate) fn new_pool() -> String {
+    static POOLS: AtomicU64 = AtomicU64::new(0);
+    format!("test-{}", POOLS.fetch_add(1, Ordering::Relaxed))
+}
+
+pub(crate) async fn leases_at(url: &str, pool: &str) -> Arc<dyn LeaseStore> {
+    leases_with(url, pool, &StoreOptions::default()).await
+}
+
+pub(crate) async fn leases_with(
+    url: &str,
+    pool: &str,
+    options: &StoreOptions,
+) -> Arc<dyn LeaseStore> {
+    open_leases(&url_of(url), pool, options).await.unwrap()
+}
+
+/// The first claim of this worker id.
+pub(crate) fn claim(worker: u32) -> LeaseSwap {
+    LeaseSwap {
+        expected: None,
+        record: LeaseRecord {
+            worker: WorkerId::new(worker),
+            epoch: 1,
+            holder: "6f1c".into(),
+            address: "10.0.0.5:8080".into(),
+            until_ms: 1_900_000_000_000,
+        },
+    }
+}
+
+/// The swap after `swap`, by the same holder.
+pub(crate) fn extend(swap: &LeaseSwap) -> LeaseSwap {
+    let mut record = swap.record.clone();
+    record.until_ms += 1;
+    LeaseSwap {
+        expected: Some(swap.record.key()),
+        record,
+    }
+}
+
+/// Runs the suite on one server.
+pub(crate) fn check_leases_conform(url: &str) {
+    let runtime = runtime();
+    let passed = run_all(
+        |future| runtime.block_on(future),
+        || async {
+            let pool = new_pool();
+            LeaseHandles {
+                first: leases_at(url, &pool).await,
+                second: leases_at(url, &pool).await,
+            }
+        },
+    );
+    passed.unwrap();
+}
+
+/// Guards that a swap whose reply was lost is an error, and that what was written is whole.
+/// `replies` is how many come before the one that is cut.
+pub(crate) async fn check_unknown_outcome(url_at: impl Fn(u16) -> String, port: u16, replies: u64) {
+    let proxy = Proxy::new(port);
+    let leases = leases_at(&url_at(proxy.port()), &new_pool()).await;
+    let mut last = claim(3);
+    assert!(leases.swap(&last).await.unwrap());
+    let mut written = 0;
+    for _ in 0..5 {
+        let next = extend(&last);
+        proxy.cut_reply_after(replies);
+        let error = leases.swap(&next).await.unwrap_err();
+        assert!(error.is_retryable(), "{error:?}");
+        assert!(error.to_string().contains("unknown"), "{error}");
+        let rows = leases.leases().await.unwrap();
+        if rows == [next.record.clone()] {
+            written += 1;
+            last = next;
+        } else {
+            assert_eq!(rows, [last.record.clone()]);
+        }
+    }
+    assert_eq!(proxy.cut_replies(), 5, "a reply was not cut");
+    assert_eq!(written, 5, "a swap was cut before it was carried out");
+}
+
+/// Guards that a hanging server costs a call its time-out and no more.
+pub(crate) async fn check_hanging(url: &str, pause: impl FnOnce(), resume: impl FnOnce()) {
+    let options = StoreOptions {
+        statement_timeout: Duration::from_millis(500),
+        ..StoreOptions::default()
+    };
+    let leases = leases_with(url, &new_pool(), &options).await;
+    assert!(leases.swap(&claim(0)).await.unwrap());
+    pause();
+    let clock = SystemClock::new();
+    let started = clock.now();
+    let error = leases.swap(&claim(1)).await.unwrap_err();
+    let taken = clock.now() - started;
+    assert!(error.is_retryable(), "{error:?}");
+    assert!(
+        taken < options.statement_timeout + Duration::from_millis(300),
+        "{taken:?}: {error}"
+    );
+    resume();
+    assert!(leases.swap(&claim(2)).await.unwrap());
+}
+
+/// Guards that rows outlive `kill -9`, and that the next call goes through by itself.
+pub(crate) async fn check_restart(url: &str, kill: impl FnOnce(), start_again: impl FnOnce()) {
+    let leases = leases_at(url, &new_pool()).await;
+    assert!(leases.swap(&claim(0)).await.unwrap());
+    assert_eq!(leases.bind("leaf").await.unwrap(), "leaf");
+    kill();
+    let error = leases.swap(&claim(1)).await.unwrap_err();
+    assert!(error.to_string().contains("no connection"), "{error}");
+    start_again();
+    assert_eq!(leases.leases().await.unwrap(), [claim(0).record]);
+    assert_eq!(leases.bind("baidu").await.unwrap(), "leaf");
+    assert!(leases.swap(&extend(&claim(0))).await.unwrap());
+}
+
+/// Guards that an error says what to do and where, and never has the password.
+pub(crate) async fn check_error(url: &str, expected: &str) {
+    let leases = leases_at(url, &new_pool()).await;
+    let error = leases.swap(&claim(3)).await.unwrap_err();
+    let url = url_of(url);
+    let text = format!("{} {error:?} {url:?}", chain(&error));
+    assert!(matches!(error, StoreError::Unavailable { .. }), "{text}");
+    assert!(text.contains(expected), "{text}");
+    let start = format!("cannot swap worker id 3 at {url}: ");
+    assert!(text.starts_with(&start), "{text}");
+    assert!(!text.contains("s3cret"), "{text}");
+}
+
+/// Guards that pools on one server are apart, and that one whose name begins like another's is.
+pub(crate) async fn check_pools_are_apart(url: &str) {
+    let pool = new_pool();
+    let one = leases_at(url, &pool).await;
+    let longer = leases_at(url, &format!("{pool}.b")).await;
+    assert!(one.swap(&claim(1)).await.unwrap());
+    assert_eq!(one.bind("leaf").await.unwrap(), "leaf");
+    assert!(longer.leases().await.unwrap().is_empty());
+    assert!(longer.swap(&claim(10)).await.unwrap());
+    assert_eq!(longer.bind("baidu").await.unwrap(), "baidu");
+    assert_eq!(one.leases().await.unwrap(), [claim(1).record]);
+}
+
+/// Guards that no digit is lost on the way, though scripts and JSON may count in doubles.
+pub(crate) async fn check_large_numbers(url: &str) {
+    let leases = leases_at(url, &new_pool()).await;
+    let mut last = claim(7);
+    last.record.epoch = LeaseRecord::FOREVER - 1;
+    last.record.until_ms = LeaseRecord::FOREVER - 1;
+    assert!(leases.swap(&last).await.unwrap());
+    let mut wrong = extend(&last);
+    wrong.expected = Some(LeaseKey {
+        epoch: LeaseRecord::FOREVER,
+        ..last.record.key()
+    });
+    assert!(!leases.swap(&wrong).await.unwrap());
+    let next = extend(&last);
+    assert!(leases.swap(&next).await.unwrap());
+    assert_eq!(leases.leases().await.unwrap(), [next.record]);
+}
