@@ -5,6 +5,7 @@
     reason = "a test ends at the first surprise"
 )]
 
+mod claims;
 mod conformance;
 mod lease_conformance;
 mod odd_registry;

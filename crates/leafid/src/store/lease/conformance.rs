@@ -19,6 +19,7 @@
 //! ```
 
 mod binding;
+mod claims;
 mod rows;
 mod swapping;
 mod telling;
@@ -83,6 +84,40 @@ where
         together::CHECKS,
     ];
     run_checks(checks.into_iter().flatten(), &block_on, make)
+}
+
+/// Runs servers on top of the store, each check on a registry of its own: they claim, lose, give
+/// back and take over worker ids. For a store that passes [`run_all`]. Answers how many checks
+/// there were.
+///
+/// # Errors
+///
+/// [`Failures`] names every check that did not pass.
+///
+/// # Example
+///
+/// ```
+/// use std::sync::Arc;
+/// use leafid::blocking::block_on;
+/// use leafid::store::MemoryLeaseStore;
+/// use leafid::store::lease_conformance::{LeaseHandles, run_claims};
+///
+/// let passed = run_claims(
+///     |future| block_on(future),
+///     || async {
+///         let store = Arc::new(MemoryLeaseStore::new());
+///         LeaseHandles { first: store.clone(), second: store }
+///     },
+/// );
+/// assert_eq!(passed.unwrap(), 6);
+/// ```
+pub fn run_claims<B, M, F>(block_on: B, make: M) -> Result<usize, Failures>
+where
+    B: Fn(BoxFuture<'_, ()>) + Sync,
+    M: Fn() -> F,
+    F: Future<Output = LeaseHandles> + Send,
+{
+    run_checks(claims::CHECKS, &block_on, make)
 }
 
 type Check = crate::store::check::Check<LeaseHandles>;
