@@ -6,6 +6,8 @@
 
 mod error;
 mod ids;
+#[cfg(all(test, leafid_loom))]
+mod model;
 mod number;
 pub(crate) mod word;
 

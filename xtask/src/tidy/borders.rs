@@ -8,16 +8,22 @@ const GUARDED: [&str; 3] = [
     "crates/leafid-server/src/",
     "crates/leafid-cli/src/",
 ];
-/// The only callers of a store: the driver's side of a tag, tags as things, and the server's
-/// watched store, which passes calls on.
-const STORE_CALLERS: [&str; 3] = [
+/// The only callers of a store: the driver's side of a tag, tags as things, the registry of worker
+/// ids, and the server's watched store, which passes calls on.
+const STORE_CALLERS: [&str; 8] = [
     "crates/leafid/src/allocator/refill.rs",
     "crates/leafid/src/catalog.rs",
+    "crates/leafid/src/registry.rs",
+    "crates/leafid/src/registry/claim.rs",
+    "crates/leafid/src/registry/clock_check.rs",
+    "crates/leafid/src/registry/hold.rs",
+    "crates/leafid/src/registry/start.rs",
     "crates/leafid-server/src/watch.rs",
 ];
-/// The methods of `SegmentStore`.
-const STORE_METHODS: [&str; 7] = [
-    "reserve", "read", "list", "create", "update", "delete", "inspect",
+/// The methods of `SegmentStore` and of `LeaseStore`.
+const STORE_METHODS: [&str; 12] = [
+    "reserve", "read", "list", "create", "update", "delete", "inspect", "bind", "leases", "swap",
+    "report", "clock_ms",
 ];
 
 /// Only the driver calls a store, because only there calls are bounded, counted and repeated.
@@ -31,11 +37,13 @@ pub(super) fn store_callers(file: &SourceFile) -> Vec<Finding> {
         [
             format!("store.{method}("),
             format!("store().{method}("),
+            format!("store()?.{method}("),
             format!("SegmentStore::{method}"),
+            format!("LeaseStore::{method}"),
         ]
     });
-    let message = "only allocator/refill.rs and catalog.rs of leafid call a store: go through \
-                   Generators";
+    let message = "only allocator/refill.rs, catalog.rs and registry/ of leafid call a store: go \
+                   through Generators or WorkerRegistry";
     patterns
         .flat_map(|pattern| file.code.lines_with(&pattern))
         .filter(|line| !file.is_test(*line))
@@ -102,6 +110,9 @@ mod tests {
             qualified,
             &[1],
         );
+        let lease = "store()?.leases()";
+        check_rule(store_callers, "crates/leafid/src/snowflake.rs", lease, &[1]);
+        check_rule(store_callers, "crates/leafid/src/registry.rs", lease, &[]);
         let getter = "service.store().inspect()";
         check_rule(
             store_callers,

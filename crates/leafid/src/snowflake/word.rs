@@ -26,8 +26,7 @@
 //! *Halting knows what left.* The swap for `HALTED` answers a number above every one that was ever
 //! drawn, so a lease can be shortened to it.
 //!
-//! The loom model (`tests/loom.rs`) tries every interleaving, and must fail for each weakened
-//! variant named here.
+//! The loom model (`model.rs`) tries every interleaving, and must fail for each weakened variant.
 
 use crossbeam_utils::CachePadded;
 
@@ -226,7 +225,9 @@ impl Word {
         let next = self.next.load(Ordering::Relaxed);
         if !self.same_worker(next, until) || self.bounds.grant.load(Ordering::Relaxed) == 0 {
             self.bounds.start.store(grant.start, Ordering::Relaxed);
-            self.next.store(start, Ordering::Relaxed);
+            // A swap, so that it has its place in the one order of all draws. Relaxed: the store to
+            // the grant below publishes it.
+            self.next.swap(start, Ordering::Relaxed);
         }
         // Release pairs with the acquire of the takers.
         self.bounds.grant.store(until, Ordering::Release);
