@@ -143,7 +143,7 @@ mod machine {
 
 /// A clock that stands still until it is told to move: for tests and simulations.
 ///
-/// Clones share one time. Its wall clock starts at 2026-01-01T00:00:00Z, goes on with it, and can
+/// Clones share one time. Its wall clock starts at 2026-06-01T00:00:00Z, goes on with it, and can
 /// be set to anything.
 ///
 /// # Example
@@ -175,8 +175,8 @@ struct ManualTime {
     next_sleeper: u64,
 }
 
-/// 2026-01-01T00:00:00Z.
-const MANUAL_WALL: Duration = Duration::from_secs(1_767_225_600);
+/// 2026-06-01T00:00:00Z.
+const MANUAL_WALL: Duration = Duration::from_secs(1_780_272_000);
 
 impl Default for ManualTime {
     fn default() -> Self {

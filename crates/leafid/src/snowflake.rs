@@ -119,7 +119,7 @@ pub(crate) struct Core {
     pub(crate) word: Word,
     pub(crate) timeline: Timeline,
     pub(crate) options: SnowflakeOptions,
-    /// Why nothing is issued, while that is so. Written by the driver.
+    /// Why nothing is issued, when that is so. Written by the driver.
     closed: Mutex<Closed>,
     /// Told when ids can be issued again, and when they never will.
     opened: Event,
@@ -136,6 +136,9 @@ struct Closed {
     reason: Arc<str>,
     is_final: bool,
 }
+
+/// Why nothing is issued while there is a worker id.
+const USED_UP: &str = "its reservation is used up and not extended yet";
 
 /// How long to wait for a worker id before a look whether there is one.
 const NO_WORKER_RETRY: Duration = Duration::from_millis(50);
@@ -413,27 +416,24 @@ impl Core {
                     ClockPolicy::Wait | ClockPolicy::Refuse => SnowflakeError::ClockBehind { by },
                 }
             }
-            Refusal::Closed => self.closed_error(),
+            Refusal::Closed => self.closed_error(NO_WORKER_RETRY),
             Refusal::Reservation => {
                 if !self.is_short.swap(true, Ordering::Relaxed) {
                     self.called.notify(usize::MAX);
                 }
-                SnowflakeError::NoWorker {
-                    reason: "its reservation is used up and not extended yet".into(),
-                    retry_after: Duration::from_millis(1),
-                }
+                self.closed_error(Duration::from_millis(1))
             }
         }
     }
 
-    fn closed_error(&self) -> SnowflakeError {
+    fn closed_error(&self, retry_after: Duration) -> SnowflakeError {
         let closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
         if closed.is_final {
             return SnowflakeError::Stopped;
         }
         SnowflakeError::NoWorker {
             reason: Arc::clone(&closed.reason),
-            retry_after: NO_WORKER_RETRY,
+            retry_after,
         }
     }
 
@@ -449,6 +449,7 @@ impl Core {
     /// Tells those who wait that ids can be issued.
     pub(crate) fn tell_opened(&self) {
         self.is_short.store(false, Ordering::Relaxed);
+        self.close(USED_UP, false);
         self.opened.notify(usize::MAX);
     }
 

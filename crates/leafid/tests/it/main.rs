@@ -6,10 +6,12 @@
 )]
 
 mod claims;
+mod cluster;
 mod conformance;
 mod lease_conformance;
 mod odd_registry;
 mod races;
+mod registry;
 mod stress;
 mod supply;
 mod world;

@@ -1,0 +1,218 @@
+//! Servers with worker ids in virtual time: registries, their drivers, and a lease store that can
+//! be slow or fail. Each server has clocks of its own.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use leafid::store::{
+    Journal, LeaseRecord, LeaseStore, LeaseSwap, MemoryJournal, MemoryLeaseStore, StoreError,
+    StoreReport, StoreResult,
+};
+use leafid::{
+    Clock, Id, Layout, ManualClock, Observer, Parts, RegistryDriver, RegistryOptions,
+    RegistryParts, RegistryStatus, SnowflakeError, WorkerId, WorkerRegistry,
+};
+
+use crate::world::Log;
+
+/// How the registry behaves from now on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Mood {
+    #[default]
+    Well,
+    Down,
+    /// It does what it is asked, and its answer is lost.
+    AnswersLost,
+}
+
+/// A registry whose mood can be changed, with a clock that can be given.
+#[derive(Default)]
+pub(crate) struct Registry {
+    pub(crate) memory: MemoryLeaseStore,
+    mood: Mutex<Mood>,
+    /// What its own clock shows: that of this server.
+    clock: Mutex<Option<ManualClock>>,
+}
+
+impl Registry {
+    pub(crate) fn set(&self, mood: Mood) {
+        *self.mood.lock().unwrap() = mood;
+    }
+
+    /// From now on it has a clock of its own.
+    pub(crate) fn set_clock(&self, clock: &ManualClock) {
+        *self.clock.lock().unwrap() = Some(clock.clone());
+    }
+
+    async fn answer<T>(
+        &self,
+        call: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let mood = *self.mood.lock().unwrap();
+        match mood {
+            Mood::Well => call.await,
+            Mood::Down => Err(StoreError::unavailable("cannot reach the registry", "down")),
+            Mood::AnswersLost => {
+                call.await?;
+                Err(StoreError::unavailable(
+                    "cannot reach the registry",
+                    "reset",
+                ))
+            }
+        }
+    }
+}
+
+impl LeaseStore for Registry {
+    fn bind<'a>(&'a self, layout: &'a str) -> StoreResult<'a, String> {
+        Box::pin(self.answer(self.memory.bind(layout)))
+    }
+
+    fn leases(&self) -> StoreResult<'_, Vec<LeaseRecord>> {
+        Box::pin(self.answer(self.memory.leases()))
+    }
+
+    fn swap<'a>(&'a self, swap: &'a LeaseSwap) -> StoreResult<'a, bool> {
+        Box::pin(self.answer(self.memory.swap(swap)))
+    }
+
+    fn report<'a>(&'a self, record: &'a LeaseRecord, now_ms: u64) -> StoreResult<'a, ()> {
+        Box::pin(self.answer(self.memory.report(record, now_ms)))
+    }
+
+    fn clock_ms(&self) -> StoreResult<'_, Option<u64>> {
+        let clock = self.clock.lock().unwrap().clone();
+        let shows = clock.map(|clock| millis(clock.wall()));
+        Box::pin(self.answer(async move { Ok(shows) }))
+    }
+
+    fn inspect(&self) -> StoreResult<'_, StoreReport> {
+        self.memory.inspect()
+    }
+}
+
+pub(crate) fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap()
+}
+
+/// One server.
+pub(crate) struct Server {
+    pub(crate) clock: ManualClock,
+    pub(crate) registry: WorkerRegistry,
+    pub(crate) log: Arc<Log>,
+    driver: Option<RegistryDriver>,
+    layout: Layout,
+}
+
+/// What a server is started with.
+pub(crate) struct Setup {
+    pub(crate) store: Option<Arc<Registry>>,
+    pub(crate) journal: Arc<dyn Journal>,
+    pub(crate) clock: ManualClock,
+    pub(crate) options: RegistryOptions,
+}
+
+impl Setup {
+    pub(crate) fn new(store: &Arc<Registry>) -> Self {
+        Self {
+            store: Some(Arc::clone(store)),
+            journal: Arc::new(MemoryJournal::new()),
+            clock: ManualClock::new(),
+            options: RegistryOptions {
+                seed: 7,
+                ..RegistryOptions::default()
+            },
+        }
+    }
+
+    /// Starts it, and lets it do what it can at once.
+    pub(crate) fn start(self) -> Server {
+        let log = Arc::new(Log::default());
+        let parts = RegistryParts {
+            store: self.store.map(|store| store as Arc<dyn LeaseStore>),
+            journal: self.journal,
+            clock: Arc::new(self.clock.clone()),
+            observer: Arc::clone(&log) as Arc<dyn Observer>,
+            ..RegistryParts::default()
+        };
+        let layout = self.options.snowflake.layout;
+        let (registry, driver) = WorkerRegistry::open_with(parts, self.options);
+        let mut server = Server {
+            clock: self.clock,
+            registry,
+            log,
+            driver: Some(driver),
+            layout,
+        };
+        server.settle();
+        server
+    }
+}
+
+impl Server {
+    fn settle(&mut self) {
+        let mut context = Context::from_waker(Waker::noop());
+        // Nothing here waits for anything but the clock, which stands still meanwhile.
+        for _ in 0..8 {
+            let Some(driver) = &mut self.driver else {
+                return;
+            };
+            if let Poll::Ready(()) = Pin::new(driver).poll(&mut context) {
+                self.driver = None;
+            }
+        }
+    }
+
+    /// Lets time pass, and the driver act at every instant it wants to.
+    pub(crate) fn advance(&mut self, by: Duration) {
+        let until = self.clock.now() + by;
+        self.settle();
+        while let Some(next) = self.clock.next_wake().filter(|next| *next <= until) {
+            self.clock.advance(next.saturating_sub(self.clock.now()));
+            self.settle();
+        }
+        self.clock.advance(until.saturating_sub(self.clock.now()));
+        self.settle();
+    }
+
+    /// Steps the wall clock.
+    pub(crate) fn step(&self, seconds: f64) {
+        let wall = self.clock.wall();
+        let by = Duration::from_secs_f64(seconds.abs());
+        self.clock
+            .set_wall(if seconds < 0.0 { wall - by } else { wall + by });
+    }
+
+    pub(crate) fn try_next(&self) -> Result<Id, SnowflakeError> {
+        self.registry.snowflake().try_next()
+    }
+
+    pub(crate) fn next(&self) -> Parts {
+        let id = self
+            .try_next()
+            .unwrap_or_else(|error| panic!("no id: {error}"));
+        self.layout.decompose(id.get())
+    }
+
+    pub(crate) fn status(&self) -> RegistryStatus {
+        self.registry.status()
+    }
+
+    pub(crate) fn worker(&self) -> WorkerId {
+        let status = self.status();
+        let lease = status
+            .lease
+            .unwrap_or_else(|| panic!("no worker id: {}", status.stage));
+        lease.worker
+    }
+
+    /// Gives the worker id back.
+    pub(crate) fn stop(&mut self) {
+        self.registry.stop();
+        self.settle();
+        assert!(self.driver.is_none(), "the driver goes on");
+    }
+}
