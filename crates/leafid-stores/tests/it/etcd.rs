@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use leafid_stores::StoreOptions;
 use leafid_testbed::{Etcd, shared_etcd};
+use serde_json::json;
 
 use crate::registries::{
     check_error, check_hanging, check_large_numbers, check_leases_conform, check_pools_are_apart,
@@ -57,6 +58,9 @@ async fn etcd_with_password() {
     let wrong = format!("etcd://leafid:s3cret@127.0.0.1:{port}");
     check_error(&wrong, "user or password is wrong").await;
     check_error(&format!("etcd://127.0.0.1:{port}"), "wants a user").await;
+    let all_keys = json!({ "role": "leafid", "key": "AA==", "range_end": "AA==" });
+    server.call("auth/role/revoke", &all_keys);
+    check_error(&server.url(), "may not read and write the keys").await;
 }
 
 #[tokio::test]
