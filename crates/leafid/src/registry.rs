@@ -295,7 +295,8 @@ impl WorkerRegistry {
     }
 
     /// Frees a worker id whose holder is known to be gone for good, so that it need not wait for
-    /// the end of its reservation. Answers whether the row was still as given.
+    /// the end of its reservation: it can be had some seconds later. Answers whether the row was
+    /// still as given.
     ///
     /// If the holder is alive after all, it goes on issuing inside the reservation it knows, and
     /// so may whoever takes the worker id next: **the one call here that can make ids come twice**.
@@ -321,13 +322,17 @@ impl WorkerRegistry {
     /// ```
     pub async fn release_dead(&self, row: &LeaseRecord) -> Result<bool, StoreError> {
         let shared = &self.handle.shared;
-        let now_ms = self.now_ms();
+        // Its last ids may have been ahead of its clock, and its clock of ours.
+        let options = &shared.options;
+        let margin = options.journal_ahead + options.snowflake.ahead_max + options.clock_offset_max;
+        let margin_ms = u64::try_from(margin.as_millis()).unwrap_or(u64::MAX);
+        let free_ms = self.now_ms().saturating_add(margin_ms);
         let swap = LeaseSwap {
             expected: Some(row.key()),
             record: LeaseRecord {
                 epoch: row.epoch + 1,
                 holder: String::new(),
-                until_ms: now_ms.min(row.until_ms),
+                until_ms: free_ms.min(row.until_ms),
                 ..row.clone()
             },
         };

@@ -149,10 +149,12 @@ fn choose(
     }
     let absent = absent(claimant, rows, choices);
     let worker = *absent.get(rng.usize(..absent.len().max(1)))?;
+    // A row that an operator removed may have been ours.
+    let last = claimant.last.filter(|last| last.worker == worker);
     Some(Candidate {
         worker,
         seen: None,
-        start_ms: claimant.now_ms,
+        start_ms: last.map_or(0, |last| last.below_ms).max(claimant.now_ms),
         is_own: false,
     })
 }

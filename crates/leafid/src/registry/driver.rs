@@ -13,7 +13,7 @@ use futures_util::future::{Either, select};
 use super::{RegistryStage, Shared, claim, fast};
 use crate::event::Event;
 use crate::lease::Lease;
-use crate::store::{BoxFuture, JournalRecord};
+use crate::store::{BoxFuture, JournalLease, JournalRecord, LeaseRecord, StoreError};
 use crate::worker_id::WorkerId;
 
 /// The background half of [`WorkerRegistry`](crate::WorkerRegistry): a plain future, to be placed
@@ -118,33 +118,63 @@ impl Run {
             layout.unix_ms_of(tick).unsigned_abs()
         });
         self.shared.lock().lease = None;
-        let used_ms = used_ms.max(lease.start_ms);
-        let mut journal_lease = self.journal.as_ref().and_then(|journal| journal.lease);
-        if let Some(last) = &mut journal_lease {
-            // First here: a restart then starts right after the last id.
-            last.below_ms = used_ms;
-            last.written_ms = self.shared.core.timeline.now_ms();
-            if let Err(error) = self.write_journal(*last).await {
-                self.shared.tell(&Event::JournalFailed { error: &error });
-                return;
+        match self.give_back(lease, used_ms.max(lease.start_ms)).await {
+            Ok(true) => {
+                let worker = lease.worker;
+                self.shared.tell(&Event::WorkerReleased { worker });
+            }
+            Ok(false) => {}
+            Err(error) => {
+                let retry_after = Duration::ZERO;
+                self.shared.tell(&Event::RegistryFailed {
+                    error: &error,
+                    retry_after,
+                });
             }
         }
+    }
+
+    /// Answers whether there was something to give back.
+    async fn give_back(&mut self, lease: Lease, used_ms: u64) -> Result<bool, StoreError> {
+        // First here, so that a restart begins right after the last id.
+        self.note_end(used_ms, true).await?;
         let shared = Arc::clone(&self.shared);
         let Some(store) = shared.store.as_deref() else {
-            return;
+            return Ok(false);
         };
+        // An extension may be under way: the row tells how far the lease goes now. And while the
+        // registry is down nothing is given back, so that a restart can go on without it.
+        let rows = shared.bounded(store.leases()).await?;
         let holder = self.holder();
+        let is_ours = |row: &LeaseRecord| {
+            row.worker == lease.worker && row.holder == holder && row.epoch == lease.epoch
+        };
+        let Some(row) = rows.into_iter().find(is_ours) else {
+            return Ok(false);
+        };
+        // From here on somebody else may get what is left of it.
+        self.note_end(used_ms, false).await?;
+        let lease = Lease {
+            until_ms: row.until_ms,
+            ..lease
+        };
         let address = &shared.options.address;
         let given_back = claim::release(store, lease, used_ms, &holder, address);
-        match shared.bounded(given_back).await {
-            Ok(_) => shared.tell(&Event::WorkerReleased {
-                worker: lease.worker,
-            }),
-            Err(error) => shared.tell(&Event::RegistryFailed {
-                error: &error,
-                retry_after: Duration::ZERO,
-            }),
-        }
+        shared.bounded(given_back).await
+    }
+
+    /// Notes in the journal where the ids of its lease end, and whether the rest is still ours.
+    async fn note_end(&mut self, used_ms: u64, is_ours: bool) -> Result<(), StoreError> {
+        let Some(last) = self.journal.as_ref().and_then(|journal| journal.lease) else {
+            return Ok(());
+        };
+        let noted = JournalLease {
+            below_ms: used_ms,
+            written_ms: self.shared.core.timeline.now_ms(),
+            acknowledged: is_ours && last.acknowledged,
+            ..last
+        };
+        self.write_journal(noted).await
     }
 
     pub(super) fn holder(&self) -> String {
@@ -153,10 +183,7 @@ impl Run {
             .map_or_else(String::new, |journal| journal.holder.clone())
     }
 
-    pub(super) async fn write_journal(
-        &mut self,
-        lease: crate::store::JournalLease,
-    ) -> Result<(), crate::store::StoreError> {
+    pub(super) async fn write_journal(&mut self, lease: JournalLease) -> Result<(), StoreError> {
         let Some(journal) = &mut self.journal else {
             return Ok(());
         };

@@ -203,6 +203,16 @@ impl Run {
             below_ms,
             written_ms: shared.core.timeline.now_ms(),
         };
+        let is_news = |last: JournalLease| {
+            last.below_ms < below_ms
+                || last.until_ms != noted.until_ms
+                || last.epoch != noted.epoch
+                || !last.acknowledged
+        };
+        let last = self.journal.as_ref().and_then(|journal| journal.lease);
+        if !last.is_none_or(is_news) && shared.lock().stage.is_holding() {
+            return;
+        }
         if let Err(error) = self.write_journal(noted).await {
             self.journal_failed(held, &error);
             return;

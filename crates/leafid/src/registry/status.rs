@@ -67,7 +67,13 @@ impl RegistryStatus {
     /// Whether ids can be issued now.
     #[must_use]
     pub const fn is_ready(&self) -> bool {
-        matches!(self.stage, RegistryStage::Holding { .. }) && self.left_ms > 0
+        self.stage.is_holding() && self.left_ms > 0
+    }
+}
+
+impl RegistryStage {
+    pub(super) const fn is_holding(&self) -> bool {
+        matches!(self, Self::Holding { .. })
     }
 }
 

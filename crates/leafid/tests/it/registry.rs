@@ -222,6 +222,59 @@ fn a_registry_may_be_down_for_long() {
     server.next();
 }
 
+/// Guards that a graceful stop gives nothing away that a restart without the registry would use,
+/// and takes nothing from such a restart either.
+#[test]
+fn a_graceful_stop_and_a_registry_that_is_down() {
+    let (store, journal) = (store(), MemoryJournal::new());
+    let clock = ManualClock::new();
+    let start = || Setup {
+        journal: Arc::new(journal.clone()),
+        clock: clock.clone(),
+        ..Setup::new(&store)
+    };
+    let mut server = start().start();
+    let worker = server.worker();
+    store.set(Mood::Down);
+    server.stop();
+    let mut server = start().start();
+    assert_eq!(server.next().worker, worker, "nothing could be given back");
+    store.set(Mood::Well);
+    server.advance(SECOND * 10);
+    server.stop();
+    let mut other = Setup::new(&store);
+    other.options.choice = WorkerChoice::Exactly(worker);
+    other.clock = clock.clone();
+    let other = other.start();
+    assert_eq!(other.next().worker, worker, "it was given back");
+    store.set(Mood::Down);
+    let error = start().start().try_next().unwrap_err();
+    assert!(matches!(error, SnowflakeError::NoWorker { .. }), "{error}");
+}
+
+/// Guards that an operator who frees a worker id leaves room for its last ids.
+#[test]
+fn a_dead_server_is_released() {
+    let store = store();
+    let mut server = Setup::new(&store).start();
+    let row = leafid::blocking::block_on(server.registry.leases())
+        .unwrap()
+        .remove(0);
+    let last_ms = server.next().unix_ms.unsigned_abs();
+    let released = leafid::blocking::block_on(server.registry.release_dead(&row)).unwrap();
+    assert!(released);
+    let row = leafid::blocking::block_on(server.registry.leases())
+        .unwrap()
+        .remove(0);
+    assert!(
+        row.until_ms > last_ms + 4000 && row.until_ms < last_ms + 20_000,
+        "{row:?}"
+    );
+    // It was alive after all: it finds out when it extends.
+    server.advance(HOUR / 2 + SECOND * 10);
+    assert_eq!(server.log.count("WorkerLost"), 1);
+}
+
 /// Guards that a claim whose outcome stays unknown costs no worker id, and none is used twice.
 #[test]
 fn an_unknown_outcome_of_a_claim() {
