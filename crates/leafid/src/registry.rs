@@ -9,6 +9,7 @@ mod driver;
 mod fast;
 mod hold;
 mod options;
+mod release;
 mod start;
 mod status;
 

@@ -10,13 +10,14 @@ const GUARDED: [&str; 3] = [
 ];
 /// The only callers of a store: the driver's side of a tag, tags as things, the registry of worker
 /// ids, and the server's watched store, which passes calls on.
-const STORE_CALLERS: [&str; 8] = [
+const STORE_CALLERS: [&str; 9] = [
     "crates/leafid/src/allocator/refill.rs",
     "crates/leafid/src/catalog.rs",
     "crates/leafid/src/registry.rs",
     "crates/leafid/src/registry/claim.rs",
     "crates/leafid/src/registry/clock_check.rs",
     "crates/leafid/src/registry/hold.rs",
+    "crates/leafid/src/registry/release.rs",
     "crates/leafid/src/registry/start.rs",
     "crates/leafid-server/src/watch.rs",
 ];
