@@ -4,6 +4,7 @@
 //! (`setpriv --pdeathsig`), so all are started by one thread that never ends. And a small shell,
 //! whose standard input ends with the test process, removes the folder after it.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::fs;
 use std::net::{TcpListener, TcpStream};
@@ -56,6 +57,7 @@ pub(crate) struct ServerProcess {
     run_as: RunAs,
     program: PathBuf,
     arguments: Vec<String>,
+    environment: Vec<(&'static str, OsString)>,
     child: Mutex<Option<Child>>,
     /// Ends with this process, and then removes the folder.
     sweeper: Mutex<Option<Child>>,
@@ -80,6 +82,7 @@ impl ServerProcess {
             run_as,
             program,
             arguments: Vec::new(),
+            environment: Vec::new(),
             child: Mutex::new(None),
             sweeper,
         }
@@ -87,6 +90,10 @@ impl ServerProcess {
 
     pub(crate) fn set_arguments(&mut self, arguments: Vec<String>) {
         self.arguments = arguments;
+    }
+
+    pub(crate) fn set_environment(&mut self, environment: Vec<(&'static str, OsString)>) {
+        self.environment = environment;
     }
 
     /// Starts the program and waits until `is_ready`.
@@ -123,6 +130,7 @@ impl ServerProcess {
         command.args(["--pdeathsig", "KILL", "--"]);
         command.arg(&self.program).args(&self.arguments);
         command.current_dir(&self.folder).process_group(0);
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command
             .stdin(Stdio::null())
             .stdout(Stdio::null())

@@ -1,5 +1,6 @@
 //! `FakeClock`: a wall clock for a child process, which a test can set while the child runs.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -62,11 +63,17 @@ impl FakeClock {
 
     /// Lets a command that is started from now on see this clock.
     pub fn apply(&self, command: &mut Command) {
-        command
-            .env("LD_PRELOAD", &self.library)
-            .env("FAKETIME_TIMESTAMP_FILE", self.offset_file())
-            .env("FAKETIME_NO_CACHE", "1")
-            .env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
+        command.envs(self.environment());
+    }
+
+    /// What a child's environment needs for that.
+    pub(crate) fn environment(&self) -> [(&'static str, OsString); 4] {
+        [
+            ("LD_PRELOAD", self.library.clone().into()),
+            ("FAKETIME_TIMESTAMP_FILE", self.offset_file().into()),
+            ("FAKETIME_NO_CACHE", "1".into()),
+            ("FAKETIME_DONT_FAKE_MONOTONIC", "1".into()),
+        ]
     }
 
     /// Sets the clock to the right time and that many seconds, at once for all its children.

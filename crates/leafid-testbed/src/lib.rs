@@ -1,6 +1,6 @@
 //! Real servers for tests: MariaDB, PostgreSQL, Redis, etcd and ZooKeeper as child processes on
 //! free ports, with their files in a temporary folder, a TCP proxy that misbehaves on demand, a
-//! wall clock that steps on demand, and a stand-in for Java Leaf.
+//! wall clock that steps on demand, and stand-ins for Java Leaf.
 //!
 //! The servers are durable as in production (every commit is flushed); only what does not touch
 //! durability is made small, so that a server is up within a second. They die with the process
@@ -19,6 +19,7 @@ mod child;
 mod etcd;
 mod fake_clock;
 mod java_leaf;
+mod java_leaf_worker;
 mod mariadb;
 mod postgres;
 mod proxy;
@@ -30,6 +31,7 @@ pub use child::{Database, free_port};
 pub use etcd::{Etcd, shared_etcd};
 pub use fake_clock::FakeClock;
 pub use java_leaf::{JavaLeaf, LEAF_ALLOC, LEAF_ALLOC_SURROGATE};
+pub use java_leaf_worker::{JavaLeafStart, JavaLeafWorker, RefusedStart};
 pub use mariadb::{MariaDb, shared_mariadb};
 pub use postgres::{Postgres, shared_postgres};
 pub use proxy::Proxy;

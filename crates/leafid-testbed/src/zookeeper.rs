@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use crate::child::{RunAs, ServerProcess, find_program, free_port, new_folder, usual_places};
+use crate::fake_clock::FakeClock;
 use crate::server::server_methods;
 
 /// Not the package `zookeeper`, which brings a desktop's Java.
@@ -55,11 +56,22 @@ impl ZooKeeper {
     /// As [`start`](Self::start).
     #[must_use]
     pub fn start_with(settings: &[&str]) -> Self {
-        let folder = new_folder("leafid-zookeeper-");
-        let java = find_program(&usual_places("java"), JAVA_PACKAGE);
-        let mut process = ServerProcess::new(folder, free_port(), RunAs::Caller, java);
-        write_settings(&process, settings);
-        process.set_arguments(java_arguments());
+        Self::start_process(prepare(settings))
+    }
+
+    /// Starts a server whose wall clock is this one.
+    ///
+    /// # Panics
+    ///
+    /// As [`start`](Self::start).
+    #[must_use]
+    pub fn start_at(clock: &FakeClock) -> Self {
+        let mut process = prepare(&[]);
+        process.set_environment(clock.environment().into());
+        Self::start_process(process)
+    }
+
+    fn start_process(process: ServerProcess) -> Self {
         let server = Self { process };
         server.start_again();
         server
@@ -103,6 +115,15 @@ impl ZooKeeper {
         let answer = self.try_ask("srvr");
         answer.is_ok_and(|answer| answer.contains("Mode: standalone"))
     }
+}
+
+fn prepare(settings: &[&str]) -> ServerProcess {
+    let folder = new_folder("leafid-zookeeper-");
+    let java = find_program(&usual_places("java"), JAVA_PACKAGE);
+    let mut process = ServerProcess::new(folder, free_port(), RunAs::Caller, java);
+    write_settings(&process, settings);
+    process.set_arguments(java_arguments());
+    process
 }
 
 fn write_settings(process: &ServerProcess, more: &[&str]) {
