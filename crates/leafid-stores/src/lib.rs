@@ -1,4 +1,5 @@
-//! Stores for Leafid: SQLite, MySQL and MariaDB, PostgreSQL; Redis and etcd for worker ids.
+//! Stores for Leafid: SQLite, MySQL and MariaDB, PostgreSQL; Redis, etcd and ZooKeeper for worker
+//! ids.
 //!
 //! [`open`] turns a [`StoreUrl`] into a [`SegmentStore`], [`open_leases`] into a [`LeaseStore`];
 //! [`init`] creates the tables. Each Cargo feature makes one URL scheme known and does nothing
@@ -29,6 +30,8 @@ compile_error!("leafid-stores needs at least one of the features sqlite, mysql, 
 
 mod url;
 
+mod lease_options;
+
 mod store;
 
 mod pool;
@@ -53,13 +56,13 @@ mod mysql;
 #[cfg(feature = "postgres")]
 mod postgres;
 
-#[cfg(any(feature = "redis", feature = "etcd"))]
+#[cfg(any(feature = "redis", feature = "etcd", feature = "zookeeper"))]
 mod call;
 
 #[cfg(any(feature = "redis", feature = "etcd"))]
 mod dial;
 
-#[cfg(any(feature = "redis", feature = "etcd"))]
+#[cfg(any(feature = "redis", feature = "etcd", feature = "zookeeper"))]
 mod lease_row;
 
 #[cfg(feature = "redis")]
@@ -67,6 +70,11 @@ mod redis;
 
 #[cfg(feature = "etcd")]
 mod etcd;
+
+#[cfg(feature = "zookeeper")]
+mod zookeeper;
+
+mod leaf_worker_file;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -78,6 +86,8 @@ use crate::store::SqlStore;
 use crate::url::Place;
 
 pub use crate::journal::FileJournal;
+pub use crate::leaf_worker_file::leaf_worker_file;
+pub use crate::lease_options::{LeaseOptions, POOL_LEN_MAX};
 pub use crate::url::{StoreUrl, UrlError, known_schemes};
 
 /// Bounds of a store.
@@ -122,7 +132,8 @@ impl StoreOptions {
         feature = "mysql",
         feature = "postgres",
         feature = "redis",
-        feature = "etcd"
+        feature = "etcd",
+        feature = "zookeeper"
     ))]
     fn connect_timeout_of(&self, len: usize) -> Duration {
         let len = u32::try_from(len).unwrap_or(u32::MAX).max(1);
@@ -181,10 +192,12 @@ pub async fn open(
         Place::Redis(_) => return Err(leases_only("redis")),
         #[cfg(feature = "etcd")]
         Place::Etcd(_) => return Err(leases_only("etcd")),
+        #[cfg(feature = "zookeeper")]
+        Place::ZooKeeper(_) => return Err(leases_only("zookeeper")),
     })
 }
 
-#[cfg(any(feature = "redis", feature = "etcd"))]
+#[cfg(any(feature = "redis", feature = "etcd", feature = "zookeeper"))]
 fn leases_only(product: &str) -> StoreError {
     StoreError::Unsupported {
         message: format!(
@@ -193,20 +206,7 @@ fn leases_only(product: &str) -> StoreError {
     }
 }
 
-/// The longest name of a worker pool, in characters.
-///
-/// # Example
-///
-/// ```
-/// assert_eq!(leafid_stores::POOL_LEN_MAX, 64);
-/// ```
-pub const POOL_LEN_MAX: usize = 64;
-
 /// Opens a registry of worker ids.
-///
-/// `pool` names those who share worker ids: servers of one pool never hold the same one, and
-/// several pools can be in one store. It has 1 to [`POOL_LEN_MAX`] ASCII letters, digits, `-`,
-/// `_` and `.`, and begins with a letter or a digit.
 ///
 /// As [`open`], this contacts no server before the first call. On MySQL and PostgreSQL
 /// [`bind`](LeaseStore::bind) creates the tables of the registry if `leaf_alloc` is in the
@@ -214,19 +214,20 @@ pub const POOL_LEN_MAX: usize = 64;
 ///
 /// # Errors
 ///
-/// [`StoreError::Unsupported`] when `pool` is no such name; [`StoreError::Unavailable`] when the
+/// [`StoreError::Unsupported`] when the pool has no such name; [`StoreError::Unavailable`] when the
 /// SQLite file cannot be opened or made.
 ///
 /// # Example
 ///
 /// ```
-/// use leafid_stores::{StoreOptions, open_leases};
+/// use leafid_stores::{LeaseOptions, StoreOptions, open_leases};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # tokio::runtime::Runtime::new()?.block_on(async {
 /// # let folder = tempfile::tempdir()?;
 /// # let text = format!("sqlite:{}/leafid.db", folder.path().display());
-/// let registry = open_leases(&text.parse()?, "default", &StoreOptions::default()).await?;
+/// # let url = text.parse()?;
+/// let registry = open_leases(&url, &LeaseOptions::new("shop"), &StoreOptions::default()).await?;
 /// assert_eq!(registry.bind("leaf").await?, "leaf");
 /// assert!(registry.leases().await?.is_empty());
 /// # Ok(()) })
@@ -234,10 +235,10 @@ pub const POOL_LEN_MAX: usize = 64;
 /// ```
 pub async fn open_leases(
     url: &StoreUrl,
-    pool: &str,
+    lease_options: &LeaseOptions,
     options: &StoreOptions,
 ) -> Result<Arc<dyn LeaseStore>, StoreError> {
-    check_pool(pool)?;
+    let pool = lease_options.checked_pool()?;
     Ok(match url.place() {
         #[cfg(feature = "sqlite")]
         Place::Sqlite(path) => {
@@ -259,21 +260,13 @@ pub async fn open_leases(
         Place::Redis(server) => Arc::new(redis::RedisLeases::new(server, url, pool, options)),
         #[cfg(feature = "etcd")]
         Place::Etcd(servers) => Arc::new(etcd::EtcdLeases::new(servers, url, pool, options)),
-    })
-}
-
-/// A pool is a key or a path in some stores, so that its name has no other characters.
-fn check_pool(pool: &str) -> Result<(), StoreError> {
-    let is_known = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    let is_name = pool.starts_with(|c: char| c.is_ascii_alphanumeric());
-    if is_name && pool.len() <= POOL_LEN_MAX && pool.chars().all(is_known) {
-        return Ok(());
-    }
-    Err(StoreError::Unsupported {
-        message: format!(
-            "a worker pool cannot be named {pool:?}: use 1 to {POOL_LEN_MAX} ASCII letters, \
-            digits, \"-\", \"_\" and \".\", and begin with a letter or a digit"
-        ),
+        #[cfg(feature = "zookeeper")]
+        Place::ZooKeeper(ensemble) => {
+            let address = lease_options.address.as_deref();
+            Arc::new(zookeeper::ZooKeeperLeases::new(
+                ensemble, url, pool, address, options,
+            ))
+        }
     })
 }
 
@@ -352,5 +345,7 @@ pub async fn init(url: &StoreUrl, options: &StoreOptions) -> Result<InitReport, 
         Place::Redis(_) => Err(leases_only("redis")),
         #[cfg(feature = "etcd")]
         Place::Etcd(_) => Err(leases_only("etcd")),
+        #[cfg(feature = "zookeeper")]
+        Place::ZooKeeper(_) => Err(leases_only("zookeeper")),
     }
 }

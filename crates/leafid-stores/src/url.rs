@@ -8,6 +8,9 @@
 ))]
 pub(crate) mod servers;
 
+#[cfg(feature = "zookeeper")]
+pub(crate) mod ensemble;
+
 use std::fmt;
 use std::path::Path;
 #[cfg(feature = "sqlite")]
@@ -22,6 +25,9 @@ use std::str::FromStr;
 ))]
 use ::url::Url;
 
+#[cfg(feature = "zookeeper")]
+use ensemble::Ensemble;
+
 /// Where a store is: a file, or one or more servers in the order in which they are tried.
 ///
 /// - `sqlite:PATH` or `sqlite://PATH`: the rest is the path, as it stands.
@@ -34,8 +40,11 @@ use ::url::Url;
 ///   be left out. `rediss://` is the same over TLS.
 /// - `etcd://USER:PASSWORD@HOST:PORT`, for worker ids only. User and password may be left out.
 ///   `etcd+https://` is the same over TLS.
+/// - `zookeeper://USER:PASSWORD@HOST:PORT,HOST:PORT/CHROOT`, for worker ids only. User, password
+///   and chroot may be left out.
 ///
-/// Over TLS both have the options `ssl-ca`, `ssl-cert`, `ssl-key`: files in the PEM format.
+/// Over TLS Redis and etcd have the options `ssl-ca`, `ssl-cert`, `ssl-key`: files in the PEM
+/// format.
 ///
 /// Special characters in a user or password are percent-encoded. Several servers are written as
 /// several URLs with commas between, or as several `HOST:PORT` in one URL. [`Display`] and
@@ -68,6 +77,8 @@ pub(crate) enum Place {
     Redis(Url),
     #[cfg(feature = "etcd")]
     Etcd(Vec<Url>),
+    #[cfg(feature = "zookeeper")]
+    ZooKeeper(Ensemble),
 }
 
 /// Why a text is no [`StoreUrl`]. Never has the text, which may hold a password.
@@ -117,6 +128,14 @@ pub enum UrlError {
         /// The scheme.
         scheme: String,
     },
+    /// The URL of a ZooKeeper cannot be read.
+    #[error(
+        "the zookeeper URL cannot be read ({reason}): write zookeeper://HOST:PORT,HOST:PORT/CHROOT, or zookeeper://USER:PASSWORD@… with special characters percent-encoded"
+    )]
+    NotAnEnsemble {
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A SQLite URL without a path, or in memory.
     #[error("a sqlite URL names a file, such as sqlite:leafid-data/leafid.db")]
     NoFile,
@@ -165,6 +184,9 @@ pub fn known_schemes() -> Vec<&'static str> {
     if cfg!(feature = "etcd") {
         schemes.extend(["etcd", "etcd+https"]);
     }
+    if cfg!(feature = "zookeeper") {
+        schemes.push("zookeeper");
+    }
     schemes
 }
 
@@ -197,7 +219,8 @@ impl StoreUrl {
                 feature = "mysql",
                 feature = "postgres",
                 feature = "redis",
-                feature = "etcd"
+                feature = "etcd",
+                feature = "zookeeper"
             ))]
             _ => None,
         }
@@ -231,6 +254,8 @@ impl FromStr for StoreUrl {
             "etcd" | "etcd+https" => {
                 servers::etcd(text, scheme).map(|servers| Self(Place::Etcd(servers)))
             }
+            #[cfg(feature = "zookeeper")]
+            "zookeeper" => Ensemble::parse(text).map(|ensemble| Self(Place::ZooKeeper(ensemble))),
             _ if is_scheme(scheme) => Err(UrlError::UnknownScheme {
                 scheme: scheme.to_owned(),
             }),
@@ -269,6 +294,8 @@ impl fmt::Display for StoreUrl {
             Place::Redis(server) => f.write_str(&servers::public(server)),
             #[cfg(feature = "etcd")]
             Place::Etcd(servers) => f.write_str(&servers::public_list(servers)),
+            #[cfg(feature = "zookeeper")]
+            Place::ZooKeeper(ensemble) => ensemble.fmt(f),
         }
     }
 }
@@ -285,7 +312,8 @@ impl fmt::Debug for StoreUrl {
     feature = "mysql",
     feature = "postgres",
     feature = "redis",
-    feature = "etcd"
+    feature = "etcd",
+    feature = "zookeeper"
 ))]
 mod tests {
     use super::*;
@@ -336,6 +364,16 @@ mod tests {
             "etcd+https://a?ssl-ca=ca.pem,etcd+https://b/",
             "etcd+https://a,etcd+https://b/",
         );
+        check("zookeeper://a", "zookeeper://a:2181");
+        check(
+            "zookeeper://a:1, b,[::1]:3/",
+            "zookeeper://a:1,b:2181,[::1]:3",
+        );
+        check("zookeeper://[::1]/x/y/", "zookeeper://[::1]:2181/x/y");
+        check(
+            "zookeeper://u:%2F%40s3cret@a:1,b:2/x",
+            "zookeeper://u@a:1,b:2/x",
+        );
     }
 
     #[test]
@@ -344,7 +382,7 @@ mod tests {
         check_error(
             "oracle://u:s3cret@h",
             "unknown store scheme \"oracle\": known are sqlite, mysql, mariadb, postgres, postgresql, \
-             redis, rediss, etcd, etcd+https",
+             redis, rediss, etcd, etcd+https, zookeeper",
         );
         check_error("redis://u:s3cret@h/x", "the database is a number");
         check_error("redis://u:s3cret@a,b", "one server");
@@ -367,6 +405,13 @@ mod tests {
             "unknown option \"password\"",
         );
         check_error("mysql://u:pa#s3cret@h/x", "%23");
+        check_error("zookeeper:a", "//");
+        check_error("zookeeper://", "each server is HOST:PORT");
+        check_error("zookeeper://u:s3cret@a:0", "each server is HOST:PORT");
+        check_error("zookeeper://u:s3cret@a,,b", "each server is HOST:PORT");
+        check_error("zookeeper://u:s3cret@a//x//y", "an empty part");
+        check_error("zookeeper://u:s3cret@a/x?y", "no ? has a meaning");
+        check_error("zookeeper://s3cret@a", "a name and a password");
         check_error("sqlite:", "names a file");
         check_error("sqlite::memory:", "names a file");
     }

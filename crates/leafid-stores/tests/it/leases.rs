@@ -5,7 +5,7 @@ use std::sync::Arc;
 use leafid::store::lease_conformance::{LeaseHandles, run_all};
 use leafid::store::{LeaseKey, LeaseRecord, LeaseStore, LeaseSwap, StoreError};
 use leafid::{Clock, SystemClock, WorkerId};
-use leafid_stores::{StoreOptions, init, open_leases};
+use leafid_stores::{LeaseOptions, StoreOptions, init, open_leases};
 use leafid_testbed::{
     Database, LEAF_ALLOC, MariaDb, Postgres, Proxy, shared_mariadb, shared_postgres,
 };
@@ -20,7 +20,12 @@ async fn registry(url: &str) -> Arc<dyn LeaseStore> {
 }
 
 async fn pool(url: &str, name: &str) -> Arc<dyn LeaseStore> {
-    let opened = open_leases(&url_of(url), name, &StoreOptions::default()).await;
+    let opened = open_leases(
+        &url_of(url),
+        &LeaseOptions::new(name),
+        &StoreOptions::default(),
+    )
+    .await;
     opened.unwrap()
 }
 
@@ -145,7 +150,12 @@ async fn rows_are_kept_exactly() {
     check_rows(&url_in(&folder)).await;
     check_rows(&initialised(shared_mariadb().create_database()).await).await;
     check_rows(&initialised(shared_postgres().create_database()).await).await;
-    let strange = open_leases(&url_of(&url_in(&folder)), "a/b", &StoreOptions::default()).await;
+    let strange = open_leases(
+        &url_of(&url_in(&folder)),
+        &LeaseOptions::new("a/b"),
+        &StoreOptions::default(),
+    )
+    .await;
     let error = strange.err().unwrap();
     assert!(error.to_string().contains("cannot be named"), "{error}");
 }

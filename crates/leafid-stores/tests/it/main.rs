@@ -26,6 +26,8 @@ mod registries;
 mod sqlite;
 #[cfg(all(feature = "mysql", feature = "redis"))]
 mod tls;
+#[cfg(feature = "zookeeper")]
+mod zookeeper;
 
 use std::future::Future;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Redis as a registry of worker ids.
 
 use leafid::store::StoreError;
-use leafid_stores::{StoreOptions, init, open, open_leases};
+use leafid_stores::{LeaseOptions, StoreOptions, init, open, open_leases};
 use leafid_testbed::{Redis, shared_redis};
 
 use crate::registries::{
@@ -192,7 +192,10 @@ async fn redis_keeps_no_segments() {
         );
     }
     for pool in ["", "a b", "a}", "a/b", &"a".repeat(65)] {
-        let error = open_leases(&url, pool, &options).await.err().unwrap();
+        let error = open_leases(&url, &LeaseOptions::new(pool), &options)
+            .await
+            .err()
+            .unwrap();
         assert!(error.to_string().contains("cannot be named"), "{error}");
     }
 }

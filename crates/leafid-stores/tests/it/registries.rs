@@ -8,7 +8,7 @@ use std::time::Duration;
 use leafid::store::lease_conformance::{LeaseHandles, run_all};
 use leafid::store::{LeaseKey, LeaseRecord, LeaseStore, LeaseSwap, StoreError};
 use leafid::{Clock, SystemClock, WorkerId};
-use leafid_stores::{StoreOptions, open_leases};
+use leafid_stores::{LeaseOptions, StoreOptions, open_leases};
 use leafid_testbed::Proxy;
 
 use crate::{chain, runtime, url_of};
@@ -28,7 +28,8 @@ pub(crate) async fn leases_with(
     pool: &str,
     options: &StoreOptions,
 ) -> Arc<dyn LeaseStore> {
-    open_leases(&url_of(url), pool, options).await.unwrap()
+    let opened = open_leases(&url_of(url), &LeaseOptions::new(pool), options).await;
+    opened.unwrap()
 }
 
 /// The first claim of this worker id.

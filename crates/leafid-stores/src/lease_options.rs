@@ -1,0 +1,62 @@
+//! `LeaseOptions`: which worker ids are wanted, and for whom.
+
+use leafid::store::StoreError;
+
+/// The longest name of a worker pool, in characters.
+///
+/// # Example
+///
+/// ```
+/// assert_eq!(leafid_stores::POOL_LEN_MAX, 64);
+/// ```
+pub const POOL_LEN_MAX: usize = 64;
+
+/// Which worker ids are wanted, and for whom.
+///
+/// # Example
+///
+/// ```
+/// use leafid_stores::LeaseOptions;
+///
+/// let options = LeaseOptions { address: Some("10.0.0.5:8080".into()), ..LeaseOptions::new("shop") };
+/// assert_eq!(options.pool, "shop");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeaseOptions {
+    /// The name of those who share worker ids: servers of one pool never hold the same one, and
+    /// several pools can be in one store. It has 1 to [`POOL_LEN_MAX`] ASCII letters, digits, `-`,
+    /// `_` and `.`, and begins with a letter or a digit. Beside Java Leaf it is Leaf's
+    /// `leaf.name`.
+    pub pool: String,
+    /// The `IP:PORT` under which a server of Java Leaf ran in this one's place, so that this one
+    /// takes over its number. Without it the number stays that server's. Only ZooKeeper knows
+    /// such numbers.
+    pub address: Option<String>,
+}
+
+impl LeaseOptions {
+    /// Worker ids of this pool, for a server in nobody's place.
+    #[must_use]
+    pub fn new(pool: impl Into<String>) -> Self {
+        Self {
+            pool: pool.into(),
+            address: None,
+        }
+    }
+
+    /// A pool is a key or a path in some stores, so that its name has no other characters.
+    pub(crate) fn checked_pool(&self) -> Result<&str, StoreError> {
+        let pool = self.pool.as_str();
+        let is_known = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        let is_name = pool.starts_with(|c: char| c.is_ascii_alphanumeric());
+        if is_name && pool.len() <= POOL_LEN_MAX && pool.chars().all(is_known) {
+            return Ok(pool);
+        }
+        Err(StoreError::Unsupported {
+            message: format!(
+                "a worker pool cannot be named {pool:?}: use 1 to {POOL_LEN_MAX} ASCII letters, \
+                digits, \"-\", \"_\" and \".\", and begin with a letter or a digit"
+            ),
+        })
+    }
+}

@@ -1,0 +1,345 @@
+//! `ZooKeeperLeases`: worker ids in ZooKeeper, on the tree of Java Leaf and beside its servers.
+//! Where things are is in `zookeeper/tree.rs`, who may have a number in `zookeeper/view.rs`.
+//!
+//! A Java server takes the next number of the sequence below `forever` and keeps it for good, and
+//! asks nobody. So a number is ours only if Java Leaf cannot give it any more: it was given
+//! already and its child is gone, or we took it out of the sequence through a child of our own.
+//!
+//! All nodes are persistent. A row is written only with the version that was read in the same
+//! call, so that a read from a server that lags behind ends in `false` and not in a lost change.
+//! Of a `forever` that is read from such a server all that counts stays true: numbers that were
+//! given stay given.
+
+mod session;
+
+mod tree;
+
+mod view;
+
+use std::collections::BTreeMap;
+use std::future::Future;
+
+use futures_util::future::try_join_all;
+use leafid::WorkerId;
+use leafid::store::{LeaseRecord, LeaseStore, LeaseSwap, StoreError, StoreReport, StoreResult};
+use zookeeper_client::Stat;
+
+use crate::call::Calls;
+use crate::url::StoreUrl;
+use crate::url::ensemble::Ensemble;
+use crate::{StoreOptions, lease_row};
+use session::{Session, Sessions};
+use tree::{Forever, Tree};
+use view::{FIRST_START_MS, Former, Owner, View, free_row, view};
+
+const ZERO: WorkerId = WorkerId::new(0);
+
+pub(crate) struct ZooKeeperLeases {
+    sessions: Sessions,
+    tree: Tree,
+    /// Where this server is, to know the number it had under Java Leaf.
+    address: Option<String>,
+    calls: Calls,
+}
+
+/// Our row of a worker id, and its version.
+type Row = (LeaseRecord, i32);
+
+impl ZooKeeperLeases {
+    pub(crate) fn new(
+        ensemble: &Ensemble,
+        url: &StoreUrl,
+        pool: &str,
+        address: Option<&str>,
+        options: &StoreOptions,
+    ) -> Self {
+        Self {
+            sessions: Sessions::new(ensemble, options),
+            tree: Tree::new(&ensemble.chroot, pool),
+            address: address.map(str::to_owned),
+            calls: Calls::new(url, options),
+        }
+    }
+
+    async fn bounded<T>(
+        &self,
+        what: &str,
+        work: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, StoreError> {
+        let answer = self.calls.bounded(what, work).await;
+        if answer.as_ref().is_err_and(StoreError::is_retryable) {
+            self.sessions.close();
+        }
+        answer
+    }
+
+    async fn session(&self) -> Result<Session, StoreError> {
+        self.sessions.session(&self.tree).await
+    }
+
+    async fn forever(&self, session: &Session) -> Result<Forever, StoreError> {
+        let (names, stat) = session.children(&self.tree.forever()).await?;
+        Ok(Forever::new(&names, &stat))
+    }
+
+    async fn row(&self, session: &Session, worker: WorkerId) -> Result<Option<Row>, StoreError> {
+        let Some((content, stat)) = session.read(&self.tree.row(worker)).await? else {
+            return Ok(None);
+        };
+        let text = String::from_utf8_lossy(&content);
+        Ok(Some((
+            lease_row::read(&worker.to_string(), &text)?,
+            stat.version,
+        )))
+    }
+
+    async fn rows(&self, session: &Session) -> Result<Vec<LeaseRecord>, StoreError> {
+        let (names, _) = session.children(&self.tree.rows()).await?;
+        let workers = names.iter().filter_map(|name| name.parse().ok());
+        let rows = try_join_all(workers.map(|worker| self.row(session, worker))).await?;
+        Ok(rows.into_iter().flatten().map(|(row, _)| row).collect())
+    }
+
+    /// Who else may know this worker id.
+    async fn owner(
+        &self,
+        session: &Session,
+        forever: &Forever,
+        worker: WorkerId,
+    ) -> Result<Owner, StoreError> {
+        match forever.owners.get(&worker) {
+            Some(Some(address)) if Some(address) == self.address.as_ref() => {
+                self.former(session, address, worker).await
+            }
+            Some(Some(address)) => Ok(Owner::Java {
+                address: address.clone(),
+            }),
+            Some(None) if worker == ZERO => self.owner_of_zero(session, forever).await,
+            _ if forever.has_given(worker) => Ok(Owner::Nobody { from_ms: 0 }),
+            _ => Ok(Owner::NextJava),
+        }
+    }
+
+    /// A Java server that found no `forever` at its start uses 0 without asking, whatever the
+    /// number of the child that it then makes. So a 0 that we took has to wait until such a server
+    /// must have made its child, and is not ours if one was made.
+    async fn owner_of_zero(
+        &self,
+        session: &Session,
+        forever: &Forever,
+    ) -> Result<Owner, StoreError> {
+        let from_ms = forever.created_ms.saturating_add(FIRST_START_MS);
+        if let Some((worker, address)) = forever.first_java() {
+            let name = tree::java_child(address, worker);
+            let child = session.stat(&self.tree.child(&name)).await?;
+            if child.is_some_and(|child| ms(child.ctime) < from_ms) {
+                let address = address.to_owned();
+                return Ok(Owner::Java { address });
+            }
+        }
+        Ok(Owner::Nobody { from_ms })
+    }
+
+    /// The Java server that ran at our own address.
+    async fn former(
+        &self,
+        session: &Session,
+        address: &str,
+        worker: WorkerId,
+    ) -> Result<Owner, StoreError> {
+        let name = tree::java_child(address, worker);
+        let Some((report, stat)) = session.read(&self.tree.child(&name)).await? else {
+            return Ok(Owner::Nobody { from_ms: 0 });
+        };
+        Ok(Owner::Own(Former {
+            address: address.to_owned(),
+            reported_ms: tree::reported_ms(&report),
+            is_own_report: tree::is_own_report(&report),
+            written_ms: ms(stat.mtime),
+            now_ms: self.now_ms(session).await?,
+        }))
+    }
+
+    /// The time at which ZooKeeper writes something now.
+    async fn now_ms(&self, session: &Session) -> Result<u64, StoreError> {
+        let clock = self.tree.clock();
+        let mut written = session.write(&clock, b"", None).await?;
+        if written.is_none() {
+            session.create(&clock, b"").await?;
+            written = session.write(&clock, b"", None).await?;
+        }
+        let removed = || StoreError::unavailable("somebody removes its clock", "no node");
+        written.map(|stat| ms(stat.mtime)).ok_or_else(removed)
+    }
+
+    async fn list(&self) -> Result<Vec<LeaseRecord>, StoreError> {
+        let session = self.session().await?;
+        session.sync(&self.tree.rows()).await?;
+        let mut workers: BTreeMap<WorkerId, Option<LeaseRecord>> = BTreeMap::new();
+        for row in self.rows(&session).await? {
+            workers.insert(row.worker, Some(row));
+        }
+        // Read after the rows, so that the number of each row is known to be given.
+        let forever = self.forever(&session).await?;
+        for worker in forever.owners.keys() {
+            workers.entry(*worker).or_default();
+        }
+        let mut records = Vec::new();
+        for (worker, row) in workers {
+            let owner = self.owner(&session, &forever, worker).await?;
+            records.extend(view(worker, row, &owner).map(|view| view.record));
+        }
+        Ok(records)
+    }
+
+    async fn try_swap(&self, swap: &LeaseSwap) -> Result<bool, StoreError> {
+        let worker = swap.record.worker;
+        let session = self.session().await?;
+        let row = self.row(&session, worker).await?;
+        let forever = self.forever(&session).await?;
+        let owner = self.owner(&session, &forever, worker).await?;
+        let (row, version) = row.unzip();
+        match (view(worker, row, &owner), swap.expected) {
+            (None, None) => self.first_claim(&session, &swap.record, &owner).await,
+            (Some(View { record, is_ours }), Some(key)) if is_ours && record.key() == key => {
+                self.put(&session, &swap.record, version).await
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// Writes the row of this version, or creates it.
+    async fn put(
+        &self,
+        session: &Session,
+        record: &LeaseRecord,
+        version: Option<i32>,
+    ) -> Result<bool, StoreError> {
+        let path = self.tree.row(record.worker);
+        let content = lease_row::write(record)?;
+        match version {
+            None => session.create(&path, content.as_bytes()).await,
+            Some(_) => {
+                let written = session.write(&path, content.as_bytes(), version).await?;
+                Ok(written.is_some())
+            }
+        }
+    }
+
+    /// Claims a number that has no row. One that Java Leaf could still give is taken out of its
+    /// sequence first; if that gives another number, this one gets a free row for the caller to
+    /// find. At most one number is taken in a call.
+    async fn first_claim(
+        &self,
+        session: &Session,
+        record: &LeaseRecord,
+        owner: &Owner,
+    ) -> Result<bool, StoreError> {
+        if matches!(owner, Owner::Nobody { from_ms: 0 }) {
+            return self.put(session, record, None).await;
+        }
+        let number = match owner {
+            Owner::NextJava => self.take_next(session, record).await?,
+            _ => record.worker,
+        };
+        // A 0 may have to wait, and its row says how long.
+        if number == record.worker && number != ZERO {
+            return self.put(session, record, None).await;
+        }
+        self.put(session, &free_row(number), None).await?;
+        Ok(false)
+    }
+
+    /// Takes a number out of Java Leaf's sequence.
+    async fn take_next(
+        &self,
+        session: &Session,
+        record: &LeaseRecord,
+    ) -> Result<WorkerId, StoreError> {
+        let report = report(&record.address, 0)?;
+        let path = self.tree.next_own_child();
+        session.create_next(&path, &report).await.map(WorkerId::new)
+    }
+
+    async fn try_report(&self, record: &LeaseRecord, now_ms: u64) -> Result<(), StoreError> {
+        let session = self.session().await?;
+        let report = report(&record.address, now_ms)?;
+        let write = async |name: String| -> Result<Option<Stat>, StoreError> {
+            session.write(&self.tree.child(&name), &report, None).await
+        };
+        if write(tree::own_child(record.worker)).await?.is_none()
+            && let Some(address) = &self.address
+        {
+            // The number that we had under Java Leaf. If that child is gone too, nobody reads.
+            write(tree::java_child(address, record.worker)).await?;
+        }
+        Ok(())
+    }
+}
+
+fn report(address: &str, now_ms: u64) -> Result<Vec<u8>, StoreError> {
+    tree::report(address, now_ms)
+        .map_err(|error| StoreError::unavailable("the report cannot be written as JSON", error))
+}
+
+fn ms(time: i64) -> u64 {
+    u64::try_from(time).unwrap_or(0)
+}
+
+impl LeaseStore for ZooKeeperLeases {
+    fn bind<'a>(&'a self, layout: &'a str) -> StoreResult<'a, String> {
+        Box::pin(self.bounded("keep the layout", async move {
+            let session = self.session().await?;
+            let path = self.tree.layout();
+            if session.create(&path, layout.as_bytes()).await? {
+                return Ok(layout.to_owned());
+            }
+            // Whoever is refused has seen what it is refused for.
+            let removed = || StoreError::unavailable("somebody removes its layout", "no node");
+            let (kept, _) = session.read(&path).await?.ok_or_else(removed)?;
+            String::from_utf8(kept).map_err(|_| StoreError::BadRow {
+                message: format!("{path} is no text: repair it by hand"),
+            })
+        }))
+    }
+
+    fn leases(&self) -> StoreResult<'_, Vec<LeaseRecord>> {
+        Box::pin(self.bounded("list worker ids", self.list()))
+    }
+
+    fn swap<'a>(&'a self, swap: &'a LeaseSwap) -> StoreResult<'a, bool> {
+        Box::pin(async move {
+            let what = format!("write worker id {}", swap.record.worker);
+            self.bounded(&what, self.try_swap(swap)).await
+        })
+    }
+
+    fn report<'a>(&'a self, record: &'a LeaseRecord, now_ms: u64) -> StoreResult<'a, ()> {
+        Box::pin(async move {
+            let what = format!("report worker id {}", record.worker);
+            self.bounded(&what, self.try_report(record, now_ms)).await
+        })
+    }
+
+    fn clock_ms(&self) -> StoreResult<'_, Option<u64>> {
+        Box::pin(self.bounded("read the clock", async {
+            let session = self.session().await?;
+            self.now_ms(&session).await.map(Some)
+        }))
+    }
+
+    fn inspect(&self) -> StoreResult<'_, StoreReport> {
+        Box::pin(self.bounded("inspect the registry", async {
+            let session = self.session().await?;
+            let (_, stat) = session.children(&self.tree.forever()).await?;
+            Ok(StoreReport {
+                product: "ZooKeeper".to_owned(),
+                location: self.calls.location.clone(),
+                // A tree that was lost and made again has another one.
+                identity: format!("tree made by transaction {:#x}", stat.czxid),
+                has_own_table: true,
+                weaknesses: Vec::new(),
+            })
+        }))
+    }
+}
