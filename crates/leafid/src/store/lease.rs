@@ -111,7 +111,8 @@ pub struct LeaseRecord {
     pub worker: WorkerId,
     /// How often the worker id was claimed; the first claim makes it 1. At most 2^63 - 1.
     pub epoch: u64,
-    /// Who claimed it last: the name in its journal, up to 128 ASCII characters without spaces.
+    /// Who claimed it last: the name in its journal, up to 128 ASCII characters without spaces. A
+    /// holder that follows other rules may be called anything.
     pub holder: String,
     /// Where the holder serves HTTP, for people and for peers, up to 255 characters; may be
     /// empty.
