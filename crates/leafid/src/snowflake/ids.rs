@@ -19,16 +19,32 @@ use crate::id::Id;
 /// assert!(ids.is_sorted());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct SnowflakeIds {
     numbers: Numbers,
     next: u64,
     end: u64,
+    /// Up to here the ids of the numbers from `next` on are one stride apart: the end of the tick.
+    run_end: u64,
+    /// The id of `next`, unless the run is at its end.
+    id: u64,
 }
 
 impl SnowflakeIds {
     pub(super) const fn new(numbers: Numbers, next: u64, end: u64) -> Self {
-        Self { numbers, next, end }
+        Self {
+            numbers,
+            next,
+            end,
+            run_end: next,
+            id: 0,
+        }
+    }
+
+    /// Goes on with the next tick.
+    fn start_run(&mut self) {
+        self.id = self.numbers.id(self.next).get();
+        self.run_end = self.end.min(self.numbers.last_of_tick(self.next) + 1);
     }
 
     /// The first of them, if any is left.
@@ -47,14 +63,19 @@ impl Iterator for SnowflakeIds {
 
     #[inline]
     fn next(&mut self) -> Option<Id> {
-        if self.next >= self.end {
-            return None;
+        if self.next == self.run_end {
+            if self.next == self.end {
+                return None;
+            }
+            self.start_run();
         }
-        let number = self.next;
+        let id = Id::from_checked(self.id);
         self.next += 1;
-        Some(self.numbers.id(number))
+        self.id += self.numbers.stride();
+        Some(id)
     }
 
+    #[inline]
     fn size_hint(&self) -> (usize, Option<usize>) {
         (self.left(), Some(self.left()))
     }
