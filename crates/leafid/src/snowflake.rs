@@ -44,8 +44,8 @@ pub enum ClockPolicy {
     /// is refused for a step of the clock, of whatever size.
     #[default]
     Borrow,
-    /// As Leaf: up to 5 ms behind, wait twice that and try again; further behind, refuse. A tick
-    /// without ids left is waited out.
+    /// As Leaf: up to 5 ms behind, wait; further behind, refuse. A tick without ids left is waited
+    /// out. The wait ends when the clock has caught up, where Leaf's is twice as long as that.
     Wait,
     /// Refuse at once.
     Refuse,
@@ -53,6 +53,9 @@ pub enum ClockPolicy {
 
 /// Policy [`ClockPolicy::Wait`] waits while the clock is at most this far behind. Source: Leaf.
 const WAIT_BEHIND_MAX: Duration = Duration::from_millis(5);
+
+/// No wait for the clock is shorter.
+pub(crate) const WAIT_MIN: Duration = Duration::from_micros(1);
 
 /// What can be set about snowflake ids, with each trade-off.
 ///
@@ -119,6 +122,8 @@ pub(crate) struct Core {
     pub(crate) word: Word,
     pub(crate) timeline: Timeline,
     pub(crate) options: SnowflakeOptions,
+    /// How many ticks ahead of the clock an id may lie.
+    ahead_max: u64,
     /// Why nothing is issued, when that is so. Written by the driver.
     closed: Mutex<Closed>,
     /// Told when ids can be issued again, and when they never will.
@@ -330,6 +335,7 @@ impl Core {
         Self {
             word: Word::new(options.layout),
             timeline: Timeline::new(clock),
+            ahead_max: ahead_max_ticks(&options),
             options,
             closed: Mutex::new(Closed {
                 reason: "none was claimed yet".into(),
@@ -360,19 +366,16 @@ impl Core {
     /// What time it is for a taker.
     #[inline]
     pub(crate) fn moment(&self) -> Option<Moment> {
-        let ahead_max = match self.options.policy {
-            ClockPolicy::Borrow => self.ahead_max_ticks(),
-            ClockPolicy::Wait | ClockPolicy::Refuse => 0,
-        };
         Some(Moment {
             tick: self.tick()?,
-            ahead_max,
+            ahead_max: self.ahead_max,
         })
     }
 
-    fn ahead_max_ticks(&self) -> u64 {
-        let ms = u64::try_from(self.options.ahead_max.as_millis()).unwrap_or(u64::MAX);
-        (ms / self.options.layout.unit().ms()).min(u64::from(u32::MAX))
+    /// How long until a tick begins.
+    pub(crate) fn until(&self, tick: u64) -> Duration {
+        let unix_ms = self.options.layout.unix_ms_of(tick);
+        self.timeline.until(unix_ms.unsigned_abs())
     }
 
     pub(crate) fn jitter(&self) -> u64 {
@@ -405,9 +408,9 @@ impl Core {
     #[cold]
     fn explain(&self, refusal: Refusal) -> SnowflakeError {
         match refusal {
-            Refusal::Ahead { ticks } => {
-                let ms = ticks.saturating_mul(self.options.layout.unit().ms());
-                let by = Duration::from_millis(ms.max(1));
+            Refusal::Ahead { from } => {
+                // At least a little, although that tick may have begun meanwhile.
+                let by = self.until(from).max(WAIT_MIN);
                 match self.options.policy {
                     ClockPolicy::Borrow => SnowflakeError::Ahead {
                         max: self.options.ahead_max,
@@ -455,13 +458,9 @@ impl Core {
 
     fn check_count(&self, count: u64) -> Result<(), SnowflakeError> {
         let per_tick = self.options.layout.sequence_max() + 1;
-        let ticks = match self.options.policy {
-            ClockPolicy::Borrow => self.ahead_max_ticks().max(1),
-            ClockPolicy::Wait | ClockPolicy::Refuse => 1,
-        };
         // A tick may start at any part of its first quarter.
         let max = per_tick
-            .saturating_mul(ticks)
+            .saturating_mul(self.ahead_max.max(1))
             .saturating_sub(self.word.jitter_max());
         let max = max.clamp(1, DRAW_MAX);
         if (1..=max).contains(&count) {
@@ -507,11 +506,20 @@ impl Core {
             (SnowflakeError::ClockBehind { .. }, ClockPolicy::Refuse) => None,
             (SnowflakeError::ClockBehind { by }, _) => {
                 let unit = Duration::from_millis(self.options.layout.unit().ms());
-                (*by <= WAIT_BEHIND_MAX.max(unit)).then(|| *by * 2)
+                (*by <= WAIT_BEHIND_MAX.max(unit)).then_some(*by)
             }
             _ => error.retry_after(),
         }
     }
+}
+
+/// How many ticks ahead of the clock an id may lie.
+fn ahead_max_ticks(options: &SnowflakeOptions) -> u64 {
+    if options.policy != ClockPolicy::Borrow {
+        return 0;
+    }
+    let ms = u64::try_from(options.ahead_max.as_millis()).unwrap_or(u64::MAX);
+    (ms / options.layout.unit().ms()).min(u64::from(u32::MAX))
 }
 
 impl fmt::Display for ClockPolicy {

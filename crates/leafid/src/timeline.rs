@@ -61,9 +61,20 @@ impl Timeline {
     /// Milliseconds since 1970-01-01T00:00:00Z.
     #[inline]
     pub(crate) fn now_ms(&self) -> u64 {
+        self.now_ns() / NANOS_PER_MS
+    }
+
+    #[inline]
+    fn now_ns(&self) -> u64 {
         // Relaxed: a moment earlier or later makes no difference to whom an id belongs.
-        let zero_ns = self.zero_ns.load(Ordering::Relaxed);
-        (zero_ns + nanos(self.clock.now())) / NANOS_PER_MS
+        self.zero_ns.load(Ordering::Relaxed) + nanos(self.clock.now())
+    }
+
+    /// How long until an instant, given in milliseconds since 1970-01-01T00:00:00Z; nothing when
+    /// it is past.
+    pub(crate) fn until(&self, unix_ms: u64) -> Duration {
+        let at_ns = unix_ms.saturating_mul(NANOS_PER_MS);
+        Duration::from_nanos(at_ns.saturating_sub(self.now_ns()))
     }
 
     /// What the wall clock shows, in the same unit.

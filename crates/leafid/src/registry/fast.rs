@@ -1,19 +1,19 @@
 //! Keeps the time while ids are taken so fast that reading the clock for each would cost more than
-//! the id: `next` and its bound are then brought up to date a few thousand times a second. Nothing
-//! runs while they are not.
+//! the id: `next` and its bound are then brought up to date when a tick begins, at least once a
+//! millisecond. Nothing runs while they are not.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::Shared;
-use crate::snowflake::Core;
+use crate::snowflake::{Core, WAIT_MIN};
 
-/// How often the time is kept.
-const INTERVAL: Duration = Duration::from_micros(500);
+/// The longest time between two looks, for ticks that are longer.
+const INTERVAL_MAX: Duration = Duration::from_millis(1);
 /// Fewer ids than this between two looks can each read the clock.
-const LEN_MIN: u64 = 100;
+const LEN_MIN: u64 = 200;
 /// So many quiet looks in a row, a tenth of a second, end it.
-const QUIET_MAX: u32 = 200;
+const QUIET_MAX: u32 = 100;
 
 /// Serves for ever.
 pub(super) async fn keep(shared: &Shared) {
@@ -35,10 +35,18 @@ async fn keep_while_fast(shared: &Shared) {
     let mut quiet = 0;
     while quiet < QUIET_MAX {
         let before = step(core);
-        shared.sleep(INTERVAL).await;
+        shared.sleep(until_next_tick(core)).await;
         let drawn = core.word.drawn().wrapping_sub(before);
         quiet = if drawn < LEN_MIN { quiet + 1 } else { 0 };
     }
+}
+
+/// Just until the next tick begins: under a policy that does not borrow, `next` stands at the end of
+/// a tick from then on, and whoever takes an id before the look reads the clock for it.
+fn until_next_tick(core: &Core) -> Duration {
+    core.tick().map_or(INTERVAL_MAX, |tick| {
+        core.until(tick + 1).clamp(WAIT_MIN, INTERVAL_MAX)
+    })
 }
 
 /// Brings `next` and its bound up to date; answers where `next` stands.

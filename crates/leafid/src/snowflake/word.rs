@@ -49,6 +49,8 @@ pub(super) const DRAW_MAX: u64 = 1 << 32;
 
 pub(crate) struct Word {
     numbers: Numbers,
+    /// From this sequence on, many ids come out of one tick.
+    fast_min: u64,
     /// Written by every taker.
     next: CachePadded<AtomicU64>,
     /// Read by every taker, written a few times a minute; or, while ids are taken fast, a few
@@ -82,8 +84,8 @@ pub(crate) enum Refusal {
     Closed,
     /// The grant ends before the wanted ids.
     Reservation,
-    /// The ids would lie further ahead of the clock than allowed, by this many ticks.
-    Ahead { ticks: u64 },
+    /// The ids would lie further ahead of the clock than allowed, until it shows this tick.
+    Ahead { from: u64 },
 }
 
 /// Numbers that were drawn, and whether the clock is the bottleneck.
@@ -107,8 +109,10 @@ pub(crate) struct Grant {
 
 impl Word {
     pub(crate) fn new(layout: Layout) -> Self {
+        let jitter_max = jitter_max(layout);
         Self {
             numbers: Numbers::new(layout),
+            fast_min: jitter_max + FAST_LEN * layout.unit().ms(),
             next: CachePadded::new(AtomicU64::new(HALTED)),
             bounds: CachePadded::new(Bounds {
                 grant: AtomicU64::new(0),
@@ -179,7 +183,7 @@ impl Word {
                 Ordering::Relaxed,
             );
             if taken.is_ok() {
-                let is_fast = self.numbers.sequence(first) >= self.jitter_max() + FAST_LEN;
+                let is_fast = self.numbers.sequence(first) >= self.fast_min;
                 return Ok(Drawn { first, is_fast });
             }
         }
@@ -204,11 +208,11 @@ impl Word {
         }
         // What the lease starts with is no debt: a restart begins where the journal ends.
         let start = self.bounds.start.load(Ordering::Relaxed);
-        let clock = moment.tick.max(start);
-        let ahead = self.numbers.tick(first + count - 1).saturating_sub(clock);
-        if ahead > moment.ahead_max {
-            let ticks = ahead - moment.ahead_max;
-            return Err(Refusal::Ahead { ticks });
+        let last = self.numbers.tick(first + count - 1);
+        let end = moment.tick.max(start).saturating_add(moment.ahead_max);
+        if last > end {
+            let from = last - moment.ahead_max;
+            return Err(Refusal::Ahead { from });
         }
         Ok(first)
     }
@@ -301,10 +305,9 @@ impl Word {
         self.next.load(Ordering::Relaxed)
     }
 
-    /// Where the sequence of a new tick may start: below this, so that at least three quarters are
-    /// left, and that ids spread evenly over 1024 shards.
+    /// Where the sequence of a new tick may start.
     pub(crate) fn jitter_max(&self) -> u64 {
-        1 << self.layout().sequence_bits().saturating_sub(2).min(10)
+        jitter_max(self.layout())
     }
 
     #[inline]
@@ -321,6 +324,12 @@ impl Word {
     }
 }
 
-/// So many ids in one tick of a millisecond are half a million a second, of which each would read
-/// the clock.
+/// So many ids in a millisecond are half a million a second, of which each would read the clock.
 const FAST_LEN: u64 = 512;
+
+/// Where the sequence of a new tick may start: below this, so that at least three quarters are
+/// left, and that ids spread evenly over 1024 shards.
+const fn jitter_max(layout: Layout) -> u64 {
+    let bits = layout.sequence_bits().saturating_sub(2);
+    1 << if bits < 10 { bits } else { 10 }
+}
