@@ -1,5 +1,7 @@
 //! What is measured, shared by the benchmarks.
 
+pub mod snowflakes;
+
 use std::time::Duration;
 
 use leafid::store::{MemoryStore, TagSettings};

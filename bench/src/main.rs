@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! cargo run --release -p leafid-bench -- issue        # in process, beside a bare fetch_add
+//! cargo run --release -p leafid-bench -- snowflake    # the same for snowflake ids, and other crates
 //! cargo run --release -p leafid-bench -- outage       # a minute without the store
 //! cargo run --release -p leafid-bench -- slow-store   # a store that answers in a second
 //! cargo run --release -p leafid-bench -- idle-tags    # a million tags, a thousand in use
@@ -15,12 +16,15 @@
 #![expect(clippy::panic, reason = "a measurement ends at the first surprise")]
 #![expect(clippy::disallowed_methods, reason = "this measures real time")]
 
+mod at_cap;
 mod idle_tags;
 mod issue;
 mod outage;
 mod pace;
+mod rounds;
 mod serve;
 mod slow_store;
+mod snowflake;
 mod start;
 
 use std::process::ExitCode;
@@ -28,12 +32,15 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     match std::env::args().nth(1).as_deref() {
         Some("issue") => issue::run(),
+        Some("snowflake") => snowflake::run(),
+        // Started by `snowflake`, once a measurement.
+        Some("at-cap") => at_cap::run_child(std::env::args().skip(2)),
         Some("outage") => outage::run(),
         Some("slow-store") => slow_store::run(),
         Some("idle-tags") => idle_tags::run(),
         Some("start") => start::run(),
         _ => {
-            eprintln!("usage: leafid-bench issue|outage|slow-store|idle-tags|start");
+            eprintln!("usage: leafid-bench issue|snowflake|outage|slow-store|idle-tags|start");
             return ExitCode::from(2);
         }
     }
