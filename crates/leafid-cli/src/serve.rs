@@ -4,7 +4,9 @@ use std::future::Future;
 use std::io::{self, ErrorKind, IsTerminal as _};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use leafid_server::{Config, Limits, Listeners, LogFormat, ServeError, Server, shutdown_signal};
+use leafid_server::{
+    Config, Limits, Listeners, LogFormat, ServeError, Server, Stores, Workers, shutdown_signal,
+};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::failure::{Failure, Outcome, with_causes};
@@ -48,7 +50,12 @@ async fn serve(config: &Config) -> Outcome {
     let stop = stop()?;
     let listeners = Listeners::bind(config.http).await.map_err(not_served)?;
     let store = source::open(config).await?;
-    let server = Server::new(config, Limits::default(), store, listeners);
+    let workers = Workers::open(config, listeners.http_addr()).await;
+    let stores = Stores {
+        segments: store,
+        workers: workers.map_err(not_served)?,
+    };
+    let server = Server::new(config, Limits::default(), stores, listeners);
     // A server whose greeting nobody reads serves all the same.
     let _ = output::print(&greeting(server.http_addr(), config));
     server.run(stop).await.map_err(not_served)
@@ -89,7 +96,7 @@ fn runtime(threads: usize) -> Outcome<Runtime> {
     })
 }
 
-/// Where it listens, and three lines to try.
+/// Where it listens, and some lines to try.
 fn greeting(address: SocketAddr, config: &Config) -> String {
     let base = format!("http://{}", reachable(address));
     let store = config
@@ -101,9 +108,13 @@ fn greeting(address: SocketAddr, config: &Config) -> String {
     } else {
         format!("curl {base}/v1/tags\n  curl '{base}/v1/tags/TAG/ids?count=3'")
     };
+    let snowflake = match config.snowflake {
+        true => format!("  curl {base}/api/snowflake/get/order\n"),
+        false => String::new(),
+    };
     format!(
         "leafid {} listens on http://{address}, ids from {store}\n\
-         try:\n  {ids}\n  curl '{base}/readyz?verbose'\n",
+         try:\n  {ids}\n{snowflake}  curl '{base}/readyz?verbose'\n",
         env!("CARGO_PKG_VERSION")
     )
 }
@@ -133,6 +144,16 @@ fn not_served(error: ServeError) -> Failure {
                 "change the setting, or start all the same with --allow-weak-store",
             )
         }
+        ServeError::Journal(error) => Failure::new(
+            with_causes(&*error),
+            "choose another folder with --data-dir DIR, or do without snowflake ids with \
+             --snowflake=false",
+        ),
+        ServeError::Registry { .. } => Failure::new(
+            with_causes(&error),
+            "name another one with --registry URL, or do without snowflake ids with \
+             --snowflake=false",
+        ),
         other => Failure::new(with_causes(&other), "the message says what to change"),
     }
 }

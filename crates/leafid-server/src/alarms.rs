@@ -1,8 +1,10 @@
 //! `Alarms`: turns the library's events into log lines and counters. An alarm is one line at the
 //! level `error` and one step of a counter.
 
+mod worker;
+
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use leafid::store::StoreError;
 use leafid::{Event, Observer};
@@ -15,22 +17,44 @@ pub(crate) struct EventCounts {
     pub(crate) tags_created: AtomicU64,
     pub(crate) limits_reached: AtomicU64,
     pub(crate) refresh_failures: AtomicU64,
+    pub(crate) worker_losses: AtomicU64,
+    pub(crate) worker_quarantines: AtomicU64,
+    pub(crate) journal_failures: AtomicU64,
 }
 
 /// Takes note of events.
 pub(crate) struct Alarms {
     counts: Arc<EventCounts>,
+    /// Failures to get or extend a worker id since the last time it went well.
+    worker_failures: AtomicU32,
 }
 
 impl Alarms {
     pub(crate) fn new(counts: Arc<EventCounts>) -> Self {
-        Self { counts }
+        Self {
+            counts,
+            worker_failures: AtomicU32::new(0),
+        }
     }
 }
 
 impl Observer for Alarms {
     fn event(&self, event: &Event<'_>) {
         self.count(event);
+        match event {
+            Event::WorkerClaimed { .. } | Event::WorkerExtended { .. } => {
+                self.worker_failures.store(0, Ordering::Relaxed);
+            }
+            // The first of a row, then the 2nd, 4th, 8th, ...: a long outage must not fill the
+            // disk.
+            Event::WorkerRefused { .. } | Event::RegistryFailed { .. } => {
+                let failures = self.worker_failures.fetch_add(1, Ordering::Relaxed) + 1;
+                if !failures.is_power_of_two() {
+                    return;
+                }
+            }
+            _ => {}
+        }
         log(event);
     }
 }
@@ -43,6 +67,9 @@ impl Alarms {
             Event::Created { .. } => &self.counts.tags_created,
             Event::LimitReached { .. } => &self.counts.limits_reached,
             Event::RefreshFailed { .. } => &self.counts.refresh_failures,
+            Event::WorkerLost { .. } => &self.counts.worker_losses,
+            Event::Quarantined { .. } => &self.counts.worker_quarantines,
+            Event::JournalFailed { .. } => &self.counts.journal_failures,
             _ => return,
         };
         counter.fetch_add(1, Ordering::Relaxed);
@@ -88,7 +115,7 @@ fn log(event: &Event<'_>) {
             error = with_causes(error),
             "settings of tags in use could not be read again; the old ones stay in force"
         ),
-        _ => tracing::info!(?event, "event"),
+        other => worker::log(other),
     }
 }
 

@@ -11,6 +11,7 @@ mod table;
 mod password;
 mod setting;
 mod value;
+mod workers;
 
 // Where values come from.
 mod environment;
@@ -36,6 +37,7 @@ pub use layers::{ConfigError, Loaded, Origin, Shown, Sources};
 pub use password::without_password;
 pub use setting::Setting;
 pub use table::SETTINGS;
+pub use workers::{WorkerConfig, WorkerIdSource};
 
 /// The embedded store's file in its folder.
 const EMBEDDED_FILE: &str = "leafid.db";
@@ -78,6 +80,10 @@ pub struct Config {
     pub refresh_interval: Duration,
     /// How many tags may be in use at once.
     pub tags_max: usize,
+    /// Whether snowflake ids are served (Leaf's `leaf.snowflake.enable`).
+    pub snowflake: bool,
+    /// How they are made, and where the worker id comes from.
+    pub workers: WorkerConfig,
     /// Threads that serve requests; 0: one per core.
     pub threads: usize,
     /// How long requests in flight may take after SIGTERM.
@@ -158,6 +164,8 @@ impl Default for Config {
             wait_max: Duration::from_secs(1),
             refresh_interval: Duration::from_secs(60),
             tags_max: 1_000_000,
+            snowflake: true,
+            workers: WorkerConfig::default(),
             threads: 0,
             shutdown_grace: Duration::from_secs(10),
             log: LevelFilter::INFO,
@@ -182,6 +190,10 @@ mod tests {
     fn debug_output_shows_no_password() {
         let config = Config {
             store: vec!["mysql://leaf:hunter2@db:3306/leaf".to_owned()],
+            workers: WorkerConfig {
+                registry: vec!["postgres://leaf:hunter2@db/leaf".to_owned()],
+                ..WorkerConfig::default()
+            },
             ..Config::default()
         };
         let text = format!("{config:?}");

@@ -3,7 +3,8 @@
 use std::io;
 use std::net::SocketAddr;
 
-use leafid::store::StoreReport;
+use leafid::LayoutError;
+use leafid::store::{StoreError, StoreReport};
 
 /// Why a server did not start, or stopped.
 ///
@@ -40,6 +41,27 @@ pub enum ServeError {
     WeakStore {
         /// What the store says of itself.
         report: Box<StoreReport>,
+    },
+    /// The layout of snowflake ids cannot be used.
+    #[error("no snowflake id can be made: {0}")]
+    Layout(#[from] LayoutError),
+    /// The settings name no worker id that can be had.
+    #[error("{message}")]
+    WorkerId {
+        /// What is wrong, and what to change.
+        message: String,
+    },
+    /// The journal of the worker id cannot be used, such as when another server has it open.
+    #[error(transparent)]
+    Journal(Box<StoreError>),
+    /// The registry of worker ids cannot be opened.
+    #[error("the registry of worker ids at {location} cannot be opened")]
+    Registry {
+        /// Where it is, without a password.
+        location: String,
+        /// What is in the way.
+        #[source]
+        error: Box<StoreError>,
     },
 }
 

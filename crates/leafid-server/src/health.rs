@@ -4,6 +4,12 @@
 //! and its settings were found good, and ends with the shutdown signal. A store that fails later
 //! does not end it while memory holds ids: all servers share the store, so that all would leave
 //! the rotation at once and withhold what they hold.
+//!
+//! Where segment ids are served, they alone decide: snowflake ids are on without being asked for,
+//! and a server must not leave the rotation, nor enter it, for what its callers may not use. Where
+//! they are off, the worker id decides.
+
+mod worker;
 
 use std::fmt;
 use std::pin::pin;
@@ -11,10 +17,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
-use leafid::{Clock, Generators};
+use leafid::{Clock, Generators, WorkerRegistry};
 use tokio::sync::Notify;
 
 use crate::watch::{StoreStanding, Watch};
+use worker::WorkerStanding;
 
 /// How many tags are looked at for ids in memory while the store fails.
 const TAGS_SEEN_MAX: usize = 1000;
@@ -26,11 +33,21 @@ const TAGS_SEEN_MAX: usize = 1000;
 /// See [`Service`](crate::Service).
 pub struct Health {
     generators: Generators,
+    /// Whether segment ids are served.
+    segment: bool,
+    /// `None`: snowflake ids are off.
+    registry: Option<WorkerRegistry>,
     clock: Arc<dyn Clock>,
     watch: Arc<Watch>,
     phase: AtomicU8,
     /// Told when the phase changes.
     changed: Notify,
+}
+
+/// Which kinds of ids are served.
+pub(crate) struct Kinds {
+    pub(crate) segment: bool,
+    pub(crate) registry: Option<WorkerRegistry>,
 }
 
 /// Where the process is in its life.
@@ -53,16 +70,27 @@ pub(crate) enum Phase {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Readiness {
     phase: Phase,
+    segment: bool,
     store: StoreStanding,
     /// For how long the store has failed.
     failing_for: Duration,
     /// Whether memory holds ids; looked at while the store fails only.
     has_ids: bool,
+    /// `None`: snowflake ids are off.
+    worker: Option<WorkerStanding>,
 }
 
 impl Health {
-    pub(crate) fn new(generators: Generators, clock: Arc<dyn Clock>, watch: Arc<Watch>) -> Self {
+    pub(crate) fn new(
+        kinds: Kinds,
+        generators: Generators,
+        clock: Arc<dyn Clock>,
+        watch: Arc<Watch>,
+    ) -> Self {
+        let Kinds { segment, registry } = kinds;
         Self {
+            segment,
+            registry,
             generators,
             clock,
             watch,
@@ -119,11 +147,14 @@ impl Health {
             let statuses = self.generators.statuses(TAGS_SEEN_MAX);
             has_ids = statuses.iter().any(|status| status.remaining > 0);
         }
+        let registry = self.registry.as_ref();
         Readiness {
             phase: self.phase(),
+            segment: self.segment,
             store,
             failing_for,
             has_ids,
+            worker: registry.map(|registry| WorkerStanding::of(&registry.status())),
         }
     }
 }
@@ -132,8 +163,13 @@ impl Readiness {
     /// Whether requests should come here.
     #[must_use]
     pub fn is_ready(&self) -> bool {
-        let fails = matches!(self.store, StoreStanding::Fails { .. });
-        self.phase == Phase::Serving && (!fails || self.has_ids)
+        match &self.worker {
+            Some(worker) if !self.segment => self.phase != Phase::Draining && worker.is_ready(),
+            _ => {
+                let fails = matches!(self.store, StoreStanding::Fails { .. });
+                self.phase == Phase::Serving && (!fails || self.has_ids)
+            }
+        }
     }
 
     /// Whether the store answered its last call.
@@ -162,6 +198,9 @@ impl fmt::Display for Readiness {
                 let memory = if self.has_ids { "holds" } else { "holds no" };
                 writeln!(f, "[{}]memory: {memory} ids", mark(self.has_ids))?;
             }
+        }
+        if let Some(worker) = &self.worker {
+            write!(f, "{worker}")?;
         }
         f.write_str(if self.is_ready() {
             "ready\n"

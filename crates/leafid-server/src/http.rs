@@ -4,6 +4,7 @@
 //! others are axum's.
 
 mod answer;
+mod clock;
 mod connection;
 mod decode;
 mod error;
@@ -22,6 +23,7 @@ mod route;
 mod router;
 #[expect(unused_qualifications, reason = "utoipa's macros write them")]
 mod tags;
+mod workers;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -99,7 +101,7 @@ impl Door {
             match route {
                 // No timer: it has no body, and its wait is bounded by wait_max.
                 Route::SegmentGet => leaf::segment(service, name).await,
-                Route::SnowflakeGet => leaf::snowflake(name),
+                Route::SnowflakeGet => leaf::snowflake(service, name).await,
                 _ => front.in_time(ids::answer(service, name, parts, body)).await,
             }
         };

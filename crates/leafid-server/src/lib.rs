@@ -17,15 +17,17 @@ mod suggest;
 mod supply;
 mod wall;
 mod watch;
+mod workers;
 
 pub use config::{
     Config, ConfigError, Loaded, LogFormat, Origin, SETTINGS, Setting, Shown, Sources,
-    without_password,
+    WorkerConfig, WorkerIdSource, without_password,
 };
 pub use error::ServeError;
 pub use health::{Health, Readiness};
 pub use http::openapi;
 pub use limits::Limits;
-pub use server::{Listeners, Server, warm_up};
-pub use service::{Service, ServiceError, SnowflakeParts, TagPage, TagView};
+pub use server::{Listeners, Server, Stores, warm_up};
+pub use service::{ClockView, Service, ServiceError, SnowflakeParts, TagPage, TagView, WorkerView};
 pub use shutdown::shutdown_signal;
+pub use workers::Workers;

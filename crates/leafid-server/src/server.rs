@@ -5,21 +5,26 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use leafid::store::{MemoryStore, SegmentStore, TagSettings};
-use leafid::{Clock, Generators, Options, SystemClock};
+use leafid::store::{LeaseStore, MemoryStore, SegmentStore, TagSettings};
+use leafid::{
+    Clock, Generators, Observer, Options, RegistryDriver, RegistryParts, SystemClock,
+    WorkerRegistry,
+};
 use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
 
 use crate::alarms::{Alarms, EventCounts};
 use crate::config::Config;
 use crate::error::ServeError;
-use crate::health::{Health, Phase};
+use crate::health::{Health, Kinds, Phase};
 use crate::http::{self, Door};
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::service::Service;
-use crate::shutdown::Shutdown;
+use crate::shutdown::{Shutdown, within};
 use crate::supply::Supply;
 use crate::watch::{Watch, Watched};
+use crate::workers::{self, Judged, Peers, Workers};
 
 /// Where requests come in. Bound before anything else, so that an address in use shows at once.
 ///
@@ -58,6 +63,18 @@ impl Listeners {
     }
 }
 
+/// Where ids come from.
+///
+/// # Example
+///
+/// See [`Server`].
+pub struct Stores {
+    /// Where segments are reserved.
+    pub segments: Arc<dyn SegmentStore>,
+    /// What the worker id of snowflake ids comes from; `None`: there are none.
+    pub workers: Option<Workers>,
+}
+
 /// A server, ready to run.
 ///
 /// # Example
@@ -65,12 +82,13 @@ impl Listeners {
 /// ```
 /// use std::sync::Arc;
 /// use leafid::store::MemoryStore;
-/// use leafid_server::{Config, Limits, Listeners, Server};
+/// use leafid_server::{Config, Limits, Listeners, Server, Stores};
 ///
 /// # tokio::runtime::Runtime::new()?.block_on(async {
 /// let config = Config { allow_weak_store: true, ..Config::default() };
 /// let listeners = Listeners::bind("127.0.0.1:0".parse()?).await?;
-/// let server = Server::new(&config, Limits::default(), Arc::new(MemoryStore::new()), listeners);
+/// let stores = Stores { segments: Arc::new(MemoryStore::new()), workers: None };
+/// let server = Server::new(&config, Limits::default(), stores, listeners);
 /// println!("http://{}", server.http_addr());
 /// server.run(async { /* the shutdown */ }).await?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -82,30 +100,43 @@ pub struct Server {
     service: Arc<Service>,
     metrics: Arc<Metrics>,
     supply: Supply,
+    registry_driver: Option<RegistryDriver>,
     shutdown_grace: Duration,
 }
 
 impl Server {
     /// Puts a server together. Nothing is read or reserved yet.
     #[must_use]
-    pub fn new(
-        config: &Config,
-        limits: Limits,
-        store: Arc<dyn SegmentStore>,
-        listeners: Listeners,
-    ) -> Self {
+    pub fn new(config: &Config, limits: Limits, stores: Stores, listeners: Listeners) -> Self {
+        let Stores { segments, workers } = stores;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
         let watch = Arc::new(Watch::new());
-        let watched = Watched::new(store, Arc::clone(&watch), Arc::clone(&clock));
+        let watched = Watched::new(segments, Arc::clone(&watch), Arc::clone(&clock));
         let events = Arc::new(EventCounts::default());
+        let alarms: Arc<dyn Observer> = Arc::new(Alarms::new(Arc::clone(&events)));
         let (generators, driver) = Generators::open_with(
             Arc::new(watched),
             Arc::clone(&clock),
-            Arc::new(Alarms::new(Arc::clone(&events))),
+            Arc::clone(&alarms),
             options(config),
         );
-        let health = Health::new(generators.clone(), Arc::clone(&clock), Arc::clone(&watch));
-        let service = Arc::new(Service::new(generators, health, limits, config));
+        let opened = workers.map(|workers| {
+            let options = workers::options(config, workers.choice, listeners.http_addr);
+            let parts = registry_parts(workers, config, Arc::clone(&clock), alarms);
+            WorkerRegistry::open_with(parts, options)
+        });
+        let (registry, registry_driver) = opened.unzip();
+        let kinds = Kinds {
+            segment: config.segment,
+            registry: registry.clone(),
+        };
+        let health = Health::new(
+            kinds,
+            generators.clone(),
+            Arc::clone(&clock),
+            Arc::clone(&watch),
+        );
+        let service = Arc::new(Service::new(generators, registry, health, limits, config));
         Self {
             listeners,
             metrics: Arc::new(Metrics::new(events, Arc::clone(&watch), Arc::clone(&clock))),
@@ -117,6 +148,7 @@ impl Server {
                 allow_weak_store: config.allow_weak_store,
             },
             service,
+            registry_driver,
             shutdown_grace: config.shutdown_grace,
         }
     }
@@ -145,6 +177,7 @@ impl Server {
             service,
             metrics,
             supply,
+            registry_driver,
             shutdown_grace,
         } = self;
         let asked = Shutdown::new();
@@ -152,6 +185,7 @@ impl Server {
         let front = http::serve(door, listeners.http, asked.clone(), shutdown_grace);
         let mut front = tokio::spawn(front);
         let mut supply = tokio::spawn(supply.run());
+        let registry_driver = registry_driver.map(tokio::spawn);
         let ended = tokio::select! {
             ended = &mut supply => ended.unwrap_or(Ok(())),
             () = shutdown => Ok(()),
@@ -161,12 +195,47 @@ impl Server {
         asked.ask();
         // A task ends by itself or not at all: a panic has ended the process.
         let _ended = (&mut front).await;
-        service.generators().stop();
+        service.stop();
+        if let Some(driver) = registry_driver {
+            give_back(driver, shutdown_grace).await;
+        }
         if !supply.is_finished() {
             supply.abort();
         }
         ended
     }
+}
+
+fn registry_parts(
+    workers: Workers,
+    config: &Config,
+    clock: Arc<dyn Clock>,
+    observer: Arc<dyn Observer>,
+) -> RegistryParts {
+    let judged = |leases| {
+        let judged = Judged::new(leases, config.allow_weak_store);
+        Arc::new(judged) as Arc<dyn LeaseStore>
+    };
+    RegistryParts {
+        store: workers.leases.map(judged),
+        journal: workers.journal,
+        peers: Arc::new(Peers),
+        clock,
+        observer,
+    }
+}
+
+/// Waits until the worker id was given back, so that another server need not wait for the end of
+/// its reservation.
+async fn give_back(mut driver: JoinHandle<()>, grace: Duration) {
+    if within(grace, async { drop((&mut driver).await) }).await {
+        return;
+    }
+    driver.abort();
+    tracing::warn!(
+        "the worker id could not be given back within the grace period; it stays reserved for \
+         this server"
+    );
 }
 
 /// Does what is cheap only while the process has a single thread. Call it first of all, before

@@ -3,9 +3,10 @@
 
 mod error;
 mod snowflake;
+mod workers;
 
 use leafid::store::{TagPatch, TagRecord, TagSpec};
-use leafid::{Generators, Id, Layout, Parts, Segment, Status, Tag, TakenMany};
+use leafid::{Generators, Id, Layout, Parts, Segment, Status, Tag, TakenMany, WorkerRegistry};
 
 use crate::config::Config;
 use crate::health::{Health, Phase};
@@ -13,6 +14,8 @@ use crate::limits::Limits;
 
 pub use error::ServiceError;
 pub use snowflake::SnowflakeParts;
+use workers::Snowflakes;
+pub use workers::{ClockView, WorkerView};
 
 /// Answers every question that a front end may ask.
 ///
@@ -23,12 +26,13 @@ pub use snowflake::SnowflakeParts;
 /// ```
 /// use std::sync::Arc;
 /// use leafid::store::MemoryStore;
-/// use leafid_server::{Config, Limits, Listeners, Server};
+/// use leafid_server::{Config, Limits, Listeners, Server, Stores};
 ///
 /// # tokio::runtime::Runtime::new()?.block_on(async {
 /// let config = Config { create_tags: Some(true), allow_weak_store: true, ..Config::default() };
 /// let listeners = Listeners::bind("127.0.0.1:0".parse()?).await?;
-/// let server = Server::new(&config, Limits::default(), Arc::new(MemoryStore::new()), listeners);
+/// let stores = Stores { segments: Arc::new(MemoryStore::new()), workers: None };
+/// let server = Server::new(&config, Limits::default(), stores, listeners);
 /// let service = server.service();
 /// tokio::spawn(server.run(std::future::pending()));
 /// while !service.health().readiness().is_ready() {
@@ -42,12 +46,16 @@ pub use snowflake::SnowflakeParts;
 #[derive(Debug)]
 pub struct Service {
     generators: Generators,
+    /// `None`: snowflake ids are off.
+    snowflakes: Option<Snowflakes>,
     health: Health,
     limits: Limits,
     /// Step of tags that are created without one.
     step: u32,
     /// Whether segment ids are served at all.
     segment: bool,
+    /// How snowflake ids divide their bits.
+    layout: Layout,
 }
 
 /// A tag as the store has it, and as it stands in this process.
@@ -79,16 +87,19 @@ pub struct TagPage {
 impl Service {
     pub(crate) fn new(
         generators: Generators,
+        registry: Option<WorkerRegistry>,
         health: Health,
         limits: Limits,
         config: &Config,
     ) -> Self {
         Self {
             generators,
+            snowflakes: registry.map(Snowflakes::new),
             health,
             limits,
             step: config.step,
             segment: config.segment,
+            layout: config.workers.layout,
         }
     }
 
@@ -266,10 +277,10 @@ impl Service {
         Ok(layout.try_decompose(id)?)
     }
 
-    /// The layout of ids whose layout is not named.
+    /// The layout of snowflake ids made here, and of those whose layout is not named.
     #[must_use]
     pub fn layout(&self) -> Layout {
-        Layout::LEAF
+        self.layout
     }
 
     /// The step of tags that are created without one.
@@ -288,6 +299,14 @@ impl Service {
     #[must_use]
     pub fn health(&self) -> &Health {
         &self.health
+    }
+
+    /// Stops issuing for good.
+    pub(crate) fn stop(&self) {
+        self.generators.stop();
+        if let Some(snowflakes) = &self.snowflakes {
+            snowflakes.registry.stop();
+        }
     }
 
     pub(crate) fn generators(&self) -> &Generators {

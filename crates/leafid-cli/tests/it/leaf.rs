@@ -106,8 +106,11 @@ impl Given {
 fn two_servers_and_java_leaf_share_a_table_without_a_duplicate() {
     let folder = tempdir().unwrap();
     let database = leaf_database(LEAF_ALLOC);
-    let start = || Server::start(folder.path(), &["--store", &database.url]);
-    let servers = [start(), start()];
+    let start = |own| {
+        let own = ["--data-dir", own, "--store", &database.url];
+        Server::start(folder.path(), &own)
+    };
+    let servers = [start("a"), start("b")];
     // Far more numbers than are asked for: segments in memory at the end are gaps.
     let given = Given::new(1 << 28);
     thread::scope(|scope| {

@@ -12,4 +12,5 @@ mod decode;
 mod leaf;
 mod serving;
 mod settings;
+mod snowflake;
 mod store;

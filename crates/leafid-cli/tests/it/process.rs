@@ -98,11 +98,27 @@ pub(crate) struct Server {
 impl Server {
     /// Starts on a free port and waits until it is ready.
     pub(crate) fn start(folder: &Path, arguments: &[&str]) -> Self {
+        Self::start_with(folder, arguments, &[])
+    }
+
+    /// As [`start`](Self::start), with variables in its environment.
+    pub(crate) fn start_with(
+        folder: &Path,
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+    ) -> Self {
         let mut command = command(folder, &["serve", "--http", "127.0.0.1:0"]);
-        command.args(arguments);
+        command.args(arguments).envs(variables.iter().copied());
         let server = Self::launch(command, folder);
         server.wait_until_ready();
         server
+    }
+
+    /// As [`start`](Self::start), without waiting until it is ready.
+    pub(crate) fn start_unready(folder: &Path, arguments: &[&str]) -> Self {
+        let mut command = command(folder, &["serve", "--http", "127.0.0.1:0"]);
+        command.args(arguments);
+        Self::launch(command, folder)
     }
 
     /// Starts a command and waits for its greeting.
@@ -118,7 +134,8 @@ impl Server {
             .unwrap();
         let mut out = BufReader::new(child.stdout.take().unwrap());
         let mut greeting = String::new();
-        while greeting.lines().count() < 5 {
+        // The last line to try.
+        while !greeting.contains("/readyz") {
             let len = out.read_line(&mut greeting).unwrap();
             let errors = || std::fs::read_to_string(&log).unwrap();
             assert!(len > 0, "no greeting: {greeting}{}", errors());
@@ -141,7 +158,7 @@ impl Server {
         }
     }
 
-    fn wait_until_ready(&self) {
+    pub(crate) fn wait_until_ready(&self) {
         for _ in 0..500 {
             if self.get("/readyz").0 == 200 {
                 return;

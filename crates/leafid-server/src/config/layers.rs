@@ -5,7 +5,9 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::password::put_password;
-use super::{Config, SETTINGS, Setting, environment, file, leaf_properties, without_password};
+use super::{
+    Config, SETTINGS, Setting, WorkerIdSource, environment, file, leaf_properties, without_password,
+};
 
 /// The file that is read when no other is named, if it exists.
 const DEFAULT_FILE: &str = "leafid.toml";
@@ -245,17 +247,11 @@ impl Layers {
                 self.mistakes.push(assigned.mistake(&problem));
             }
         }
-        match password(&self.assigned) {
-            Ok(Some(password)) => {
-                let urls = config.store.iter_mut();
-                urls.for_each(|url| put_password(url, &password));
-            }
-            Ok(None) => {}
-            Err(mistake) => self.mistakes.push(mistake),
-        }
+        self.put_passwords(&mut config);
         if let (Err(error), Some(store)) = (config.store_url(), find(&self.assigned, "store")) {
             self.mistakes.push(store.mistake(&error.to_string()));
         }
+        self.check_workers(&config);
         let Self {
             assigned,
             mistakes,
@@ -272,18 +268,61 @@ impl Layers {
     }
 }
 
+impl Layers {
+    fn put_passwords(&mut self, config: &mut Config) {
+        let urls = [
+            ("store", &mut config.store),
+            ("registry", &mut config.workers.registry),
+        ];
+        for (key, urls) in urls {
+            match password(&self.assigned, key) {
+                Ok(Some(password)) => {
+                    let urls = urls.iter_mut();
+                    urls.for_each(|url| put_password(url, &password));
+                }
+                Ok(None) => {}
+                Err(mistake) => self.mistakes.push(mistake),
+            }
+        }
+    }
+
+    /// What does not fit together among the settings about worker ids.
+    fn check_workers(&mut self, config: &Config) {
+        let registry =
+            find(&self.assigned, "registry").filter(|set| !set.texts.concat().is_empty());
+        if let (Err(error), Some(registry)) = (config.registry_url(), registry) {
+            self.mistakes.push(registry.mistake(&error.to_string()));
+        }
+        let is_off = matches!(config.registry_url(), Ok(None));
+        if let (true, WorkerIdSource::Registry, Some(registry)) =
+            (config.snowflake && is_off, config.workers.id, registry)
+        {
+            let problem = "without a registry, worker-id has to be a number or ordinal";
+            self.mistakes.push(registry.mistake(problem));
+        }
+        if let (WorkerIdSource::Fixed(number), Some(id)) =
+            (config.workers.id, find(&self.assigned, "worker-id"))
+        {
+            let worker = leafid::WorkerId::new(number);
+            if let Err(error) = config.workers.layout.check_worker(worker) {
+                self.mistakes.push(id.mistake(&error.to_string()));
+            }
+        }
+    }
+}
+
 fn find<'a>(assigned: &'a [Assigned], key: &str) -> Option<&'a Assigned> {
     assigned.iter().find(|assigned| assigned.setting.key == key)
 }
 
-/// The password that goes into the store's URLs.
-fn password(assigned: &[Assigned]) -> Result<Option<String>, String> {
-    let text = find(assigned, "store-password");
-    let file = find(assigned, "store-password-file");
+/// The password that goes into the URLs of `key`.
+fn password(assigned: &[Assigned], key: &str) -> Result<Option<String>, String> {
+    let text = find(assigned, &format!("{key}-password"));
+    let file = find(assigned, &format!("{key}-password-file"));
     let rank = |assigned: Option<&Assigned>| assigned.map_or(0, |found| found.origin.rank());
     match (text, file) {
         (Some(text), Some(file)) if rank(Some(text)) == rank(Some(file)) => Err(format!(
-            "both store-password (from {}) and store-password-file (from {}) are set: \
+            "both {key}-password (from {}) and {key}-password-file (from {}) are set: \
              remove one",
             text.origin, file.origin
         )),

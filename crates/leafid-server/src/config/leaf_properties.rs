@@ -67,7 +67,8 @@ impl LeafFile<'_> {
         let whole_file = self.origin("");
         set("http", "0.0.0.0:8080", whole_file.clone());
         set("policy", "leaf", whole_file.clone());
-        set("create-tags", "false", whole_file);
+        set("create-tags", "false", whole_file.clone());
+        set("snowflake", "false", whole_file);
         let segment = self.is_segment_on();
         set(
             "segment",

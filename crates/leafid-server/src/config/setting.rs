@@ -54,8 +54,14 @@ pub(super) enum Field {
         get: fn(&Config) -> String,
         set: fn(&mut Config, &str),
     },
+    /// A text that is read by its own rule; the error says what is wrong with it.
+    Text {
+        allowed: &'static str,
+        get: fn(&Config) -> String,
+        set: fn(&mut Config, &str) -> Result<(), String>,
+    },
     /// A password. It has no flag, because other users of a machine see command lines; it goes
-    /// into the store's URLs once all layers are read.
+    /// into the URLs of what it is named after once all layers are read.
     Password,
     /// A file with that password.
     PasswordFile,
@@ -134,7 +140,7 @@ impl Setting {
             }
             Field::Count { get, .. } => get(&config).map(|n| n.to_string()).unwrap_or_default(),
             Field::Time { get, .. } => get(&config).map(duration_text).unwrap_or_default(),
-            Field::Choice { get, .. } => get(&config),
+            Field::Choice { get, .. } | Field::Text { get, .. } => get(&config),
             Field::Password | Field::PasswordFile => String::new(),
         }
     }
@@ -153,6 +159,7 @@ impl Setting {
                 format!("{} to {}", duration_text(*min), duration_text(*max))
             }
             Field::Choice { names, .. } => names.join(", "),
+            Field::Text { allowed, .. } => (*allowed).to_owned(),
             Field::Password => "any text".to_owned(),
             Field::PasswordFile => "a file".to_owned(),
         }
@@ -177,6 +184,7 @@ impl Setting {
             Field::Count { min, max, set, .. } => set(config, value::count(text, *min, *max)?),
             Field::Time { min, max, set, .. } => set(config, value::duration(text, *min, *max)?),
             Field::Choice { names, set, .. } => set(config, value::choice(text, names)?),
+            Field::Text { set, .. } => set(config, text)?,
             Field::PasswordFile => drop(value::path(text)?),
             Field::Urls(_) | Field::Password => {}
         }

@@ -1,5 +1,7 @@
 //! `SETTINGS`: the one table of settings. A new setting is a field of `Config` and a row here.
 
+mod workers;
+
 use std::time::Duration;
 
 use leafid::StepPolicy;
@@ -223,6 +225,20 @@ pub const SETTINGS: &[Setting] = &[
             set: |config, time| config.refresh_interval = time,
         },
     },
+    workers::SNOWFLAKE,
+    workers::REGISTRY,
+    workers::REGISTRY_PASSWORD,
+    workers::REGISTRY_PASSWORD_FILE,
+    workers::WORKER_POOL,
+    workers::WORKER_ID,
+    workers::WORKER_ADDRESS,
+    workers::LAYOUT,
+    workers::CLOCK_POLICY,
+    workers::AHEAD_MAX,
+    workers::WORKER_LEASE,
+    workers::CLOCK_OFFSET_MAX,
+    workers::WORKER_STEP,
+    workers::JOURNAL_AHEAD,
     Setting {
         key: "tags-max",
         value: "COUNT",

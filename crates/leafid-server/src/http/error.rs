@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use leafid::store::StoreError;
-use leafid::{IssueError, Never, NotYet, NotYetReason, TagError};
+use leafid::{IssueError, Never, NotYet, NotYetReason, SnowflakeError, TagError};
 
 use super::problem::{Kind, Problem};
 use crate::service::ServiceError;
@@ -13,6 +13,9 @@ const STORE_RETRY: Duration = Duration::from_secs(1);
 
 const RETRY: &str = "try again when Retry-After has passed";
 const LOOK_AT_STORE: &str =
+    "try again when Retry-After has passed; if it stays, see /readyz?verbose and the server's log";
+
+const LOOK_AT_WORKER: &str =
     "try again when Retry-After has passed; if it stays, see /readyz?verbose and the server's log";
 
 impl From<ServiceError> for Problem {
@@ -25,9 +28,27 @@ impl From<ServiceError> for Problem {
                 detail,
                 "set segment = true, or ask another server",
             ),
-            ServiceError::SnowflakeOff => {
-                Self::new(Kind::MODE_OFF, detail, "use /api/segment/get/{tag}")
-            }
+            ServiceError::SnowflakeOff => Self::new(
+                Kind::MODE_OFF,
+                detail,
+                "set snowflake = true, or ask another server",
+            ),
+            ServiceError::Snowflake(error) => of_snowflake(&error),
+            ServiceError::UnknownWorker { .. } => Self::new(
+                Kind::UNKNOWN_WORKER,
+                detail,
+                "see GET /v1/workers for those that there are",
+            ),
+            ServiceError::WorkerAlive { .. } => Self::new(
+                Kind::WORKER_ALIVE,
+                detail,
+                "stop that server, and it gives the worker id back",
+            ),
+            ServiceError::WorkerChanged { .. } => Self::new(
+                Kind::WORKER_CHANGED,
+                detail,
+                "see GET /v1/workers for who holds it now",
+            ),
             ServiceError::NotStarted { .. } => {
                 Self::new(Kind::STORE_UNAVAILABLE, detail, LOOK_AT_STORE)
                     .with_retry_after(STORE_RETRY)
@@ -97,6 +118,37 @@ fn of_never(never: Never) -> Problem {
             "ask another server, or this one again once it is restarted",
         )
         .with_retry_after(STORE_RETRY),
+    }
+}
+
+fn of_snowflake(error: &SnowflakeError) -> Problem {
+    let detail = error.to_string();
+    let problem = match error {
+        SnowflakeError::NoWorker { .. } => Problem::new(Kind::NO_WORKER, detail, LOOK_AT_WORKER),
+        SnowflakeError::Ahead { .. } => Problem::new(Kind::NOT_YET, detail, RETRY),
+        SnowflakeError::ClockBehind { .. } => Problem::new(
+            Kind::CLOCK_BEHIND,
+            detail,
+            "try again when Retry-After has passed, or set clock-policy = borrow",
+        ),
+        SnowflakeError::Ended { .. } => Problem::new(
+            Kind::LAYOUT_ENDED,
+            detail,
+            "set layout to one with more bits of time, or with a later epoch",
+        ),
+        SnowflakeError::BadCount { .. } => {
+            Problem::new(Kind::BAD_COUNT, detail, "ask for fewer ids, at least 1")
+        }
+        SnowflakeError::Stopped => Problem::new(
+            Kind::SHUTTING_DOWN,
+            detail,
+            "ask another server, or this one again once it is restarted",
+        )
+        .with_retry_after(STORE_RETRY),
+    };
+    match error.retry_after() {
+        Some(retry_after) => problem.with_retry_after(retry_after),
+        None => problem,
     }
 }
 

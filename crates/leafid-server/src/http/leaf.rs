@@ -8,6 +8,7 @@ use hyper::header::RETRY_AFTER;
 use hyper::{StatusCode, Uri};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use leafid::Id;
 use serde::Serialize;
 use url::form_urlencoded;
 use utoipa::{IntoParams, ToSchema};
@@ -16,7 +17,7 @@ use super::answer::{self, Answer, Answered};
 use super::front::Served;
 use super::path;
 use super::problem::{Kind, Problem, seconds};
-use crate::service::{Service, ServiceError};
+use crate::service::Service;
 
 /// Leaf's error: Spring's fields.
 #[derive(Serialize, ToSchema)]
@@ -76,23 +77,30 @@ pub(crate) async fn segment(service: &Service, key: &str) -> Answered {
     if key.is_empty() {
         return Err(no_key("/api/segment/get/{key}"));
     }
-    let id = service.next(&path::decode(key)?).await?;
-    let mut digits = itoa::Buffer::new();
-    let digits = digits.format(id.get()).to_owned();
-    Ok(answer::text(StatusCode::OK, digits))
+    Ok(number(service.next(&path::decode(key)?).await?))
 }
 
-/// Answers that snowflake ids are off. Leaf answers the id 0 then, which looks like one.
+/// Issues one snowflake id: the number and nothing else. As in Leaf, the key may be any name but
+/// an empty one, and every method is taken.
 #[utoipa::path(
     get, path = "/api/snowflake/get/{key}", tag = "leaf", operation_id = "leaf_snowflake_get",
     params(("key" = String, Path, description = "any name")),
-    responses((status = 500, description = "snowflake ids are off", body = LeafError))
+    responses(
+        (status = 200, description = "the id", body = String, content_type = "text/plain",
+         example = "1169786042799259000"),
+        (status = 500, description = "no id was issued", body = LeafError),
+    )
 )]
-pub(crate) fn snowflake(key: &str) -> Answered {
+pub(crate) async fn snowflake(service: &Service, key: &str) -> Answered {
     if key.is_empty() {
         return Err(no_key("/api/snowflake/get/{key}"));
     }
-    Err(ServiceError::SnowflakeOff.into())
+    Ok(number(service.snowflake_next().await?))
+}
+
+fn number(id: Id) -> Answer {
+    let mut digits = itoa::Buffer::new();
+    answer::text(StatusCode::OK, digits.format(id.get()).to_owned())
 }
 
 fn no_key(path: &str) -> Problem {

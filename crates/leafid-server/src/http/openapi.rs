@@ -6,7 +6,7 @@ use utoipa::OpenApi;
 use utoipa::openapi::OpenApi as Document;
 
 use super::answer::{self, Answer};
-use super::{decode, ids, leaf, probes, tags};
+use super::{clock, decode, ids, leaf, probes, tags, workers};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -18,12 +18,14 @@ use super::{decode, ids, leaf, probes, tags};
     tags(
         (name = "ids", description = "issue ids"),
         (name = "tags", description = "create, change and list sequences of ids"),
+        (name = "workers", description = "the worker ids of snowflake ids, and the clock"),
         (name = "leaf", description = "Leaf's own API, for callers of Leaf"),
         (name = "operation", description = "health and metrics"),
     ),
     paths(
         ids::get, ids::post, ids::post_range, decode::show,
         tags::list, tags::create, tags::show, tags::change, tags::delete,
+        workers::show, workers::list, workers::release, clock::show, clock::accept,
         leaf::segment, leaf::snowflake, leaf::table::cache, leaf::table::db, leaf::decode,
         probes::livez, probes::readyz, probes::metrics, openapi_json,
     ),
@@ -84,6 +86,7 @@ mod tests {
         check("RangeRequest", ids::RANGE_FIELDS);
         check("TagRequest", tags::CREATE_FIELDS);
         check("TagChange", tags::PATCH_FIELDS);
+        check("ReleaseRequest", workers::RELEASE_FIELDS);
         check("Policy", tags::POLICY_FIELDS);
     }
 

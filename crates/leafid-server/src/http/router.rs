@@ -17,7 +17,7 @@ use hyper_util::service::TowerToHyperService;
 use super::front::Front;
 use super::problem::{Kind, Problem};
 use super::route::Route;
-use super::{decode, ids, leaf, openapi, path, probes, tags};
+use super::{clock, decode, ids, leaf, openapi, path, probes, tags, workers};
 
 /// The router, as hyper calls it.
 pub(super) type Routes = TowerToHyperService<Router>;
@@ -34,6 +34,11 @@ pub(super) fn routes(front: &Front) -> Routes {
             get(tags::show).patch(tags::change).delete(tags::delete),
         )
         .route(Route::DecodeId.path(), get(decode::show))
+        .route(Route::Worker.path(), get(workers::show))
+        .route(Route::Workers.path(), get(workers::list))
+        .route(Route::WorkerRelease.path(), post(workers::release))
+        .route(Route::Clock.path(), get(clock::show))
+        .route(Route::ClockAccept.path(), post(clock::accept))
         .route(Route::Livez.path(), get(probes::livez))
         .route(Route::Readyz.path(), get(probes::readyz))
         .route(Route::Metrics.path(), get(probes::metrics))

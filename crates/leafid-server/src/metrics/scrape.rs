@@ -1,5 +1,7 @@
 //! `Scrape`: one answer of `/metrics`, put together from the counters and the tags' standing.
 
+mod worker;
+
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::atomic::Ordering;
@@ -32,6 +34,7 @@ impl Collector for Scrape {
         self.http(&mut encoder)?;
         self.events(&mut encoder)?;
         self.store(&mut encoder)?;
+        worker::encode(&self.service, &self.metrics.events, &mut encoder)?;
         self.tags(&mut encoder)
     }
 }

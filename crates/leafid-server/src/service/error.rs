@@ -1,7 +1,7 @@
 //! `ServiceError`: why a call to [`Service`](super::Service) was not done, as meanings.
 
 use leafid::store::StoreError;
-use leafid::{DecomposeError, IssueError, Tag};
+use leafid::{DecomposeError, IssueError, SnowflakeError, Tag, WorkerId};
 
 /// Why a call was not done. Front ends map each meaning to their wire.
 ///
@@ -20,8 +20,33 @@ pub enum ServiceError {
     #[error("segment ids are off on this server: set segment = true, or ask another server")]
     SegmentOff,
     /// Snowflake ids are not served.
-    #[error("snowflake ids are off on this server: ask for segment ids")]
+    #[error("snowflake ids are off on this server: set snowflake = true, or ask another server")]
     SnowflakeOff,
+    /// No snowflake id was issued.
+    #[error(transparent)]
+    Snowflake(#[from] SnowflakeError),
+    /// The registry has no row of that worker id.
+    #[error("worker id {worker} has no row in the registry: nobody holds it")]
+    UnknownWorker {
+        /// The worker id.
+        worker: WorkerId,
+    },
+    /// The holder of a worker id lives.
+    #[error(
+        "worker id {worker} is in use: {holder}; stop that server, and it gives the worker id back"
+    )]
+    WorkerAlive {
+        /// The worker id.
+        worker: WorkerId,
+        /// Who holds it, and how that is known.
+        holder: String,
+    },
+    /// The row of a worker id changed while it was being released.
+    #[error("the row of worker id {worker} has just changed: look at it again")]
+    WorkerChanged {
+        /// The worker id.
+        worker: WorkerId,
+    },
     /// The store was not reached since the start, so its settings are unknown.
     #[error("no id can be issued before the store is reached: {reason}")]
     NotStarted {

@@ -11,7 +11,7 @@ use leafid::store::{
     TagRecord, TagSpec,
 };
 use leafid::{Tag, blocking::block_on};
-use leafid_server::{Config, Limits, Listeners, ServeError, Server, Service};
+use leafid_server::{Config, Limits, Listeners, ServeError, Server, Service, Stores, Workers};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -61,9 +61,24 @@ impl Site {
         limits: Limits,
         store: Arc<dyn SegmentStore>,
     ) -> Self {
+        Self::with_workers(runtime, config, limits, store, None)
+    }
+
+    /// With what a worker id comes from.
+    pub(crate) fn with_workers(
+        runtime: Runtime,
+        config: &Config,
+        limits: Limits,
+        store: Arc<dyn SegmentStore>,
+        workers: Option<Workers>,
+    ) -> Self {
         let any_port = "127.0.0.1:0".parse().unwrap();
         let listeners = runtime.block_on(Listeners::bind(any_port)).unwrap();
-        let server = Server::new(config, limits, store, listeners);
+        let stores = Stores {
+            segments: store,
+            workers,
+        };
+        let server = Server::new(config, limits, stores, listeners);
         let (stop, stopped) = oneshot::channel();
         let (address, service) = (server.http_addr(), server.service());
         let ended = runtime.spawn(server.run(async { drop(stopped.await) }));

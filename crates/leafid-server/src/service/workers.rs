@@ -1,0 +1,201 @@
+//! Snowflake ids, and the worker id that this server makes them with.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use leafid::store::LeaseRecord;
+use leafid::{Id, RegistryStatus, Snowflake, SnowflakeIds, WorkerId, WorkerRegistry};
+
+use super::{Service, ServiceError};
+use crate::workers::Peers;
+
+/// The generator, and the registry that keeps it supplied with a worker id.
+#[derive(Debug)]
+pub(super) struct Snowflakes {
+    pub(super) registry: WorkerRegistry,
+    snowflake: Snowflake,
+    /// How many ids were issued, for the metrics.
+    issued: AtomicU64,
+}
+
+impl Snowflakes {
+    pub(super) fn new(registry: WorkerRegistry) -> Self {
+        Self {
+            snowflake: registry.snowflake(),
+            registry,
+            issued: AtomicU64::new(0),
+        }
+    }
+}
+
+/// A worker id as the registry has it.
+///
+/// # Example
+///
+/// See [`Service::workers`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkerView {
+    /// The row in the registry.
+    pub record: LeaseRecord,
+    /// Whether its reservation is not over yet.
+    pub is_held: bool,
+    /// Whether it is this server that holds it.
+    pub is_own: bool,
+}
+
+/// What the clocks of this server show.
+///
+/// # Example
+///
+/// ```
+/// let view = leafid_server::ClockView { unix_ms: 1_900_000_000_000, offset_ms: -250, worker: None };
+/// assert_eq!(view.wall_ms(), 1_899_999_999_750);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClockView {
+    /// The time that ids carry, save for what they have borrowed, in milliseconds since
+    /// 1970-01-01T00:00:00Z.
+    pub unix_ms: u64,
+    /// How far the wall clock is ahead of that, in milliseconds.
+    pub offset_ms: i64,
+    /// The worker id held.
+    pub worker: Option<WorkerId>,
+}
+
+impl ClockView {
+    /// What the wall clock shows, in milliseconds since 1970-01-01T00:00:00Z.
+    #[must_use]
+    pub const fn wall_ms(&self) -> u64 {
+        self.unix_ms.saturating_add_signed(self.offset_ms)
+    }
+}
+
+impl Service {
+    /// The next snowflake id, waiting for a worker id or for the clock.
+    ///
+    /// # Errors
+    ///
+    /// [`ServiceError::SnowflakeOff`], [`ServiceError::Snowflake`].
+    #[inline]
+    pub async fn snowflake_next(&self) -> Result<Id, ServiceError> {
+        let snowflakes = self.snowflakes()?;
+        let id = snowflakes.snowflake.next().await?;
+        // Relaxed: a counter orders nothing.
+        snowflakes.issued.fetch_add(1, Ordering::Relaxed);
+        Ok(id)
+    }
+
+    /// The next `count` snowflake ids: ascending, not always adjacent.
+    ///
+    /// # Errors
+    ///
+    /// As [`snowflake_next`](Self::snowflake_next), and [`ServiceError::BadCount`].
+    pub async fn snowflake_next_many(&self, count: u64) -> Result<SnowflakeIds, ServiceError> {
+        let max = self.limits.count_max;
+        if count == 0 || count > max {
+            let field = "count";
+            return Err(ServiceError::BadCount { field, count, max });
+        }
+        let snowflakes = self.snowflakes()?;
+        let ids = snowflakes.snowflake.next_many(count).await?;
+        snowflakes.issued.fetch_add(count, Ordering::Relaxed);
+        Ok(ids)
+    }
+
+    /// How many snowflake ids were issued since the start.
+    pub(crate) fn snowflakes_issued(&self) -> u64 {
+        let snowflakes = self.snowflakes.as_ref();
+        snowflakes.map_or(0, |snowflakes| snowflakes.issued.load(Ordering::Relaxed))
+    }
+
+    /// How this server stands with its worker id and its clock; `None` when snowflake ids are off.
+    #[must_use]
+    pub fn worker_status(&self) -> Option<RegistryStatus> {
+        let snowflakes = self.snowflakes.as_ref()?;
+        Some(snowflakes.registry.status())
+    }
+
+    /// Who holds which worker id, in the order of the worker ids.
+    ///
+    /// # Errors
+    ///
+    /// [`ServiceError::SnowflakeOff`], [`ServiceError::Store`].
+    pub async fn workers(&self) -> Result<Vec<WorkerView>, ServiceError> {
+        let registry = &self.snowflakes()?.registry;
+        let rows = registry.leases().await?;
+        let (now_ms, own) = (registry.now_ms(), registry.status().lease);
+        let view = |record: LeaseRecord| WorkerView {
+            is_held: record.until_ms > now_ms,
+            is_own: own.is_some_and(|own| own.worker == record.worker && own.epoch == record.epoch),
+            record,
+        };
+        Ok(rows.into_iter().map(view).collect())
+    }
+
+    /// Frees a worker id whose holder is dead, as the caller has made sure. It is refused when the
+    /// holder is this server, or answers at its address.
+    ///
+    /// # Errors
+    ///
+    /// As [`workers`](Self::workers), and [`ServiceError::UnknownWorker`],
+    /// [`ServiceError::WorkerAlive`], [`ServiceError::WorkerChanged`].
+    pub async fn release_dead_worker(&self, worker: WorkerId) -> Result<WorkerView, ServiceError> {
+        let rows = self.workers().await?;
+        let row = rows.into_iter().find(|row| row.record.worker == worker);
+        let row = row.ok_or(ServiceError::UnknownWorker { worker })?;
+        if let Some(holder) = alive(&row).await {
+            return Err(ServiceError::WorkerAlive { worker, holder });
+        }
+        let registry = &self.snowflakes()?.registry;
+        if !registry.release_dead(&row.record).await? {
+            return Err(ServiceError::WorkerChanged { worker });
+        }
+        let rows = self.workers().await?;
+        let row = rows.into_iter().find(|row| row.record.worker == worker);
+        row.ok_or(ServiceError::WorkerChanged { worker })
+    }
+
+    /// What the clocks of this server show.
+    ///
+    /// # Errors
+    ///
+    /// [`ServiceError::SnowflakeOff`].
+    pub fn clock(&self) -> Result<ClockView, ServiceError> {
+        let registry = &self.snowflakes()?.registry;
+        let status = registry.status();
+        Ok(ClockView {
+            unix_ms: registry.now_ms(),
+            offset_ms: status.clock_offset_ms,
+            worker: status.lease.map(|lease| lease.worker),
+        })
+    }
+
+    /// Takes the wall clock for right, although it disagrees with the time that ids carry: for an
+    /// operator who knows.
+    ///
+    /// # Errors
+    ///
+    /// [`ServiceError::SnowflakeOff`].
+    pub fn accept_clock(&self) -> Result<(), ServiceError> {
+        self.snowflakes()?.registry.accept_clock();
+        Ok(())
+    }
+
+    fn snowflakes(&self) -> Result<&Snowflakes, ServiceError> {
+        self.snowflakes.as_ref().ok_or(ServiceError::SnowflakeOff)
+    }
+}
+
+/// Who was found to be alive with this worker id.
+async fn alive(row: &WorkerView) -> Option<String> {
+    let LeaseRecord {
+        worker, address, ..
+    } = &row.record;
+    if row.is_own {
+        return Some("this server holds it".into());
+    }
+    if address.is_empty() || !row.is_held {
+        return None;
+    }
+    let answer = Peers.ask(address).await?;
+    (answer.worker == Some(*worker)).then(|| format!("the server at {address} answers with it"))
+}

@@ -1,0 +1,89 @@
+//! `Judged`: a registry whose settings are looked at before each claim, so that none is made in
+//! one that could forget it. All other calls pass through.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use leafid::store::{LeaseRecord, LeaseStore, LeaseSwap, StoreError, StoreReport, StoreResult};
+
+/// A registry whose settings are looked at.
+pub(crate) struct Judged {
+    leases: Arc<dyn LeaseStore>,
+    /// Claim all the same in one that could forget a claim.
+    allow_weak: bool,
+    /// Whether it was said already what it is: it is looked at again at each try.
+    is_told: AtomicBool,
+}
+
+impl Judged {
+    pub(crate) fn new(leases: Arc<dyn LeaseStore>, allow_weak: bool) -> Self {
+        Self {
+            leases,
+            allow_weak,
+            is_told: AtomicBool::new(false),
+        }
+    }
+
+    fn judge(&self, report: &StoreReport) -> Result<(), StoreError> {
+        if !self.is_told.swap(true, Ordering::Relaxed) {
+            self.tell(report);
+        }
+        if report.weaknesses.is_empty() || self.allow_weak {
+            return Ok(());
+        }
+        let each = report.weaknesses.iter().map(ToString::to_string);
+        Err(StoreError::Unsupported {
+            message: format!(
+                "the registry {} could give a worker id twice: {}; to use it all the same, set \
+                 allow-weak-store = true",
+                report.location,
+                each.collect::<Vec<_>>().join("; ")
+            ),
+        })
+    }
+}
+
+impl Judged {
+    fn tell(&self, report: &StoreReport) {
+        tracing::info!(
+            product = report.product,
+            location = report.location,
+            "registry of worker ids reached"
+        );
+        let allowed = report.weaknesses.iter().filter(|_| self.allow_weak);
+        for weakness in allowed {
+            tracing::warn!("weak registry of worker ids allowed: {weakness}");
+        }
+    }
+}
+
+impl LeaseStore for Judged {
+    fn bind<'a>(&'a self, layout: &'a str) -> StoreResult<'a, String> {
+        Box::pin(async move {
+            // The first call creates the tables that the second one looks at.
+            let bound = self.leases.bind(layout).await?;
+            self.judge(&self.leases.inspect().await?)?;
+            Ok(bound)
+        })
+    }
+
+    fn leases(&self) -> StoreResult<'_, Vec<LeaseRecord>> {
+        self.leases.leases()
+    }
+
+    fn swap<'a>(&'a self, swap: &'a LeaseSwap) -> StoreResult<'a, bool> {
+        self.leases.swap(swap)
+    }
+
+    fn report<'a>(&'a self, record: &'a LeaseRecord, now_ms: u64) -> StoreResult<'a, ()> {
+        self.leases.report(record, now_ms)
+    }
+
+    fn clock_ms(&self) -> StoreResult<'_, Option<u64>> {
+        self.leases.clock_ms()
+    }
+
+    fn inspect(&self) -> StoreResult<'_, StoreReport> {
+        self.leases.inspect()
+    }
+}

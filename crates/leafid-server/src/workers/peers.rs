@@ -1,0 +1,115 @@
+//! `Peers`: asks other servers over HTTP what their clocks show, and which worker id they hold.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Empty, Limited};
+use hyper::Request;
+use hyper::client::conn::http1;
+use hyper::header::HOST;
+use hyper_util::rt::TokioIo;
+use leafid::store::{BoxFuture, LeaseRecord};
+use leafid::{PeerClocks, WorkerId};
+use serde::Deserialize;
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+
+/// How long a peer may take to answer.
+const ANSWER_MAX: Duration = Duration::from_secs(1);
+/// Bytes of an answer.
+const ANSWER_LEN_MAX: usize = 4096;
+/// How many peers are asked. The mean of so many is as good as that of all.
+const PEERS_MAX: usize = 32;
+
+/// Other servers, asked over HTTP.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Peers;
+
+/// What a peer answers at `/v1/clock`; the same fields that `http/clock.rs` writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PeerAnswer {
+    /// The time that its ids carry, in milliseconds since 1970-01-01T00:00:00Z.
+    pub(crate) unix_ms: u64,
+    /// The worker id it holds.
+    pub(crate) worker: Option<WorkerId>,
+}
+
+#[derive(Deserialize)]
+struct Clock {
+    unix_ms: String,
+    worker: Option<u32>,
+}
+
+impl Peers {
+    /// Asks the server at an address; `None` when no answer comes in time, or not one of ours.
+    pub(crate) async fn ask(self, address: &str) -> Option<PeerAnswer> {
+        let answer = tokio::time::timeout(ANSWER_MAX, get(address))
+            .await
+            .ok()??;
+        let clock: Clock = serde_json::from_slice(&answer).ok()?;
+        Some(PeerAnswer {
+            unix_ms: clock.unix_ms.parse().ok()?,
+            worker: clock.worker.map(WorkerId::new),
+        })
+    }
+}
+
+impl PeerClocks for Peers {
+    fn mean_ms<'a>(&'a self, peers: &'a [LeaseRecord]) -> BoxFuture<'a, Option<u64>> {
+        Box::pin(async move {
+            let mut asked = JoinSet::new();
+            for peer in peers.iter().take(PEERS_MAX) {
+                let address = peer.address.clone();
+                asked.spawn(async move { Self.ask(&address).await });
+            }
+            let answers = asked.join_all().await;
+            let shown: Vec<u64> = answers
+                .into_iter()
+                .flatten()
+                .map(|answer| answer.unix_ms)
+                .collect();
+            mean(&shown)
+        })
+    }
+}
+
+fn mean(shown: &[u64]) -> Option<u64> {
+    let sum: u128 = shown.iter().copied().map(u128::from).sum();
+    let mean = sum.checked_div(shown.len() as u128)?;
+    u64::try_from(mean).ok()
+}
+
+async fn get(address: &str) -> Option<Bytes> {
+    let stream = TcpStream::connect(address).await.ok()?;
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.ok()?;
+    let request = Request::get("/v1/clock")
+        .header(HOST, address)
+        .body(Empty::<Bytes>::new())
+        .ok()?;
+    let asking = async {
+        let answer = sender.send_request(request).await.ok()?;
+        let is_good = answer.status().is_success();
+        let body = Limited::new(answer.into_body(), ANSWER_LEN_MAX);
+        let body = body.collect().await.ok()?.to_bytes();
+        is_good.then_some(body)
+    };
+    let mut connection = std::pin::pin!(connection);
+    let mut asking = std::pin::pin!(asking);
+    tokio::select! {
+        answer = &mut asking => answer,
+        // The peer may close as soon as its answer is out.
+        _ = &mut connection => asking.await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mean_does_not_overflow() {
+        assert_eq!(mean(&[]), None);
+        assert_eq!(mean(&[10, 20, 31]), Some(20));
+        assert_eq!(mean(&[u64::MAX, u64::MAX]), Some(u64::MAX));
+    }
+}
