@@ -1,0 +1,99 @@
+//! `SnowflakeOptions`: what can be set about snowflake ids, with each trade-off.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use crate::layout::Layout;
+
+/// What can be set about snowflake ids, with each trade-off.
+///
+/// # Example
+///
+/// ```
+/// use leafid::{ClockPolicy, Layout, SnowflakeOptions};
+///
+/// let options = SnowflakeOptions { layout: Layout::WIDE, ..SnowflakeOptions::default() };
+/// assert_eq!(options.policy, ClockPolicy::Borrow);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SnowflakeOptions {
+    /// How an id divides its bits. Default: [`Layout::LEAF`].
+    pub layout: Layout,
+    /// What happens when the clock is behind. Default: borrow.
+    pub policy: ClockPolicy,
+    /// How far ids may run ahead of the clock under the policy borrow. More lets longer bursts
+    /// through at once (4.1 million ids a second in Leaf's layout); less keeps the time in an id
+    /// closer to the truth. Default: 1 s.
+    pub ahead_max: Duration,
+    /// How long `next` waits for a worker id, or for the clock. Default: 1 s.
+    pub wait_max: Duration,
+}
+
+impl Default for SnowflakeOptions {
+    fn default() -> Self {
+        Self {
+            layout: Layout::LEAF,
+            policy: ClockPolicy::Borrow,
+            ahead_max: Duration::from_secs(1),
+            wait_max: Duration::from_secs(1),
+        }
+    }
+}
+
+/// What happens when the clock is behind the last id, or a tick has no ids left.
+///
+/// # Example
+///
+/// ```
+/// use leafid::ClockPolicy;
+///
+/// assert_eq!("borrow".parse(), Ok(ClockPolicy::Borrow));
+/// assert_eq!(ClockPolicy::Wait.to_string(), "wait");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ClockPolicy {
+    /// Go on: the time in ids stands still, or runs ahead, until the clock has caught up. No call
+    /// is refused for a step of the clock, of whatever size.
+    #[default]
+    Borrow,
+    /// As Leaf: up to 5 ms behind, wait; further behind, refuse. A tick without ids left is waited
+    /// out. The wait ends when the clock has caught up, where Leaf's is twice as long as that.
+    Wait,
+    /// Refuse at once.
+    Refuse,
+}
+
+impl fmt::Display for ClockPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Borrow => "borrow",
+            Self::Wait => "wait",
+            Self::Refuse => "refuse",
+        })
+    }
+}
+
+/// A text that is no [`ClockPolicy`].
+///
+/// # Example
+///
+/// ```
+/// assert!("hope".parse::<leafid::ClockPolicy>().is_err());
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a clock policy is borrow, wait or refuse")]
+pub struct ParseClockPolicyError;
+
+impl FromStr for ClockPolicy {
+    type Err = ParseClockPolicyError;
+
+    fn from_str(text: &str) -> Result<Self, ParseClockPolicyError> {
+        match text {
+            "borrow" => Ok(Self::Borrow),
+            "wait" => Ok(Self::Wait),
+            "refuse" => Ok(Self::Refuse),
+            _ => Err(ParseClockPolicyError),
+        }
+    }
+}
