@@ -8,7 +8,8 @@
 use std::panic::catch_unwind;
 use std::process::ExitCode;
 
-use leafid_sim::{Report, STEPS, Violation};
+use leafid_sim::segment::{self, STEPS};
+use leafid_sim::{Report, Violation};
 
 const USAGE: &str = "\
 leafid-sim [--seed N] [--runs K] [--steps N]
@@ -52,7 +53,7 @@ fn main() -> ExitCode {
 
 /// A panic in the core is a broken promise too.
 fn run_caught(seed: u64, steps: u64) -> Result<Report, Violation> {
-    catch_unwind(|| leafid_sim::run(seed, steps, None)).unwrap_or_else(|_| {
+    catch_unwind(|| segment::run(seed, steps, None)).unwrap_or_else(|_| {
         Err(Violation {
             check: "panics",
             message: "a task panicked, as printed above".into(),

@@ -15,10 +15,10 @@ use leafid::store::{
 };
 use leafid::{Clock as _, ManualClock, Segment, Tag};
 
-use crate::bug::{Bug, Memory};
 use crate::executor::{Process, Spawner, lock};
-use crate::history::{Event, History, TagNumber};
-use crate::plan::Faults;
+use crate::segment::bug::{Bug, Memory};
+use crate::segment::history::{Event, History, TagNumber};
+use crate::segment::plan::Faults;
 
 /// The store's own process: it outlives all servers.
 pub(crate) const STORE: Process = Process(0);

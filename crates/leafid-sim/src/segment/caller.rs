@@ -9,10 +9,10 @@ use fastrand::Rng;
 use futures_util::future::{Either, select};
 use leafid::{Block, Clock as _, Generators, Id, IssueError, ManualClock, Never, Segment};
 
-use crate::checks::Violation;
 use crate::executor::{Process, lock};
-use crate::history::{Event, History, TagNumber};
-use crate::plan::{Plan, TagPlan};
+use crate::segment::history::{Event, History, TagNumber};
+use crate::segment::plan::{Plan, TagPlan};
+use crate::violation::Violation;
 
 /// Ids in a caller's block.
 pub(crate) const BLOCK_LEN: u32 = 16;

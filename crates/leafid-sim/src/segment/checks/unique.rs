@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use leafid::Segment;
 
-use super::Violation;
 use crate::executor::Process;
-use crate::history::{Event, TagNumber};
+use crate::segment::history::{Event, TagNumber};
+use crate::violation::Violation;
 
 /// Among whose ids none may repeat.
 type Scope = (TagNumber, Option<Process>);

@@ -9,14 +9,15 @@ use std::time::Duration;
 use fastrand::Rng;
 use leafid::{Clock as _, Event as CoreEvent, Generators, Limit, Observer, Tag};
 
-use crate::bug::Bug;
-use crate::caller::{BLOCK_LEN, Caller, Field};
-use crate::checks::{Violation, check_all};
 use crate::executor::{Executor, Livelock, Process, fold, lock};
-use crate::history::{Event, History};
-use crate::plan::{Faults, Plan};
 use crate::report::Report;
-use crate::store::{SimStore, StoreServer};
+use crate::segment::bug::Bug;
+use crate::segment::caller::{BLOCK_LEN, Caller, Field};
+use crate::segment::checks::check_all;
+use crate::segment::history::{Event, History};
+use crate::segment::plan::{Faults, Plan};
+use crate::segment::store::{SimStore, StoreServer};
+use crate::violation::Violation;
 
 /// The faults end after this time, also when callers have calls left.
 const STORM_MAX: Duration = Duration::from_secs(3600);

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use super::Violation;
 use crate::executor::Process;
-use crate::history::{Event, TagNumber};
+use crate::segment::history::{Event, TagNumber};
+use crate::violation::Violation;
 
 const NAME: &str = "floors";
 

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use super::Violation;
 use crate::executor::Process;
-use crate::history::{CallNumber, Event, TagNumber};
+use crate::segment::history::{CallNumber, Event, TagNumber};
+use crate::violation::Violation;
 
 /// Whose ids ascend: a tag of a process, or one block of it.
 type Order = (Process, TagNumber, Option<usize>);

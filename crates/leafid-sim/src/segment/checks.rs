@@ -7,33 +7,8 @@ mod gaps;
 mod ownership;
 mod unique;
 
-use std::fmt;
-
-use crate::history::Event;
-
-/// A promise that was broken.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Violation {
-    /// The checker that found it.
-    pub check: &'static str,
-    /// What it found.
-    pub message: String,
-}
-
-impl Violation {
-    pub(crate) fn new(check: &'static str, message: impl Into<String>) -> Self {
-        Self {
-            check,
-            message: message.into(),
-        }
-    }
-}
-
-impl fmt::Display for Violation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.check, self.message)
-    }
-}
+use crate::segment::history::Event;
+use crate::violation::Violation;
 
 type Check = fn(&[Event]) -> Result<(), Violation>;
 
@@ -56,7 +31,7 @@ mod samples {
     use leafid::Segment;
 
     use crate::executor::Process;
-    use crate::history::Event;
+    use crate::segment::history::Event;
 
     pub(super) const ONE: Process = Process(1);
     pub(super) const TWO: Process = Process(2);

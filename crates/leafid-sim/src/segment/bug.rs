@@ -9,7 +9,7 @@ use leafid::store::{Reserve, Reserved, StoreError};
 use leafid::{Clock as _, Segment, Tag};
 
 use crate::executor::lock;
-use crate::store::StoreServer;
+use crate::segment::store::StoreServer;
 
 /// A mistake in the store or in the connection to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use leafid::Segment;
 
-use super::Violation;
 use crate::executor::Process;
-use crate::history::{Event, TagNumber};
+use crate::segment::history::{Event, TagNumber};
+use crate::violation::Violation;
 
 const NAME: &str = "ownership";
 

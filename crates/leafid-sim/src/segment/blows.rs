@@ -5,9 +5,9 @@ use leafid::Limit;
 use leafid::store::{SegmentStore, TagPatch, TagRecord};
 
 use crate::executor::lock;
-use crate::history::{Event, TagNumber};
-use crate::plan::{Blow, Faults};
-use crate::simulation::Simulation;
+use crate::segment::history::{Event, TagNumber};
+use crate::segment::plan::{Blow, Faults};
+use crate::segment::simulation::Simulation;
 
 impl Simulation {
     pub(crate) fn strike(&mut self, blow: Blow) {
