@@ -17,7 +17,9 @@
 pub mod segment;
 
 mod executor;
+mod network;
 mod report;
+mod span;
 mod violation;
 
 pub use report::Report;

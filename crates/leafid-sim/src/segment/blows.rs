@@ -5,8 +5,9 @@ use leafid::Limit;
 use leafid::store::{SegmentStore, TagPatch, TagRecord};
 
 use crate::executor::lock;
+use crate::network::Faults;
 use crate::segment::history::{Event, TagNumber};
-use crate::segment::plan::{Blow, Faults};
+use crate::segment::plan::Blow;
 use crate::segment::simulation::Simulation;
 
 impl Simulation {
@@ -26,11 +27,11 @@ impl Simulation {
                 true
             }
             Blow::Outage => {
-                *lock(&self.store.faults) = Faults::OUTAGE;
+                *lock(&self.store.network.faults) = Faults::OUTAGE;
                 true
             }
             Blow::Repair => {
-                *lock(&self.store.faults) = self.field.plan.faults;
+                *lock(&self.store.network.faults) = self.field.plan.faults;
                 true
             }
             Blow::Step => self.change_step(tag),

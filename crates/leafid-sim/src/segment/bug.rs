@@ -94,7 +94,7 @@ impl Bug {
         match self {
             Self::ReuseAfterUnknown => right(wish),
             Self::Overlap => {
-                let is_struck = lock(&server.random).u8(..) < 64;
+                let is_struck = lock(&server.network.random).u8(..) < 64;
                 let again = before.saturating_sub(wish.count / 2 + 1);
                 if is_struck && again >= wish.floor.unwrap_or(1) {
                     server.rows.put_max_id(&wish.tag, again)?;
@@ -102,13 +102,13 @@ impl Bug {
                 right(wish)
             }
             Self::ReadThenWrite => {
-                server.clock.sleep(Duration::from_millis(20)).await;
+                server.network.clock.sleep(Duration::from_millis(20)).await;
                 server.rows.put_max_id(&wish.tag, before)?;
                 right(wish)
             }
             Self::LostWrite => {
                 let reserved = right(wish)?;
-                if lock(&server.random).u8(..) < 32 {
+                if lock(&server.network.random).u8(..) < 32 {
                     server.rows.put_max_id(&wish.tag, before)?;
                 }
                 Ok(reserved)

@@ -6,34 +6,8 @@ use fastrand::Rng;
 use leafid::store::{TagSettings, TagSpec};
 use leafid::{Limit, Options, StepPolicy, Tag};
 
-/// How often calls to the store go wrong, as shares of one, and how long they take at most.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) struct Faults {
-    pub(crate) fail_before: f64,
-    pub(crate) fail_after: f64,
-    pub(crate) hang_before: f64,
-    pub(crate) hang_after: f64,
-    pub(crate) delay_max: Duration,
-}
-
-impl Faults {
-    /// None: the store answers, and quickly.
-    pub(crate) const NONE: Self = Self {
-        fail_before: 0.0,
-        fail_after: 0.0,
-        hang_before: 0.0,
-        hang_after: 0.0,
-        delay_max: Duration::from_millis(10),
-    };
-    /// The store answers nothing.
-    pub(crate) const OUTAGE: Self = Self {
-        fail_before: 0.4,
-        fail_after: 0.1,
-        hang_before: 0.4,
-        hang_after: 0.1,
-        delay_max: Duration::from_millis(10),
-    };
-}
+use crate::network::Faults;
+use crate::span::span;
 
 /// What is done to the system from outside, each with a weight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,7 +82,7 @@ impl Plan {
             callers: random.usize(1..=6),
             think_max: span(random, 1, 2_000),
             count_max: 1 << random.u32(1..=10),
-            faults: faults(random),
+            faults: Faults::draw(random),
             blows: blows(random, &tags),
             blow_gap_max: span(random, 50, 20_000),
             options: options(random),
@@ -166,23 +140,6 @@ fn policy(random: &mut Rng) -> StepPolicy {
     }
 }
 
-fn faults(random: &mut Rng) -> Faults {
-    let mut share = |max: f64| {
-        if random.bool() {
-            random.f64().powi(2) * max
-        } else {
-            0.0
-        }
-    };
-    Faults {
-        fail_before: share(0.3),
-        fail_after: share(0.3),
-        hang_before: share(0.1),
-        hang_after: share(0.1),
-        delay_max: span(random, 1, 2_000),
-    }
-}
-
 fn blows(random: &mut Rng, tags: &[TagPlan]) -> Vec<Blow> {
     let mut blows = vec![Blow::Step, Blow::RaiseLimit];
     for (blow, weight) in [(Blow::Crash, 3), (Blow::Pause, 2), (Blow::Outage, 1)] {
@@ -216,10 +173,4 @@ fn options(random: &mut Rng) -> Options {
         call_max: span(random, 50, 5_000),
         seed: random.u64(..),
     }
-}
-
-/// Some milliseconds; short ones as likely as long ones.
-fn span(random: &mut Rng, ms_min: u32, ms_max: u32) -> Duration {
-    let ratio = f64::from(ms_max) / f64::from(ms_min);
-    Duration::from_millis(1).mul_f64(f64::from(ms_min) * ratio.powf(random.f64()))
 }

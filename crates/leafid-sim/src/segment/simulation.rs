@@ -10,12 +10,13 @@ use fastrand::Rng;
 use leafid::{Clock as _, Event as CoreEvent, Generators, Limit, Observer, Tag};
 
 use crate::executor::{Executor, Livelock, Process, fold, lock};
+use crate::network::{Faults, Network};
 use crate::report::Report;
 use crate::segment::bug::Bug;
 use crate::segment::caller::{BLOCK_LEN, Caller, Field};
 use crate::segment::checks::check_all;
 use crate::segment::history::{Event, History};
-use crate::segment::plan::{Faults, Plan};
+use crate::segment::plan::Plan;
 use crate::segment::store::{SimStore, StoreServer};
 use crate::violation::Violation;
 
@@ -63,12 +64,14 @@ impl Simulation {
         let store = Arc::new(StoreServer {
             rows: leafid::store::MemoryStore::new(),
             tags: plan.tags.iter().map(|tag| tag.spec.tag.clone()).collect(),
-            faults: Mutex::new(plan.faults),
-            counts: Mutex::default(),
+            network: Arc::new(Network {
+                faults: Mutex::new(plan.faults),
+                counts: Mutex::default(),
+                clock: executor.clock.clone(),
+                spawner: executor.spawner.clone(),
+                random: Mutex::new(random.fork()),
+            }),
             history: Arc::clone(&history),
-            clock: executor.clock.clone(),
-            spawner: executor.spawner.clone(),
-            random: Mutex::new(random.fork()),
             bug,
         });
         let field = Arc::new(Field {
@@ -190,7 +193,7 @@ impl Simulation {
     fn heal(&mut self) {
         // Relaxed: there is one thread.
         self.field.is_healed.store(true, Ordering::Relaxed);
-        *lock(&self.store.faults) = Faults::NONE;
+        *lock(&self.store.network.faults) = Faults::NONE;
         self.executor.resume_all();
     }
 
@@ -244,7 +247,7 @@ impl Simulation {
 
     fn report(&self) -> Report {
         let events = self.field.history.events();
-        let counts = *lock(&self.store.counts);
+        let counts = *lock(&self.store.network.counts);
         let count = |is_it: fn(&Event) -> bool| events.iter().filter(|event| is_it(event)).count();
         let mut counted = self.blows.clone();
         counted.extend([
