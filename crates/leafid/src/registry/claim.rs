@@ -105,7 +105,12 @@ fn claim_of(claimant: &Claimant<'_>, candidate: &Candidate) -> Claim {
         expected: seen.map(LeaseRecord::key),
         record: lease.record(claimant.holder, claimant.address),
     };
-    let own_until_ms = seen.filter(|_| candidate.is_own).map(|row| row.until_ms);
+    // No further than the journal knows: our row may be about to be given back by a call that was
+    // made before a restart and has not arrived yet.
+    let last = claimant.last.filter(|last| last.acknowledged);
+    let own_until_ms = seen
+        .filter(|_| candidate.is_own)
+        .and_then(|row| Some(last?.until_ms.min(row.until_ms)));
     Claim {
         lease,
         swap,
@@ -242,8 +247,11 @@ pub(crate) async fn extend(
     })
 }
 
+/// How often a row is given back anew because a call of our own changed it meanwhile.
+const RELEASES_MAX: usize = 3;
+
 /// Gives a worker id back, down to the first time that was not used. Only who has stopped issuing
-/// may do this.
+/// may do this. Answers whether the row was ours.
 pub(crate) async fn release(
     store: &dyn LeaseStore,
     lease: Lease,
@@ -251,13 +259,35 @@ pub(crate) async fn release(
     holder: &str,
     address: &str,
 ) -> Result<bool, StoreError> {
-    let shorter = Lease {
-        until_ms: used_until_ms.min(lease.until_ms),
-        ..lease
-    };
-    let swap = LeaseSwap {
-        expected: Some(lease.key()),
-        record: shorter.record(holder, address),
-    };
-    store.swap(&swap).await
+    let mut seen = lease;
+    for _ in 0..RELEASES_MAX {
+        let shorter = Lease {
+            until_ms: used_until_ms.min(seen.until_ms),
+            ..seen
+        };
+        let swap = LeaseSwap {
+            expected: Some(seen.key()),
+            record: shorter.record(holder, address),
+        };
+        if store.swap(&swap).await? {
+            return Ok(true);
+        }
+        // A claim or an extension whose outcome was unknown may have gone through, or not: the row
+        // tells.
+        let rows = store.leases().await?;
+        let is_ours = |row: &LeaseRecord| {
+            row.worker == lease.worker
+                && row.holder == holder
+                && (row.epoch == lease.epoch || row.epoch + 1 == lease.epoch)
+        };
+        let Some(row) = rows.into_iter().find(is_ours) else {
+            return Ok(false);
+        };
+        seen = Lease {
+            epoch: row.epoch,
+            until_ms: row.until_ms,
+            ..lease
+        };
+    }
+    Ok(false)
 }

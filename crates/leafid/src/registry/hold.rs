@@ -194,7 +194,14 @@ impl Run {
         let shared = Arc::clone(&self.shared);
         let lease = held.lease;
         let ahead_ms = millis(shared.options.journal_ahead);
-        let below_ms = lease.until_ms.min(now_ms.max(lease.start_ms) + ahead_ms);
+        // Never back, also when the clock is: ids may go to the former bound until the new one is in
+        // place.
+        let last = self.journal.as_ref().and_then(|journal| journal.lease);
+        let noted_ms = last
+            .filter(|last| last.worker == lease.worker)
+            .map_or(0, |last| last.below_ms);
+        let below_ms = noted_ms.max(now_ms.max(lease.start_ms) + ahead_ms);
+        let below_ms = lease.until_ms.min(below_ms);
         let noted = JournalLease {
             worker: lease.worker,
             epoch: lease.epoch,

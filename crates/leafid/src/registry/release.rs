@@ -7,16 +7,15 @@ use super::claim;
 use super::driver::Run;
 use crate::event::Event;
 use crate::lease::Lease;
-use crate::store::{JournalLease, LeaseRecord, StoreError};
+use crate::store::{JournalLease, StoreError};
 
 impl Run {
     /// Stops issuing, and gives back what was not used.
     pub(super) async fn release(&mut self, lease: Lease) {
         let used_tick = self.shared.core.word.halt();
         let layout = self.shared.core.options.layout;
-        let used_ms = used_tick.map_or(lease.until_ms, |tick| {
-            layout.unix_ms_of(tick).unsigned_abs()
-        });
+        // A lease that was never granted is unused from its start.
+        let used_ms = used_tick.map_or(0, |tick| layout.unix_ms_of(tick).unsigned_abs());
         self.shared.lock().lease = None;
         match self.give_back(lease, used_ms.max(lease.start_ms)).await {
             Ok(true) => {
@@ -37,35 +36,33 @@ impl Run {
     /// Answers whether there was something to give back.
     async fn give_back(&mut self, lease: Lease, used_ms: u64) -> Result<bool, StoreError> {
         // First here, so that a restart begins right after the last id.
-        self.note_end(used_ms, true).await?;
+        self.note_end(lease, used_ms, true).await?;
         let shared = Arc::clone(&self.shared);
         let Some(store) = shared.store.as_deref() else {
             return Ok(false);
         };
-        // An extension may be under way: the row tells how far the lease goes now. And while the
-        // registry is down nothing is given back, so that a restart can go on without it.
-        let rows = shared.bounded(store.leases()).await?;
-        let holder = self.holder();
-        let is_ours = |row: &LeaseRecord| {
-            row.worker == lease.worker && row.holder == holder && row.epoch == lease.epoch
-        };
-        let Some(row) = rows.into_iter().find(is_ours) else {
-            return Ok(false);
-        };
+        // While the registry is down nothing is given back, so that a restart can go on without it.
+        shared.bounded(store.leases()).await?;
         // From here on somebody else may get what is left of it.
-        self.note_end(used_ms, false).await?;
-        let lease = Lease {
-            until_ms: row.until_ms,
-            ..lease
-        };
+        self.note_end(lease, used_ms, false).await?;
+        let holder = self.holder();
         let address = &shared.options.address;
         let given_back = claim::release(store, lease, used_ms, &holder, address);
         shared.bounded(given_back).await
     }
 
     /// Notes in the journal where the ids of its lease end, and whether the rest is still ours.
-    async fn note_end(&mut self, used_ms: u64, is_ours: bool) -> Result<(), StoreError> {
-        let Some(last) = self.journal.as_ref().and_then(|journal| journal.lease) else {
+    async fn note_end(
+        &mut self,
+        lease: Lease,
+        used_ms: u64,
+        is_ours: bool,
+    ) -> Result<(), StoreError> {
+        let last = self.journal.as_ref().and_then(|journal| journal.lease);
+        // What was never granted may be in no journal: there is another lease then.
+        let is_noted =
+            |last: &JournalLease| (last.worker, last.epoch) == (lease.worker, lease.epoch);
+        let Some(last) = last.filter(is_noted) else {
             return Ok(());
         };
         let noted = JournalLease {

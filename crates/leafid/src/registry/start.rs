@@ -171,6 +171,23 @@ impl Run {
         Ok(())
     }
 
+    /// Each start goes on where the journal ends, which is ahead of the clock, and takes it further.
+    /// A server that starts again and again waits for the clock instead of running away from it.
+    fn check_ahead(&self, start_ms: u64, now_ms: u64) -> Result<(), Obstacle> {
+        let options = &self.shared.options;
+        let max = options.clock_offset_max + options.journal_ahead + options.snowflake.ahead_max;
+        let ahead = Duration::from_millis(start_ms.saturating_sub(now_ms));
+        if ahead <= max {
+            return Ok(());
+        }
+        Err(Obstacle::Refused(format!(
+            "the ids of this server lie {:.3} s ahead of its clock, and {:.3} s is the most that is \
+             allowed: it waits for its clock",
+            ahead.as_secs_f64(),
+            max.as_secs_f64()
+        )))
+    }
+
     async fn claim_once(
         &mut self,
         store: &dyn LeaseStore,
@@ -193,6 +210,7 @@ impl Run {
             Ok(claim) => claim,
             Err(error) => return Err(obstacle(error)),
         };
+        self.check_ahead(claim.lease.start_ms, claimant.now_ms)?;
         // Before the registry hears of it: if the outcome stays unknown, our row is known as ours.
         let mut noted = JournalLease {
             worker: claim.lease.worker,
@@ -228,10 +246,12 @@ impl Run {
         let below_ms = last
             .filter(|last| last.worker == worker)
             .map_or(0, |last| last.below_ms);
+        let start_ms = below_ms.max(now_ms);
+        self.check_ahead(start_ms, now_ms)?;
         Ok(Lease {
             worker,
             epoch: 0,
-            start_ms: below_ms.max(now_ms),
+            start_ms,
             until_ms: LeaseRecord::FOREVER,
         })
     }
@@ -256,6 +276,8 @@ impl Run {
         if let Some(reason) = behind_own_report(&self.shared, last.written_ms) {
             return Err(Obstacle::Refused(reason));
         }
+        let start_ms = last.below_ms.max(now_ms);
+        self.check_ahead(start_ms, now_ms)?;
         self.shared.tell(&Event::WeakStart {
             worker: last.worker,
             error: &error,
@@ -263,7 +285,7 @@ impl Run {
         Ok(Lease {
             worker: last.worker,
             epoch: last.epoch,
-            start_ms: last.below_ms.max(now_ms),
+            start_ms,
             until_ms: last.until_ms,
         })
     }

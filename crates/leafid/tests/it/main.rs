@@ -14,4 +14,5 @@ mod races;
 mod registry;
 mod stress;
 mod supply;
+mod worker_races;
 mod world;
