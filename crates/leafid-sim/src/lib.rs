@@ -15,6 +15,7 @@
 //! ```
 
 pub mod segment;
+pub mod worker;
 
 mod executor;
 mod network;

@@ -1,4 +1,4 @@
-//! `leafid-sim`: runs the simulation for a number of seeds, and prints the one that fails.
+//! `leafid-sim`: runs the simulations for a number of seeds, and prints the one that fails.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -8,20 +8,42 @@
 use std::panic::catch_unwind;
 use std::process::ExitCode;
 
-use leafid_sim::segment::{self, STEPS};
-use leafid_sim::{Report, Violation};
+use leafid_sim::{Report, Violation, segment, worker};
 
 const USAGE: &str = "\
-leafid-sim [--seed N] [--runs K] [--steps N]
+leafid-sim [--seed N] [--runs K] [--steps N] [--of segment|worker]
   --seed N   the first seed; default: SEED of the environment, or a fresh one
   --runs K   how many seeds, from that one on; default: 1
-  --steps N  how many calls for ids each run makes under faults; default: 5000";
+  --steps N  how many calls for ids each run makes under faults; default: 5000 and 2000
+  --of WHAT  one of the two simulations; default: both";
+
+/// What can be simulated.
+#[derive(Debug, Clone, Copy)]
+struct System {
+    name: &'static str,
+    steps: u64,
+    run: fn(u64, u64) -> Result<Report, Violation>,
+}
+
+const SYSTEMS: [System; 2] = [
+    System {
+        name: "segment",
+        steps: segment::STEPS,
+        run: |seed, steps| segment::run(seed, steps, None),
+    },
+    System {
+        name: "worker",
+        steps: worker::STEPS,
+        run: |seed, steps| worker::run(seed, steps, None),
+    },
+];
 
 /// What is to be run.
 struct Wish {
     seed: u64,
     runs: u64,
-    steps: u64,
+    steps: Option<u64>,
+    of: Option<String>,
 }
 
 fn main() -> ExitCode {
@@ -29,31 +51,40 @@ fn main() -> ExitCode {
         eprintln!("{USAGE}");
         return ExitCode::FAILURE;
     };
-    println!(
-        "seed {}, {} runs of {} steps",
-        wish.seed, wish.runs, wish.steps
-    );
-    let mut all = Report::default();
-    for seed in (0..wish.runs).map(|run| wish.seed.wrapping_add(run)) {
-        match run_caught(seed, wish.steps) {
-            Ok(report) => all.add(&report),
-            Err(violation) => {
-                println!("seed {seed} FAILED: {violation}");
-                println!(
-                    "again: cargo run -p leafid-sim -- --seed {seed} --steps {}",
-                    wish.steps
-                );
-                return ExitCode::FAILURE;
-            }
+    println!("seed {}, {} runs", wish.seed, wish.runs);
+    let is_wanted = |system: &&System| wish.of.as_ref().is_none_or(|of| of == system.name);
+    for system in SYSTEMS.iter().filter(is_wanted) {
+        if !run_all(system, &wish) {
+            return ExitCode::FAILURE;
         }
     }
-    print!("all kept every promise: {all}");
     ExitCode::SUCCESS
 }
 
+/// Whether every seed kept every promise.
+fn run_all(system: &System, wish: &Wish) -> bool {
+    let steps = wish.steps.unwrap_or(system.steps);
+    let name = system.name;
+    let mut all = Report::default();
+    for seed in (0..wish.runs).map(|run| wish.seed.wrapping_add(run)) {
+        match run_caught(system, seed, steps) {
+            Ok(report) => all.add(&report),
+            Err(violation) => {
+                println!("{name}: seed {seed} FAILED: {violation}");
+                println!(
+                    "again: cargo run -p leafid-sim -- --of {name} --seed {seed} --steps {steps}"
+                );
+                return false;
+            }
+        }
+    }
+    print!("{name}: all kept every promise: {all}");
+    true
+}
+
 /// A panic in the core is a broken promise too.
-fn run_caught(seed: u64, steps: u64) -> Result<Report, Violation> {
-    catch_unwind(|| segment::run(seed, steps, None)).unwrap_or_else(|_| {
+fn run_caught(system: &System, seed: u64, steps: u64) -> Result<Report, Violation> {
+    catch_unwind(|| (system.run)(seed, steps)).unwrap_or_else(|_| {
         Err(Violation {
             check: "panics",
             message: "a task panicked, as printed above".into(),
@@ -66,14 +97,16 @@ fn wish(mut words: impl Iterator<Item = String>) -> Option<Wish> {
     let mut wish = Wish {
         seed: seed.map_or_else(|| Some(fastrand::u64(..)), |text| text.parse().ok())?,
         runs: 1,
-        steps: STEPS,
+        steps: None,
+        of: None,
     };
     while let Some(word) = words.next() {
-        let number = words.next()?.parse().ok()?;
+        let value = words.next()?;
         match word.as_str() {
-            "--seed" => wish.seed = number,
-            "--runs" => wish.runs = number,
-            "--steps" => wish.steps = number,
+            "--seed" => wish.seed = value.parse().ok()?,
+            "--runs" => wish.runs = value.parse().ok()?,
+            "--steps" => wish.steps = Some(value.parse().ok()?),
+            "--of" if SYSTEMS.iter().any(|system| system.name == value) => wish.of = Some(value),
             _ => return None,
         }
     }

@@ -6,3 +6,4 @@
 )]
 
 mod segment;
+mod worker;

@@ -1,0 +1,37 @@
+//! Worker ids and snowflake ids: servers that lease a worker id each from one registry, with clocks,
+//! disks and callers of their own, and what strikes them.
+//!
+//! The registry never goes back in time here: against that a lease alone protects nobody, as
+//! `lease.rs` of the core says, so there is no promise to check.
+
+mod blows;
+mod bug;
+mod caller;
+mod checks;
+mod clock;
+mod disk;
+mod history;
+mod plan;
+mod server;
+mod simulation;
+mod store;
+mod summary;
+
+pub use bug::Bug;
+
+use crate::report::Report;
+use crate::violation::Violation;
+
+/// How many calls for ids a run makes while faults strike, unless it is told otherwise.
+pub const STEPS: u64 = 2_000;
+
+/// Runs the system once: `steps` calls under the faults that the seed decides, and then until every
+/// server issues again and has given its worker id back. With a bug put back on purpose, if one is
+/// given.
+///
+/// # Errors
+///
+/// The first promise that was broken.
+pub fn run(seed: u64, steps: u64, bug: Option<Bug>) -> Result<Report, Violation> {
+    simulation::Simulation::new(seed, steps, bug).run()
+}

@@ -1,0 +1,128 @@
+//! What strikes a simulation from outside: kills, stops, pauses, outages, clocks and disks.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use leafid::Clock as _;
+
+use super::bug::Bug;
+use super::plan::Blow;
+use super::simulation::Simulation;
+use crate::executor::lock;
+use crate::network::Faults;
+
+impl Simulation {
+    pub(crate) fn strike(&mut self, blow: Blow) {
+        let at = self.random.usize(..self.servers.len());
+        let struck = match blow {
+            Blow::Kill => self.kill_for_a_while(at),
+            Blow::KillAll => (0..self.servers.len()).fold(false, |struck, at| {
+                let killed = self.kill_for_a_while(at);
+                self.servers[at].starts_at = Duration::ZERO;
+                killed || struck
+            }),
+            Blow::Stop => self.stop(at),
+            Blow::Pause => self.pause(at),
+            Blow::Outage => {
+                *lock(&self.registry.network.faults) = Faults::OUTAGE;
+                self.repair_at = Some(self.executor.clock.now() + self.up_to_two_leases());
+                true
+            }
+            Blow::StepWall => self.step_wall(at),
+            Blow::SetWallRight => {
+                let now = self.executor.clock.now();
+                self.servers[at].wall.set(now, 0, 0);
+                true
+            }
+            Blow::AcceptWall => self.accept_wall(at),
+            Blow::FailDisk => {
+                // Relaxed: there is one thread.
+                let disk = &self.servers[at].disk;
+                disk.is_failing.store(true, Ordering::Relaxed);
+                true
+            }
+        };
+        *self.blows.entry(blow.name()).or_default() += u64::from(struck);
+    }
+
+    /// Short as likely as long.
+    fn up_to_two_leases(&mut self) -> Duration {
+        let lease = self.field.plan.options.lease * 2;
+        lease.mul_f64(1e-4_f64.powf(self.random.f64()))
+    }
+
+    /// The next process may come at once or late, and may have lost its journal.
+    fn kill_for_a_while(&mut self, at: usize) -> bool {
+        let was_there = self.servers[at].life.is_some();
+        self.kill(at);
+        if self.random.bool() {
+            let down = self.up_to_two_leases();
+            self.servers[at].starts_at += down;
+        }
+        if self.random.u8(..4) == 0 {
+            self.servers[at].disk = self.new_disk();
+        }
+        was_there
+    }
+
+    /// The process has some time to give its worker id back; what it sent travels on.
+    fn stop(&mut self, at: usize) -> bool {
+        let Some(life) = &self.servers[at].life else {
+            return false;
+        };
+        life.registry.stop();
+        let grace = self.field.plan.options.call_max * 2;
+        let until = self.executor.clock.now() + grace.mul_f64(self.random.f64());
+        let has_ended = Arc::clone(&life.has_ended);
+        let is_done = || has_ended.load(Ordering::Relaxed);
+        // A livelock shows again at the next turn.
+        let _outcome = self.executor.run(until, is_done);
+        self.kill_for_a_while(at)
+    }
+
+    fn pause(&mut self, at: usize) -> bool {
+        let time = self.up_to_two_leases();
+        let Some(life) = &self.servers[at].life else {
+            return false;
+        };
+        self.executor.pause(life.process, time);
+        true
+    }
+
+    fn step_wall(&mut self, at: usize) -> bool {
+        let wall = Arc::clone(&self.servers[at].wall);
+        let now = self.executor.clock.now();
+        let before_ms = wall.ahead_ms(now);
+        self.set_wall_wrong(&wall);
+        if self.registry.bug == Some(Bug::SequenceReset)
+            && wall.ahead_ms(now) < before_ms
+            && self.servers[at].life.is_some()
+        {
+            self.kill(at);
+            self.start(at);
+        }
+        true
+    }
+
+    fn accept_wall(&mut self, at: usize) -> bool {
+        let life = self.servers[at].life.as_ref();
+        life.inspect(|life| life.registry.accept_clock()).is_some()
+    }
+}
+
+impl Blow {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Kill => "kills",
+            Self::KillAll => "kills of all",
+            Self::Stop => "stops",
+            Self::Pause => "pauses of servers",
+            Self::Outage => "outages of the registry",
+            Self::StepWall => "steps of wall clocks",
+            Self::SetWallRight => "wall clocks set right",
+            Self::AcceptWall => "wall clocks accepted",
+            Self::FailDisk => "disks about to fail",
+        }
+    }
+}

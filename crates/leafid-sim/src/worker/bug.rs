@@ -1,0 +1,116 @@
+//! `Bug`: mistakes that peers made with worker ids, to be put back on purpose. With any of them the
+//! simulation must turn red; otherwise it would not notice the next one either.
+//!
+//! | bug | who had it | how it is put back |
+//! | --- | --- | --- |
+//! | [`FirstStartRace`](Bug::FirstStartRace) | Leaf (pull request 108) | the registry claims without comparing |
+//! | [`BlindExtension`](Bug::BlindExtension) | Leaf, CosId | it extends without comparing |
+//! | [`LostLeaseIgnored`](Bug::LostLeaseIgnored) | CosId, whose guard fails alone | to a holder who lost it says: extended |
+//! | [`SequenceReset`](Bug::SequenceReset) | Twitter | a step back starts the generator again at the clock |
+//! | [`FileTrusted`](Bug::FileTrusted) | Leaf's `workerID.properties`, CosId's state file | a server with a journal asks nobody, and knows no bound |
+//! | [`TakenOverAtNow`](Bug::TakenOverAtNow) | whoever has a time-out | a silent holder's row is shown as free |
+//! | [`JournalAfterwards`](Bug::JournalAfterwards) | Leaf, which reports every 3 s | the journal answers before it is durable |
+//! | [`WeakStartUnacknowledged`](Bug::WeakStartUnacknowledged) | ours, nearly | a claim is read from the journal as if it had been acknowledged |
+
+use std::time::Duration;
+
+use leafid::store::{JournalLease, JournalRecord, LeaseKey, LeaseRecord, LeaseSwap, StoreError};
+
+use super::store::Registry;
+
+/// A mistake in how worker ids are leased.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bug {
+    /// Two first starts take the same worker id.
+    FirstStartRace,
+    /// A holder extends its row whoever holds it now.
+    BlindExtension,
+    /// A holder whose row is another's goes on.
+    LostLeaseIgnored,
+    /// A clock that goes back takes the generator with it.
+    SequenceReset,
+    /// A restart takes the worker id that its file names, and starts at the clock.
+    FileTrusted,
+    /// A worker id is taken over when its holder is silent, at the taker's clock.
+    TakenOverAtNow,
+    /// Ids go further before the journal says so.
+    JournalAfterwards,
+    /// A restart without the registry issues on the strength of a claim that may have failed.
+    WeakStartUnacknowledged,
+}
+
+/// After this long a holder counts as dead.
+const SILENCE_MAX: Duration = Duration::from_secs(4);
+
+impl Bug {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::FirstStartRace,
+        Self::BlindExtension,
+        Self::LostLeaseIgnored,
+        Self::SequenceReset,
+        Self::FileTrusted,
+        Self::TakenOverAtNow,
+        Self::JournalAfterwards,
+        Self::WeakStartUnacknowledged,
+    ];
+
+    pub(crate) async fn swap(
+        self,
+        registry: &Registry,
+        wish: &LeaseSwap,
+    ) -> Result<bool, StoreError> {
+        let row = registry.row(wish.record.worker);
+        let is_extension = wish
+            .expected
+            .is_some_and(|expected| expected.epoch == wish.record.epoch);
+        let found = row.as_ref().map(LeaseRecord::key);
+        let blindly = LeaseSwap {
+            expected: found,
+            ..wish.clone()
+        };
+        match self {
+            Self::FirstStartRace if wish.expected.is_none() => registry.swap(&blindly).await,
+            Self::BlindExtension if is_extension => registry.swap(&blindly).await,
+            Self::LostLeaseIgnored if is_extension => registry.swap(wish).await.map(|_| true),
+            Self::TakenOverAtNow if !is_extension && epoch(found) == epoch(wish.expected) => {
+                registry.swap(&blindly).await
+            }
+            _ => registry.swap(wish).await,
+        }
+    }
+
+    /// The rows as this registry shows them.
+    pub(crate) fn show(self, registry: &Registry, mut rows: Vec<LeaseRecord>) -> Vec<LeaseRecord> {
+        if self == Self::TakenOverAtNow {
+            let is_silent = |row: &LeaseRecord| registry.silence(row.worker) > SILENCE_MAX;
+            rows.iter_mut()
+                .filter(|row| is_silent(row))
+                .for_each(|row| row.until_ms = 0);
+        }
+        rows
+    }
+
+    /// What becomes of a journal when a server starts.
+    pub(crate) fn spoil_journal(self, record: &mut JournalRecord) {
+        let Some(lease) = record.lease else {
+            return;
+        };
+        record.lease = Some(match self {
+            Self::SequenceReset | Self::FileTrusted => JournalLease {
+                below_ms: 0,
+                written_ms: 0,
+                ..lease
+            },
+            Self::WeakStartUnacknowledged => JournalLease {
+                acknowledged: true,
+                ..lease
+            },
+            _ => lease,
+        });
+    }
+}
+
+fn epoch(key: Option<LeaseKey>) -> Option<u64> {
+    key.map(|key| key.epoch)
+}

@@ -1,0 +1,183 @@
+//! `Caller`: one thread of a server's users. It asks for snowflake ids in every way there is, and
+//! notes what it was told.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use fastrand::Rng;
+use leafid::{Clock as _, ManualClock, Snowflake, SnowflakeError};
+
+use super::history::{Event, History, Identity};
+use super::plan::Plan;
+use super::server::Life;
+use crate::executor::lock;
+use crate::violation::Violation;
+
+/// What all callers and the simulation share.
+pub(crate) struct Field {
+    pub(crate) plan: Plan,
+    pub(crate) clock: ManualClock,
+    pub(crate) history: Arc<History>,
+    /// Calls still to be made before the faults end.
+    pub(crate) calls_left: AtomicU64,
+    /// The faults are over: every server must soon issue.
+    pub(crate) is_healed: AtomicBool,
+    /// A wrong answer that a caller saw itself.
+    pub(crate) violation: Mutex<Option<Violation>>,
+}
+
+impl Field {
+    pub(crate) fn is_healed(&self) -> bool {
+        // Relaxed, here and below: there is one thread.
+        self.is_healed.load(Ordering::Relaxed)
+    }
+}
+
+/// One way to ask for ids.
+#[derive(Debug, Clone, Copy)]
+enum Way {
+    Next,
+    TryNext,
+    Many(u64),
+    TryMany(u64),
+    /// One after the other, without a pause.
+    Burst(u64),
+    /// More than the layout has, for a while.
+    Flood,
+}
+
+/// While nobody is served, a caller comes back after this long.
+const PATIENT: Duration = Duration::from_secs(1);
+
+/// The logarithm of the longest burst.
+const BURST_LOG_MAX: u32 = 12;
+/// So many bursts, two in each tick, are a flood.
+const FLOOD_LEN: usize = 20;
+
+/// One thread of users.
+pub(crate) struct Caller {
+    pub(crate) field: Arc<Field>,
+    pub(crate) identity: Identity,
+    pub(crate) life: Life,
+    pub(crate) random: Rng,
+}
+
+impl Caller {
+    /// Calls at random until the faults end.
+    pub(crate) async fn run(mut self) {
+        let snowflake = self.life.registry.snowflake();
+        while !self.field.is_healed() {
+            self.think().await;
+            self.field
+                .calls_left
+                .update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+                    left.saturating_sub(1)
+                });
+            let way = self.way();
+            if let Err(SnowflakeError::Stopped) = self.call(&snowflake, way).await {
+                return;
+            }
+        }
+    }
+
+    /// Calls until it is served once.
+    pub(crate) async fn run_until_served(self) {
+        let snowflake = self.life.registry.snowflake();
+        while self.call(&snowflake, Way::Next).await.is_err() {
+            self.field.clock.sleep(PATIENT).await;
+        }
+        self.life.is_served.store(true, Ordering::Relaxed);
+    }
+
+    async fn think(&mut self) {
+        let share = self.random.f64().powi(4);
+        let time = self.field.plan.think_max.mul_f64(share);
+        self.field.clock.sleep(time).await;
+    }
+
+    fn way(&mut self) -> Way {
+        let count = self.random.u64(1..=self.field.plan.count_max);
+        match self.random.u8(..64) {
+            0..16 => Way::Next,
+            16..40 => Way::TryNext,
+            40..48 => Way::Many(count),
+            48..56 => Way::TryMany(count),
+            56..63 => Way::Burst(1 << self.random.u32(..=BURST_LOG_MAX)),
+            _ => Way::Flood,
+        }
+    }
+
+    async fn call(&self, snowflake: &Snowflake, way: Way) -> Result<(), SnowflakeError> {
+        if !matches!(way, Way::Flood) {
+            return self.call_once(snowflake, way).await;
+        }
+        let layout = snowflake.layout();
+        let unit = Duration::from_millis(layout.unit().ms());
+        for _ in 0..FLOOD_LEN {
+            let burst = Way::Burst(layout.sequence_max() + 1);
+            if let Err(SnowflakeError::Stopped) = self.call_once(snowflake, burst).await {
+                return Err(SnowflakeError::Stopped);
+            }
+            self.field.clock.sleep(unit / 2).await;
+        }
+        Ok(())
+    }
+
+    /// Makes one call and notes it.
+    async fn call_once(&self, snowflake: &Snowflake, way: Way) -> Result<(), SnowflakeError> {
+        let (ids, outcome) = ask(snowflake, way).await;
+        if !ids.is_empty() {
+            self.field.history.push(Event::Issued {
+                process: self.life.process,
+                identity: self.identity,
+                ids,
+                now_ms: self.life.registry.now_ms(),
+            });
+        }
+        if let Err(error) = &outcome {
+            self.field.history.push(Event::Refused);
+            self.judge(error);
+        }
+        outcome
+    }
+
+    /// No clock is so wrong that the layout has no bits for it.
+    fn judge(&self, error: &SnowflakeError) {
+        if matches!(error, SnowflakeError::Ended { .. }) {
+            let message = format!("process {}: {error}", self.life.process.0);
+            *lock(&self.field.violation) = Some(Violation::new("refusals", message));
+        }
+    }
+}
+
+/// The ids, and what ended the call.
+async fn ask(snowflake: &Snowflake, way: Way) -> (Vec<u64>, Result<(), SnowflakeError>) {
+    let one = |id: leafid::Id| vec![id.get()];
+    let many = |ids: leafid::SnowflakeIds| ids.map(leafid::Id::get).collect();
+    let outcome: Result<Vec<u64>, SnowflakeError> = match way {
+        Way::Next => snowflake.next().await.map(one),
+        Way::TryNext => snowflake.try_next().map(one),
+        Way::Many(count) => snowflake.next_many(count).await.map(many),
+        Way::TryMany(count) => snowflake.try_next_many(count).map(many),
+        Way::Burst(_) | Way::Flood => {
+            let count = if let Way::Burst(count) = way {
+                count
+            } else {
+                1
+            };
+            let mut ids = Vec::new();
+            for _ in 0..count {
+                match snowflake.try_next() {
+                    Ok(id) => ids.push(id.get()),
+                    Err(error) => return (ids, Err(error)),
+                }
+            }
+            Ok(ids)
+        }
+    };
+    match outcome {
+        Ok(ids) => (ids, Ok(())),
+        Err(error) => (Vec::new(), Err(error)),
+    }
+}

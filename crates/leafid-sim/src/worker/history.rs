@@ -1,0 +1,72 @@
+//! `History`: what happened, in order, for the checkers. The system under test knows nothing of it.
+
+use std::sync::{Mutex, MutexGuard};
+
+use leafid::WorkerId;
+
+use crate::executor::{Process, fold, lock};
+
+/// Whose journal it is: a server that starts without one is another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Identity(pub(crate) u32);
+
+/// How far a worker id is somebody's, in milliseconds since 1970.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Held {
+    pub(crate) identity: Identity,
+    pub(crate) worker: WorkerId,
+    pub(crate) until_ms: u64,
+}
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// A call got ids.
+    Issued {
+        process: Process,
+        identity: Identity,
+        ids: Vec<u64>,
+        /// What the server took for the time, in milliseconds since 1970.
+        now_ms: u64,
+    },
+    /// A call was told to come back.
+    Refused,
+    /// The registry wrote a row; and how it was before.
+    Written { held: Held, before: Option<Held> },
+    /// A server came to know that a row is its own.
+    Acknowledged { held: Held },
+    /// A journal has become durable: ids of this worker id may lie below this time.
+    Journaled {
+        identity: Identity,
+        bound: Option<(WorkerId, u64)>,
+    },
+}
+
+/// The record of one run.
+#[derive(Default)]
+pub(crate) struct History {
+    events: Mutex<Vec<Event>>,
+}
+
+impl History {
+    pub(crate) fn push(&self, event: Event) {
+        lock(&self.events).push(event);
+    }
+
+    pub(crate) fn events(&self) -> MutexGuard<'_, Vec<Event>> {
+        lock(&self.events)
+    }
+
+    /// All of it folded into one number, which two runs of one seed share.
+    pub(crate) fn digest(&self) -> u64 {
+        self.events().iter().fold(0, |digest, event| match event {
+            Event::Issued { ids, now_ms, .. } => {
+                ids.iter().fold(fold(digest, *now_ms), |d, id| fold(d, *id))
+            }
+            Event::Refused => fold(digest, 1),
+            Event::Written { held, .. } => fold(fold(digest, 2), held.until_ms),
+            Event::Acknowledged { held } => fold(fold(digest, 3), held.until_ms),
+            Event::Journaled { bound, .. } => fold(digest, bound.map_or(4, |bound| bound.1)),
+        })
+    }
+}
