@@ -26,6 +26,8 @@ pub(crate) struct Timeline {
     clock: Arc<dyn Clock>,
     /// Nanoseconds since 1970 at the zero of the boot clock. Written by the driver only.
     zero_ns: AtomicU64,
+    /// What `zero_ns` would be if the timeline had never followed a step back.
+    course_ns: AtomicU64,
     /// When the wall clock was looked at last, in nanoseconds of the boot clock.
     looked_ns: AtomicU64,
     /// How far the wall clock was ahead of the timeline then, in milliseconds.
@@ -46,9 +48,11 @@ impl Timeline {
     /// A timeline that starts with what the wall clock shows.
     pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
         let (now_ns, wall_ns) = read(&*clock);
+        let zero_ns = wall_ns.saturating_sub(now_ns);
         Self {
             clock,
-            zero_ns: AtomicU64::new(wall_ns.saturating_sub(now_ns)),
+            zero_ns: AtomicU64::new(zero_ns),
+            course_ns: AtomicU64::new(zero_ns),
             looked_ns: AtomicU64::new(now_ns),
             offset_ms: AtomicI64::new(0),
         }
@@ -88,7 +92,8 @@ impl Timeline {
     }
 
     /// Compares the clocks, and follows the wall clock as far as the rules above allow. With
-    /// `goes_back` the timeline also follows a step back, of any size, at once.
+    /// `goes_back` the timeline also follows a step back, of any size, at once; and forward again, up
+    /// to where it would be without that step.
     pub(crate) fn look(&self, goes_back: bool) -> Look {
         let (now_ns, wall_ns) = read(&*self.clock);
         let looked_ns = self.looked_ns.swap(now_ns, Ordering::Relaxed);
@@ -99,7 +104,9 @@ impl Timeline {
         self.offset_ms
             .store(ahead_ns / NANOS_PER_MS.cast_signed(), Ordering::Relaxed);
         let agrees = ahead_ns.unsigned_abs() <= nanos(FOLLOW_MAX);
-        let change_ns = if ahead_ns < 0 && goes_back {
+        let course_ns = self.course_ns.load(Ordering::Relaxed);
+        let returns = wall_ns <= course_ns.saturating_add(now_ns + nanos(FOLLOW_MAX));
+        let change_ns = if goes_back && (ahead_ns < 0 || returns) {
             ahead_ns
         } else if !agrees {
             0
@@ -109,6 +116,9 @@ impl Timeline {
         };
         let changed = zero_ns.saturating_add_signed(change_ns);
         self.zero_ns.store(changed, Ordering::Relaxed);
+        if !goes_back || changed > course_ns {
+            self.course_ns.store(changed, Ordering::Relaxed);
+        }
         if agrees {
             Look::Agrees
         } else {
@@ -120,8 +130,9 @@ impl Timeline {
     /// Takes over what the wall clock shows.
     pub(crate) fn accept_wall(&self) {
         let (now_ns, wall_ns) = read(&*self.clock);
-        self.zero_ns
-            .store(wall_ns.saturating_sub(now_ns), Ordering::Relaxed);
+        let zero_ns = wall_ns.saturating_sub(now_ns);
+        self.zero_ns.store(zero_ns, Ordering::Relaxed);
+        self.course_ns.store(zero_ns, Ordering::Relaxed);
         self.offset_ms.store(0, Ordering::Relaxed);
     }
 }
@@ -218,6 +229,32 @@ mod tests {
         step(&clock, 7200);
         assert!(matches!(timeline.look(true), Look::Disagrees { .. }));
         assert_ne!(timeline.now_ms(), timeline.wall_ms(), "forward is not");
+    }
+
+    /// Guards that a clock which went back for a moment costs no more than that moment.
+    #[test]
+    fn a_step_back_that_was_followed_may_be_taken_back() {
+        let (clock, timeline) = timeline();
+        for _ in 0..3 {
+            clock.advance(Duration::from_secs(5));
+            step(&clock, -3600);
+            assert!(matches!(timeline.look(true), Look::Disagrees { .. }));
+            clock.advance(Duration::from_secs(5));
+            step(&clock, 1800);
+            assert!(matches!(timeline.look(true), Look::Disagrees { .. }));
+            assert_eq!(timeline.now_ms(), timeline.wall_ms(), "half of the way");
+            step(&clock, 1800);
+            timeline.look(true);
+            assert_eq!(timeline.now_ms(), timeline.wall_ms(), "all of it");
+            assert_eq!(timeline.look(true), Look::Agrees);
+        }
+        step(&clock, 2);
+        timeline.look(true);
+        assert_ne!(
+            timeline.now_ms(),
+            timeline.wall_ms(),
+            "a jump is none of it"
+        );
     }
 
     #[test]
