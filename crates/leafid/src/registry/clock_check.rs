@@ -35,8 +35,15 @@ impl Second {
         self.shows_ms.abs_diff(other_ms) <= max_ms.saturating_add(self.unsure_ms)
     }
 
+    fn is_unsure(&self, max: Duration) -> bool {
+        Duration::from_millis(self.unsure_ms) > max
+    }
+
     pub(super) fn verdict(&self) -> Verdict {
-        if self.is_near(self.wall_ms, FOLLOW_MAX) {
+        if self.is_unsure(FOLLOW_MAX) {
+            // The server may have been paused while it asked.
+            Verdict::Nobody
+        } else if self.is_near(self.wall_ms, FOLLOW_MAX) {
             Verdict::Wall
         } else if self.is_near(self.timeline_ms, FOLLOW_MAX) {
             Verdict::Timeline
@@ -108,7 +115,7 @@ pub(super) async fn check_at_start(shared: &Shared, rows: &[LeaseRecord]) -> Res
         if !second.is_near(second.wall_ms, max) {
             return Err(apart(second.source, second.wall_ms, second.shows_ms, max));
         }
-        is_confirmed = true;
+        is_confirmed |= !second.is_unsure(max);
     }
     Ok(is_confirmed)
 }
@@ -137,5 +144,31 @@ pub(super) fn behind_own_report(shared: &Shared, written_ms: u64) -> Option<Stri
 fn shown(unix_ms: u64) -> Instant {
     Instant {
         unix_ms: unix_ms.cast_signed(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Guards that an answer which took long, as when the server was paused, decides nothing.
+    #[test]
+    fn who_is_right() {
+        let second = |wall_ms, unsure_ms| Second {
+            source: "the registry's",
+            shows_ms: 1_000_000,
+            wall_ms,
+            timeline_ms: 2_000_000,
+            unsure_ms,
+        };
+        assert_eq!(second(1_000_900, 0).verdict(), Verdict::Wall);
+        assert_eq!(second(1_001_900, 1_000).verdict(), Verdict::Wall);
+        assert_eq!(second(1_002_100, 1_000).verdict(), Verdict::Nobody);
+        assert_eq!(second(1_000_000, 1_001).verdict(), Verdict::Nobody);
+        let timeline = Second {
+            timeline_ms: 1_000_500,
+            ..second(9_000_000, 0)
+        };
+        assert_eq!(timeline.verdict(), Verdict::Timeline);
     }
 }
