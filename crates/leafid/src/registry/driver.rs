@@ -67,6 +67,8 @@ pub(super) struct Run {
     pub(super) journal: Option<JournalRecord>,
     /// Worker ids whose ids lie too far in the future.
     pub(super) quarantined: Vec<WorkerId>,
+    /// An operator takes the wall clock for right, and nothing was claimed since.
+    pub(super) is_clock_accepted: bool,
     /// Failures of the registry in a row.
     pub(super) failures: u32,
     /// What was refused last, so that it is told once.
@@ -87,6 +89,7 @@ async fn run(shared: Arc<Shared>) {
         rng: Rng::with_seed(shared.options.seed),
         journal: None,
         quarantined: Vec::new(),
+        is_clock_accepted: false,
         failures: 0,
         refused: String::new(),
         shared: Arc::clone(&shared),

@@ -44,6 +44,7 @@ impl Run {
             let obstacle = match self.try_start().await {
                 Ok(lease) => {
                     self.refused.clear();
+                    self.is_clock_accepted = false;
                     return Some(lease);
                 }
                 Err(obstacle) => obstacle,
@@ -56,6 +57,10 @@ impl Run {
 
     async fn try_start(&mut self) -> Result<Lease, Obstacle> {
         let shared = Arc::clone(&self.shared);
+        if shared.takes_accepted_clock() {
+            self.is_clock_accepted = true;
+            shared.core.timeline.accept_wall();
+        }
         if shared.lock().claims == 0 {
             // No id carries this time yet: it may be anything.
             shared.core.timeline.accept_wall();
@@ -137,7 +142,7 @@ impl Run {
         let is_confirmed = check_at_start(&shared, &rows)
             .await
             .map_err(Obstacle::Refused)?;
-        self.check_own_report(is_confirmed)?;
+        self.check_own_report(is_confirmed || self.is_clock_accepted)?;
         for round in 0..ROUNDS_MAX {
             if let Some(lease) = self.claim_once(store, round).await? {
                 return Ok(lease);
@@ -157,17 +162,19 @@ impl Run {
         else {
             return Ok(());
         };
-        if !is_confirmed || self.shared.options.choice != WorkerChoice::Any {
+        let is_any = self.shared.options.choice == WorkerChoice::Any;
+        if is_any && self.quarantined.contains(&last.worker) {
+            return Ok(());
+        }
+        if !is_any || !is_confirmed {
             return Err(Obstacle::Refused(reason));
         }
-        if !self.quarantined.contains(&last.worker) {
-            self.quarantined.push(last.worker);
-            let until_ms = last.until_ms;
-            self.shared.tell(&Event::Quarantined {
-                worker: last.worker,
-                until_ms,
-            });
-        }
+        self.quarantined.push(last.worker);
+        let until_ms = last.until_ms;
+        self.shared.tell(&Event::Quarantined {
+            worker: last.worker,
+            until_ms,
+        });
         Ok(())
     }
 

@@ -232,3 +232,32 @@ fn restarts_do_not_run_away_from_the_clock() {
     let ahead_ms = server.next().unix_ms - millis(clock.wall()).cast_signed();
     assert!(ahead_ms < 15_000, "{ahead_ms} ms ahead");
 }
+
+/// Guards that an operator's word is enough where nobody else knows the time: a server whose clock
+/// was an hour ahead goes on with another worker id, at once and after a restart.
+#[test]
+fn an_operator_accepts_a_clock_that_was_ahead() {
+    for restarts in [false, true] {
+        let machine = Machine::new();
+        let right = machine.clock.wall();
+        machine.clock.set_wall(right + SECOND * 3600);
+        let mut server = machine.start();
+        server.advance(SECOND * 10);
+        let poisoned = server.next().worker;
+        server.step(-3600.0);
+        if restarts {
+            drop(server);
+            server = machine.start();
+            server.advance(SECOND * 10);
+            let text = server.try_next().unwrap_err().to_string();
+            assert!(text.contains("its own last report"), "{text}");
+        }
+        server.registry.accept_clock();
+        server.advance(SECOND * 10);
+        let next = server.next();
+        assert_ne!(next.worker, poisoned);
+        let ahead_ms = next.unix_ms - millis(machine.clock.wall()).cast_signed();
+        assert!(ahead_ms < 5_000, "{ahead_ms} ms ahead");
+        assert_eq!(server.log.count("Quarantined"), 1);
+    }
+}
