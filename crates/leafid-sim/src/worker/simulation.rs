@@ -16,7 +16,7 @@ use super::checks::check_all;
 use super::clock::{ServerClock, Wall};
 use super::disk::{Disk, SimJournal};
 use super::history::{History, Identity};
-use super::plan::Plan;
+use super::plan::{Plan, STALL};
 use super::server::{Life, Server};
 use super::store::{Registry, SimLeaseStore};
 use crate::executor::{Executor, Livelock, Process, lock};
@@ -257,15 +257,18 @@ impl Simulation {
         };
         self.executor.resume_all();
         let now = self.executor.clock.now();
-        // What was sent before the faults ended still arrives.
-        let settled = now + self.field.plan.faults.delay_max * 2;
+        for server in &self.servers {
+            server.disk.is_failing.store(false, Ordering::Relaxed);
+        }
+        // What was sent before the faults ended still arrives, and what was being written fails.
+        let plan = &self.field.plan;
+        let settled = now + plan.faults.delay_max * 2 + plan.disk_delay_max * STALL * 2;
         self.executor.run(settled, || false).map_err(livelock)?;
         // Relaxed: there is one thread.
         self.field.is_healed.store(true, Ordering::Relaxed);
         for at in 0..self.servers.len() {
             let server = &self.servers[at];
             server.wall.set(settled, 0, 0);
-            server.disk.is_failing.store(false, Ordering::Relaxed);
             if !server.life.as_ref().is_some_and(Life::is_whole) {
                 self.kill(at);
                 self.start(at);
