@@ -14,7 +14,7 @@ const USAGE: &str = "\
 leafid-sim [--seed N] [--runs K] [--steps N] [--of segment|worker]
   --seed N   the first seed; default: SEED of the environment, or a fresh one
   --runs K   how many seeds, from that one on; default: 1
-  --steps N  how many calls for ids each run makes under faults; default: 5000 and 2000
+  --steps N  how many calls for ids each run makes under faults; default: 5000 and 1000
   --of WHAT  one of the two simulations; default: both";
 
 /// What can be simulated.

@@ -8,6 +8,7 @@ mod blows;
 mod bug;
 mod caller;
 mod checks;
+mod churn;
 mod clock;
 mod disk;
 mod history;
@@ -18,12 +19,13 @@ mod store;
 mod summary;
 
 pub use bug::Bug;
+pub use churn::{LIVE, START_INTERVAL, WORKER_BITS, churn};
 
 use crate::report::Report;
 use crate::violation::Violation;
 
 /// How many calls for ids a run makes while faults strike, unless it is told otherwise.
-pub const STEPS: u64 = 2_000;
+pub const STEPS: u64 = 1_000;
 
 /// Runs the system once: `steps` calls under the faults that the seed decides, and then until every
 /// server issues again and has given its worker id back. With a bug put back on purpose, if one is

@@ -1,0 +1,117 @@
+//! `churn`: many starts, each of a server that nobody knows, few servers at a time. As in a cluster
+//! that replaces its containers for ever: the pool of worker ids must not run dry.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use fastrand::Rng;
+use leafid::store::MemoryLeaseStore;
+use leafid::{
+    Clock as _, Epoch, Layout, LayoutSpec, RegistryOptions, RegistryParts, SequencePlace,
+    SnowflakeOptions, TimeUnit, WorkerRegistry,
+};
+
+use crate::executor::{Executor, Livelock, Process};
+use crate::violation::Violation;
+
+/// So many servers live at a time.
+pub const LIVE: usize = 20;
+/// Worker ids have so many bits.
+pub const WORKER_BITS: u32 = 6;
+/// A server starts so often.
+pub const START_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Starts servers one after the other, each with an empty journal, and ends the oldest: half of
+/// them as `kill -9` does, which leaves their reservation to run out.
+///
+/// There is a worker id for each as long as
+/// `live + killed_per_second * lease_seconds <= 2^worker_bits`: a reservation ends at most one lease
+/// after its holder.
+///
+/// # Errors
+///
+/// A server that gets no worker id at once, or an id that was issued twice.
+pub fn churn(seed: u64, starts: u32, lease: Duration) -> Result<(), Violation> {
+    let mut random = Rng::with_seed(seed);
+    fastrand::seed(random.u64(..));
+    let mut executor = Executor::new(random.u64(..));
+    let store = MemoryLeaseStore::new();
+    let mut live: VecDeque<(Process, WorkerRegistry)> = VecDeque::new();
+    let mut issued = BTreeSet::new();
+    for number in 1..=starts {
+        if live.len() == LIVE {
+            end_oldest(&mut live, &mut executor, number % 2 == 0);
+        }
+        let process = Process(number);
+        let registry = start(&store, &executor, process, lease, random.u64(..));
+        live.push_back((process, registry));
+        let until = executor.clock.now() + START_INTERVAL;
+        let ran = executor.run(until, || false);
+        ran.map_err(|Livelock| Violation::new("livelock", format!("at start {number}")))?;
+        for (process, registry) in &live {
+            let id = registry.snowflake().try_next().map_err(|error| {
+                let message = format!("start {number}, process {}: {error}", process.0);
+                Violation::new("exhausted", message)
+            })?;
+            if !issued.insert(id) {
+                return Err(Violation::new("unique", format!("{id} was issued twice")));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn end_oldest(
+    live: &mut VecDeque<(Process, WorkerRegistry)>,
+    executor: &mut Executor,
+    is_killed: bool,
+) {
+    let Some((process, registry)) = live.pop_front() else {
+        return;
+    };
+    if is_killed {
+        executor.end(process);
+    } else {
+        registry.stop();
+    }
+}
+
+fn start(
+    store: &MemoryLeaseStore,
+    executor: &Executor,
+    process: Process,
+    lease: Duration,
+    seed: u64,
+) -> WorkerRegistry {
+    let parts = RegistryParts {
+        store: Some(Arc::new(store.clone())),
+        clock: Arc::new(executor.clock.clone()),
+        ..RegistryParts::default()
+    };
+    let options = RegistryOptions {
+        snowflake: SnowflakeOptions {
+            layout: layout(),
+            ..SnowflakeOptions::default()
+        },
+        lease,
+        seed,
+        ..RegistryOptions::default()
+    };
+    let (registry, driver) = WorkerRegistry::open_with(parts, options);
+    executor.spawner.spawn(process, driver);
+    registry
+}
+
+fn layout() -> Layout {
+    let spec = LayoutSpec {
+        time_bits: 53 - WORKER_BITS - 4,
+        worker_bits: WORKER_BITS,
+        data_center_bits: 0,
+        sequence_bits: 4,
+        unit: TimeUnit::Ms1,
+        epoch: Epoch::from_unix_ms(1_735_689_600_000),
+        sequence_place: SequencePlace::Low,
+    };
+    Layout::new(spec).expect("the widths make 53 bits")
+}
