@@ -12,4 +12,5 @@ mod openapi;
 mod operation;
 mod site;
 mod tags;
+mod weak_registry;
 mod wire;
