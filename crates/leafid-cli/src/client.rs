@@ -96,6 +96,20 @@ impl Client {
             .map(drop)
     }
 
+    pub(crate) fn worker(&self) -> Outcome<Value> {
+        self.call(Method::GET, "/v1/worker", None, "")
+    }
+
+    pub(crate) fn workers(&self) -> Outcome<Value> {
+        self.call(Method::GET, "/v1/workers", None, "")
+    }
+
+    /// Frees a worker id, on the caller's word that its holder is dead.
+    pub(crate) fn release_dead_worker(&self, worker: u32) -> Outcome<Value> {
+        let path = format!("/v1/workers/{worker}/release");
+        self.call(Method::POST, &path, Some(&json!({ "dead": true })), "")
+    }
+
     fn call<T: DeserializeOwned>(
         &self,
         method: Method,

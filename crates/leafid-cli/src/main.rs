@@ -12,6 +12,7 @@ mod next;
 mod serve;
 mod store;
 mod tag;
+mod worker;
 
 // What the subcommands share.
 mod client;
@@ -56,6 +57,7 @@ enum Command {
     Next(next::Next),
     Decode(decode::Decode),
     Tag(tag::Tags),
+    Worker(worker::Workers),
     Store(store::Stores),
     Config(config::Configs),
     Bench(bench::Bench),
@@ -70,6 +72,7 @@ impl Command {
             Self::Next(next) => next.run(),
             Self::Decode(decode) => decode.run(),
             Self::Tag(tags) => tags.run(),
+            Self::Worker(workers) => workers.run(),
             Self::Store(stores) => stores.run(),
             Self::Config(configs) => configs.run(),
             Self::Bench(bench) => bench.run(),

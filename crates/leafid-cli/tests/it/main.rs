@@ -14,3 +14,4 @@ mod serving;
 mod settings;
 mod snowflake;
 mod store;
+mod worker;
