@@ -52,8 +52,10 @@ const LEAF_PROPERTIES: &str = "
 | `leaf.segment.enable` | `segment`. Without the key, segments are on if `leaf.jdbc.url` is set |
 | `leaf.jdbc.url` | `store`; a list of hosts becomes a fail-over list. `useSSL`, `requireSSL`, `verifyServerCertificate` and `sslMode` become `ssl-mode`; other parameters have no effect here, and are named at start |
 | `leaf.jdbc.username`, `leaf.jdbc.password` | user and password in `store` |
-| `leaf.snowflake.enable` | nothing yet: if it is true, a warning at start, and `/api/snowflake/get/{key}` answers an error |
-| `leaf.name`, `leaf.snowflake.zk.address`, `leaf.snowflake.port` | nothing |
+| `leaf.snowflake.enable` | `snowflake`. Without the key, snowflake ids are on if `leaf.snowflake.zk.address` is set |
+| `leaf.snowflake.zk.address` | `registry`, as `zookeeper://...`. Without it worker ids are leased where the store is, with a note at start |
+| `leaf.name` | `worker-pool` |
+| `leaf.snowflake.port` | nothing; to take over the number that Leaf had, stop Leaf and set `worker-address` to its `IP:PORT` in ZooKeeper |
 
 The file also stands for what Leaf does without being told: `http = \"0.0.0.0:8080\"` (every
 interface, as Spring does), `policy = \"leaf\"`, `create-tags = \"false\"`. Flags and variables still

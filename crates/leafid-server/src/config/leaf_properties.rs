@@ -67,8 +67,10 @@ impl LeafFile<'_> {
         let whole_file = self.origin("");
         set("http", "0.0.0.0:8080", whole_file.clone());
         set("policy", "leaf", whole_file.clone());
-        set("create-tags", "false", whole_file.clone());
-        set("snowflake", "false", whole_file);
+        set("create-tags", "false", whole_file);
+        let snowflake = self.is_snowflake_on();
+        let origin = self.origin("leaf.snowflake.enable");
+        set("snowflake", &snowflake.to_string(), origin);
         let segment = self.is_segment_on();
         set(
             "segment",
@@ -78,7 +80,9 @@ impl LeafFile<'_> {
         if segment {
             self.assign_store(layers);
         }
-        self.note_snowflake(layers);
+        if snowflake {
+            self.assign_registry(layers);
+        }
         self.note_unknown(layers);
     }
 
@@ -122,13 +126,39 @@ impl LeafFile<'_> {
         }
     }
 
-    fn note_snowflake(&self, layers: &mut Layers) {
-        let is_on = |text: &str| text.eq_ignore_ascii_case("true");
-        if self.value("leaf.snowflake.enable").is_some_and(is_on) {
+    /// As with segments, a file that names no ZooKeeper does not ask for them.
+    fn is_snowflake_on(&self) -> bool {
+        match self.value("leaf.snowflake.enable") {
+            Some(text) => text.eq_ignore_ascii_case("true"),
+            None => self.value("leaf.snowflake.zk.address").is_some(),
+        }
+    }
+
+    fn assign_registry(&self, layers: &mut Layers) {
+        let mut set = |key: &str, text: String, from: &str| {
+            if let Some(setting) = Setting::find(key) {
+                layers.assign(setting, vec![text], self.origin(from));
+            }
+        };
+        if let Some(name) = self.value("leaf.name") {
+            set("worker-pool", name.trim().to_owned(), "leaf.name");
+        }
+        let servers = "leaf.snowflake.zk.address";
+        if let Some(list) = self.value(servers) {
+            let list: String = list.split_whitespace().collect();
+            set("registry", format!("zookeeper://{list}"), servers);
+        } else {
             let origin = self.origin("leaf.snowflake.enable");
             layers.notes.push(format!(
-                "leaf.snowflake.enable is true ({origin}), but this version has no snowflake ids: \
-                 /api/snowflake/get/{{key}} answers an error; keep Leaf running for them"
+                "leaf.snowflake.enable is true ({origin}) without leaf.snowflake.zk.address: \
+                 worker ids are leased where the store is, apart from those of Leaf's ZooKeeper"
+            ));
+        }
+        if self.value("leaf.snowflake.port").is_some() {
+            layers.notes.push(format!(
+                "leaf.snowflake.port ({}) has no effect here; to take over the number that Leaf \
+                 had in ZooKeeper, stop Leaf and set worker-address to its IP:PORT there",
+                self.origin("leaf.snowflake.port")
             ));
         }
     }

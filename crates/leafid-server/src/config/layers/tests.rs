@@ -271,10 +271,19 @@ fn leaf_properties_start_a_server_like_leaf() {
     check_shown(&loaded, "create-tags", "false", "leaf.properties");
     check_shown(&loaded, "step-max", "1000000", "default");
     check_shown(&loaded, "http", "127.0.0.1:8080", "LEAFID_HTTP");
+    check_shown(&loaded, "snowflake", "true", "leaf.properties:6");
+    check_shown(
+        &loaded,
+        "worker-pool",
+        "com.sankuai.leaf.opensource.test",
+        "leaf.properties:1",
+    );
+    check_shown(&loaded, "registry", "", "default");
     let notes = loaded.notes.join("\n");
     for part in [
         "characterEncoding",
-        "no snowflake ids",
+        "without leaf.snowflake.zk.address",
+        "leaf.properties:7) has no effect here; to take over the number",
         "did you mean leaf.jdbc.password?",
     ] {
         assert!(notes.contains(part), "{notes}");
@@ -295,6 +304,23 @@ fn leaf_modes_are_on_or_off_as_in_leaf() {
     assert!(segment(
         "leaf.segment.enable=TRUE\nleaf.jdbc.url=jdbc:mysql://db/leaf\n"
     ));
+    let workers = |text: &str| {
+        let config = files.leaf(text).load().unwrap().config;
+        config.snowflake.then_some(config.workers.registry)
+    };
+    assert_eq!(workers("leaf.name=x\n"), None);
+    assert_eq!(
+        workers("leaf.snowflake.enable=false\nleaf.snowflake.zk.address=zk\n"),
+        None
+    );
+    let servers = Some(vec!["zookeeper://zk1:2181,zk2:2181".to_owned()]);
+    assert_eq!(
+        workers("leaf.snowflake.zk.address=zk1:2181, zk2:2181\n"),
+        servers
+    );
+    let port = files.leaf("leaf.snowflake.zk.address=zk:port\n").load();
+    let mistake = port.unwrap_err().to_string();
+    assert!(mistake.contains("each server is HOST:PORT"), "{mistake}");
     check_mistakes(
         &files.leaf("leaf.segment.enable=true\nleaf.jdbc.url=\n"),
         &["leaf.segment.enable is true, but leaf.properties:2 has no leaf.jdbc.url"],
