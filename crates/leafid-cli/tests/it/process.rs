@@ -114,6 +114,14 @@ impl Server {
         server
     }
 
+    /// As [`start`](Self::start), where the arguments say.
+    pub(crate) fn start_at(folder: &Path, arguments: &[&str]) -> Self {
+        let command = command(folder, &[&["serve"], arguments].concat());
+        let server = Self::launch(command, folder);
+        server.wait_until_ready();
+        server
+    }
+
     /// As [`start`](Self::start), without waiting until it is ready.
     pub(crate) fn start_unready(folder: &Path, arguments: &[&str]) -> Self {
         let mut command = command(folder, &["serve", "--http", "127.0.0.1:0"]);

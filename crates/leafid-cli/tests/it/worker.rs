@@ -50,3 +50,32 @@ fn worker_ids_are_listed_shown_and_released() {
     ask(&["release", "77", "--holder-is-dead"]).check_failed(1, "worker id 77 has no row", "");
     server.stop();
 }
+
+/// Guards that a worker id is not released while its holder answers, whoever is asked to do it.
+#[test]
+fn a_holder_that_answers_keeps_its_worker_id() {
+    let folder = tempdir().unwrap();
+    let address = format!("127.0.0.1:{}", leafid_testbed::free_port());
+    let shared = ["--store", "sqlite:shared.db", "--data-dir"];
+    let named = ["--http", &address, "--worker-address", &address];
+    let holder = Server::start_at(folder.path(), &[&shared[..], &["a"], &named].concat());
+    assert_eq!(holder.get("/api/snowflake/get/x").0, 200);
+    let other = Server::start(folder.path(), &[&shared[..], &["b"]].concat());
+    assert_eq!(other.get("/api/snowflake/get/x").0, 200);
+    let clock: serde_json::Value = serde_json::from_str(&holder.get("/v1/clock").1).unwrap();
+    let number = |key: &str| clock[key].as_str().unwrap().parse::<u64>().unwrap();
+    assert!(
+        number("unix_ms").abs_diff(number("wall_ms")) <= 1000,
+        "{clock}"
+    );
+    let worker = clock["worker"].to_string();
+    let words = ["worker", "release", &worker, "--holder-is-dead", "--server"];
+    let refused = run(folder.path(), &[&words[..], &[other.url.as_str()]].concat());
+    let error = format!("the server at {address} answers with it");
+    refused.check_failed(1, &error, "stop that server");
+    let accepted = ureq::post(format!("{}/v1/clock/accept", other.url)).send_empty();
+    assert_eq!(accepted.unwrap().status(), 202);
+    assert_eq!(other.get("/api/snowflake/get/x").0, 200);
+    other.stop();
+    holder.stop();
+}

@@ -104,7 +104,59 @@ async fn get(address: &str) -> Option<Bytes> {
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+
     use super::*;
+
+    /// A server that reads a request and answers with this text.
+    async fn peer(answer: &'static str) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut request = [0; 1024];
+            let len = stream.read(&mut request).await.unwrap();
+            assert!(request[..len].starts_with(b"GET /v1/clock HTTP/1.1\r\n"));
+            stream.write_all(answer.as_bytes()).await.unwrap();
+        });
+        address
+    }
+
+    fn row(address: String) -> LeaseRecord {
+        LeaseRecord {
+            worker: WorkerId::new(0),
+            epoch: 1,
+            holder: "6f1c".into(),
+            address,
+            until_ms: 1,
+        }
+    }
+
+    /// Guards that a peer which is something else, or nothing, does not spoil the mean.
+    #[tokio::test]
+    async fn the_mean_is_of_those_that_answer() {
+        const OLD: &str =
+            "HTTP/1.1 200 OK\r\ncontent-length: 32\r\n\r\n{\"unix_ms\":\"1000\",\"worker\":null}";
+        const NEW: &str = "HTTP/1.1 200 OK\r\n\r\n{\"unix_ms\":\"2000\",\"worker\":7}";
+        const OTHER: &str = "HTTP/1.1 200 OK\r\n\r\n<html>";
+        const OFF: &str = "HTTP/1.1 501 Not Implemented\r\n\r\n{\"unix_ms\":\"9\",\"worker\":1}";
+        let mut peers = Vec::new();
+        for answer in [OLD, NEW, OTHER, OFF, ""] {
+            peers.push(row(peer(answer).await));
+        }
+        let gone = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        peers.push(row(gone.local_addr().unwrap().to_string()));
+        drop(gone);
+        peers.push(row("no address".into()));
+        assert_eq!(Peers.mean_ms(&peers).await, Some(1500));
+        assert_eq!(Peers.mean_ms(&peers[2..]).await, None);
+        let answer = Peers.ask(&peer(NEW).await).await.unwrap();
+        assert_eq!(
+            (answer.unix_ms, answer.worker),
+            (2000, Some(WorkerId::new(7)))
+        );
+    }
 
     #[test]
     fn the_mean_does_not_overflow() {
