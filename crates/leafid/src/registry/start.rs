@@ -121,9 +121,14 @@ impl Run {
                 record.layout
             )));
         }
+        // Where its ids end stays known, for the case that the layout is changed back.
+        let ended = |lease| JournalLease {
+            acknowledged: false,
+            ..lease
+        };
         Ok(JournalRecord {
             layout,
-            lease: None,
+            lease: record.lease.map(ended),
             ..record
         })
     }

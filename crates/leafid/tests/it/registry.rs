@@ -448,6 +448,32 @@ fn a_given_worker_id_needs_no_registry() {
     assert!(text.contains("worker-id"), "{text}");
 }
 
+/// Guards a layout that is changed and changed back, with the clock set back in between.
+#[test]
+fn a_layout_may_be_changed_back() {
+    let journal = MemoryJournal::new();
+    let clock = ManualClock::new();
+    let start = |layout: Layout| {
+        let mut setup = Setup::new(&store());
+        setup.store = None;
+        setup.journal = Arc::new(journal.clone());
+        setup.clock = clock.clone();
+        setup.options.choice = WorkerChoice::Exactly(WorkerId::new(5));
+        setup.options.snowflake.layout = layout;
+        setup.start()
+    };
+    let last = start(Layout::LEAF).next();
+    let text = start(Layout::WIDE).try_next().unwrap_err().to_string();
+    assert!(text.contains("wait some seconds"), "{text}");
+    clock.advance(SECOND * 10);
+    start(Layout::WIDE).next();
+    clock.set_wall(clock.wall() - SECOND * 10);
+    let mut back = start(Layout::LEAF);
+    back.advance(SECOND * 30);
+    let next = back.next();
+    assert!(next.unix_ms > last.unix_ms, "{next:?} after {last:?}");
+}
+
 /// Guards that ids of all units stay inside their lease, whose ends lie between ticks.
 #[test]
 fn leases_are_kept_in_every_unit() {
