@@ -21,7 +21,8 @@ pub(super) const REGISTRY: Setting = Setting {
     key: "registry",
     value: "URL",
     doc: "Where worker ids are leased, so that no two servers have the same one. Any URL that \
-          `store` takes; several are a fail-over list of *one* replicated system. All servers \
+          `store` takes, and zookeeper://zk1:2181,zk2:2181 (beside Java Leaf), etcd://host:2379 \
+          or redis://host:6379; several are a fail-over list of *one* replicated system. All servers \
           whose ids must not collide share one registry and `worker-pool`. Empty: where the store \
           is, which with the embedded one is this machine only. none: there is no registry, \
           `worker-id` has to be set, and nobody notices when two servers are set alike.",
