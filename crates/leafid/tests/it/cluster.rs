@@ -216,3 +216,18 @@ impl Server {
         assert!(self.driver.is_none(), "the driver goes on");
     }
 }
+
+/// A registry without rows.
+pub(crate) fn store() -> Arc<Registry> {
+    Arc::default()
+}
+
+/// Starts of one server, which keeps its journal and its clocks.
+pub(crate) fn restarts(store: &Arc<Registry>, clock: &ManualClock) -> impl Fn() -> Setup {
+    let (store, clock, journal) = (Arc::clone(store), clock.clone(), MemoryJournal::new());
+    move || Setup {
+        journal: Arc::new(journal.clone()),
+        clock: clock.clone(),
+        ..Setup::new(&store)
+    }
+}

@@ -6,6 +6,7 @@
 )]
 
 mod claims;
+mod clocks;
 mod cluster;
 mod conformance;
 mod lease_conformance;

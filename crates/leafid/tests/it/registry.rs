@@ -1,4 +1,4 @@
-//! Worker ids and clocks: what one server does when its registry, its journal or its clock fails.
+//! Worker ids: what one server does when its registry or its journal fails, and how it issues.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,191 +8,20 @@ use leafid::store::{
     Journal, JournalRecord, LeaseStore as _, MemoryJournal, StoreError, StoreResult,
 };
 use leafid::{
-    Clock as _, ClockPolicy, Layout, ManualClock, SnowflakeError, SnowflakeOptions, WorkerChoice,
-    WorkerId,
+    Clock as _, Layout, ManualClock, SnowflakeError, SnowflakeOptions, WorkerChoice, WorkerId,
 };
 
-use crate::cluster::{Mood, Registry, Server, Setup, millis};
+use crate::cluster::{Mood, Setup, millis, restarts, store};
 
 const SECOND: Duration = Duration::from_secs(1);
 const HOUR: Duration = Duration::from_secs(3600);
-
-fn store() -> Arc<Registry> {
-    Arc::default()
-}
-
-/// Checks that a server issues at the true time, within a second.
-fn is_true(server: &Server, true_ms: u64) {
-    let issued_ms = server.next().unix_ms.unsigned_abs();
-    let off = issued_ms.abs_diff(true_ms);
-    assert!(off <= 1000, "issues at {issued_ms}, and it is {true_ms}");
-}
-
-/// Guards that a step of the wall clock, of any size and direction, refuses nothing and reaches no
-/// id, and that somebody is told.
-#[test]
-fn steps_of_the_clock_do_no_harm() {
-    for seconds in [-3600.0, -10.0, -2.0, -0.5, 0.5, 2.0, 10.0, 3600.0] {
-        let mut server = Setup::new(&store()).start();
-        let mut true_ms = millis(server.clock.wall());
-        let mut last = server.try_next().unwrap();
-        server.step(seconds);
-        for _ in 0..200 {
-            server.advance(SECOND / 10);
-            true_ms += 100;
-            let id = server.try_next().unwrap();
-            assert!(id > last, "after a step of {seconds} s");
-            last = id;
-            is_true(&server, true_ms);
-        }
-        let is_told = server.log.count("ClockStepped") == 1;
-        assert_eq!(is_told, f64::abs(seconds) > 1.0, "{seconds} s");
-        server.step(-seconds);
-        server.advance(SECOND * 2);
-        assert_eq!(server.log.count("ClockAgrees") == 1, is_told, "{seconds} s");
-        is_true(&server, true_ms + 2000);
-    }
-}
-
-/// Guards that a clock which was wrong from the start, and is put right, takes the worker id out
-/// of use once somebody else confirms it.
-#[test]
-fn ids_from_the_future_put_their_worker_id_in_quarantine() {
-    let store = store();
-    let mut server = {
-        let setup = Setup::new(&store);
-        setup.clock.set_wall(setup.clock.wall() + HOUR);
-        setup.start()
-    };
-    let poisoned = server.worker();
-    server.next();
-    server.step(-3600.0);
-    server.advance(SECOND * 5);
-    assert_eq!(server.worker(), poisoned, "nobody has confirmed the clock");
-    // The registry's clock is right.
-    let right = ManualClock::new();
-    right.set_wall(server.clock.wall());
-    store.set_clock(&right);
-    for _ in 0..60 {
-        server.advance(SECOND);
-        right.advance(SECOND);
-    }
-    assert_ne!(server.worker(), poisoned);
-    assert_eq!(server.log.count("Quarantined"), 1);
-    is_true(&server, millis(right.wall()));
-}
-
-#[test]
-fn an_operator_may_confirm_the_clock() {
-    let mut server = Setup::new(&store()).start();
-    server.step(3600.0);
-    server.advance(SECOND * 2);
-    server.registry.accept_clock();
-    server.advance(SECOND);
-    is_true(&server, millis(server.clock.wall()));
-    assert_eq!(
-        server.worker(),
-        WorkerId::new(0),
-        "no id lies ahead: it is kept"
-    );
-}
-
-/// Guards Leaf's policy: a little behind is waited out, more is refused, with the reason.
-#[test]
-fn other_policies_refuse_a_clock_that_goes_back() {
-    for policy in [ClockPolicy::Wait, ClockPolicy::Refuse] {
-        let mut setup = Setup::new(&store());
-        setup.options.snowflake.policy = policy;
-        let mut server = setup.start();
-        server.advance(SECOND * 5);
-        server.next();
-        server.step(-10.0);
-        server.advance(SECOND * 2);
-        let error = server.try_next().unwrap_err();
-        assert!(
-            matches!(error, SnowflakeError::ClockBehind { .. }),
-            "{error}"
-        );
-        server.advance(SECOND * 9);
-        server.next();
-    }
-}
-
-/// Guards the start-up checks: the text names both times and the setting.
-#[test]
-fn a_server_whose_clock_is_wrong_does_not_start() {
-    let store = store();
-    let right = ManualClock::new();
-    store.set_clock(&right);
-    for seconds in [-60.0, 60.0] {
-        let setup = Setup::new(&store);
-        let mut server = {
-            let wall = setup.clock.wall() + Duration::from_secs(3600);
-            setup.clock.set_wall(wall);
-            right.set_wall(wall);
-            let clock = setup.clock.clone();
-            clock.set_wall(if seconds < 0.0 {
-                wall - SECOND * 60
-            } else {
-                wall + SECOND * 60
-            });
-            setup.start()
-        };
-        let text = server.try_next().unwrap_err().to_string();
-        for part in ["2026-06-01T01:00:00Z", "clock-offset-max", "60.000 s apart"] {
-            assert!(text.contains(part), "{text}");
-        }
-        server.step(-seconds);
-        right.set_wall(server.clock.wall() + SECOND * 10);
-        server.advance(SECOND * 10);
-        server.next();
-        server.stop();
-    }
-}
-
-/// Guards a restart with the clock set back: no id twice, whoever is right.
-#[test]
-fn a_clock_set_back_across_a_restart() {
-    let (store, journal) = (store(), MemoryJournal::new());
-    let clock = ManualClock::new();
-    let start = || Setup {
-        journal: Arc::new(journal.clone()),
-        clock: clock.clone(),
-        ..Setup::new(&store)
-    };
-    let server = start().start();
-    let (worker, last) = (server.worker(), server.next());
-    drop(server);
-    // A little: it goes on above.
-    clock.set_wall(clock.wall() - SECOND * 5);
-    let server = start().start();
-    let next = server.next();
-    assert_eq!(next.worker, worker);
-    assert!(next.unix_ms > last.unix_ms);
-    drop(server);
-    // A lot, and nobody to ask: it refuses, and says both times.
-    clock.set_wall(clock.wall() - HOUR);
-    let mut server = start().start();
-    let text = server.try_next().unwrap_err().to_string();
-    assert!(text.contains("its own last report"), "{text}");
-    // The registry confirms the clock: the earlier one was wrong, and its worker id is left alone.
-    store.set_clock(&clock);
-    server.advance(SECOND * 10);
-    assert_ne!(server.worker(), worker);
-    is_true(&server, millis(clock.wall()));
-}
 
 /// Guards the weak dependence on the registry: down for most of a reservation, with a restart in
 /// between, and then for too long.
 #[test]
 fn a_registry_may_be_down_for_long() {
-    let (store, journal) = (store(), MemoryJournal::new());
-    let clock = ManualClock::new();
-    let start = || Setup {
-        journal: Arc::new(journal.clone()),
-        clock: clock.clone(),
-        ..Setup::new(&store)
-    };
+    let (store, clock) = (store(), ManualClock::new());
+    let start = restarts(&store, &clock);
     let mut server = start().start();
     let first = server.next();
     store.set(Mood::Down);
@@ -226,13 +55,8 @@ fn a_registry_may_be_down_for_long() {
 /// and takes nothing from such a restart either.
 #[test]
 fn a_graceful_stop_and_a_registry_that_is_down() {
-    let (store, journal) = (store(), MemoryJournal::new());
-    let clock = ManualClock::new();
-    let start = || Setup {
-        journal: Arc::new(journal.clone()),
-        clock: clock.clone(),
-        ..Setup::new(&store)
-    };
+    let (store, clock) = (store(), ManualClock::new());
+    let start = restarts(&store, &clock);
     let mut server = start().start();
     let worker = server.worker();
     store.set(Mood::Down);
