@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use leafid::store::lease_conformance::{LeaseHandles, run_all};
+use leafid::store::lease_conformance::LeaseHandles;
 use leafid::store::{LeaseKey, LeaseRecord, LeaseStore, LeaseSwap, StoreError};
 use leafid::{Clock, SystemClock, WorkerId};
 use leafid_stores::{LeaseOptions, StoreOptions, init, open_leases};
@@ -11,7 +11,7 @@ use leafid_testbed::{
 };
 use tempfile::TempDir;
 
-use crate::{chain, open_at, runtime, url_of};
+use crate::{chain, check_leases_conform, open_at, url_of};
 
 const UNTIL_MS: u64 = 1_900_000_000_000;
 
@@ -68,21 +68,16 @@ async fn error_of(registry: &dyn LeaseStore) -> StoreError {
 }
 
 fn check_conforms(fresh: impl Fn() -> String) {
-    let runtime = runtime();
-    let passed = run_all(
-        |future| runtime.block_on(future),
-        || {
-            let url = fresh();
-            async move {
-                let (first, second) = (registry(&url).await, registry(&url).await);
-                if !url.starts_with("sqlite") {
-                    init(&url_of(&url), &StoreOptions::default()).await.unwrap();
-                }
-                LeaseHandles { first, second }
+    check_leases_conform(|| {
+        let url = fresh();
+        async move {
+            let (first, second) = (registry(&url).await, registry(&url).await);
+            if !url.starts_with("sqlite") {
+                init(&url_of(&url), &StoreOptions::default()).await.unwrap();
             }
-        },
-    );
-    passed.unwrap();
+            LeaseHandles { first, second }
+        }
+    });
 }
 
 /// Guards the contract.

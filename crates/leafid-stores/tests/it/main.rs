@@ -24,6 +24,8 @@ mod redis;
 mod registries;
 #[cfg(feature = "sqlite")]
 mod sqlite;
+#[cfg(feature = "redis")]
+mod starts;
 #[cfg(all(feature = "mysql", feature = "redis"))]
 mod tls;
 #[cfg(feature = "zookeeper")]
@@ -33,6 +35,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use leafid::store::conformance::{Handles, run_all};
+use leafid::store::lease_conformance::{self, LeaseHandles};
 use leafid::store::{Reserve, SegmentStore, TagSpec};
 use leafid::{Limit, Segment, Tag};
 use leafid_stores::{StoreOptions, StoreUrl, open};
@@ -65,6 +68,19 @@ where
             }
         },
     );
+    passed.unwrap();
+}
+
+/// Runs the suite of registries, and then servers on top of one, fifty at once among them; `fresh`
+/// gives a registry that is ready and empty.
+fn check_leases_conform<F>(fresh: impl Fn() -> F)
+where
+    F: Future<Output = LeaseHandles> + Send,
+{
+    let runtime = runtime();
+    let passed = lease_conformance::run_all(|future| runtime.block_on(future), &fresh);
+    passed.unwrap();
+    let passed = lease_conformance::run_claims(|future| runtime.block_on(future), &fresh);
     passed.unwrap();
 }
 

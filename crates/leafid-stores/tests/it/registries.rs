@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use leafid::store::lease_conformance::{LeaseHandles, run_all};
+use leafid::store::lease_conformance::LeaseHandles;
 use leafid::store::{LeaseKey, LeaseRecord, LeaseStore, LeaseSwap, StoreError};
 use leafid::{Clock, SystemClock, WorkerId};
 use leafid_stores::{LeaseOptions, StoreOptions, open_leases};
 use leafid_testbed::Proxy;
 
-use crate::{chain, runtime, url_of};
+use crate::{chain, url_of};
 
 /// Each test has a pool of its own, so that all can share a server.
 pub(crate) fn new_pool() -> String {
@@ -58,18 +58,13 @@ pub(crate) fn extend(swap: &LeaseSwap) -> LeaseSwap {
 
 /// Runs the suite on one server.
 pub(crate) fn check_leases_conform(url: &str) {
-    let runtime = runtime();
-    let passed = run_all(
-        |future| runtime.block_on(future),
-        || async {
-            let pool = new_pool();
-            LeaseHandles {
-                first: leases_at(url, &pool).await,
-                second: leases_at(url, &pool).await,
-            }
-        },
-    );
-    passed.unwrap();
+    crate::check_leases_conform(|| async {
+        let pool = new_pool();
+        LeaseHandles {
+            first: leases_at(url, &pool).await,
+            second: leases_at(url, &pool).await,
+        }
+    });
 }
 
 /// Guards that a swap whose reply was lost is an error, and that what was written is whole.

@@ -11,14 +11,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use fastrand::Rng;
-use leafid::store::lease_conformance::{LeaseHandles, run_all};
+use leafid::store::lease_conformance::LeaseHandles;
 use leafid::store::{LeaseKey, LeaseRecord, LeaseStore, LeaseSwap, StoreError};
 use leafid::{Clock, SystemClock, WorkerId};
 use leafid_stores::{LeaseOptions, StoreOptions, init, open, open_leases};
 use leafid_testbed::{ZooKeeper, shared_zookeeper};
 use zookeeper_client::{Acls, Client, CreateMode, CreateOptions};
 
-use crate::{runtime, url_of};
+use crate::{check_leases_conform, url_of};
 
 const FOLDER: CreateOptions<'static> = CreateMode::Persistent.with_acls(Acls::anyone_all());
 const CHILD: CreateOptions<'static> =
@@ -202,20 +202,15 @@ fn choose<'a>(
 /// 0 was given in both: one of our own would have to wait.
 #[test]
 fn zookeeper_conforms() {
-    let runtime = runtime();
     for given in [1, 64] {
-        let passed = run_all(
-            |future| runtime.block_on(future),
-            || async {
-                let bed = Bed::new().await;
-                bed.give(given).await;
-                LeaseHandles {
-                    first: bed.open(None).await,
-                    second: bed.open(None).await,
-                }
-            },
-        );
-        passed.unwrap();
+        check_leases_conform(|| async {
+            let bed = Bed::new().await;
+            bed.give(given).await;
+            LeaseHandles {
+                first: bed.open(None).await,
+                second: bed.open(None).await,
+            }
+        });
     }
 }
 
