@@ -2,16 +2,21 @@
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
+    clippy::print_stdout,
     reason = "everything here serves a test"
 )]
 
+mod callers;
 mod process;
 
+mod clock_faults;
 mod commands;
 mod decode;
 mod leaf;
+mod registries;
 mod serving;
 mod settings;
 mod snowflake;
 mod store;
 mod worker;
+mod worker_faults;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
+use leafid::{Clock, SystemClock};
 use serde_json::Value;
 
 /// How every password of the tests begins, also percent-encoded.
@@ -124,8 +125,17 @@ impl Server {
 
     /// As [`start`](Self::start), without waiting until it is ready.
     pub(crate) fn start_unready(folder: &Path, arguments: &[&str]) -> Self {
+        Self::spawn(folder, arguments, |_| ())
+    }
+
+    /// As [`start_unready`](Self::start_unready); `prepare` has the last word about the command.
+    pub(crate) fn spawn(
+        folder: &Path,
+        arguments: &[&str],
+        prepare: impl FnOnce(&mut Command),
+    ) -> Self {
         let mut command = command(folder, &["serve", "--http", "127.0.0.1:0"]);
-        command.args(arguments);
+        prepare(command.args(arguments));
         Self::launch(command, folder)
     }
 
@@ -187,6 +197,27 @@ impl Server {
         Ok((answer.status().as_u16(), body))
     }
 
+    /// Status and body of a POST without a body.
+    pub(crate) fn post(&self, path: &str) -> (u16, String) {
+        let url = format!("{}{path}", self.url);
+        let mut answer = self.agent.post(url).send_empty().unwrap();
+        let body = answer.body_mut().read_to_string().unwrap();
+        (answer.status().as_u16(), body)
+    }
+
+    pub(crate) fn json(&self, path: &str) -> Value {
+        serde_json::from_str(&self.get(path).1).unwrap()
+    }
+
+    /// A number that the metrics show, by its name and labels as they write them.
+    pub(crate) fn metric(&self, series: &str) -> f64 {
+        let (_, text) = self.get("/metrics");
+        let mut lines = text.lines();
+        let value = lines.find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
+        let value = value.map(|value| value.parse().unwrap());
+        value.unwrap_or_else(|| panic!("no {series}: {text}"))
+    }
+
     pub(crate) fn address(&self) -> &str {
         self.url.trim_start_matches("http://")
     }
@@ -223,6 +254,22 @@ impl Drop for Server {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// How long anything may take before it counts as stuck; far more than it takes.
+const WAIT_MAX: Duration = Duration::from_secs(90);
+
+/// Waits until something is there, and says what if it never comes.
+pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let clock = SystemClock::new();
+    let end = clock.now() + WAIT_MAX;
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(clock.now() < end, "no {what} within {WAIT_MAX:?}");
+        std::thread::sleep(Duration::from_millis(10));
     }
 }
 
