@@ -141,6 +141,19 @@ pub(super) fn behind_own_report(shared: &Shared, written_ms: u64) -> Option<Stri
     is_behind.then(|| apart("its own last report was at", wall_ms, written_ms, max))
 }
 
+/// Whether ids would start too far ahead of the clock. Each start goes on where the journal ends,
+/// which is ahead of the clock, and takes it further: a server that starts again and again waits
+/// for the clock instead of running away from it.
+pub(super) fn too_far_ahead(shared: &Shared, start_ms: u64, now_ms: u64) -> Option<String> {
+    let options = &shared.options;
+    let max = options.clock_offset_max + options.journal_ahead + options.snowflake.ahead_max;
+    let ahead = Duration::from_millis(start_ms.saturating_sub(now_ms));
+    (ahead > max).then(|| {
+        let reason = apart("its ids would go on at", now_ms, start_ms, max);
+        format!("{reason}; until then it waits for its clock")
+    })
+}
+
 fn shown(unix_ms: u64) -> Instant {
     Instant {
         unix_ms: unix_ms.cast_signed(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::claim::{self, ClaimError, Claimant, ROUNDS_MAX};
-use super::clock_check::{behind_own_report, check_at_start};
+use super::clock_check::{behind_own_report, check_at_start, too_far_ahead};
 use super::driver::Run;
 use super::{RegistryStage, WorkerChoice};
 use crate::event::Event;
@@ -183,21 +183,11 @@ impl Run {
         Ok(())
     }
 
-    /// Each start goes on where the journal ends, which is ahead of the clock, and takes it further.
-    /// A server that starts again and again waits for the clock instead of running away from it.
     fn check_ahead(&self, start_ms: u64, now_ms: u64) -> Result<(), Obstacle> {
-        let options = &self.shared.options;
-        let max = options.clock_offset_max + options.journal_ahead + options.snowflake.ahead_max;
-        let ahead = Duration::from_millis(start_ms.saturating_sub(now_ms));
-        if ahead <= max {
-            return Ok(());
+        match too_far_ahead(&self.shared, start_ms, now_ms) {
+            Some(reason) => Err(Obstacle::Refused(reason)),
+            None => Ok(()),
         }
-        Err(Obstacle::Refused(format!(
-            "the ids of this server lie {:.3} s ahead of its clock, and {:.3} s is the most that is \
-             allowed: it waits for its clock",
-            ahead.as_secs_f64(),
-            max.as_secs_f64()
-        )))
     }
 
     async fn claim_once(
