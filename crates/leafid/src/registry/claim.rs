@@ -22,6 +22,9 @@ const CHOICES_LOG_MAX: u32 = 8;
 #[derive(Debug, Clone)]
 pub(crate) struct Claimant<'a> {
     pub(crate) choice: WorkerChoice,
+    /// A hint from elsewhere, for who has no lease in its journal. Each claim is written there
+    /// first, so that it is followed once.
+    pub(crate) preferred: Option<WorkerId>,
     pub(crate) worker_max: u32,
     pub(crate) holder: &'a str,
     pub(crate) address: &'a str,
@@ -118,8 +121,8 @@ fn claim_of(claimant: &Claimant<'_>, candidate: &Candidate) -> Claim {
     }
 }
 
-/// What to try next: our own worker id; else one whose reservation is over, the oldest first; else
-/// one that nobody ever had.
+/// What to try next: our own worker id; else one that was held under our address; else the hint;
+/// else one whose reservation is over, the oldest first; else one that nobody ever had.
 fn choose(
     claimant: &Claimant<'_>,
     rows: &[LeaseRecord],
@@ -142,26 +145,50 @@ fn choose(
     let is_other = |row: &LeaseRecord| row.address != claimant.address || row.address.is_empty();
     free.sort_by_key(|row| (is_other(row), row.until_ms));
     let ours_before = free.iter().take_while(|row| !is_other(row)).count();
+    let hint = claimant.preferred.filter(|worker| wanted(*worker));
+    if let (0, None, Some(worker)) = (ours_before, claimant.last, hint)
+        && let Some(candidate) = unheld(claimant, rows, worker)
+    {
+        return Some(candidate);
+    }
     let choices = if ours_before > 0 { 1 } else { choices };
     free.truncate(choices);
     if let Some(row) = (!free.is_empty()).then(|| free[rng.usize(..free.len())]) {
-        return Some(Candidate {
-            worker: row.worker,
-            start_ms: row.until_ms.max(claimant.now_ms),
-            seen: Some(row.clone()),
-            is_own: false,
-        });
+        return Some(ended(claimant, row));
     }
     let absent = absent(claimant, rows, choices);
     let worker = *absent.get(rng.usize(..absent.len().max(1)))?;
-    // A row that an operator removed may have been ours.
+    Some(new(claimant, worker))
+}
+
+/// This worker id, if nobody holds it.
+fn unheld(claimant: &Claimant<'_>, rows: &[LeaseRecord], worker: WorkerId) -> Option<Candidate> {
+    match rows.iter().find(|row| row.worker == worker) {
+        Some(row) if row.until_ms > claimant.now_ms => None,
+        Some(row) => Some(ended(claimant, row)),
+        None => Some(new(claimant, worker)),
+    }
+}
+
+/// A worker id whose reservation is over.
+fn ended(claimant: &Claimant<'_>, row: &LeaseRecord) -> Candidate {
+    Candidate {
+        worker: row.worker,
+        start_ms: row.until_ms.max(claimant.now_ms),
+        seen: Some(row.clone()),
+        is_own: false,
+    }
+}
+
+/// A worker id without a row. A row that an operator removed may have been ours.
+fn new(claimant: &Claimant<'_>, worker: WorkerId) -> Candidate {
     let last = claimant.last.filter(|last| last.worker == worker);
-    Some(Candidate {
+    Candidate {
         worker,
         seen: None,
         start_ms: last.map_or(0, |last| last.below_ms).max(claimant.now_ms),
         is_own: false,
-    })
+    }
 }
 
 /// Our own row, if nobody has claimed it since we wrote our journal: then all ids issued with it

@@ -42,6 +42,10 @@ pub struct RegistryOptions {
     pub snowflake: SnowflakeOptions,
     /// Which worker id.
     pub choice: WorkerChoice,
+    /// A worker id that this server is likely to have had under other software. A server whose
+    /// journal knows of no lease asks for it once, if it is free, unless a free one was held under
+    /// `address`. It is never waited for. Default: none.
+    pub preferred: Option<WorkerId>,
     /// Where this process serves HTTP, such as `10.0.0.5:8080`; for people and peers. A free
     /// worker id that was held under this address is taken first. Default: empty.
     pub address: String,
@@ -74,6 +78,7 @@ impl Default for RegistryOptions {
         Self {
             snowflake: SnowflakeOptions::default(),
             choice: WorkerChoice::Any,
+            preferred: None,
             address: String::new(),
             lease: Duration::from_secs(3600),
             step_interval: Duration::from_secs(1),

@@ -199,6 +199,7 @@ impl Run {
         let holder = self.holder();
         let claimant = Claimant {
             choice: shared.options.choice,
+            preferred: shared.options.preferred,
             worker_max: shared.core.options.layout.worker_max(),
             holder: &holder,
             address: &shared.options.address,

@@ -11,6 +11,7 @@ mod cluster;
 mod conformance;
 mod lease_conformance;
 mod odd_registry;
+mod preferred;
 mod races;
 mod registry;
 mod stress;
