@@ -121,7 +121,7 @@ impl Server {
             options(config),
         );
         let opened = workers.map(|workers| {
-            let options = workers::options(config, workers.choice, listeners.http_addr);
+            let options = workers::options(config, &workers, listeners.http_addr);
             let parts = registry_parts(workers, config, Arc::clone(&clock), alarms);
             WorkerRegistry::open_with(parts, options)
         });

@@ -1,6 +1,7 @@
 //! `Workers`: what this server's worker id comes from: the registry, the journal, and what the
 //! settings say of both. Opened once, at the start; what is done with them is the library's.
 
+mod hint;
 mod judged;
 mod peers;
 
@@ -35,6 +36,7 @@ const JOURNAL_FILE: &str = "worker.journal";
 ///     leases: None,
 ///     journal: Arc::new(MemoryJournal::new()),
 ///     choice: WorkerChoice::Exactly(WorkerId::new(7)),
+///     preferred: None,
 /// };
 /// # drop(workers);
 /// ```
@@ -45,6 +47,8 @@ pub struct Workers {
     pub journal: Arc<dyn Journal>,
     /// Which worker id.
     pub choice: WorkerChoice,
+    /// The one that Java Leaf noted down here, for a server that never had one.
+    pub preferred: Option<WorkerId>,
 }
 
 impl Workers {
@@ -87,6 +91,7 @@ impl Workers {
             leases: leases(config).await?,
             journal: journal(config)?,
             choice,
+            preferred: hint::read(&config.workers, &std::env::temp_dir()),
         }))
     }
 
@@ -115,6 +120,7 @@ impl Workers {
             leases: None,
             journal: Arc::new(MemoryJournal::new()),
             choice: WorkerChoice::Exactly(worker),
+            preferred: None,
         })
     }
 }
@@ -156,9 +162,10 @@ fn journal(config: &Config) -> Result<Arc<dyn Journal>, ServeError> {
 }
 
 /// The registry's options for a server that listens at `http`.
-pub(crate) fn options(config: &Config, choice: WorkerChoice, http: SocketAddr) -> RegistryOptions {
+pub(crate) fn options(config: &Config, workers: &Workers, http: SocketAddr) -> RegistryOptions {
     RegistryOptions {
-        choice,
+        choice: workers.choice,
+        preferred: workers.preferred,
         address: address(config, http),
         ..config.registry_options()
     }
@@ -194,6 +201,7 @@ impl std::fmt::Debug for Workers {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Workers")
             .field("choice", &self.choice)
+            .field("preferred", &self.preferred)
             .finish_non_exhaustive()
     }
 }

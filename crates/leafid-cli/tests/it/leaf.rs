@@ -67,6 +67,39 @@ fn a_server_starts_from_leafs_own_file() {
     }
 }
 
+/// Guards the move to a registry that never saw Java Leaf: the number noted down on this machine is
+/// kept, and a note that cannot be read keeps nobody from starting.
+#[test]
+fn the_number_that_leaf_noted_down_is_a_hint() {
+    let folder = tempdir().unwrap();
+    let text = "leaf.name=leaf.test\nleaf.snowflake.enable=true\nleaf.snowflake.port=8080\n";
+    std::fs::write(folder.path().join("leaf.properties"), text).unwrap();
+    let tmp = folder.path().join("tmp");
+    let noted = tmp.join("leaf.test/leafconf/8080");
+    std::fs::create_dir_all(&noted).unwrap();
+    let start = |own, note| {
+        std::fs::write(noted.join("workerID.properties"), note).unwrap();
+        let own = ["--leaf-properties", "leaf.properties", "--data-dir", own];
+        Server::start_with(folder.path(), &own, &[("TMPDIR", tmp.to_str().unwrap())])
+    };
+    let worker = |server: &Server| {
+        let answer: serde_json::Value = serde_json::from_str(&server.get("/v1/worker").1).unwrap();
+        answer["worker"].as_u64()
+    };
+    let server = start("a", "#a comment\nworkerID=7\n");
+    assert_eq!(worker(&server), Some(7), "{}", server.log());
+    server.stop();
+    // Now its journal knows better.
+    let again = start("a", "workerID=8");
+    assert_eq!(worker(&again), Some(7), "{}", again.log());
+    again.stop();
+    let broken = start("b", "workerID=seven");
+    assert_eq!(worker(&broken), Some(0));
+    let log = broken.log();
+    assert!(log.contains("leafconf/8080/workerID.properties"), "{log}");
+    broken.stop();
+}
+
 /// Ids of each caller.
 const IDS_PER_CALLER: u64 = 1_000_000;
 /// Callers of each of the two servers, and of the stand-in for Java Leaf.

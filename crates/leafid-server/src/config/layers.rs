@@ -156,6 +156,8 @@ pub(super) struct Layers {
     pub(super) assigned: Vec<Assigned>,
     pub(super) mistakes: Vec<String>,
     pub(super) notes: Vec<String>,
+    /// Leaf's `leaf.snowflake.port`, which is no setting here.
+    pub(super) leaf_port: Option<u16>,
 }
 
 impl Layers {
@@ -240,6 +242,7 @@ impl Sources {
 impl Layers {
     fn into_loaded(mut self) -> Result<Loaded, ConfigError> {
         let mut config = Config::default();
+        config.workers.leaf_port = self.leaf_port;
         for setting in SETTINGS {
             if let Some(assigned) = find(&self.assigned, setting.key)
                 && let Err(problem) = setting.apply(&mut config, &assigned.texts)
@@ -256,6 +259,7 @@ impl Layers {
             assigned,
             mistakes,
             notes,
+            ..
         } = self;
         if !mistakes.is_empty() {
             return Err(ConfigError { mistakes });

@@ -154,9 +154,10 @@ impl LeafFile<'_> {
                  worker ids are leased where the store is, apart from those of Leaf's ZooKeeper"
             ));
         }
-        if self.value("leaf.snowflake.port").is_some() {
+        if let Some(port) = self.value("leaf.snowflake.port") {
+            layers.leaf_port = port.trim().parse().ok();
             layers.notes.push(format!(
-                "leaf.snowflake.port ({}) has no effect here; to take over the number that Leaf \
+                "leaf.snowflake.port ({}) only says where workerID.properties is; to take over the number that Leaf \
                  had in ZooKeeper, stop Leaf and set worker-address to its IP:PORT there",
                 self.origin("leaf.snowflake.port")
             ));

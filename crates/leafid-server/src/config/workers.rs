@@ -31,6 +31,8 @@ pub struct WorkerConfig {
     pub id: WorkerIdSource,
     /// Where people and peers reach this server; empty: derived from `http`.
     pub address: String,
+    /// Leaf's `leaf.snowflake.port`, from its `leaf.properties` alone.
+    pub leaf_port: Option<u16>,
     /// How an id divides its bits.
     pub layout: Layout,
     /// What happens when the clock is behind.
@@ -55,6 +57,7 @@ impl Default for WorkerConfig {
             pool: "default".to_owned(),
             id: WorkerIdSource::Registry,
             address: String::new(),
+            leaf_port: None,
             layout: options.snowflake.layout,
             clock_policy: options.snowflake.policy,
             ahead_max: options.snowflake.ahead_max,

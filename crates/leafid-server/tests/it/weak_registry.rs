@@ -22,6 +22,7 @@ fn site(allow_weak_store: bool) -> (Site, TempDir) {
         leases: Some(Arc::new(MemoryLeaseStore::new())),
         journal: Arc::new(MemoryJournal::new()),
         choice: WorkerChoice::Any,
+        preferred: None,
     };
     let runtime = Runtime::new().unwrap();
     let folder = tempfile::tempdir().unwrap();

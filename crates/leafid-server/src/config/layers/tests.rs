@@ -279,11 +279,12 @@ fn leaf_properties_start_a_server_like_leaf() {
         "leaf.properties:1",
     );
     check_shown(&loaded, "registry", "", "default");
+    assert_eq!(loaded.config.workers.leaf_port, Some(2181));
     let notes = loaded.notes.join("\n");
     for part in [
         "characterEncoding",
         "without leaf.snowflake.zk.address",
-        "leaf.properties:7) has no effect here; to take over the number",
+        "leaf.properties:7) only says where workerID.properties is; to take over the number",
         "did you mean leaf.jdbc.password?",
     ] {
         assert!(notes.contains(part), "{notes}");

@@ -91,7 +91,8 @@ pub(super) const WORKER_ADDRESS: Setting = Setting {
           Others ask it for its clock, so behind a translated address set what they can reach. \
           Empty: the address that `http` listens on; for 0.0.0.0 that of the interface of the \
           default route; none when it listens on loopback only. In ZooKeeper, one that is set \
-          also takes over the number of a server of Java Leaf that ran at this address.",
+          also takes over the number of a server of Java Leaf that ran at this address; \
+          its port also finds the note that Java Leaf made of its number (docs/from-leaf.md).",
     field: Field::Text {
         allowed: "HOST:PORT of at most 255 characters",
         get: |config| config.workers.address.clone(),
