@@ -9,6 +9,7 @@
 mod callers;
 mod process;
 
+mod baidu;
 mod clock_faults;
 mod commands;
 mod decode;

@@ -1,0 +1,62 @@
+//! Guards `worker-id = "worker-node"`: worker ids from the table of Baidu's uid-generator, with
+//! Baidu's layout, on a real MariaDB.
+
+use std::path::Path;
+
+use leafid::Layout;
+use leafid_stores::baidu::TABLE_SQL;
+use leafid_testbed::{Database, shared_mariadb};
+use tempfile::tempdir;
+
+use crate::process::{Server, command, finish};
+
+/// Baidu's own epoch leaves its layout no time; this is one that users set.
+const LAYOUT: &str = "baidu@2024-01-01T00:00:00Z";
+
+fn arguments<'a>(database: &'a Database, own: &'a str) -> [&'a str; 9] {
+    [
+        "--worker-id",
+        "worker-node",
+        "--registry",
+        &database.url,
+        "--data-dir",
+        own,
+        "--layout",
+        LAYOUT,
+        "--segment=false",
+    ]
+}
+
+/// The worker id in an id that a server of this folder issues now.
+fn issued_worker(folder: &Path, database: &Database) -> u32 {
+    let layout: Layout = LAYOUT.parse().unwrap();
+    let server = Server::start(folder, &arguments(database, "own"));
+    let (status, body) = server.get("/api/snowflake/get/order");
+    assert_eq!(status, 200, "{body}");
+    let id: u64 = body.parse().unwrap();
+    server.stop();
+    layout.decompose(id).worker.get()
+}
+
+/// Guards Baidu's rule: each start inserts a row, and its number is in the ids.
+#[test]
+fn each_start_takes_a_new_number() {
+    let folder = tempdir().unwrap();
+    let database = shared_mariadb().create_database();
+    shared_mariadb().sql(&database.name, TABLE_SQL);
+    let workers = [(); 2].map(|()| issued_worker(folder.path(), &database));
+    assert_eq!(workers, [1, 2]);
+    let rows = shared_mariadb().sql(&database.name, "SELECT ID, TYPE FROM WORKER_NODE");
+    assert_eq!(rows, "1\t2\n2\t2");
+}
+
+#[test]
+fn a_database_without_the_table_gets_the_statement_that_makes_it() {
+    let folder = tempdir().unwrap();
+    let database = shared_mariadb().create_database();
+    let serve = ["serve", "--http", "127.0.0.1:0"];
+    let words = [&serve[..], &arguments(&database, "own")].concat();
+    let failed = finish(&mut command(folder.path(), &words));
+    failed.check_failed(1, "no table WORKER_NODE", "");
+    assert!(failed.errors.contains(TABLE_SQL), "{failed:?}");
+}
