@@ -28,6 +28,8 @@ pub use health::{Health, Readiness};
 pub use http::openapi;
 pub use limits::Limits;
 pub use server::{Listeners, Server, Stores, warm_up};
-pub use service::{ClockView, Service, ServiceError, SnowflakeParts, TagPage, TagView, WorkerView};
+pub use service::{
+    ClockView, Issued, Service, ServiceError, SnowflakeParts, TagPage, TagView, WorkerView,
+};
 pub use shutdown::shutdown_signal;
 pub use workers::Workers;

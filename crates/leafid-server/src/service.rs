@@ -2,17 +2,19 @@
 //! translate between their wire and these calls, and call nothing else.
 
 mod error;
+mod issued;
 mod snowflake;
 mod workers;
 
-use leafid::store::{TagPatch, TagRecord, TagSpec};
-use leafid::{Generators, Id, Layout, Parts, Segment, Status, Tag, TakenMany, WorkerRegistry};
+use leafid::store::{TagKind, TagPatch, TagRecord, TagSpec};
+use leafid::{Generators, Id, Layout, Parts, Segment, Stage, Status, Tag, WorkerRegistry};
 
 use crate::config::Config;
 use crate::health::{Health, Phase};
 use crate::limits::Limits;
 
 pub use error::ServiceError;
+pub use issued::Issued;
 pub use snowflake::SnowflakeParts;
 use workers::Snowflakes;
 pub use workers::{ClockView, WorkerView};
@@ -67,7 +69,7 @@ pub struct Service {
 pub struct TagView {
     /// The row in the store.
     pub record: TagRecord,
-    /// How it stands here; `None` if this process did not use it yet.
+    /// How it stands here; `None` if this process did not use it yet, or it has no segments.
     pub live: Option<Status>,
 }
 
@@ -103,12 +105,26 @@ impl Service {
         }
     }
 
-    /// The next id of a tag, waiting for a segment under way.
+    /// The next id of a tag of either kind, waiting for a segment under way.
     ///
     /// # Errors
     ///
-    /// [`ServiceError::SegmentOff`], [`ServiceError::NotStarted`], [`ServiceError::Issue`].
+    /// As [`segment_next`](Self::segment_next), and for snowflake tags as
+    /// [`snowflake_next`](Self::snowflake_next).
     pub async fn next(&self, tag: &str) -> Result<Id, ServiceError> {
+        match self.segment_next(tag).await {
+            Err(error) if error.has_no_segments() => self.snowflake_next().await,
+            done => done,
+        }
+    }
+
+    /// The next id of a segment tag, waiting for a segment under way.
+    ///
+    /// # Errors
+    ///
+    /// [`ServiceError::SegmentOff`], [`ServiceError::NotStarted`], [`ServiceError::Issue`], also
+    /// for a snowflake tag.
+    pub async fn segment_next(&self, tag: &str) -> Result<Id, ServiceError> {
         self.switched_on()?;
         match self.generators.try_next(tag) {
             Ok(id) => Ok(id),
@@ -120,26 +136,36 @@ impl Service {
         }
     }
 
-    /// The next `count` ids of a tag: ascending, not always adjacent.
+    /// The next `count` ids of a tag of either kind: ascending, not always adjacent.
     ///
     /// # Errors
     ///
     /// As [`next`](Self::next), and [`ServiceError::BadCount`].
-    pub async fn next_many(&self, tag: &str, count: u64) -> Result<TakenMany, ServiceError> {
+    pub async fn next_many(&self, tag: &str, count: u64) -> Result<Issued, ServiceError> {
         self.check_count("count", count, self.limits.count_max)?;
         self.started().await?;
-        Ok(self.generators.next_many(tag, count).await?)
+        match self.generators.next_many(tag, count).await {
+            Ok(taken) => Ok(Issued::Segment(taken)),
+            Err(error) => match ServiceError::from(error) {
+                error if error.has_no_segments() => {
+                    Ok(Issued::Snowflake(self.snowflake_next_many(count).await?))
+                }
+                error => Err(error),
+            },
+        }
     }
 
     /// A run of `length` adjacent ids of a tag, for issuing by the caller.
     ///
     /// # Errors
     ///
-    /// As [`next_many`](Self::next_many).
+    /// As [`segment_next`](Self::segment_next), and [`ServiceError::BadCount`],
+    /// [`ServiceError::SnowflakeTag`].
     pub async fn take(&self, tag: &str, length: u64) -> Result<Segment, ServiceError> {
         self.check_count("length", length, self.limits.range_len_max)?;
         self.started().await?;
-        Ok(self.generators.take(tag, length).await?)
+        let taken = self.generators.take(tag, length).await;
+        taken.map_err(ServiceError::of_run)
     }
 
     fn check_count(&self, field: &'static str, count: u64, max: u64) -> Result<(), ServiceError> {
@@ -222,8 +248,16 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// [`ServiceError::UnknownTag`], [`ServiceError::Store`].
+    /// [`ServiceError::UnknownTag`], [`ServiceError::SnowflakeTag`], [`ServiceError::Store`].
     pub async fn update_tag(&self, tag: &Tag, patch: &TagPatch) -> Result<TagView, ServiceError> {
+        if patch.step.is_some() || patch.policy.is_some() || patch.limit.is_some() {
+            let record = self.generators.read_tag(tag).await?;
+            let kind = record.map(|record| record.settings.kind);
+            if kind == Some(TagKind::Snowflake) {
+                let (tag, what) = (tag.clone(), "step, policy or limit");
+                return Err(ServiceError::SnowflakeTag { tag, what });
+            }
+        }
         let updated = self.generators.update_tag(tag, patch).await;
         let record = updated.map_err(|error| ServiceError::of_tag(error, tag))?;
         Ok(self.view(record))
@@ -251,9 +285,13 @@ impl Service {
         Ok(statuses)
     }
 
-    /// Tells how each loaded tag stands, one after the other.
-    pub(crate) fn for_each_status(&self, told: impl FnMut(Status)) {
-        self.generators.for_each_status(told);
+    /// Tells how each loaded segment tag stands, one after the other.
+    pub(crate) fn for_each_status(&self, mut told: impl FnMut(Status)) {
+        self.generators.for_each_status(|status| {
+            if status.stage != Stage::OtherKind {
+                told(status);
+            }
+        });
     }
 
     /// How many tags are loaded here.
@@ -315,6 +353,7 @@ impl Service {
 
     fn view(&self, record: TagRecord) -> TagView {
         let live = self.generators.status(record.tag.as_str());
+        let live = live.filter(|_| record.settings.kind == TagKind::Segment);
         TagView { record, live }
     }
 }

@@ -16,7 +16,7 @@ use sqlx::{AssertSqlSafe, Connection, MySqlConnection, Row};
 use url::Url;
 
 use self::connect::{Session, Shape};
-use crate::row::{Bounds, OwnColumns, StoredRow, finish, padded, records, refusal};
+use crate::row::{Bounds, KEEP_OWN, OwnColumns, StoredRow, finish, padded, records, refusal};
 use crate::store::{Fault, System};
 use crate::tables::{FoundTables, TABLES};
 use crate::{InitReport, StoreOptions};
@@ -39,6 +39,7 @@ const TABLE_SQL: [&str; 2] = [
         step_max BIGINT DEFAULT NULL,
         cover_seconds BIGINT DEFAULT NULL,
         id_limit BIGINT DEFAULT NULL,
+        kind VARCHAR(16) DEFAULT NULL,
         deleted_max_id BIGINT DEFAULT NULL,
         PRIMARY KEY (tag)
     ) ENGINE=InnoDB",
@@ -158,7 +159,7 @@ impl System for Mysql {
     async fn create(&self, session: &mut Session, spec: &TagSpec) -> Result<TagRecord, Fault> {
         let own = OwnColumns::of(&spec.settings);
         if !own.is_empty() {
-            session.need_own_table("keep a policy or a limit").await?;
+            session.need_own_table(KEEP_OWN).await?;
         }
         let shape = session.shape;
         let mut transaction = session.connection.begin().await?;
@@ -234,12 +235,12 @@ fn select(shape: &Shape) -> String {
     let own = match shape.has_own_table {
         true => {
             "t.policy, CAST(t.step_max AS SIGNED), CAST(t.cover_seconds AS SIGNED), \
-            CAST(t.id_limit AS SIGNED) FROM leaf_alloc a LEFT JOIN leafid_tag t \
+            CAST(t.id_limit AS SIGNED), t.kind FROM leaf_alloc a LEFT JOIN leafid_tag t \
             ON t.tag = CONVERT(a.biz_tag USING utf8mb4) COLLATE utf8mb4_bin"
         }
         false => {
             "CAST(NULL AS CHAR), CAST(NULL AS SIGNED), CAST(NULL AS SIGNED), \
-            CAST(NULL AS SIGNED) FROM leaf_alloc a"
+            CAST(NULL AS SIGNED), CAST(NULL AS CHAR) FROM leaf_alloc a"
         }
     };
     format!(

@@ -11,7 +11,7 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection, Postgres as Dialect, Transac
 use url::Url;
 
 use self::connect::Session;
-use crate::row::{Bounds, OwnColumns, StoredRow, finish, first_max_id, records, refusal};
+use crate::row::{Bounds, KEEP_OWN, OwnColumns, StoredRow, finish, first_max_id, records, refusal};
 use crate::store::{Fault, System};
 use crate::tables::{FoundTables, TABLES};
 use crate::{InitReport, StoreOptions};
@@ -30,6 +30,7 @@ const TABLE_SQL: [&str; 2] = [
         step_max bigint,
         cover_seconds bigint,
         id_limit bigint,
+        kind varchar(16),
         deleted_max_id bigint
     )",
 ];
@@ -131,7 +132,7 @@ impl System for Postgres {
     async fn create(&self, session: &mut Session, spec: &TagSpec) -> Result<TagRecord, Fault> {
         let own = OwnColumns::of(&spec.settings);
         if !own.is_empty() {
-            session.need_own_table("keep a policy or a limit").await?;
+            session.need_own_table(KEEP_OWN).await?;
         }
         let has_own_table = session.has_own_table;
         let mut transaction = session.connection.begin().await?;
@@ -191,10 +192,12 @@ async fn found_tables(connection: &mut PgConnection) -> Result<FoundTables, sqlx
 fn select(has_own_table: bool) -> String {
     let own = match has_own_table {
         true => {
-            "t.policy::text, t.step_max::bigint, t.cover_seconds::bigint, t.id_limit::bigint \
-            FROM leaf_alloc a LEFT JOIN leafid_tag t ON t.tag = a.biz_tag COLLATE \"C\""
+            "t.policy::text, t.step_max::bigint, t.cover_seconds::bigint, t.id_limit::bigint, \
+            t.kind::text FROM leaf_alloc a LEFT JOIN leafid_tag t ON t.tag = a.biz_tag COLLATE \"C\""
         }
-        false => "NULL::text, NULL::bigint, NULL::bigint, NULL::bigint FROM leaf_alloc a",
+        false => {
+            "NULL::text, NULL::bigint, NULL::bigint, NULL::bigint, NULL::text FROM leaf_alloc a"
+        }
     };
     format!(
         "SELECT a.biz_tag::text, a.max_id::bigint, a.step::bigint, a.description::text, \
@@ -274,7 +277,7 @@ async fn update_in(
 ) -> Result<TagRecord, Fault> {
     lock(transaction, tag).await?;
     if !has_own_table && (patch.policy.is_some() || patch.limit.is_some()) {
-        return Err(Fault::no_own_table("keep a policy or a limit"));
+        return Err(Fault::no_own_table(KEEP_OWN));
     }
     let mut row = row_of(transaction, has_own_table, tag).await?;
     let before = row.clone();
@@ -309,14 +312,18 @@ async fn write_own(
     tag: &Tag,
     own: &OwnColumns,
 ) -> Result<(), Fault> {
-    let upsert = "INSERT INTO leafid_tag (tag, policy, step_max, cover_seconds, id_limit) \
-        VALUES ($1, $2, $3, $4, $5) ON CONFLICT (tag) DO UPDATE SET policy = excluded.policy, \
-        step_max = excluded.step_max, cover_seconds = excluded.cover_seconds, id_limit = excluded.id_limit";
+    let upsert = "INSERT INTO leafid_tag (tag, policy, step_max, cover_seconds, id_limit, kind) \
+        VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (tag) DO UPDATE SET policy = excluded.policy, \
+        step_max = excluded.step_max, cover_seconds = excluded.cover_seconds, \
+        id_limit = excluded.id_limit, kind = excluded.kind";
     let query = sqlx::query(upsert)
         .bind(tag.as_str())
         .bind(&own.policy)
         .bind(own.step_max);
-    let query = query.bind(own.cover_seconds).bind(own.id_limit);
+    let query = query
+        .bind(own.cover_seconds)
+        .bind(own.id_limit)
+        .bind(&own.kind);
     query.execute(&mut **transaction).await?;
     Ok(())
 }

@@ -3,15 +3,19 @@
 //!
 //! The columns, in the order in which every statement selects them: `biz_tag`, `max_id`, `step`,
 //! `description`, `update_time` in milliseconds, `policy`, `step_max`, `cover_seconds`,
-//! `id_limit`.
+//! `id_limit`, `kind`.
 
 use std::time::Duration;
 
-use leafid::store::{Reserve, StoreError, TagPatch, TagRecord, TagSettings, TagSpec};
+use leafid::store::{Reserve, StoreError, TagKind, TagPatch, TagRecord, TagSettings, TagSpec};
 use leafid::{Limit, StepPolicy, Tag};
 use sqlx::{ColumnIndex, Database, Decode, Row, Transaction, Type};
 
 use crate::store::Fault;
+
+/// What cannot be done without our own table.
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+pub(crate) const KEEP_OWN: &str = "keep a kind, a policy or a limit";
 
 /// A row as it is stored, good or bad.
 #[derive(Debug, Clone)]
@@ -31,6 +35,7 @@ pub(crate) struct OwnColumns {
     pub(crate) step_max: Option<i64>,
     pub(crate) cover_seconds: Option<i64>,
     pub(crate) id_limit: Option<i64>,
+    pub(crate) kind: Option<String>,
 }
 
 /// The numbers of a `reserve` statement, none of which can overflow there.
@@ -74,6 +79,7 @@ impl StoredRow {
                 step_max: row.try_get(6)?,
                 cover_seconds: row.try_get(7)?,
                 id_limit: row.try_get(8)?,
+                kind: row.try_get(9)?,
             },
         })
     }
@@ -84,6 +90,7 @@ impl StoredRow {
             return Ok(None);
         };
         let settings = TagSettings {
+            kind: self.own.kind(&self.tag)?,
             step: step(&self.tag, self.step)?,
             policy: self.own.policy(&self.tag)?,
             limit: self.own.limit(&self.tag)?,
@@ -124,6 +131,7 @@ impl OwnColumns {
         let mut own = Self::default();
         own.set_policy(settings.policy);
         own.set_limit(settings.limit);
+        own.kind = (settings.kind != TagKind::Segment).then(|| settings.kind.name().to_owned());
         own
     }
 
@@ -169,6 +177,14 @@ impl OwnColumns {
                 }
             }
         }))
+    }
+
+    fn kind(&self, tag: &str) -> Result<TagKind, StoreError> {
+        let Some(name) = &self.kind else {
+            return Ok(TagKind::Segment);
+        };
+        let wanted = "segment, snowflake or null";
+        name.parse().map_err(|_| bad_row(tag, "kind", name, wanted))
     }
 
     fn limit(&self, tag: &str) -> Result<Limit, StoreError> {

@@ -35,13 +35,14 @@ const TABLE_SQL: [&str; 3] = [
         step_max INTEGER,
         cover_seconds INTEGER,
         id_limit INTEGER,
+        kind TEXT,
         deleted_max_id INTEGER
     ) WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS leafid_file (identity TEXT NOT NULL)",
 ];
 
 const COLUMNS: &str = "a.biz_tag, a.max_id, a.step, a.description, a.update_time, \
-    t.policy, t.step_max, t.cover_seconds, t.id_limit \
+    t.policy, t.step_max, t.cover_seconds, t.id_limit, t.kind \
     FROM leaf_alloc a LEFT JOIN leafid_tag t ON t.tag = a.biz_tag";
 
 /// First starts of many processes on one file get in each other's way for a moment.
@@ -227,6 +228,9 @@ impl System for Sqlite {
     fn hint(error: &sqlx::Error) -> Option<&'static str> {
         let code = error.as_database_error()?.code()?.parse::<u32>().ok()?;
         Some(match code & 0xff {
+            1 if error.to_string().contains("t.kind") => {
+                "the table leafid_tag is of an older version: ALTER TABLE leafid_tag ADD COLUMN kind TEXT"
+            }
             3 => "access to the file is denied",
             5 | 6 => "another process holds the file's lock for too long",
             8 => "the file may not be written",
@@ -341,14 +345,18 @@ async fn write_own(
     tag: &Tag,
     own: &OwnColumns,
 ) -> Result<(), Fault> {
-    let upsert = "INSERT INTO leafid_tag (tag, policy, step_max, cover_seconds, id_limit) \
-        VALUES (?, ?, ?, ?, ?) ON CONFLICT (tag) DO UPDATE SET policy = excluded.policy, \
-        step_max = excluded.step_max, cover_seconds = excluded.cover_seconds, id_limit = excluded.id_limit";
+    let upsert = "INSERT INTO leafid_tag (tag, policy, step_max, cover_seconds, id_limit, kind) \
+        VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (tag) DO UPDATE SET policy = excluded.policy, \
+        step_max = excluded.step_max, cover_seconds = excluded.cover_seconds, \
+        id_limit = excluded.id_limit, kind = excluded.kind";
     let query = sqlx::query(upsert)
         .bind(tag.as_str())
         .bind(&own.policy)
         .bind(own.step_max);
-    let query = query.bind(own.cover_seconds).bind(own.id_limit);
+    let query = query
+        .bind(own.cover_seconds)
+        .bind(own.id_limit)
+        .bind(&own.kind);
     query.execute(&mut **transaction).await?;
     Ok(())
 }

@@ -294,6 +294,9 @@ impl Allocator {
                 tag: self.tag.clone(),
                 message: message.clone(),
             },
+            Standing::OtherKind => Never::NoSegments {
+                tag: self.tag.clone(),
+            },
             Standing::Exhausted => Never::LimitReached {
                 tag: self.tag.clone(),
                 limit: state.limit(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::generators::Generators;
 use crate::segment::Segment;
-use crate::store::{Reserve, StoreError, StoreReport, TagPatch, TagRecord, TagSpec};
+use crate::store::{Reserve, StoreError, StoreReport, TagKind, TagPatch, TagRecord, TagSpec};
 use crate::tag::Tag;
 
 impl Generators {
@@ -99,7 +99,8 @@ impl Generators {
     ///
     /// # Errors
     ///
-    /// As [`SegmentStore::reserve`](crate::store::SegmentStore::reserve).
+    /// As [`SegmentStore::reserve`](crate::store::SegmentStore::reserve), and
+    /// [`StoreError::Unsupported`] for a snowflake tag.
     ///
     /// # Example
     ///
@@ -116,6 +117,10 @@ impl Generators {
     /// ```
     pub async fn reserve(&self, tag: &Tag, count: u64) -> Result<Segment, StoreError> {
         let record = self.read_tag(tag).await?.ok_or(StoreError::UnknownTag)?;
+        if record.settings.kind != TagKind::Segment {
+            let message = crate::Never::NoSegments { tag: tag.clone() }.to_string();
+            return Err(StoreError::Unsupported { message });
+        }
         let loaded = self.loaded(tag.as_str());
         let reserve = Reserve {
             tag: tag.clone(),

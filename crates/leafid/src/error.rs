@@ -132,6 +132,15 @@ pub enum Never {
         /// What is wrong with the row.
         message: String,
     },
+    /// The tag's ids do not come from segments.
+    #[error(
+        "tag \"{tag}\" issues snowflake ids and has no segments: take its ids from a snowflake \
+         generator"
+    )]
+    NoSegments {
+        /// The tag.
+        tag: Tag,
+    },
     /// A call asked for no ids, or for more than 2^63 - 2.
     #[error("cannot issue {count} ids at once: ask for 1 to 9223372036854775806")]
     BadCount {

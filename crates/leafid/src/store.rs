@@ -26,7 +26,7 @@ pub use journal::{Journal, JournalLease, JournalRecord, MemoryJournal};
 pub use lease::conformance as lease_conformance;
 pub use lease::{LeaseKey, LeaseRecord, LeaseStore, LeaseSwap};
 pub use memory::{MemoryLeaseStore, MemoryStore};
-pub use record::{TagPatch, TagRecord, TagSettings, TagSpec};
+pub use record::{ParseTagKindError, TagKind, TagPatch, TagRecord, TagSettings, TagSpec};
 
 /// A boxed future, so that stores can be trait objects. One allocation per call to a store, and
 /// there is one call per thousands of ids.

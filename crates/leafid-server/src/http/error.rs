@@ -15,6 +15,9 @@ const RETRY: &str = "try again when Retry-After has passed";
 const LOOK_AT_STORE: &str =
     "try again when Retry-After has passed; if it stays, see /readyz?verbose and the server's log";
 
+const TAKE_IDS: &str =
+    "take its ids with POST /v1/tags/{tag}/ids, or create another tag of kind segment";
+
 const LOOK_AT_WORKER: &str =
     "try again when Retry-After has passed; if it stays, see /readyz?verbose and the server's log";
 
@@ -59,6 +62,7 @@ impl From<ServiceError> for Problem {
             }
             ServiceError::UnknownTag { tag } => Self::unknown_tag(&tag, detail),
             ServiceError::TagExists { tag } => Self::tag_exists(&tag, detail),
+            ServiceError::SnowflakeTag { .. } => Self::new(Kind::SNOWFLAKE_TAG, detail, TAKE_IDS),
             ServiceError::Decompose(_) => {
                 let next = "name the layout that the id was made with, as ?layout=NAME";
                 Self::new(Kind::BAD_FIELD, detail, next).with_field("id")
@@ -109,6 +113,7 @@ fn of_never(never: Never) -> Problem {
         Never::BadRow { .. } => {
             Problem::new(Kind::BAD_ROW, detail, "repair the tag's row in the store")
         }
+        Never::NoSegments { .. } => Problem::new(Kind::SNOWFLAKE_TAG, detail, TAKE_IDS),
         Never::BadCount { .. } => {
             Problem::new(Kind::BAD_COUNT, detail, "ask for fewer ids, at least 1")
         }

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use hyper::body::Incoming;
 use hyper::http::request::Parts;
 use hyper::{Method, StatusCode};
-use leafid::{Tag, TakenMany};
+use leafid::Tag;
 use serde::Serialize;
 use utoipa::{IntoParams, ToSchema};
 
@@ -14,7 +14,7 @@ use super::front::Served;
 use super::json::{Fields, read_body};
 use super::path::{self, Query};
 use super::problem::{Problem, ProblemDocument};
-use crate::service::Service;
+use crate::service::{Issued, Service};
 
 /// How many ids.
 #[derive(ToSchema, IntoParams)]
@@ -124,21 +124,21 @@ pub(crate) async fn post(
 }
 
 async fn issue(service: &Service, tag: &str, count: u64) -> Answered {
-    let taken = service.next_many(tag, count).await?;
+    let issued = service.next_many(tag, count).await?;
     Ok(answer::of(
         StatusCode::OK,
         "application/json",
-        ids_json(&taken),
+        ids_json(&issued),
     ))
 }
 
-fn ids_json(taken: &TakenMany) -> Bytes {
+fn ids_json(issued: &Issued) -> Bytes {
     const ID_LEN_MAX: usize = 19 + 3;
-    let len = usize::try_from(taken.len()).unwrap_or(0);
+    let len = usize::try_from(issued.len()).unwrap_or(0);
     let mut json = Vec::with_capacity(len * ID_LEN_MAX + 10);
     let mut digits = itoa::Buffer::new();
     json.extend_from_slice(b"{\"ids\":[");
-    for (index, id) in taken.ids().enumerate() {
+    for (index, id) in issued.ids().enumerate() {
         json.extend_from_slice(if index == 0 { b"\"" } else { b",\"" });
         json.extend_from_slice(digits.format(id.get()).as_bytes());
         json.push(b'"');
@@ -147,7 +147,8 @@ fn ids_json(taken: &TakenMany) -> Bytes {
     json.into()
 }
 
-/// Gives a run of adjacent ids to the caller, who issues them without asking again.
+/// Gives a run of adjacent ids to the caller, who issues them without asking again. A snowflake
+/// tag has no runs.
 #[utoipa::path(
     post, path = "/v1/tags/{tag}/ranges", tag = "ids", operation_id = "post_ranges",
     params(("tag" = String, Path, description = "the tag, percent-encoded")),

@@ -63,7 +63,7 @@ pub(crate) enum Decoded {
     },
 }
 
-/// Issues one id of a tag: the number and nothing else. Leaf takes every method here.
+/// Issues one id of a segment tag: the number and nothing else. Leaf takes every method here.
 #[utoipa::path(
     get, path = "/api/segment/get/{key}", tag = "leaf", operation_id = "leaf_segment_get",
     params(("key" = String, Path, description = "the tag, percent-encoded")),
@@ -77,7 +77,15 @@ pub(crate) async fn segment(service: &Service, key: &str) -> Answered {
     if key.is_empty() {
         return Err(no_key("/api/segment/get/{key}"));
     }
-    Ok(number(service.next(&path::decode(key)?).await?))
+    match service.segment_next(&path::decode(key)?).await {
+        Ok(id) => Ok(number(id)),
+        // Leaf's callers see nothing but the detail.
+        Err(error) if error.has_no_segments() => {
+            let detail = format!("this tag issues snowflake ids: ask for /api/snowflake/get/{key}");
+            Err(Problem::new(Kind::SNOWFLAKE_TAG, detail, ""))
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Issues one snowflake id: the number and nothing else. As in Leaf, the key may be any name but

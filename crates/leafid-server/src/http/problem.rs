@@ -64,6 +64,7 @@ kinds! {
     TIMEOUT REQUEST_TIMEOUT "timeout" "the body did not come in time"
     TAG_EXISTS CONFLICT "tag_exists" "the tag exists already"
     LIMIT_REACHED CONFLICT "limit_reached" "the tag has no numbers left below its limit"
+    SNOWFLAKE_TAG CONFLICT "snowflake_tag" "the tag issues snowflake ids, which have no segments"
     WORKER_ALIVE CONFLICT "worker_alive" "the holder of the worker id lives"
     WORKER_CHANGED CONFLICT "worker_changed" "the worker id's row has just changed"
     TOO_LARGE PAYLOAD_TOO_LARGE "too_large" "the body is too large"

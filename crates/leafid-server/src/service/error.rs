@@ -1,7 +1,7 @@
 //! `ServiceError`: why a call to [`Service`](super::Service) was not done, as meanings.
 
 use leafid::store::StoreError;
-use leafid::{DecomposeError, IssueError, SnowflakeError, Tag, WorkerId};
+use leafid::{DecomposeError, IssueError, Never, SnowflakeError, Tag, WorkerId};
 
 /// Why a call was not done. Front ends map each meaning to their wire.
 ///
@@ -75,6 +75,14 @@ pub enum ServiceError {
         /// The tag.
         tag: Tag,
     },
+    /// The tag issues snowflake ids, and has no such thing.
+    #[error("tag \"{tag}\" issues snowflake ids and has no {what}")]
+    SnowflakeTag {
+        /// The tag.
+        tag: Tag,
+        /// What it does not have.
+        what: &'static str,
+    },
     /// The number is no id of the layout.
     #[error(transparent)]
     Decompose(#[from] DecomposeError),
@@ -84,6 +92,26 @@ pub enum ServiceError {
 }
 
 impl ServiceError {
+    /// Whether the tag issues snowflake ids, so that its ids do not come from segments.
+    #[must_use]
+    pub const fn has_no_segments(&self) -> bool {
+        matches!(
+            self,
+            Self::Issue(IssueError::Never(Never::NoSegments { .. }))
+        )
+    }
+
+    /// Why no run was given.
+    pub(super) fn of_run(error: IssueError) -> Self {
+        match error {
+            IssueError::Never(Never::NoSegments { tag }) => {
+                let what = "runs";
+                Self::SnowflakeTag { tag, what }
+            }
+            other => Self::Issue(other),
+        }
+    }
+
     /// What a store's error means for the tag that it was asked about.
     pub(super) fn of_tag(error: StoreError, tag: &Tag) -> Self {
         let tag = tag.clone();

@@ -7,6 +7,7 @@
 
 mod decode;
 mod ids;
+mod kinds;
 mod leaf;
 mod openapi;
 mod operation;

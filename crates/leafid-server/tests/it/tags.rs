@@ -131,7 +131,10 @@ fn bad_fields_are_named_with_what_they_may_be() {
     let next = bad(r#"{"tag":"x","stpe":5}"#, "unknown_field", "stpe");
     assert_eq!(next, "did you mean \"step\"?");
     let next = bad(r#"{"tag":"x","max_id":5}"#, "unknown_field", "max_id");
-    assert!(next.starts_with("known here: tag, start, step"), "{next}");
+    assert!(
+        next.starts_with("known here: tag, kind, start, step"),
+        "{next}"
+    );
     site.check_problem("POST /v1/tags", "nonsense", 400, "bad_json");
     let long = format!(r#"{{"tag":"x","description":"{}"}}"#, "d".repeat(257));
     bad(&long, "bad_field", "description");

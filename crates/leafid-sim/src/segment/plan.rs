@@ -116,6 +116,7 @@ fn tag(random: &mut Rng, number: usize) -> TagPlan {
         step,
         policy: random.bool().then(|| policy(random)),
         limit,
+        ..TagSettings::default()
     };
     let is_put_back = random.u8(..6) == 0;
     TagPlan {

@@ -144,7 +144,9 @@ pub(super) fn hint(error: &sqlx::Error) -> Option<&'static str> {
             "the user lacks a right: grant SELECT, INSERT, UPDATE and DELETE on the tables (CREATE for `leafid store init`)"
         }
         1146 => "a table is missing: run `leafid store init`",
-        1054 => "a column is missing: the table is not Leaf's leaf_alloc",
+        1054 => {
+            "a column is missing: the table is not Leaf's leaf_alloc, or leafid_tag is of an older version: ALTER TABLE leafid_tag ADD COLUMN kind VARCHAR(16)"
+        }
         1205 => "the row is locked by another transaction for too long",
         1213 => "the server chose this transaction to end a deadlock; nothing was changed",
         1290 | 1792 | 1836 | 3100 => "the server has become read-only",

@@ -6,7 +6,7 @@ use sqlx::{AssertSqlSafe, MySql, MySqlConnection, Row, Transaction};
 
 use super::connect::{self, Shape};
 use super::{NAME_BYTES, known_charset, select};
-use crate::row::{OwnColumns, StoredRow, first_max_id};
+use crate::row::{KEEP_OWN, OwnColumns, StoredRow, first_max_id};
 use crate::store::Fault;
 
 pub(super) async fn create_in(
@@ -92,7 +92,7 @@ pub(super) async fn update_in(
 ) -> Result<TagRecord, Fault> {
     lock(transaction, tag).await?;
     if !shape.has_own_table && (patch.policy.is_some() || patch.limit.is_some()) {
-        return Err(Fault::no_own_table("keep a policy or a limit"));
+        return Err(Fault::no_own_table(KEEP_OWN));
     }
     let mut row = row_of(transaction, shape, tag).await?;
     let before = row.clone();
@@ -141,14 +141,18 @@ async fn write_own(
     tag: &Tag,
     own: &OwnColumns,
 ) -> Result<(), Fault> {
-    let upsert = "INSERT INTO leafid_tag (tag, policy, step_max, cover_seconds, id_limit) \
-        VALUES (?, ?, ?, ?, ?) ON DUPLICATE KEY UPDATE policy = VALUES(policy), \
-        step_max = VALUES(step_max), cover_seconds = VALUES(cover_seconds), id_limit = VALUES(id_limit)";
+    let upsert = "INSERT INTO leafid_tag (tag, policy, step_max, cover_seconds, id_limit, kind) \
+        VALUES (?, ?, ?, ?, ?, ?) ON DUPLICATE KEY UPDATE policy = VALUES(policy), \
+        step_max = VALUES(step_max), cover_seconds = VALUES(cover_seconds), \
+        id_limit = VALUES(id_limit), kind = VALUES(kind)";
     let query = sqlx::query(upsert)
         .bind(tag.as_str())
         .bind(&own.policy)
         .bind(own.step_max);
-    let query = query.bind(own.cover_seconds).bind(own.id_limit);
+    let query = query
+        .bind(own.cover_seconds)
+        .bind(own.id_limit)
+        .bind(&own.kind);
     query.execute(&mut **transaction).await?;
     Ok(())
 }

@@ -117,7 +117,9 @@ pub(super) fn hint(error: &sqlx::Error) -> Option<&'static str> {
             "the user lacks a right: grant SELECT, INSERT, UPDATE and DELETE on the tables (CREATE on the schema for `leafid store init`)"
         }
         "42P01" => "a table is missing: run `leafid store init`",
-        "42703" => "a column is missing: the table is not Leaf's leaf_alloc",
+        "42703" => {
+            "a column is missing: the table is not Leaf's leaf_alloc, or leafid_tag is of an older version: ALTER TABLE leafid_tag ADD COLUMN kind VARCHAR(16)"
+        }
         "55P03" | "57014" => {
             "the server did not finish in time: the row is locked, or the server is slow"
         }

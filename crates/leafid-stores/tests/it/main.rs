@@ -13,6 +13,8 @@ mod etcd;
 mod faults;
 mod journal;
 #[cfg(all(feature = "sqlite", feature = "mysql", feature = "postgres"))]
+mod kinds;
+#[cfg(all(feature = "sqlite", feature = "mysql", feature = "postgres"))]
 mod leases;
 #[cfg(feature = "mysql")]
 mod mysql;

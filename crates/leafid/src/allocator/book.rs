@@ -12,7 +12,7 @@ use crate::error::Never;
 use crate::event::Event;
 use crate::limit::Limit;
 use crate::segment::Segment;
-use crate::store::{Reserved, StoreError, TagRecord, TagSettings};
+use crate::store::{Reserved, StoreError, TagKind, TagRecord, TagSettings};
 
 impl Allocator {
     /// A segment is ours: answers demands from it and puts the rest into the buffer.
@@ -202,30 +202,31 @@ impl Allocator {
     }
 
     pub(super) fn book_unknown(&self, shared: &Shared, seen: u64) -> After {
-        let Some(was_live) = self.drop_row(shared, Some(seen)) else {
+        let until = shared.unknown_until();
+        let Some(was_live) = self.drop_row(Standing::Unknown { until }, Some(seen)) else {
             return After::Again;
         };
         self.lock().supply = Supply::Idle;
         if was_live {
             shared.tell(&Event::Dropped { tag: &self.tag });
         }
-        After::ForgetAt(shared.unknown_until())
+        After::ForgetAt(until)
     }
 
-    /// The row is gone: nothing more leaves, not even what memory holds. The floor stays. Tells
-    /// whether it was live; `None` if the row was changed since `seen`, so that this is of the
-    /// past.
+    /// The row is gone, or of another kind: nothing more leaves, not even what memory holds. The
+    /// floor stays. Tells whether it was live; `None` if the row was changed since `seen`, so that
+    /// this is of the past.
     ///
     /// A refresh that began before this allocator left the map may still come here; it must not
     /// bring it back to life beside its successor, whose floor it does not know.
-    fn drop_row(&self, shared: &Shared, seen: Option<u64>) -> Option<bool> {
-        let until = shared.unknown_until();
+    fn drop_row(&self, standing: Standing, seen: Option<u64>) -> Option<bool> {
         let mut state = self.lock();
         if state.standing == Standing::Retired || !state.is_up_to_date(seen) {
             return None;
         }
         let was_live = state.standing.may_issue();
-        state.standing = Standing::Unknown { until };
+        state.standing = standing;
+        state.asked = false;
         state.changes += 1;
         state.settings = None;
         state.loads = 0;
@@ -237,6 +238,9 @@ impl Allocator {
 
     /// Takes the row as it was read; `false` if it was changed since `seen`.
     pub(super) fn book_record(&self, record: &TagRecord, seen: u64) -> bool {
+        if record.settings.kind != TagKind::Segment {
+            return self.drop_row(Standing::OtherKind, Some(seen)).is_some();
+        }
         let mut state = self.lock();
         if state.changes != seen {
             return false;
@@ -256,7 +260,7 @@ impl Allocator {
     /// Whether it was used, or asked in vain, since its row was last read.
     pub(crate) fn is_in_use(&self) -> bool {
         let state = self.lock();
-        state.standing.may_issue()
+        (state.standing.may_issue() || state.standing == Standing::OtherKind)
             && (state.asked || state.refreshed_cursor != self.buffer.cursor())
     }
 
@@ -268,11 +272,20 @@ impl Allocator {
         settings: TagSettings,
         seen: Option<u64>,
     ) {
+        if settings.kind != TagKind::Segment {
+            self.drop_row(Standing::OtherKind, seen);
+            self.notify();
+            return;
+        }
         let mut state = self.lock();
         if !state.is_up_to_date(seen) {
             return;
         }
         state.changes += u64::from(seen.is_none());
+        if state.standing == Standing::OtherKind {
+            // It was deleted and created again; whoever asks next has it loaded.
+            state.standing = Standing::New;
+        }
         if !state.standing.may_issue() {
             return;
         }
@@ -291,7 +304,8 @@ impl Allocator {
 
     /// The row was found gone outside a refill; `seen` as for `refresh`.
     pub(crate) fn forget_row(&self, shared: &Shared, seen: Option<u64>) {
-        if self.drop_row(shared, seen) == Some(true) {
+        let until = shared.unknown_until();
+        if self.drop_row(Standing::Unknown { until }, seen) == Some(true) {
             shared.tell(&Event::Dropped { tag: &self.tag });
         }
         self.notify();
@@ -303,7 +317,7 @@ impl Allocator {
         state.changes += 1;
         if matches!(
             state.standing,
-            Standing::Unknown { .. } | Standing::Unusable { .. }
+            Standing::Unknown { .. } | Standing::Unusable { .. } | Standing::OtherKind
         ) {
             state.standing = Standing::New;
         }

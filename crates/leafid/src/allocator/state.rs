@@ -55,16 +55,19 @@ pub(super) struct State {
 /// What the store last said of the tag.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// Nothing is known. Exits: `Live`, `Unknown`, `Unusable`.
+    /// Nothing is known. Exits: `Live`, `Unknown`, `Unusable`, `OtherKind`.
     New,
-    /// It has a row. Exits: `Unknown`, `Unusable`, `Exhausted`.
+    /// It has a row. Exits: `Unknown`, `Unusable`, `OtherKind`, `Exhausted`.
     Live,
     /// It has no row, and the store is not asked again before `until`. Exits: `New` (time),
     /// `Retired`.
     Unknown { until: Duration },
     /// Its row cannot be used. Exits: `New` (time).
     Unusable { until: Duration, message: String },
-    /// Its limit is reached. Exits: `Live` (a larger limit), `Unknown`.
+    /// Its ids come from another generator. This has no end by time: a store that is down must
+    /// not stop ids that need no store. Exits: `New` (its row was read again), `Unknown`.
+    OtherKind,
+    /// Its limit is reached. Exits: `Live` (a larger limit), `Unknown`, `OtherKind`.
     Exhausted,
     /// This allocator left the map; look the tag up again. No exit.
     Retired,
@@ -225,6 +228,7 @@ impl State {
             Standing::Live => Stage::Live,
             Standing::Unknown { .. } => Stage::Unknown,
             Standing::Unusable { .. } => Stage::Unusable,
+            Standing::OtherKind => Stage::OtherKind,
             Standing::Exhausted => Stage::Exhausted,
         }
     }

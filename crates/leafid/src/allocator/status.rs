@@ -84,6 +84,8 @@ pub enum Stage {
     Unknown,
     /// Its row cannot be used.
     Unusable,
+    /// It issues snowflake ids, and has no segments.
+    OtherKind,
     /// Its numbers are used up.
     Exhausted,
 }
@@ -97,6 +99,7 @@ impl Stage {
             Self::Live => "live",
             Self::Unknown => "unknown",
             Self::Unusable => "unusable",
+            Self::OtherKind => "other_kind",
             Self::Exhausted => "exhausted",
         }
     }

@@ -1,8 +1,76 @@
 //! What a store knows of a tag: its row, its settings, and wishes to create or change them.
 
+use std::fmt;
+use std::str::FromStr;
+
 use crate::limit::Limit;
 use crate::step::StepPolicy;
 use crate::tag::Tag;
+
+/// Where the ids of a tag come from: its own run of numbers, or the snowflake generator of the
+/// server, which all tags of that kind share.
+///
+/// A tag keeps its kind for life. If it could be changed, old and new ids of one tag could meet:
+/// segments may start anywhere, also where snowflake ids are. To change it, delete the tag and
+/// create it again, with a `start` that is right for it.
+///
+/// # Example
+///
+/// ```
+/// use leafid::store::TagKind;
+///
+/// assert_eq!("snowflake".parse::<TagKind>()?, TagKind::Snowflake);
+/// assert_eq!(TagKind::default().to_string(), "segment");
+/// # Ok::<(), leafid::store::ParseTagKindError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum TagKind {
+    /// Numbers reserved from the store by the segment, **unique** per tag.
+    #[default]
+    Segment,
+    /// Ids of time, worker id and sequence, **unique** over all tags of this kind.
+    Snowflake,
+}
+
+impl TagKind {
+    /// The kind in one word, as in the store, on the wire and on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Segment => "segment",
+            Self::Snowflake => "snowflake",
+        }
+    }
+}
+
+impl fmt::Display for TagKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A text that is no [`TagKind`].
+///
+/// # Example
+///
+/// ```
+/// assert!("uuid".parse::<leafid::store::TagKind>().is_err());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the kind of a tag is segment or snowflake")]
+pub struct ParseTagKindError;
+
+impl FromStr for TagKind {
+    type Err = ParseTagKindError;
+
+    fn from_str(text: &str) -> Result<Self, ParseTagKindError> {
+        match text {
+            "segment" => Ok(Self::Segment),
+            "snowflake" => Ok(Self::Snowflake),
+            _ => Err(ParseTagKindError),
+        }
+    }
+}
 
 /// The settings of a tag, as the store has them.
 ///
@@ -16,6 +84,8 @@ use crate::tag::Tag;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TagSettings {
+    /// Where its ids come from. The other settings mean nothing to a snowflake tag.
+    pub kind: TagKind,
     /// The smallest step, 1 to 2^31 - 1.
     pub step: u32,
     /// How the step adapts; `None` leaves it to the server's default.
@@ -34,6 +104,7 @@ impl TagSettings {
 impl Default for TagSettings {
     fn default() -> Self {
         Self {
+            kind: TagKind::Segment,
             step: Self::STEP_DEFAULT,
             policy: None,
             limit: Limit::INT64,
@@ -115,7 +186,8 @@ impl TagSpec {
     }
 }
 
-/// What to change of a tag; `None` leaves a field as it is.
+/// What to change of a tag; `None` leaves a field as it is. The kind cannot be changed, see
+/// [`TagKind`].
 ///
 /// # Example
 ///

@@ -7,8 +7,8 @@ use std::task::Poll;
 use leafid::blocking::block_on;
 use leafid::store::conformance::{Failures, Handles, run_all};
 use leafid::store::{
-    MemoryStore, Reserve, Reserved, SegmentStore, StoreError, StoreReport, StoreResult, TagPatch,
-    TagRecord, TagSpec,
+    MemoryStore, Reserve, Reserved, SegmentStore, StoreError, StoreReport, StoreResult, TagKind,
+    TagPatch, TagRecord, TagSpec,
 };
 use leafid::{Limit, Segment, Tag};
 
@@ -40,6 +40,7 @@ enum Fault {
     ListUnsorted,
     ReadLeavesOut,
     PreviousWrong,
+    KindForgotten,
 }
 
 /// A memory store with one fault.
@@ -136,10 +137,13 @@ impl SegmentStore for Broken {
 
     fn create<'a>(&'a self, spec: &'a TagSpec) -> StoreResult<'a, TagRecord> {
         Box::pin(async move {
-            let spec = TagSpec {
+            let mut spec = TagSpec {
                 tag: self.seen_as(&spec.tag),
                 ..spec.clone()
             };
+            if self.is(Fault::KindForgotten) {
+                spec.settings.kind = TagKind::Segment;
+            }
             let mut record = self.inner.create(&spec).await?;
             if self.is(Fault::DeleteForgets) {
                 record.max_id = spec.start.max(1);
@@ -209,6 +213,7 @@ fn broken_stores_do_not_conform() {
     check(Fault::ListUnsorted, "list by pages");
     check(Fault::ReadLeavesOut, "read many");
     check(Fault::PreviousWrong, "a floor heals");
+    check(Fault::KindForgotten, "kinds keep");
 }
 
 /// Guards that a failure says which check it is and what the contract says.

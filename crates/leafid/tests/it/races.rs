@@ -29,7 +29,7 @@ fn limited(step: u32, largest: u64) -> World {
     spec.settings = TagSettings {
         step,
         limit: Limit::new(largest).unwrap(),
-        policy: None,
+        ..TagSettings::default()
     };
     world.run(world.store.clone().create(&spec)).unwrap();
     world

@@ -300,7 +300,7 @@ fn a_limit_is_reached_exactly() {
     spec.settings = TagSettings {
         step: 30,
         limit: Limit::new(100).unwrap(),
-        policy: None,
+        ..TagSettings::default()
     };
     world.run(world.store.clone().create(&spec)).unwrap();
     for expected in 1..=100 {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use leafid::store::{TagPatch, TagSettings, TagSpec};
+use leafid::store::{TagKind, TagPatch, TagSettings, TagSpec};
 use leafid::{Limit, StepPolicy, Tag};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -18,6 +18,10 @@ pub(crate) struct TagRequest {
     /// Its name: 1 to 128 characters, no control characters, no white space at either end.
     #[schema(example = "order")]
     tag: String,
+    /// Where its ids come from: `segment` or `snowflake`; `segment` when it is missing. It stays
+    /// so for the tag's life. A snowflake tag takes no `start`, `step`, `policy` and `limit`.
+    #[schema(example = "segment")]
+    kind: Option<String>,
     /// The first id, as a string or a number; 1 when it is missing.
     #[schema(example = "1")]
     start: Option<String>,
@@ -49,8 +53,15 @@ pub(crate) struct TagChange {
     description: Option<String>,
 }
 
-pub(crate) const CREATE_FIELDS: &[&str] =
-    &["tag", "start", "step", "policy", "limit", "description"];
+pub(crate) const CREATE_FIELDS: &[&str] = &[
+    "tag",
+    "kind",
+    "start",
+    "step",
+    "policy",
+    "limit",
+    "description",
+];
 pub(crate) const PATCH_FIELDS: &[&str] = &["step", "policy", "limit", "description"];
 pub(crate) const POLICY_FIELDS: &[&str] = &["name", "step_max", "cover_seconds"];
 
@@ -63,6 +74,7 @@ pub(super) fn spec(mut fields: Fields, step: u32) -> Result<TagSpec, Problem> {
     let name = fields.text("tag")?.flatten();
     let name = name.ok_or_else(|| fields.missing("tag", "the name of the tag"))?;
     let mut spec = TagSpec::new(Tag::new(name)?);
+    spec.settings.kind = kind(&mut fields)?;
     spec.start = fields.number("start", Limit::INT64.largest())?.unwrap_or(1);
     spec.settings.step = self::step(&mut fields)?.unwrap_or(step);
     spec.settings.policy = policy(&mut fields)?.flatten();
@@ -78,6 +90,24 @@ pub(super) fn patch(mut fields: Fields) -> Result<TagPatch, Problem> {
         limit: limit(&mut fields)?,
         description: description(&mut fields)?,
     })
+}
+
+/// The kind; that of snowflakes leaves nothing else to be set.
+fn kind(fields: &mut Fields) -> Result<TagKind, Problem> {
+    let Some(name) = fields.text("kind")?.flatten() else {
+        return Ok(TagKind::default());
+    };
+    let kind = name
+        .parse()
+        .map_err(|_| fields.bad("kind", &Value::String(name), "segment or snowflake"))?;
+    if kind == TagKind::Snowflake {
+        for unused in ["start", "step", "policy", "limit"] {
+            if let Some(value) = fields.take(unused).filter(|value| !value.is_null()) {
+                return Err(fields.bad(unused, &value, "left out: a snowflake tag has none"));
+            }
+        }
+    }
+    Ok(kind)
 }
 
 fn step(fields: &mut Fields) -> Result<Option<u32>, Problem> {

@@ -1,7 +1,7 @@
 //! How a tag looks in JSON. Numbers that may pass 2^53 are strings.
 
 use jiff::Timestamp;
-use leafid::store::TagRecord;
+use leafid::store::{TagKind, TagRecord};
 use leafid::{Status, StepPolicy};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -45,23 +45,27 @@ pub(crate) struct TagDocument<'a> {
     /// Its name.
     #[schema(example = "order")]
     tag: &'a str,
-    /// The first id not yet given to any segment.
+    /// Where its ids come from: `segment` or `snowflake`.
+    #[schema(value_type = String, example = "segment")]
+    kind: &'static str,
+    /// The first id not yet given to any segment; null for a snowflake tag.
     #[schema(example = "2001")]
-    max_id: String,
-    /// The smallest step.
+    max_id: Option<String>,
+    /// The smallest step; null for a snowflake tag.
     #[schema(example = 1000)]
-    step: u32,
+    step: Option<u32>,
     /// How the step adapts; null is the server's default.
     policy: Option<PolicyDocument>,
-    /// The largest id: `int32`, `js53`, `int64`, or a number.
+    /// The largest id: `int32`, `js53`, `int64`, or a number; null for a snowflake tag.
     #[schema(example = "int64")]
-    limit: String,
+    limit: Option<String>,
     /// What it is for.
     description: Option<&'a str>,
     /// When the row last changed, if the store knows.
     #[schema(format = DateTime)]
     updated: Option<String>,
-    /// How it stands on this server; null if it was not used here yet, missing in lists.
+    /// How it stands on this server; null if it was not used here yet or is a snowflake tag,
+    /// missing in lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     live: Option<Option<LiveDocument>>,
 }
@@ -120,12 +124,15 @@ impl<'a> TagDocument<'a> {
     fn of_record(record: &'a TagRecord) -> Self {
         let updated = record.updated_ms;
         let updated = updated.and_then(|ms| Timestamp::from_millisecond(ms).ok());
+        // What Leaf's columns hold of a snowflake tag means nothing.
+        let of_segments = (record.settings.kind == TagKind::Segment).then_some(record.settings);
         Self {
             tag: record.tag.as_str(),
-            max_id: record.max_id.to_string(),
-            step: record.settings.step,
-            policy: record.settings.policy.map(PolicyDocument::from),
-            limit: record.settings.limit.to_string(),
+            kind: record.settings.kind.name(),
+            max_id: of_segments.map(|_| record.max_id.to_string()),
+            step: of_segments.map(|settings| settings.step),
+            policy: of_segments.and_then(|settings| settings.policy.map(PolicyDocument::from)),
+            limit: of_segments.map(|settings| settings.limit.to_string()),
             description: record.description.as_deref(),
             updated: updated.map(|updated| updated.to_string()),
             live: None,

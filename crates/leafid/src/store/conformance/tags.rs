@@ -8,7 +8,7 @@ use super::{
 };
 use crate::limit::Limit;
 use crate::step::StepPolicy;
-use crate::store::{StoreError, TagPatch, TagRecord, TagSettings, TagSpec};
+use crate::store::{StoreError, TagKind, TagPatch, TagRecord, TagSettings, TagSpec};
 
 pub(super) const CHECKS: &[Check] = &[
     check!(
@@ -25,6 +25,11 @@ pub(super) const CHECKS: &[Check] = &[
         "descriptions keep",
         "a description is kept as it is",
         descriptions_keep
+    ),
+    check!(
+        "kinds keep",
+        "the kind is kept, also over changes, and is that of the latest life",
+        kinds_keep
     ),
     check!(
         "create twice",
@@ -81,6 +86,7 @@ fn full_spec(name: &str) -> TagSpec {
         tag: tag(name),
         start: 77,
         settings: TagSettings {
+            kind: TagKind::Segment,
             step: 2000,
             policy: Some(StepPolicy::Leaf {
                 step_max: 123_456_789_012,
@@ -135,6 +141,7 @@ async fn settings_keep(handles: &Handles) -> Outcome {
             TagSettings::STEP_MAX
         };
         let settings = TagSettings {
+            kind: TagKind::Segment,
             step,
             policy,
             limit,
@@ -177,6 +184,31 @@ async fn descriptions_keep(handles: &Handles) -> Outcome {
             &read.and_then(|record| record.description),
             &description,
         )?;
+    }
+    Ok(())
+}
+
+async fn kinds_keep(handles: &Handles) -> Outcome {
+    create(&*handles.first, "default").await?;
+    for kind in [TagKind::Snowflake, TagKind::Segment, TagKind::Snowflake] {
+        let mut spec = TagSpec::new(tag("order"));
+        spec.settings.kind = kind;
+        let created = create_as(&*handles.first, &spec).await?;
+        same("the created kind", &created.settings.kind, &kind)?;
+        let patch = TagPatch {
+            description: Some(Some("x".into())),
+            ..TagPatch::default()
+        };
+        same(
+            "the kind after a change",
+            &update(handles, patch).await?.settings.kind,
+            &kind,
+        )?;
+        let listed = handles.second.list(None, 10).await;
+        let listed = listed.map_err(|error| format!("list: {}", chain(&error)))?;
+        let kinds: Vec<_> = listed.iter().map(|row| row.settings.kind).collect();
+        same("the listed kinds", &kinds, &vec![TagKind::Segment, kind])?;
+        delete(&*handles.first, "order").await?;
     }
     Ok(())
 }

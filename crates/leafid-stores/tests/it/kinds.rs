@@ -1,0 +1,97 @@
+//! The kind of a tag: kept in our own table, and never guessed.
+
+use leafid::store::{StoreError, TagKind, TagSpec};
+use leafid_testbed::{shared_mariadb, shared_postgres};
+use sqlx::Connection as _;
+
+use crate::{create, open_at, tag};
+
+fn snowflake(name: &str) -> TagSpec {
+    let mut spec = TagSpec::new(tag(name));
+    spec.settings.kind = TagKind::Snowflake;
+    spec
+}
+
+/// A store with Leaf's table alone keeps no kind, and says what to do.
+async fn check_needs_own_table(url: &str) {
+    let store = open_at(url).await;
+    let error = store.create(&snowflake("trace")).await.unwrap_err();
+    assert!(matches!(error, StoreError::Unsupported { .. }), "{error:?}");
+    let text = error.to_string();
+    assert!(text.contains("keep a kind"), "{text}");
+    assert!(text.contains("run `leafid store init`"), "{text}");
+    assert!(store.read(&[tag("trace")]).await.unwrap().is_empty());
+    // A segment tag needs nothing of ours.
+    create(&*store, "order").await;
+}
+
+/// A table of ours that is older than kinds is named, and nothing is taken for a segment tag.
+async fn check_old_table_is_named(url: &str) {
+    let store = open_at(url).await;
+    let error = store.read(&[tag("order")]).await.unwrap_err().to_string();
+    assert!(
+        error.contains("leafid_tag is of an older version"),
+        "{error}"
+    );
+    assert!(error.contains("ADD COLUMN kind"), "{error}");
+}
+
+const LEAF_ALLOC: &str = "CREATE TABLE leaf_alloc (biz_tag varchar(128) PRIMARY KEY, \
+    max_id bigint NOT NULL, step int NOT NULL, description varchar(256), \
+    update_time timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP);";
+const OLD_OWN: &str = "CREATE TABLE leafid_tag (tag varchar(128) PRIMARY KEY, \
+    policy varchar(16), step_max bigint, cover_seconds bigint, id_limit bigint, \
+    deleted_max_id bigint);";
+
+#[tokio::test]
+async fn mysql_without_our_table_or_with_an_old_one() {
+    let server = shared_mariadb();
+    let database = server.create_database();
+    server.sql(&database.name, LEAF_ALLOC);
+    check_needs_own_table(&database.url).await;
+    server.sql(&database.name, OLD_OWN);
+    check_old_table_is_named(&database.url).await;
+}
+
+#[tokio::test]
+async fn postgres_without_our_table_or_with_an_old_one() {
+    let server = shared_postgres();
+    let database = server.create_database();
+    let own = |table: &str| format!("ALTER TABLE {table} OWNER TO leafid;");
+    server.sql(
+        &database.name,
+        &(LEAF_ALLOC.to_owned() + &own("leaf_alloc")),
+    );
+    check_needs_own_table(&database.url).await;
+    server.sql(&database.name, &(OLD_OWN.to_owned() + &own("leafid_tag")));
+    check_old_table_is_named(&database.url).await;
+}
+
+#[tokio::test]
+async fn sqlite_with_an_old_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("leafid.db");
+    let file = format!("sqlite:{}?mode=rwc", path.display());
+    let mut other = sqlx::SqliteConnection::connect(&file).await.unwrap();
+    sqlx::raw_sql(OLD_OWN).execute(&mut other).await.unwrap();
+    check_old_table_is_named(&format!("sqlite:{}", path.display())).await;
+}
+
+/// Guards that a kind of a later version is an error, and not a segment tag.
+#[tokio::test]
+async fn an_unknown_kind_is_a_bad_row() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("leafid.db");
+    let store = open_at(&format!("sqlite:{}", path.display())).await;
+    store.create(&snowflake("trace")).await.unwrap();
+    let file = format!("sqlite:{}", path.display());
+    let mut other = sqlx::SqliteConnection::connect(&file).await.unwrap();
+    let spoil = "UPDATE leafid_tag SET kind = 'uuid' WHERE tag = 'trace'";
+    sqlx::raw_sql(spoil).execute(&mut other).await.unwrap();
+    let error = store.read(&[tag("trace")]).await.unwrap_err();
+    assert!(matches!(error, StoreError::BadRow { .. }), "{error:?}");
+    assert_eq!(
+        error.to_string(),
+        "the row of tag \"trace\" has kind uuid: it must be segment, snowflake or null"
+    );
+}

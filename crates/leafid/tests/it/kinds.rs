@@ -1,0 +1,132 @@
+//! Tags of kind snowflake: they have no segments, whatever happens to their row.
+
+use std::time::Duration;
+
+use leafid::blocking::block_on;
+use leafid::store::{SegmentStore as _, StoreError, TagKind, TagSettings, TagSpec};
+use leafid::{IssueError, Never, Options, Stage, Tag};
+
+use crate::world::{Mood, World};
+
+fn spec(kind: TagKind) -> TagSpec {
+    let mut spec = TagSpec::new(Tag::new("trace").unwrap());
+    spec.settings.kind = kind;
+    spec
+}
+
+fn with_snowflake_tag() -> World {
+    let world = World::new(Options::default());
+    block_on(world.store.memory.create(&spec(TagKind::Snowflake))).unwrap();
+    world
+}
+
+#[track_caller]
+fn check_no_segments(world: &mut World) {
+    let error = world.next("trace").unwrap_err();
+    let is_refused = matches!(error, IssueError::Never(Never::NoSegments { .. }));
+    assert!(is_refused, "{error:?}");
+    assert!(error.to_string().contains("issues snowflake ids"));
+}
+
+/// Deletes the tag and creates it again, as another server would.
+fn swap(world: &World, kind: TagKind) {
+    let memory = &world.store.memory;
+    block_on(memory.delete(&Tag::new("trace").unwrap())).unwrap();
+    block_on(memory.create(&spec(kind))).unwrap();
+}
+
+/// Guards that a snowflake tag reserves nothing, by none of the calls.
+#[test]
+fn a_snowflake_tag_never_reserves() {
+    let mut world = with_snowflake_tag();
+    check_no_segments(&mut world);
+    let generators = world.generators.clone();
+    let many = world.run(generators.next_many("trace", 5000)).unwrap_err();
+    let run = world.run(generators.take("trace", 5)).unwrap_err();
+    for error in [many, run] {
+        let is_refused = matches!(error, IssueError::Never(Never::NoSegments { .. }));
+        assert!(is_refused, "{error:?}");
+    }
+    let past_memory = block_on(generators.reserve(&Tag::new("trace").unwrap(), 5)).unwrap_err();
+    assert!(matches!(past_memory, StoreError::Unsupported { .. }));
+    world.advance(Duration::from_secs(600));
+    assert!(world.store.reserves().is_empty());
+    let stage = generators.status("trace").unwrap().stage;
+    assert_eq!(stage, Stage::OtherKind);
+}
+
+/// Guards that a store that is down does not hide the kind: snowflake ids need no store.
+#[test]
+fn the_kind_is_known_while_the_store_is_down() {
+    let mut world = with_snowflake_tag();
+    check_no_segments(&mut world);
+    world.store.set(Mood::Down, Duration::ZERO);
+    for _ in 0..20 {
+        world.advance(Duration::from_secs(60));
+        check_no_segments(&mut world);
+    }
+}
+
+/// Guards that the row is read once in a while and not once for each id.
+#[test]
+fn the_row_is_read_at_the_refresh_interval() {
+    let mut world = with_snowflake_tag();
+    for _ in 0..100 {
+        check_no_segments(&mut world);
+    }
+    assert_eq!(world.store.reads.lock().unwrap().len(), 1);
+}
+
+/// Guards that a tag which another server deleted and created as a segment tag issues segments.
+#[test]
+fn a_segment_tag_in_its_place_is_seen() {
+    let mut world = with_snowflake_tag();
+    check_no_segments(&mut world);
+    swap(&world, TagKind::Segment);
+    check_no_segments(&mut world);
+    world.advance(Options::default().refresh_interval * 2);
+    assert_eq!(world.next("trace").unwrap(), 1);
+}
+
+/// Guards that what memory holds of a segment tag goes nowhere once the tag is a snowflake tag,
+/// and that the segments go on above it when it is one again.
+#[test]
+fn a_snowflake_tag_in_its_place_is_seen() {
+    let mut world = World::with_tag("trace", 100, Options::default());
+    assert_eq!(world.next("trace").unwrap(), 1);
+    swap(&world, TagKind::Snowflake);
+    world.advance(Options::default().refresh_interval * 2);
+    check_no_segments(&mut world);
+    swap(&world, TagKind::Segment);
+    world.advance(Options::default().refresh_interval * 2);
+    assert!(world.next("trace").unwrap() > 100);
+}
+
+/// Guards that a tag swapped through this very process has its new kind at once.
+#[test]
+fn a_swap_here_is_seen_at_once() {
+    let mut world = with_snowflake_tag();
+    check_no_segments(&mut world);
+    let generators = world.generators.clone();
+    block_on(generators.delete_tag(&Tag::new("trace").unwrap())).unwrap();
+    block_on(generators.create_tag(&spec(TagKind::Segment))).unwrap();
+    assert_eq!(world.next("trace").unwrap(), 1);
+    block_on(generators.delete_tag(&Tag::new("trace").unwrap())).unwrap();
+    block_on(generators.create_tag(&spec(TagKind::Snowflake))).unwrap();
+    check_no_segments(&mut world);
+}
+
+/// Guards that tags created on first use may be of this kind too.
+#[test]
+fn a_snowflake_tag_is_created_on_first_use() {
+    let created = TagSettings {
+        kind: TagKind::Snowflake,
+        ..TagSettings::default()
+    };
+    let mut world = World::new(Options {
+        create_missing: Some(created),
+        ..Options::default()
+    });
+    check_no_segments(&mut world);
+    assert!(world.store.reserves().is_empty());
+}
