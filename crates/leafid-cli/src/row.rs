@@ -1,6 +1,6 @@
 //! `TagRow`: a tag as the commands show it, alike from a server and straight from a store.
 
-use leafid::store::TagRecord;
+use leafid::store::{TagKind, TagRecord};
 use leafid::{Limit, StepPolicy};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,12 +9,15 @@ use serde_json::Value;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct TagRow {
     pub(crate) tag: String,
-    /// The first id not yet given to any segment; text, as JSON numbers end at 2^53.
-    pub(crate) max_id: String,
-    pub(crate) step: u32,
+    /// `segment` or `snowflake`.
+    pub(crate) kind: String,
+    /// The first id not yet given to any segment; text, as JSON numbers end at 2^53. None: it is
+    /// a snowflake tag, which has no step and limit either.
+    pub(crate) max_id: Option<String>,
+    pub(crate) step: Option<u32>,
     /// None: the server's default.
     pub(crate) policy: Option<PolicyRow>,
-    pub(crate) limit: String,
+    pub(crate) limit: Option<String>,
     pub(crate) description: Option<String>,
     pub(crate) updated: Option<String>,
     /// How it stands on the server that was asked.
@@ -59,12 +62,14 @@ impl From<&TagRecord> for TagRow {
     fn from(record: &TagRecord) -> Self {
         let updated = record.updated_ms;
         let updated = updated.and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
+        let of_segments = (record.settings.kind == TagKind::Segment).then_some(record.settings);
         Self {
             tag: record.tag.to_string(),
-            max_id: record.max_id.to_string(),
-            step: record.settings.step,
-            policy: record.settings.policy.map(PolicyRow::from),
-            limit: record.settings.limit.to_string(),
+            kind: record.settings.kind.to_string(),
+            max_id: of_segments.map(|_| record.max_id.to_string()),
+            step: of_segments.map(|settings| settings.step),
+            policy: of_segments.and_then(|settings| settings.policy.map(PolicyRow::from)),
+            limit: of_segments.map(|settings| settings.limit.to_string()),
             description: record.description.clone(),
             updated: updated.map(|updated| updated.to_string()),
             live: None,
@@ -73,15 +78,16 @@ impl From<&TagRecord> for TagRow {
 }
 
 impl TagRow {
-    pub(crate) fn policy_name(&self) -> &str {
-        self.policy
-            .as_ref()
-            .map_or("default", |policy| &policy.name)
+    /// None: it is a snowflake tag.
+    pub(crate) fn policy_name(&self) -> Option<&str> {
+        self.step?;
+        let policy = self.policy.as_ref();
+        Some(policy.map_or("default", |policy| &policy.name))
     }
 
     /// How many ids are left below the limit.
     pub(crate) fn headroom(&self) -> Option<u64> {
-        let limit: Limit = self.limit.parse().ok()?;
-        Some(limit.headroom(self.max_id.parse().ok()?))
+        let limit: Limit = self.limit.as_ref()?.parse().ok()?;
+        Some(limit.headroom(self.max_id.as_ref()?.parse().ok()?))
     }
 }

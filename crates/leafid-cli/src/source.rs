@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use leafid::store::{SegmentStore, StoreError, TagPatch, TagRecord, TagSettings, TagSpec};
+use leafid::store::{SegmentStore, StoreError, TagKind, TagPatch, TagRecord, TagSettings, TagSpec};
 use leafid::{Generators, Options, Segment, SystemClock, Tag};
 use leafid_server::Config;
 use leafid_stores::StoreUrl;
 use tokio::runtime::{Builder, Runtime};
 
+use crate::client::quoted;
 use crate::failure::{Failure, Outcome};
 
 /// An open store. Its generators keep nothing in memory: nothing runs their driver.
@@ -56,6 +57,7 @@ impl Source {
     }
 
     /// Takes exactly `count` ids out of the store: a whole step would be lost with this process.
+    /// A snowflake tag is refused: this process holds no worker id.
     pub(crate) fn take(&self, tag: &Tag, count: u64) -> Outcome<Segment> {
         let reserving = async {
             match self.generators.reserve(tag, count).await {
@@ -69,7 +71,13 @@ impl Source {
                 done => done,
             }
         };
-        Ok(self.runtime.block_on(reserving)?)
+        let reserved = self.runtime.block_on(reserving);
+        if matches!(reserved, Err(StoreError::Unsupported { .. }))
+            && self.show(tag)?.settings.kind == TagKind::Snowflake
+        {
+            return Err(made_by_servers(tag));
+        }
+        Ok(reserved?)
     }
 
     /// A tag with the settings of one that is created on first use.
@@ -107,4 +115,12 @@ impl Source {
     pub(crate) fn delete(&self, tag: &Tag) -> Outcome {
         Ok(self.runtime.block_on(self.generators.delete_tag(tag))?)
     }
+}
+
+fn made_by_servers(tag: &Tag) -> Failure {
+    let tag = quoted(tag.as_str());
+    Failure::new(
+        format!("the tag {tag} issues snowflake ids, which only a running server makes"),
+        format!("ask a server: leafid next {tag} --server http://HOST:PORT"),
+    )
 }

@@ -28,7 +28,7 @@ enum Command {
 /// Create the tables that are missing; what exists is left as it is.
 ///
 /// Leaf's own table `leaf_alloc` is enough to serve segment ids. The table `leafid_tag` keeps what
-/// Leaf's cannot hold: policies, limits and deleted tags. The tables `leafid_worker` and
+/// Leaf's cannot hold: kinds, policies, limits and deleted tags. The tables `leafid_worker` and
 /// `leafid_pool` keep who holds which worker id.
 #[derive(clap::Args)]
 struct Init {

@@ -1,6 +1,6 @@
 //! `leafid tag`: creates, lists, shows, changes and deletes tags.
 
-use leafid::store::{TagPatch, TagSettings};
+use leafid::store::{TagKind, TagPatch, TagSettings};
 use leafid::{Limit, StepPolicy, Tag};
 use serde_json::{Map, Value, json};
 
@@ -15,6 +15,7 @@ use crate::target::{Target, TargetFlags};
 #[command(before_help = "\
 Examples:
   leafid tag create order --start 1000000 --description 'order numbers'
+  leafid tag create trace --kind snowflake
   leafid tag list
   leafid tag set order --step 5000
   leafid tag show order --json --store mysql://leaf@db:3306/leaf")]
@@ -37,10 +38,13 @@ enum Command {
 struct Create {
     /// The tag: 1 to 128 characters.
     tag: Tag,
-    /// Its first id.
-    #[arg(long, value_name = "ID", default_value_t = 1)]
+    /// Where its ids come from, for good: segment, or snowflake, which takes no other setting.
+    #[arg(long, value_name = "KIND", default_value_t)]
+    kind: TagKind,
+    /// Its first id [default: 1]
+    #[arg(long, value_name = "ID")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=Limit::INT64.largest()))]
-    start: u64,
+    start: Option<u64>,
     #[command(flatten)]
     settings: Settings,
     /// What it is for.
@@ -154,11 +158,17 @@ impl Tags {
 
 impl Create {
     fn run(self) -> Outcome {
+        let mut fields = self.settings.fields();
+        if let Some(start) = self.start {
+            fields.insert("start".into(), start.to_string().into());
+        }
+        if let (TagKind::Snowflake, Some((name, _))) = (self.kind, fields.iter().next()) {
+            return Err(no_setting(&self.tag, name));
+        }
         let row = match self.target.target()? {
             Target::Server(client) => {
-                let mut fields = self.settings.fields();
                 fields.insert("tag".into(), self.tag.as_str().into());
-                fields.insert("start".into(), self.start.to_string().into());
+                fields.insert("kind".into(), self.kind.name().into());
                 if let Some(description) = &self.description {
                     fields.insert("description".into(), description.as_str().into());
                 }
@@ -166,7 +176,8 @@ impl Create {
             }
             Target::Store(source) => {
                 let mut spec = source.spec(&self.tag);
-                spec.start = self.start;
+                spec.start = self.start.unwrap_or(spec.start);
+                spec.settings.kind = self.kind;
                 spec.settings.step = self.settings.step.unwrap_or(spec.settings.step);
                 spec.settings.policy = self.settings.policy.and_then(|choice| choice.0);
                 spec.settings.limit = self.settings.limit.unwrap_or_default();
@@ -226,6 +237,12 @@ impl Set {
         let row = match self.target.target()? {
             Target::Server(client) => read(client.set(self.tag.as_str(), &fields.into())?)?,
             Target::Store(source) => {
+                let set = self.settings.fields();
+                if let Some((name, _)) = set.iter().next()
+                    && source.show(&self.tag)?.settings.kind == TagKind::Snowflake
+                {
+                    return Err(no_setting(&self.tag, name));
+                }
                 let patch = TagPatch {
                     step: self.settings.step,
                     policy: self.settings.policy.map(|choice| choice.0),
@@ -252,6 +269,15 @@ impl Delete {
     }
 }
 
+/// A setting that only segment tags have.
+fn no_setting(tag: &Tag, name: &str) -> Failure {
+    let tag = quoted(tag.as_str());
+    Failure::usage(
+        format!("the tag {tag} issues snowflake ids and has no {name}"),
+        format!("leave out --{name}"),
+    )
+}
+
 /// Reads what the server answered.
 fn read<T: serde::de::DeserializeOwned>(value: Value) -> Outcome<T> {
     serde_json::from_value(value).map_err(|error| {
@@ -264,13 +290,13 @@ fn print_row(row: &TagRow, is_json: bool) -> Outcome {
     if is_json {
         return output::json(row);
     }
-    let mut lines = vec![
-        ("tag", row.tag.clone()),
-        ("next segment", format!("from {}", row.max_id)),
-        ("step", row.step.to_string()),
-        ("policy", row.policy_name().to_owned()),
-        ("limit", row.limit.clone()),
-    ];
+    let mut lines = vec![("tag", row.tag.clone()), ("kind", row.kind.clone())];
+    let next = row.max_id.as_ref().map(|max_id| format!("from {max_id}"));
+    lines.extend(next.map(|next| ("next segment", next)));
+    lines.extend(row.step.map(|step| ("step", step.to_string())));
+    let policy = row.policy_name().map(str::to_owned);
+    lines.extend(policy.map(|policy| ("policy", policy)));
+    lines.extend(row.limit.clone().map(|limit| ("limit", limit)));
     let headroom = row.headroom().map(|left| ("ids left", left.to_string()));
     lines.extend(headroom);
     lines.extend(row.description.clone().map(|text| ("description", text)));
@@ -299,14 +325,25 @@ fn print_page(page: TagPage, is_json: bool) -> Outcome {
     }
     let mut table = comfy_table::Table::new();
     table.load_style(comfy_table::presets::NOTHING);
-    table.set_header(["TAG", "MAX ID", "STEP", "POLICY", "LIMIT", "DESCRIPTION"]);
+    let header = [
+        "TAG",
+        "KIND",
+        "MAX ID",
+        "STEP",
+        "POLICY",
+        "LIMIT",
+        "DESCRIPTION",
+    ];
+    table.set_header(header);
     for row in &page.tags {
+        let step = row.step.map(|step| step.to_string());
         table.add_row([
             row.tag.as_str(),
-            &row.max_id,
-            &row.step.to_string(),
-            row.policy_name(),
-            &row.limit,
+            &row.kind,
+            row.max_id.as_deref().unwrap_or("-"),
+            step.as_deref().unwrap_or("-"),
+            row.policy_name().unwrap_or("-"),
+            row.limit.as_deref().unwrap_or("-"),
             row.description.as_deref().unwrap_or_default(),
         ]);
     }

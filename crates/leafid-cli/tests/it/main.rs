@@ -13,6 +13,7 @@ mod baidu;
 mod clock_faults;
 mod commands;
 mod decode;
+mod kinds;
 mod leaf;
 mod registries;
 mod serving;
