@@ -19,10 +19,13 @@ pub(super) async fn create_in(
     insert(transaction, shape, spec, max_id).await?;
     // Only now: who deletes the tag holds the lock that the insert has waited for.
     if shape.has_own_table {
-        let select = "SELECT CAST(MAX(deleted_max_id) AS SIGNED) FROM leafid_tag WHERE tag = ?";
-        let query = sqlx::query_scalar(select).bind(spec.tag.as_str());
-        let deleted: Option<i64> = query.fetch_one(&mut **transaction).await?;
-        if deleted.is_some() || !own.is_empty() {
+        let select = "SELECT COUNT(*), CAST(MAX(deleted_max_id) AS SIGNED) FROM leafid_tag \
+            WHERE tag = ?";
+        let query = sqlx::query_as(select).bind(spec.tag.as_str());
+        let (rows, deleted): (i64, Option<i64>) = query.fetch_one(&mut **transaction).await?;
+        // A row of ours can be there without having been deleted: somebody removed Leaf's by hand.
+        // Its settings and its kind are those of the former tag.
+        if rows > 0 || !own.is_empty() {
             write_own(transaction, &spec.tag, own).await?;
         }
         if deleted > Some(max_id) {

@@ -1,6 +1,7 @@
 //! The kind of a tag: kept in our own table, and never guessed.
 
 use leafid::store::{StoreError, TagKind, TagSpec};
+use leafid_stores::{StoreOptions, StoreUrl, init};
 use leafid_testbed::{shared_mariadb, shared_postgres};
 use sqlx::Connection as _;
 
@@ -94,4 +95,26 @@ async fn an_unknown_kind_is_a_bad_row() {
         error.to_string(),
         "the row of tag \"trace\" has kind uuid: it must be segment, snowflake or null"
     );
+}
+
+/// Guards that a tag whose row of `leaf_alloc` was removed by hand, as users of Leaf do, and is
+/// made again, takes nothing over from the former one.
+#[tokio::test]
+async fn a_row_removed_by_hand_leaves_no_kind_behind() {
+    let (maria, postgres) = (shared_mariadb(), shared_postgres());
+    let databases = [maria.create_database(), postgres.create_database()];
+    let remove = "DELETE FROM leaf_alloc WHERE biz_tag = 'trace'";
+    for (is_maria, database) in [true, false].into_iter().zip(databases) {
+        let url: StoreUrl = database.url.parse().unwrap();
+        init(&url, &StoreOptions::default()).await.unwrap();
+        let store = open_at(&database.url).await;
+        store.create(&snowflake("trace")).await.unwrap();
+        if is_maria {
+            maria.sql(&database.name, remove);
+        } else {
+            postgres.sql(&database.name, remove);
+        }
+        let record = store.create(&TagSpec::new(tag("trace"))).await.unwrap();
+        assert_eq!(record.settings.kind, TagKind::Segment, "{url}");
+    }
 }
