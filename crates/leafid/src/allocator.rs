@@ -101,22 +101,23 @@ impl Allocator {
         count: u64,
     ) -> Result<TakenMany, Miss> {
         if self.buffer.remaining() < count {
-            return Err(match self.starved_of_many(shared) {
-                Starved::Retired => Miss::Retired,
-                Starved::Refused(error) => Miss::Refused(error),
-                Starved::Again => Miss::Refused(self.loading()),
-            });
+            return Err(self.missed(self.starved_of_many(shared)));
         }
         let taken = self.take_up_to(shared, count);
         if taken.len() == count {
             return Ok(taken);
         }
         // Others took meanwhile: what we got is lost to us, a gap. Rare, and never a repeat.
-        Err(match self.starved(shared) {
+        Err(self.missed(self.starved(shared)))
+    }
+
+    /// What it comes to that there were fewer ids than wanted.
+    fn missed(&self, starved: Starved) -> Miss {
+        match starved {
             Starved::Retired => Miss::Retired,
             Starved::Refused(error) => Miss::Refused(error),
             Starved::Again => Miss::Refused(self.loading()),
-        })
+        }
     }
 
     /// Takes `count` ids, ascending, waiting for as many segments as it needs.
@@ -164,6 +165,18 @@ impl Allocator {
             self.low(shared);
         }
         Some(run)
+    }
+
+    /// As [`try_take`](Self::try_take); when there is no such run, says why and tells the driver.
+    pub(crate) fn try_take_run(
+        self: &Arc<Self>,
+        shared: &Shared,
+        count: u64,
+    ) -> Result<Segment, Miss> {
+        match self.try_take(shared, count) {
+            Some(run) => Ok(run),
+            None => Err(self.missed(self.starved_of_many(shared))),
+        }
     }
 
     fn take_up_to(self: &Arc<Self>, shared: &Shared, count: u64) -> TakenMany {
@@ -323,6 +336,11 @@ impl Allocator {
             state.standing = Standing::Retired;
         }
         is_idle
+    }
+
+    /// The last id given out here.
+    pub(crate) fn last(&self) -> Option<Id> {
+        self.buffer.last()
     }
 
     /// The highest end of a segment known here.

@@ -143,13 +143,81 @@ impl Generators {
         }
     }
 
-    pub(crate) fn try_next_many(&self, tag: &str, count: u64) -> Result<TakenMany, IssueError> {
+    /// Takes the next `count` ids of a tag out of memory, ascending but not always adjacent, if
+    /// memory holds as many. Never waits, and allocates nothing once the tag is loaded. More than
+    /// two segments hold are only to be had from [`next_many`](Self::next_many).
+    ///
+    /// # Errors
+    ///
+    /// As [`try_next`](Self::try_next), and [`Never::BadCount`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # use leafid::{Generators, Options, blocking, store::{MemoryStore, TagSettings}};
+    /// # let options = Options { create_missing: Some(TagSettings::default()), ..Options::default() };
+    /// # let (generators, driver) = Generators::open(MemoryStore::new(), options);
+    /// # let driver = blocking::spawn(driver)?;
+    /// generators.next_blocking("order")?;
+    /// assert_eq!(generators.try_next_many("order", 100)?.len(), 100);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn try_next_many(&self, tag: &str, count: u64) -> Result<TakenMany, IssueError> {
+        check_count(count)?;
         let allocator = self.allocator(tag)?;
         match allocator.try_next_many(self.shared(), count) {
             Ok(taken) => Ok(taken),
             Err(Miss::Refused(error)) => Err(error),
             Err(Miss::Retired) => Err(retired(allocator.tag())),
         }
+    }
+
+    /// Takes a run of `count` adjacent ids of a tag out of memory, if it holds as many in one
+    /// piece; skips what lies below it. Never waits.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_next_many`](Self::try_next_many).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # use leafid::{Generators, Options, blocking, store::{MemoryStore, TagSettings}};
+    /// # let options = Options { create_missing: Some(TagSettings::default()), ..Options::default() };
+    /// # let (generators, driver) = Generators::open(MemoryStore::new(), options);
+    /// # let driver = blocking::spawn(driver)?;
+    /// generators.next_blocking("order")?;
+    /// assert_eq!(generators.try_take("order", 10)?.to_string(), "[2, 12)");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn try_take(&self, tag: &str, count: u64) -> Result<Segment, IssueError> {
+        check_count(count)?;
+        let allocator = self.allocator(tag)?;
+        match allocator.try_take_run(self.shared(), count) {
+            Ok(run) => Ok(run),
+            Err(Miss::Refused(error)) => Err(error),
+            Err(Miss::Retired) => Err(retired(allocator.tag())),
+        }
+    }
+
+    /// The last id of a tag that this process gave out; `None` if there is none. While others
+    /// take ids it is a moment old, and a number that was lost in a race may stand for it.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # use leafid::{Generators, Options, blocking, store::{MemoryStore, TagSettings}};
+    /// # let options = Options { create_missing: Some(TagSettings::default()), ..Options::default() };
+    /// # let (generators, driver) = Generators::open(MemoryStore::new(), options);
+    /// # let driver = blocking::spawn(driver)?;
+    /// assert_eq!(generators.last("order"), None);
+    /// let id = generators.next_blocking("order")?;
+    /// assert_eq!(generators.last("order"), Some(id));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn last(&self, tag: &str) -> Option<Id> {
+        self.shared().tags.pin().get(tag)?.last()
     }
 
     /// Takes the next id of a tag, waiting up to `wait_max` for the segment under way.

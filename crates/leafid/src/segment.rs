@@ -129,9 +129,16 @@ impl ExactSizeIterator for SegmentIds {}
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct TakenMany {
-    runs: Vec<Segment>,
+    runs: Runs,
     len: u64,
     pub(crate) is_low: bool,
+}
+
+/// Runs: as many as memory can give are held in place, so that taking ids allocates nothing.
+#[derive(Debug, Clone)]
+enum Runs {
+    Few { runs: [Segment; 2], len: usize },
+    Many(Vec<Segment>),
 }
 
 impl TakenMany {
@@ -150,16 +157,19 @@ impl TakenMany {
     /// The runs of adjacent ids, ascending.
     #[must_use]
     pub fn runs(&self) -> &[Segment] {
-        &self.runs
+        match &self.runs {
+            Runs::Few { runs, len } => &runs[..*len],
+            Runs::Many(runs) => runs,
+        }
     }
 
     /// The ids, ascending.
     pub fn ids(&self) -> impl Iterator<Item = Id> {
-        self.runs.iter().flat_map(Segment::ids)
+        self.runs().iter().flat_map(Segment::ids)
     }
 
     pub(crate) fn last(&self) -> Option<Segment> {
-        self.runs.last().copied()
+        self.runs().last().copied()
     }
 
     pub(crate) fn push(&mut self, run: Segment) {
@@ -167,6 +177,41 @@ impl TakenMany {
         match self.runs.last_mut() {
             Some(last) if last.end == run.start => last.end = run.end,
             _ => self.runs.push(run),
+        }
+    }
+}
+
+impl Runs {
+    fn last_mut(&mut self) -> Option<&mut Segment> {
+        match self {
+            Self::Few { runs, len } => runs[..*len].last_mut(),
+            Self::Many(runs) => runs.last_mut(),
+        }
+    }
+
+    fn push(&mut self, run: Segment) {
+        match self {
+            Self::Few { runs, len } if *len < runs.len() => {
+                runs[*len] = run;
+                *len += 1;
+            }
+            Self::Few { runs, .. } => {
+                let mut many = Vec::with_capacity(2 * runs.len());
+                many.extend_from_slice(runs);
+                many.push(run);
+                *self = Self::Many(many);
+            }
+            Self::Many(runs) => runs.push(run),
+        }
+    }
+}
+
+impl Default for Runs {
+    fn default() -> Self {
+        let none = Segment { start: 1, end: 1 };
+        Self::Few {
+            runs: [none; 2],
+            len: 0,
         }
     }
 }

@@ -113,7 +113,7 @@ impl Allocator {
         let front = rest.split_front(demand.missing());
         if !front.is_empty() {
             state.skipped += self.buffer.remaining();
-            self.buffer.skip_to(rest.start());
+            self.buffer.go_on_behind(front);
             demand.add(front);
         }
     }

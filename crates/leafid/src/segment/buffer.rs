@@ -67,6 +67,11 @@ struct View {
     slots: [Slot; 2],
     /// A taker whose id is at or above this reports that supplies are low.
     low_at: AtomicU64,
+    /// The highest id given out that the slots no longer tell of; 0 for none. Written by the one
+    /// who writes the slots.
+    given: AtomicU64,
+    /// What the slots hold below this was dropped, not given out.
+    dropped_to: AtomicU64,
 }
 
 /// The bounds of one owned segment. `start` is stored before `end` and read after it.
@@ -103,6 +108,8 @@ impl SegmentBuffer {
                 open: AtomicBool::new(false),
                 slots: [slot(), slot()],
                 low_at: AtomicU64::new(u64::MAX),
+                given: AtomicU64::new(0),
+                dropped_to: AtomicU64::new(0),
             }),
         }
     }
@@ -252,6 +259,7 @@ impl SegmentBuffer {
             .filter(|slot| slot.read().end <= cursor.max(1))
             .min_by_key(|slot| slot.read().end)
             .ok_or(BufferFull)?;
+        self.remember(self.last_of(slot.read(), cursor));
         slot.write(segment);
         self.view
             .low_at
@@ -269,7 +277,42 @@ impl SegmentBuffer {
 
     /// Drops every number below `number`: takers go on from there.
     pub fn skip_to(&self, number: u64) {
+        self.remember(self.last().map_or(0, Id::get));
+        self.view.dropped_to.store(number, Ordering::Relaxed);
         self.cursor.fetch_max(number, Ordering::Relaxed);
+    }
+
+    /// Takers go on behind a run that was given out past the buffer.
+    pub(crate) fn go_on_behind(&self, run: Segment) {
+        self.remember(run.end - 1);
+        self.cursor.fetch_max(run.end, Ordering::Relaxed);
+    }
+
+    /// The highest id given out; a number that was lost in a race may stand for it.
+    #[must_use]
+    pub fn last(&self) -> Option<Id> {
+        let cursor = self.cursor.load(Ordering::Relaxed);
+        let mut last = self.view.given.load(Ordering::Relaxed);
+        for owned in self.segments() {
+            last = last.max(self.last_of(owned, cursor));
+        }
+        (last > 0).then(|| Id::from_checked(last))
+    }
+
+    /// The highest id that was given out of a segment; 0 for none.
+    fn last_of(&self, owned: Segment, cursor: u64) -> u64 {
+        let dropped_to = self.view.dropped_to.load(Ordering::Relaxed);
+        if owned.is_empty() || owned.start >= cursor || owned.start < dropped_to {
+            return 0;
+        }
+        owned.end.min(cursor) - 1
+    }
+
+    fn remember(&self, last: u64) {
+        // Not an addition: one writer at a time.
+        if last > self.view.given.load(Ordering::Relaxed) {
+            self.view.given.store(last, Ordering::Relaxed);
+        }
     }
 
     /// Stops takers at once, without touching what the slots hold.
