@@ -39,6 +39,8 @@ pub use setting::Setting;
 pub use table::SETTINGS;
 pub use workers::{WorkerConfig, WorkerIdSource};
 
+use crate::service::TokenSpec;
+
 /// The embedded store's file in its folder.
 const EMBEDDED_FILE: &str = "leafid.db";
 
@@ -86,6 +88,8 @@ pub struct Config {
     pub workers: WorkerConfig,
     /// Threads that serve requests; 0: one per core.
     pub threads: usize,
+    /// Who may take ids; empty: everybody.
+    pub tokens: Vec<TokenSpec>,
     /// How long requests in flight may take after SIGTERM.
     pub shutdown_grace: Duration,
     /// How much is logged.
@@ -167,6 +171,7 @@ impl Default for Config {
             snowflake: true,
             workers: WorkerConfig::default(),
             threads: 0,
+            tokens: Vec::new(),
             shutdown_grace: Duration::from_secs(10),
             log: LevelFilter::INFO,
             log_format: LogFormat::Text,

@@ -23,6 +23,7 @@ mod route;
 mod router;
 #[expect(unused_qualifications, reason = "utoipa's macros write them")]
 mod tags;
+mod who;
 mod workers;
 
 use std::sync::Arc;
@@ -97,12 +98,16 @@ impl Door {
     async fn issue(&self, route: Route, name: &str, parts: &Parts, body: Incoming) -> Answer {
         let (front, service) = (&self.front, &*self.front.service);
         let answering = async {
-            let _entered = front.enter(&parts.uri)?;
+            front.check(&parts.uri)?;
+            let caller = &who::caller(service, &parts.headers)?;
             match route {
                 // No timer: it has no body, and its wait is bounded by wait_max.
-                Route::SegmentGet => leaf::segment(service, name).await,
-                Route::SnowflakeGet => leaf::snowflake(service, name).await,
-                _ => front.in_time(ids::answer(service, name, parts, body)).await,
+                Route::SegmentGet => leaf::segment(service, caller, name).await,
+                Route::SnowflakeGet => leaf::snowflake(service, caller, name).await,
+                _ => {
+                    let answering = ids::answer(service, caller, name, parts, body);
+                    front.in_time(answering).await
+                }
             }
         };
         let answered = answering.await;

@@ -12,6 +12,7 @@ mod limits;
 mod metrics;
 mod server;
 mod service;
+mod sharded;
 mod shutdown;
 mod suggest;
 mod supply;
@@ -29,7 +30,8 @@ pub use http::openapi;
 pub use limits::Limits;
 pub use server::{Listeners, Server, Stores, warm_up};
 pub use service::{
-    ClockView, Issued, Service, ServiceError, SnowflakeParts, TagPage, TagView, WorkerView,
+    Caller, ClockView, Code, Issued, QuotaScope, Service, ServiceError, SnowflakeParts, TagPage,
+    TagView, TokenSpec, WorkerView,
 };
 pub use shutdown::shutdown_signal;
 pub use workers::Workers;

@@ -17,8 +17,14 @@ pub struct Limits {
     /// Connections open at once; one more is told to come back later and closed. At some 10 kB
     /// each. Default: 10,000.
     pub connections_max: u32,
-    /// Requests being answered at once; one more is answered 503. Default: 20,000.
+    /// Calls that wait for ids at once, through all doors; one more is refused as `overloaded`.
+    /// Calls that memory answers do not count. Default: 20,000.
     pub requests_max: u64,
+    /// Calls of operators, about tags and workers, that go to the store at once; more of them
+    /// queue. Default: 32.
+    pub admin_requests_max: usize,
+    /// Tags with a quota of their own. Default: 10,000.
+    pub quotas_max: usize,
     /// HTTP/2 streams open at once on a connection. Default: 250.
     pub streams_max: u32,
     /// Bytes of a request line with its headers; more is answered 431. At least 8192.
@@ -62,6 +68,8 @@ impl Default for Limits {
         Self {
             connections_max: 10_000,
             requests_max: 20_000,
+            admin_requests_max: 32,
+            quotas_max: 10_000,
             streams_max: 250,
             head_len_max: 16 * 1024,
             headers_max: 64,

@@ -38,7 +38,7 @@ pub(crate) struct Metrics {
 impl Metrics {
     pub(crate) fn new(events: Arc<EventCounts>, watch: Arc<Watch>, clock: Arc<dyn Clock>) -> Self {
         Self {
-            http: HttpCounts::new(),
+            http: HttpCounts::default(),
             connections: AtomicI64::new(0),
             connections_refused: AtomicU64::new(0),
             events,

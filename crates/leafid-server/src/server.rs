@@ -136,7 +136,14 @@ impl Server {
             Arc::clone(&clock),
             Arc::clone(&watch),
         );
-        let service = Arc::new(Service::new(generators, registry, health, limits, config));
+        let service = Arc::new(Service::new(
+            generators,
+            registry,
+            health,
+            Arc::clone(&clock),
+            limits,
+            config,
+        ));
         Self {
             listeners,
             metrics: Arc::new(Metrics::new(events, Arc::clone(&watch), Arc::clone(&clock))),

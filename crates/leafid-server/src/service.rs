@@ -1,19 +1,36 @@
 //! `Service`: the one door behind all front ends. It knows no HTTP, gRPC or RESP type; front ends
 //! translate between their wire and these calls, and call nothing else.
 
-mod error;
+// Who asks, and what they may.
+mod access;
+mod caller;
+mod gate;
+mod quota;
+
+// What they get.
+mod issue;
 mod issued;
 mod snowflake;
 mod workers;
 
+mod code;
+mod error;
+
+use std::sync::Arc;
+
 use leafid::store::{TagKind, TagPatch, TagRecord, TagSpec};
-use leafid::{Generators, Id, Layout, Parts, Segment, Stage, Status, Tag, WorkerRegistry};
+use leafid::{Clock, Generators, Layout, Parts, Stage, Status, Tag, WorkerRegistry};
 
 use crate::config::Config;
-use crate::health::{Health, Phase};
+use crate::health::Health;
 use crate::limits::Limits;
 
+use access::Access;
+pub use access::{QuotaScope, TokenSpec};
+pub use caller::Caller;
+pub use code::Code;
 pub use error::ServiceError;
+use gate::Gate;
 pub use issued::Issued;
 pub use snowflake::SnowflakeParts;
 use workers::Snowflakes;
@@ -28,7 +45,7 @@ pub use workers::{ClockView, WorkerView};
 /// ```
 /// use std::sync::Arc;
 /// use leafid::store::MemoryStore;
-/// use leafid_server::{Config, Limits, Listeners, Server, Stores};
+/// use leafid_server::{Caller, Config, Limits, Listeners, Server, Stores};
 ///
 /// # tokio::runtime::Runtime::new()?.block_on(async {
 /// let config = Config { create_tags: Some(true), allow_weak_store: true, ..Config::default() };
@@ -40,7 +57,7 @@ pub use workers::{ClockView, WorkerView};
 /// while !service.health().readiness().is_ready() {
 ///     tokio::task::yield_now().await;
 /// }
-/// assert_eq!(service.next("order").await?.get(), 1);
+/// assert_eq!(service.next(&Caller::anonymous(), "order").await?.get(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # })?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -50,6 +67,8 @@ pub struct Service {
     generators: Generators,
     /// `None`: snowflake ids are off.
     snowflakes: Option<Snowflakes>,
+    access: Access,
+    gate: Gate,
     health: Health,
     limits: Limits,
     /// Step of tags that are created without one.
@@ -91,10 +110,13 @@ impl Service {
         generators: Generators,
         registry: Option<WorkerRegistry>,
         health: Health,
+        clock: Arc<dyn Clock>,
         limits: Limits,
         config: &Config,
     ) -> Self {
         Self {
+            access: Access::new(clock, &config.tokens),
+            gate: Gate::new(limits.requests_max, limits.admin_requests_max),
             generators,
             snowflakes: registry.map(Snowflakes::new),
             health,
@@ -105,106 +127,18 @@ impl Service {
         }
     }
 
-    /// The next id of a tag of either kind, waiting for a segment under way.
-    ///
-    /// # Errors
-    ///
-    /// As [`segment_next`](Self::segment_next), and for snowflake tags as
-    /// [`snowflake_next`](Self::snowflake_next).
-    pub async fn next(&self, tag: &str) -> Result<Id, ServiceError> {
-        match self.segment_next(tag).await {
-            Err(error) if error.has_no_segments() => self.snowflake_next().await,
-            done => done,
-        }
-    }
-
-    /// The next id of a segment tag, waiting for a segment under way.
-    ///
-    /// # Errors
-    ///
-    /// [`ServiceError::SegmentOff`], [`ServiceError::NotStarted`], [`ServiceError::Issue`], also
-    /// for a snowflake tag.
-    pub async fn segment_next(&self, tag: &str) -> Result<Id, ServiceError> {
-        self.switched_on()?;
-        match self.generators.try_next(tag) {
-            Ok(id) => Ok(id),
-            Err(error) if error.is_retryable() => {
-                self.started().await?;
-                Ok(self.generators.next(tag).await?)
-            }
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// The next `count` ids of a tag of either kind: ascending, not always adjacent.
-    ///
-    /// # Errors
-    ///
-    /// As [`next`](Self::next), and [`ServiceError::BadCount`].
-    pub async fn next_many(&self, tag: &str, count: u64) -> Result<Issued, ServiceError> {
-        self.check_count("count", count, self.limits.count_max)?;
-        self.started().await?;
-        match self.generators.next_many(tag, count).await {
-            Ok(taken) => Ok(Issued::Segment(taken)),
-            Err(error) => match ServiceError::from(error) {
-                error if error.has_no_segments() => {
-                    Ok(Issued::Snowflake(self.snowflake_next_many(count).await?))
-                }
-                error => Err(error),
-            },
-        }
-    }
-
-    /// A run of `length` adjacent ids of a tag, for issuing by the caller.
-    ///
-    /// # Errors
-    ///
-    /// As [`segment_next`](Self::segment_next), and [`ServiceError::BadCount`],
-    /// [`ServiceError::SnowflakeTag`].
-    pub async fn take(&self, tag: &str, length: u64) -> Result<Segment, ServiceError> {
-        self.check_count("length", length, self.limits.range_len_max)?;
-        self.started().await?;
-        let taken = self.generators.take(tag, length).await;
-        taken.map_err(ServiceError::of_run)
-    }
-
-    fn check_count(&self, field: &'static str, count: u64, max: u64) -> Result<(), ServiceError> {
-        self.switched_on()?;
-        if count == 0 || count > max {
-            return Err(ServiceError::BadCount { field, count, max });
-        }
-        Ok(())
-    }
-
-    /// Whether segment ids are served here.
-    ///
-    /// # Errors
-    ///
-    /// [`ServiceError::SegmentOff`].
-    pub fn switched_on(&self) -> Result<(), ServiceError> {
-        if self.segment {
-            Ok(())
-        } else {
-            Err(ServiceError::SegmentOff)
-        }
-    }
-
-    /// Before the store's settings were seen, nothing is reserved from it.
-    async fn started(&self) -> Result<(), ServiceError> {
-        if self.health.phase() != Phase::Starting {
-            return Ok(());
-        }
-        let wait_max = self.generators.options().wait_max;
-        let started = self.health.started(wait_max).await;
-        started.map_err(|reason| ServiceError::NotStarted { reason })
-    }
-
     /// One page of up to `count` tags, from the first one after `after`.
     ///
     /// # Errors
     ///
     /// [`ServiceError::BadCount`], [`ServiceError::Store`].
-    pub async fn tags(&self, after: Option<&Tag>, count: u32) -> Result<TagPage, ServiceError> {
+    pub async fn tags(
+        &self,
+        caller: &Caller,
+        after: Option<&Tag>,
+        count: u32,
+    ) -> Result<TagPage, ServiceError> {
+        self.access.check_token(caller)?;
         let max = self.limits.page_len_max;
         if count == 0 || count > max {
             return Err(ServiceError::BadCount {
@@ -213,6 +147,7 @@ impl Service {
                 max: max.into(),
             });
         }
+        let _place = self.gate.admin().await;
         let mut tags = self.generators.list_tags(after, count + 1).await?;
         let page_len = usize::try_from(count).unwrap_or(usize::MAX);
         let more = tags.len() > page_len;
@@ -226,7 +161,9 @@ impl Service {
     /// # Errors
     ///
     /// [`ServiceError::UnknownTag`], [`ServiceError::Store`].
-    pub async fn tag(&self, tag: &Tag) -> Result<TagView, ServiceError> {
+    pub async fn tag(&self, caller: &Caller, tag: &Tag) -> Result<TagView, ServiceError> {
+        self.access.check_token(caller)?;
+        let _place = self.gate.admin().await;
         match self.generators.read_tag(tag).await? {
             Some(record) => Ok(self.view(record)),
             None => Err(ServiceError::UnknownTag { tag: tag.clone() }),
@@ -238,7 +175,13 @@ impl Service {
     /// # Errors
     ///
     /// [`ServiceError::TagExists`], [`ServiceError::Store`].
-    pub async fn create_tag(&self, spec: &TagSpec) -> Result<TagView, ServiceError> {
+    pub async fn create_tag(
+        &self,
+        caller: &Caller,
+        spec: &TagSpec,
+    ) -> Result<TagView, ServiceError> {
+        self.access.check_admin(caller)?;
+        let _place = self.gate.admin().await;
         let created = self.generators.create_tag(spec).await;
         let record = created.map_err(|error| ServiceError::of_tag(error, &spec.tag))?;
         Ok(self.view(record))
@@ -249,7 +192,14 @@ impl Service {
     /// # Errors
     ///
     /// [`ServiceError::UnknownTag`], [`ServiceError::SnowflakeTag`], [`ServiceError::Store`].
-    pub async fn update_tag(&self, tag: &Tag, patch: &TagPatch) -> Result<TagView, ServiceError> {
+    pub async fn update_tag(
+        &self,
+        caller: &Caller,
+        tag: &Tag,
+        patch: &TagPatch,
+    ) -> Result<TagView, ServiceError> {
+        self.access.check_admin(caller)?;
+        let _place = self.gate.admin().await;
         if patch.step.is_some() || patch.policy.is_some() || patch.limit.is_some() {
             let record = self.generators.read_tag(tag).await?;
             let kind = record.map(|record| record.settings.kind);
@@ -268,7 +218,9 @@ impl Service {
     /// # Errors
     ///
     /// [`ServiceError::UnknownTag`], [`ServiceError::Store`].
-    pub async fn delete_tag(&self, tag: &Tag) -> Result<(), ServiceError> {
+    pub async fn delete_tag(&self, caller: &Caller, tag: &Tag) -> Result<(), ServiceError> {
+        self.access.check_admin(caller)?;
+        let _place = self.gate.admin().await;
         let deleted = self.generators.delete_tag(tag).await;
         deleted.map_err(|error| ServiceError::of_tag(error, tag))
     }
@@ -278,7 +230,8 @@ impl Service {
     /// # Errors
     ///
     /// [`ServiceError::SegmentOff`].
-    pub fn statuses(&self, count: usize) -> Result<Vec<Status>, ServiceError> {
+    pub fn statuses(&self, caller: &Caller, count: usize) -> Result<Vec<Status>, ServiceError> {
+        self.access.check_token(caller)?;
         self.switched_on()?;
         let mut statuses = self.generators.statuses(count);
         statuses.sort_by(|a, b| a.tag.cmp(&b.tag));
@@ -298,6 +251,55 @@ impl Service {
     #[must_use]
     pub fn loaded_len(&self) -> usize {
         self.generators.loaded_len()
+    }
+
+    /// Who a caller is, by the secret of a token and maybe its name.
+    ///
+    /// # Errors
+    ///
+    /// [`ServiceError::BadToken`].
+    pub fn authenticate(&self, name: Option<&str>, secret: &str) -> Result<Caller, ServiceError> {
+        self.access.authenticate(name, secret)
+    }
+
+    /// Whether anonymous callers are refused.
+    #[must_use]
+    pub fn needs_token(&self) -> bool {
+        self.access.needs_token()
+    }
+
+    /// The quotas in force on this server, in ids a second, in the order of what they are on.
+    ///
+    /// # Errors
+    ///
+    /// [`ServiceError::NoToken`].
+    pub fn quotas(&self, caller: &Caller) -> Result<Vec<(QuotaScope, u64)>, ServiceError> {
+        self.access.check_token(caller)?;
+        Ok(self.access.quotas())
+    }
+
+    /// Puts a quota in force on this server at once, in ids a second; 0 stops what it is on, and
+    /// `None` takes it away. It lasts until it is changed again or the process ends.
+    ///
+    /// # Errors
+    ///
+    /// [`ServiceError::UnknownToken`], [`ServiceError::TooManyQuotas`], [`ServiceError::NotAdmin`],
+    /// [`ServiceError::NoToken`].
+    pub fn set_quota(
+        &self,
+        caller: &Caller,
+        scope: &QuotaScope,
+        per_second: Option<u64>,
+    ) -> Result<(), ServiceError> {
+        self.access.check_admin(caller)?;
+        self.access
+            .set_quota(scope, per_second, self.limits.quotas_max)
+    }
+
+    /// How many calls wait for ids now.
+    #[must_use]
+    pub fn waiting(&self) -> u64 {
+        self.gate.waiting()
     }
 
     /// Takes a snowflake id of Leaf's layout apart.

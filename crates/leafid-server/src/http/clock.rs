@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 use super::answer::{self, Answered};
 use super::front::Served;
 use super::problem::ProblemDocument;
+use super::who::Who;
 use crate::service::ClockView;
 
 /// What a server's clocks show. Peers read it too (`workers/peers.rs`).
@@ -65,8 +66,8 @@ pub(crate) async fn show(State(service): Served) -> Answered {
          content_type = "application/problem+json"),
     )
 )]
-pub(crate) async fn accept(State(service): Served) -> Answered {
+pub(crate) async fn accept(State(service): Served, Who(caller): Who) -> Answered {
     let clock = ClockDocument::from(service.clock()?);
-    service.accept_clock()?;
+    service.accept_clock(&caller)?;
     Ok(answer::json(StatusCode::ACCEPTED, &clock))
 }

@@ -1,9 +1,8 @@
-//! `Front`: what holds for every request, whichever way it takes: it is let in, bounded in time,
+//! `Front`: what holds for every request, whichever way it takes: it is bounded in length and time,
 //! its error written down, and counted.
 
 use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use axum::extract::{FromRef, State};
@@ -17,8 +16,8 @@ use super::route::Route;
 use crate::metrics::Metrics;
 use crate::service::Service;
 
-/// What a caller waits before coming back to a server that is full.
-const OVERLOAD_RETRY: Duration = Duration::from_secs(1);
+/// What a caller waits before coming back after an answer that was not made in time.
+const TIMEOUT_RETRY: Duration = Duration::from_secs(1);
 
 /// What a handler that needs only the service takes.
 pub(super) type Served = State<Arc<Service>>;
@@ -28,41 +27,23 @@ pub(super) type Served = State<Arc<Service>>;
 pub(crate) struct Front {
     pub(crate) service: Arc<Service>,
     pub(crate) metrics: Arc<Metrics>,
-    /// Requests being answered now.
-    in_flight: Arc<AtomicU64>,
 }
 
 impl Front {
     pub(super) fn new(service: Arc<Service>, metrics: Arc<Metrics>) -> Self {
-        let in_flight = Arc::default();
-        Self {
-            service,
-            metrics,
-            in_flight,
-        }
+        Self { service, metrics }
     }
 
-    /// Lets a request in, until what is returned is dropped, or refuses it at once.
-    pub(super) fn enter(&self, uri: &Uri) -> Result<Entered<'_>, Problem> {
-        let entered = Entered::new(&self.in_flight);
-        let limits = self.service.limits();
-        if entered.count > limits.requests_max {
-            let detail = format!(
-                "{} requests are being answered already",
-                limits.requests_max
-            );
-            let next = "try again when Retry-After has passed, or ask another server";
-            let problem = Problem::new(Kind::OVERLOADED, detail, next);
-            return Err(problem.with_retry_after(OVERLOAD_RETRY));
-        }
+    /// Refuses a request whose target is too long.
+    pub(super) fn check(&self, uri: &Uri) -> Result<(), Problem> {
+        let max = self.service.limits().target_len_max;
         let target = uri.path_and_query().map_or("", |target| target.as_str());
-        if target.len() > limits.target_len_max {
-            let max = limits.target_len_max;
+        if target.len() > max {
             let detail = format!("the path with its query has {} bytes", target.len());
             let next = format!("send at most {max} bytes");
             return Err(Problem::new(Kind::TARGET_TOO_LONG, detail, next));
         }
-        Ok(entered)
+        Ok(())
     }
 
     /// Waits for an answer, within bounds.
@@ -76,7 +57,7 @@ impl Front {
             let detail = "the store did not answer in time";
             let next = "try again when Retry-After has passed";
             let problem = Problem::new(Kind::STORE_UNAVAILABLE, detail, next);
-            Err(problem.with_retry_after(OVERLOAD_RETRY))
+            Err(problem.with_retry_after(TIMEOUT_RETRY))
         })
     }
 
@@ -98,26 +79,5 @@ impl Front {
 impl FromRef<Front> for Arc<Service> {
     fn from_ref(front: &Front) -> Self {
         Arc::clone(&front.service)
-    }
-}
-
-/// A request that is being answered.
-pub(super) struct Entered<'a> {
-    in_flight: &'a AtomicU64,
-    /// How many were, with this one.
-    count: u64,
-}
-
-impl<'a> Entered<'a> {
-    fn new(in_flight: &'a AtomicU64) -> Self {
-        // Relaxed: only the count matters, nothing is read behind it.
-        let count = in_flight.fetch_add(1, Ordering::Relaxed) + 1;
-        Self { in_flight, count }
-    }
-}
-
-impl Drop for Entered<'_> {
-    fn drop(&mut self) {
-        self.in_flight.fetch_sub(1, Ordering::Relaxed);
     }
 }

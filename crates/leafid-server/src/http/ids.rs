@@ -14,7 +14,8 @@ use super::front::Served;
 use super::json::{Fields, read_body};
 use super::path::{self, Query};
 use super::problem::{Problem, ProblemDocument};
-use crate::service::{Issued, Service};
+use super::who::Who;
+use crate::service::{Caller, Issued, Service};
 
 /// How many ids.
 #[derive(ToSchema, IntoParams)]
@@ -68,14 +69,15 @@ pub(crate) const RANGE_FIELDS: &[&str] = &["length"];
 /// Issues ids of a tag whose name is still encoded, as the method says.
 pub(super) async fn answer(
     service: &Service,
+    caller: &Caller,
     name: &str,
     request: &Parts,
     body: Incoming,
 ) -> Answered {
     let tag = &*path::decode(name)?;
     match request.method {
-        Method::GET | Method::HEAD => get(service, tag, request.uri.query()).await,
-        Method::POST => post(service, tag, request, body).await,
+        Method::GET | Method::HEAD => get(service, caller, tag, request.uri.query()).await,
+        Method::POST => post(service, caller, tag, request, body).await,
         _ => Err(Problem::method_not_allowed("GET, HEAD, POST")),
     }
 }
@@ -90,10 +92,15 @@ pub(super) async fn answer(
          content_type = "application/problem+json"),
     )
 )]
-pub(crate) async fn get(service: &Service, tag: &str, query: Option<&str>) -> Answered {
+pub(crate) async fn get(
+    service: &Service,
+    caller: &Caller,
+    tag: &str,
+    query: Option<&str>,
+) -> Answered {
     let query = Query::parse(query, COUNT_FIELDS)?;
     let count = query.number("count")?.unwrap_or(1);
-    issue(service, tag, count).await
+    issue(service, caller, tag, count).await
 }
 
 /// Issues ids of a tag. Without a body it issues one.
@@ -109,6 +116,7 @@ pub(crate) async fn get(service: &Service, tag: &str, query: Option<&str>) -> An
 )]
 pub(crate) async fn post(
     service: &Service,
+    caller: &Caller,
     tag: &str,
     request: &Parts,
     body: Incoming,
@@ -116,15 +124,15 @@ pub(crate) async fn post(
     let limits = service.limits();
     let body = read_body(body, limits).await?;
     if body.is_empty() {
-        return get(service, tag, request.uri.query()).await;
+        return get(service, caller, tag, request.uri.query()).await;
     }
     let mut fields = Fields::parse(&request.headers, &body, COUNT_FIELDS)?;
     let count = fields.number("count", limits.count_max)?.unwrap_or(1);
-    issue(service, tag, count).await
+    issue(service, caller, tag, count).await
 }
 
-async fn issue(service: &Service, tag: &str, count: u64) -> Answered {
-    let issued = service.next_many(tag, count).await?;
+async fn issue(service: &Service, caller: &Caller, tag: &str, count: u64) -> Answered {
+    let issued = service.next_many(caller, tag, count).await?;
     Ok(answer::of(
         StatusCode::OK,
         "application/json",
@@ -161,6 +169,7 @@ fn ids_json(issued: &Issued) -> Bytes {
 )]
 pub(crate) async fn post_range(
     State(service): Served,
+    Who(caller): Who,
     Path(tag): Path<String>,
     request: Request,
 ) -> Answered {
@@ -170,7 +179,7 @@ pub(crate) async fn post_range(
     let length = fields.number("length", length_max)?;
     let wanted = || format!("a whole number from 1 to {length_max}");
     let length = length.ok_or_else(|| fields.missing("length", &wanted()))?;
-    let run = service.take(tag.as_str(), length).await?;
+    let run = service.take(&caller, tag.as_str(), length).await?;
     let range = Range {
         tag: tag.as_str(),
         first: run.start().to_string(),

@@ -17,7 +17,7 @@ use super::answer::{self, Answer, Answered};
 use super::front::Served;
 use super::path;
 use super::problem::{Kind, Problem, seconds};
-use crate::service::Service;
+use crate::service::{Caller, Service};
 
 /// Leaf's error: Spring's fields.
 #[derive(Serialize, ToSchema)]
@@ -73,11 +73,11 @@ pub(crate) enum Decoded {
         (status = 500, description = "no id was issued", body = LeafError),
     )
 )]
-pub(crate) async fn segment(service: &Service, key: &str) -> Answered {
+pub(crate) async fn segment(service: &Service, caller: &Caller, key: &str) -> Answered {
     if key.is_empty() {
         return Err(no_key("/api/segment/get/{key}"));
     }
-    match service.segment_next(&path::decode(key)?).await {
+    match service.segment_next(caller, &path::decode(key)?).await {
         Ok(id) => Ok(number(id)),
         // Leaf's callers see nothing but the detail.
         Err(error) if error.has_no_segments() => {
@@ -99,11 +99,14 @@ pub(crate) async fn segment(service: &Service, key: &str) -> Answered {
         (status = 500, description = "no id was issued", body = LeafError),
     )
 )]
-pub(crate) async fn snowflake(service: &Service, key: &str) -> Answered {
+pub(crate) async fn snowflake(service: &Service, caller: &Caller, key: &str) -> Answered {
     if key.is_empty() {
         return Err(no_key("/api/snowflake/get/{key}"));
     }
-    Ok(number(service.snowflake_next().await?))
+    let id = service
+        .snowflake_next(caller, Some(&path::decode(key)?))
+        .await?;
+    Ok(number(id))
 }
 
 fn number(id: Id) -> Answer {

@@ -11,6 +11,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::answer::{self, Answer};
+use crate::service::Code;
 
 /// An error on its way out. Where the request came in is added last, in [`Problem::answer`].
 #[derive(Debug, Clone)]
@@ -45,41 +46,59 @@ macro_rules! kinds {
                 title: $title,
             };)*
             #[cfg(test)]
-            const ALL: &[Self] = &[$(Self::$name),*];
+            const OF_HTTP: &[Self] = &[$(Self::$name),*];
         }
     };
 }
 
+// What only HTTP has; the others are those of the service.
 kinds! {
-    BAD_COUNT BAD_REQUEST "bad_count" "a number asked for is out of bounds"
-    BAD_TAG BAD_REQUEST "bad_tag" "the name is no tag"
     BAD_JSON BAD_REQUEST "bad_json" "the body is not the JSON that this call takes"
-    BAD_FIELD BAD_REQUEST "bad_field" "a field has a value that it cannot have"
     UNKNOWN_FIELD BAD_REQUEST "unknown_field" "a field has a name that this call does not know"
     BAD_PATH BAD_REQUEST "bad_path" "the path is not percent-encoded UTF-8"
-    UNKNOWN_TAG NOT_FOUND "unknown_tag" "the tag does not exist"
-    UNKNOWN_WORKER NOT_FOUND "unknown_worker" "nobody ever held this worker id"
     NOT_FOUND NOT_FOUND "not_found" "there is nothing at this path"
     METHOD_NOT_ALLOWED METHOD_NOT_ALLOWED "method_not_allowed" "the path does not take this method"
     TIMEOUT REQUEST_TIMEOUT "timeout" "the body did not come in time"
-    TAG_EXISTS CONFLICT "tag_exists" "the tag exists already"
-    LIMIT_REACHED CONFLICT "limit_reached" "the tag has no numbers left below its limit"
-    SNOWFLAKE_TAG CONFLICT "snowflake_tag" "the tag issues snowflake ids, which have no segments"
-    WORKER_ALIVE CONFLICT "worker_alive" "the holder of the worker id lives"
-    WORKER_CHANGED CONFLICT "worker_changed" "the worker id's row has just changed"
     TOO_LARGE PAYLOAD_TOO_LARGE "too_large" "the body is too large"
     TARGET_TOO_LONG URI_TOO_LONG "target_too_long" "the path with its query is too long"
     UNSUPPORTED_MEDIA_TYPE UNSUPPORTED_MEDIA_TYPE "unsupported_media_type" "the body is not declared as JSON"
-    BAD_ROW INTERNAL_SERVER_ERROR "bad_row" "the tag's row in the store cannot be used"
-    LAYOUT_ENDED INTERNAL_SERVER_ERROR "layout_ended" "the layout has no bits for the time it is now"
-    UNSUPPORTED NOT_IMPLEMENTED "unsupported" "the store cannot do this as it is set up"
-    MODE_OFF NOT_IMPLEMENTED "mode_off" "this kind of id is switched off here"
-    NOT_YET SERVICE_UNAVAILABLE "not_yet" "no id at hand yet"
-    NO_WORKER SERVICE_UNAVAILABLE "no_worker" "this server holds no worker id to make snowflake ids with"
-    CLOCK_BEHIND SERVICE_UNAVAILABLE "clock_behind" "the clock is behind the last id"
-    STORE_UNAVAILABLE SERVICE_UNAVAILABLE "store_unavailable" "the store cannot be used now"
-    SHUTTING_DOWN SERVICE_UNAVAILABLE "shutting_down" "this server is shutting down"
-    OVERLOADED SERVICE_UNAVAILABLE "overloaded" "this server has as much to do as it takes on"
+}
+
+impl Kind {
+    pub(crate) const BAD_FIELD: Self = Self::of(Code::BadField);
+    pub(crate) const BAD_TAG: Self = Self::of(Code::BadTag);
+    pub(crate) const SNOWFLAKE_TAG: Self = Self::of(Code::SnowflakeTag);
+    pub(crate) const STORE_UNAVAILABLE: Self = Self::of(Code::StoreUnavailable);
+
+    /// A meaning of the service.
+    pub(crate) const fn of(code: Code) -> Self {
+        let status = match code {
+            Code::BadCount | Code::BadTag | Code::BadField => StatusCode::BAD_REQUEST,
+            Code::NoToken | Code::BadToken => StatusCode::UNAUTHORIZED,
+            Code::NotAdmin => StatusCode::FORBIDDEN,
+            Code::UnknownTag | Code::UnknownToken | Code::UnknownWorker => StatusCode::NOT_FOUND,
+            Code::TagExists
+            | Code::LimitReached
+            | Code::SnowflakeTag
+            | Code::WorkerAlive
+            | Code::WorkerChanged
+            | Code::TooManyQuotas => StatusCode::CONFLICT,
+            Code::OverQuota => StatusCode::TOO_MANY_REQUESTS,
+            Code::BadRow | Code::LayoutEnded => StatusCode::INTERNAL_SERVER_ERROR,
+            Code::Unsupported | Code::ModeOff => StatusCode::NOT_IMPLEMENTED,
+            Code::NotYet
+            | Code::NoWorker
+            | Code::ClockBehind
+            | Code::StoreUnavailable
+            | Code::ShuttingDown
+            | Code::Overloaded => StatusCode::SERVICE_UNAVAILABLE,
+        };
+        Self {
+            status,
+            code: code.name(),
+            title: code.title(),
+        }
+    }
 }
 
 /// What the caller can do about it.
@@ -151,13 +170,13 @@ impl Problem {
     }
 
     pub(crate) fn unknown_tag(tag: &Tag, detail: String) -> Self {
-        let mut problem = Self::new(Kind::UNKNOWN_TAG, detail, "");
+        let mut problem = Self::new(Kind::of(Code::UnknownTag), detail, "");
         problem.0.next = Next::CreateTag(tag.clone());
         problem
     }
 
     pub(crate) fn tag_exists(tag: &Tag, detail: String) -> Self {
-        let mut problem = Self::new(Kind::TAG_EXISTS, detail, "");
+        let mut problem = Self::new(Kind::of(Code::TagExists), detail, "");
         problem.0.next = Next::ShowTag(tag.clone());
         problem
     }
@@ -201,6 +220,10 @@ impl Problem {
         if let Some(retry_after) = self.0.retry_after {
             let headers = answer.headers_mut();
             headers.insert(header::RETRY_AFTER, seconds(retry_after).into());
+        }
+        if self.0.kind.status == StatusCode::UNAUTHORIZED {
+            let headers = answer.headers_mut();
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         if let Some(allow) = &self.0.allow {
             let headers = answer.headers_mut();
@@ -267,14 +290,16 @@ mod tests {
     fn codes_are_documented() {
         let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/http.md");
         let page = std::fs::read_to_string(page).unwrap();
-        for kind in Kind::ALL {
+        let of_service = Code::ALL.iter().copied().map(Kind::of);
+        let all: Vec<Kind> = Kind::OF_HTTP.iter().copied().chain(of_service).collect();
+        for kind in &all {
             let row = format!("| {} | `{}` |", kind.status.as_u16(), kind.code);
             assert_eq!(page.matches(&row).count(), 1, "{row} in docs/http.md");
         }
         let rows = page
             .lines()
             .filter(|line| line.starts_with("| 4") || line.starts_with("| 5"));
-        assert_eq!(rows.count(), Kind::ALL.len());
+        assert_eq!(rows.count(), all.len());
     }
 
     #[test]

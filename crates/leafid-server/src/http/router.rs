@@ -61,7 +61,7 @@ async fn enter(State(front): State<Front>, request: Request, next: Next) -> Resp
     let route = matched.map_or(Route::Other, |path| Route::of_matched(path.as_str()));
     let uri = request.uri().clone();
     let answering = async {
-        let _entered = front.enter(&uri)?;
+        front.check(&uri)?;
         // So that axum, which leaves malformed parts as they are, meets none.
         path::decode(uri.path())?;
         front.in_time(async { Ok(next.run(request).await) }).await

@@ -14,6 +14,7 @@ use super::front::Served;
 use super::json::Fields;
 use super::path::{Query, encode};
 use super::problem::ProblemDocument;
+use super::who::Who;
 
 #[cfg(test)]
 pub(crate) use body::POLICY_FIELDS;
@@ -45,13 +46,17 @@ pub(crate) const PAGE_FIELDS: &[&str] = &["after", "limit"];
          content_type = "application/problem+json"),
     )
 )]
-pub(crate) async fn list(State(service): Served, RawQuery(query): RawQuery) -> Answered {
+pub(crate) async fn list(
+    State(service): Served,
+    Who(caller): Who,
+    RawQuery(query): RawQuery,
+) -> Answered {
     let query = Query::parse(query.as_deref(), PAGE_FIELDS)?;
     let after = query.text("after").map(Tag::new).transpose()?;
     let limit = query.number("limit")?;
     let limit = limit.unwrap_or_else(|| service.limits().page_len.into());
     let count = u32::try_from(limit).unwrap_or(u32::MAX);
-    let page = service.tags(after.as_ref(), count).await?;
+    let page = service.tags(&caller, after.as_ref(), count).await?;
     let next = page.next.as_ref();
     let next = next.map(|tag| format!("/v1/tags?after={}&limit={count}", encode(tag.as_str())));
     Ok(answer::json(
@@ -70,10 +75,10 @@ pub(crate) async fn list(State(service): Served, RawQuery(query): RawQuery) -> A
          content_type = "application/problem+json"),
     )
 )]
-pub(crate) async fn create(State(service): Served, request: Request) -> Answered {
+pub(crate) async fn create(State(service): Served, Who(caller): Who, request: Request) -> Answered {
     let fields = Fields::read(request, service.limits(), CREATE_FIELDS).await?;
     let spec = body::spec(fields, service.step())?;
-    let view = service.create_tag(&spec).await?;
+    let view = service.create_tag(&caller, &spec).await?;
     let mut answer = answer::json(StatusCode::CREATED, &TagDocument::of_view(&view));
     let location = format!("/v1/tags/{}", encode(spec.tag.as_str()));
     if let Ok(location) = HeaderValue::from_str(&location) {
@@ -92,8 +97,12 @@ pub(crate) async fn create(State(service): Served, request: Request) -> Answered
          content_type = "application/problem+json"),
     )
 )]
-pub(crate) async fn show(State(service): Served, Path(tag): Path<String>) -> Answered {
-    let view = service.tag(&Tag::new(tag)?).await?;
+pub(crate) async fn show(
+    State(service): Served,
+    Who(caller): Who,
+    Path(tag): Path<String>,
+) -> Answered {
+    let view = service.tag(&caller, &Tag::new(tag)?).await?;
     Ok(answer::json(StatusCode::OK, &TagDocument::of_view(&view)))
 }
 
@@ -110,13 +119,14 @@ pub(crate) async fn show(State(service): Served, Path(tag): Path<String>) -> Ans
 )]
 pub(crate) async fn change(
     State(service): Served,
+    Who(caller): Who,
     Path(tag): Path<String>,
     request: Request,
 ) -> Answered {
     let tag = Tag::new(tag)?;
     let fields = Fields::read(request, service.limits(), PATCH_FIELDS).await?;
     let patch = body::patch(fields)?;
-    let view = service.update_tag(&tag, &patch).await?;
+    let view = service.update_tag(&caller, &tag, &patch).await?;
     Ok(answer::json(StatusCode::OK, &TagDocument::of_view(&view)))
 }
 
@@ -131,7 +141,11 @@ pub(crate) async fn change(
          content_type = "application/problem+json"),
     )
 )]
-pub(crate) async fn delete(State(service): Served, Path(tag): Path<String>) -> Answered {
-    service.delete_tag(&Tag::new(tag)?).await?;
+pub(crate) async fn delete(
+    State(service): Served,
+    Who(caller): Who,
+    Path(tag): Path<String>,
+) -> Answered {
+    service.delete_tag(&caller, &Tag::new(tag)?).await?;
     Ok(answer::empty(StatusCode::NO_CONTENT))
 }

@@ -11,6 +11,7 @@ use super::answer::{self, Answered};
 use super::front::Served;
 use super::json::Fields;
 use super::problem::{Kind, Problem, ProblemDocument};
+use super::who::Who;
 use crate::service::{Service, ServiceError, WorkerView};
 use crate::wall::time;
 
@@ -159,8 +160,8 @@ pub(crate) async fn show(State(service): Served) -> Answered {
          content_type = "application/problem+json"),
     )
 )]
-pub(crate) async fn list(State(service): Served) -> Answered {
-    let views = service.workers().await?;
+pub(crate) async fn list(State(service): Served, Who(caller): Who) -> Answered {
+    let views = service.workers(&caller).await?;
     let list = WorkerList {
         workers: views.iter().map(WorkerDocument::new).collect(),
         worker_max: service.layout().worker_max(),
@@ -182,6 +183,7 @@ pub(crate) async fn list(State(service): Served) -> Answered {
 )]
 pub(crate) async fn release(
     State(service): Served,
+    Who(caller): Who,
     Path(id): Path<String>,
     request: Request,
 ) -> Answered {
@@ -193,7 +195,7 @@ pub(crate) async fn release(
         Some(value) => return Err(fields.bad("dead", &value, wanted)),
         None => return Err(fields.missing("dead", wanted)),
     }
-    let view = service.release_dead_worker(worker).await?;
+    let view = service.release_dead_worker(&caller, worker).await?;
     Ok(answer::json(StatusCode::OK, &WorkerDocument::new(&view)))
 }
 

@@ -1,7 +1,17 @@
 //! `ServiceError`: why a call to [`Service`](super::Service) was not done, as meanings.
 
+use std::time::Duration;
+
 use leafid::store::StoreError;
-use leafid::{DecomposeError, IssueError, Never, SnowflakeError, Tag, WorkerId};
+use leafid::{DecomposeError, IssueError, Never, NotYetReason, SnowflakeError, Tag, WorkerId};
+
+use super::access::QuotaScope;
+use super::code::Code;
+
+/// When to try a store again that just failed.
+const STORE_RETRY: Duration = Duration::from_secs(1);
+/// When to come back to a server that has as much to do as it takes on.
+const OVERLOAD_RETRY: Duration = Duration::from_secs(1);
 
 /// Why a call was not done. Front ends map each meaning to their wire.
 ///
@@ -83,6 +93,49 @@ pub enum ServiceError {
         /// What it does not have.
         what: &'static str,
     },
+    /// As many calls wait as this server takes on.
+    #[error("{max} calls wait for ids already, which is the most this server takes on")]
+    Overloaded {
+        /// How many may wait.
+        max: u64,
+    },
+    /// More ids a second were taken than a quota allows.
+    #[error(
+        "the quota of {scope}, {per_second} ids a second, is used up; try again in {} ms",
+        retry_after.as_millis().max(1)
+    )]
+    OverQuota {
+        /// What the quota is on.
+        scope: QuotaScope,
+        /// The quota, in ids a second.
+        per_second: u64,
+        /// When it makes sense to try again.
+        retry_after: Duration,
+    },
+    /// The caller showed no token, and this server asks for one.
+    #[error("this server asks for a token, and the call came without one")]
+    NoToken,
+    /// The caller's token is none of this server's.
+    #[error("the token is not known here, or is not of that name")]
+    BadToken,
+    /// The caller's token may take ids and nothing else.
+    #[error("the token \"{token}\" may take ids, and may not change anything")]
+    NotAdmin {
+        /// The name of the token.
+        token: String,
+    },
+    /// There is no token of that name.
+    #[error("there is no token named \"{name}\"")]
+    UnknownToken {
+        /// The name.
+        name: String,
+    },
+    /// As many tags have quotas as this server takes on.
+    #[error("{max} tags have quotas already, which is the most this server takes on")]
+    TooManyQuotas {
+        /// How many may have one.
+        max: usize,
+    },
     /// The number is no id of the layout.
     #[error(transparent)]
     Decompose(#[from] DecomposeError),
@@ -92,6 +145,59 @@ pub enum ServiceError {
 }
 
 impl ServiceError {
+    /// The meaning, by the code that all front ends tell.
+    #[must_use]
+    pub const fn code(&self) -> Code {
+        match self {
+            Self::Issue(error) => of_issue(error),
+            Self::SegmentOff | Self::SnowflakeOff => Code::ModeOff,
+            Self::Snowflake(error) => of_snowflake(error),
+            Self::UnknownWorker { .. } => Code::UnknownWorker,
+            Self::WorkerAlive { .. } => Code::WorkerAlive,
+            Self::WorkerChanged { .. } => Code::WorkerChanged,
+            Self::NotStarted { .. } => Code::StoreUnavailable,
+            Self::BadCount { .. } => Code::BadCount,
+            Self::UnknownTag { .. } => Code::UnknownTag,
+            Self::TagExists { .. } => Code::TagExists,
+            Self::SnowflakeTag { .. } => Code::SnowflakeTag,
+            Self::Overloaded { .. } => Code::Overloaded,
+            Self::OverQuota { .. } => Code::OverQuota,
+            Self::NoToken => Code::NoToken,
+            Self::BadToken => Code::BadToken,
+            Self::NotAdmin { .. } => Code::NotAdmin,
+            Self::UnknownToken { .. } => Code::UnknownToken,
+            Self::TooManyQuotas { .. } => Code::TooManyQuotas,
+            Self::Decompose(_) => Code::BadField,
+            Self::Store(error) => of_store(error),
+        }
+    }
+
+    /// When it makes sense to try again; `None` for not before somebody changes something.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Issue(IssueError::NotYet(not_yet)) => Some(not_yet.retry_after),
+            Self::Snowflake(error) if error.is_retryable() => error.retry_after(),
+            Self::OverQuota { retry_after, .. } => Some(*retry_after),
+            Self::Overloaded { .. } => Some(OVERLOAD_RETRY),
+            Self::NotStarted { .. }
+            | Self::Store(StoreError::Unavailable { .. })
+            | Self::Issue(IssueError::Never(Never::Stopped { .. }))
+            | Self::Snowflake(SnowflakeError::Stopped) => Some(STORE_RETRY),
+            _ => None,
+        }
+    }
+
+    /// Whether memory held no ids, so that the same call is worth waiting with.
+    #[must_use]
+    pub const fn is_worth_waiting(&self) -> bool {
+        match self {
+            Self::Issue(error) => error.is_retryable(),
+            Self::Snowflake(error) => error.is_retryable(),
+            _ => false,
+        }
+    }
+
     /// Whether the tag issues snowflake ids, so that its ids do not come from segments.
     #[must_use]
     pub const fn has_no_segments(&self) -> bool {
@@ -120,5 +226,46 @@ impl ServiceError {
             StoreError::TagExists => Self::TagExists { tag },
             other => Self::Store(other),
         }
+    }
+}
+
+const fn of_issue(error: &IssueError) -> Code {
+    match error {
+        IssueError::NotYet(not_yet) => match not_yet.reason {
+            NotYetReason::StoreFailed(_) => Code::StoreUnavailable,
+            NotYetReason::TooManyTags(_) => Code::Overloaded,
+            NotYetReason::Loading | NotYetReason::Busy => Code::NotYet,
+        },
+        IssueError::Never(never) => match never {
+            Never::BadTag(_) => Code::BadTag,
+            Never::UnknownTag { .. } => Code::UnknownTag,
+            Never::LimitReached { .. } => Code::LimitReached,
+            Never::BadRow { .. } => Code::BadRow,
+            Never::NoSegments { .. } => Code::SnowflakeTag,
+            Never::BadCount { .. } => Code::BadCount,
+            Never::Stopped { .. } => Code::ShuttingDown,
+        },
+    }
+}
+
+const fn of_snowflake(error: &SnowflakeError) -> Code {
+    match error {
+        SnowflakeError::NoWorker { .. } => Code::NoWorker,
+        SnowflakeError::Ahead { .. } => Code::NotYet,
+        SnowflakeError::ClockBehind { .. } => Code::ClockBehind,
+        SnowflakeError::Ended { .. } => Code::LayoutEnded,
+        SnowflakeError::BadCount { .. } => Code::BadCount,
+        SnowflakeError::Stopped => Code::ShuttingDown,
+    }
+}
+
+const fn of_store(error: &StoreError) -> Code {
+    match error {
+        StoreError::UnknownTag => Code::UnknownTag,
+        StoreError::TagExists => Code::TagExists,
+        StoreError::LimitReached { .. } => Code::LimitReached,
+        StoreError::BadRow { .. } => Code::BadRow,
+        StoreError::Unsupported { .. } => Code::Unsupported,
+        StoreError::Unavailable { .. } => Code::StoreUnavailable,
     }
 }

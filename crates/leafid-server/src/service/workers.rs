@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use leafid::store::LeaseRecord;
 use leafid::{Id, RegistryStatus, Snowflake, SnowflakeIds, WorkerId, WorkerRegistry};
 
-use super::{Service, ServiceError};
+use super::{Caller, Service, ServiceError};
+use crate::sharded::Sharded;
 use crate::workers::Peers;
 
 /// The generator, and the registry that keeps it supplied with a worker id.
@@ -13,16 +14,33 @@ use crate::workers::Peers;
 pub(super) struct Snowflakes {
     pub(super) registry: WorkerRegistry,
     snowflake: Snowflake,
-    /// How many ids were issued, for the metrics.
-    issued: AtomicU64,
+    counts: Sharded<Counts>,
+}
+
+/// What one thread issued.
+#[derive(Debug, Default)]
+struct Counts {
+    ids: AtomicU64,
+    /// The last id.
+    last: AtomicU64,
 }
 
 impl Snowflakes {
+    #[inline]
+    fn count(&self, ids: u64, last: Option<Id>) {
+        let counts = self.counts.here();
+        // Relaxed: counters order nothing.
+        counts.ids.fetch_add(ids, Ordering::Relaxed);
+        if let Some(last) = last {
+            counts.last.store(last.get(), Ordering::Relaxed);
+        }
+    }
+
     pub(super) fn new(registry: WorkerRegistry) -> Self {
         Self {
             snowflake: registry.snowflake(),
             registry,
-            issued: AtomicU64::new(0),
+            counts: Sharded::default(),
         }
     }
 }
@@ -70,41 +88,104 @@ impl ClockView {
 }
 
 impl Service {
+    /// The next snowflake id, out of memory. Never waits. A quota on `tag` holds, if it is one.
+    ///
+    /// # Errors
+    ///
+    /// As [`snowflake_next`](Self::snowflake_next).
+    #[inline]
+    pub fn try_snowflake_next(
+        &self,
+        caller: &Caller,
+        tag: Option<&str>,
+    ) -> Result<Id, ServiceError> {
+        let snowflakes = self.snowflakes()?;
+        self.access.check(caller, tag)?;
+        let id = snowflakes.snowflake.try_next()?;
+        snowflakes.count(1, Some(id));
+        self.access.charge(caller, tag, 1);
+        Ok(id)
+    }
+
     /// The next snowflake id, waiting for a worker id or for the clock.
     ///
     /// # Errors
     ///
-    /// [`ServiceError::SnowflakeOff`], [`ServiceError::Snowflake`].
+    /// [`ServiceError::SnowflakeOff`], [`ServiceError::Snowflake`], [`ServiceError::Overloaded`],
+    /// [`ServiceError::OverQuota`], [`ServiceError::NoToken`].
     #[inline]
-    pub async fn snowflake_next(&self) -> Result<Id, ServiceError> {
+    pub async fn snowflake_next(
+        &self,
+        caller: &Caller,
+        tag: Option<&str>,
+    ) -> Result<Id, ServiceError> {
+        match self.try_snowflake_next(caller, tag) {
+            Err(error) if error.is_worth_waiting() => {
+                // On the heap, so that the usual call stays small.
+                Box::pin(self.wait_snowflake(caller, tag)).await
+            }
+            done => done,
+        }
+    }
+
+    async fn wait_snowflake(&self, caller: &Caller, tag: Option<&str>) -> Result<Id, ServiceError> {
         let snowflakes = self.snowflakes()?;
+        let _waiting = self.gate.wait()?;
         let id = snowflakes.snowflake.next().await?;
-        // Relaxed: a counter orders nothing.
-        snowflakes.issued.fetch_add(1, Ordering::Relaxed);
+        snowflakes.count(1, Some(id));
+        self.access.charge(caller, tag, 1);
         Ok(id)
     }
 
-    /// The next `count` snowflake ids: ascending, not always adjacent.
+    /// The next `count` snowflake ids, out of memory. Never waits.
     ///
     /// # Errors
     ///
     /// As [`snowflake_next`](Self::snowflake_next), and [`ServiceError::BadCount`].
-    pub async fn snowflake_next_many(&self, count: u64) -> Result<SnowflakeIds, ServiceError> {
-        let max = self.limits.count_max;
-        if count == 0 || count > max {
-            let field = "count";
-            return Err(ServiceError::BadCount { field, count, max });
-        }
+    pub fn try_snowflake_next_many(
+        &self,
+        caller: &Caller,
+        tag: Option<&str>,
+        count: u64,
+    ) -> Result<SnowflakeIds, ServiceError> {
         let snowflakes = self.snowflakes()?;
+        self.access.check(caller, tag)?;
+        let ids = snowflakes.snowflake.try_next_many(count)?;
+        snowflakes.count(count, ids.highest());
+        self.access.charge(caller, tag, count);
+        Ok(ids)
+    }
+
+    /// `count` ids for a call that may wait already.
+    pub(super) async fn take_snowflakes(
+        &self,
+        caller: &Caller,
+        tag: Option<&str>,
+        count: u64,
+    ) -> Result<SnowflakeIds, ServiceError> {
+        let snowflakes = self.snowflakes()?;
+        self.access.check(caller, tag)?;
         let ids = snowflakes.snowflake.next_many(count).await?;
-        snowflakes.issued.fetch_add(count, Ordering::Relaxed);
+        snowflakes.count(count, ids.highest());
+        self.access.charge(caller, tag, count);
         Ok(ids)
     }
 
     /// How many snowflake ids were issued since the start.
     pub(crate) fn snowflakes_issued(&self) -> u64 {
-        let snowflakes = self.snowflakes.as_ref();
-        snowflakes.map_or(0, |snowflakes| snowflakes.issued.load(Ordering::Relaxed))
+        let counts = self.snowflakes.iter().flat_map(|all| all.counts.iter());
+        counts
+            .map(|counts| counts.ids.load(Ordering::Relaxed))
+            .sum()
+    }
+
+    /// The last snowflake id that was issued since the start.
+    pub(super) fn last_snowflake(&self) -> Option<Id> {
+        let counts = self.snowflakes.iter().flat_map(|all| all.counts.iter());
+        let last = counts
+            .map(|counts| counts.last.load(Ordering::Relaxed))
+            .max();
+        last.and_then(Id::new)
     }
 
     /// How this server stands with its worker id and its clock; `None` when snowflake ids are off.
@@ -119,7 +200,9 @@ impl Service {
     /// # Errors
     ///
     /// [`ServiceError::SnowflakeOff`], [`ServiceError::Store`].
-    pub async fn workers(&self) -> Result<Vec<WorkerView>, ServiceError> {
+    pub async fn workers(&self, caller: &Caller) -> Result<Vec<WorkerView>, ServiceError> {
+        self.access.check_token(caller)?;
+        let _place = self.gate.admin().await;
         let registry = &self.snowflakes()?.registry;
         let rows = registry.leases().await?;
         let (now_ms, own) = (registry.now_ms(), registry.status().lease);
@@ -138,8 +221,13 @@ impl Service {
     ///
     /// As [`workers`](Self::workers), and [`ServiceError::UnknownWorker`],
     /// [`ServiceError::WorkerAlive`], [`ServiceError::WorkerChanged`].
-    pub async fn release_dead_worker(&self, worker: WorkerId) -> Result<WorkerView, ServiceError> {
-        let rows = self.workers().await?;
+    pub async fn release_dead_worker(
+        &self,
+        caller: &Caller,
+        worker: WorkerId,
+    ) -> Result<WorkerView, ServiceError> {
+        self.access.check_admin(caller)?;
+        let rows = self.workers(caller).await?;
         let row = rows.into_iter().find(|row| row.record.worker == worker);
         let row = row.ok_or(ServiceError::UnknownWorker { worker })?;
         if let Some(holder) = alive(&row).await {
@@ -149,7 +237,7 @@ impl Service {
         if !registry.release_dead(&row.record).await? {
             return Err(ServiceError::WorkerChanged { worker });
         }
-        let rows = self.workers().await?;
+        let rows = self.workers(caller).await?;
         let row = rows.into_iter().find(|row| row.record.worker == worker);
         row.ok_or(ServiceError::WorkerChanged { worker })
     }
@@ -175,7 +263,8 @@ impl Service {
     /// # Errors
     ///
     /// [`ServiceError::SnowflakeOff`].
-    pub fn accept_clock(&self) -> Result<(), ServiceError> {
+    pub fn accept_clock(&self, caller: &Caller) -> Result<(), ServiceError> {
+        self.access.check_admin(caller)?;
         self.snowflakes()?.registry.accept_clock();
         Ok(())
     }

@@ -53,6 +53,12 @@ impl SnowflakeIds {
         (self.next < self.end).then(|| self.numbers.id(self.next))
     }
 
+    /// The highest of them, if any is left.
+    #[must_use]
+    pub fn highest(&self) -> Option<Id> {
+        (self.next < self.end).then(|| self.numbers.id(self.end - 1))
+    }
+
     fn left(&self) -> usize {
         usize::try_from(self.end - self.next).unwrap_or(usize::MAX)
     }

@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use super::local_time;
 use crate::http::answer::{self, Answer, Answered};
 use crate::http::front::Served;
+use crate::http::who::Who;
 
 /// Shows the segments in memory.
 #[utoipa::path(
@@ -15,9 +16,9 @@ use crate::http::front::Served;
     responses((status = 200, description = "a table: name, init, next, pos, value0, max0, step0, value1, max1, step1",
                body = String, content_type = "text/html"))
 )]
-pub(crate) async fn cache(State(service): Served) -> Answered {
+pub(crate) async fn cache(State(service): Served, Who(caller): Who) -> Answered {
     let rows_max = service.limits().table_rows_max as usize;
-    let statuses = service.statuses(rows_max)?;
+    let statuses = service.statuses(&caller, rows_max)?;
     let columns = [
         "name", "init", "next", "pos", "value0", "max0", "step0", "value1", "max1", "step1",
     ];
@@ -57,11 +58,11 @@ fn cache_row(status: &Status) -> [String; 10] {
     responses((status = 200, description = "a table: tag, max, step, update",
                body = String, content_type = "text/html"))
 )]
-pub(crate) async fn db(State(service): Served) -> Answered {
+pub(crate) async fn db(State(service): Served, Who(caller): Who) -> Answered {
     service.switched_on()?;
     let limits = service.limits();
     let rows_max = limits.table_rows_max.min(limits.page_len_max);
-    let listed = service.tags(None, rows_max).await?;
+    let listed = service.tags(&caller, None, rows_max).await?;
     let mut page = Page::new("db", &["tag", "max", "step", "update"]);
     for record in &listed.tags {
         page.row(&db_row(record));

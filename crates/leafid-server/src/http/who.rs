@@ -1,0 +1,44 @@
+//! `Who`: who sends a request, from its `Authorization` header.
+
+use std::sync::Arc;
+
+use axum::extract::{FromRef, FromRequestParts};
+use hyper::HeaderMap;
+use hyper::header::AUTHORIZATION;
+use hyper::http::request::Parts;
+
+use super::problem::Problem;
+use crate::service::{Caller, Service, ServiceError};
+
+/// Who sends a request, for handlers of the router.
+pub(super) struct Who(pub(super) Caller);
+
+/// Who sends a request: the holder of the token in `Authorization: Bearer SECRET`. Where tokens
+/// are not asked for the header is passed over.
+pub(super) fn caller(service: &Service, headers: &HeaderMap) -> Result<Caller, Problem> {
+    if !service.needs_token() {
+        return Ok(Caller::anonymous());
+    }
+    let Some(header) = headers.get(AUTHORIZATION) else {
+        return Ok(Caller::anonymous());
+    };
+    let secret = header.to_str().ok().and_then(|text| {
+        let (scheme, secret) = text.split_once(' ')?;
+        let is_bearer = scheme.eq_ignore_ascii_case("bearer");
+        is_bearer.then(|| secret.trim_start_matches(' '))
+    });
+    let secret = secret.ok_or(ServiceError::BadToken)?;
+    Ok(service.authenticate(None, secret)?)
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Who
+where
+    Arc<Service>: FromRef<S>,
+{
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let service = <Arc<Service>>::from_ref(state);
+        Ok(Self(caller(&service, &parts.headers)?))
+    }
+}

@@ -1,0 +1,251 @@
+//! Segment ids, and ids of tags of either kind. Each call comes in two forms: `try_…` takes from
+//! memory at once, without a lock and without allocating; the other waits for a segment if memory
+//! holds too few.
+
+use leafid::{Id, Segment};
+
+use super::{Caller, Issued, Service, ServiceError};
+use crate::health::Phase;
+
+impl Service {
+    /// The next id of a tag of either kind, out of memory. Never waits.
+    ///
+    /// # Errors
+    ///
+    /// As [`next`](Self::next); with [`ServiceError::is_worth_waiting`] that call may do better.
+    #[inline]
+    pub fn try_next(&self, caller: &Caller, tag: &str) -> Result<Id, ServiceError> {
+        match self.try_segment_next(caller, tag) {
+            Err(error) if error.has_no_segments() => self.try_snowflake_next(caller, Some(tag)),
+            done => done,
+        }
+    }
+
+    /// The next id of a tag of either kind, waiting for a segment under way.
+    ///
+    /// # Errors
+    ///
+    /// As [`segment_next`](Self::segment_next), and for snowflake tags as
+    /// [`snowflake_next`](Self::snowflake_next).
+    pub async fn next(&self, caller: &Caller, tag: &str) -> Result<Id, ServiceError> {
+        match self.segment_next(caller, tag).await {
+            Err(error) if error.has_no_segments() => self.snowflake_next(caller, Some(tag)).await,
+            done => done,
+        }
+    }
+
+    /// The next id of a segment tag, out of memory. Never waits.
+    ///
+    /// # Errors
+    ///
+    /// As [`segment_next`](Self::segment_next).
+    #[inline]
+    pub fn try_segment_next(&self, caller: &Caller, tag: &str) -> Result<Id, ServiceError> {
+        self.let_in(caller, tag)?;
+        let id = self.generators.try_next(tag)?;
+        self.access.charge(caller, Some(tag), 1);
+        Ok(id)
+    }
+
+    /// The next id of a segment tag, waiting for a segment under way.
+    ///
+    /// # Errors
+    ///
+    /// [`ServiceError::SegmentOff`], [`ServiceError::NotStarted`], [`ServiceError::Overloaded`],
+    /// [`ServiceError::OverQuota`], [`ServiceError::NoToken`], and [`ServiceError::Issue`], also
+    /// for a snowflake tag.
+    #[inline]
+    pub async fn segment_next(&self, caller: &Caller, tag: &str) -> Result<Id, ServiceError> {
+        match self.try_segment_next(caller, tag) {
+            // On the heap, so that the usual call stays small.
+            Err(error) if error.is_worth_waiting() => Box::pin(self.wait_next(caller, tag)).await,
+            done => done,
+        }
+    }
+
+    async fn wait_next(&self, caller: &Caller, tag: &str) -> Result<Id, ServiceError> {
+        let _waiting = self.gate.wait()?;
+        self.started().await?;
+        let id = self.generators.next(tag).await?;
+        self.access.charge(caller, Some(tag), 1);
+        Ok(id)
+    }
+
+    /// The next `count` ids of a tag of either kind, out of memory. Never waits.
+    ///
+    /// # Errors
+    ///
+    /// As [`next_many`](Self::next_many).
+    pub fn try_next_many(
+        &self,
+        caller: &Caller,
+        tag: &str,
+        count: u64,
+    ) -> Result<Issued, ServiceError> {
+        self.check_count("count", count, self.limits.count_max)?;
+        self.let_in(caller, tag)?;
+        match self.generators.try_next_many(tag, count) {
+            Ok(taken) => {
+                self.access.charge(caller, Some(tag), count);
+                Ok(Issued::Segment(taken))
+            }
+            Err(error) => match ServiceError::from(error) {
+                error if error.has_no_segments() => {
+                    let ids = self.try_snowflake_next_many(caller, Some(tag), count)?;
+                    Ok(Issued::Snowflake(ids))
+                }
+                error => Err(error),
+            },
+        }
+    }
+
+    /// The next `count` ids of a tag of either kind: ascending, not always adjacent.
+    ///
+    /// # Errors
+    ///
+    /// As [`next`](Self::next), and [`ServiceError::BadCount`].
+    pub async fn next_many(
+        &self,
+        caller: &Caller,
+        tag: &str,
+        count: u64,
+    ) -> Result<Issued, ServiceError> {
+        match self.try_next_many(caller, tag, count) {
+            Err(error) if error.is_worth_waiting() => {
+                Box::pin(self.wait_next_many(caller, tag, count)).await
+            }
+            done => done,
+        }
+    }
+
+    async fn wait_next_many(
+        &self,
+        caller: &Caller,
+        tag: &str,
+        count: u64,
+    ) -> Result<Issued, ServiceError> {
+        let _waiting = self.gate.wait()?;
+        self.started().await?;
+        match self.generators.next_many(tag, count).await {
+            Ok(taken) => {
+                self.access.charge(caller, Some(tag), count);
+                Ok(Issued::Segment(taken))
+            }
+            Err(error) => match ServiceError::from(error) {
+                error if error.has_no_segments() => {
+                    let ids = self.take_snowflakes(caller, Some(tag), count).await?;
+                    Ok(Issued::Snowflake(ids))
+                }
+                error => Err(error),
+            },
+        }
+    }
+
+    /// A run of `length` adjacent ids of a tag, out of memory. Never waits.
+    ///
+    /// # Errors
+    ///
+    /// As [`take`](Self::take).
+    pub fn try_take(
+        &self,
+        caller: &Caller,
+        tag: &str,
+        length: u64,
+    ) -> Result<Segment, ServiceError> {
+        self.check_count("length", length, self.limits.range_len_max)?;
+        self.let_in(caller, tag)?;
+        let taken = self.generators.try_take(tag, length);
+        let run = taken.map_err(ServiceError::of_run)?;
+        self.access.charge(caller, Some(tag), length);
+        Ok(run)
+    }
+
+    /// A run of `length` adjacent ids of a tag, for issuing by the caller.
+    ///
+    /// # Errors
+    ///
+    /// As [`segment_next`](Self::segment_next), and [`ServiceError::BadCount`],
+    /// [`ServiceError::SnowflakeTag`].
+    pub async fn take(
+        &self,
+        caller: &Caller,
+        tag: &str,
+        length: u64,
+    ) -> Result<Segment, ServiceError> {
+        match self.try_take(caller, tag, length) {
+            Err(error) if error.is_worth_waiting() => {
+                Box::pin(self.wait_take(caller, tag, length)).await
+            }
+            done => done,
+        }
+    }
+
+    async fn wait_take(
+        &self,
+        caller: &Caller,
+        tag: &str,
+        length: u64,
+    ) -> Result<Segment, ServiceError> {
+        let _waiting = self.gate.wait()?;
+        self.started().await?;
+        let taken = self.generators.take(tag, length).await;
+        let run = taken.map_err(ServiceError::of_run)?;
+        self.access.charge(caller, Some(tag), length);
+        Ok(run)
+    }
+
+    /// The last id of a tag that this server gave out; `None` if there is none. It issues nothing.
+    /// Tags of kind snowflake share their ids, and have the last of them all.
+    #[must_use]
+    pub fn last(&self, tag: &str) -> Option<Id> {
+        let is_snowflake = || {
+            let status = self.generators.status(tag)?;
+            (status.stage == leafid::Stage::OtherKind).then_some(())
+        };
+        let last = self.generators.last(tag);
+        last.or_else(|| is_snowflake().and_then(|()| self.last_snowflake()))
+    }
+
+    /// Whether a caller may have segment ids here now.
+    #[inline]
+    fn let_in(&self, caller: &Caller, tag: &str) -> Result<(), ServiceError> {
+        self.switched_on()?;
+        self.access.check(caller, Some(tag))
+    }
+
+    pub(super) fn check_count(
+        &self,
+        field: &'static str,
+        count: u64,
+        max: u64,
+    ) -> Result<(), ServiceError> {
+        self.switched_on()?;
+        if count == 0 || count > max {
+            return Err(ServiceError::BadCount { field, count, max });
+        }
+        Ok(())
+    }
+
+    /// Whether segment ids are served here.
+    ///
+    /// # Errors
+    ///
+    /// [`ServiceError::SegmentOff`].
+    pub fn switched_on(&self) -> Result<(), ServiceError> {
+        if self.segment {
+            Ok(())
+        } else {
+            Err(ServiceError::SegmentOff)
+        }
+    }
+
+    /// Before the store's settings were seen, nothing is reserved from it.
+    async fn started(&self) -> Result<(), ServiceError> {
+        if self.health.phase() != Phase::Starting {
+            return Ok(());
+        }
+        let wait_max = self.generators.options().wait_max;
+        let started = self.health.started(wait_max).await;
+        started.map_err(|reason| ServiceError::NotStarted { reason })
+    }
+}
