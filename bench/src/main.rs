@@ -7,6 +7,7 @@
 //! cargo run --release -p leafid-bench -- slow-store   # a store that answers in a second
 //! cargo run --release -p leafid-bench -- idle-tags    # a million tags, a thousand in use
 //! cargo run --release -p leafid-bench -- start        # start to first durable id, memory
+//! cargo run --release -p leafid-bench -- doors        # each door beside others' servers
 //! ```
 #![expect(
     clippy::print_stdout,
@@ -16,16 +17,25 @@
 #![expect(clippy::panic, reason = "a measurement ends at the first surprise")]
 #![expect(clippy::disallowed_methods, reason = "this measures real time")]
 
+mod affinity;
 mod at_cap;
+mod contest;
+
+mod cpu;
+mod doors;
 mod idle_tags;
 mod issue;
+mod load;
+mod machine;
 mod outage;
 mod pace;
+mod peers;
 mod rounds;
 mod serve;
 mod slow_store;
 mod snowflake;
 mod start;
+mod wrk;
 
 use std::process::ExitCode;
 
@@ -39,8 +49,16 @@ fn main() -> ExitCode {
         Some("slow-store") => slow_store::run(),
         Some("idle-tags") => idle_tags::run(),
         Some("start") => start::run(),
+        Some("doors") => {
+            if let Err(usage) = doors::run(std::env::args().skip(2)) {
+                eprintln!("{usage}");
+                return ExitCode::from(2);
+            }
+        }
         _ => {
-            eprintln!("usage: leafid-bench issue|snowflake|outage|slow-store|idle-tags|start");
+            eprintln!(
+                "usage: leafid-bench issue|snowflake|outage|slow-store|idle-tags|start|doors"
+            );
             return ExitCode::from(2);
         }
     }

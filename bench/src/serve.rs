@@ -1,10 +1,13 @@
 //! The real server, started and asked over HTTP.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+
+use crate::affinity::start_server;
+use crate::cpu;
 
 /// A running `leafid serve`; killed when dropped.
 pub(crate) struct Serve {
@@ -16,21 +19,37 @@ pub(crate) struct Serve {
 impl Serve {
     /// Starts the binary that was built beside this one, on a free port.
     pub(crate) fn start(arguments: &[&str]) -> Self {
+        Self::start_by(arguments, |command| {
+            let started = command.spawn();
+            started.expect("build it first: cargo build --release")
+        })
+    }
+
+    /// The same on the servers' core.
+    pub(crate) fn start_pinned(arguments: &[&str]) -> Self {
+        assert!(binary().exists(), "build it first: cargo build --release");
+        Self::start_by(arguments, |command| start_server(command))
+    }
+
+    fn start_by(arguments: &[&str], start: impl Fn(&mut Command) -> Child) -> Self {
         let port = leafid_testbed::free_port();
         let address = SocketAddr::from(([127, 0, 0, 1], port));
-        let started = Instant::now();
-        let child = Command::new(binary())
+        let mut command = Command::new(binary());
+        command
             .args(["serve", "--http", &address.to_string()])
             .args(arguments)
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("build it first: cargo build --release");
+            .stderr(Stdio::null());
+        let started = Instant::now();
         Self {
-            child,
+            child: start(&mut command),
             address,
             started,
         }
+    }
+
+    pub(crate) fn process(&self) -> u32 {
+        self.child.id()
     }
 
     /// Asks until the first answer with status 200, and returns the time since the start.
@@ -47,19 +66,7 @@ impl Serve {
 
     /// Resident memory in KiB.
     pub(crate) fn resident_kib(&self) -> u64 {
-        let path = format!("/proc/{}/status", self.child.id());
-        let status = std::fs::File::open(path).expect("the server runs");
-        let lines = BufReader::new(status).lines().map_while(Result::ok);
-        lines
-            .filter_map(|line| {
-                line.strip_prefix("VmRSS:")?
-                    .trim()
-                    .strip_suffix(" kB")?
-                    .parse()
-                    .ok()
-            })
-            .next()
-            .expect("Linux says so")
+        cpu::resident_kib(self.child.id())
     }
 }
 
