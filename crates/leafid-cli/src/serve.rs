@@ -7,6 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use leafid_server::{
     Config, Limits, Listeners, LogFormat, ServeError, Server, Stores, Workers, shutdown_signal,
 };
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::failure::{Failure, Outcome, with_causes};
@@ -36,9 +37,11 @@ impl Serve {
         for note in &loaded.notes {
             tracing::warn!("{note}");
         }
+        allow_open_files();
         // Before there is a second thread: see there.
         leafid_server::warm_up();
-        let runtime = runtime(loaded.config.threads)?;
+        // Drivers and the first of the threads that serve connections; the server makes the others.
+        let runtime = runtime()?;
         let served = runtime.block_on(serve(&loaded.config));
         // Nothing that still runs is worth waiting for: all requests have been answered.
         runtime.shutdown_background();
@@ -79,20 +82,24 @@ fn stop() -> Outcome<impl Future<Output = ()>> {
     })
 }
 
-fn runtime(threads: usize) -> Outcome<Runtime> {
-    let mut builder = match threads {
-        1 => Builder::new_current_thread(),
-        _ => Builder::new_multi_thread(),
+/// Takes all the open files that the system lets a process have: each connection is one, and the
+/// usual soft limit of 1024 is there for programs that cannot have more.
+fn allow_open_files() {
+    let limit = getrlimit(Resource::Nofile);
+    let all = Rlimit {
+        current: limit.maximum,
+        maximum: limit.maximum,
     };
-    if threads > 1 {
-        builder.worker_threads(threads);
+    if let Err(error) = setrlimit(Resource::Nofile, all) {
+        tracing::warn!(%error, "cannot raise the limit on open files, and so on connections");
     }
-    builder.enable_all().build().map_err(|error| {
-        let message = format!("cannot start {threads} threads: {error}");
-        Failure::new(
-            message,
-            "raise the limits on processes and open files, or set --threads 1",
-        )
+}
+
+fn runtime() -> Outcome<Runtime> {
+    let runtime = Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|error| {
+        let message = format!("cannot start: {error}");
+        Failure::new(message, "raise the limit on open files (ulimit -n)")
     })
 }
 

@@ -128,6 +128,16 @@ impl Config {
         self.create_tags.unwrap_or_else(is_local)
     }
 
+    /// How many threads serve connections: one for each core this process may use, if nobody
+    /// says.
+    #[must_use]
+    pub fn thread_count(&self) -> usize {
+        match self.threads {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            threads => threads,
+        }
+    }
+
     /// Where the store is: what `store` says, else `leafid.db` in `data_dir`.
     ///
     /// # Errors

@@ -32,6 +32,9 @@ pub enum ServeError {
         /// What the system said.
         source: io::Error,
     },
+    /// The system gives no more threads.
+    #[error("cannot start as many threads as asked for: set threads to fewer")]
+    Threads(#[source] io::Error),
     /// Settings of the store could lose an acknowledged reservation, so that ids come twice.
     #[error(
         "store {} could give ids twice: {}; to start all the same, set allow_weak_store = true",

@@ -27,32 +27,29 @@ mod who;
 mod workers;
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use axum::body::Body;
 use bytes::Bytes;
 use http_body_util::{Either, Full};
 use hyper::body::Incoming;
-use hyper::header::HOST;
+use hyper::header::{CONNECTION, HOST, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Request, Response};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use hyper_util::rt::TokioExecutor;
+use hyper_util::server::conn::auto::Builder;
 
+use crate::listen::{self, Io, Place};
 use crate::metrics::Metrics;
 use crate::service::Service;
 use crate::shutdown::Shutdown;
 
 use answer::Answer;
 use front::Front;
+use problem::Problem;
 use router::Routes;
 
 pub use openapi::openapi;
 pub(crate) use route::Route;
-
-/// How long to wait after the system refused a connection, such as for want of file descriptors.
-const ACCEPT_RETRY: Duration = Duration::from_millis(50);
 
 /// What a connection too many is told.
 const REFUSAL: &str = concat!(
@@ -70,20 +67,30 @@ const REFUSAL: &str = concat!(
 pub(crate) struct Door {
     front: Front,
     routes: Routes,
+    builder: Builder<TokioExecutor>,
 }
 
 impl Door {
     pub(crate) fn new(service: Arc<Service>, metrics: Arc<Metrics>) -> Self {
         let front = Front::new(service, metrics);
         let routes = router::routes(&front);
-        Self { front, routes }
+        let builder = connection::builder(front.service.limits());
+        Self {
+            front,
+            routes,
+            builder,
+        }
     }
 
-    async fn answer(&self, request: Request<Incoming>) -> Response<Either<Full<Bytes>, Body>> {
+    async fn answer(
+        &self,
+        place: Place,
+        request: Request<Incoming>,
+    ) -> Response<Either<Full<Bytes>, Body>> {
         let (parts, body) = request.into_parts();
         match Route::issuing(parts.uri.path()) {
             Some((route, name)) => {
-                let answer = self.issue(route, name, &parts, body).await;
+                let answer = self.issue(place, route, name, &parts, body).await;
                 answer.map(Either::Left)
             }
             None => {
@@ -95,10 +102,20 @@ impl Door {
     }
 
     /// The short way of the routes that issue ids: past the router, and past what it allocates.
-    async fn issue(&self, route: Route, name: &str, parts: &Parts, body: Incoming) -> Answer {
+    async fn issue(
+        &self,
+        place: Place,
+        route: Route,
+        name: &str,
+        parts: &Parts,
+        body: Incoming,
+    ) -> Answer {
         let (front, service) = (&self.front, &*self.front.service);
         let answering = async {
             front.check(&parts.uri)?;
+            if place == Place::Operators {
+                return Err(Problem::no_place());
+            }
             let caller = &who::caller(service, &parts.headers)?;
             match route {
                 // No timer: it has no body, and its wait is bounded by wait_max.
@@ -111,71 +128,25 @@ impl Door {
             }
         };
         let answered = answering.await;
-        let answer = answered.unwrap_or_else(|problem| {
+        let mut answer = answered.unwrap_or_else(|problem| {
             let host = parts.headers.get(HOST);
             Front::explain(route, &parts.uri, host, &problem)
         });
         front.metrics.http.count(route, answer.status());
+        if place == Place::Operators {
+            // Who came for ids gives its place up.
+            let close = HeaderValue::from_static("close");
+            answer.headers_mut().insert(CONNECTION, close);
+        }
         answer
     }
 }
 
-/// Accepts connections until the shutdown is asked for, then lets those that are open finish,
-/// for `grace` at the most.
-pub(crate) async fn serve(door: Door, listener: TcpListener, shutdown: Shutdown, grace: Duration) {
-    let door = Arc::new(door);
-    let limits = *door.front.service.limits();
-    let slots = Arc::new(Semaphore::new(limits.connections_max as usize));
-    tokio::select! {
-        () = accept(&door, &listener, &shutdown, &slots) => {}
-        () = shutdown.asked() => {}
-    }
-    drop(listener);
-    let all = slots.acquire_many(limits.connections_max);
-    if !crate::shutdown::within(grace, async { drop(all.await) }).await {
-        let open = limits.connections_max as usize - slots.available_permits();
-        tracing::warn!(
-            open,
-            "connections did not finish within the grace period; they are cut"
-        );
-    }
-}
+impl listen::Door for Door {
+    const NAME: &'static str = "http";
+    const REFUSAL: &'static [u8] = REFUSAL.as_bytes();
 
-async fn accept(
-    door: &Arc<Door>,
-    listener: &TcpListener,
-    shutdown: &Shutdown,
-    slots: &Arc<Semaphore>,
-) {
-    let builder = Arc::new(connection::builder(door.front.service.limits()));
-    let mut failures: u32 = 0;
-    loop {
-        let stream = match listener.accept().await {
-            Ok((stream, _)) => stream,
-            Err(error) => {
-                failures = failures.saturating_add(1);
-                if failures.is_power_of_two() {
-                    tracing::warn!(%error, failures, "cannot accept a connection; raise the limit on open files if it says so");
-                }
-                tokio::time::sleep(ACCEPT_RETRY).await;
-                continue;
-            }
-        };
-        let Ok(slot) = Arc::clone(slots).try_acquire_owned() else {
-            refuse(&door.front.metrics, &stream);
-            continue;
-        };
-        let (door, builder, shutdown) = (Arc::clone(door), Arc::clone(&builder), shutdown.clone());
-        tokio::spawn(async move {
-            let _connected = door.front.metrics.connected();
-            connection::serve(door, builder, shutdown, stream).await;
-            drop(slot);
-        });
+    async fn serve<S: Io>(self: Arc<Self>, stream: S, place: Place, shutdown: Shutdown) {
+        connection::serve(self, stream, place, shutdown).await;
     }
-}
-
-/// Tells a connection too many to come back later. It gets what fits into the socket at once.
-fn refuse(metrics: &Metrics, stream: &TcpStream) {
-    metrics.connections_refused.fetch_add(1, Ordering::Relaxed);
-    let _told = stream.try_write(REFUSAL.as_bytes());
 }

@@ -14,9 +14,12 @@ use std::time::Duration;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections open at once; one more is told to come back later and closed. At some 10 kB
-    /// each. Default: 10,000.
+    /// Connections open at once, through all doors; on one more only health and administration
+    /// are answered. Default: 50,000.
     pub connections_max: u32,
+    /// Connections beyond `connections_max`, for operators; one more is told to come back later
+    /// and closed. Default: 64.
+    pub operator_connections_max: u32,
     /// Calls that wait for ids at once, through all doors; one more is refused as `overloaded`.
     /// Calls that memory answers do not count. Default: 20,000.
     pub requests_max: u64,
@@ -66,7 +69,8 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            connections_max: 10_000,
+            connections_max: 50_000,
+            operator_connections_max: 64,
             requests_max: 20_000,
             admin_requests_max: 32,
             quotas_max: 10_000,

@@ -17,8 +17,10 @@ use crate::alarms::{Alarms, EventCounts};
 use crate::config::Config;
 use crate::error::ServeError;
 use crate::health::{Health, Kinds, Phase};
-use crate::http::{self, Door};
+use crate::http::Door;
+use crate::lanes::Lanes;
 use crate::limits::Limits;
+use crate::listen::{Hall, Places};
 use crate::metrics::Metrics;
 use crate::service::Service;
 use crate::shutdown::{Shutdown, within};
@@ -102,6 +104,8 @@ pub struct Server {
     supply: Supply,
     registry_driver: Option<RegistryDriver>,
     shutdown_grace: Duration,
+    /// How many serve connections.
+    threads: usize,
 }
 
 impl Server {
@@ -157,6 +161,7 @@ impl Server {
             service,
             registry_driver,
             shutdown_grace: config.shutdown_grace,
+            threads: config.thread_count(),
         }
     }
 
@@ -177,7 +182,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// [`ServeError::WeakStore`], as soon as the store was reached.
+    /// [`ServeError::WeakStore`], as soon as the store was reached; [`ServeError::Threads`].
     pub async fn run(self, shutdown: impl Future<Output = ()>) -> Result<(), ServeError> {
         let Self {
             listeners,
@@ -186,11 +191,20 @@ impl Server {
             supply,
             registry_driver,
             shutdown_grace,
+            threads,
         } = self;
         let asked = Shutdown::new();
-        let door = Door::new(Arc::clone(&service), metrics);
-        let front = http::serve(door, listeners.http, asked.clone(), shutdown_grace);
-        let mut front = tokio::spawn(front);
+        let hall = Hall {
+            lanes: Lanes::start(threads).map_err(ServeError::Threads)?,
+            places: Places::new(service.limits()),
+            metrics: Arc::clone(&metrics),
+            shutdown: asked.clone(),
+        };
+        let http = Arc::new(Door::new(Arc::clone(&service), metrics));
+        let mut doors = tokio::spawn(async move {
+            hall.listen(http, listeners.http).await;
+            hall.places.wait_until_empty(shutdown_grace).await;
+        });
         let mut supply = tokio::spawn(supply.run());
         let registry_driver = registry_driver.map(tokio::spawn);
         let ended = tokio::select! {
@@ -201,7 +215,7 @@ impl Server {
         tracing::info!("shutting down: requests in flight are finished, new ones refused");
         asked.ask();
         // A task ends by itself or not at all: a panic has ended the process.
-        let _ended = (&mut front).await;
+        let _ended = (&mut doors).await;
         service.stop();
         if let Some(driver) = registry_driver {
             give_back(driver, shutdown_grace).await;

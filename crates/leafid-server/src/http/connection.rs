@@ -7,15 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Poll;
 
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto::Builder;
-use tokio::net::TcpStream;
-
 use super::Door;
 use super::pipe::Pipe;
 use crate::limits::Limits;
+use crate::listen::{Io, Place};
 use crate::shutdown::Shutdown;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
 
 /// How connections are served: HTTP/1.1, and HTTP/2 for those who open with its preface.
 ///
@@ -53,23 +52,14 @@ impl Traffic {
 }
 
 /// Serves a connection until its peer, silence or the shutdown ends it.
-pub(super) async fn serve(
-    door: Arc<Door>,
-    builder: Arc<Builder<TokioExecutor>>,
-    shutdown: Shutdown,
-    stream: TcpStream,
-) {
-    // Without it an answer may wait 40 ms for the peer's acknowledgement of the last one.
-    if stream.set_nodelay(true).is_err() {
-        return;
-    }
+pub(super) async fn serve<S: Io>(door: Arc<Door>, stream: S, place: Place, shutdown: Shutdown) {
     let limits = *door.front.service.limits();
     let traffic = Arc::new(Traffic::default());
     let service = service_fn(|request| {
         let (door, traffic) = (Arc::clone(&door), Arc::clone(&traffic));
         async move {
             traffic.begun.fetch_add(1, Ordering::Relaxed);
-            let answer = door.answer(request).await;
+            let answer = door.answer(place, request).await;
             traffic.ended.fetch_add(1, Ordering::Relaxed);
             Ok::<_, Infallible>(answer)
         }
@@ -78,7 +68,7 @@ pub(super) async fn serve(
     let mut is_asked = false;
     let is_silent = {
         let io = TokioIo::new(pipe.clone());
-        let mut connection = pin!(builder.serve_connection(io, service));
+        let mut connection = pin!(door.builder.serve_connection(io, service));
         let mut silent = pin!(silent(&traffic, &limits));
         let mut asked = pin!(shutdown.asked());
         poll_fn(|context| {

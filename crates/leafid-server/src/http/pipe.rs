@@ -13,7 +13,8 @@ use std::time::Duration;
 
 use bytes::{Buf as _, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf};
-use tokio::net::TcpStream;
+
+use crate::listen::Io;
 
 /// Bytes that may wait to leave before the writer has to.
 const OUT_LEN_MAX: usize = 64 * 1024;
@@ -24,26 +25,33 @@ const LINGER_LEN_MAX: u64 = 256 * 1024;
 
 /// One socket. hyper holds a clone, the connection's task another; both run in that task, so
 /// that the lock is never waited for.
-#[derive(Clone)]
-pub(super) struct Pipe {
-    inner: Arc<Mutex<Inner>>,
+pub(super) struct Pipe<S> {
+    inner: Arc<Mutex<Inner<S>>>,
 }
 
-struct Inner {
-    stream: TcpStream,
+impl<S> Clone for Pipe<S> {
+    fn clone(&self) -> Self {
+        Self {
+            inner: Arc::clone(&self.inner),
+        }
+    }
+}
+
+struct Inner<S> {
+    stream: S,
     /// Written by hyper, not sent yet.
     out: BytesMut,
 }
 
-impl Pipe {
-    pub(super) fn new(stream: TcpStream) -> Self {
+impl<S: Io> Pipe<S> {
+    pub(super) fn new(stream: S) -> Self {
         let out = BytesMut::new();
         Self {
             inner: Arc::new(Mutex::new(Inner { stream, out })),
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+    fn lock(&self) -> MutexGuard<'_, Inner<S>> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -76,7 +84,7 @@ impl Pipe {
     }
 }
 
-impl Inner {
+impl<S: Io> Inner<S> {
     fn poll_send(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         while !self.out.is_empty() {
             let stream = Pin::new(&mut self.stream);
@@ -90,7 +98,7 @@ impl Inner {
     }
 }
 
-impl AsyncRead for Pipe {
+impl<S: Io> AsyncRead for Pipe<S> {
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -100,7 +108,7 @@ impl AsyncRead for Pipe {
     }
 }
 
-impl AsyncWrite for Pipe {
+impl<S: Io> AsyncWrite for Pipe<S> {
     fn poll_write(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,

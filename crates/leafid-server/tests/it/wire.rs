@@ -149,6 +149,7 @@ fn a_busy_connection_outlives_the_time_outs() {
 fn one_connection_too_many_is_told_to_come_back() {
     let limits = Limits {
         connections_max: 2,
+        operator_connections_max: 1,
         ..Limits::default()
     };
     let site = Site::with(&Config::default(), limits);
@@ -163,9 +164,22 @@ fn one_connection_too_many_is_told_to_come_back() {
             stream
         })
         .collect();
-    let refused = Reply::parse(&read_to_end(&mut site.connect()));
-    assert_eq!((refused.status, refused.header("retry-after")), (503, "1"));
-    assert_eq!(refused.json()["code"], "overloaded");
+    let check_refused = |refused: &Reply| {
+        assert_eq!((refused.status, refused.header("retry-after")), (503, "1"));
+        assert_eq!(refused.json()["code"], "overloaded");
+    };
+    // One more is for operators: it gets no id, and is closed if it asks for one.
+    let mut operator = site.connect();
+    let mut bytes = [0; 1024];
+    let livez = "GET /livez HTTP/1.1\r\nhost: x\r\n\r\n";
+    operator.write_all(livez.as_bytes()).unwrap();
+    let len = operator.read(&mut bytes).unwrap();
+    assert!(bytes[..len].starts_with(b"HTTP/1.1 200 OK"));
+    // And for yet another there is no place at all.
+    check_refused(&Reply::parse(&read_to_end(&mut site.connect())));
+    let id = "GET /v1/tags/order/ids HTTP/1.1\r\nhost: x\r\n\r\n";
+    operator.write_all(id.as_bytes()).unwrap();
+    check_refused(&Reply::parse(&read_to_end(&mut operator)));
     drop(held);
     eventually("a slot is free", || {
         let mut stream = site.connect();

@@ -1,0 +1,147 @@
+//! Listening: accepts the connections of a door, keeps their number bounded over all doors, and
+//! puts each on a lane.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::lanes::Lanes;
+use crate::limits::Limits;
+use crate::metrics::Metrics;
+use crate::shutdown::Shutdown;
+
+/// How long to wait after the system refused a connection, such as for want of file descriptors.
+const ACCEPT_RETRY: Duration = Duration::from_millis(50);
+
+/// What a connection's bytes come and go through.
+pub(crate) trait Io: AsyncRead + AsyncWrite + Unpin + Send + 'static {}
+
+impl<T: AsyncRead + AsyncWrite + Unpin + Send + 'static> Io for T {}
+
+/// A front end: what it does with a connection.
+pub(crate) trait Door: Send + Sync + 'static {
+    /// What it is called in logs.
+    const NAME: &'static str;
+
+    /// What a connection is told for which there is no place at all.
+    const REFUSAL: &'static [u8];
+
+    /// Serves a connection until its peer, silence or the shutdown ends it.
+    fn serve<S: Io>(
+        self: Arc<Self>,
+        stream: S,
+        place: Place,
+        shutdown: Shutdown,
+    ) -> impl Future<Output = ()> + Send;
+}
+
+/// What a connection is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Everything.
+    Full,
+    /// All places are taken: health and administration only, so that operators see what is going
+    /// on, and can end it.
+    Operators,
+}
+
+/// Places for connections, shared by all doors.
+pub(crate) struct Places {
+    all: Arc<Semaphore>,
+    operators: Arc<Semaphore>,
+    limits: Limits,
+}
+
+impl Places {
+    pub(crate) fn new(limits: &Limits) -> Self {
+        Self {
+            all: Arc::new(Semaphore::new(limits.connections_max as usize)),
+            operators: Arc::new(Semaphore::new(limits.operator_connections_max as usize)),
+            limits: *limits,
+        }
+    }
+
+    fn take(&self) -> Option<(Place, OwnedSemaphorePermit)> {
+        if let Ok(permit) = Arc::clone(&self.all).try_acquire_owned() {
+            return Some((Place::Full, permit));
+        }
+        let permit = Arc::clone(&self.operators).try_acquire_owned().ok()?;
+        Some((Place::Operators, permit))
+    }
+
+    /// Waits until all connections are gone, for `grace` at the most.
+    pub(crate) async fn wait_until_empty(&self, grace: Duration) {
+        let all = self.all.acquire_many(self.limits.connections_max);
+        if crate::shutdown::within(grace, async { drop(all.await) }).await {
+            return;
+        }
+        let open = self.limits.connections_max as usize - self.all.available_permits();
+        tracing::warn!(
+            open,
+            "connections did not finish within the grace period; they are cut"
+        );
+    }
+}
+
+/// What all doors share.
+pub(crate) struct Hall {
+    pub(crate) lanes: Lanes,
+    pub(crate) places: Places,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) shutdown: Shutdown,
+}
+
+impl Hall {
+    /// Accepts connections of a door until the shutdown is asked for.
+    pub(crate) async fn listen<D: Door>(&self, door: Arc<D>, listener: TcpListener) {
+        tokio::select! {
+            () = self.accept(&door, &listener) => {}
+            () = self.shutdown.asked() => {}
+        }
+    }
+
+    async fn accept<D: Door>(&self, door: &Arc<D>, listener: &TcpListener) {
+        let mut failures: u32 = 0;
+        loop {
+            match listener.accept().await {
+                Ok((stream, _)) => self.admit(door, stream),
+                Err(error) => {
+                    failures = failures.saturating_add(1);
+                    if failures.is_power_of_two() {
+                        tracing::warn!(%error, failures, door = D::NAME, "cannot accept a connection; raise the limit on open files if it says so");
+                    }
+                    tokio::time::sleep(ACCEPT_RETRY).await;
+                }
+            }
+        }
+    }
+
+    fn admit<D: Door>(&self, door: &Arc<D>, stream: TcpStream) {
+        let Some((place, permit)) = self.places.take() else {
+            return self.refuse::<D>(&stream);
+        };
+        // Without it an answer may wait 40 ms for the peer's acknowledgement of the last one.
+        if stream.set_nodelay(true).is_err() {
+            return;
+        }
+        let (door, metrics) = (Arc::clone(door), Arc::clone(&self.metrics));
+        let shutdown = self.shutdown.clone();
+        self.lanes.spawn(stream, |stream| async move {
+            let _connected = metrics.connected();
+            door.serve(stream, place, shutdown).await;
+            drop(permit);
+        });
+    }
+
+    /// Tells a connection too many to come back later. It gets what fits into the socket at once.
+    fn refuse<D: Door>(&self, stream: &TcpStream) {
+        let refused = &self.metrics.connections_refused;
+        refused.fetch_add(1, Ordering::Relaxed);
+        let _told = stream.try_write(D::REFUSAL);
+    }
+}
