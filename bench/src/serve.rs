@@ -37,6 +37,7 @@ impl Serve {
         let mut command = Command::new(binary());
         command
             .args(["serve", "--http", &address.to_string()])
+            .args(["--resp", "127.0.0.1:0", "--grpc", "127.0.0.1:0"])
             .args(arguments)
             .stdout(Stdio::null())
             .stderr(Stdio::null());

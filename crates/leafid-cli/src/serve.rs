@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, IsTerminal as _};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use leafid_server::{
-    Config, Limits, Listeners, LogFormat, ServeError, Server, Stores, Workers, shutdown_signal,
+    Addresses, Config, Listeners, LogFormat, ServeError, Server, Stores, Workers, shutdown_signal,
 };
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::runtime::{Builder, Runtime};
@@ -51,16 +51,18 @@ impl Serve {
 
 async fn serve(config: &Config) -> Outcome {
     let stop = stop()?;
-    let listeners = Listeners::bind(config.http).await.map_err(not_served)?;
+    let listeners = Listeners::bind(config.addresses())
+        .await
+        .map_err(not_served)?;
     let store = source::open(config).await?;
     let workers = Workers::open(config, listeners.http_addr()).await;
     let stores = Stores {
         segments: store,
         workers: workers.map_err(not_served)?,
     };
-    let server = Server::new(config, Limits::default(), stores, listeners);
+    let server = Server::new(config, config.limits(), stores, listeners);
     // A server whose greeting nobody reads serves all the same.
-    let _ = output::print(&greeting(server.http_addr(), config));
+    let _ = output::print(&greeting(&server.addresses(), config));
     server.run(stop).await.map_err(not_served)
 }
 
@@ -104,8 +106,24 @@ fn runtime() -> Outcome<Runtime> {
 }
 
 /// Where it listens, and some lines to try.
-fn greeting(address: SocketAddr, config: &Config) -> String {
-    let base = format!("http://{}", reachable(address));
+fn greeting(addresses: &Addresses, config: &Config) -> String {
+    let base = format!("http://{}", reachable(addresses.http));
+    let others = [("redis", addresses.resp), ("grpc", addresses.grpc)];
+    let others = others.into_iter().filter_map(|(scheme, address)| {
+        let address = address?;
+        Some(format!(", {scheme}://{address}"))
+    });
+    let others: String = others.collect();
+    let redis = addresses.resp.map(reachable).map(|address| {
+        let tag = if config.creates_tags() {
+            "order"
+        } else {
+            "TAG"
+        };
+        let (ip, port) = (address.ip(), address.port());
+        format!("  redis-cli -h {ip} -p {port} INCR {tag}\n")
+    });
+    let redis = redis.unwrap_or_default();
     let store = config
         .store_url()
         .map(|url| url.to_string())
@@ -120,9 +138,10 @@ fn greeting(address: SocketAddr, config: &Config) -> String {
         false => String::new(),
     };
     format!(
-        "leafid {} listens on http://{address}, ids from {store}\n\
-         try:\n  {ids}\n{snowflake}  curl '{base}/readyz?verbose'\n",
-        env!("CARGO_PKG_VERSION")
+        "leafid {} listens on http://{}{others}, ids from {store}\n\
+         try:\n  {ids}\n{snowflake}{redis}  curl '{base}/readyz?verbose'\n",
+        env!("CARGO_PKG_VERSION"),
+        addresses.http,
     )
 }
 
@@ -138,7 +157,11 @@ fn reachable(address: SocketAddr) -> SocketAddr {
 
 fn not_served(error: ServeError) -> Failure {
     match error {
-        ServeError::Bind { address, source } => not_bound(address, &source),
+        ServeError::Bind {
+            setting,
+            address,
+            source,
+        } => not_bound(setting, address, &source),
         ServeError::WeakStore { report } => {
             let weaknesses = report.weaknesses.iter().map(ToString::to_string);
             let weaknesses: Vec<String> = weaknesses.collect();
@@ -165,14 +188,21 @@ fn not_served(error: ServeError) -> Failure {
     }
 }
 
-fn not_bound(address: SocketAddr, error: &io::Error) -> Failure {
+fn not_bound(setting: &str, address: SocketAddr, error: &io::Error) -> Failure {
+    let off = if setting == "http" {
+        String::new()
+    } else {
+        format!(", or do without it with --{setting} off")
+    };
     let next = match error.kind() {
-        ErrorKind::AddrInUse => {
+        ErrorKind::AddrInUse => format!(
             "another program listens there, maybe another leafid: stop it, or choose another \
-             address with --http ADDR"
+             address with --{setting} ADDR{off}"
+        ),
+        ErrorKind::PermissionDenied => {
+            format!("choose a port from 1024 on with --{setting} ADDR{off}")
         }
-        ErrorKind::PermissionDenied => "choose a port from 1024 on with --http ADDR",
-        _ => "choose an address of this machine with --http ADDR",
+        _ => format!("choose an address of this machine with --{setting} ADDR{off}"),
     };
     Failure::new(format!("cannot listen on {address}: {error}"), next)
 }
@@ -195,14 +225,15 @@ mod tests {
     #[test]
     fn the_lines_to_try_work_on_this_machine() {
         let config = Config::default();
-        let text = greeting("0.0.0.0:8080".parse().unwrap(), &config);
+        let http = |address: &str| Addresses::from(address.parse::<SocketAddr>().unwrap());
+        let text = greeting(&http("0.0.0.0:8080"), &config);
         assert!(text.contains("listens on http://0.0.0.0:8080"), "{text}");
         assert!(text.contains("curl http://127.0.0.1:8080/api"), "{text}");
         let shared = Config {
             store: vec!["mysql://u:hunter2@db/leaf".to_owned()],
             ..config
         };
-        let text = greeting("[::]:1".parse().unwrap(), &shared);
+        let text = greeting(&http("[::]:1"), &shared);
         assert!(text.contains("curl http://[::1]:1/v1/tags\n"), "{text}");
         assert!(!text.contains("hunter2"), "{text}");
     }

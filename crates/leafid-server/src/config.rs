@@ -39,6 +39,8 @@ pub use setting::Setting;
 pub use table::SETTINGS;
 pub use workers::{WorkerConfig, WorkerIdSource};
 
+use crate::limits::Limits;
+use crate::listeners::Addresses;
 use crate::service::TokenSpec;
 
 /// The embedded store's file in its folder.
@@ -56,6 +58,12 @@ const EMBEDDED_FILE: &str = "leafid.db";
 pub struct Config {
     /// Where HTTP listens.
     pub http: SocketAddr,
+    /// Where the Redis protocol listens; `None`: nowhere.
+    pub resp: Option<SocketAddr>,
+    /// Where gRPC listens; `None`: nowhere.
+    pub grpc: Option<SocketAddr>,
+    /// Connections open at once, through all doors.
+    pub connections_max: u32,
     /// Where the embedded store keeps its file.
     pub data_dir: PathBuf,
     /// Store URLs, tried in order, with their passwords; empty: SQLite in `data_dir`.
@@ -150,6 +158,25 @@ impl Config {
         self.store.join(",").parse()
     }
 
+    /// The bounds of the server, as far as settings have them.
+    #[must_use]
+    pub fn limits(&self) -> Limits {
+        Limits {
+            connections_max: self.connections_max,
+            ..Limits::default()
+        }
+    }
+
+    /// Where the doors listen.
+    #[must_use]
+    pub const fn addresses(&self) -> Addresses {
+        Addresses {
+            http: self.http,
+            resp: self.resp,
+            grpc: self.grpc,
+        }
+    }
+
     /// The bounds of the store.
     #[must_use]
     pub fn store_options(&self) -> StoreOptions {
@@ -165,6 +192,9 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             http: SocketAddr::from(([127, 0, 0, 1], 8080)),
+            resp: Some(SocketAddr::from(([127, 0, 0, 1], 6380))),
+            grpc: Some(SocketAddr::from(([127, 0, 0, 1], 50051))),
+            connections_max: Limits::default().connections_max,
             data_dir: PathBuf::from("leafid-data"),
             store: Vec::new(),
             allow_weak_store: false,

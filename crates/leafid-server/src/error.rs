@@ -14,7 +14,7 @@ use leafid::store::{StoreError, StoreReport};
 /// use leafid_server::Listeners;
 ///
 /// # tokio::runtime::Runtime::new()?.block_on(async {
-/// let first = Listeners::bind("127.0.0.1:0".parse()?).await?;
+/// let first = Listeners::bind("127.0.0.1:0".parse::<std::net::SocketAddr>()?).await?;
 /// let error = Listeners::bind(first.http_addr()).await.unwrap_err();
 /// assert!(error.to_string().starts_with("cannot listen on 127.0.0.1:"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -25,8 +25,10 @@ use leafid::store::{StoreError, StoreReport};
 #[non_exhaustive]
 pub enum ServeError {
     /// The address cannot be listened on.
-    #[error("cannot listen on {address}: choose another address with http")]
+    #[error("cannot listen on {address}: choose another address with {setting}")]
     Bind {
+        /// The setting that names it.
+        setting: &'static str,
         /// The address.
         address: SocketAddr,
         /// What the system said.

@@ -11,6 +11,7 @@ mod http;
 mod lanes;
 mod limits;
 mod listen;
+mod listeners;
 mod metrics;
 mod server;
 mod service;
@@ -30,7 +31,8 @@ pub use error::ServeError;
 pub use health::{Health, Readiness};
 pub use http::openapi;
 pub use limits::Limits;
-pub use server::{Listeners, Server, Stores, warm_up};
+pub use listeners::{Addresses, Listeners};
+pub use server::{Server, Stores, warm_up};
 pub use service::{
     Caller, ClockView, Code, Issued, QuotaScope, Service, ServiceError, SnowflakeParts, TagPage,
     TagView, TokenSpec, WorkerView,

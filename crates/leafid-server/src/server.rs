@@ -10,7 +10,6 @@ use leafid::{
     Clock, Generators, Observer, Options, RegistryDriver, RegistryParts, SystemClock,
     WorkerRegistry,
 };
-use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 use crate::alarms::{Alarms, EventCounts};
@@ -21,49 +20,13 @@ use crate::http::Door;
 use crate::lanes::Lanes;
 use crate::limits::Limits;
 use crate::listen::{Hall, Places};
+use crate::listeners::{Addresses, Listeners};
 use crate::metrics::Metrics;
 use crate::service::Service;
 use crate::shutdown::{Shutdown, within};
 use crate::supply::Supply;
 use crate::watch::{Watch, Watched};
 use crate::workers::{self, Judged, Peers, Workers};
-
-/// Where requests come in. Bound before anything else, so that an address in use shows at once.
-///
-/// # Example
-///
-/// See [`Server`].
-#[derive(Debug)]
-pub struct Listeners {
-    http: TcpListener,
-    http_addr: SocketAddr,
-}
-
-impl Listeners {
-    /// Listens; port 0 takes a free one.
-    ///
-    /// # Errors
-    ///
-    /// [`ServeError::Bind`].
-    pub async fn bind(http: SocketAddr) -> Result<Self, ServeError> {
-        let cannot = |source| ServeError::Bind {
-            address: http,
-            source,
-        };
-        let listener = TcpListener::bind(http).await.map_err(cannot)?;
-        let http_addr = listener.local_addr().map_err(cannot)?;
-        Ok(Self {
-            http: listener,
-            http_addr,
-        })
-    }
-
-    /// Where HTTP listens, with the port that was taken.
-    #[must_use]
-    pub fn http_addr(&self) -> SocketAddr {
-        self.http_addr
-    }
-}
 
 /// Where ids come from.
 ///
@@ -88,7 +51,7 @@ pub struct Stores {
 ///
 /// # tokio::runtime::Runtime::new()?.block_on(async {
 /// let config = Config { allow_weak_store: true, ..Config::default() };
-/// let listeners = Listeners::bind("127.0.0.1:0".parse()?).await?;
+/// let listeners = Listeners::bind("127.0.0.1:0".parse::<std::net::SocketAddr>()?).await?;
 /// let stores = Stores { segments: Arc::new(MemoryStore::new()), workers: None };
 /// let server = Server::new(&config, Limits::default(), stores, listeners);
 /// println!("http://{}", server.http_addr());
@@ -125,7 +88,7 @@ impl Server {
             options(config),
         );
         let opened = workers.map(|workers| {
-            let options = workers::options(config, &workers, listeners.http_addr);
+            let options = workers::options(config, &workers, listeners.http_addr());
             let parts = registry_parts(workers, config, Arc::clone(&clock), alarms);
             WorkerRegistry::open_with(parts, options)
         });
@@ -165,6 +128,12 @@ impl Server {
         }
     }
 
+    /// Where the doors listen, with the ports that were taken.
+    #[must_use]
+    pub fn addresses(&self) -> Addresses {
+        self.listeners.addresses()
+    }
+
     /// Where HTTP listens.
     #[must_use]
     pub fn http_addr(&self) -> SocketAddr {
@@ -202,7 +171,7 @@ impl Server {
         };
         let http = Arc::new(Door::new(Arc::clone(&service), metrics));
         let mut doors = tokio::spawn(async move {
-            hall.listen(http, listeners.http).await;
+            hall.listen(http, listeners.http.socket).await;
             hall.places.wait_until_empty(shutdown_grace).await;
         });
         let mut supply = tokio::spawn(supply.run());

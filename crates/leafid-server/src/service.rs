@@ -49,7 +49,7 @@ pub use workers::{ClockView, WorkerView};
 ///
 /// # tokio::runtime::Runtime::new()?.block_on(async {
 /// let config = Config { create_tags: Some(true), allow_weak_store: true, ..Config::default() };
-/// let listeners = Listeners::bind("127.0.0.1:0".parse()?).await?;
+/// let listeners = Listeners::bind("127.0.0.1:0".parse::<std::net::SocketAddr>()?).await?;
 /// let stores = Stores { segments: Arc::new(MemoryStore::new()), workers: None };
 /// let server = Server::new(&config, Limits::default(), stores, listeners);
 /// let service = server.service();

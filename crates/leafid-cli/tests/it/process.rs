@@ -23,6 +23,14 @@ pub(crate) fn command<S: AsRef<OsStr>>(folder: &Path, arguments: &[S]) -> Comman
             command.env_remove(name);
         }
     }
+    // The doors beside HTTP on free ports too, so that servers of tests do not meet.
+    if arguments
+        .first()
+        .is_some_and(|first| first.as_ref() == "serve")
+    {
+        command.env("LEAFID_RESP", "127.0.0.1:0");
+        command.env("LEAFID_GRPC", "127.0.0.1:0");
+    }
     command.stdin(Stdio::null());
     command
 }

@@ -32,6 +32,8 @@ pub struct Setting {
 #[derive(Debug)]
 pub(super) enum Field {
     Address(fn(&mut Config) -> &mut SocketAddr),
+    /// An address, or `off` for none.
+    AddressOrOff(fn(&mut Config) -> &mut Option<SocketAddr>),
     Path(fn(&mut Config) -> &mut PathBuf),
     Urls(fn(&mut Config) -> &mut Vec<String>),
     Switch(fn(&mut Config) -> &mut bool),
@@ -126,6 +128,9 @@ impl Setting {
         let mut config = config.clone();
         match &self.field {
             Field::Address(at) => at(&mut config).to_string(),
+            Field::AddressOrOff(at) => {
+                at(&mut config).map_or_else(|| "off".to_owned(), |address| address.to_string())
+            }
             Field::Path(at) => at(&mut config).display().to_string(),
             Field::Urls(at) => {
                 let urls: Vec<_> = at(&mut config)
@@ -150,6 +155,7 @@ impl Setting {
     pub fn allowed(&self) -> String {
         match &self.field {
             Field::Address(_) => "an address and a port, such as 0.0.0.0:8080".to_owned(),
+            Field::AddressOrOff(_) => "an address and a port, or off".to_owned(),
             Field::Path(_) => "a folder".to_owned(),
             Field::Urls(_) => "URLs, several separated by spaces".to_owned(),
             Field::Switch(_) => "true or false".to_owned(),
@@ -176,6 +182,9 @@ impl Setting {
         };
         match &self.field {
             Field::Address(at) => *at(config) = value::address(text)?,
+            Field::AddressOrOff(at) => {
+                *at(config) = (text != "off").then(|| value::address(text)).transpose()?;
+            }
             Field::Path(at) => *at(config) = value::path(text)?,
             Field::Switch(at) => *at(config) = value::switch(text)?,
             Field::AutoSwitch(at) => {

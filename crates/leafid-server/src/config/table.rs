@@ -35,6 +35,36 @@ pub const SETTINGS: &[Setting] = &[
         field: Field::Address(|config| &mut config.http),
     },
     Setting {
+        key: "resp",
+        value: "ADDR",
+        doc: "Where the Redis protocol listens, for any Redis client: INCR order. off leaves it \
+              out, which saves the port. As with `http`, whoever reaches it can take ids.",
+        field: Field::AddressOrOff(|config| &mut config.resp),
+    },
+    Setting {
+        key: "grpc",
+        value: "ADDR",
+        doc: "Where gRPC listens. off leaves it out, which saves the port. As with `http`, whoever \
+              reaches it can take ids and manage tags.",
+        field: Field::AddressOrOff(|config| &mut config.grpc),
+    },
+    Setting {
+        key: "connections-max",
+        value: "COUNT",
+        doc: "The most connections open at once, through all doors. Beyond it a few more are let \
+              in for health and administration; callers for ids are told to come back later. An \
+              idle connection costs some kilobytes here and in the kernel, and one open file: \
+              the server takes as many as the hard limit allows (ulimit -Hn).",
+        field: Field::Count {
+            min: 1,
+            max: 10_000_000,
+            get: |config| Some(config.connections_max.into()),
+            set: |config, count| {
+                config.connections_max = u32::try_from(count).unwrap_or(u32::MAX);
+            },
+        },
+    },
+    Setting {
         key: "data-dir",
         value: "DIR",
         doc: "The folder of the embedded store (SQLite), made if it does not exist. Used when \

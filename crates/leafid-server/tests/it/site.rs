@@ -11,7 +11,9 @@ use leafid::store::{
     TagRecord, TagSpec,
 };
 use leafid::{Tag, blocking::block_on};
-use leafid_server::{Config, Limits, Listeners, ServeError, Server, Service, Stores, Workers};
+use leafid_server::{
+    Addresses, Config, Limits, Listeners, ServeError, Server, Service, Stores, Workers,
+};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -20,7 +22,9 @@ use tokio::task::JoinHandle;
 
 /// A server on a port of its own.
 pub(crate) struct Site {
+    /// Of HTTP.
     pub(crate) address: SocketAddr,
+    pub(crate) addresses: Addresses,
     pub(crate) service: Arc<Service>,
     stop: Option<oneshot::Sender<()>>,
     ended: Option<JoinHandle<Result<(), ServeError>>>,
@@ -72,18 +76,24 @@ impl Site {
         store: Arc<dyn SegmentStore>,
         workers: Option<Workers>,
     ) -> Self {
-        let any_port = "127.0.0.1:0".parse().unwrap();
-        let listeners = runtime.block_on(Listeners::bind(any_port)).unwrap();
+        let any_port: SocketAddr = "127.0.0.1:0".parse().unwrap();
+        let addresses = Addresses {
+            http: any_port,
+            resp: Some(any_port),
+            grpc: Some(any_port),
+        };
+        let listeners = runtime.block_on(Listeners::bind(addresses)).unwrap();
         let stores = Stores {
             segments: store,
             workers,
         };
         let server = Server::new(config, limits, stores, listeners);
         let (stop, stopped) = oneshot::channel();
-        let (address, service) = (server.http_addr(), server.service());
+        let (addresses, service) = (server.addresses(), server.service());
         let ended = runtime.spawn(server.run(async { drop(stopped.await) }));
         Self {
-            address,
+            address: addresses.http,
+            addresses,
             service,
             stop: Some(stop),
             ended: Some(ended),
@@ -139,7 +149,7 @@ impl Site {
     }
 
     pub(crate) fn connect(&self) -> TcpStream {
-        let stream = TcpStream::connect(self.address).unwrap();
+        let stream = TcpStream::connect(self.addresses.http).unwrap();
         let patience = Some(Duration::from_secs(20));
         stream.set_read_timeout(patience).unwrap();
         stream

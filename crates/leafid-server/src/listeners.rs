@@ -1,0 +1,115 @@
+//! `Listeners`: the sockets of the doors, bound before anything else is done.
+
+use std::net::SocketAddr;
+
+use tokio::net::TcpListener;
+
+use crate::error::ServeError;
+
+/// Where the doors listen.
+///
+/// # Example
+///
+/// ```
+/// use std::net::SocketAddr;
+/// use leafid_server::Addresses;
+///
+/// let http: SocketAddr = "127.0.0.1:8080".parse()?;
+/// // HTTP alone.
+/// assert_eq!(Addresses::from(http), Addresses { http, resp: None, grpc: None });
+/// # Ok::<(), std::net::AddrParseError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Addresses {
+    /// Of HTTP.
+    pub http: SocketAddr,
+    /// Of the Redis protocol; `None`: it is off.
+    pub resp: Option<SocketAddr>,
+    /// Of gRPC; `None`: it is off.
+    pub grpc: Option<SocketAddr>,
+}
+
+impl From<SocketAddr> for Addresses {
+    fn from(http: SocketAddr) -> Self {
+        Self {
+            http,
+            resp: None,
+            grpc: None,
+        }
+    }
+}
+
+/// Where requests come in. Bound before anything else, so that an address in use shows at once.
+///
+/// # Example
+///
+/// See [`Server`](crate::Server).
+#[derive(Debug)]
+pub struct Listeners {
+    pub(crate) http: Listener,
+    pub(crate) resp: Option<Listener>,
+    pub(crate) grpc: Option<Listener>,
+}
+
+/// One socket.
+#[derive(Debug)]
+pub(crate) struct Listener {
+    pub(crate) socket: TcpListener,
+    address: SocketAddr,
+}
+
+impl Listeners {
+    /// Listens; port 0 takes a free one.
+    ///
+    /// # Errors
+    ///
+    /// [`ServeError::Bind`].
+    pub async fn bind(addresses: impl Into<Addresses>) -> Result<Self, ServeError> {
+        let addresses = addresses.into();
+        Ok(Self {
+            http: Listener::bind("http", addresses.http).await?,
+            resp: Listener::bind_if("resp", addresses.resp).await?,
+            grpc: Listener::bind_if("grpc", addresses.grpc).await?,
+        })
+    }
+
+    /// Where HTTP listens, with the port that was taken.
+    #[must_use]
+    pub fn http_addr(&self) -> SocketAddr {
+        self.http.address
+    }
+
+    /// Where the doors listen, with the ports that were taken.
+    #[must_use]
+    pub fn addresses(&self) -> Addresses {
+        let address = |listener: &Listener| listener.address;
+        Addresses {
+            http: self.http.address,
+            resp: self.resp.as_ref().map(address),
+            grpc: self.grpc.as_ref().map(address),
+        }
+    }
+}
+
+impl Listener {
+    async fn bind(setting: &'static str, address: SocketAddr) -> Result<Self, ServeError> {
+        let cannot = |source| ServeError::Bind {
+            setting,
+            address,
+            source,
+        };
+        let socket = TcpListener::bind(address).await.map_err(cannot)?;
+        let address = socket.local_addr().map_err(cannot)?;
+        Ok(Self { socket, address })
+    }
+
+    async fn bind_if(
+        setting: &'static str,
+        address: Option<SocketAddr>,
+    ) -> Result<Option<Self>, ServeError> {
+        match address {
+            Some(address) => Ok(Some(Self::bind(setting, address).await?)),
+            None => Ok(None),
+        }
+    }
+}
