@@ -1,5 +1,5 @@
-//! The Leafid server: one service behind several doors. Today there is one, HTTP: Leaf's own API
-//! beside a modern one, with health and metrics.
+//! The Leafid server: one service behind several doors: HTTP with Leaf's own API beside a modern
+//! one, health and metrics; and the Redis protocol.
 //!
 //! Everything comes from outside: the store, the listeners, the shutdown. See [`Server`].
 
@@ -13,6 +13,7 @@ mod limits;
 mod listen;
 mod listeners;
 mod metrics;
+mod resp;
 mod server;
 mod service;
 mod sharded;
@@ -30,7 +31,7 @@ pub use config::{
 pub use error::ServeError;
 pub use health::{Health, Readiness};
 pub use http::openapi;
-pub use limits::Limits;
+pub use limits::{Limits, RespLimits};
 pub use listeners::{Addresses, Listeners};
 pub use server::{Server, Stores, warm_up};
 pub use service::{

@@ -64,6 +64,60 @@ pub struct Limits {
     /// Tags with series of their own in the metrics; the others are summed up. Nine series each.
     /// Default: 500.
     pub metrics_tags_max: usize,
+    /// Those of the Redis protocol.
+    pub resp: RespLimits,
+}
+
+/// The bounds of the door for the Redis protocol.
+///
+/// # Example
+///
+/// ```
+/// use leafid_server::RespLimits;
+///
+/// assert_eq!(RespLimits::default().args_max, 1024);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RespLimits {
+    /// Words of a command; more is told `invalid multibulk length`, and the connection closed.
+    /// Default: 1024.
+    pub args_max: u32,
+    /// Bytes of an argument; more is told `invalid bulk length`, and the connection closed.
+    /// Default: 16 KiB.
+    pub bulk_len_max: usize,
+    /// Bytes of a command; more is told `invalid bulk length`, and the connection closed. A
+    /// connection keeps as many while a command comes in. Default: 64 KiB.
+    pub command_len_max: usize,
+    /// Commands in a row that are one reservation. At most `count_max`. Default: 4096.
+    pub repeats_max: u64,
+    /// Bytes of answers that wait to be sent before no more commands are answered. The last of
+    /// them may be longer: it is a batch of `count_max` ids. Default: 256 KiB.
+    pub out_len_max: usize,
+    /// Commands between MULTI and EXEC. Default: 1,000,000.
+    pub queued_max: u64,
+    /// Bytes that those take; the same INCR several times in a row takes no more than once.
+    /// Default: 1 MiB.
+    pub queue_len_max: usize,
+    /// A connection at rest is closed after this. Clients keep connections in pools, so it is
+    /// long. One that has sent half a command, or does not read its answers, is closed after
+    /// `idle_max`; one that has not shown the token that is asked for, after `first_head_max`.
+    /// Default: 1 h.
+    pub idle_max: Duration,
+}
+
+impl Default for RespLimits {
+    fn default() -> Self {
+        Self {
+            args_max: 1024,
+            bulk_len_max: 16 * 1024,
+            command_len_max: 64 * 1024,
+            repeats_max: 4096,
+            out_len_max: 256 * 1024,
+            queued_max: 1_000_000,
+            queue_len_max: 1024 * 1024,
+            idle_max: Duration::from_secs(3600),
+        }
+    }
 }
 
 impl Default for Limits {
@@ -89,6 +143,7 @@ impl Default for Limits {
             page_len: 100,
             table_rows_max: 1000,
             metrics_tags_max: 500,
+            resp: RespLimits::default(),
         }
     }
 }

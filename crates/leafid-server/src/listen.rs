@@ -12,6 +12,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::lanes::Lanes;
 use crate::limits::Limits;
+use crate::listeners::Listener;
 use crate::metrics::Metrics;
 use crate::shutdown::Shutdown;
 
@@ -102,6 +103,13 @@ impl Hall {
         tokio::select! {
             () = self.accept(&door, &listener) => {}
             () = self.shutdown.asked() => {}
+        }
+    }
+
+    /// The same for a door that may be off.
+    pub(crate) async fn listen_if<D: Door>(&self, door: Arc<D>, listener: Option<Listener>) {
+        if let Some(listener) = listener {
+            self.listen(door, listener.socket).await;
         }
     }
 

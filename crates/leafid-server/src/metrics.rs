@@ -5,6 +5,7 @@
 //! series is bounded: tags beyond `metrics_tags_max` are summed up under the tag `(other)`.
 
 mod http;
+mod resp;
 mod scrape;
 
 use std::collections::BTreeSet;
@@ -21,10 +22,12 @@ use crate::service::Service;
 use crate::watch::Watch;
 
 pub(crate) use self::http::HttpCounts;
+pub(crate) use self::resp::RespCounts;
 
 /// All that is counted.
 pub(crate) struct Metrics {
     pub(crate) http: HttpCounts,
+    pub(crate) resp: Arc<RespCounts>,
     pub(crate) connections: AtomicI64,
     pub(crate) connections_refused: AtomicU64,
     events: Arc<EventCounts>,
@@ -39,6 +42,7 @@ impl Metrics {
     pub(crate) fn new(events: Arc<EventCounts>, watch: Arc<Watch>, clock: Arc<dyn Clock>) -> Self {
         Self {
             http: HttpCounts::default(),
+            resp: Arc::default(),
             connections: AtomicI64::new(0),
             connections_refused: AtomicU64::new(0),
             events,

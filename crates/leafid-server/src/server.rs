@@ -22,6 +22,7 @@ use crate::limits::Limits;
 use crate::listen::{Hall, Places};
 use crate::listeners::{Addresses, Listeners};
 use crate::metrics::Metrics;
+use crate::resp::RespDoor;
 use crate::service::Service;
 use crate::shutdown::{Shutdown, within};
 use crate::supply::Supply;
@@ -169,9 +170,13 @@ impl Server {
             metrics: Arc::clone(&metrics),
             shutdown: asked.clone(),
         };
+        let resp = RespDoor::new(Arc::clone(&service), Arc::clone(&metrics.resp));
         let http = Arc::new(Door::new(Arc::clone(&service), metrics));
         let mut doors = tokio::spawn(async move {
-            hall.listen(http, listeners.http.socket).await;
+            tokio::join!(
+                hall.listen(http, listeners.http.socket),
+                hall.listen_if(Arc::new(resp), listeners.resp),
+            );
             hall.places.wait_until_empty(shutdown_grace).await;
         });
         let mut supply = tokio::spawn(supply.run());

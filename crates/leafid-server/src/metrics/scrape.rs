@@ -32,6 +32,7 @@ impl Collector for Scrape {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Encoded {
         self.process(&mut encoder)?;
         self.http(&mut encoder)?;
+        self.resp(&mut encoder)?;
         self.events(&mut encoder)?;
         self.store(&mut encoder)?;
         worker::encode(&self.service, &self.metrics.events, &mut encoder)?;
@@ -94,6 +95,17 @@ impl Scrape {
             "connections refused because too many were open",
             refused,
         )
+    }
+
+    fn resp(&self, encoder: &mut DescriptorEncoder<'_>) -> Encoded {
+        let help = "commands of the Redis protocol by name and outcome";
+        let mut commands = family(encoder, "resp_commands", help, MetricType::Counter)?;
+        for (command, is_failed, count) in self.metrics.resp.counted() {
+            let outcome = if is_failed { "error" } else { "ok" };
+            let labels = [("command", command), ("outcome", outcome)];
+            count_of(&mut commands, &labels, count)?;
+        }
+        Ok(())
     }
 
     fn events(&self, encoder: &mut DescriptorEncoder<'_>) -> Encoded {

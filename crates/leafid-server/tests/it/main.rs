@@ -11,6 +11,7 @@ mod kinds;
 mod leaf;
 mod openapi;
 mod operation;
+mod resp;
 mod site;
 mod tags;
 mod weak_registry;

@@ -1,0 +1,90 @@
+//! `Args`: a command with its arguments, as slices of what came in.
+
+use std::ops::Range;
+
+/// A command and its arguments; there is at least the command's name.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Args<'a> {
+    bytes: &'a [u8],
+    ranges: &'a [Range<usize>],
+}
+
+impl<'a> Args<'a> {
+    pub(super) const fn new(bytes: &'a [u8], ranges: &'a [Range<usize>]) -> Self {
+        Self { bytes, ranges }
+    }
+
+    /// How many, with the name.
+    pub(super) const fn len(self) -> usize {
+        self.ranges.len()
+    }
+
+    /// One of them; 0 is the name. Empty when there are fewer.
+    #[inline]
+    pub(super) fn get(self, number: usize) -> &'a [u8] {
+        match self.ranges.get(number) {
+            Some(range) => &self.bytes[range.clone()],
+            None => &[],
+        }
+    }
+
+    /// Those from `number` on.
+    pub(super) fn from(self, number: usize) -> impl Iterator<Item = &'a [u8]> {
+        let ranges = self.ranges.get(number..).unwrap_or_default();
+        ranges.iter().map(move |range| &self.bytes[range.clone()])
+    }
+
+    /// The command without its first words.
+    pub(super) fn skip(self, count: usize) -> Self {
+        let ranges = self.ranges.get(count..).unwrap_or_default();
+        Self::new(self.bytes, ranges)
+    }
+
+    /// Whether one of them is this word, in whatever case.
+    pub(super) fn is(self, number: usize, word: &str) -> bool {
+        self.get(number).eq_ignore_ascii_case(word.as_bytes())
+    }
+
+    /// One of them as a number.
+    pub(super) fn number(self, number: usize) -> Option<i64> {
+        integer(self.get(number))
+    }
+}
+
+/// A whole number as Redis takes it: no plus sign, no zeros in front, no spaces.
+pub(super) fn integer(text: &[u8]) -> Option<i64> {
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    let is_canonical = match digits {
+        [b'0'] => digits.len() == text.len(),
+        [b'1'..=b'9', rest @ ..] => rest.iter().all(u8::is_ascii_digit),
+        _ => false,
+    };
+    if !is_canonical {
+        return None;
+    }
+    if let [digit] = text {
+        return Some(i64::from(digit - b'0'));
+    }
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_as_in_redis() {
+        let check = |text: &str, expected: Option<i64>| {
+            assert_eq!(integer(text.as_bytes()), expected, "{text:?}");
+        };
+        check("0", Some(0));
+        check("7", Some(7));
+        check("-7", Some(-7));
+        check("9223372036854775807", Some(i64::MAX));
+        check("-9223372036854775808", Some(i64::MIN));
+        for wrong in ["", "-", "-0", "+1", "01", " 1", "1 ", "1.0", "x"] {
+            check(wrong, None);
+        }
+        check("9223372036854775808", None);
+    }
+}

@@ -1,0 +1,174 @@
+//! Commands about the connection itself: who is there, which protocol, and the end.
+
+use super::client::{NAME_ERROR, is_name};
+use super::{Outcome, Turn};
+use crate::resp::args::Args;
+use crate::resp::error::WRONG_PASS;
+use crate::resp::reply::Protocol;
+use crate::resp::session::State;
+
+/// The release of Redis whose answers these are.
+pub(super) const REDIS_VERSION: &str = "7.0.15";
+
+const NO_PASSWORD: &str = "ERR AUTH <password> called without any password configured for the \
+                           default user. Are you sure your configuration is correct?";
+const HELLO_NO_AUTH: &str = "NOAUTH HELLO must be called with the client already authenticated, \
+                             otherwise the HELLO AUTH <user> <pass> option can be used to \
+                             authenticate the client and select the RESP protocol version at the \
+                             same time";
+
+pub(super) fn ping(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
+    match args.len() {
+        1 => turn.reply.status("PONG"),
+        2 => turn.reply.bulk(args.get(1)),
+        _ => return turn.fail("ERR wrong number of arguments for 'ping' command"),
+    }
+    Outcome::Done
+}
+
+pub(super) fn echo(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
+    turn.reply.bulk(args.get(1));
+    Outcome::Done
+}
+
+pub(super) fn select(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
+    let index = args.number(1);
+    match index.and_then(|index| i32::try_from(index).ok()) {
+        Some(0) => turn.ok(),
+        Some(_) => turn.fail("ERR DB index is out of range"),
+        None => turn.not_an_integer(),
+    }
+}
+
+pub(super) fn quit(turn: &mut Turn<'_>, _args: Args<'_>) -> Outcome {
+    turn.reply.ok();
+    Outcome::Close
+}
+
+pub(super) fn reset(turn: &mut Turn<'_>, _args: Args<'_>) -> Outcome {
+    *turn.state = State::new(turn.door, turn.state.id);
+    turn.reply.protocol = Protocol::Resp2;
+    turn.reply.status("RESET");
+    Outcome::Done
+}
+
+pub(super) fn auth(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
+    let admitted = match args.len() {
+        2 => admit(turn, None, args.get(1)),
+        3 => admit(turn, Some(args.get(1)), args.get(2)),
+        _ => return turn.syntax_error(),
+    };
+    match admitted {
+        Ok(()) => turn.ok(),
+        Err(text) => turn.fail(text),
+    }
+}
+
+pub(super) fn hello(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
+    let protocol = match args.number(1) {
+        _ if args.len() == 1 => None,
+        Some(2) => Some(Protocol::Resp2),
+        Some(3) => Some(Protocol::Resp3),
+        Some(_) => return turn.fail("NOPROTO unsupported protocol version"),
+        None => return turn.fail("ERR Protocol version is not an integer or out of range"),
+    };
+    let options = match Options::read(args) {
+        Ok(options) => options,
+        Err(option) => {
+            turn.failed = turn.times;
+            let quoted: [&[u8]; 3] = [b"ERR Syntax error in HELLO option '", option, b"'"];
+            turn.reply.error(&quoted);
+            return Outcome::Done;
+        }
+    };
+    if options.name.is_some_and(|name| !is_name(name)) {
+        return turn.fail(NAME_ERROR);
+    }
+    if let Some((user, secret)) = options.auth
+        && let Err(text) = admit(turn, Some(user), secret)
+    {
+        return turn.fail(text);
+    }
+    if !turn.state.is_authenticated() {
+        return turn.fail(HELLO_NO_AUTH);
+    }
+    if let Some(name) = options.name {
+        turn.state.name = name.into();
+    }
+    if let Some(protocol) = protocol {
+        turn.state.protocol = protocol;
+        turn.reply.protocol = protocol;
+    }
+    greet(turn);
+    Outcome::Done
+}
+
+/// What HELLO is sent with.
+#[derive(Default)]
+struct Options<'a> {
+    auth: Option<(&'a [u8], &'a [u8])>,
+    name: Option<&'a [u8]>,
+}
+
+impl<'a> Options<'a> {
+    /// Reads them, or tells which one is no option.
+    fn read(args: Args<'a>) -> Result<Self, &'a [u8]> {
+        let mut options = Self::default();
+        let mut at = 2;
+        while at < args.len() {
+            let more = args.len() - 1 - at;
+            if args.is(at, "AUTH") && more >= 2 {
+                options.auth = Some((args.get(at + 1), args.get(at + 2)));
+                at += 3;
+            } else if args.is(at, "SETNAME") && more >= 1 {
+                options.name = Some(args.get(at + 1));
+                at += 2;
+            } else {
+                return Err(args.get(at));
+            }
+        }
+        Ok(options)
+    }
+}
+
+/// Lets a caller in by a secret, or says as Redis does why not. Where no token is asked for,
+/// Redis's user `default` comes in with any password.
+fn admit(turn: &mut Turn<'_>, user: Option<&[u8]>, secret: &[u8]) -> Result<(), &'static str> {
+    let is_default = user.is_none_or(|user| user == b"default");
+    let name = user.filter(|_| !is_default).map(std::str::from_utf8);
+    if let (Ok(secret), Ok(name)) = (std::str::from_utf8(secret), name.transpose())
+        && let Ok(caller) = turn.door.service.authenticate(name, secret)
+    {
+        turn.state.caller = caller;
+        return Ok(());
+    }
+    match user {
+        _ if turn.door.service.needs_token() => Err(WRONG_PASS),
+        None => Err(NO_PASSWORD),
+        Some(_) if is_default => Ok(()),
+        Some(_) => Err(WRONG_PASS),
+    }
+}
+
+fn greet(turn: &mut Turn<'_>) {
+    let version = match turn.state.protocol {
+        Protocol::Resp2 => 2,
+        Protocol::Resp3 => 3,
+    };
+    let reply = &mut turn.reply;
+    reply.map(7);
+    reply.bulk(b"server");
+    reply.bulk(b"redis");
+    reply.bulk(b"version");
+    reply.bulk(REDIS_VERSION.as_bytes());
+    reply.bulk(b"proto");
+    reply.number(version);
+    reply.bulk(b"id");
+    reply.number(turn.state.id.cast_signed());
+    reply.bulk(b"mode");
+    reply.bulk(b"standalone");
+    reply.bulk(b"role");
+    reply.bulk(b"master");
+    reply.bulk(b"modules");
+    reply.array(0);
+}

@@ -1,0 +1,375 @@
+//! One connection: its bytes are read, handed to its session, and the answers sent. All commands
+//! of a read are answered before one write goes back.
+//!
+//! A connection at rest holds no buffers: what is read and what is answered passes through
+//! buffers of the thread. Only the beginning of a command, and answers that the peer does not
+//! read, are kept; while there are any of those, nothing more is read.
+
+use std::cell::RefCell;
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::task::{Context, Poll, Waker, ready};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf};
+
+use super::RespDoor;
+use super::session::{Pending, Session, Then};
+use crate::limits::Limits;
+use crate::listen::Io;
+use crate::shutdown::Shutdown;
+
+/// The most bytes of one read.
+const READ_LEN_MAX: usize = 64 * 1024;
+/// A thread's buffer that has grown beyond this is given back.
+const SCRATCH_LEN_MAX: usize = 1024 * 1024;
+/// How many more reads of a connection are answered once the server shuts down.
+const LAST_READS: u32 = 16;
+/// How long to read on, and how much, after the last answer: closing at once would make the
+/// system throw that answer away if the peer still sends.
+const LINGER_MAX: Duration = Duration::from_millis(500);
+const LINGER_LEN_MAX: u64 = 256 * 1024;
+
+/// The buffers of a thread.
+#[derive(Default)]
+struct Scratch {
+    input: Vec<u8>,
+    output: Vec<u8>,
+}
+
+thread_local! {
+    static SCRATCH: RefCell<Scratch> = RefCell::default();
+}
+
+/// Serves a connection until its peer, silence or the shutdown ends it.
+pub(super) async fn serve<S: Io>(door: Arc<RespDoor>, stream: S, shutdown: Shutdown) {
+    let limits = *door.service.limits();
+    let pulse = Pulse::default();
+    let mut connection = Connection {
+        session: door.session(),
+        stream,
+        kept: Vec::new(),
+        needed: 1,
+        is_fed: true,
+        output: Vec::new(),
+        is_closing: false,
+        reads_left: None,
+        pulse: &pulse,
+    };
+    let mut around = Around {
+        silent: pin!(silent(&pulse, &limits)),
+        asked: pin!(shutdown.asked()),
+        is_asked: false,
+        armed: None,
+    };
+    let ended = loop {
+        match poll_fn(|context| connection.poll(&mut around, context)).await {
+            Ok(Pause::Wait(pending)) => connection.resume(pending).await,
+            Ok(Pause::End) => break Ok(()),
+            Err(error) => break Err(error),
+        }
+    };
+    if ended.is_ok() {
+        let is_hurried = around.is_asked;
+        connection.close(is_hurried).await;
+    }
+}
+
+/// A connection and what is underway on it.
+struct Connection<'a, S> {
+    session: Session,
+    stream: S,
+    /// Read, but not yet done with.
+    kept: Vec<u8>,
+    /// How many bytes the session wants to see before it can go on.
+    needed: usize,
+    /// Whether the session has seen what is kept, and wants more.
+    is_fed: bool,
+    /// Answers that could not be sent yet.
+    output: Vec<u8>,
+    /// Once the answers are sent, the connection ends.
+    is_closing: bool,
+    /// How often may still be read; `None` before the shutdown.
+    reads_left: Option<u32>,
+    pulse: &'a Pulse,
+}
+
+/// Why a connection pauses.
+enum Pause {
+    Wait(Pending),
+    End,
+}
+
+/// What a connection listens to beside its peer.
+struct Around<'a, Silent, Asked> {
+    /// Is ready when the peer was silent for too long.
+    silent: Pin<&'a mut Silent>,
+    /// Is ready when the server shuts down.
+    asked: Pin<&'a mut Asked>,
+    is_asked: bool,
+    /// Who is woken by the two. They take a lock to ask, so they are asked only when the peer
+    /// has not moved, and not on every turn.
+    armed: Option<Waker>,
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
+    fn poll<Silent, Asked>(
+        &mut self,
+        around: &mut Around<'_, Silent, Asked>,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<Pause>>
+    where
+        Silent: Future<Output = ()>,
+        Asked: Future<Output = ()>,
+    {
+        let mut has_moved = false;
+        loop {
+            match self.turn(context) {
+                Poll::Ready(Ok(None)) => has_moved = true,
+                Poll::Ready(Ok(Some(pause))) => return Poll::Ready(Ok(pause)),
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+                Poll::Pending => break,
+            }
+        }
+        self.pulse
+            .rest(self.owes(), self.session.is_authenticated());
+        if around.poll(has_moved, context).is_ready() {
+            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+        }
+        if around.is_asked {
+            if self.reads_left.is_none() {
+                self.reads_left = Some(LAST_READS);
+            }
+            // What came in is answered. The rest of a command will not come any more.
+            if self.output.is_empty() {
+                return Poll::Ready(Ok(Pause::End));
+            }
+        }
+        Poll::Pending
+    }
+
+    /// Whether something began that has not ended: a command, or an answer.
+    fn owes(&self) -> bool {
+        !self.kept.is_empty() || !self.output.is_empty()
+    }
+
+    /// Sends, then answers what was read, then reads. `None` when there may be more to do.
+    fn turn(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Option<Pause>>> {
+        ready!(self.poll_send(context))?;
+        if self.is_closing || self.reads_left == Some(0) {
+            return Poll::Ready(Ok(Some(Pause::End)));
+        }
+        SCRATCH.with_borrow_mut(|scratch| self.exchange(scratch, context))
+    }
+
+    fn exchange(
+        &mut self,
+        scratch: &mut Scratch,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<Option<Pause>>> {
+        let Scratch { input, output } = scratch;
+        let kept_len = self.kept.len();
+        let mut len = kept_len;
+        if self.is_fed {
+            if input.len() < kept_len + READ_LEN_MAX {
+                input.resize(kept_len + READ_LEN_MAX, 0);
+            }
+            let mut buffer = ReadBuf::new(&mut input[kept_len..][..READ_LEN_MAX]);
+            ready!(Pin::new(&mut self.stream).poll_read(context, &mut buffer))?;
+            let read_len = buffer.filled().len();
+            if read_len == 0 {
+                return Poll::Ready(Ok(Some(Pause::End)));
+            }
+            self.pulse.beat();
+            self.reads_left = self.reads_left.map(|reads| reads.saturating_sub(1));
+            len += read_len;
+            if len < self.needed {
+                self.kept.extend_from_slice(&input[kept_len..len]);
+                return Poll::Ready(Ok(None));
+            }
+        } else if input.len() < kept_len {
+            input.resize(kept_len, 0);
+        }
+        input[..kept_len].copy_from_slice(&self.kept);
+        let pause = self.answer(&input[..len], output);
+        let sent = self.send_first(output, context);
+        if input.len() > SCRATCH_LEN_MAX || output.capacity() > SCRATCH_LEN_MAX {
+            *scratch = Scratch::default();
+        }
+        sent?;
+        Poll::Ready(Ok(pause))
+    }
+
+    /// Has the session answer, and keeps what it did not take.
+    fn answer(&mut self, stream: &[u8], output: &mut Vec<u8>) -> Option<Pause> {
+        let fed = self.session.feed(stream, output);
+        self.kept.clear();
+        self.kept.extend_from_slice(&stream[fed.consumed..]);
+        if self.kept.is_empty() {
+            self.kept = Vec::new();
+        }
+        self.is_fed = false;
+        match fed.then {
+            Then::Read(needed) => {
+                self.needed = needed;
+                self.is_fed = true;
+                None
+            }
+            Then::Flush => None,
+            Then::Wait(pending) => Some(Pause::Wait(pending)),
+            Then::Close => {
+                self.is_closing = true;
+                None
+            }
+        }
+    }
+
+    /// Sends answers straight from the thread's buffer; keeps what does not go.
+    fn send_first(&mut self, output: &mut Vec<u8>, context: &mut Context<'_>) -> io::Result<()> {
+        let mut sent = 0;
+        let sending = poll_write_all(&mut self.stream, output, &mut sent, context);
+        if sent < output.len() {
+            self.output.extend_from_slice(&output[sent..]);
+        }
+        output.clear();
+        match sending {
+            Poll::Ready(done) => done,
+            Poll::Pending => Ok(()),
+        }
+    }
+
+    /// Sends what was kept of the answers.
+    fn poll_send(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.output.is_empty() {
+            return Poll::Ready(Ok(()));
+        }
+        let mut sent = 0;
+        let sending = poll_write_all(&mut self.stream, &self.output, &mut sent, context);
+        if sent > 0 {
+            self.pulse.beat();
+            self.output.drain(..sent);
+        }
+        if self.output.is_empty() {
+            self.output = Vec::new();
+        }
+        sending
+    }
+
+    /// Waits for what a command wants. The answers before it leave meanwhile.
+    async fn resume(&mut self, pending: Pending) {
+        let mut output = Vec::new();
+        self.session.resume(pending, &mut output).await;
+        self.output.append(&mut output);
+    }
+
+    /// Sends the rest and says that nothing follows; unless there is a hurry, gives the peer time
+    /// to read it.
+    async fn close(mut self, is_hurried: bool) {
+        let closing = async {
+            poll_fn(|context| self.poll_send(context)).await?;
+            self.stream.shutdown().await?;
+            if is_hurried {
+                return Ok(());
+            }
+            let mut rest = self.stream.take(LINGER_LEN_MAX);
+            tokio::io::copy(&mut rest, &mut tokio::io::sink()).await?;
+            Ok::<(), io::Error>(())
+        };
+        // Whether the peer read it or not: the connection ends here.
+        let _closed = tokio::time::timeout(LINGER_MAX, closing).await;
+    }
+}
+
+/// Writes as much as goes, and counts it.
+fn poll_write_all<S: AsyncWrite + Unpin>(
+    stream: &mut S,
+    bytes: &[u8],
+    sent: &mut usize,
+    context: &mut Context<'_>,
+) -> Poll<io::Result<()>> {
+    if bytes.is_empty() {
+        return Poll::Ready(Ok(()));
+    }
+    while *sent < bytes.len() {
+        let len = ready!(Pin::new(&mut *stream).poll_write(context, &bytes[*sent..]))?;
+        if len == 0 {
+            return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+        }
+        *sent += len;
+    }
+    Pin::new(stream).poll_flush(context)
+}
+
+impl<Silent, Asked> Around<'_, Silent, Asked>
+where
+    Silent: Future<Output = ()>,
+    Asked: Future<Output = ()>,
+{
+    /// Is ready when the connection has to end for the peer's silence.
+    fn poll(&mut self, has_moved: bool, context: &mut Context<'_>) -> Poll<()> {
+        let waker = context.waker();
+        let is_armed = self
+            .armed
+            .as_ref()
+            .is_some_and(|armed| armed.will_wake(waker));
+        if has_moved && is_armed {
+            return Poll::Pending;
+        }
+        if !is_armed {
+            self.armed = Some(waker.clone());
+        }
+        if !self.is_asked {
+            self.is_asked = self.asked.as_mut().poll(context).is_ready();
+        }
+        self.silent.as_mut().poll(context)
+    }
+}
+
+/// What the watch for silence sees of a connection. Both run in one task.
+#[derive(Debug, Default)]
+struct Pulse {
+    /// Goes up with each read and each write that had to wait.
+    beats: AtomicU64,
+    owes: AtomicBool,
+    is_admitted: AtomicBool,
+}
+
+impl Pulse {
+    fn beat(&self) {
+        // Relaxed, and no addition: one task writes and reads it.
+        let beats = self.beats.load(Ordering::Relaxed);
+        self.beats.store(beats + 1, Ordering::Relaxed);
+    }
+
+    fn rest(&self, owes: bool, is_admitted: bool) {
+        self.owes.store(owes, Ordering::Relaxed);
+        self.is_admitted.store(is_admitted, Ordering::Relaxed);
+    }
+}
+
+/// Is ready once the peer has been silent for too long: before it said who it is, in the middle
+/// of a command or of an answer, or at rest.
+async fn silent(pulse: &Pulse, limits: &Limits) {
+    tokio::time::sleep(limits.first_head_max).await;
+    if !pulse.is_admitted.load(Ordering::Relaxed) {
+        return;
+    }
+    let pause = limits.idle_max.min(limits.resp.idle_max);
+    let mut before = pulse.beats.load(Ordering::Relaxed);
+    let mut quiet = Duration::ZERO;
+    loop {
+        tokio::time::sleep(pause).await;
+        let now = pulse.beats.load(Ordering::Relaxed);
+        if now != before {
+            (before, quiet) = (now, Duration::ZERO);
+            continue;
+        }
+        quiet += pause;
+        if pulse.owes.load(Ordering::Relaxed) || quiet >= limits.resp.idle_max {
+            return;
+        }
+    }
+}

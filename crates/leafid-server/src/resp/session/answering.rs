@@ -1,0 +1,224 @@
+//! `Answering`: one command of a session, from its name to its answer. It is run, kept for EXEC,
+//! or refused.
+
+use super::{Pending, Replies, State, Step, room};
+use crate::resp::RespDoor;
+use crate::resp::args::Args;
+use crate::resp::command::{self, Command, Found, Outcome, Turn};
+use crate::resp::error::NO_AUTH;
+use crate::resp::reply::Reply;
+
+/// How much of an unknown command is shown, as in Redis.
+const SHOWN_LEN_MAX: usize = 128;
+
+/// A session apart from its parser, which lends the arguments of a command.
+pub(super) struct Answering<'a> {
+    pub(super) door: &'a RespDoor,
+    pub(super) state: &'a mut State,
+    pub(super) out: &'a mut Vec<u8>,
+}
+
+impl Answering<'_> {
+    /// Answers the command of `len` bytes at the beginning of `stream`, and those behind it that
+    /// are the same if they can be answered together. Returns how many bytes that were.
+    pub(super) fn command(&mut self, stream: &[u8], len: usize, args: Args<'_>) -> (usize, Step) {
+        let (at, found) = command::find(args);
+        let command = match found {
+            Found::Command(command) if command.takes(args.len()) => command,
+            _ => return (len, self.refuse(at, &found, args)),
+        };
+        if !self.state.is_authenticated() && !command.is_before_auth() {
+            return (len, self.reject(at, command.name, &[NO_AUTH.as_bytes()]));
+        }
+        let mut times = 1;
+        if command.can_repeat(args) {
+            times = self.repeats(stream, len);
+        }
+        let used = len * usize::try_from(times).unwrap_or(1);
+        if self.state.transaction.is_some() && !command.is_in_transaction() {
+            self.queue(at, command, args, times);
+            return (used, Step::Next);
+        }
+        let step = self.run(at, command, args, times);
+        if !matches!(step, Step::Wait(_)) && self.state.execution.is_none() {
+            self.state.replies = self.state.replies.after();
+        }
+        (used, step)
+    }
+
+    /// Answers what is no command, or not allowed, as Redis does where it does.
+    fn refuse(&mut self, at: usize, found: &Found, args: Args<'_>) -> Step {
+        let name = args.get(0);
+        match found {
+            Found::Command(command) => {
+                let wrong: [&[u8]; 3] = [
+                    b"ERR wrong number of arguments for '",
+                    command.name.as_bytes(),
+                    b"' command",
+                ];
+                self.reject(at, command.name, &wrong)
+            }
+            Found::UnknownWord(command) => {
+                let word = args.get(1);
+                let word = &word[..word.len().min(SHOWN_LEN_MAX)];
+                let name = command.name.to_ascii_uppercase();
+                let unknown: [&[u8]; 5] = [
+                    b"ERR unknown subcommand '",
+                    word,
+                    b"'. Try ",
+                    name.as_bytes(),
+                    b" HELP.",
+                ];
+                self.reject(at, command.name, &unknown)
+            }
+            Found::Unknown if is_cross_protocol(name) => Step::Abandon,
+            Found::Unknown => match command::reason(name) {
+                Some(_) if !self.state.is_authenticated() => {
+                    self.reject(at, "", &[NO_AUTH.as_bytes()])
+                }
+                Some(reason) => {
+                    let name = name.to_ascii_uppercase();
+                    self.reject(at, "", &[b"ERR ", &name, b" ", reason.as_bytes()])
+                }
+                None => self.unknown(at, args),
+            },
+        }
+    }
+
+    /// Redis's words for a command that there is not.
+    fn unknown(&mut self, at: usize, args: Args<'_>) -> Step {
+        let name = args.get(0);
+        let name = &name[..name.len().min(SHOWN_LEN_MAX)];
+        let mut shown = Vec::new();
+        for arg in args.from(1) {
+            if shown.len() >= SHOWN_LEN_MAX {
+                break;
+            }
+            let arg = &arg[..arg.len().min(SHOWN_LEN_MAX - shown.len())];
+            let arg = arg.split(|byte| *byte == 0).next().unwrap_or_default();
+            shown.extend_from_slice(b"'");
+            shown.extend_from_slice(arg);
+            shown.extend_from_slice(b"' ");
+        }
+        let unknown: [&[u8]; 4] = [
+            b"ERR unknown command '",
+            name,
+            b"', with args beginning with: ",
+            &shown,
+        ];
+        self.reject(at, "", &unknown)
+    }
+
+    /// Answers with an error instead of running or queueing a command. A transaction that it was
+    /// sent in is not carried out then.
+    fn reject(&mut self, at: usize, name: &str, error: &[&[u8]]) -> Step {
+        let start = self.out.len();
+        let protocol = self.state.protocol;
+        let mut reply = Reply {
+            out: self.out,
+            protocol,
+        };
+        if name == "exec" {
+            self.state.transaction = None;
+            let error = error.concat();
+            let error = error.strip_prefix(b"ERR ").unwrap_or(&error);
+            reply.error(&[b"EXECABORT Transaction discarded because of: ", error]);
+        } else {
+            reply.error(error);
+            if let Some(transaction) = &mut self.state.transaction {
+                transaction.break_off();
+            }
+        }
+        self.door.counts.count(at, 0, 1);
+        self.settle(start);
+        Step::Next
+    }
+
+    /// How often the first `len` bytes of the stream come in a row.
+    fn repeats(&self, stream: &[u8], len: usize) -> u64 {
+        if self.state.replies != Replies::On {
+            return 1;
+        }
+        let limits = &self.door.limits;
+        let times_max = limits.repeats_max.min(room(self.out, limits));
+        let (command, mut rest) = stream.split_at(len);
+        let mut times = 1;
+        while times < times_max && rest.starts_with(command) {
+            rest = &rest[len..];
+            times += 1;
+        }
+        times
+    }
+
+    pub(super) fn run(
+        &mut self,
+        at: usize,
+        command: &'static Command,
+        args: Args<'_>,
+        times: u64,
+    ) -> Step {
+        let start = self.out.len();
+        let mut turn = Turn {
+            door: self.door,
+            reply: Reply {
+                out: self.out,
+                protocol: self.state.protocol,
+            },
+            state: self.state,
+            times,
+            failed: 0,
+        };
+        let outcome = (command.run)(&mut turn, args);
+        let failed = turn.failed;
+        if self.state.replies.are_silent() {
+            self.out.truncate(start);
+        }
+        let (waiting, step) = match outcome {
+            Outcome::Done => (0, Step::Next),
+            Outcome::Close => (0, Step::Close),
+            Outcome::Wait(wanted) => (wanted.commands(), Step::Wait(Pending { at, wanted })),
+        };
+        self.door.counts.count(at, times - failed - waiting, failed);
+        step
+    }
+
+    /// Keeps a command for EXEC.
+    fn queue(&mut self, at: usize, command: &'static Command, args: Args<'_>, times: u64) {
+        let Some(transaction) = &mut self.state.transaction else {
+            return;
+        };
+        let limits = &self.door.limits;
+        let is_queued = transaction.push(at, command, args, times, limits).is_ok();
+        if !is_queued {
+            transaction.break_off();
+        }
+        let start = self.out.len();
+        let protocol = self.state.protocol;
+        let mut reply = Reply {
+            out: self.out,
+            protocol,
+        };
+        for _ in 0..times {
+            if is_queued {
+                reply.status("QUEUED");
+            } else {
+                reply.error(&[b"ERR overloaded too many commands in one transaction"]);
+            }
+        }
+        self.settle(start);
+    }
+
+    /// Ends a command that is answered by now.
+    fn settle(&mut self, start: usize) {
+        if self.state.replies.are_silent() {
+            self.out.truncate(start);
+        }
+        self.state.replies = self.state.replies.after();
+    }
+}
+
+/// Whether this begins a line of HTTP. A browser that was talked into speaking to this port must
+/// not be understood.
+fn is_cross_protocol(name: &[u8]) -> bool {
+    name.eq_ignore_ascii_case(b"post") || name.eq_ignore_ascii_case(b"host:")
+}

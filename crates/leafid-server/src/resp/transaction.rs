@@ -1,0 +1,137 @@
+//! `Transaction`: the commands between MULTI and EXEC, kept until they are carried out.
+
+use std::ops::Range;
+
+use super::args::Args;
+use super::command::Command;
+use crate::limits::RespLimits;
+
+/// Commands in the order they came. The same command several times in a row is kept once, so
+/// that a client's pipeline of many INCRs stays small and is one reservation.
+#[derive(Debug, Default)]
+pub(super) struct Transaction {
+    /// The arguments of all, one after the other, and where each is.
+    bytes: Vec<u8>,
+    ranges: Vec<Range<usize>>,
+    queue: Vec<Queued>,
+    /// How many commands, each counted as often as it came.
+    len: u64,
+    is_broken: bool,
+    /// While it is carried out: the next in the queue.
+    next: usize,
+}
+
+/// A command that came `times` times in a row.
+#[derive(Debug)]
+struct Queued {
+    /// Where in the table of commands it is, and what it is.
+    at: usize,
+    command: &'static Command,
+    /// Which of the ranges are its arguments.
+    args: Range<usize>,
+    times: u64,
+}
+
+/// The transaction has as many commands as there may be.
+#[derive(Debug)]
+pub(super) struct Full;
+
+/// A command that is to be carried out.
+pub(super) struct Due<'a> {
+    pub(super) at: usize,
+    pub(super) command: &'static Command,
+    pub(super) args: Args<'a>,
+    pub(super) times: u64,
+}
+
+impl Transaction {
+    /// Keeps a command that came `times` times in a row.
+    pub(super) fn push(
+        &mut self,
+        at: usize,
+        command: &'static Command,
+        args: Args<'_>,
+        times: u64,
+        limits: &RespLimits,
+    ) -> Result<(), Full> {
+        if self.len + times > limits.queued_max {
+            return Err(Full);
+        }
+        if self.repeat(command, args, times) {
+            return Ok(());
+        }
+        let len: usize = args.from(0).map(<[u8]>::len).sum();
+        let ranges_len = args.len() * size_of::<Range<usize>>() + size_of::<Queued>();
+        if self.held_len() + len + ranges_len > limits.queue_len_max {
+            return Err(Full);
+        }
+        let first = self.ranges.len();
+        for arg in args.from(0) {
+            let start = self.bytes.len();
+            self.bytes.extend_from_slice(arg);
+            self.ranges.push(start..self.bytes.len());
+        }
+        self.queue.push(Queued {
+            at,
+            command,
+            args: first..self.ranges.len(),
+            times,
+        });
+        self.len += times;
+        Ok(())
+    }
+
+    /// Counts the last command up if this is the same, and can be answered together with it.
+    fn repeat(&mut self, command: &'static Command, args: Args<'_>, times: u64) -> bool {
+        if !command.can_repeat(args) {
+            return false;
+        }
+        let Some(last) = self.queue.last_mut() else {
+            return false;
+        };
+        let before = Args::new(&self.bytes, &self.ranges[last.args.clone()]);
+        if !before.from(0).eq(args.from(0)) {
+            return false;
+        }
+        last.times += times;
+        self.len += times;
+        true
+    }
+
+    /// Bytes in use.
+    fn held_len(&self) -> usize {
+        self.bytes.len()
+            + self.ranges.len() * size_of::<Range<usize>>()
+            + self.queue.len() * size_of::<Queued>()
+    }
+
+    /// How many commands.
+    pub(super) const fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Notes that a command was refused, so that EXEC carries out none.
+    pub(super) const fn break_off(&mut self) {
+        self.is_broken = true;
+    }
+
+    pub(super) const fn is_broken(&self) -> bool {
+        self.is_broken
+    }
+
+    /// The next command to carry out, at most `times_max` times; `None` when all are done.
+    pub(super) fn due(&mut self, times_max: u64) -> Option<Due<'_>> {
+        let queued = self.queue.get_mut(self.next)?;
+        let times = queued.times.min(times_max);
+        queued.times -= times;
+        if queued.times == 0 {
+            self.next += 1;
+        }
+        Some(Due {
+            at: queued.at,
+            command: queued.command,
+            args: Args::new(&self.bytes, &self.ranges[queued.args.clone()]),
+            times,
+        })
+    }
+}
