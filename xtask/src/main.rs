@@ -10,6 +10,8 @@ mod codegen;
 mod deny;
 mod dependencies;
 mod loom;
+#[cfg(test)]
+mod protocol;
 mod run;
 mod scripts;
 mod tidy;
