@@ -136,6 +136,24 @@ impl Health {
         })
     }
 
+    /// Waits for a change of phase.
+    pub(crate) async fn changed(&self) {
+        self.changed.notified().await;
+    }
+
+    /// Waits until the process was told to stop.
+    pub(crate) async fn draining(&self) {
+        loop {
+            let mut changed = pin!(self.changed.notified());
+            // From here on no change is missed.
+            changed.as_mut().enable();
+            if self.phase() == Phase::Draining {
+                return;
+            }
+            changed.await;
+        }
+    }
+
     /// Whether the process is ready now.
     #[must_use]
     pub fn readiness(&self) -> Readiness {

@@ -6,6 +6,7 @@
 mod alarms;
 mod config;
 mod error;
+mod grpc;
 mod health;
 mod http;
 mod lanes;

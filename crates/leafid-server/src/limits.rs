@@ -30,6 +30,16 @@ pub struct Limits {
     pub quotas_max: usize,
     /// HTTP/2 streams open at once on a connection. Default: 250.
     pub streams_max: u32,
+    /// Bytes that a peer may send ahead on one HTTP/2 stream, and on a connection with all of its
+    /// streams. A message of gRPC is some 10 bytes. Default: 256 KiB, 1 MiB.
+    pub stream_window_len: u32,
+    /// See `stream_window_len`.
+    pub connection_window_len: u32,
+    /// How often a connection of gRPC on which nothing comes in is asked for a sign of life, which
+    /// also keeps load balancers from cutting it. Default: 30 s.
+    pub ping_interval: Duration,
+    /// How long that sign may take before the connection is closed. Default: 10 s.
+    pub ping_max: Duration,
     /// Bytes of a request line with its headers; more is answered 431. At least 8192.
     /// Default: 16 KiB.
     pub head_len_max: usize,
@@ -38,7 +48,8 @@ pub struct Limits {
     /// Bytes of a path with its query; more is answered 414. The longest tag, all of its 128
     /// characters escaped, takes 1536. Default: 4096.
     pub target_len_max: usize,
-    /// Bytes of a request body; more is answered 413. Default: 16 KiB.
+    /// Bytes of a request body, or of a gRPC message; more is answered 413, OUT_OF_RANGE.
+    /// Default: 16 KiB.
     pub body_len_max: usize,
     /// How long a new connection may take to send its first request's headers. Default: 10 s.
     pub first_head_max: Duration,
@@ -129,6 +140,10 @@ impl Default for Limits {
             admin_requests_max: 32,
             quotas_max: 10_000,
             streams_max: 250,
+            stream_window_len: 256 * 1024,
+            connection_window_len: 1024 * 1024,
+            ping_interval: Duration::from_secs(30),
+            ping_max: Duration::from_secs(10),
             head_len_max: 16 * 1024,
             headers_max: 64,
             target_len_max: 4096,

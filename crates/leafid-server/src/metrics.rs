@@ -4,6 +4,7 @@
 //! Names follow the conventions of Prometheus: seconds, `_total` on counters. The number of
 //! series is bounded: tags beyond `metrics_tags_max` are summed up under the tag `(other)`.
 
+mod grpc;
 mod http;
 mod resp;
 mod scrape;
@@ -21,12 +22,16 @@ use crate::alarms::EventCounts;
 use crate::service::Service;
 use crate::watch::Watch;
 
+pub(crate) use self::grpc::GrpcCounts;
+#[cfg(test)]
+pub(crate) use self::grpc::name as grpc_name;
 pub(crate) use self::http::HttpCounts;
 pub(crate) use self::resp::RespCounts;
 
 /// All that is counted.
 pub(crate) struct Metrics {
     pub(crate) http: HttpCounts,
+    pub(crate) grpc: GrpcCounts,
     pub(crate) resp: Arc<RespCounts>,
     pub(crate) connections: AtomicI64,
     pub(crate) connections_refused: AtomicU64,
@@ -42,6 +47,7 @@ impl Metrics {
     pub(crate) fn new(events: Arc<EventCounts>, watch: Arc<Watch>, clock: Arc<dyn Clock>) -> Self {
         Self {
             http: HttpCounts::default(),
+            grpc: GrpcCounts::default(),
             resp: Arc::default(),
             connections: AtomicI64::new(0),
             connections_refused: AtomicU64::new(0),

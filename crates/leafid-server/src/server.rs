@@ -15,6 +15,7 @@ use tokio::task::JoinHandle;
 use crate::alarms::{Alarms, EventCounts};
 use crate::config::Config;
 use crate::error::ServeError;
+use crate::grpc::GrpcDoor;
 use crate::health::{Health, Kinds, Phase};
 use crate::http::Door;
 use crate::lanes::Lanes;
@@ -171,11 +172,13 @@ impl Server {
             shutdown: asked.clone(),
         };
         let resp = RespDoor::new(Arc::clone(&service), Arc::clone(&metrics.resp));
+        let grpc = GrpcDoor::new(Arc::clone(&service), Arc::clone(&metrics));
         let http = Arc::new(Door::new(Arc::clone(&service), metrics));
         let mut doors = tokio::spawn(async move {
             tokio::join!(
                 hall.listen(http, listeners.http.socket),
                 hall.listen_if(Arc::new(resp), listeners.resp),
+                hall.listen_if(Arc::new(grpc), listeners.grpc),
             );
             hall.places.wait_until_empty(shutdown_grace).await;
         });

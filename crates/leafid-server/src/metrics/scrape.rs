@@ -12,7 +12,7 @@ use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder};
 use prometheus_client::metrics::MetricType;
 
-use super::Metrics;
+use super::{Metrics, grpc};
 use crate::service::Service;
 use crate::watch::{Call, StoreStanding};
 
@@ -32,6 +32,7 @@ impl Collector for Scrape {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Encoded {
         self.process(&mut encoder)?;
         self.http(&mut encoder)?;
+        self.grpc(&mut encoder)?;
         self.resp(&mut encoder)?;
         self.events(&mut encoder)?;
         self.store(&mut encoder)?;
@@ -104,6 +105,16 @@ impl Scrape {
             let outcome = if is_failed { "error" } else { "ok" };
             let labels = [("command", command), ("outcome", outcome)];
             count_of(&mut commands, &labels, count)?;
+        }
+        Ok(())
+    }
+
+    fn grpc(&self, encoder: &mut DescriptorEncoder<'_>) -> Encoded {
+        let help = "gRPC calls by method and status, counted when they end";
+        let mut calls = family(encoder, "grpc_calls", help, MetricType::Counter)?;
+        for (method, code, count) in self.metrics.grpc.counted() {
+            let labels = [("method", method.path()), ("code", grpc::name(code))];
+            count_of(&mut calls, &labels, count)?;
         }
         Ok(())
     }

@@ -6,6 +6,7 @@
 )]
 
 mod decode;
+mod grpc;
 mod ids;
 mod kinds;
 mod leaf;

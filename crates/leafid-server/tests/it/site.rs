@@ -268,6 +268,7 @@ pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
 pub(crate) struct Moody {
     pub(crate) inner: MemoryStore,
     pub(crate) is_away: AtomicBool,
+    is_asleep: AtomicBool,
 }
 
 impl Moody {
@@ -282,7 +283,15 @@ impl Moody {
         self.is_away.store(is_away, Ordering::SeqCst);
     }
 
+    /// From now on calls are not answered at all.
+    pub(crate) fn sleep(&self) {
+        self.is_asleep.store(true, Ordering::SeqCst);
+    }
+
     fn or_away<'a, T: 'a>(&'a self, answer: StoreResult<'a, T>) -> StoreResult<'a, T> {
+        if self.is_asleep.load(Ordering::SeqCst) {
+            return Box::pin(std::future::pending());
+        }
         if self.is_away.load(Ordering::SeqCst) {
             let error = StoreError::unavailable("cannot reach memory", "secret detail");
             return Box::pin(async { Err(error) });

@@ -1,0 +1,210 @@
+//! The gRPC front end: leads each call through one door to its method.
+//!
+//! Messages and services are made from `proto/` and checked in (`grpc/generated`). The door goes
+//! by the path straight to the service that was made from it, past any router, so that a call
+//! costs next to nothing on top of tonic. What the wire is, it leaves to who accepts connections.
+
+mod call;
+mod connection;
+mod deadline;
+mod ending;
+mod error;
+mod health;
+mod ids;
+mod method;
+mod reflection;
+mod stream;
+mod tags;
+mod who;
+
+/// Made from `proto/leafid/v1`.
+#[expect(
+    unreachable_pub,
+    unused_qualifications,
+    clippy::all,
+    reason = "nobody wrote it"
+)]
+mod v1 {
+    include!("grpc/generated/leafid.v1.rs");
+
+    /// The same as a set of file descriptors.
+    pub(super) const DESCRIPTION: &[u8] = include_bytes!("grpc/generated/leafid.v1.bin");
+}
+
+use std::sync::Arc;
+
+use hyper::body::Incoming;
+use hyper::header::CONTENT_TYPE;
+use hyper::server::conn::http2::Builder;
+use hyper::{Request, Response, StatusCode};
+use hyper_util::rt::TokioExecutor;
+use tonic::body::Body;
+use tonic::codegen::{BoxFuture, Service as _};
+use tonic::{Code, Status};
+use tonic_health::pb::health_server::HealthServer;
+
+use crate::listen::{self, Io, Place};
+use crate::metrics::Metrics;
+use crate::service::Service;
+use crate::shutdown::Shutdown;
+
+pub(crate) use method::Method;
+
+use call::Call;
+use connection::Ongoing;
+use deadline::Deadline;
+use ending::Ending;
+use error::Refusal;
+use health::HealthDoor;
+use ids::IdsDoor;
+use reflection::Reflection;
+use tags::TagsDoor;
+use v1::ids_server::IdsServer;
+use v1::tags_server::TagsServer;
+
+/// Through which all calls come.
+pub(crate) struct GrpcDoor {
+    service: Arc<Service>,
+    metrics: Arc<Metrics>,
+    ids: IdsServer<IdsDoor>,
+    tags: TagsServer<TagsDoor>,
+    health: HealthServer<HealthDoor>,
+    reflection: Reflection,
+    builder: Builder<TokioExecutor>,
+}
+
+impl GrpcDoor {
+    pub(crate) fn new(service: Arc<Service>, metrics: Arc<Metrics>) -> Self {
+        let message_len_max = service.limits().body_len_max;
+        let ids = IdsServer::new(IdsDoor::new(Arc::clone(&service)));
+        let tags = TagsServer::new(TagsDoor::new(Arc::clone(&service)));
+        let health = HealthServer::new(HealthDoor::new(Arc::clone(&service)));
+        let builder = connection::builder(service.limits());
+        Self {
+            service,
+            metrics,
+            ids: ids.max_decoding_message_size(message_len_max),
+            tags: tags.max_decoding_message_size(message_len_max),
+            health: health.max_decoding_message_size(message_len_max),
+            reflection: Reflection::new(message_len_max),
+            builder,
+        }
+    }
+
+    /// Answers a call, whatever becomes of it.
+    async fn answer(
+        &self,
+        place: Place,
+        ongoing: Ongoing,
+        request: Request<Incoming>,
+    ) -> Response<Body> {
+        if let Some(answer) = not_grpc(&request) {
+            return answer;
+        }
+        let method = Method::of(request.uri().path());
+        let call = Call::new(method, ongoing, Arc::clone(&self.metrics));
+        if place == Place::Operators && method.issues() {
+            // Who came for ids gives its place up.
+            call.ongoing.traffic().refuse();
+            let answer = refusal(Refusal::no_place());
+            call.answered(&answer);
+            return answer;
+        }
+        let answer = match Deadline::of(request.headers()) {
+            Ok(deadline) if deadline.has_passed() => refusal(Refusal::deadline_exceeded()),
+            Ok(deadline) => return self.answer_by(deadline, call, request).await,
+            Err(error) => refusal(error),
+        };
+        call.answered(&answer);
+        answer
+    }
+
+    async fn answer_by(
+        &self,
+        deadline: Deadline,
+        call: Call,
+        request: Request<Incoming>,
+    ) -> Response<Body> {
+        let Some(answering) = self.lead(call.method, request) else {
+            let answer = refusal(Refusal::unknown_method());
+            call.answered(&answer);
+            return answer;
+        };
+        let answer_max = self.service.limits().answer_max;
+        let answer = match deadline.bound(answering, answer_max).await {
+            Ok(answer) => answer.unwrap_or_else(|never| match never {}),
+            Err(late) => refusal(late),
+        };
+        let is_over = !call.method.is_streaming() || answer.headers().contains_key("grpc-status");
+        if is_over {
+            call.answered(&answer);
+            return answer;
+        }
+        answer.map(|body| Body::new(Ending::new(body, call, deadline, &self.service)))
+    }
+
+    /// Calls a method, or `None` if there is none of that name.
+    fn lead(
+        &self,
+        method: Method,
+        request: Request<Incoming>,
+    ) -> Option<BoxFuture<Response<Body>, std::convert::Infallible>> {
+        use Method as M;
+        Some(match method {
+            M::Next | M::NextMany | M::ReserveRange | M::Stream | M::Decode => {
+                self.ids.clone().call(request)
+            }
+            M::CreateTag | M::GetTag | M::ListTags | M::UpdateTag | M::DeleteTag => {
+                self.tags.clone().call(request)
+            }
+            M::HealthCheck | M::HealthWatch => self.health.clone().call(request),
+            M::Reflection | M::ReflectionAlpha => self.reflection.call(method, request)?,
+            M::Unknown => return None,
+        })
+    }
+}
+
+impl listen::Door for GrpcDoor {
+    const NAME: &'static str = "grpc";
+    /// Nothing: a client whose connection closes before it hears anything waits longer and longer
+    /// between its attempts. One that hears a GOAWAY comes back at once.
+    const REFUSAL: &'static [u8] = b"";
+
+    async fn serve<S: Io>(self: Arc<Self>, stream: S, place: Place, shutdown: Shutdown) {
+        connection::serve(self, stream, place, shutdown).await;
+    }
+}
+
+/// What is no gRPC gets a status of HTTP, so that whoever sent it understands.
+fn not_grpc(request: &Request<Incoming>) -> Option<Response<Body>> {
+    let status = if request.method() != hyper::Method::POST {
+        StatusCode::METHOD_NOT_ALLOWED
+    } else if is_grpc(request.headers().get(CONTENT_TYPE)) {
+        return None;
+    } else {
+        StatusCode::UNSUPPORTED_MEDIA_TYPE
+    };
+    let mut answer = Response::new(Body::empty());
+    *answer.status_mut() = status;
+    Some(answer)
+}
+
+/// `application/grpc`, alone or with the form of its messages, which is that of protobuf.
+fn is_grpc(content_type: Option<&hyper::header::HeaderValue>) -> bool {
+    let Some(rest) =
+        content_type.and_then(|kind| kind.as_bytes().strip_prefix(b"application/grpc"))
+    else {
+        return false;
+    };
+    rest.is_empty() || rest.starts_with(b";") || rest == b"+proto"
+}
+
+fn refusal(refusal: Refusal) -> Response<Body> {
+    Status::from(refusal).into_http()
+}
+
+/// The status that an answer ends with at once; OK for one that goes on.
+fn code_of(headers: &hyper::HeaderMap) -> Code {
+    let status = headers.get("grpc-status");
+    status.map_or(Code::Ok, |status| Code::from_bytes(status.as_bytes()))
+}

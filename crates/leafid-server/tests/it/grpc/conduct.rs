@@ -1,0 +1,170 @@
+//! Guards how the door treats calls whatever they ask: deadlines, sizes, paths, what is no gRPC.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use leafid_server::{Config, Limits};
+use tonic::codegen::http::uri::PathAndQuery;
+use tonic::{Code, Request};
+
+use super::v1::ids_client::IdsClient;
+use super::v1::{NextRequest, NextResponse, StreamRequest};
+use super::{Line, Wire, check_status, counted};
+use crate::site::{Moody, Site, eventually};
+
+fn request(tag: &str) -> Request<NextRequest> {
+    Request::new(NextRequest { tag: tag.into() })
+}
+
+/// A store that never answers.
+fn silent_line(config: Config) -> Line {
+    let store = Moody::with_tag("order");
+    let line = Line::to(Site::on_store(config, Arc::clone(&store) as Arc<_>));
+    line.site.wait_until_ready();
+    store.sleep();
+    line
+}
+
+#[test]
+fn a_deadline_that_has_passed_starts_nothing() {
+    let line = Line::new();
+    let mut late = request("order");
+    late.metadata_mut()
+        .insert("grpc-timeout", "0n".parse().unwrap());
+    let mut ids = IdsClient::new(line.run(Wire::new(&line.site)));
+    let status = line.run(ids.next(late)).unwrap_err();
+    check_status(&status, Code::DeadlineExceeded, "DEADLINE_EXCEEDED", None);
+    assert_eq!(
+        line.next("order").unwrap(),
+        1,
+        "no id was taken by the late call"
+    );
+    for bad in ["1", "1x", "123456789S", "-1S"] {
+        let mut call = request("order");
+        call.metadata_mut()
+            .insert("grpc-timeout", bad.parse().unwrap());
+        let status = line.run(ids.next(call)).unwrap_err();
+        check_status(
+            &status,
+            Code::InvalidArgument,
+            "BAD_FIELD",
+            Some("grpc-timeout"),
+        );
+    }
+}
+
+#[test]
+fn a_call_waits_as_long_as_its_caller_does() {
+    let config = Config {
+        wait_max: Duration::from_secs(3600),
+        ..Config::default()
+    };
+    let line = silent_line(config);
+    let mut call = request("order");
+    call.metadata_mut()
+        .insert("grpc-timeout", "50m".parse().unwrap());
+    let wire = line.run(Wire::new(&line.site));
+    let mut ids = IdsClient::new(wire);
+    let status = line.run(ids.next(call)).unwrap_err();
+    check_status(&status, Code::DeadlineExceeded, "DEADLINE_EXCEEDED", None);
+    // Also on a stream, whose first answer does not come.
+    let asked = StreamRequest {
+        tag: "order".into(),
+        count: 1,
+    };
+    let mut call = Request::new(futures_util::stream::iter([asked]));
+    call.metadata_mut()
+        .insert("grpc-timeout", "50m".parse().unwrap());
+    let status = line.run(async {
+        let mut answers = ids.stream(call).await?.into_inner();
+        answers.message().await
+    });
+    check_status(
+        &status.unwrap_err(),
+        Code::DeadlineExceeded,
+        "DEADLINE_EXCEEDED",
+        None,
+    );
+}
+
+#[test]
+fn a_call_that_its_caller_gives_up_is_counted_as_cancelled() {
+    let config = Config {
+        wait_max: Duration::from_secs(3600),
+        ..Config::default()
+    };
+    let line = silent_line(config);
+    line.run(async {
+        let mut ids = line.ids();
+        let call = ids.next(request("order"));
+        let _given_up = tokio::time::timeout(Duration::from_millis(50), call).await;
+    });
+    let key = ("leafid.v1.Ids/Next".to_owned(), "CANCELLED".to_owned());
+    eventually("the end of the call", || {
+        counted(&line.site).get(&key) == Some(&1)
+    });
+}
+
+#[test]
+fn a_message_too_large_is_refused() {
+    let limits = Limits {
+        body_len_max: 1000,
+        ..Limits::default()
+    };
+    let line = Line::to(Site::with(&Config::default(), limits));
+    let status = line.next(&"x".repeat(2000)).unwrap_err();
+    assert_eq!(status.code(), Code::OutOfRange, "{status:?}");
+    assert_eq!(line.next("order").unwrap(), 1);
+}
+
+#[test]
+fn a_path_without_a_method_is_told() {
+    let line = Line::new();
+    for path in ["/leafid.v1.Ids/Nxet", "/leafid.v2.Ids/Next", "/"] {
+        let status = line.run(async {
+            let mut client = tonic::client::Grpc::new(line.channel.clone());
+            client.ready().await.unwrap();
+            let codec = tonic_prost::ProstCodec::<NextRequest, NextResponse>::default();
+            let path = PathAndQuery::from_static(path);
+            client
+                .unary(request("order"), path, codec)
+                .await
+                .unwrap_err()
+        });
+        check_status(&status, Code::Unimplemented, "UNKNOWN_METHOD", None);
+    }
+    let key = ("(other)".to_owned(), "UNIMPLEMENTED".to_owned());
+    assert_eq!(counted(&line.site)[&key], 3);
+}
+
+/// Guards what curl and browsers get to see, over HTTP/2.
+#[test]
+fn what_is_no_grpc_is_told_in_http() {
+    use tonic::codegen::http;
+    let line = Line::new();
+    let check = |method: &str, kind: &str, status: u16| {
+        let request = http::Request::builder()
+            .method(method)
+            .uri(format!(
+                "http://{}/leafid.v1.Ids/Next",
+                super::address(&line.site)
+            ))
+            .header("content-type", kind)
+            .body(tonic::body::Body::empty())
+            .unwrap();
+        let answer = line.run(async {
+            use tonic::codegen::Service as _;
+            let mut channel = line.channel.clone();
+            std::future::poll_fn(|cx| channel.poll_ready(cx))
+                .await
+                .unwrap();
+            channel.call(request).await.unwrap()
+        });
+        assert_eq!(answer.status(), status, "{method} {kind}");
+    };
+    check("POST", "application/json", 415);
+    check("POST", "application/grpcweb", 415);
+    check("POST", "application/grpc+json", 415);
+    check("GET", "application/grpc", 405);
+    check("POST", "application/grpc+proto", 200);
+}
