@@ -25,10 +25,10 @@ pub(crate) struct Case<'a> {
 }
 
 /// What the second server must reach beside the first one.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Goal {
-    pub(crate) rate_min: Option<f64>,
-    pub(crate) cpu_max: Option<f64>,
+    rate_min: f64,
+    cpu_max: Option<f64>,
 }
 
 /// How much is measured.
@@ -195,21 +195,25 @@ impl Outcome {
 }
 
 impl Goal {
-    pub(crate) fn new(rate_min: f64, cpu_max: Option<f64>) -> Self {
+    /// The least rate and the most CPU time for an answer.
+    pub(crate) const fn both(rate_min: f64, cpu_max: f64) -> Self {
         Self {
-            rate_min: Some(rate_min),
-            cpu_max,
+            rate_min,
+            cpu_max: Some(cpu_max),
+        }
+    }
+
+    pub(crate) const fn rate(rate_min: f64) -> Self {
+        Self {
+            rate_min,
+            cpu_max: None,
         }
     }
 
     /// What must be reached, and whether it is.
     fn judge(self, rate: f64, cpu: f64) -> (String, String) {
-        let mut must = Vec::new();
-        let mut reached = Vec::new();
-        if let Some(rate_min) = self.rate_min {
-            must.push(format!("rate >= {rate_min}"));
-            reached.push(yes_or_no(rate >= rate_min));
-        }
+        let mut must = vec![format!("rate >= {}", self.rate_min)];
+        let mut reached = vec![yes_or_no(rate >= self.rate_min)];
         if let Some(cpu_max) = self.cpu_max {
             must.push(format!("CPU <= {cpu_max}"));
             reached.push(yes_or_no(cpu <= cpu_max));

@@ -4,6 +4,8 @@
 mod http;
 mod idle;
 mod open_loop;
+mod resp;
+mod start;
 
 use std::process::Command;
 use std::time::Duration;
@@ -16,11 +18,13 @@ use crate::machine;
 
 type Scenario = fn(&Settings);
 
-const SCENARIOS: [(&str, Scenario); 4] = [
+const SCENARIOS: [(&str, Scenario); 6] = [
     ("http", http::run),
     ("pipelined", http::run_pipelined),
+    ("resp", resp::run),
     ("open-loop", open_loop::run),
     ("idle", idle::run),
+    ("start", start::run),
 ];
 
 /// What was asked for on the command line.

@@ -8,6 +8,7 @@ mod closed;
 mod http;
 mod ids;
 mod open;
+mod resp;
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -22,6 +23,7 @@ use crate::rounds::cpu_time;
 
 pub(crate) use http::HttpSpeech;
 pub(crate) use ids::Expected;
+pub(crate) use resp::RespSpeech;
 
 /// How long the last answers may take to come.
 const ANSWER_MAX: Duration = Duration::from_secs(30);

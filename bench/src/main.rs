@@ -30,6 +30,7 @@ mod machine;
 mod outage;
 mod pace;
 mod peers;
+mod redis_benchmark;
 mod rounds;
 mod serve;
 mod slow_store;

@@ -2,14 +2,15 @@
 //! folder, on the servers' core.
 
 use std::fs;
+use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::affinity::start_server;
+use crate::affinity::{start_server, start_untied};
 
 /// The number that nginx answers, as long as the ids beside it.
 pub(crate) const NGINX_NUMBER: u64 = 12_345_678;
@@ -59,7 +60,57 @@ http {{
     peer
 }
 
-fn free_address() -> SocketAddr {
+/// redis-server without persistence.
+pub(crate) fn redis_server() -> Peer {
+    let (command, folder, address) = redis_command();
+    let peer = Peer {
+        child: start_server(&command),
+        address,
+        _folder: folder,
+    };
+    peer.wait_until(|| answers_ping(address));
+    peer
+}
+
+/// Starts redis-server, and returns the time to its first answer too.
+pub(crate) fn redis_server_timed() -> (Peer, Duration) {
+    let (mut command, folder, address) = redis_command();
+    let started = Instant::now();
+    let child = start_untied(&mut command);
+    let peer = Peer {
+        child,
+        address,
+        _folder: folder,
+    };
+    while !answers_ping(address) {
+        thread::yield_now();
+    }
+    (peer, started.elapsed())
+}
+
+fn redis_command() -> (Command, TempDir, SocketAddr) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let address = free_address();
+    let mut command = Command::new("redis-server");
+    command.args(["--port", &address.port().to_string()]);
+    command.args(["--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]);
+    command.arg("--dir").arg(folder.path());
+    command.stdout(Stdio::null());
+    (command, folder, address)
+}
+
+/// Whether a server there answers `PING` as Redis does.
+pub(crate) fn answers_ping(address: SocketAddr) -> bool {
+    let pong = TcpStream::connect(address).and_then(|mut stream| {
+        stream.write_all(b"PING\r\n")?;
+        let mut answer = [0; 7];
+        stream.read_exact(&mut answer)?;
+        Ok(answer)
+    });
+    pong.is_ok_and(|answer| &answer == b"+PONG\r\n")
+}
+
+pub(crate) fn free_address() -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], leafid_testbed::free_port()))
 }
 

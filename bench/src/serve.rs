@@ -6,13 +6,17 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::affinity::start_server;
+use crate::affinity::{start_server, start_untied};
 use crate::cpu;
+use crate::peers::free_address;
 
 /// A running `leafid serve`; killed when dropped.
 pub(crate) struct Serve {
     child: Child,
+    /// Where HTTP listens.
     pub(crate) address: SocketAddr,
+    pub(crate) resp: SocketAddr,
+    pub(crate) grpc: SocketAddr,
     started: Instant,
 }
 
@@ -31,13 +35,17 @@ impl Serve {
         Self::start_by(arguments, |command| start_server(command))
     }
 
+    /// The same with nothing between the call and the server, for who measures the start.
+    pub(crate) fn start_untied(arguments: &[&str]) -> Self {
+        Self::start_by(arguments, start_untied)
+    }
+
     fn start_by(arguments: &[&str], start: impl Fn(&mut Command) -> Child) -> Self {
-        let port = leafid_testbed::free_port();
-        let address = SocketAddr::from(([127, 0, 0, 1], port));
+        let [address, resp, grpc] = [(); 3].map(|()| free_address());
         let mut command = Command::new(binary());
         command
             .args(["serve", "--http", &address.to_string()])
-            .args(["--resp", "127.0.0.1:0", "--grpc", "127.0.0.1:0"])
+            .args(["--resp", &resp.to_string(), "--grpc", &grpc.to_string()])
             .args(arguments)
             .stdout(Stdio::null())
             .stderr(Stdio::null());
@@ -45,6 +53,8 @@ impl Serve {
         Self {
             child: start(&mut command),
             address,
+            resp,
+            grpc,
             started,
         }
     }
@@ -55,14 +65,21 @@ impl Serve {
 
     /// Asks until the first answer with status 200, and returns the time since the start.
     pub(crate) fn first_answer(&self, path: &str) -> Duration {
+        self.once(|| {
+            get(self.address, path).is_some_and(|answer| answer.starts_with("HTTP/1.1 200"))
+        })
+    }
+
+    /// Waits until it is so, and returns the time since the start.
+    pub(crate) fn once(&self, is_so: impl Fn() -> bool) -> Duration {
         let give_up = Duration::from_secs(60);
         while self.started.elapsed() < give_up {
-            if get(self.address, path).is_some_and(|answer| answer.starts_with("HTTP/1.1 200")) {
+            if is_so() {
                 return self.started.elapsed();
             }
             std::thread::yield_now();
         }
-        panic!("no answer from {path} within {give_up:?}");
+        panic!("{} does not answer within {give_up:?}", self.address);
     }
 
     /// Resident memory in KiB.

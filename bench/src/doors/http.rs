@@ -20,7 +20,7 @@ pub(super) fn run(settings: &Settings) {
     let (nginx, leafid) = (nginx(), Leafid::start(&[]));
     let length = settings.length(15, Duration::from_secs(1));
     Outcome::print_head();
-    let goal = Goal::new(1.0, Some(1.0));
+    let goal = Goal::both(1.0, 1.0);
     let by_wrk = [("nginx", nginx.address, nginx.process()), leafid.as_case()];
     let by_wrk = by_wrk.map(|(name, address, process)| Case {
         name: name.to_owned(),
@@ -38,7 +38,7 @@ pub(super) fn run_pipelined(settings: &Settings) {
     Outcome::print_head();
     let outcome = by_own_load(&nginx, &leafid, PIPELINED, settings);
     let work = format!("GET, {PIPELINED} pipelined, own load, 64 connections");
-    outcome.print(&work, Goal::new(4.0, None));
+    outcome.print(&work, Goal::rate(4.0));
 }
 
 fn by_own_load(nginx: &Peer, leafid: &Leafid, pipelined: usize, settings: &Settings) -> Outcome {
