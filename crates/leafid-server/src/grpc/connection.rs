@@ -6,6 +6,7 @@ use std::future::{Future as _, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Poll;
 
 use hyper::server::conn::http2::Builder;
 use hyper::service::service_fn;
@@ -98,6 +99,10 @@ pub(super) async fn serve<S: Io>(door: Arc<GrpcDoor>, stream: S, place: Place, s
     let mut is_leaving = false;
     poll_fn(|context| {
         if !is_leaving && leave.as_mut().poll(context).is_ready() {
+            if traffic.begun() == 0 {
+                // It may not even speak HTTP/2, and would never hear what it is told.
+                return Poll::Ready(());
+            }
             is_leaving = true;
             // The peer is told to begin no more calls here; those that it began are finished.
             connection.as_mut().graceful_shutdown();

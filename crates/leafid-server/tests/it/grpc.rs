@@ -1,5 +1,7 @@
 //! Guards the gRPC door, spoken to by a client made of the same protocol files.
 
+mod access;
+mod clients;
 mod conduct;
 mod health;
 mod ids;
@@ -93,6 +95,13 @@ impl Wire {
         let (sender, connection) = handshake(TokioExecutor::new(), io).await.unwrap();
         tokio::spawn(connection);
         Self(sender)
+    }
+
+    /// Waits until the server has ended it.
+    pub(crate) async fn closed(&mut self) {
+        while !self.0.is_closed() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
     }
 }
 

@@ -1,0 +1,153 @@
+//! Guards who may do what over gRPC, and that a full server keeps a place for operators.
+
+use std::time::Duration;
+
+use leafid_server::{Config, Limits, TokenSpec};
+use tokio::io::AsyncReadExt as _;
+use tokio::net::TcpStream;
+use tonic::metadata::MetadataMap;
+use tonic::{Code, Request};
+use tonic_health::pb::HealthCheckRequest;
+use tonic_health::pb::health_client::HealthClient;
+
+use super::v1::ids_client::IdsClient;
+use super::v1::{CreateTagRequest, ListTagsRequest, NextManyRequest, NextRequest, Tag};
+use super::{Line, Wire, address, check_status, connect};
+use crate::site::Site;
+
+/// A server whose callers need one of the tokens "ids" and "admin", the former with a quota.
+fn guarded() -> Line {
+    let mut ids = TokenSpec::new("shop", "ids");
+    ids.ids_per_second = Some(10);
+    let mut admin = TokenSpec::new("chief", "admin");
+    admin.is_admin = true;
+    let config = Config {
+        tokens: vec![ids, admin],
+        ..Config::default()
+    };
+    Line::to(Site::with(&config, Limits::default()))
+}
+
+fn with<T>(authorization: &str, message: T) -> Request<T> {
+    let mut metadata = MetadataMap::new();
+    if !authorization.is_empty() {
+        metadata.insert("authorization", authorization.parse().unwrap());
+    }
+    Request::from_parts(metadata, tonic::Extensions::default(), message)
+}
+
+#[test]
+fn a_token_is_asked_for_and_says_what_its_holder_may_do() {
+    let line = guarded();
+    let next = |authorization: &str| {
+        let request = NextRequest {
+            tag: "order".into(),
+        };
+        line.run(line.ids().next(with(authorization, request)))
+    };
+    assert_eq!(next("Bearer ids").unwrap().into_inner().id, 1);
+    assert_eq!(next("bearer  ids").unwrap().into_inner().id, 2);
+    let status = next("").unwrap_err();
+    check_status(&status, Code::Unauthenticated, "NO_TOKEN", None);
+    for wrong in ["Bearer idx", "Basic ids", "ids"] {
+        let status = next(wrong).unwrap_err();
+        check_status(&status, Code::Unauthenticated, "BAD_TOKEN", None);
+        assert!(!status.message().contains("id"), "{status:?}");
+    }
+    let create = |authorization: &str| {
+        let tag = Tag {
+            name: "user".into(),
+            ..Tag::default()
+        };
+        let request = CreateTagRequest {
+            tag: Some(tag),
+            start: 0,
+        };
+        line.run(line.tags().create_tag(with(authorization, request)))
+    };
+    let status = create("Bearer ids").unwrap_err();
+    check_status(&status, Code::PermissionDenied, "NOT_ADMIN", None);
+    create("Bearer admin").unwrap();
+    let health = HealthCheckRequest::default();
+    let mut client = HealthClient::new(line.channel.clone());
+    line.run(client.check(health))
+        .expect("whoever looks after it has no token");
+}
+
+#[test]
+fn a_quota_that_is_used_up_says_when_to_come_back() {
+    let line = guarded();
+    let status = line.run(async {
+        loop {
+            let request = NextManyRequest {
+                tag: "order".into(),
+                count: 100,
+            };
+            if let Err(status) = line.ids().next_many(with("Bearer ids", request)).await {
+                break status;
+            }
+        }
+    });
+    check_status(&status, Code::ResourceExhausted, "OVER_QUOTA", None);
+}
+
+#[test]
+fn a_full_server_lets_operators_in_and_sends_callers_for_ids_away() {
+    let limits = Limits {
+        connections_max: 1,
+        operator_connections_max: 2,
+        ..Limits::default()
+    };
+    let line = Line::to(Site::with(&Config::default(), limits));
+    assert_eq!(line.next("order").unwrap(), 1);
+    line.run(async {
+        let second = connect(&line.site).await;
+        let mut health = HealthClient::new(second.clone());
+        health.check(HealthCheckRequest::default()).await.unwrap();
+        let mut tags = super::v1::tags_client::TagsClient::new(second.clone());
+        tags.list_tags(ListTagsRequest::default()).await.unwrap();
+        let mut ids = IdsClient::new(second);
+        let request = NextRequest {
+            tag: "order".into(),
+        };
+        let status = ids.next(request).await.unwrap_err();
+        check_status(&status, Code::ResourceExhausted, "OVERLOADED", None);
+    });
+}
+
+/// Guards that a place is given up by who does nothing with it: at once by who never said a word,
+/// with a word of our own to who is between calls, and not by who has a call open.
+#[test]
+fn an_idle_connection_is_told_to_go() {
+    let limits = Limits {
+        first_head_max: Duration::from_millis(50),
+        idle_max: Duration::from_millis(50),
+        ..Limits::default()
+    };
+    let line = Line::to(Site::with(&Config::default(), limits));
+    line.run(async {
+        let mut silent = TcpStream::connect(address(&line.site)).await.unwrap();
+        let mut heard = Vec::new();
+        silent.read_to_end(&mut heard).await.unwrap();
+
+        let mut watching = Wire::new(&line.site).await;
+        let mut watched = HealthClient::new(watching.clone());
+        let watched = watched.watch(HealthCheckRequest::default()).await.unwrap();
+        let mut between = Wire::new(&line.site).await;
+        let request = NextRequest {
+            tag: "order".into(),
+        };
+        IdsClient::new(between.clone())
+            .next(request.clone())
+            .await
+            .unwrap();
+        between.closed().await;
+        assert!(IdsClient::new(between).next(request.clone()).await.is_err());
+        IdsClient::new(watching.clone())
+            .next(request)
+            .await
+            .unwrap();
+        drop(watched);
+        watching.closed().await;
+    });
+}
