@@ -1,0 +1,206 @@
+//! Guards the gRPC door against real clients, made of `proto/` by the tools of their languages: a
+//! program in Go and one in Python do the same, print what they saw, and are judged here.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use leafid_server::{Config, Limits, TokenSpec};
+use prost::Message as _;
+use prost_types::FileDescriptorSet;
+use prost_types::compiler::{CodeGeneratorRequest, CodeGeneratorResponse};
+use serde_json::{Value, json};
+
+use super::address;
+use crate::site::Site;
+
+const SECRET: &str = "open sesame";
+const SOURCES: [&str; 2] = ["leafid/v1/ids.proto", "leafid/v1/tags.proto"];
+
+#[test]
+fn a_program_in_go() {
+    let folder = installed("go", install_go);
+    check(&mut Command::new(folder.join("program")), "go", "gophers");
+}
+
+#[test]
+fn a_program_in_python() {
+    let folder = installed("python", install_python);
+    let mut python = Command::new(folder.join("bin/python"));
+    python.arg(source("python").join("check.py"));
+    python.env("PYTHONPATH", folder.join("made"));
+    check(&mut python, "python", "snakes");
+}
+
+/// Runs a program to its end, and looks at what it saw.
+fn check(program: &mut Command, tag: &str, description: &str) {
+    let mut token = TokenSpec::new("shop", SECRET);
+    token.is_admin = true;
+    let config = Config {
+        create_tags: Some(true),
+        tokens: vec![token],
+        ..Config::default()
+    };
+    let site = Site::with(&config, Limits::default());
+    program.args([&address(&site).to_string(), SECRET]);
+    let printed = run(program);
+    let steps: Vec<Value> = printed
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let expected = [
+        ("health", json!("SERVING")),
+        ("next", json!(1)),
+        ("next many", json!([2, 3, 4])),
+        ("range", json!([5, 14, 10])),
+        ("decode", json!(["2019-09-06T01:35:00.834Z", 39, 3448])),
+        ("stream", json!([[15], [16, 17], "BAD_COUNT", [18]])),
+        ("tag", json!([tag, 100, 7, description])),
+        ("unknown tag", told("NOT_FOUND", "UNKNOWN_TAG", None)),
+        (
+            "too many",
+            told("INVALID_ARGUMENT", "BAD_COUNT", Some("count")),
+        ),
+        ("no token", told("UNAUTHENTICATED", "NO_TOKEN", None)),
+    ];
+    let expected = expected.map(|(step, value)| json!({ "step": step, "value": value }));
+    for (step, expected) in steps.iter().zip(&expected) {
+        // Go writes a status in its own way.
+        let seen = step.to_string().replace("NotFound", "NOT_FOUND");
+        let seen = seen.replace("InvalidArgument", "INVALID_ARGUMENT");
+        let seen = seen.replace("Unauthenticated", "UNAUTHENTICATED");
+        assert_eq!(seen, expected.to_string());
+    }
+    assert_eq!(steps.len(), expected.len(), "{steps:?}");
+}
+
+fn told(code: &str, reason: &str, field: Option<&str>) -> Value {
+    let mut told = json!({ "code": code, "reason": reason, "domain": "leafid" });
+    if let Some(field) = field {
+        told["field"] = json!(field);
+    }
+    told
+}
+
+/// Where the program of a language is.
+fn source(language: &str) -> PathBuf {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients");
+    tests.join(language)
+}
+
+/// The folder in which a language is installed, once for all tests and again when something of it
+/// has changed. The source tree stays as it is.
+fn installed(language: &str, install: fn(&Path, &Path)) -> PathBuf {
+    let all = Path::new(env!("CARGO_TARGET_TMPDIR")).join("grpc-clients");
+    fs::create_dir_all(&all).unwrap();
+    let lock = File::create(all.join(format!("{language}.lock"))).unwrap();
+    lock.lock().unwrap();
+    let (source, folder) = (source(language), all.join(language));
+    let stamp = folder.join("installed-from");
+    let of_source = fs::read_dir(&source)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let mut files: Vec<PathBuf> = of_source.collect();
+    files.extend(SOURCES.map(|source| protocol().join(source)));
+    files.sort();
+    let texts: String = files
+        .iter()
+        .map(|path| fs::read_to_string(path).unwrap())
+        .collect();
+    if fs::read_to_string(&stamp).is_ok_and(|stamp| stamp == texts) {
+        return folder;
+    }
+    let _gone = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    install(&source, &folder);
+    fs::write(&stamp, texts).unwrap();
+    folder
+}
+
+fn protocol() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../proto")
+}
+
+/// Its own compiler comes with the package.
+fn install_python(source: &Path, folder: &Path) {
+    run(Command::new("python3").args(["-m", "venv"]).arg(folder));
+    let python = folder.join("bin/python");
+    let mut pip = Command::new(&python);
+    pip.args(["-m", "pip", "install", "--quiet", "--requirement"]);
+    run(pip.arg(source.join("requirements.txt")));
+    let made = folder.join("made");
+    fs::create_dir_all(&made).unwrap();
+    let mut compiler = Command::new(&python);
+    compiler.args(["-m", "grpc_tools.protoc", "-I", "."]);
+    for out in ["--python_out", "--grpc_python_out"] {
+        compiler.arg(format!("{out}={}", made.display()));
+    }
+    run(compiler.args(SOURCES).current_dir(protocol()));
+}
+
+/// What is made stands beside the program, so that is copied. No compiler of protocol files is
+/// needed: its plugins are asked as it would ask them.
+fn install_go(source: &Path, folder: &Path) {
+    for name in ["go.mod", "go.sum", "main.go", "plugins.go"] {
+        fs::copy(source.join(name), folder.join(name)).unwrap();
+    }
+    let go = |words: &[&str]| {
+        let mut go = Command::new("go");
+        go.args(words).current_dir(folder).env("CGO_ENABLED", "0");
+        go.env("GOFLAGS", "-mod=readonly -buildvcs=false")
+            .env("GOWORK", "off");
+        run(&mut go)
+    };
+    let plugins = [
+        "google.golang.org/protobuf/cmd/protoc-gen-go",
+        "google.golang.org/grpc/cmd/protoc-gen-go-grpc",
+    ];
+    for plugin in plugins {
+        let (_, name) = plugin.rsplit_once('/').unwrap();
+        go(&["build", "-tags", "plugins", "-o", name, plugin]);
+        ask_plugin(&folder.join(name), folder);
+    }
+    go(&["build", "-ldflags", "-s -w", "-o", "program", "."]);
+}
+
+/// Has a plugin of the compiler write its files.
+fn ask_plugin(plugin: &Path, folder: &Path) {
+    let described = include_bytes!("../../../src/grpc/generated/leafid.v1.bin");
+    let module = "leafid.test/grpc";
+    let packages = SOURCES.map(|source| format!(",M{source}={module}/leafidv1"));
+    let question = CodeGeneratorRequest {
+        file_to_generate: SOURCES.map(str::to_owned).into(),
+        parameter: Some(format!("module={module}{}", packages.concat())),
+        proto_file: FileDescriptorSet::decode(&described[..]).unwrap().file,
+        compiler_version: None,
+    };
+    let mut child = Command::new(plugin)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(&question.encode_to_vec()).unwrap();
+    drop(input);
+    let output = child.wait_with_output().unwrap();
+    let answer = CodeGeneratorResponse::decode(&*output.stdout).unwrap();
+    assert_eq!(answer.error, None, "{}", plugin.display());
+    for file in answer.file {
+        let path = folder.join(file.name());
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, file.content()).unwrap();
+    }
+}
+
+/// Runs a command to its end, which must be a good one, and answers what it printed.
+fn run(command: &mut Command) -> String {
+    let output = command.stdin(Stdio::null()).output();
+    let output = output.unwrap_or_else(|error| {
+        panic!("cannot run {command:?}: {error}; ./test installs what is missing")
+    });
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    let (printed, errors) = (text(output.stdout), text(output.stderr));
+    assert!(output.status.success(), "{command:?}: {printed}{errors}");
+    printed
+}
