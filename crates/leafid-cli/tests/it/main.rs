@@ -10,6 +10,7 @@ mod callers;
 mod process;
 
 mod baidu;
+mod clients;
 mod clock_faults;
 mod commands;
 mod decode;

@@ -1,0 +1,253 @@
+//! `Library`: a client library of the Redis protocol, and the program in `tests/clients` that uses
+//! it. Each language is installed once for all tests, in cargo's folder for them; the source tree
+//! stays as it is.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// How long a step may take before the program counts as stuck; far more than it takes.
+const WAIT_MAX: Duration = Duration::from_secs(60);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Library {
+    RedisPy,
+    NodeRedis,
+    Ioredis,
+    GoRedis,
+    Jedis,
+    Lettuce,
+}
+
+impl Library {
+    pub(super) const ALL: [Self; 6] = [
+        Self::RedisPy,
+        Self::NodeRedis,
+        Self::Ioredis,
+        Self::GoRedis,
+        Self::Jedis,
+        Self::Lettuce,
+    ];
+
+    /// Starts its program with these arguments.
+    pub(super) fn start(self, arguments: &[&str]) -> Program {
+        let mut words = self.command_line();
+        words.extend(arguments.iter().map(|&word| word.to_owned()));
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        Program {
+            words: words.join(" "),
+            input: child.stdin.take().unwrap(),
+            lines: lines(child.stdout.take().unwrap()),
+            child,
+        }
+    }
+
+    fn command_line(self) -> Vec<String> {
+        let in_folder = |folder: &Path, name: &str| folder.join(name).to_str().unwrap().to_owned();
+        match self {
+            Self::RedisPy => {
+                let folder = installed("python", install_python);
+                let program = source("python").join("redis_py.py");
+                let program = program.to_str().unwrap().to_owned();
+                vec![in_folder(&folder, "bin/python"), program]
+            }
+            Self::NodeRedis | Self::Ioredis => {
+                let name = if self == Self::NodeRedis {
+                    "node_redis.js"
+                } else {
+                    "ioredis.js"
+                };
+                let folder = installed("node", install_node);
+                vec!["node".to_owned(), in_folder(&folder, name)]
+            }
+            Self::GoRedis => vec![in_folder(&installed("go", install_go), "clients")],
+            Self::Jedis | Self::Lettuce => {
+                let folder = installed("java", install_java);
+                let classes = in_folder(&folder, "classes");
+                let path = format!("{classes}:{}", in_folder(&folder, "jars/*"));
+                // The quick compiler is enough for a program that is over in a second.
+                let words = ["java", "-XX:TieredStopAtLevel=1", "-cp", &path];
+                let mut words: Vec<String> = words.map(str::to_owned).into();
+                words.push(format!("{self:?}Program"));
+                words
+            }
+        }
+    }
+}
+
+/// A running program.
+pub(super) struct Program {
+    words: String,
+    child: Child,
+    input: ChildStdin,
+    lines: Receiver<String>,
+}
+
+impl Program {
+    /// What it prints up to this step; the step must come.
+    pub(super) fn read_until(&mut self, step: &str) -> Vec<Value> {
+        let mut seen = Vec::new();
+        while seen.last().is_none_or(|line: &Value| line["step"] != step) {
+            let line = self.line();
+            let line = line.unwrap_or_else(|| panic!("{}: no {step} after {seen:?}", self.words));
+            seen.push(line);
+        }
+        seen
+    }
+
+    /// Tells it to go on.
+    pub(super) fn go_on(&mut self) {
+        self.input.write_all(b"\n").unwrap();
+        self.input.flush().unwrap();
+    }
+
+    /// What it prints up to its end, which must be a good one.
+    pub(super) fn finish(mut self) -> Vec<Value> {
+        let mut seen = Vec::new();
+        while let Some(line) = self.line() {
+            seen.push(line);
+        }
+        let status = self.child.wait().unwrap();
+        assert!(status.success(), "{}: {status} after {seen:?}", self.words);
+        seen
+    }
+
+    /// The next line; `None` at the end.
+    fn line(&mut self) -> Option<Value> {
+        let line = match self.lines.recv_timeout(WAIT_MAX) {
+            Ok(line) => line,
+            Err(RecvTimeoutError::Disconnected) => return None,
+            Err(RecvTimeoutError::Timeout) => panic!("{} is stuck", self.words),
+        };
+        let parsed = serde_json::from_str(&line);
+        Some(parsed.unwrap_or_else(|error| panic!("{error}: {line}")))
+    }
+}
+
+/// The lines of an output as they come, so that one can wait for them, but not forever.
+fn lines(output: ChildStdout) -> Receiver<String> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        let lines = BufReader::new(output).lines();
+        lines
+            .map_while(Result::ok)
+            .all(|line| sender.send(line).is_ok())
+    });
+    receiver
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Where the programs of a language are.
+fn source(language: &str) -> PathBuf {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients");
+    tests.join(language)
+}
+
+/// The folder in which a language is installed. Tests in other threads and processes wait for the
+/// one that installs; when a source changes, it is installed again.
+fn installed(language: &str, install: fn(&Path, &Path)) -> PathBuf {
+    let all = Path::new(env!("CARGO_TARGET_TMPDIR")).join("clients");
+    fs::create_dir_all(&all).unwrap();
+    let lock = File::create(all.join(format!("{language}.lock"))).unwrap();
+    lock.lock().unwrap();
+    let (source, folder) = (source(language), all.join(language));
+    let stamp = folder.join("installed-from");
+    let texts = texts(&source);
+    if fs::read_to_string(&stamp).ok().as_ref() != Some(&texts) {
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).unwrap();
+        install(&source, &folder);
+        fs::write(&stamp, texts).unwrap();
+    }
+    folder
+}
+
+/// All files of a folder, one after the other.
+fn texts(folder: &Path) -> String {
+    let mut all = String::new();
+    for path in entries(folder) {
+        all += &format!("{}\n", path.display());
+        if path.is_dir() {
+            all += &texts(&path);
+        } else {
+            all += &fs::read_to_string(&path).unwrap();
+        }
+    }
+    all
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths
+}
+
+fn install_python(source: &Path, folder: &Path) {
+    run(Command::new("python3").args(["-m", "venv"]).arg(folder));
+    let mut pip = Command::new(folder.join("bin/python"));
+    pip.args(["-m", "pip", "install", "--quiet", "--requirement"]);
+    run(pip.arg(source.join("requirements.txt")));
+}
+
+/// Packages are found beside the program that uses them, so it is copied.
+fn install_node(source: &Path, folder: &Path) {
+    for path in entries(source) {
+        fs::copy(&path, folder.join(path.file_name().unwrap())).unwrap();
+    }
+    let mut npm = Command::new("npm");
+    npm.args(["ci", "--silent", "--ignore-scripts", "--no-audit"]);
+    run(npm.current_dir(folder));
+}
+
+fn install_go(source: &Path, folder: &Path) {
+    let mut go = Command::new("go");
+    go.args(["build", "-o"]).arg(folder.join("clients"));
+    // Without C, and without what only a debugger reads: quicker to build.
+    go.env("CGO_ENABLED", "0").args(["-ldflags", "-s -w", "."]);
+    go.env("GOFLAGS", "-mod=readonly -buildvcs=false");
+    run(go.current_dir(source));
+}
+
+fn install_java(source: &Path, folder: &Path) {
+    let mut output = "-DoutputDirectory=".to_owned();
+    output += folder.join("jars").to_str().unwrap();
+    let mut maven = Command::new("mvn");
+    maven.args(["--quiet", "--batch-mode", "dependency:copy-dependencies"]);
+    run(maven.arg(output).current_dir(source));
+    let mut javac = Command::new("javac");
+    javac.args(["-Xlint:all", "-Werror", "-cp"]);
+    javac.arg(folder.join("jars/*")).arg("-d");
+    javac.arg(folder.join("classes"));
+    run(javac.args(entries(&source.join("src/main/java"))));
+}
+
+/// Runs a step of an installation, quietly if it goes well.
+fn run(command: &mut Command) {
+    let output = command.stdin(Stdio::null()).output();
+    let output = output.unwrap_or_else(|error| {
+        panic!("cannot run {command:?}: {error}; ./test installs what is missing")
+    });
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(
+        output.status.success(),
+        "{command:?}: {}{}",
+        text(&output.stdout),
+        text(&output.stderr)
+    );
+}
