@@ -275,4 +275,6 @@ impl Replies {
 }
 
 #[cfg(test)]
+mod fuzz;
+#[cfg(test)]
 mod tests;

@@ -32,10 +32,6 @@ struct Queued {
     times: u64,
 }
 
-/// The transaction has as many commands as there may be.
-#[derive(Debug)]
-pub(super) struct Full;
-
 /// A command that is to be carried out.
 pub(super) struct Due<'a> {
     pub(super) at: usize,
@@ -45,7 +41,7 @@ pub(super) struct Due<'a> {
 }
 
 impl Transaction {
-    /// Keeps a command that came `times` times in a row.
+    /// Keeps a command that came `times` times in a row; returns how many of those it kept.
     pub(super) fn push(
         &mut self,
         at: usize,
@@ -53,17 +49,15 @@ impl Transaction {
         args: Args<'_>,
         times: u64,
         limits: &RespLimits,
-    ) -> Result<(), Full> {
-        if self.len + times > limits.queued_max {
-            return Err(Full);
-        }
-        if self.repeat(command, args, times) {
-            return Ok(());
+    ) -> u64 {
+        let times = times.min(limits.queued_max.saturating_sub(self.len));
+        if times == 0 || self.repeat(command, args, times) {
+            return times;
         }
         let len: usize = args.from(0).map(<[u8]>::len).sum();
         let ranges_len = args.len() * size_of::<Range<usize>>() + size_of::<Queued>();
         if self.held_len() + len + ranges_len > limits.queue_len_max {
-            return Err(Full);
+            return 0;
         }
         let first = self.ranges.len();
         for arg in args.from(0) {
@@ -78,7 +72,7 @@ impl Transaction {
             times,
         });
         self.len += times;
-        Ok(())
+        times
     }
 
     /// Counts the last command up if this is the same, and can be answered together with it.

@@ -10,6 +10,7 @@ use crate::resp::session::State;
 /// The release of Redis whose answers these are.
 pub(super) const REDIS_VERSION: &str = "7.0.15";
 
+const BAD_INDEX: &str = "ERR value is out of range, value must between -2147483648 and 2147483647";
 const NO_PASSWORD: &str = "ERR AUTH <password> called without any password configured for the \
                            default user. Are you sure your configuration is correct?";
 const HELLO_NO_AUTH: &str = "NOAUTH HELLO must be called with the client already authenticated, \
@@ -32,10 +33,10 @@ pub(super) fn echo(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
 }
 
 pub(super) fn select(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
-    let index = args.number(1);
-    match index.and_then(|index| i32::try_from(index).ok()) {
-        Some(0) => turn.ok(),
-        Some(_) => turn.fail("ERR DB index is out of range"),
+    match args.number(1).map(i32::try_from) {
+        Some(Ok(0)) => turn.ok(),
+        Some(Ok(_)) => turn.fail("ERR DB index is out of range"),
+        Some(Err(_)) => turn.fail(BAD_INDEX),
         None => turn.not_an_integer(),
     }
 }

@@ -11,6 +11,9 @@ use crate::resp::reply::Reply;
 /// How much of an unknown command is shown, as in Redis.
 const SHOWN_LEN_MAX: usize = 128;
 
+/// What a transaction is told that has too many commands.
+const TOO_MANY: &[u8] = b"ERR overloaded too many commands in one transaction";
+
 /// A session apart from its parser, which lends the arguments of a command.
 pub(super) struct Answering<'a> {
     pub(super) door: &'a RespDoor,
@@ -188,8 +191,8 @@ impl Answering<'_> {
             return;
         };
         let limits = &self.door.limits;
-        let is_queued = transaction.push(at, command, args, times, limits).is_ok();
-        if !is_queued {
+        let kept = transaction.push(at, command, args, times, limits);
+        if kept < times {
             transaction.break_off();
         }
         let start = self.out.len();
@@ -198,13 +201,13 @@ impl Answering<'_> {
             out: self.out,
             protocol,
         };
-        for _ in 0..times {
-            if is_queued {
-                reply.status("QUEUED");
-            } else {
-                reply.error(&[b"ERR overloaded too many commands in one transaction"]);
-            }
+        for _ in 0..kept {
+            reply.status("QUEUED");
         }
+        for _ in kept..times {
+            reply.error(&[TOO_MANY]);
+        }
+        self.door.counts.count(at, 0, times - kept);
         self.settle(start);
     }
 

@@ -1,94 +1,84 @@
 //! Conversations without a connection.
 
-use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use leafid::store::MemoryStore;
+use leafid::store::{MemoryStore, TagSettings};
+use leafid::{Clock, Generators, Options, SystemClock};
+use tokio::runtime::{Builder, Runtime};
 
 use super::super::RespDoor;
 use super::*;
 use crate::config::Config;
+use crate::health::{Health, Kinds, Phase};
 use crate::limits::Limits;
-use crate::listeners::Listeners;
 use crate::metrics::RespCounts;
-use crate::server::{Server, Stores};
 use crate::service::{Service, TokenSpec};
+use crate::watch::Watch;
 
-/// A server whose conversations are held without connections. The tag `order` has many ids in
-/// memory.
-pub(in crate::resp) struct Site {
-    pub(in crate::resp) runtime: tokio::runtime::Runtime,
-    pub(in crate::resp) door: Arc<RespDoor>,
+/// A service of its own, without ids in memory yet; any tag has some when it is asked for.
+pub(super) struct Site {
+    pub(super) door: Arc<RespDoor>,
+    /// Loses what a conversation has said with every tenth read: a fault to be found.
+    pub(super) is_forgetful: bool,
+}
+
+fn runtime() -> &'static Runtime {
+    static RUNTIME: OnceLock<Runtime> = OnceLock::new();
+    RUNTIME.get_or_init(|| {
+        let mut builder = Builder::new_multi_thread();
+        builder.worker_threads(1).enable_all().build().unwrap()
+    })
 }
 
 impl Site {
-    pub(in crate::resp) fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self::with(Vec::new(), Limits::default())
     }
 
-    pub(in crate::resp) fn with(tokens: Vec<TokenSpec>, limits: Limits) -> Self {
+    pub(super) fn with(tokens: Vec<TokenSpec>, limits: Limits) -> Self {
         let config = Config {
-            create_tags: Some(true),
-            allow_weak_store: true,
-            step: 1_000_000,
             tokens,
-            threads: 1,
             ..Config::default()
         };
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .enable_all()
-            .build()
-            .unwrap();
-        let service = runtime.block_on(async {
-            let any_port: SocketAddr = "127.0.0.1:0".parse().unwrap();
-            let listeners = Listeners::bind(any_port).await.unwrap();
-            let stores = Stores {
-                segments: Arc::new(MemoryStore::new()),
-                workers: None,
-            };
-            let server = Server::new(&config, limits, stores, listeners);
-            let service: Arc<Service> = server.service();
-            tokio::spawn(server.run(std::future::pending()));
-            let caller = service.authenticate(None, "secret").unwrap_or_default();
-            assert_eq!(service.next(&caller, "order").await.unwrap().get(), 1);
-            service
-        });
-        let door = RespDoor::new(service, Arc::new(RespCounts::default()));
+        let settings = TagSettings {
+            step: 1_000_000,
+            ..TagSettings::default()
+        };
+        let options = Options {
+            create_missing: Some(settings),
+            ..Options::default()
+        };
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+        let store = Arc::new(MemoryStore::new());
+        let (generators, driver) =
+            Generators::open_with(store, Arc::clone(&clock), Arc::new(()), options);
+        runtime().spawn(driver);
+        let kinds = Kinds {
+            segment: true,
+            registry: None,
+        };
+        let watch = Arc::new(Watch::new());
+        let health = Health::new(kinds, generators.clone(), Arc::clone(&clock), watch);
+        health.enter(Phase::Serving);
+        let service = Service::new(generators, None, health, clock, limits, &config);
+        let door = RespDoor::new(Arc::new(service), Arc::new(RespCounts::default()));
         Self {
-            runtime,
             door: Arc::new(door),
+            is_forgetful: false,
         }
     }
 
     /// What a new connection is answered when it sends this, and whether it is closed then.
-    pub(in crate::resp) fn ask(&self, input: &[u8]) -> (Vec<u8>, bool) {
-        self.ask_in_parts(&[input])
-    }
-
-    pub(in crate::resp) fn ask_in_parts(&self, parts: &[&[u8]]) -> (Vec<u8>, bool) {
+    pub(super) fn ask(&self, parts: &[&[u8]]) -> (Vec<u8>, bool) {
         let mut session = self.door.session();
         let (mut kept, mut answers) = (Vec::new(), Vec::new());
-        for part in parts {
+        for (reads, part) in parts.iter().enumerate() {
+            if self.is_forgetful && reads % 10 == 9 {
+                session = self.door.session();
+            }
             kept.extend_from_slice(part);
-            loop {
-                let mut out = Vec::new();
-                let fed = session.feed(&kept, &mut out);
-                assert!(out.len() < 2 * self.door.limits.out_len_max);
-                kept.drain(..fed.consumed);
-                answers.append(&mut out);
-                match fed.then {
-                    Then::Read(needed) => {
-                        assert!(needed > kept.len());
-                        break;
-                    }
-                    Then::Flush => {}
-                    Then::Wait(pending) => {
-                        let resumed = session.resume(pending, &mut answers);
-                        self.runtime.block_on(resumed);
-                    }
-                    Then::Close => return (answers, true),
-                }
+            if converse(&mut session, &mut kept, &mut answers) {
+                return (answers, true);
             }
         }
         (answers, false)
@@ -96,16 +86,37 @@ impl Site {
 
     #[track_caller]
     fn check(&self, input: &str, expected: &str) {
-        let (answers, _) = self.ask(input.as_bytes());
+        let (answers, _) = self.ask(&[input.as_bytes()]);
         let answers = String::from_utf8_lossy(&answers).into_owned();
         assert_eq!(answers, expected, "{input:?}");
+    }
+}
+
+/// Has a session answer all it can of what it was sent; tells whether it ends then.
+fn converse(session: &mut Session, kept: &mut Vec<u8>, answers: &mut Vec<u8>) -> bool {
+    loop {
+        let mut out = Vec::new();
+        let fed = session.feed(kept, &mut out);
+        kept.drain(..fed.consumed);
+        // The longest single answer is that of COMMAND.
+        assert!(out.len() < session.door.limits.out_len_max + 8192);
+        answers.append(&mut out);
+        match fed.then {
+            Then::Read(needed) => {
+                assert!(needed > kept.len());
+                return false;
+            }
+            Then::Flush => {}
+            Then::Wait(pending) => runtime().block_on(session.resume(pending, answers)),
+            Then::Close => return true,
+        }
     }
 }
 
 #[test]
 fn ids_are_taken() {
     let site = Site::new();
-    site.check("INCR order\r\n", ":2\r\n");
+    site.check("INCR order\r\nINCR order\r\n", ":1\r\n:2\r\n");
     site.check("*2\r\n$4\r\nincr\r\n$5\r\norder\r\n", ":3\r\n");
     site.check("INCRBY order 1\r\nINCRBY order 10\r\n", ":4\r\n:14\r\n");
     site.check("GET order\r\nGET other\r\n", "$2\r\n14\r\n$-1\r\n");
@@ -125,7 +136,7 @@ fn transactions_answer_together() {
     site.check(
         "MULTI\r\nINCR order\r\nINCR order\r\nPING\r\nINCRBY new 1\r\nEXEC\r\n",
         &format!(
-            "+OK\r\n{}*4\r\n:2\r\n:3\r\n+PONG\r\n:1\r\n",
+            "+OK\r\n{}*4\r\n:1\r\n:2\r\n+PONG\r\n:1\r\n",
             queued.repeat(4)
         ),
     );
@@ -136,8 +147,8 @@ fn transactions_answer_together() {
 fn a_token_is_asked_for() {
     let site = Site::with(vec![TokenSpec::new("app", "secret")], Limits::default());
     site.check("INCR order\r\n", "-NOAUTH Authentication required.\r\n");
-    site.check("AUTH secret\r\nINCR order\r\n", "+OK\r\n:2\r\n");
-    site.check("AUTH app secret\r\nINCR order\r\n", "+OK\r\n:3\r\n");
+    site.check("AUTH secret\r\nINCR order\r\n", "+OK\r\n:1\r\n");
+    site.check("AUTH app secret\r\nINCR order\r\n", "+OK\r\n:2\r\n");
     site.check(
         "AUTH wrong\r\n",
         "-WRONGPASS invalid username-password pair or user is disabled.\r\n",
