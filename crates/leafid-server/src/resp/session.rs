@@ -275,6 +275,8 @@ impl Replies {
 }
 
 #[cfg(test)]
+mod allocations;
+#[cfg(test)]
 mod fuzz;
 #[cfg(test)]
 mod tests;
