@@ -62,7 +62,11 @@ impl listen::Door for RespDoor {
         match place {
             Place::Full => connection::serve(self, stream, shutdown).await,
             // There is nothing here for operators to do.
-            Place::Operators => drop(stream.write_all(Self::REFUSAL).await),
+            Place::Operators => {
+                if stream.write_all(Self::REFUSAL).await.is_ok() {
+                    connection::end(stream, false).await;
+                }
+            }
         }
     }
 }

@@ -11,7 +11,7 @@ use std::io;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::task::{Context, Poll, Waker, ready};
+use std::task::{Context, Poll, Wake, Waker, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf};
@@ -26,8 +26,6 @@ use crate::shutdown::Shutdown;
 const READ_LEN_MAX: usize = 64 * 1024;
 /// A thread's buffer that has grown beyond this is given back.
 const SCRATCH_LEN_MAX: usize = 1024 * 1024;
-/// How many more reads of a connection are answered once the server shuts down.
-const LAST_READS: u32 = 16;
 /// How long to read on, and how much, after the last answer: closing at once would make the
 /// system throw that answer away if the peer still sends.
 const LINGER_MAX: Duration = Duration::from_millis(500);
@@ -56,14 +54,13 @@ pub(super) async fn serve<S: Io>(door: Arc<RespDoor>, stream: S, shutdown: Shutd
         is_fed: true,
         output: Vec::new(),
         is_closing: false,
-        reads_left: None,
         pulse: &pulse,
     };
     let mut around = Around {
         silent: pin!(silent(&pulse, &limits)),
         asked: pin!(shutdown.asked()),
         is_asked: false,
-        armed: None,
+        bell: None,
     };
     let ended = loop {
         match poll_fn(|context| connection.poll(&mut around, context)).await {
@@ -92,8 +89,6 @@ struct Connection<'a, S> {
     output: Vec<u8>,
     /// Once the answers are sent, the connection ends.
     is_closing: bool,
-    /// How often may still be read; `None` before the shutdown.
-    reads_left: Option<u32>,
     pulse: &'a Pulse,
 }
 
@@ -110,9 +105,23 @@ struct Around<'a, Silent, Asked> {
     /// Is ready when the server shuts down.
     asked: Pin<&'a mut Asked>,
     is_asked: bool,
-    /// Who is woken by the two. They take a lock to ask, so they are asked only when the peer
-    /// has not moved, and not on every turn.
-    armed: Option<Waker>,
+    /// Rings when one of the two is worth asking. Asking takes a lock, so it is not done each
+    /// time that the peer sends.
+    bell: Option<Arc<Bell>>,
+}
+
+/// Wakes a connection's task, and leaves a note that it did.
+struct Bell {
+    task: Waker,
+    has_rung: AtomicBool,
+}
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        // Pairs with the swap in `Around::poll`.
+        self.has_rung.store(true, Ordering::Release);
+        self.task.wake_by_ref();
+    }
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
@@ -125,28 +134,19 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
         Silent: Future<Output = ()>,
         Asked: Future<Output = ()>,
     {
-        let mut has_moved = false;
-        loop {
-            match self.turn(context) {
-                Poll::Ready(Ok(None)) => has_moved = true,
-                Poll::Ready(Ok(Some(pause))) => return Poll::Ready(Ok(pause)),
-                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
-                Poll::Pending => break,
+        while let Poll::Ready(turned) = self.turn(context) {
+            if let Some(pause) = turned? {
+                return Poll::Ready(Ok(pause));
             }
         }
         self.pulse
             .rest(self.owes(), self.session.is_authenticated());
-        if around.poll(has_moved, context).is_ready() {
+        if around.poll(context).is_ready() {
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
-        if around.is_asked {
-            if self.reads_left.is_none() {
-                self.reads_left = Some(LAST_READS);
-            }
-            // What came in is answered. The rest of a command will not come any more.
-            if self.output.is_empty() {
-                return Poll::Ready(Ok(Pause::End));
-            }
+        // At the shutdown, what came in is answered by now.
+        if around.is_asked && self.output.is_empty() {
+            return Poll::Ready(Ok(Pause::End));
         }
         Poll::Pending
     }
@@ -159,7 +159,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
     /// Sends, then answers what was read, then reads. `None` when there may be more to do.
     fn turn(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Option<Pause>>> {
         ready!(self.poll_send(context))?;
-        if self.is_closing || self.reads_left == Some(0) {
+        if self.is_closing {
             return Poll::Ready(Ok(Some(Pause::End)));
         }
         SCRATCH.with_borrow_mut(|scratch| self.exchange(scratch, context))
@@ -184,7 +184,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
                 return Poll::Ready(Ok(Some(Pause::End)));
             }
             self.pulse.beat();
-            self.reads_left = self.reads_left.map(|reads| reads.saturating_sub(1));
             len += read_len;
             if len < self.needed {
                 self.kept.extend_from_slice(&input[kept_len..len]);
@@ -265,22 +264,27 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
         self.output.append(&mut output);
     }
 
-    /// Sends the rest and says that nothing follows; unless there is a hurry, gives the peer time
-    /// to read it.
+    /// Sends the rest and ends the connection.
     async fn close(mut self, is_hurried: bool) {
-        let closing = async {
-            poll_fn(|context| self.poll_send(context)).await?;
-            self.stream.shutdown().await?;
-            if is_hurried {
-                return Ok(());
-            }
-            let mut rest = self.stream.take(LINGER_LEN_MAX);
-            tokio::io::copy(&mut rest, &mut tokio::io::sink()).await?;
-            Ok::<(), io::Error>(())
-        };
-        // Whether the peer read it or not: the connection ends here.
-        let _closed = tokio::time::timeout(LINGER_MAX, closing).await;
+        let sending = poll_fn(|context| self.poll_send(context));
+        if let Ok(Ok(())) = tokio::time::timeout(LINGER_MAX, sending).await {
+            end(self.stream, is_hurried).await;
+        }
     }
+}
+
+/// Says that nothing follows; unless there is a hurry, gives the peer time to read the answers.
+pub(super) async fn end<S: AsyncRead + AsyncWrite + Unpin>(mut stream: S, is_hurried: bool) {
+    let ending = async {
+        stream.shutdown().await?;
+        if !is_hurried {
+            let mut rest = stream.take(LINGER_LEN_MAX);
+            tokio::io::copy(&mut rest, &mut tokio::io::sink()).await?;
+        }
+        Ok::<(), io::Error>(())
+    };
+    // Whether the peer read it or not: the connection ends here.
+    let _ended = tokio::time::timeout(LINGER_MAX, ending).await;
 }
 
 /// Writes as much as goes, and counts it.
@@ -309,22 +313,27 @@ where
     Asked: Future<Output = ()>,
 {
     /// Is ready when the connection has to end for the peer's silence.
-    fn poll(&mut self, has_moved: bool, context: &mut Context<'_>) -> Poll<()> {
-        let waker = context.waker();
-        let is_armed = self
-            .armed
-            .as_ref()
-            .is_some_and(|armed| armed.will_wake(waker));
-        if has_moved && is_armed {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let task = context.waker();
+        let bell = self.bell.take().filter(|bell| bell.task.will_wake(task));
+        let bell = bell.unwrap_or_else(|| {
+            Arc::new(Bell {
+                task: task.clone(),
+                has_rung: AtomicBool::new(true),
+            })
+        });
+        let bell = self.bell.insert(bell);
+        let has_rung = bell.has_rung.load(Ordering::Relaxed);
+        // Pairs with the store in `Bell::wake`.
+        if !has_rung || !bell.has_rung.swap(false, Ordering::Acquire) {
             return Poll::Pending;
         }
-        if !is_armed {
-            self.armed = Some(waker.clone());
-        }
+        let waker = Waker::from(Arc::clone(bell));
+        let mut context = Context::from_waker(&waker);
         if !self.is_asked {
-            self.is_asked = self.asked.as_mut().poll(context).is_ready();
+            self.is_asked = self.asked.as_mut().poll(&mut context).is_ready();
         }
-        self.silent.as_mut().poll(context)
+        self.silent.as_mut().poll(&mut context)
     }
 }
 

@@ -1,6 +1,8 @@
 //! Guards tags of kind snowflake over HTTP: created and shown, their ids, and what they refuse.
 
 use std::collections::BTreeSet;
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
 
 use leafid::store::{MemoryJournal, MemoryLeaseStore, MemoryStore};
@@ -187,4 +189,22 @@ fn a_snowflake_tag_has_no_series_of_a_segment_tag() {
     let text = site.ask("GET /metrics").body;
     assert!(text.contains("tag=\"order\""), "{text}");
     assert!(!text.contains("tag=\"trace\""), "{text}");
+}
+
+/// Guards a snowflake tag over the Redis protocol: it gives ids, and has no runs.
+#[test]
+fn a_snowflake_tag_answers_redis_clients() {
+    let site = site();
+    let mut stream = TcpStream::connect(site.addresses.resp.unwrap()).unwrap();
+    let input = "INCR trace\r\nINCR trace\r\nINCRBY trace 1\r\nINCRBY trace 2\r\nGET trace\r\n";
+    stream.write_all(input.as_bytes()).unwrap();
+    stream.shutdown(Shutdown::Write).unwrap();
+    let mut answers = String::new();
+    stream.read_to_string(&mut answers).unwrap();
+    let lines: Vec<_> = answers.split("\r\n").collect();
+    let id = |line: &str| line.trim_start_matches(':').parse::<u64>().unwrap();
+    assert!(id(lines[0]) < id(lines[1]) && id(lines[1]) < id(lines[2]));
+    let refusal = "-ERR snowflake_tag tag \"trace\" issues snowflake ids and has no runs";
+    assert_eq!(lines[3], refusal);
+    assert_eq!(id(lines[5]), id(lines[2]), "{answers}");
 }

@@ -13,6 +13,7 @@ mod leaf;
 mod openapi;
 mod operation;
 mod resp;
+mod resp_clients;
 mod resp_table;
 mod site;
 mod tags;

@@ -4,6 +4,8 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
+use leafid_server::{Config, Limits, RespLimits};
+
 use crate::site::Site;
 
 /// Sends bytes, says that no more follow, and reads until the server closes.
@@ -63,4 +65,91 @@ fn a_long_pipeline_is_answered_in_order() {
         assert_eq!(lines.next(), Some(format!(":{next}").as_str()), "{at}");
     }
     assert_eq!(lines.next(), None);
+}
+
+/// Guards: who does not read is not read either, so that answers do not pile up here; once he
+/// reads, he gets them all.
+#[test]
+fn a_peer_that_does_not_read_is_not_read_either() {
+    const BYTES_MAX: usize = 256 * 1024 * 1024;
+    let site = Site::new();
+    let mut stream = connect(&site);
+    let patience = Some(Duration::from_millis(500));
+    stream.set_write_timeout(patience).unwrap();
+    let text = "x".repeat(10_000);
+    let command = format!("*2\r\n$4\r\nECHO\r\n$10000\r\n{text}\r\n");
+    let mut sent = 0;
+    while sent < BYTES_MAX {
+        match stream.write(&command.as_bytes()[sent % command.len()..]) {
+            Ok(len) => sent += len,
+            Err(_) => break,
+        }
+    }
+    assert!(sent < BYTES_MAX, "all was read");
+    stream.shutdown(Shutdown::Write).unwrap();
+    let mut answers = Vec::new();
+    stream.read_to_end(&mut answers).unwrap();
+    let answer = format!("$10000\r\n{text}\r\n");
+    assert_eq!(answers.len(), sent / command.len() * answer.len());
+}
+
+/// Guards: at the shutdown what was sent is answered, and then the connection ends.
+#[test]
+fn the_shutdown_ends_connections() {
+    let mut site = Site::new();
+    let mut stream = connect(&site);
+    stream.write_all(b"INCR order\r\n").unwrap();
+    let mut answer = [0; 4];
+    stream.read_exact(&mut answer).unwrap();
+    assert_eq!(&answer, b":1\r\n");
+    site.stop();
+    let mut rest = Vec::new();
+    stream.read_to_end(&mut rest).unwrap();
+    assert!(rest.is_empty());
+    site.ended().unwrap();
+}
+
+/// Guards: silence ends a connection, at rest or in the middle of a command.
+#[test]
+fn silence_ends_a_connection() {
+    let moment = Duration::from_millis(20);
+    let resp = RespLimits {
+        idle_max: moment,
+        ..RespLimits::default()
+    };
+    let limits = Limits {
+        first_head_max: moment,
+        idle_max: moment,
+        resp,
+        ..Limits::default()
+    };
+    let site = Site::with(&Config::default(), limits);
+    for input in ["", "INCR or", "PING\r\n"] {
+        let mut stream = connect(&site);
+        stream.write_all(input.as_bytes()).unwrap();
+        let mut answers = String::new();
+        stream.read_to_string(&mut answers).unwrap();
+        assert!(answers.is_empty() || answers == "+PONG\r\n", "{answers}");
+    }
+}
+
+/// Guards: an id that has to be waited for holds back what comes behind it, in order.
+#[test]
+fn answers_keep_their_order_while_one_waits() {
+    let site = Site::new();
+    let input = b"PING\r\nINCR new\r\nPING a\r\nINCR other\r\nINCR new\r\n";
+    let expected = "+PONG\r\n:1\r\n$1\r\na\r\n:1\r\n:2\r\n";
+    assert_eq!(ask(&site, input), expected);
+}
+
+/// Guards: near its end a tag gives out what it has left, and then says so, also in a batch.
+#[test]
+fn a_batch_takes_what_a_tag_has_left() {
+    let site = Site::new();
+    let created = site.ask_with("POST /v1/tags", r#"{"tag":"short","limit":"3"}"#);
+    assert_eq!(created.status, 201, "{}", created.body);
+    let error = "-ERR limit_reached tag \"short\" has issued its last id, 3: raise its limit or \
+                 use another tag\r\n";
+    let answers = ask(&site, "INCR short\r\n".repeat(5).as_bytes());
+    assert_eq!(answers, format!(":1\r\n:2\r\n:3\r\n{error}{error}"));
 }

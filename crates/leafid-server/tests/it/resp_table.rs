@@ -155,9 +155,9 @@ const OTHERWISE: &[(&str, &str, &str)] = &[
     ),
     (
         "MULTI\r\nDEL a\r\nINCR x\r\nEXEC\r\nGET x\r\n",
-        "+OK\r\n-ERR DEL would give out ids twice: a tag that is gone and comes again begins \
-         anew. A tag that is not needed is deleted with leafid tag delete\r\n+QUEUED\r\n\
-         -EXECABORT Transaction discarded because of previous errors.\r\n$-1\r\n",
+        "+OK\r\n-ERR DEL would give out ids twice: in Redis the counter would begin again at 1. A \
+         tag that is not needed is deleted with leafid tag delete\r\n+QUEUED\r\n-EXECABORT \
+         Transaction discarded because of previous errors.\r\n$-1\r\n",
         "what is refused breaks the transaction before any id is taken",
     ),
     (

@@ -230,15 +230,11 @@ fn take(turn: &mut Turn<'_>, args: Args<'_>, length: i64, ends: Ends) -> Outcome
 pub(in crate::resp) async fn wait(turn: &mut Turn<'_>, wanted: Wanted) {
     let (service, caller) = (&turn.door.service, &turn.state.caller);
     match wanted {
-        Wanted::Ids { tag, count, form } => match service.next_many(caller, &tag, count).await {
-            Ok(issued) => each(&mut turn.reply, &issued, form),
-            // As many will not come together, such as near the tag's limit.
-            Err(_) => {
-                if let Err((missing, error)) = from_memory(turn, &tag, count, form) {
-                    turn.fail_of(&error, missing);
-                }
+        Wanted::Ids { tag, count, form } => {
+            if let Err((missing, error)) = wait_for_each(turn, &tag, count, form).await {
+                turn.fail_of(&error, missing);
             }
-        },
+        }
         Wanted::Several { tag, count } => match service.next_many(caller, &tag, count).await {
             Ok(issued) => several(&mut turn.reply, &issued),
             Err(error) => drop(turn.fail_of(&error, 1)),
@@ -248,6 +244,33 @@ pub(in crate::resp) async fn wait(turn: &mut Turn<'_>, wanted: Wanted) {
             Err(error) => drop(turn.fail_of(&error, 1)),
         },
     }
+}
+
+/// Gives out what can be had; tells how many are missing, and why.
+async fn wait_for_each(
+    turn: &mut Turn<'_>,
+    tag: &str,
+    count: u64,
+    form: Form,
+) -> Result<(), (u64, ServiceError)> {
+    let (service, caller) = (&turn.door.service, &turn.state.caller);
+    match service.next_many(caller, tag, count).await {
+        Ok(issued) => {
+            each(&mut turn.reply, &issued, form);
+            return Ok(());
+        }
+        // It was waited long enough.
+        Err(error) if error.is_worth_waiting() => return from_memory(turn, tag, count, form),
+        // Not as many, such as near the tag's limit: one by one.
+        Err(_) => {}
+    }
+    for given in 0..count {
+        match service.next(caller, tag).await {
+            Ok(id) => turn.reply.run(id.get(), 1, form),
+            Err(error) => return Err((count - given, error)),
+        }
+    }
+    Ok(())
 }
 
 /// Ids as an answer each.

@@ -7,8 +7,8 @@ const GOES_BACK: &str = "would give out ids twice: the numbers of a tag never go
                          its next id";
 const FLOATS: &str = "is for numbers with a fraction, and ids are whole. INCR takes the next id, \
                       INCRBY a run of them";
-const BEGINS_AGAIN: &str = "would give out ids twice: a tag that is gone and comes again begins \
-                            anew. A tag that is not needed is deleted with leafid tag delete";
+const BEGINS_AGAIN: &str = "would give out ids twice: in Redis the counter would begin again at 1. \
+                            A tag that is not needed is deleted with leafid tag delete";
 const MOVES: &str = "would give out ids twice: the numbers of one tag would become those of \
                      another. INCR takes the next id of any tag";
 const WATCHES: &str = "has nothing to watch: each id is given out once, whoever else takes some. \
