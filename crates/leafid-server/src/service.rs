@@ -5,6 +5,8 @@
 mod access;
 mod caller;
 mod gate;
+#[cfg(test)]
+mod in_memory;
 mod quota;
 
 // What they get.

@@ -2,18 +2,13 @@
 
 use std::sync::{Arc, OnceLock};
 
-use leafid::store::{MemoryStore, TagSettings};
-use leafid::{Clock, Generators, Options, SystemClock};
 use tokio::runtime::{Builder, Runtime};
 
 use super::super::RespDoor;
 use super::*;
-use crate::config::Config;
-use crate::health::{Health, Kinds, Phase};
 use crate::limits::Limits;
 use crate::metrics::RespCounts;
 use crate::service::{Service, TokenSpec};
-use crate::watch::Watch;
 
 /// A service of its own, without ids in memory yet; any tag has some when it is asked for.
 pub(super) struct Site {
@@ -36,31 +31,8 @@ impl Site {
     }
 
     pub(super) fn with(tokens: Vec<TokenSpec>, limits: Limits) -> Self {
-        let config = Config {
-            tokens,
-            ..Config::default()
-        };
-        let settings = TagSettings {
-            step: 1_000_000,
-            ..TagSettings::default()
-        };
-        let options = Options {
-            create_missing: Some(settings),
-            ..Options::default()
-        };
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
-        let store = Arc::new(MemoryStore::new());
-        let (generators, driver) =
-            Generators::open_with(store, Arc::clone(&clock), Arc::new(()), options);
+        let (service, driver) = Service::in_memory(tokens, limits);
         runtime().spawn(driver);
-        let kinds = Kinds {
-            segment: true,
-            registry: None,
-        };
-        let watch = Arc::new(Watch::new());
-        let health = Health::new(kinds, generators.clone(), Arc::clone(&clock), watch);
-        health.enter(Phase::Serving);
-        let service = Service::new(generators, None, health, clock, limits, &config);
         let door = RespDoor::new(Arc::new(service), Arc::new(RespCounts::default()));
         Self {
             door: Arc::new(door),

@@ -1,0 +1,44 @@
+//! A service without a server, for tests of what stands before it.
+
+use std::sync::Arc;
+
+use leafid::store::{MemoryStore, TagSettings};
+use leafid::{Clock, Driver, Generators, Options, SystemClock};
+
+use super::{Service, TokenSpec};
+use crate::config::Config;
+use crate::health::{Health, Kinds, Phase};
+use crate::limits::Limits;
+use crate::watch::Watch;
+
+impl Service {
+    /// On a store in memory, in segments of a million ids; tags come with their first id. Its
+    /// driver has to be spawned.
+    pub(crate) fn in_memory(tokens: Vec<TokenSpec>, limits: Limits) -> (Self, Driver) {
+        let config = Config {
+            tokens,
+            ..Config::default()
+        };
+        let settings = TagSettings {
+            step: 1_000_000,
+            ..TagSettings::default()
+        };
+        let options = Options {
+            create_missing: Some(settings),
+            ..Options::default()
+        };
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+        let store = Arc::new(MemoryStore::new());
+        let (generators, driver) =
+            Generators::open_with(store, Arc::clone(&clock), Arc::new(()), options);
+        let kinds = Kinds {
+            segment: true,
+            registry: None,
+        };
+        let watch = Arc::new(Watch::new());
+        let health = Health::new(kinds, generators.clone(), Arc::clone(&clock), watch);
+        health.enter(Phase::Serving);
+        let service = Self::new(generators, None, health, clock, limits, &config);
+        (service, driver)
+    }
+}
