@@ -31,6 +31,7 @@ mod v1 {
     pub(super) const DESCRIPTION: &[u8] = include_bytes!("grpc/generated/leafid.v1.bin");
 }
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use hyper::body::Incoming;
@@ -91,44 +92,68 @@ impl GrpcDoor {
         }
     }
 
-    /// Answers a call, whatever becomes of it.
-    async fn answer(
-        &self,
-        place: Place,
-        ongoing: Ongoing,
-        request: Request<Incoming>,
-    ) -> Response<Body> {
+    /// Begins a call. What waits for its answer is small then: the request has been moved to where
+    /// it is read, once, and not from future to future.
+    fn begin(&self, place: Place, ongoing: Ongoing, request: Request<Incoming>) -> Begun {
         if let Some(answer) = not_grpc(&request) {
-            return answer;
+            return Begun::Answered(Box::new(answer));
         }
         let method = Method::of(request.uri().path());
         let call = Call::new(method, ongoing, Arc::clone(&self.metrics));
-        if place == Place::Operators && method.issues() {
-            // Who came for ids gives its place up.
-            call.ongoing.traffic().refuse();
-            let answer = refusal(Refusal::no_place());
-            call.answered(&answer);
-            return answer;
+        match self.lead(place, &call, request) {
+            Ok((deadline, answering)) => Begun::Going {
+                answering,
+                deadline,
+                call,
+            },
+            Err(error) => {
+                let answer = refusal(error);
+                call.answered(&answer);
+                Begun::Answered(Box::new(answer))
+            }
         }
-        let answer = match Deadline::of(request.headers()) {
-            Ok(deadline) if deadline.has_passed() => refusal(Refusal::deadline_exceeded()),
-            Ok(deadline) => return self.answer_by(deadline, call, request).await,
-            Err(error) => refusal(error),
-        };
-        call.answered(&answer);
-        answer
     }
 
-    async fn answer_by(
+    /// Calls the method, unless something stands in the way.
+    fn lead(
         &self,
-        deadline: Deadline,
-        call: Call,
+        place: Place,
+        call: &Call,
         request: Request<Incoming>,
-    ) -> Response<Body> {
-        let Some(answering) = self.lead(call.method, request) else {
-            let answer = refusal(Refusal::unknown_method());
-            call.answered(&answer);
-            return answer;
+    ) -> Result<(Deadline, Answering), Refusal> {
+        use Method as M;
+        let deadline = Deadline::of(request.headers())?;
+        if deadline.has_passed() {
+            return Err(Refusal::deadline_exceeded());
+        }
+        if place == Place::Operators && call.method.issues() {
+            // Who came for ids gives its place up.
+            call.ongoing.traffic().refuse();
+            return Err(Refusal::no_place());
+        }
+        let answering = match call.method {
+            M::Next | M::NextMany | M::ReserveRange | M::Stream | M::Decode => {
+                self.ids.clone().call(request)
+            }
+            M::CreateTag | M::GetTag | M::ListTags | M::UpdateTag | M::DeleteTag => {
+                self.tags.clone().call(request)
+            }
+            M::HealthCheck | M::HealthWatch => self.health.clone().call(request),
+            M::Reflection | M::ReflectionAlpha => self.reflection.call(call.method, request)?,
+            M::Unknown => return Err(Refusal::unknown_method()),
+        };
+        Ok((deadline, answering))
+    }
+
+    /// Waits for the answer, whatever becomes of the call.
+    async fn finish(&self, begun: Begun) -> Response<Body> {
+        let (answering, deadline, call) = match begun {
+            Begun::Answered(answer) => return *answer,
+            Begun::Going {
+                answering,
+                deadline,
+                call,
+            } => (answering, deadline, call),
         };
         let answer_max = self.service.limits().answer_max;
         let answer = match deadline.bound(answering, answer_max).await {
@@ -142,26 +167,19 @@ impl GrpcDoor {
         }
         answer.map(|body| Body::new(Ending::new(body, call, deadline, &self.service)))
     }
+}
 
-    /// Calls a method, or `None` if there is none of that name.
-    fn lead(
-        &self,
-        method: Method,
-        request: Request<Incoming>,
-    ) -> Option<BoxFuture<Response<Body>, std::convert::Infallible>> {
-        use Method as M;
-        Some(match method {
-            M::Next | M::NextMany | M::ReserveRange | M::Stream | M::Decode => {
-                self.ids.clone().call(request)
-            }
-            M::CreateTag | M::GetTag | M::ListTags | M::UpdateTag | M::DeleteTag => {
-                self.tags.clone().call(request)
-            }
-            M::HealthCheck | M::HealthWatch => self.health.clone().call(request),
-            M::Reflection | M::ReflectionAlpha => self.reflection.call(method, request)?,
-            M::Unknown => return None,
-        })
-    }
+type Answering = BoxFuture<Response<Body>, Infallible>;
+
+/// A call that has begun.
+enum Begun {
+    /// It is over already.
+    Answered(Box<Response<Body>>),
+    Going {
+        answering: Answering,
+        deadline: Deadline,
+        call: Call,
+    },
 }
 
 impl listen::Door for GrpcDoor {

@@ -85,8 +85,9 @@ impl Drop for Ongoing {
 pub(super) async fn serve<S: Io>(door: Arc<GrpcDoor>, stream: S, place: Place, shutdown: Shutdown) {
     let traffic = Arc::new(Traffic::default());
     let service = service_fn(|request| {
-        let (door, ongoing) = (Arc::clone(&door), traffic.begin());
-        async move { Ok::<_, Infallible>(door.answer(place, ongoing, request).await) }
+        let begun = door.begin(place, traffic.begin(), request);
+        let door = Arc::clone(&door);
+        async move { Ok::<_, Infallible>(door.finish(begun).await) }
     });
     let mut connection = pin!(door.builder.serve_connection(TokioIo::new(stream), service));
     let mut leave = pin!(async {

@@ -1,18 +1,16 @@
 //! Reflection: tells clients which services there are, so that grpcurl needs no protocol files.
 //! Old ones ask by the name that the service had before it was finished.
 
-use std::convert::Infallible;
 use std::sync::Arc;
 
 use hyper::Request;
 use hyper::body::Incoming;
-use tonic::body::Body;
-use tonic::codegen::{BoxFuture, Service as _};
+use tonic::codegen::Service as _;
 use tonic_reflection::server::Builder;
 
-use super::{Method, v1};
+use super::error::Refusal;
+use super::{Answering, Method, v1};
 
-type Answering = BoxFuture<hyper::Response<Body>, Infallible>;
 /// A service whose type has no name.
 type Called = Arc<dyn Fn(Request<Incoming>) -> Option<Answering> + Send + Sync>;
 
@@ -34,12 +32,17 @@ impl Reflection {
         }
     }
 
-    /// `None`: the descriptions cannot be read, which a test rules out.
-    pub(super) fn call(&self, method: Method, request: Request<Incoming>) -> Option<Answering> {
-        match method {
+    /// An error means that the descriptions cannot be read, which a test rules out.
+    pub(super) fn call(
+        &self,
+        method: Method,
+        request: Request<Incoming>,
+    ) -> Result<Answering, Refusal> {
+        let answering = match method {
             Method::ReflectionAlpha => (self.v1alpha)(request),
             _ => (self.v1)(request),
-        }
+        };
+        answering.ok_or_else(Refusal::unknown_method)
     }
 }
 
