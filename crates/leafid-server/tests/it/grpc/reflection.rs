@@ -49,6 +49,7 @@ fn the_services_are_listed_and_described() {
     let files = [
         MessageRequest::FileContainingSymbol("leafid.v1.Ids".into()),
         MessageRequest::FileContainingSymbol("leafid.v1.Tags.UpdateTag".into()),
+        MessageRequest::FileContainingSymbol("google.rpc.ErrorInfo".into()),
         MessageRequest::FileByFilename("google/protobuf/timestamp.proto".into()),
         MessageRequest::FileByFilename("google/protobuf/field_mask.proto".into()),
         MessageRequest::FileByFilename("google/protobuf/empty.proto".into()),
