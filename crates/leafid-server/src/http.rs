@@ -4,6 +4,8 @@
 //! others are axum's.
 
 mod answer;
+mod at_once;
+mod body;
 mod clock;
 mod connection;
 mod decode;
@@ -28,9 +30,6 @@ mod workers;
 
 use std::sync::Arc;
 
-use axum::body::Body;
-use bytes::Bytes;
-use http_body_util::{Either, Full};
 use hyper::body::Incoming;
 use hyper::header::{CONNECTION, HOST, HeaderValue};
 use hyper::http::request::Parts;
@@ -44,6 +43,7 @@ use crate::service::Service;
 use crate::shutdown::Shutdown;
 
 use answer::Answer;
+use body::AnswerBody;
 use front::Front;
 use problem::Problem;
 use router::Routes;
@@ -82,21 +82,17 @@ impl Door {
         }
     }
 
-    async fn answer(
-        &self,
-        place: Place,
-        request: Request<Incoming>,
-    ) -> Response<Either<Full<Bytes>, Body>> {
+    async fn answer(&self, place: Place, request: Request<Incoming>) -> Response<AnswerBody> {
         let (parts, body) = request.into_parts();
         match Route::issuing(parts.uri.path()) {
             Some((route, name)) => {
                 let answer = self.issue(place, route, name, &parts, body).await;
-                answer.map(Either::Left)
+                answer.map(AnswerBody::Whole)
             }
             None => {
                 let request = Request::from_parts(parts, body);
                 let answer = router::answer(&self.front, &self.routes, request).await;
-                answer.map(Either::Right)
+                answer.map(AnswerBody::Routed)
             }
         }
     }

@@ -21,6 +21,7 @@ mod sharded;
 mod shutdown;
 mod suggest;
 mod supply;
+mod vigil;
 mod wall;
 mod watch;
 mod workers;

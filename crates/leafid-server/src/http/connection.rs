@@ -1,24 +1,29 @@
 //! One connection: served by hyper, watched for silence, and told to finish at shutdown.
 
 use std::convert::Infallible;
-use std::future::{Future as _, poll_fn};
-use std::pin::pin;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::Poll;
+use std::task::{Context, Poll, ready};
+
+use hyper::body::Incoming;
+use hyper::service::Service;
+use hyper::{Request, Response};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
 
 use super::Door;
+use super::body::AnswerBody;
 use super::pipe::Pipe;
 use crate::limits::Limits;
 use crate::listen::{Io, Place};
 use crate::shutdown::Shutdown;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto::Builder;
+use crate::vigil::{Alarm, Vigil};
 
 /// How connections are served: HTTP/1.1, and HTTP/2 for those who open with its preface.
 ///
-/// hyper's own time-out for headers is off: it would set a timer for each request. The watch
+/// hyper's own time-out for headers is off: it would set a timer for each request. The vigil
 /// below has one timer for a connection, and sees more.
 pub(super) fn builder(limits: &Limits) -> Builder<TokioExecutor> {
     let mut builder = Builder::new(TokioExecutor::new());
@@ -36,15 +41,64 @@ pub(super) fn builder(limits: &Limits) -> Builder<TokioExecutor> {
     builder
 }
 
-/// Requests of one connection.
-#[derive(Debug, Default)]
-struct Traffic {
+/// One connection's requests.
+#[derive(Clone)]
+struct Conversation(Arc<Shared>);
+
+/// What all requests of a connection share.
+struct Shared {
+    door: Arc<Door>,
+    place: Place,
     begun: AtomicU64,
     ended: AtomicU64,
 }
 
-impl Traffic {
-    /// Begun and ended requests. Relaxed: the watch only asks whether anything moved.
+/// An answer: most are there at once, and cost no state to wait in.
+enum Answering {
+    Now(Option<Response<AnswerBody>>),
+    Later(Pin<Box<dyn Future<Output = Response<AnswerBody>> + Send>>),
+}
+
+impl Service<Request<Incoming>> for Conversation {
+    type Response = Response<AnswerBody>;
+    type Error = Infallible;
+    type Future = Answering;
+
+    fn call(&self, mut request: Request<Incoming>) -> Answering {
+        let shared = &*self.0;
+        // Relaxed: the watch only asks whether anything moved.
+        shared.begun.fetch_add(1, Ordering::Relaxed);
+        if shared.place == Place::Full
+            && let Some(answer) = shared.door.at_once(&mut request)
+        {
+            shared.ended.fetch_add(1, Ordering::Relaxed);
+            return Answering::Now(Some(answer));
+        }
+        let shared = Arc::clone(&self.0);
+        Answering::Later(Box::pin(async move {
+            let answer = shared.door.answer(shared.place, request).await;
+            shared.ended.fetch_add(1, Ordering::Relaxed);
+            answer
+        }))
+    }
+}
+
+impl Future for Answering {
+    type Output = Result<Response<AnswerBody>, Infallible>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        match &mut *self {
+            // Nobody polls an answer again that was there.
+            Self::Now(answer) => answer
+                .take()
+                .map_or(Poll::Pending, |answer| Poll::Ready(Ok(answer))),
+            Self::Later(answering) => answering.as_mut().poll(context).map(Ok),
+        }
+    }
+}
+
+impl Shared {
+    /// Begun and ended requests.
     fn seen(&self) -> (u64, u64) {
         let begun = self.begun.load(Ordering::Relaxed);
         (begun, self.ended.load(Ordering::Relaxed))
@@ -54,57 +108,46 @@ impl Traffic {
 /// Serves a connection until its peer, silence or the shutdown ends it.
 pub(super) async fn serve<S: Io>(door: Arc<Door>, stream: S, place: Place, shutdown: Shutdown) {
     let limits = *door.front.service.limits();
-    let traffic = Arc::new(Traffic::default());
-    let service = service_fn(|request| {
-        let (door, traffic) = (Arc::clone(&door), Arc::clone(&traffic));
-        async move {
-            traffic.begun.fetch_add(1, Ordering::Relaxed);
-            let answer = door.answer(place, request).await;
-            traffic.ended.fetch_add(1, Ordering::Relaxed);
-            Ok::<_, Infallible>(answer)
-        }
+    let shared = Arc::new(Shared {
+        door: Arc::clone(&door),
+        place,
+        begun: AtomicU64::new(0),
+        ended: AtomicU64::new(0),
     });
     let pipe = Pipe::new(stream);
-    let mut is_asked = false;
+    let mut vigil = Vigil::new(&shutdown, limits.first_head_max);
+    let mut before = (0, 0);
     let is_silent = {
         let io = TokioIo::new(pipe.clone());
-        let mut connection = pin!(door.builder.serve_connection(io, service));
-        let mut silent = pin!(silent(&traffic, &limits));
-        let mut asked = pin!(shutdown.asked());
+        let conversation = Conversation(Arc::clone(&shared));
+        let mut connection = pin!(door.builder.serve_connection(io, conversation));
         poll_fn(|context| {
-            if !is_asked && asked.as_mut().poll(context).is_ready() {
-                is_asked = true;
-                connection.as_mut().graceful_shutdown();
+            loop {
+                if connection.as_mut().poll(context).is_ready() {
+                    return Poll::Ready(false);
+                }
+                // hyper's turn is over: what it wrote leaves together. If it cannot, nobody
+                // listens.
+                if let Poll::Ready(Err(_)) = pipe.poll_send(context) {
+                    return Poll::Ready(true);
+                }
+                match ready!(vigil.poll(context)) {
+                    Alarm::Shutdown => connection.as_mut().graceful_shutdown(),
+                    Alarm::Time => {
+                        // Nothing began and nothing ended since the last look: it is silent.
+                        let now = shared.seen();
+                        if now == before {
+                            return Poll::Ready(true);
+                        }
+                        before = now;
+                        vigil.again(limits.idle_max);
+                    }
+                }
             }
-            if connection.as_mut().poll(context).is_ready() {
-                return Poll::Ready(false);
-            }
-            // hyper's turn is over: what it wrote leaves together. If it cannot, nobody listens.
-            if let Poll::Ready(Err(_)) = pipe.poll_send(context) {
-                return Poll::Ready(true);
-            }
-            silent.as_mut().poll(context).map(|()| true)
         })
         .await
     };
     if !is_silent {
-        pipe.close(is_asked).await;
-    }
-}
-
-/// Is ready once the connection has been silent for too long.
-async fn silent(traffic: &Traffic, limits: &Limits) {
-    tokio::time::sleep(limits.first_head_max).await;
-    let mut before = traffic.seen();
-    if before.0 == 0 {
-        return;
-    }
-    loop {
-        tokio::time::sleep(limits.idle_max).await;
-        let now = traffic.seen();
-        if now == before {
-            return;
-        }
-        before = now;
+        pipe.close(vigil.is_asked()).await;
     }
 }
