@@ -22,14 +22,23 @@ impl Door {
         let (content_type, body) = match route {
             Route::Ids => {
                 let parts: [&[u8]; 3] = [b"{\"ids\":[\"", digits, b"\"]}"];
-                ("application/json", Short::new(&parts))
+                (
+                    const { HeaderValue::from_static("application/json") },
+                    Short::new(&parts),
+                )
             }
-            _ => ("text/plain;charset=UTF-8", Short::new(&[digits])),
+            _ => (
+                const { HeaderValue::from_static("text/plain;charset=UTF-8") },
+                Short::new(&[digits]),
+            ),
         };
         let mut headers = std::mem::take(request.headers_mut());
         headers.clear();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        headers.insert(CONTENT_TYPE, content_type);
+        headers.insert(
+            CACHE_CONTROL,
+            const { HeaderValue::from_static("no-store") },
+        );
         let mut answer = Response::new(AnswerBody::Short(body));
         *answer.headers_mut() = headers;
         self.front.metrics.http.count(route, StatusCode::OK);
