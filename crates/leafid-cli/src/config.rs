@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use leafid_server::{Setting, Shown};
+use leafid_server::{AccessFile, ConfigError, Loaded, Setting, Shown, Sources};
 use serde_json::json;
 
 use crate::failure::{Failure, Outcome};
@@ -60,8 +60,9 @@ impl Configs {
 
 impl Check {
     fn run(self) -> Outcome {
-        let loaded = match self.flags.0.sources().load() {
-            Ok(loaded) => loaded,
+        let sources = self.flags.0.sources();
+        let notes = match notes(&sources) {
+            Ok(notes) => notes,
             Err(error) if self.json => {
                 output::json(&json!({ "ok": false, "mistakes": error.mistakes, "notes": [] }))?;
                 return Err(Failure::silent());
@@ -69,17 +70,23 @@ impl Check {
             Err(error) => return Err(error.into()),
         };
         if self.json {
-            let notes = loaded.notes;
             return output::json(&json!({ "ok": true, "mistakes": [], "notes": notes }));
         }
-        let mut text: String = loaded
-            .notes
-            .iter()
-            .map(|note| format!("note: {note}\n"))
-            .collect();
+        let mut text: String = notes.iter().map(|note| format!("note: {note}\n")).collect();
         text.push_str("the settings can be used\n");
         output::print(&text)
     }
+}
+
+/// What the operator should know of settings and access file, if both can be used.
+fn notes(sources: &Sources) -> Result<Vec<String>, ConfigError> {
+    let Loaded {
+        config, mut notes, ..
+    } = sources.load()?;
+    if let Some(path) = &config.access_file {
+        notes.extend(AccessFile::read(path, &config.limits())?.notes);
+    }
+    Ok(notes)
 }
 
 impl Show {

@@ -5,7 +5,8 @@ use std::io::{self, ErrorKind, IsTerminal as _};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use leafid_server::{
-    Addresses, Config, Listeners, LogFormat, ServeError, Server, Stores, Workers, shutdown_signal,
+    AccessFile, Addresses, Config, ConfigError, Listeners, LogFormat, ServeError, Server, Stores,
+    Workers, reload_on_hangup, shutdown_signal,
 };
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::runtime::{Builder, Runtime};
@@ -32,7 +33,9 @@ pub(crate) struct Serve {
 
 impl Serve {
     pub(crate) fn run(self) -> Outcome {
-        let loaded = self.flags.0.load()?;
+        let mut loaded = self.flags.0.load()?;
+        let noted = read_access(&mut loaded.config)?;
+        loaded.notes.extend(noted);
         start_log(&loaded.config);
         for note in &loaded.notes {
             tracing::warn!("{note}");
@@ -61,17 +64,37 @@ async fn serve(config: &Config) -> Outcome {
         workers: workers.map_err(not_served)?,
     };
     let server = Server::new(config, config.limits(), stores, listeners);
+    if let Some(path) = &config.access_file {
+        let reloading = reload_on_hangup(server.service(), path.clone());
+        tokio::spawn(reloading.map_err(|error| no_signals(&error))?);
+    }
     // A server whose greeting nobody reads serves all the same.
     let _ = output::print(&greeting(&server.addresses(), config));
     server.run(stop).await.map_err(not_served)
 }
 
+/// Puts what the access file says into the settings; answers what the operator should know.
+fn read_access(config: &mut Config) -> Outcome<Vec<String>> {
+    let Some(path) = &config.access_file else {
+        return Ok(Vec::new());
+    };
+    let file = AccessFile::read(path, &config.limits()).map_err(not_understood)?;
+    config.tokens = file.tokens;
+    config.quotas = file.quotas;
+    Ok(file.notes)
+}
+
+/// Mistakes in the access file.
+pub(crate) fn not_understood(error: ConfigError) -> Failure {
+    Failure::several(
+        error.mistakes,
+        "docs/access.md tells how an access file looks",
+    )
+}
+
 /// Is ready at the first signal; the second one then ends the process.
 fn stop() -> Outcome<impl Future<Output = ()>> {
-    let first = shutdown_signal().map_err(|error| {
-        let message = format!("cannot listen for signals: {error}");
-        Failure::new(message, "raise the limit on open files (ulimit -n)")
-    })?;
+    let first = shutdown_signal().map_err(|error| no_signals(&error))?;
     Ok(async move {
         first.await;
         if let Ok(second) = shutdown_signal() {
@@ -82,6 +105,11 @@ fn stop() -> Outcome<impl Future<Output = ()>> {
             });
         }
     })
+}
+
+fn no_signals(error: &io::Error) -> Failure {
+    let message = format!("cannot listen for signals: {error}");
+    Failure::new(message, "raise the limit on open files (ulimit -n)")
 }
 
 /// Takes all the open files that the system lets a process have: each connection is one, and the

@@ -7,6 +7,9 @@
 
 mod table;
 
+// Who may take ids, and how many.
+mod access;
+
 // What a setting is, and how its value is read and shown.
 mod password;
 mod setting;
@@ -33,6 +36,7 @@ use leafid::StepPolicy;
 use leafid_stores::{StoreOptions, StoreUrl, UrlError};
 use tracing::level_filters::LevelFilter;
 
+pub use access::AccessFile;
 pub use layers::{ConfigError, Loaded, Origin, Shown, Sources};
 pub use password::without_password;
 pub use setting::Setting;
@@ -41,7 +45,7 @@ pub use workers::{WorkerConfig, WorkerIdSource};
 
 use crate::limits::Limits;
 use crate::listeners::Addresses;
-use crate::service::TokenSpec;
+use crate::service::{QuotaScope, TokenSpec};
 
 /// The embedded store's file in its folder.
 const EMBEDDED_FILE: &str = "leafid.db";
@@ -96,8 +100,12 @@ pub struct Config {
     pub workers: WorkerConfig,
     /// Threads that serve requests; 0: one per core.
     pub threads: usize,
+    /// The file of tokens and quotas; what it says is read by [`AccessFile::read`].
+    pub access_file: Option<PathBuf>,
     /// Who may take ids; empty: everybody.
     pub tokens: Vec<TokenSpec>,
+    /// Quotas in force from the start, in ids a second, besides those of the tokens.
+    pub quotas: Vec<(QuotaScope, u64)>,
     /// How long requests in flight may take after SIGTERM.
     pub shutdown_grace: Duration,
     /// How much is logged.
@@ -211,7 +219,9 @@ impl Default for Config {
             snowflake: true,
             workers: WorkerConfig::default(),
             threads: 0,
+            access_file: None,
             tokens: Vec::new(),
+            quotas: Vec::new(),
             shutdown_grace: Duration::from_secs(10),
             log: LevelFilter::INFO,
             log_format: LogFormat::Text,

@@ -14,6 +14,7 @@ mod limits;
 mod listen;
 mod listeners;
 mod metrics;
+mod reload;
 mod resp;
 mod server;
 mod service;
@@ -27,7 +28,7 @@ mod watch;
 mod workers;
 
 pub use config::{
-    Config, ConfigError, Loaded, LogFormat, Origin, SETTINGS, Setting, Shown, Sources,
+    AccessFile, Config, ConfigError, Loaded, LogFormat, Origin, SETTINGS, Setting, Shown, Sources,
     WorkerConfig, WorkerIdSource, without_password,
 };
 pub use error::ServeError;
@@ -35,6 +36,7 @@ pub use health::{Health, Readiness};
 pub use http::openapi;
 pub use limits::{Limits, RespLimits};
 pub use listeners::{Addresses, Listeners};
+pub use reload::reload_on_hangup;
 pub use server::{Server, Stores, warm_up};
 pub use service::{
     Caller, ClockView, Code, Issued, QuotaScope, Service, ServiceError, SnowflakeParts, TagPage,

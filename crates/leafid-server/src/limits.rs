@@ -28,6 +28,19 @@ pub struct Limits {
     pub admin_requests_max: usize,
     /// Tags with a quota of their own. Default: 10,000.
     pub quotas_max: usize,
+    /// Ids a second in a quota; more is as good as none. Default: 1,000,000,000.
+    pub ids_per_second_max: u64,
+    /// Tokens in an access file, at some 6 KB each. Default: 1000.
+    pub tokens_max: usize,
+    /// Characters in the name of a token. Default: 64.
+    pub token_name_len_max: usize,
+    /// Characters that a token's secret has at least: with fewer it could be found by trying.
+    /// Default: 16.
+    pub secret_len_min: usize,
+    /// Characters that a token's secret has at most, so that it fits into a header. Default: 512.
+    pub secret_len_max: usize,
+    /// Bytes of an access file. Default: 4 MiB.
+    pub access_file_len_max: u64,
     /// HTTP/2 streams open at once on a connection. Default: 250.
     pub streams_max: u32,
     /// Bytes that a peer may send ahead on one HTTP/2 stream, and on a connection with all of its
@@ -73,6 +86,7 @@ pub struct Limits {
     /// Rows of the tables at `/cache` and `/db`. Default: 1000.
     pub table_rows_max: u32,
     /// Tags with series of their own in the metrics; the others are summed up. Nine series each.
+    /// Also how many quotas the metrics show.
     /// Default: 500.
     pub metrics_tags_max: usize,
     /// Those of the Redis protocol.
@@ -139,6 +153,12 @@ impl Default for Limits {
             requests_max: 20_000,
             admin_requests_max: 32,
             quotas_max: 10_000,
+            ids_per_second_max: 1_000_000_000,
+            tokens_max: 1000,
+            token_name_len_max: 64,
+            secret_len_min: 16,
+            secret_len_max: 512,
+            access_file_len_max: 4 * 1024 * 1024,
             streams_max: 250,
             stream_window_len: 256 * 1024,
             connection_window_len: 1024 * 1024,

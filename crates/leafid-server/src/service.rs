@@ -28,6 +28,7 @@ use crate::health::Health;
 use crate::limits::Limits;
 
 use access::Access;
+pub(crate) use access::TokenRefusal;
 pub use access::{QuotaScope, TokenSpec};
 pub use caller::Caller;
 pub use code::Code;
@@ -117,7 +118,7 @@ impl Service {
         config: &Config,
     ) -> Self {
         Self {
-            access: Access::new(clock, &config.tokens),
+            access: Access::new(clock, &config.tokens, &config.quotas),
             gate: Gate::new(limits.requests_max, limits.admin_requests_max),
             generators,
             snowflakes: registry.map(Snowflakes::new),
@@ -270,6 +271,15 @@ impl Service {
         self.access.needs_token()
     }
 
+    /// Lets these tokens in and no others, and puts these quotas in force, for an access file that
+    /// was read again. A token that stays keeps its connections; one that is gone lets nobody in
+    /// any more, also not those who showed it before. Only quotas change that differ from those of
+    /// the last time, so the last change of a quota holds, whether it came from here or from
+    /// [`set_quota`](Self::set_quota).
+    pub fn put_access(&self, tokens: &[TokenSpec], quotas: &[(QuotaScope, u64)]) {
+        self.access.put(tokens, quotas);
+    }
+
     /// The quotas in force on this server, in ids a second, in the order of what they are on.
     ///
     /// # Errors
@@ -281,12 +291,15 @@ impl Service {
     }
 
     /// Puts a quota in force on this server at once, in ids a second; 0 stops what it is on, and
-    /// `None` takes it away. It lasts until it is changed again or the process ends.
+    /// `None` takes it away. What went out before is forgotten. It holds until it is changed
+    /// again, here or in the access file, or the process ends. Calls that wait for ids already
+    /// are let finish.
     ///
     /// # Errors
     ///
     /// [`ServiceError::UnknownToken`], [`ServiceError::TooManyQuotas`], [`ServiceError::NotAdmin`],
-    /// [`ServiceError::NoToken`].
+    /// [`ServiceError::NoToken`], and [`ServiceError::BadCount`] above
+    /// [`ids_per_second_max`](Limits::ids_per_second_max).
     pub fn set_quota(
         &self,
         caller: &Caller,
@@ -294,8 +307,24 @@ impl Service {
         per_second: Option<u64>,
     ) -> Result<(), ServiceError> {
         self.access.check_admin(caller)?;
-        self.access
-            .set_quota(scope, per_second, self.limits.quotas_max)
+        let max = self.limits.ids_per_second_max;
+        if let Some(count) = per_second.filter(|per_second| *per_second > max) {
+            let field = "ids_per_second";
+            return Err(ServiceError::BadCount { field, count, max });
+        }
+        let tags_max = self.limits.quotas_max;
+        self.access.set_quota(scope, per_second, tags_max)?;
+        let by = caller.token().unwrap_or("a caller without a token");
+        match per_second {
+            Some(ids_per_second) => tracing::info!(%scope, ids_per_second, by, "a quota was set"),
+            None => tracing::info!(%scope, by, "a quota was taken away"),
+        }
+        Ok(())
+    }
+
+    /// Tokens and quotas, for the metrics.
+    pub(crate) fn access(&self) -> &Access {
+        &self.access
     }
 
     /// How many calls wait for ids now.

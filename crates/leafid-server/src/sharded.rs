@@ -22,12 +22,17 @@ thread_local! {
 
 impl<T: Default> Default for Sharded<T> {
     fn default() -> Self {
-        let shards = (0..SHARDS).map(|_| CachePadded::default()).collect();
-        Self { shards }
+        Self::of(T::default)
     }
 }
 
 impl<T> Sharded<T> {
+    /// Copies that are all made alike.
+    pub(crate) fn of(mut make: impl FnMut() -> T) -> Self {
+        let shards = (0..SHARDS).map(|_| CachePadded::new(make())).collect();
+        Self { shards }
+    }
+
     /// This thread's copy.
     #[inline]
     pub(crate) fn here(&self) -> &T {

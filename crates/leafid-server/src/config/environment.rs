@@ -6,8 +6,13 @@ use crate::suggest::nearest;
 
 const PREFIX: &str = "LEAFID_";
 /// Variables that are no settings: where to look for settings, and which server the other
-/// commands talk to.
-const OTHERS: [&str; 3] = ["LEAFID_CONFIG", "LEAFID_LEAF_PROPERTIES", "LEAFID_SERVER"];
+/// commands talk to, with which token.
+const OTHERS: [&str; 4] = [
+    "LEAFID_CONFIG",
+    "LEAFID_LEAF_PROPERTIES",
+    "LEAFID_SERVER",
+    "LEAFID_TOKEN",
+];
 
 /// An empty variable counts as one that is not set: that is what `LEAFID_STORE=${STORE}` in a
 /// compose file means by it.

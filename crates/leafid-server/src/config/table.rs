@@ -9,6 +9,7 @@ use leafid::store::TagSettings;
 
 use super::LogFormat;
 use super::setting::{Field, Setting};
+use super::value;
 
 const TENTH: Duration = Duration::from_millis(100);
 const SECOND: Duration = Duration::from_secs(1);
@@ -292,6 +293,26 @@ pub const SETTINGS: &[Setting] = &[
             max: 1024,
             get: |config| u64::try_from(config.threads).ok(),
             set: |config, count| config.threads = usize::try_from(count).unwrap_or(0),
+        },
+    },
+    Setting {
+        key: "access-file",
+        value: "FILE",
+        doc: "A TOML file of tokens and quotas (docs/access.md). With tokens in it, callers \
+              without one are refused; without this file everybody who reaches the server may \
+              take ids and change tags. Read at start and again at each SIGHUP, without dropping \
+              a connection; a file with a mistake in it then changes nothing.",
+        field: Field::Text {
+            allowed: "a file",
+            get: |config| {
+                let path = config.access_file.as_ref();
+                path.map(|path| path.display().to_string())
+                    .unwrap_or_default()
+            },
+            set: |config, text| {
+                config.access_file = Some(value::path(text)?);
+                Ok(())
+            },
         },
     },
     Setting {

@@ -67,7 +67,6 @@ pub(crate) async fn show(State(service): Served) -> Answered {
     )
 )]
 pub(crate) async fn accept(State(service): Served, Who(caller): Who) -> Answered {
-    let clock = ClockDocument::from(service.clock()?);
-    service.accept_clock(&caller)?;
+    let clock = ClockDocument::from(service.accept_clock(&caller)?);
     Ok(answer::json(StatusCode::ACCEPTED, &clock))
 }

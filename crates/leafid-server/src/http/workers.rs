@@ -12,7 +12,7 @@ use super::front::Served;
 use super::json::Fields;
 use super::problem::{Kind, Problem, ProblemDocument};
 use super::who::Who;
-use crate::service::{Service, ServiceError, WorkerView};
+use crate::service::{Service, WorkerView};
 use crate::wall::time;
 
 /// How this server stands with its worker id and its clock.
@@ -145,8 +145,8 @@ pub(crate) const RELEASE_FIELDS: &[&str] = &["dead"];
          content_type = "application/problem+json"),
     )
 )]
-pub(crate) async fn show(State(service): Served) -> Answered {
-    let status = service.worker_status().ok_or(ServiceError::SnowflakeOff)?;
+pub(crate) async fn show(State(service): Served, Who(caller): Who) -> Answered {
+    let status = service.worker(&caller)?;
     let document = OwnWorkerDocument::new(&status, service.layout());
     Ok(answer::json(StatusCode::OK, &document))
 }

@@ -1,5 +1,6 @@
 //! `Scrape`: one answer of `/metrics`, put together from the counters and the tags' standing.
 
+mod access;
 mod worker;
 
 use std::collections::BTreeSet;
@@ -36,6 +37,7 @@ impl Collector for Scrape {
         self.resp(&mut encoder)?;
         self.events(&mut encoder)?;
         self.store(&mut encoder)?;
+        access::encode(&self.service, &mut encoder)?;
         worker::encode(&self.service, &self.metrics.events, &mut encoder)?;
         self.tags(&mut encoder)
     }

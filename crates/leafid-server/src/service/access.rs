@@ -1,133 +1,88 @@
 //! `Access`: which tokens there are, and which quotas are in force. Read by every call without a
 //! lock; changed at run time.
+//!
+//! Without a quota, a call reads two flags and neither a clock nor anything that others write.
+//! Left to others: where tokens are written down. Invariant: a token that was taken away lets
+//! nobody in, also not those who showed it before.
 
+mod refusals;
+mod spec;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use leafid::{Clock, Tag};
-use sha2::{Digest as _, Sha256};
+use crossbeam_utils::CachePadded;
+use leafid::Clock;
+use papaya::ResizeMode;
 
-use super::caller::{Caller, Token};
+use super::caller::{Caller, Pass, Token};
 use super::error::ServiceError;
 use super::quota::Bucket;
-
-/// A secret, hashed: looked up so, it is not compared byte by byte, and not kept.
-type SecretHash = [u8; 32];
+use crate::sharded::Sharded;
+use refusals::Refusals;
+pub(crate) use refusals::TokenRefusal;
+pub use spec::{QuotaScope, TokenSpec};
+use spec::{Scope, SecretHash};
 
 /// Tokens and quotas.
-pub(super) struct Access {
+pub(crate) struct Access {
     clock: Arc<dyn Clock>,
-    tokens: papaya::HashMap<SecretHash, Arc<Token>>,
+    tokens: papaya::HashMap<SecretHash, Entry>,
     /// Whether anonymous callers are refused. There are tokens then.
     needs_token: AtomicBool,
-    /// Of single tags.
-    tags: papaya::HashMap<Tag, Arc<Bucket>>,
-    /// Of everything that this server gives out.
-    server: Bucket,
+    quotas: papaya::HashMap<QuotaScope, Bucket>,
     /// Whether any quota is in force; else no clock is read.
     has_quotas: AtomicBool,
-    /// One change of a quota at a time.
-    changing: Mutex<()>,
+    refusals: Refusals,
+    /// The quotas that came with the tokens last. One change at a time, by whoever holds it.
+    given: Mutex<BTreeMap<QuotaScope, u64>>,
 }
 
-/// A token to be let in.
-///
-/// # Example
-///
-/// ```
-/// use leafid_server::TokenSpec;
-///
-/// let spec = TokenSpec::new("billing", "s3cret");
-/// assert!(!spec.is_admin && spec.ids_per_second.is_none());
-/// ```
-#[derive(Clone, PartialEq, Eq)]
-pub struct TokenSpec {
-    /// What it is called in metrics and messages.
-    pub name: String,
-    /// The hash of its secret.
-    secret: SecretHash,
-    /// Whether it may change tags, quotas and worker ids.
-    pub is_admin: bool,
-    /// Ids a second; `None` for as many as there are.
-    pub ids_per_second: Option<u64>,
+/// A token, and what callers get of it.
+struct Entry {
+    token: Arc<Token>,
+    passes: Sharded<Pass>,
 }
 
-impl TokenSpec {
-    /// A token that may take ids.
-    #[must_use]
-    pub fn new(name: impl Into<String>, secret: &str) -> Self {
+impl Entry {
+    fn new(spec: &TokenSpec) -> Self {
+        let token = Arc::new(Token::new(spec.name.clone(), spec.is_admin));
+        let pass = || Arc::new(CachePadded::new(Arc::clone(&token)));
         Self {
-            name: name.into(),
-            secret: Sha256::digest(secret).into(),
-            is_admin: false,
-            ids_per_second: None,
-        }
-    }
-}
-
-/// Shows no secret, not even hashed.
-impl std::fmt::Debug for TokenSpec {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TokenSpec")
-            .field("name", &self.name)
-            .finish_non_exhaustive()
-    }
-}
-
-/// What a quota is on.
-///
-/// # Example
-///
-/// ```
-/// use leafid_server::QuotaScope;
-///
-/// assert_eq!(QuotaScope::Server.to_string(), "this server");
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum QuotaScope {
-    /// All that this server gives out.
-    Server,
-    /// One tag.
-    Tag(Tag),
-    /// All callers with one token, by its name.
-    Token(String),
-}
-
-impl std::fmt::Display for QuotaScope {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Server => f.write_str("this server"),
-            Self::Tag(tag) => write!(f, "tag \"{tag}\""),
-            Self::Token(name) => write!(f, "token \"{name}\""),
+            passes: Sharded::of(pass),
+            token,
         }
     }
 }
 
 impl Access {
-    pub(super) fn new(clock: Arc<dyn Clock>, tokens: &[TokenSpec]) -> Self {
+    pub(super) fn new(
+        clock: Arc<dyn Clock>,
+        tokens: &[TokenSpec],
+        quotas: &[(QuotaScope, u64)],
+    ) -> Self {
         let access = Self {
             clock,
-            tokens: papaya::HashMap::new(),
-            needs_token: AtomicBool::new(!tokens.is_empty()),
-            tags: papaya::HashMap::new(),
-            server: Bucket::new(None),
+            // An incremental resize would leave every look-up searching two tables.
+            tokens: papaya::HashMap::builder()
+                .resize_mode(ResizeMode::Blocking)
+                .build(),
+            needs_token: AtomicBool::new(false),
+            quotas: papaya::HashMap::builder()
+                .resize_mode(ResizeMode::Blocking)
+                .build(),
             has_quotas: AtomicBool::new(false),
-            changing: Mutex::new(()),
+            refusals: Refusals::default(),
+            given: Mutex::default(),
         };
-        for spec in tokens {
-            let token = Token {
-                name: spec.name.clone(),
-                is_admin: spec.is_admin,
-                bucket: Arc::new(Bucket::new(spec.ids_per_second)),
-            };
-            access.tokens.pin().insert(spec.secret, Arc::new(token));
-        }
-        access.count_quotas();
+        access.put(tokens, quotas);
         access
     }
 
     pub(super) fn needs_token(&self) -> bool {
+        // Relaxed, here and for `has_quotas`: the flags stand for themselves.
         self.needs_token.load(Ordering::Relaxed)
     }
 
@@ -136,53 +91,78 @@ impl Access {
         name: Option<&str>,
         secret: &str,
     ) -> Result<Caller, ServiceError> {
-        let hash: SecretHash = Sha256::digest(secret).into();
         let tokens = self.tokens.pin();
-        let token = tokens.get(&hash);
-        let token = token.filter(|token| name.is_none_or(|name| token.name == name));
-        let token = token.ok_or(ServiceError::BadToken)?;
-        let token = Some(Arc::clone(token));
-        Ok(Caller { token })
+        let entry = match secret {
+            // Nothing is no secret, whatever a token says.
+            "" => None,
+            secret => tokens.get(&spec::hash(secret)),
+        };
+        let entry = entry.filter(|entry| name.is_none_or(|name| entry.token.name == name));
+        let entry = entry.ok_or_else(|| self.refuse(TokenRefusal::Unknown))?;
+        let pass = Some(Arc::clone(entry.passes.here()));
+        Ok(Caller { pass })
     }
 
     /// Whether a caller may look at things.
     #[inline]
     pub(super) fn check_token(&self, caller: &Caller) -> Result<(), ServiceError> {
-        if caller.token.is_none() && self.needs_token() {
-            return Err(ServiceError::NoToken);
-        }
-        Ok(())
-    }
-
-    /// Whether a caller may have ids of a tag now. `None` is for what has no tag.
-    #[inline]
-    pub(super) fn check(&self, caller: &Caller, tag: Option<&str>) -> Result<(), ServiceError> {
-        self.check_token(caller)?;
-        if self.has_quotas.load(Ordering::Relaxed) {
-            return self.check_quotas(caller, tag);
+        let why = match &caller.pass {
+            None => TokenRefusal::Missing,
+            Some(pass) if pass.is_gone() => TokenRefusal::Unknown,
+            Some(_) => return Ok(()),
+        };
+        if self.needs_token() {
+            return Err(self.refuse(why));
         }
         Ok(())
     }
 
     #[cold]
     #[inline(never)]
-    fn check_quotas(&self, caller: &Caller, tag: Option<&str>) -> Result<(), ServiceError> {
-        let now = self.clock.now();
-        let over = |bucket: &Bucket, scope: &dyn Fn() -> QuotaScope| {
-            let checked = bucket.check(now);
-            checked.map_err(|retry_after| ServiceError::OverQuota {
-                scope: scope(),
-                per_second: bucket.per_second().unwrap_or(u64::MAX),
-                retry_after,
-            })
-        };
-        over(&self.server, &|| QuotaScope::Server)?;
-        if let Some(token) = &caller.token {
-            over(&token.bucket, &|| QuotaScope::Token(token.name.clone()))?;
+    fn refuse(&self, why: TokenRefusal) -> ServiceError {
+        self.refusals.count_token(why);
+        match why {
+            TokenRefusal::Missing => ServiceError::NoToken,
+            TokenRefusal::Unknown | TokenRefusal::NotAdmin => ServiceError::BadToken,
         }
-        let tags = self.tags.pin();
-        if let Some((tag, bucket)) = tag.and_then(|tag| tags.get_key_value(tag)) {
-            over(bucket, &|| QuotaScope::Tag(tag.clone()))?;
+    }
+
+    /// Whether a caller may have `count` ids of a tag now. `None` is for what has no tag.
+    #[inline]
+    pub(super) fn check(
+        &self,
+        caller: &Caller,
+        tag: Option<&str>,
+        count: u64,
+    ) -> Result<(), ServiceError> {
+        self.check_token(caller)?;
+        if self.has_quotas.load(Ordering::Relaxed) {
+            return self.check_quotas(caller, tag, count);
+        }
+        Ok(())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn check_quotas(
+        &self,
+        caller: &Caller,
+        tag: Option<&str>,
+        count: u64,
+    ) -> Result<(), ServiceError> {
+        let now = self.clock.now();
+        let quotas = self.quotas.pin();
+        for scope in scopes(caller, tag) {
+            let found = quotas.get_key_value(&scope);
+            let checked = found.map(|(scope, bucket)| (scope, bucket, bucket.check(now)));
+            if let Some((scope, bucket, Err(retry_after))) = checked {
+                self.refusals.count_quota(scope.kind(), count);
+                return Err(ServiceError::OverQuota {
+                    scope: scope.clone(),
+                    per_second: bucket.per_second(),
+                    retry_after,
+                });
+            }
         }
         Ok(())
     }
@@ -199,95 +179,157 @@ impl Access {
     #[inline(never)]
     fn charge_quotas(&self, caller: &Caller, tag: Option<&str>, count: u64) {
         let now: Duration = self.clock.now();
-        self.server.charge(count, now);
-        if let Some(token) = &caller.token {
-            token.bucket.charge(count, now);
-        }
-        if let Some(bucket) = tag.and_then(|tag| self.tags.pin().get(tag).cloned()) {
+        let quotas = self.quotas.pin();
+        for bucket in scopes(caller, tag).filter_map(|scope| quotas.get(&scope)) {
             bucket.charge(count, now);
         }
     }
 
     /// Whether a caller may change tags, quotas and worker ids.
     pub(super) fn check_admin(&self, caller: &Caller) -> Result<(), ServiceError> {
-        match &caller.token {
-            Some(token) if token.is_admin => Ok(()),
-            Some(token) => Err(ServiceError::NotAdmin {
-                token: token.name.clone(),
-            }),
-            None if self.needs_token() => Err(ServiceError::NoToken),
-            None => Ok(()),
+        self.check_token(caller)?;
+        match &caller.pass {
+            Some(pass) if !pass.is_admin() && !pass.is_gone() => {
+                self.refusals.count_token(TokenRefusal::NotAdmin);
+                let token = pass.name.clone();
+                Err(ServiceError::NotAdmin { token })
+            }
+            _ => Ok(()),
         }
     }
 
     /// The quotas in force, in the order of what they are on.
-    pub(super) fn quotas(&self) -> Vec<(QuotaScope, u64)> {
-        let mut quotas = Vec::new();
-        let mut add = |scope: QuotaScope, bucket: &Bucket| {
-            if let Some(per_second) = bucket.per_second() {
-                quotas.push((scope, per_second));
-            }
-        };
-        add(QuotaScope::Server, &self.server);
-        for (tag, bucket) in self.tags.pin().iter() {
-            add(QuotaScope::Tag(tag.clone()), bucket);
-        }
-        for token in self.tokens.pin().values() {
-            add(QuotaScope::Token(token.name.clone()), &token.bucket);
-        }
+    pub(crate) fn quotas(&self) -> Vec<(QuotaScope, u64)> {
+        let quotas = self.quotas.pin();
+        let quotas = quotas
+            .iter()
+            .map(|(scope, bucket)| (scope.clone(), bucket.per_second()));
+        let mut quotas: Vec<_> = quotas.collect();
         quotas.sort();
         quotas
     }
 
-    /// Puts a quota in force, or with `None` out of force.
+    /// How many tokens there are.
+    pub(crate) fn tokens_len(&self) -> usize {
+        self.tokens.len()
+    }
+
+    /// Calls refused because of who made them.
+    pub(crate) fn refused_tokens(&self, why: TokenRefusal) -> u64 {
+        self.refusals.tokens(why)
+    }
+
+    /// Calls and ids refused by quotas, by what the quota is on.
+    pub(crate) fn refused_by_quotas(&self) -> [(&'static str, u64, u64); 3] {
+        self.refusals.quotas()
+    }
+
+    /// Puts a quota in force, or with `None` out of force. What went out before is forgotten.
     pub(super) fn set_quota(
         &self,
         scope: &QuotaScope,
         per_second: Option<u64>,
-        quotas_max: usize,
+        tags_max: usize,
     ) -> Result<(), ServiceError> {
-        let changing = self.changing.lock();
-        let _changing = changing.unwrap_or_else(PoisonError::into_inner);
-        match scope {
-            QuotaScope::Server => self.server.set(per_second),
-            QuotaScope::Tag(tag) => self.set_tag_quota(tag, per_second, quotas_max)?,
-            QuotaScope::Token(name) => {
-                let tokens = self.tokens.pin();
-                let token = tokens.values().find(|token| token.name == *name);
-                let token =
-                    token.ok_or_else(|| ServiceError::UnknownToken { name: name.clone() })?;
-                token.bucket.set(per_second);
+        let given = self.given.lock();
+        let _given = given.unwrap_or_else(PoisonError::into_inner);
+        if let QuotaScope::Token(name) = scope {
+            let tokens = self.tokens.pin();
+            if !tokens.values().any(|entry| entry.token.name == *name) {
+                return Err(ServiceError::UnknownToken { name: name.clone() });
             }
         }
+        let quotas = self.quotas.pin();
+        if per_second.is_some() && !quotas.contains_key(scope) {
+            let is_tag = |scope: &&QuotaScope| matches!(scope, QuotaScope::Tag(_));
+            let tags = quotas.keys().filter(is_tag).count();
+            if is_tag(&scope) && tags >= tags_max {
+                return Err(ServiceError::TooManyQuotas { max: tags_max });
+            }
+        }
+        self.apply(scope, per_second);
         self.count_quotas();
         Ok(())
     }
 
-    fn set_tag_quota(
-        &self,
-        tag: &Tag,
-        per_second: Option<u64>,
-        quotas_max: usize,
-    ) -> Result<(), ServiceError> {
-        let tags = self.tags.pin();
-        match (tags.get(tag), per_second) {
-            (_, None) => drop(tags.remove(tag)),
-            (Some(bucket), per_second) => bucket.set(per_second),
-            (None, _) if tags.len() >= quotas_max => {
-                return Err(ServiceError::TooManyQuotas { max: quotas_max });
-            }
-            (None, per_second) => {
-                let bucket = Arc::new(Bucket::new(per_second));
-                let _former = tags.insert(tag.clone(), bucket);
+    /// Lets these tokens in and no others. Of the quotas those change that differ from what was
+    /// given before: what an operator set in between stays, and so does what a bucket remembers.
+    pub(super) fn put(&self, tokens: &[TokenSpec], quotas: &[(QuotaScope, u64)]) {
+        let given = self.given.lock();
+        let mut former = given.unwrap_or_else(PoisonError::into_inner);
+        self.put_tokens(tokens);
+        let names: BTreeSet<&str> = tokens.iter().map(|spec| spec.name.as_str()).collect();
+        let of_tokens = tokens.iter().filter_map(|spec| {
+            let scope = QuotaScope::Token(spec.name.clone());
+            Some((scope, spec.ids_per_second?))
+        });
+        let given: BTreeMap<QuotaScope, u64> = of_tokens.chain(quotas.iter().cloned()).collect();
+        let scopes: BTreeSet<&QuotaScope> = former.keys().chain(given.keys()).collect();
+        for scope in scopes {
+            if former.get(scope) != given.get(scope) {
+                self.apply(scope, given.get(scope).copied());
             }
         }
-        Ok(())
+        let all = self.quotas.pin();
+        all.retain(|scope, _| match scope {
+            QuotaScope::Token(name) => names.contains(name.as_str()),
+            QuotaScope::Server | QuotaScope::Tag(_) => true,
+        });
+        self.count_quotas();
+        *former = given;
+    }
+
+    /// New ones first, so that nobody who is let in before and after is refused in between.
+    fn put_tokens(&self, specs: &[TokenSpec]) {
+        let tokens = self.tokens.pin();
+        for spec in specs {
+            match tokens.get(&spec.secret) {
+                Some(entry) if entry.token.name == spec.name => {
+                    entry.token.set_admin(spec.is_admin);
+                }
+                // A token of another name is another token, with a quota of its own.
+                _ => {
+                    if let Some(former) = tokens.insert(spec.secret, Entry::new(spec)) {
+                        former.token.revoke();
+                    }
+                }
+            }
+        }
+        self.needs_token.store(!specs.is_empty(), Ordering::Relaxed);
+        let kept: BTreeSet<&SecretHash> = specs.iter().map(|spec| &spec.secret).collect();
+        tokens.retain(|secret, entry| {
+            let is_kept = kept.contains(secret);
+            if !is_kept {
+                entry.token.revoke();
+            }
+            is_kept
+        });
+    }
+
+    /// Another quota is another bucket.
+    fn apply(&self, scope: &QuotaScope, per_second: Option<u64>) {
+        let quotas = self.quotas.pin();
+        match per_second {
+            Some(per_second) => {
+                let _former = quotas.insert(scope.clone(), Bucket::new(per_second));
+            }
+            None => {
+                let _former = quotas.remove(scope);
+            }
+        }
     }
 
     fn count_quotas(&self) {
-        let any = !self.quotas().is_empty();
+        let any = !self.quotas.is_empty();
         self.has_quotas.store(any, Ordering::Relaxed);
     }
+}
+
+/// What quotas a call may come under, in the order in which they are looked at.
+fn scopes<'a>(caller: &'a Caller, tag: Option<&'a str>) -> impl Iterator<Item = Scope<'a>> {
+    let token = caller.token().map(Scope::Token);
+    let all = [Some(Scope::Server), token, tag.map(Scope::Tag)];
+    all.into_iter().flatten()
 }
 
 impl std::fmt::Debug for Access {
@@ -295,3 +337,6 @@ impl std::fmt::Debug for Access {
         f.debug_struct("Access").finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -41,7 +41,7 @@ impl Service {
     /// As [`segment_next`](Self::segment_next).
     #[inline]
     pub fn try_segment_next(&self, caller: &Caller, tag: &str) -> Result<Id, ServiceError> {
-        self.let_in(caller, tag)?;
+        self.let_in(caller, tag, 1)?;
         let id = self.generators.try_next(tag)?;
         self.access.charge(caller, Some(tag), 1);
         Ok(id)
@@ -82,8 +82,9 @@ impl Service {
         tag: &str,
         count: u64,
     ) -> Result<Issued, ServiceError> {
+        self.access.check_token(caller)?;
         self.check_count("count", count, self.limits.count_max)?;
-        self.let_in(caller, tag)?;
+        self.let_in(caller, tag, count)?;
         match self.generators.try_next_many(tag, count) {
             Ok(taken) => {
                 self.access.charge(caller, Some(tag), count);
@@ -152,8 +153,9 @@ impl Service {
         tag: &str,
         length: u64,
     ) -> Result<Segment, ServiceError> {
+        self.access.check_token(caller)?;
         self.check_count("length", length, self.limits.range_len_max)?;
-        self.let_in(caller, tag)?;
+        self.let_in(caller, tag, length)?;
         let taken = self.generators.try_take(tag, length);
         let run = taken.map_err(ServiceError::of_run)?;
         self.access.charge(caller, Some(tag), length);
@@ -206,11 +208,11 @@ impl Service {
         last.or_else(|| is_snowflake().and_then(|()| self.last_snowflake()))
     }
 
-    /// Whether a caller may have segment ids here now.
+    /// Whether a caller may have so many segment ids here now. Who asks is looked at first.
     #[inline]
-    fn let_in(&self, caller: &Caller, tag: &str) -> Result<(), ServiceError> {
-        self.switched_on()?;
-        self.access.check(caller, Some(tag))
+    fn let_in(&self, caller: &Caller, tag: &str, count: u64) -> Result<(), ServiceError> {
+        self.access.check(caller, Some(tag), count)?;
+        self.switched_on()
     }
 
     pub(super) fn check_count(

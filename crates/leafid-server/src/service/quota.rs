@@ -5,6 +5,9 @@
 //! is near; what goes out moves it on. A call for many ids goes out whole and is paid for
 //! afterwards, so that a quota below the size of a batch slows batches down and does not forbid
 //! them. Over any time the rate is kept, save for what one moment allows in advance.
+//!
+//! A bucket has one rate for life: another quota is another bucket. So a call that is paid for
+//! late, at the former rate, cannot burden the new one.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -15,58 +18,47 @@ const BURST: Duration = Duration::from_millis(100);
 /// When to ask again under a quota of 0.
 const CLOSED_RETRY: Duration = Duration::from_secs(1);
 
-const NONE: u64 = u64::MAX;
-
 /// What went out under one quota.
 #[derive(Debug)]
 pub(super) struct Bucket {
-    /// Ids a second; [`NONE`] for as many as there are.
-    per_second: AtomicU64,
+    /// Ids a second.
+    per_second: u64,
     /// When what went out is paid for, in nanoseconds of the server's clock.
     paid_at: AtomicU64,
 }
 
 impl Bucket {
-    pub(super) fn new(per_second: Option<u64>) -> Self {
+    /// Nothing went out yet.
+    pub(super) fn new(per_second: u64) -> Self {
         Self {
-            per_second: AtomicU64::new(per_second.unwrap_or(NONE)),
+            per_second,
             paid_at: AtomicU64::new(0),
         }
     }
 
-    /// Ids a second; `None` for as many as there are.
-    pub(super) fn per_second(&self) -> Option<u64> {
-        // Relaxed, here and below: a quota orders nothing else.
-        let per_second = self.per_second.load(Ordering::Relaxed);
-        (per_second != NONE).then_some(per_second)
-    }
-
-    /// Puts another quota in force; what went out before is forgotten.
-    pub(super) fn set(&self, per_second: Option<u64>) {
+    /// Ids a second.
+    pub(super) const fn per_second(&self) -> u64 {
         self.per_second
-            .store(per_second.unwrap_or(NONE), Ordering::Relaxed);
-        self.paid_at.store(0, Ordering::Relaxed);
     }
 
     /// Whether ids may go out now; else, how long until they may.
     pub(super) fn check(&self, now: Duration) -> Result<(), Duration> {
-        match self.per_second() {
-            None => Ok(()),
-            Some(0) => Err(CLOSED_RETRY),
-            Some(_) => {
-                let paid_at = Duration::from_nanos(self.paid_at.load(Ordering::Relaxed));
-                let wait = paid_at.saturating_sub(now.saturating_add(BURST));
-                if wait.is_zero() { Ok(()) } else { Err(wait) }
-            }
+        if self.per_second == 0 {
+            return Err(CLOSED_RETRY);
         }
+        // Relaxed, here and below: a quota orders nothing else.
+        let paid_at = Duration::from_nanos(self.paid_at.load(Ordering::Relaxed));
+        let wait = paid_at.saturating_sub(now.saturating_add(BURST));
+        if wait.is_zero() { Ok(()) } else { Err(wait) }
     }
 
     /// Takes note that ids went out.
     pub(super) fn charge(&self, count: u64, now: Duration) {
-        let Some(per_second) = self.per_second().filter(|per_second| *per_second > 0) else {
+        if self.per_second == 0 {
             return;
-        };
-        let cost = u128::from(count) * 1_000_000_000 / u128::from(per_second);
+        }
+        // Rounded up, so that no quota is exceeded because an id costs no whole nanoseconds.
+        let cost = (u128::from(count) * 1_000_000_000).div_ceil(u128::from(self.per_second));
         let cost = u64::try_from(cost).unwrap_or(u64::MAX);
         let now = u64::try_from(now.as_nanos()).unwrap_or(u64::MAX);
         let pay = |paid_at: u64| Some(paid_at.max(now).saturating_add(cost));
@@ -86,7 +78,7 @@ mod tests {
 
     /// How many ids go out in ten seconds, `batch` at a time, asked for every millisecond.
     fn in_ten_seconds(per_second: u64, batch: u64) -> u64 {
-        let bucket = Bucket::new(Some(per_second));
+        let bucket = Bucket::new(per_second);
         let start = 5_000_000;
         let mut given = 0;
         for now in start..start + 10_000 {
@@ -116,15 +108,66 @@ mod tests {
     }
 
     #[test]
-    fn a_quota_of_zero_closes_and_none_opens() {
-        let bucket = Bucket::new(Some(0));
+    fn a_quota_of_zero_closes() {
+        let bucket = Bucket::new(0);
         assert_eq!(bucket.check(ms(1)), Err(CLOSED_RETRY));
-        bucket.set(None);
-        bucket.charge(u64::MAX, ms(1));
-        assert_eq!(bucket.check(ms(1)), Ok(()));
-        bucket.set(Some(10));
+        bucket.charge(1, ms(1));
+        assert_eq!(bucket.check(ms(1)), Err(CLOSED_RETRY));
+    }
+
+    #[test]
+    fn what_went_out_is_paid_for_before_more_does() {
+        let bucket = Bucket::new(10);
         bucket.charge(20, ms(1000));
         assert_eq!(bucket.check(ms(1000)), Err(ms(1900)));
+        assert_eq!(bucket.check(ms(2899)), Err(ms(1)));
         assert_eq!(bucket.check(ms(2900)), Ok(()));
+    }
+
+    /// Guards against sums that wrap: what is owed stays owed.
+    #[test]
+    fn the_largest_numbers_close_for_long() {
+        let bucket = Bucket::new(1);
+        for _ in 0..3 {
+            bucket.charge(u64::MAX, Duration::MAX);
+            assert!(bucket.check(ms(1)).is_err());
+        }
+        let fast = Bucket::new(u64::MAX);
+        fast.charge(1, ms(1));
+        assert_eq!(fast.check(ms(1)), Ok(()));
+    }
+
+    /// Guards the rate while threads take at once: what they exceed it by, between their look and
+    /// their payment, is owed.
+    #[test]
+    fn threads_together_keep_the_rate() {
+        let bucket = Bucket::new(1000);
+        let given = AtomicU64::new(0);
+        let now = AtomicU64::new(5_000_000);
+        let end = 5_002_000;
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    loop {
+                        let seen = now.load(Ordering::Relaxed);
+                        if bucket.check(ms(seen)).is_ok() {
+                            bucket.charge(1, ms(seen));
+                            given.fetch_add(1, Ordering::Relaxed);
+                        }
+                        if seen >= end {
+                            return;
+                        }
+                    }
+                });
+            }
+            scope.spawn(|| {
+                for _ in 0..2000 {
+                    std::thread::yield_now();
+                    now.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        });
+        let given = given.into_inner();
+        assert!(given > 0 && given <= 2000 + 100 + 4 * 4, "{given}");
     }
 }

@@ -99,8 +99,8 @@ impl Service {
         caller: &Caller,
         tag: Option<&str>,
     ) -> Result<Id, ServiceError> {
+        self.access.check(caller, tag, 1)?;
         let snowflakes = self.snowflakes()?;
-        self.access.check(caller, tag)?;
         let id = snowflakes.snowflake.try_next()?;
         snowflakes.count(1, Some(id));
         self.access.charge(caller, tag, 1);
@@ -148,8 +148,8 @@ impl Service {
         tag: Option<&str>,
         count: u64,
     ) -> Result<SnowflakeIds, ServiceError> {
+        self.access.check(caller, tag, count)?;
         let snowflakes = self.snowflakes()?;
-        self.access.check(caller, tag)?;
         let ids = snowflakes.snowflake.try_next_many(count)?;
         snowflakes.count(count, ids.highest());
         self.access.charge(caller, tag, count);
@@ -163,8 +163,8 @@ impl Service {
         tag: Option<&str>,
         count: u64,
     ) -> Result<SnowflakeIds, ServiceError> {
+        self.access.check(caller, tag, count)?;
         let snowflakes = self.snowflakes()?;
-        self.access.check(caller, tag)?;
         let ids = snowflakes.snowflake.next_many(count).await?;
         snowflakes.count(count, ids.highest());
         self.access.charge(caller, tag, count);
@@ -193,6 +193,16 @@ impl Service {
     pub fn worker_status(&self) -> Option<RegistryStatus> {
         let snowflakes = self.snowflakes.as_ref()?;
         Some(snowflakes.registry.status())
+    }
+
+    /// As [`worker_status`](Self::worker_status), for a caller.
+    ///
+    /// # Errors
+    ///
+    /// [`ServiceError::SnowflakeOff`], [`ServiceError::NoToken`].
+    pub fn worker(&self, caller: &Caller) -> Result<RegistryStatus, ServiceError> {
+        self.access.check_token(caller)?;
+        self.worker_status().ok_or(ServiceError::SnowflakeOff)
     }
 
     /// Who holds which worker id, in the order of the worker ids.
@@ -258,15 +268,16 @@ impl Service {
     }
 
     /// Takes the wall clock for right, although it disagrees with the time that ids carry: for an
-    /// operator who knows.
+    /// operator who knows. Tells what the clocks showed before.
     ///
     /// # Errors
     ///
-    /// [`ServiceError::SnowflakeOff`].
-    pub fn accept_clock(&self, caller: &Caller) -> Result<(), ServiceError> {
+    /// [`ServiceError::SnowflakeOff`], [`ServiceError::NotAdmin`], [`ServiceError::NoToken`].
+    pub fn accept_clock(&self, caller: &Caller) -> Result<ClockView, ServiceError> {
         self.access.check_admin(caller)?;
+        let before = self.clock()?;
         self.snowflakes()?.registry.accept_clock();
-        Ok(())
+        Ok(before)
     }
 
     fn snowflakes(&self) -> Result<&Snowflakes, ServiceError> {

@@ -1,0 +1,414 @@
+//! `AccessFile`: tokens and quotas, read from a TOML file. All mistakes are reported at once, each
+//! with its line.
+//!
+//! Left to others: what tokens and quotas do. Invariant: no message shows a secret, nor what
+//! stands where one should.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use leafid::Tag;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::ConfigError;
+use crate::limits::Limits;
+use crate::service::{QuotaScope, TokenSpec};
+use crate::suggest::nearest;
+
+const FILE_KEYS: [&str; 2] = ["token", "quota"];
+const TOKEN_KEYS: [&str; 5] = ["name", "secret", "secret_sha256", "admin", "ids_per_second"];
+const QUOTA_KEYS: [&str; 3] = ["tag", "server", "ids_per_second"];
+
+/// The SHA-256 of nothing: what a slip of the pen makes of `sha256sum`.
+const HASH_OF_NOTHING: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+/// What an access file says.
+///
+/// # Example
+///
+/// ```
+/// use leafid_server::{AccessFile, Limits};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("access.toml");
+/// std::fs::write(&path, "[[quota]]\ntag = \"order\"\nids_per_secnd = 1000\n")?;
+/// let error = AccessFile::read(&path, &Limits::default()).unwrap_err();
+/// assert!(error.to_string().contains("access.toml:3: unknown key ids_per_secnd"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccessFile {
+    /// Who may take ids; empty: everybody.
+    pub tokens: Vec<TokenSpec>,
+    /// Quotas in ids a second, besides those of the tokens.
+    pub quotas: Vec<(QuotaScope, u64)>,
+    /// What the operator should know, such as that others can read the file.
+    pub notes: Vec<String>,
+}
+
+impl AccessFile {
+    /// Reads the file.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`] lists every mistake, with file and line; without secrets.
+    pub fn read(path: &Path, limits: &Limits) -> Result<Self, ConfigError> {
+        let (text, mode) = contents(path, limits).map_err(|problem| ConfigError {
+            mistakes: vec![format!(
+                "cannot read the access file {}: {problem}",
+                path.display()
+            )],
+        })?;
+        let mut file = Self::parse(&text, path, limits)?;
+        if mode & 0o077 != 0 {
+            let path = path.display();
+            file.notes.push(format!(
+                "the access file {path} can be read or changed by other users (mode {:03o}): \
+                 chmod 600 {path}",
+                mode & 0o777
+            ));
+        }
+        Ok(file)
+    }
+
+    fn parse(text: &str, path: &Path, limits: &Limits) -> Result<Self, ConfigError> {
+        let mut reading = Reading {
+            text,
+            path,
+            limits,
+            tokens: Vec::new(),
+            quotas: Vec::new(),
+            mistakes: Vec::new(),
+        };
+        match DeTable::parse(text) {
+            Ok(table) => reading.file(table.get_ref()),
+            Err(error) => {
+                let start = error.span().map_or(0, |span| span.start);
+                let message = error.message().replace('\n', ", ");
+                reading.mistake(start, message);
+            }
+        }
+        reading.done()
+    }
+}
+
+/// The file's text and its mode.
+fn contents(path: &Path, limits: &Limits) -> Result<(String, u32), String> {
+    let file = File::open(path).map_err(|error| error.to_string())?;
+    let metadata = file.metadata().map_err(|error| error.to_string())?;
+    let max = limits.access_file_len_max;
+    let mut text = String::new();
+    // One byte more than allowed tells that there are too many.
+    let read = file.take(max + 1).read_to_string(&mut text);
+    let len = read.map_err(|error| error.to_string())?;
+    if u64::try_from(len).unwrap_or(u64::MAX) > max {
+        return Err(format!("it has more than {max} bytes"));
+    }
+    Ok((text, metadata.mode()))
+}
+
+/// What was read so far.
+struct Reading<'a> {
+    text: &'a str,
+    path: &'a Path,
+    limits: &'a Limits,
+    /// Each with its line.
+    tokens: Vec<(TokenSpec, usize)>,
+    /// Each with its line.
+    quotas: Vec<(QuotaScope, u64, usize)>,
+    mistakes: Vec<String>,
+}
+
+impl Reading<'_> {
+    fn line(&self, offset: usize) -> usize {
+        let before = self.text.get(..offset).unwrap_or(self.text);
+        before.matches('\n').count() + 1
+    }
+
+    fn mistake(&mut self, offset: usize, message: impl std::fmt::Display) {
+        let line = self.line(offset);
+        let mistake = format!("{}:{line}: {message}", self.path.display());
+        self.mistakes.push(mistake);
+    }
+
+    fn file(&mut self, file: &DeTable<'_>) {
+        self.check_keys(file, &FILE_KEYS);
+        for (kind, read) in [
+            ("token", Self::token as fn(&mut Self, &DeTable<'_>, usize)),
+            ("quota", Self::quota),
+        ] {
+            let Some(value) = file.get(kind) else {
+                continue;
+            };
+            let tables = value.get_ref().as_array();
+            let Some(tables) = tables else {
+                let message = format!("{kind} is no list of tables: write [[{kind}]]");
+                self.mistake(value.span().start, message);
+                continue;
+            };
+            for table in tables.iter() {
+                let start = table.span().start;
+                match table.get_ref().as_table() {
+                    Some(found) => read(self, found, start),
+                    None => self.mistake(start, format!("this is no table: write [[{kind}]]")),
+                }
+            }
+        }
+    }
+
+    fn check_keys(&mut self, table: &DeTable<'_>, known: &[&str]) {
+        for key in table.keys() {
+            let name = key.get_ref();
+            if known.contains(&&**name) {
+                continue;
+            }
+            let next = match nearest(name, known.iter().copied()) {
+                Some(meant) => format!("did you mean {meant}?"),
+                None => format!("known here: {}", known.join(", ")),
+            };
+            self.mistake(key.span().start, format!("unknown key {name}: {next}"));
+        }
+    }
+
+    fn token(&mut self, table: &DeTable<'_>, start: usize) {
+        self.check_keys(table, &TOKEN_KEYS);
+        let name = self.name(table, start);
+        let made = self.secret(table, start, name.unwrap_or_default());
+        let is_admin = self.switch(table, "admin");
+        let ids_per_second = self.number(table, "ids_per_second");
+        if let (Some(_), Some(mut spec)) = (name, made) {
+            spec.is_admin = is_admin.unwrap_or(false);
+            spec.ids_per_second = ids_per_second;
+            self.check_unique(&spec, start);
+            let line = self.line(start);
+            self.tokens.push((spec, line));
+        }
+        if self.tokens.len() == self.limits.tokens_max + 1 {
+            let max = self.limits.tokens_max;
+            self.mistake(start, format!("there are more than {max} tokens"));
+        }
+    }
+
+    fn name<'t>(&mut self, table: &'t DeTable<'_>, start: usize) -> Option<&'t str> {
+        let max = self.limits.token_name_len_max;
+        let wanted = format!("1 to {max} letters, digits, -, _ and .");
+        let Some(value) = table.get("name") else {
+            self.mistake(
+                start,
+                format!("a token has no name: give it one of {wanted}"),
+            );
+            return None;
+        };
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        let name = value.get_ref().as_str();
+        let name =
+            name.filter(|name| (1..=max).contains(&name.len()) && name.chars().all(is_plain));
+        if name.is_none() {
+            let message = format!("the name of a token must be a text of {wanted}");
+            self.mistake(value.span().start, message);
+        }
+        name
+    }
+
+    /// The token with its secret, in whichever form it is given.
+    fn secret(&mut self, table: &DeTable<'_>, start: usize, name: &str) -> Option<TokenSpec> {
+        match (table.get("secret"), table.get("secret_sha256")) {
+            (Some(_), Some(hash)) => {
+                let message = "both secret and secret_sha256 are given: remove one";
+                self.mistake(hash.span().start, message);
+                None
+            }
+            (None, None) => {
+                let message = "a token has no secret: give it secret, or secret_sha256 with the \
+                               hexadecimal SHA-256 of one";
+                self.mistake(start, message);
+                None
+            }
+            (Some(secret), None) => self.plain_secret(secret, name),
+            (None, Some(hash)) => self.hashed_secret(hash, name),
+        }
+    }
+
+    fn plain_secret(&mut self, value: &Spanned<DeValue<'_>>, name: &str) -> Option<TokenSpec> {
+        let (min, max) = (self.limits.secret_len_min, self.limits.secret_len_max);
+        let advice = "openssl rand -hex 32 makes a good one";
+        let problem = match value.get_ref().as_str() {
+            None => "a secret must be a text".to_owned(),
+            Some(secret) if !secret.bytes().all(|byte| byte.is_ascii_graphic()) => {
+                "a secret must be of ASCII letters, digits and signs, without white space: other \
+                 characters fit into no header"
+                    .to_owned()
+            }
+            Some(secret) if !(min..=max).contains(&secret.len()) => {
+                let len = secret.len();
+                format!("this secret has {len} characters, but must have {min} to {max}: {advice}")
+            }
+            Some(secret) => return Some(TokenSpec::new(name, secret)),
+        };
+        self.mistake(value.span().start, problem);
+        None
+    }
+
+    fn hashed_secret(&mut self, value: &Spanned<DeValue<'_>>, name: &str) -> Option<TokenSpec> {
+        let hash = value.get_ref().as_str().unwrap_or_default();
+        if hash.eq_ignore_ascii_case(HASH_OF_NOTHING) {
+            let message = "this is the SHA-256 of an empty text, which is no secret";
+            self.mistake(value.span().start, message);
+            return None;
+        }
+        let Some(bytes) = from_hex(hash) else {
+            let message = "secret_sha256 must be a text of 64 hexadecimal digits, as \
+                           `printf %s SECRET | sha256sum` prints";
+            self.mistake(value.span().start, message);
+            return None;
+        };
+        Some(TokenSpec::with_hash(name, bytes))
+    }
+
+    fn check_unique(&mut self, spec: &TokenSpec, start: usize) {
+        let same = |(other, line): &&(TokenSpec, usize)| {
+            let problem = if other.name == spec.name {
+                format!("another token is named \"{}\"", spec.name)
+            } else if other.has_secret_of(spec) {
+                format!("the token \"{}\" has the same secret", other.name)
+            } else {
+                return None;
+            };
+            Some(format!("{problem}, in line {line}: give each its own"))
+        };
+        let found = self.tokens.iter().find_map(|token| same(&token));
+        if let Some(message) = found {
+            self.mistake(start, message);
+        }
+    }
+
+    fn quota(&mut self, table: &DeTable<'_>, start: usize) {
+        self.check_keys(table, &QUOTA_KEYS);
+        let scope = self.scope(table, start);
+        if !table.contains_key("ids_per_second") {
+            self.mistake(
+                start,
+                "a quota has no ids_per_second: give a number, 0 to stop it",
+            );
+        }
+        let per_second = self.number(table, "ids_per_second");
+        let (Some(scope), Some(per_second)) = (scope, per_second) else {
+            return;
+        };
+        let same = self.quotas.iter().find(|(other, ..)| *other == scope);
+        if let Some((_, _, line)) = same {
+            let message = format!("{scope} has a quota already, in line {line}: remove one");
+            self.mistake(start, message);
+        }
+        let line = self.line(start);
+        self.quotas.push((scope, per_second, line));
+        if self.quotas.len() == self.limits.quotas_max + 1 {
+            let max = self.limits.quotas_max;
+            self.mistake(start, format!("there are more than {max} quotas"));
+        }
+    }
+
+    fn scope(&mut self, table: &DeTable<'_>, start: usize) -> Option<QuotaScope> {
+        let wanted = "give it either tag = \"NAME\" or server = true";
+        match (table.get("tag"), self.switch(table, "server")) {
+            (Some(tag), None) => {
+                let name = tag.get_ref().as_str().unwrap_or_default();
+                match Tag::new(name) {
+                    Ok(tag) => Some(QuotaScope::Tag(tag)),
+                    Err(error) => {
+                        self.mistake(tag.span().start, error);
+                        None
+                    }
+                }
+            }
+            (None, Some(true)) => Some(QuotaScope::Server),
+            (Some(_), Some(_)) => {
+                self.mistake(
+                    start,
+                    format!("a quota is on a tag and on the server: {wanted}"),
+                );
+                None
+            }
+            (None, _) => {
+                // A value that is no switch has been told of already.
+                if table
+                    .get("server")
+                    .is_none_or(|value| value.get_ref().is_bool())
+                {
+                    self.mistake(start, format!("a quota is on nothing: {wanted}"));
+                }
+                None
+            }
+        }
+    }
+
+    fn switch(&mut self, table: &DeTable<'_>, key: &str) -> Option<bool> {
+        let value = table.get(key)?;
+        let on = value.get_ref().as_bool();
+        if on.is_none() {
+            self.mistake(value.span().start, format!("{key} must be true or false"));
+        }
+        on
+    }
+
+    fn number(&mut self, table: &DeTable<'_>, key: &str) -> Option<u64> {
+        let value = table.get(key)?;
+        let max = self.limits.ids_per_second_max;
+        let number = value.get_ref().as_integer();
+        let number = number.and_then(|n| u64::from_str_radix(n.as_str(), n.radix()).ok());
+        let number = number.filter(|number| *number <= max);
+        if number.is_none() {
+            let message = format!("{key} must be a whole number from 0 to {max}");
+            self.mistake(value.span().start, message);
+        }
+        number
+    }
+
+    fn done(self) -> Result<AccessFile, ConfigError> {
+        let Self {
+            path,
+            tokens,
+            quotas,
+            mistakes,
+            ..
+        } = self;
+        if !mistakes.is_empty() {
+            return Err(ConfigError { mistakes });
+        }
+        let mut notes = Vec::new();
+        if !tokens.is_empty() && !tokens.iter().any(|(token, _)| token.is_admin) {
+            notes.push(format!(
+                "no token in {} has admin = true: nobody can change tags, quotas and worker ids",
+                path.display()
+            ));
+        }
+        Ok(AccessFile {
+            tokens: tokens.into_iter().map(|(token, _)| token).collect(),
+            quotas: quotas.into_iter().map(|(scope, n, _)| (scope, n)).collect(),
+            notes,
+        })
+    }
+}
+
+/// 32 bytes from 64 hexadecimal digits.
+fn from_hex(text: &str) -> Option<[u8; 32]> {
+    let digits: Vec<u8> = text
+        .chars()
+        .map(|digit| {
+            digit
+                .to_digit(16)
+                .and_then(|digit| u8::try_from(digit).ok())
+        })
+        .collect::<Option<_>>()?;
+    let bytes: Vec<u8> = digits
+        .chunks(2)
+        .map(|pair| pair.iter().fold(0, |byte, digit| byte << 4 | digit))
+        .collect();
+    (digits.len() == 64).then(|| bytes.try_into().ok())?
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,81 @@
+//! `Refusals`: how often callers were refused for want of a token or by a quota. Threads do not
+//! contend for the counters.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::sharded::Sharded;
+
+/// Why a call was refused because of who made it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TokenRefusal {
+    /// It came without a token.
+    Missing,
+    /// The token is not known, or was taken away.
+    Unknown,
+    /// The token may not change anything.
+    NotAdmin,
+}
+
+impl TokenRefusal {
+    pub(crate) const ALL: [Self; 3] = [Self::Missing, Self::Unknown, Self::NotAdmin];
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Missing => "missing",
+            Self::Unknown => "unknown",
+            Self::NotAdmin => "not_admin",
+        }
+    }
+}
+
+/// What kind of thing a quota is on, in the order of the counters.
+pub(crate) const QUOTA_KINDS: [&str; 3] = ["server", "tag", "token"];
+
+/// What was refused since the start.
+#[derive(Debug, Default)]
+pub(super) struct Refusals {
+    counts: Sharded<Counts>,
+}
+
+/// What one thread refused.
+#[derive(Debug, Default)]
+struct Counts {
+    tokens: [AtomicU64; TokenRefusal::ALL.len()],
+    quota_calls: [AtomicU64; QUOTA_KINDS.len()],
+    quota_ids: [AtomicU64; QUOTA_KINDS.len()],
+}
+
+impl Refusals {
+    // Relaxed, here and below: counters order nothing.
+
+    pub(super) fn count_token(&self, why: TokenRefusal) {
+        self.counts.here().tokens[why as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A call for so many ids was refused by a quota on that kind of thing.
+    pub(super) fn count_quota(&self, kind: &str, ids: u64) {
+        if let Some(column) = QUOTA_KINDS.iter().position(|other| *other == kind) {
+            let counts = self.counts.here();
+            counts.quota_calls[column].fetch_add(1, Ordering::Relaxed);
+            counts.quota_ids[column].fetch_add(ids, Ordering::Relaxed);
+        }
+    }
+
+    pub(super) fn tokens(&self, why: TokenRefusal) -> u64 {
+        self.sum(|counts| &counts.tokens[why as usize])
+    }
+
+    /// Kind, calls and ids.
+    pub(super) fn quotas(&self) -> [(&'static str, u64, u64); QUOTA_KINDS.len()] {
+        std::array::from_fn(|column| {
+            let calls = self.sum(|counts| &counts.quota_calls[column]);
+            let ids = self.sum(|counts| &counts.quota_ids[column]);
+            (QUOTA_KINDS[column], calls, ids)
+        })
+    }
+
+    fn sum(&self, column: impl Fn(&Counts) -> &AtomicU64) -> u64 {
+        let columns = self.counts.iter().map(column);
+        columns.map(|count| count.load(Ordering::Relaxed)).sum()
+    }
+}
