@@ -21,6 +21,7 @@ mod path;
 mod pipe;
 mod probes;
 mod problem;
+mod quotas;
 mod route;
 mod router;
 #[expect(unused_qualifications, reason = "utoipa's macros write them")]

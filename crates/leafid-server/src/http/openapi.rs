@@ -6,7 +6,7 @@ use utoipa::OpenApi;
 use utoipa::openapi::OpenApi as Document;
 
 use super::answer::{self, Answer};
-use super::{clock, decode, ids, leaf, probes, tags, workers};
+use super::{clock, decode, ids, leaf, probes, quotas, tags, workers};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -18,6 +18,7 @@ use super::{clock, decode, ids, leaf, probes, tags, workers};
     tags(
         (name = "ids", description = "issue ids"),
         (name = "tags", description = "create, change and list sequences of ids"),
+        (name = "quotas", description = "how many ids a second may go out on this server"),
         (name = "workers", description = "the worker ids of snowflake ids, and the clock"),
         (name = "leaf", description = "Leaf's own API, for callers of Leaf"),
         (name = "operation", description = "health and metrics"),
@@ -26,6 +27,8 @@ use super::{clock, decode, ids, leaf, probes, tags, workers};
         ids::get, ids::post, ids::post_range, decode::show,
         tags::list, tags::create, tags::show, tags::change, tags::delete,
         workers::show, workers::list, workers::release, clock::show, clock::accept,
+        quotas::list, quotas::set_server, quotas::remove_server, quotas::set_tag,
+        quotas::remove_tag, quotas::set_token, quotas::remove_token,
         leaf::segment, leaf::snowflake, leaf::table::cache, leaf::table::db, leaf::decode,
         probes::livez, probes::readyz, probes::metrics, openapi_json,
     ),
@@ -87,6 +90,7 @@ mod tests {
         check("TagRequest", tags::CREATE_FIELDS);
         check("TagChange", tags::PATCH_FIELDS);
         check("ReleaseRequest", workers::RELEASE_FIELDS);
+        check("QuotaRequest", quotas::QUOTA_FIELDS);
         check("Policy", tags::POLICY_FIELDS);
     }
 
@@ -100,6 +104,8 @@ mod tests {
         assert_eq!(count, &Value::from(limits.count_max));
         let length = &schemas["RangeRequest"]["properties"]["length"]["maximum"];
         assert_eq!(length, &Value::from(limits.range_len_max));
+        let rate = &schemas["QuotaRequest"]["properties"]["ids_per_second"]["maximum"];
+        assert_eq!(rate, &Value::from(limits.ids_per_second_max));
         let list = description["paths"]["/v1/tags"]["get"]["parameters"]
             .as_array()
             .unwrap();

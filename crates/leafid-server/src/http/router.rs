@@ -7,7 +7,7 @@ use axum::Router;
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{any, get, post};
+use axum::routing::{any, get, post, put};
 use hyper::body::Incoming;
 use hyper::header::{ALLOW, HOST};
 use hyper::service::Service as _;
@@ -17,7 +17,7 @@ use hyper_util::service::TowerToHyperService;
 use super::front::Front;
 use super::problem::{Kind, Problem};
 use super::route::Route;
-use super::{clock, decode, ids, leaf, openapi, path, probes, tags, workers};
+use super::{clock, decode, ids, leaf, openapi, path, probes, quotas, tags, workers};
 
 /// The router, as hyper calls it.
 pub(super) type Routes = TowerToHyperService<Router>;
@@ -39,6 +39,19 @@ pub(super) fn routes(front: &Front) -> Routes {
         .route(Route::WorkerRelease.path(), post(workers::release))
         .route(Route::Clock.path(), get(clock::show))
         .route(Route::ClockAccept.path(), post(clock::accept))
+        .route(Route::Quotas.path(), get(quotas::list))
+        .route(
+            Route::ServerQuota.path(),
+            put(quotas::set_server).delete(quotas::remove_server),
+        )
+        .route(
+            Route::TagQuota.path(),
+            put(quotas::set_tag).delete(quotas::remove_tag),
+        )
+        .route(
+            Route::TokenQuota.path(),
+            put(quotas::set_token).delete(quotas::remove_token),
+        )
         .route(Route::Livez.path(), get(probes::livez))
         .route(Route::Readyz.path(), get(probes::readyz))
         .route(Route::Metrics.path(), get(probes::metrics))

@@ -5,6 +5,7 @@
     reason = "a test ends at the first surprise"
 )]
 
+mod access;
 mod decode;
 mod grpc;
 mod ids;

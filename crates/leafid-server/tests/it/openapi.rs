@@ -36,6 +36,7 @@ fn every_described_call_exists() {
             let path = path
                 .replace("{tag}", "a")
                 .replace("{key}", "a")
+                .replace("{name}", "a")
                 .replace("{id}", "1");
             let request = format!("{} {path}", method.to_uppercase());
             let reply = site.ask(&request);
