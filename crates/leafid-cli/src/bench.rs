@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use crate::failure::{Failure, Outcome};
 use crate::flags::StoreFlags;
 use crate::output;
+use crate::target::TokenFlags;
 
 /// Measure ids per second and the time of a call.
 ///
@@ -31,6 +32,8 @@ pub(crate) struct Bench {
     /// Measure a running server instead.
     #[arg(long, value_name = "URL")]
     server: Option<String>,
+    #[command(flatten)]
+    token: TokenFlags,
     /// The tag.
     #[arg(long, default_value = "leafid-bench")]
     tag: Tag,

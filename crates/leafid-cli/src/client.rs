@@ -1,12 +1,14 @@
 //! `Client`: calls to a running server over HTTP.
 
+use std::fmt;
 use std::fmt::Write as _;
 use std::time::Duration;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use ureq::http::{Method, Request};
+use ureq::http::header::AUTHORIZATION;
+use ureq::http::{HeaderValue, Method, Request};
 
 use crate::failure::{Failure, Outcome, with_causes};
 
@@ -21,6 +23,36 @@ const CALL_MAX: Duration = Duration::from_secs(60);
 pub(crate) struct Client {
     agent: ureq::Agent,
     base: String,
+    /// `Bearer` and the secret of a token.
+    authorization: Option<HeaderValue>,
+}
+
+/// What a quota is on.
+#[derive(Clone, Copy)]
+pub(crate) enum QuotaOn<'a> {
+    Server,
+    Tag(&'a str),
+    Token(&'a str),
+}
+
+impl QuotaOn<'_> {
+    fn path(self) -> String {
+        match self {
+            Self::Server => "/v1/quotas/server".to_owned(),
+            Self::Tag(tag) => format!("/v1/quotas/tags/{}", encoded(tag)),
+            Self::Token(name) => format!("/v1/quotas/tokens/{}", encoded(name)),
+        }
+    }
+}
+
+impl fmt::Display for QuotaOn<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Server => f.write_str("the server"),
+            Self::Tag(tag) => write!(f, "tag {}", quoted(tag)),
+            Self::Token(name) => write!(f, "token {}", quoted(name)),
+        }
+    }
 }
 
 /// What the server says when it refuses (RFC 9457).
@@ -37,8 +69,8 @@ struct Ids {
 }
 
 impl Client {
-    /// A client of the server at `url`; nothing is called yet.
-    pub(crate) fn new(url: &str) -> Outcome<Self> {
+    /// A client of the server at `url`, with the secret of a token; nothing is called yet.
+    pub(crate) fn new(url: &str, secret: Option<&str>) -> Outcome<Self> {
         let base = url.trim_end_matches('/');
         let base = match base.split_once("://") {
             Some(("http", _)) => base.to_owned(),
@@ -59,6 +91,7 @@ impl Client {
         Ok(Self {
             agent: settings.into(),
             base,
+            authorization: secret.map(authorization).transpose()?,
         })
     }
 
@@ -110,6 +143,19 @@ impl Client {
         self.call(Method::POST, &path, Some(&json!({ "dead": true })), "")
     }
 
+    pub(crate) fn quotas(&self) -> Outcome<Value> {
+        self.call(Method::GET, "/v1/quotas", None, "")
+    }
+
+    pub(crate) fn set_quota(&self, on: QuotaOn<'_>, ids_per_second: u64) -> Outcome<Value> {
+        let body = json!({ "ids_per_second": ids_per_second });
+        self.call(Method::PUT, &on.path(), Some(&body), "")
+    }
+
+    pub(crate) fn remove_quota(&self, on: QuotaOn<'_>) -> Outcome {
+        self.send(Method::DELETE, &on.path(), None, "").map(drop)
+    }
+
     fn call<T: DeserializeOwned>(
         &self,
         method: Method,
@@ -123,11 +169,14 @@ impl Client {
 
     /// Sends a request, and answers the body of a good answer.
     fn send(&self, method: Method, path: &str, body: Option<&Value>, tag: &str) -> Outcome<String> {
-        let request = Request::builder()
+        let mut request = Request::builder()
             .method(method)
             .uri(format!("{}{path}", self.base))
-            .header("content-type", "application/json")
-            .body(body.map(Value::to_string).unwrap_or_default());
+            .header("content-type", "application/json");
+        if let Some(authorization) = &self.authorization {
+            request = request.header(AUTHORIZATION, authorization);
+        }
+        let request = request.body(body.map(Value::to_string).unwrap_or_default());
         let request = request.map_err(|error| {
             let message = format!("{} is no address of a server: {error}", self.base);
             Failure::usage(message, "name it as --server http://HOST:PORT")
@@ -172,11 +221,32 @@ impl Problem {
     fn failure(self, tag: &str) -> Failure {
         let next = match self.code.as_str() {
             "unknown_tag" => format!("create it with `leafid tag create {}`", quoted(tag)),
+            "no_token" | "bad_token" => {
+                "put the secret of a token into LEAFID_TOKEN, or name a file with it: --token-file \
+                 FILE"
+                    .to_owned()
+            }
+            "not_admin" => {
+                "use a token with admin = true in the server's access file: LEAFID_TOKEN, or \
+                 --token-file FILE"
+                    .to_owned()
+            }
             "tag_exists" => format!("look at it with `leafid tag show {}`", quoted(tag)),
             _ => self.next,
         };
         Failure::new(self.detail, next)
     }
+}
+
+/// The header that shows a token; it is marked so that nobody prints it.
+fn authorization(secret: &str) -> Outcome<HeaderValue> {
+    let header = HeaderValue::from_str(&format!("Bearer {secret}"));
+    let mut header = header.map_err(|_| {
+        let message = "the secret of the token has characters that fit into no header";
+        Failure::new(message, "give it as it is in the server's access file")
+    })?;
+    header.set_sensitive(true);
+    Ok(header)
 }
 
 /// A tag as it can stand in a shell command.
@@ -218,9 +288,9 @@ mod tests {
 
     #[test]
     fn servers_are_named_with_or_without_a_scheme() {
-        let base = |url| Client::new(url).unwrap().base;
+        let base = |url| Client::new(url, None).unwrap().base;
         assert_eq!(base("127.0.0.1:8080"), "http://127.0.0.1:8080");
         assert_eq!(base("http://ids:1/"), "http://ids:1");
-        assert!(Client::new("https://ids").is_err());
+        assert!(Client::new("https://ids", None).is_err());
     }
 }

@@ -9,6 +9,7 @@ mod config;
 mod decode;
 mod man;
 mod next;
+mod quota;
 mod serve;
 mod store;
 mod tag;
@@ -58,6 +59,7 @@ enum Command {
     Decode(decode::Decode),
     Tag(tag::Tags),
     Worker(worker::Workers),
+    Quota(quota::Quotas),
     Store(store::Stores),
     Config(config::Configs),
     Bench(bench::Bench),
@@ -73,6 +75,7 @@ impl Command {
             Self::Decode(decode) => decode.run(),
             Self::Tag(tags) => tags.run(),
             Self::Worker(workers) => workers.run(),
+            Self::Quota(quotas) => quotas.run(),
             Self::Store(stores) => stores.run(),
             Self::Config(configs) => configs.run(),
             Self::Bench(bench) => bench.run(),

@@ -1,5 +1,7 @@
 //! `Target`: where ids and tags are: behind a running server, or straight in a store.
 
+use std::path::PathBuf;
+
 use crate::client::{Client, DEFAULT_SERVER};
 use crate::failure::{Failure, Outcome};
 use crate::flags::StoreFlags;
@@ -11,11 +13,36 @@ pub(crate) struct TargetFlags {
     /// The server to ask [default: http://127.0.0.1:8080] [env: LEAFID_SERVER]
     #[arg(long, value_name = "URL")]
     server: Option<String>,
+    #[command(flatten)]
+    token: TokenFlags,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
     store: StoreFlags,
+}
+
+/// Says which server to ask, for commands that know no store.
+#[derive(clap::Args)]
+pub(crate) struct AskFlags {
+    /// The server to ask [default: http://127.0.0.1:8080] [env: LEAFID_SERVER]
+    #[arg(long, value_name = "URL")]
+    server: Option<String>,
+    #[command(flatten)]
+    token: TokenFlags,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Says with which token. There is no flag for the secret itself, because other users of the
+/// machine see command lines.
+#[derive(clap::Args)]
+pub(crate) struct TokenFlags {
+    /// A file whose first line is the secret of a token, for a server that asks for one; wins
+    /// over the secret in LEAFID_TOKEN.
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
 }
 
 /// Where ids and tags are.
@@ -38,14 +65,42 @@ impl TargetFlags {
                 let loaded = self.store.0.load_store()?;
                 Ok(Target::Store(Source::open(&loaded.config)?))
             }
-            (server, false) => Ok(Target::Server(client(server.as_deref())?)),
+            (server, false) => Ok(Target::Server(client(server.as_deref(), &self.token)?)),
+        }
+    }
+}
+
+impl AskFlags {
+    pub(crate) fn client(&self) -> Outcome<Client> {
+        client(self.server.as_deref(), &self.token)
+    }
+}
+
+impl TokenFlags {
+    /// The secret, if there is one.
+    fn secret(&self) -> Outcome<Option<String>> {
+        let Some(path) = &self.token_file else {
+            let variable = std::env::var("LEAFID_TOKEN").ok();
+            return Ok(variable.filter(|secret| !secret.is_empty()));
+        };
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            let message = format!("cannot read the token in {}: {error}", path.display());
+            Failure::new(message, "name a file whose first line is the secret")
+        })?;
+        match text.lines().next() {
+            Some(secret) if !secret.is_empty() => Ok(Some(secret.to_owned())),
+            _ => Err(Failure::new(
+                format!("the first line of {} is empty", path.display()),
+                "write the secret of a token into it",
+            )),
         }
     }
 }
 
 /// The named server, else that of the environment, else the default one.
-pub(crate) fn client(server: Option<&str>) -> Outcome<Client> {
+pub(crate) fn client(server: Option<&str>, token: &TokenFlags) -> Outcome<Client> {
     let variable = std::env::var("LEAFID_SERVER");
     let variable = variable.ok().filter(|url| !url.is_empty());
-    Client::new(server.or(variable.as_deref()).unwrap_or(DEFAULT_SERVER))
+    let url = server.or(variable.as_deref()).unwrap_or(DEFAULT_SERVER);
+    Client::new(url, token.secret()?.as_deref())
 }

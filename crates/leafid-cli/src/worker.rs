@@ -2,10 +2,9 @@
 
 use serde_json::Value;
 
-use crate::client::Client;
 use crate::failure::{Failure, Outcome};
 use crate::output;
-use crate::target;
+use crate::target::AskFlags;
 
 /// List or show worker ids, or release that of a dead server.
 #[derive(clap::Args)]
@@ -30,14 +29,14 @@ enum Command {
 #[derive(clap::Args)]
 struct List {
     #[command(flatten)]
-    asked: Asked,
+    asked: AskFlags,
 }
 
 /// Show the worker id of the server, and how its clock stands.
 #[derive(clap::Args)]
 struct Show {
     #[command(flatten)]
-    asked: Asked,
+    asked: AskFlags,
 }
 
 /// Free the worker id of a server that was killed, before its reservation is over.
@@ -52,23 +51,7 @@ struct Release {
     #[arg(long)]
     holder_is_dead: bool,
     #[command(flatten)]
-    asked: Asked,
-}
-
-#[derive(clap::Args)]
-struct Asked {
-    /// The server to ask [default: http://127.0.0.1:8080] [env: LEAFID_SERVER]
-    #[arg(long, value_name = "URL")]
-    server: Option<String>,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
-}
-
-impl Asked {
-    fn client(&self) -> Outcome<Client> {
-        target::client(self.server.as_deref())
-    }
+    asked: AskFlags,
 }
 
 impl Workers {

@@ -170,6 +170,7 @@ fn help_begins_with_an_example() {
         "serve",
         "next",
         "tag",
+        "quota",
         "store",
         "config",
         "bench",

@@ -9,6 +9,7 @@
 mod callers;
 mod process;
 
+mod access;
 mod baidu;
 mod clients;
 mod clock_faults;

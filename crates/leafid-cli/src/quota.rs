@@ -1,0 +1,142 @@
+//! `leafid quota`: how many ids a second a server gives out; changed while it runs.
+
+use leafid::Tag;
+
+use crate::client::QuotaOn;
+use crate::failure::Outcome;
+use crate::output;
+use crate::target::AskFlags;
+
+/// List, set or remove quotas of ids a second on a running server.
+///
+/// A quota holds on the one server that is asked, at once, until it is changed again or the server
+/// is started again; quotas for good are in its access file.
+#[derive(clap::Args)]
+#[command(before_help = "\
+Examples:
+  leafid quota set 1000 --tag order              at most 1000 ids a second of one tag
+  leafid quota set 0 --all                       stop all ids of this server
+  leafid quota remove --all                      and let them go on
+  leafid quota list --server http://ids:8080 --token-file ops.secret")]
+pub(crate) struct Quotas {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    List(List),
+    Set(Set),
+    Remove(Remove),
+}
+
+/// List the quotas in force.
+#[derive(clap::Args)]
+struct List {
+    #[command(flatten)]
+    server: AskFlags,
+}
+
+/// Put a quota in force at once; 0 stops what it is on.
+#[derive(clap::Args)]
+struct Set {
+    /// Ids a second.
+    #[arg(value_name = "IDS_PER_SECOND")]
+    #[arg(value_parser = clap::value_parser!(u64).range(0..=1_000_000_000))]
+    ids_per_second: u64,
+    #[command(flatten)]
+    on: OnFlags,
+    #[command(flatten)]
+    server: AskFlags,
+}
+
+/// Take a quota away.
+#[derive(clap::Args)]
+struct Remove {
+    #[command(flatten)]
+    on: OnFlags,
+    #[command(flatten)]
+    server: AskFlags,
+}
+
+/// What a quota is on: exactly one of these.
+#[derive(clap::Args)]
+#[group(required = true, multiple = false)]
+struct OnFlags {
+    /// The ids of this tag.
+    #[arg(long, value_name = "TAG")]
+    tag: Option<Tag>,
+    /// The ids of all callers with the token of this name.
+    #[arg(long, value_name = "NAME")]
+    token_name: Option<String>,
+    /// All ids of the server.
+    #[arg(long)]
+    all: bool,
+}
+
+impl OnFlags {
+    fn on(&self) -> QuotaOn<'_> {
+        match (&self.tag, &self.token_name) {
+            (Some(tag), _) => QuotaOn::Tag(tag.as_str()),
+            (None, Some(name)) => QuotaOn::Token(name),
+            (None, None) => QuotaOn::Server,
+        }
+    }
+}
+
+impl Quotas {
+    pub(crate) fn run(self) -> Outcome {
+        match self.command {
+            Command::List(list) => list.run(),
+            Command::Set(set) => set.run(),
+            Command::Remove(remove) => remove.run(),
+        }
+    }
+}
+
+impl List {
+    fn run(self) -> Outcome {
+        let answer = self.server.client()?.quotas()?;
+        if self.server.json {
+            return output::json(&answer);
+        }
+        let rows = answer["quotas"].as_array().cloned().unwrap_or_default();
+        if rows.is_empty() {
+            return output::line("no quotas");
+        }
+        let mut table = comfy_table::Table::new();
+        table.load_style(comfy_table::presets::NOTHING);
+        table.set_header(["ON", "NAME", "IDS PER SECOND"]);
+        for row in &rows {
+            table.add_row([
+                row["on"].as_str().unwrap_or_default().to_owned(),
+                row["name"].as_str().unwrap_or("-").to_owned(),
+                row["ids_per_second"].to_string(),
+            ]);
+        }
+        let lines = table.lines().map(|line| format!("{}\n", line.trim_end()));
+        output::print(&lines.collect::<String>())
+    }
+}
+
+impl Set {
+    fn run(self) -> Outcome {
+        let (on, per_second) = (self.on.on(), self.ids_per_second);
+        let answer = self.server.client()?.set_quota(on, per_second)?;
+        if self.server.json {
+            return output::json(&answer);
+        }
+        output::line(&format!("quota on {on}: {per_second} ids a second"))
+    }
+}
+
+impl Remove {
+    fn run(self) -> Outcome {
+        let on = self.on.on();
+        self.server.client()?.remove_quota(on)?;
+        if self.server.json {
+            return output::json(&serde_json::json!({ "removed": on.to_string() }));
+        }
+        output::line(&format!("quota on {on}: none"))
+    }
+}
