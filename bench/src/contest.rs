@@ -18,10 +18,20 @@ const REPEATS_MAX: usize = 3;
 
 /// A server under load.
 pub(crate) struct Case<'a> {
-    pub(crate) name: String,
-    pub(crate) processes: Vec<u32>,
+    name: String,
+    process: u32,
     /// Puts it under load for so long.
-    pub(crate) load: Box<dyn FnMut(Duration) -> Tally + 'a>,
+    load: Box<dyn FnMut(Duration) -> Tally + 'a>,
+}
+
+impl<'a> Case<'a> {
+    pub(crate) fn new(name: &str, process: u32, load: impl FnMut(Duration) -> Tally + 'a) -> Self {
+        Self {
+            name: name.to_owned(),
+            process,
+            load: Box::new(load),
+        }
+    }
 }
 
 /// What the second server must reach beside the first one.
@@ -121,9 +131,9 @@ fn is_noisy(slices: &[Slice]) -> bool {
 }
 
 fn slice(case: &mut Case<'_>, time: Duration) -> Slice {
-    let (server, machine) = (cpu::of(&case.processes), cpu::of_machine());
+    let (server, machine) = (cpu::of(case.process), cpu::of_machine());
     let tally = (case.load)(time);
-    let server_cpu = cpu::of(&case.processes).saturating_sub(server);
+    let server_cpu = cpu::of(case.process).saturating_sub(server);
     let machine = cpu::of_machine().saturating_sub(machine);
     let others = machine.saturating_sub(server_cpu + tally.load_cpu);
     Slice {
@@ -142,18 +152,16 @@ impl Outcome {
         println!("|{}", " --- |".repeat(13));
     }
 
-    /// One line for each server; all but the first with their ratios to the first.
-    pub(crate) fn print(&self, work: &str, goal: Goal) {
+    /// One line for each server, with its ratios to the first.
+    pub(crate) fn print(&self, work: &str, goal: Option<Goal>) {
         for (number, (name, slices)) in self.servers.iter().enumerate() {
             let of = |figure: &dyn Fn(&Slice) -> f64| median(slices.iter().map(figure).collect());
             let (rate, cpu) = (
                 self.ratio(number, Slice::rate),
                 self.ratio(number, Slice::cpu_us),
             );
-            let (must, reached) = match number {
-                0 => (String::new(), String::new()),
-                _ => goal.judge(rate, cpu),
-            };
+            let goal = goal.filter(|_| number > 0);
+            let (must, reached) = goal.map(|goal| goal.judge(rate, cpu)).unwrap_or_default();
             println!(
                 "| {work} | {name} | {:.0} | {} | {rate:.2} | {:.3} | {cpu:.2} | {:.0} | {:.0} \
                  | {:.0} | {:.0} | {must} | {reached} |",

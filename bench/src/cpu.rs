@@ -3,13 +3,10 @@
 use std::fs;
 use std::time::Duration;
 
-/// What processes have used, all threads that live together, in nanoseconds' precision.
-pub(crate) fn of(processes: &[u32]) -> Duration {
-    processes.iter().map(|process| of_process(*process)).sum()
-}
-
+/// What a process has used, all threads that live together.
+///
 /// `/proc/PID/task/TID/schedstat` begins with the nanoseconds on a core; `stat` counts ticks.
-fn of_process(process: u32) -> Duration {
+pub(crate) fn of(process: u32) -> Duration {
     let tasks = fs::read_dir(format!("/proc/{process}/task"));
     let tasks = tasks.into_iter().flatten().flatten();
     let nanoseconds = tasks.filter_map(|task| {

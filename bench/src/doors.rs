@@ -1,6 +1,7 @@
 //! The server's doors beside others' servers: each scenario prints a table, with what must be
 //! reached and whether it is.
 
+mod grpc;
 mod http;
 mod idle;
 mod open_loop;
@@ -18,10 +19,11 @@ use crate::machine;
 
 type Scenario = fn(&Settings);
 
-const SCENARIOS: [(&str, Scenario); 6] = [
+const SCENARIOS: [(&str, Scenario); 7] = [
     ("http", http::run),
     ("pipelined", http::run_pipelined),
     ("resp", resp::run),
+    ("grpc", grpc::run),
     ("open-loop", open_loop::run),
     ("idle", idle::run),
     ("start", start::run),

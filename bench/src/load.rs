@@ -5,6 +5,7 @@
 //! answer, is the [`Speech`]'s; when to ask is `closed.rs`'s and `open.rs`'s.
 
 mod closed;
+mod grpc;
 mod http;
 mod ids;
 mod open;
@@ -21,6 +22,7 @@ use rustix::time::ClockId;
 
 use crate::rounds::cpu_time;
 
+pub(crate) use grpc::{GrpcStreams, REQUEST};
 pub(crate) use http::HttpSpeech;
 pub(crate) use ids::Expected;
 pub(crate) use resp::RespSpeech;

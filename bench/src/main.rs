@@ -23,6 +23,8 @@ mod contest;
 
 mod cpu;
 mod doors;
+mod echo;
+mod h2load;
 mod idle_tags;
 mod issue;
 mod load;
@@ -56,6 +58,8 @@ fn main() -> ExitCode {
                 return ExitCode::from(2);
             }
         }
+        // Started by `doors grpc`.
+        Some("grpc-echo") => echo::run_child(std::env::args().skip(2)),
         _ => {
             eprintln!(
                 "usage: leafid-bench issue|snowflake|outage|slow-store|idle-tags|start|doors"

@@ -19,7 +19,8 @@ pub(crate) const NGINX_NUMBER: u64 = 12_345_678;
 pub(crate) struct Peer {
     child: Child,
     pub(crate) address: SocketAddr,
-    _folder: TempDir,
+    /// Where its files are, if it has any.
+    _folder: Option<TempDir>,
 }
 
 /// nginx that answers a number to everything, with the headers of ours as far as it lets.
@@ -54,7 +55,22 @@ http {{
     let peer = Peer {
         child: start_server(&command),
         address,
-        _folder: folder,
+        _folder: Some(folder),
+    };
+    peer.wait_until(|| TcpStream::connect(address).is_ok());
+    peer
+}
+
+/// The gRPC server of `echo.rs`.
+pub(crate) fn grpc_echo() -> Peer {
+    let own = std::env::current_exe().expect("this program has a path");
+    let address = free_address();
+    let mut command = Command::new(own);
+    command.args(["grpc-echo", &address.to_string()]);
+    let peer = Peer {
+        child: start_server(&command),
+        address,
+        _folder: None,
     };
     peer.wait_until(|| TcpStream::connect(address).is_ok());
     peer
@@ -66,7 +82,7 @@ pub(crate) fn redis_server() -> Peer {
     let peer = Peer {
         child: start_server(&command),
         address,
-        _folder: folder,
+        _folder: Some(folder),
     };
     peer.wait_until(|| answers_ping(address));
     peer
@@ -80,7 +96,7 @@ pub(crate) fn redis_server_timed() -> (Peer, Duration) {
     let peer = Peer {
         child,
         address,
-        _folder: folder,
+        _folder: Some(folder),
     };
     while !answers_ping(address) {
         thread::yield_now();

@@ -45,7 +45,7 @@ fn totals(text: &str) -> Option<(u64, Duration)> {
 }
 
 /// From "169.00us", "1.5ms", "1.00s" or "1.00m".
-fn duration(text: &str) -> Option<Duration> {
+pub(crate) fn duration(text: &str) -> Option<Duration> {
     let text = text.trim();
     let (number, unit) = text.split_at(text.find(char::is_alphabetic)?);
     let seconds: f64 = number.parse().ok()?;

@@ -20,12 +20,11 @@ pub(super) fn run(settings: &Settings) {
     let (nginx, leafid) = (nginx(), Leafid::start(&[]));
     let length = settings.length(15, Duration::from_secs(1));
     Outcome::print_head();
-    let goal = Goal::both(1.0, 1.0);
+    let goal = Some(Goal::both(1.0, 1.0));
     let by_wrk = [("nginx", nginx.address, nginx.process()), leafid.as_case()];
-    let by_wrk = by_wrk.map(|(name, address, process)| Case {
-        name: name.to_owned(),
-        processes: vec![process],
-        load: Box::new(move |time| wrk::run(address, PATH, CONNECTIONS, time)),
+    let by_wrk = by_wrk.map(|(name, address, process)| {
+        let load = move |time| wrk::run(address, PATH, CONNECTIONS, time);
+        Case::new(name, process, load)
     });
     let outcome = contest::run(by_wrk.into(), length);
     outcome.print("GET, wrk -t1 -c64", goal);
@@ -38,7 +37,7 @@ pub(super) fn run_pipelined(settings: &Settings) {
     Outcome::print_head();
     let outcome = by_own_load(&nginx, &leafid, PIPELINED, settings);
     let work = format!("GET, {PIPELINED} pipelined, own load, 64 connections");
-    outcome.print(&work, Goal::rate(4.0));
+    outcome.print(&work, Some(Goal::rate(4.0)));
 }
 
 fn by_own_load(nginx: &Peer, leafid: &Leafid, pipelined: usize, settings: &Settings) -> Outcome {
@@ -46,16 +45,12 @@ fn by_own_load(nginx: &Peer, leafid: &Leafid, pipelined: usize, settings: &Setti
     let mut to_nginx = Load::connect(nginx.address, CONNECTIONS, constant());
     let mut to_leafid = Load::connect(leafid.serve.address, CONNECTIONS, ids());
     let cases = vec![
-        Case {
-            name: "nginx".to_owned(),
-            processes: vec![nginx.process()],
-            load: Box::new(|time| to_nginx.closed(pipelined, time)),
-        },
-        Case {
-            name: "leafid".to_owned(),
-            processes: vec![leafid.serve.process()],
-            load: Box::new(|time| to_leafid.closed(pipelined, time)),
-        },
+        Case::new("nginx", nginx.process(), |time| {
+            to_nginx.closed(pipelined, time)
+        }),
+        Case::new("leafid", leafid.serve.process(), |time| {
+            to_leafid.closed(pipelined, time)
+        }),
     ];
     let outcome = contest::run(cases, length);
     assert_eq!(to_nginx.speech().failures(), 0, "nginx failed");

@@ -54,11 +54,7 @@ pub(super) fn run(settings: &Settings) {
 
 /// A server at the rate of this scenario.
 pub(super) fn at_rate<'a>(name: &str, process: u32, load: &'a mut Load<HttpSpeech>) -> Case<'a> {
-    Case {
-        name: name.to_owned(),
-        processes: vec![process],
-        load: Box::new(move |time| load.open(RATE, time)),
-    }
+    Case::new(name, process, move |time| load.open(RATE, time))
 }
 
 /// All slices together, beside nginx's; and the median of the rounds' ratios.

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use crate::contest::{self, Case, Goal, Outcome};
-use crate::load::{Expected, Load, RespSpeech, Speech as _, Tally};
+use crate::load::{Expected, Load, RespSpeech, Speech as _};
 use crate::peers::{Peer, answers_ping, redis_server};
 use crate::redis_benchmark::RedisBenchmark;
 use crate::serve::Serve;
@@ -32,10 +32,10 @@ pub(super) fn run(settings: &Settings) {
     for (pipelined, goal, _) in GOALS {
         let cases = both(&redis, &leafid.serve).map(|(name, process, address)| {
             let mut benchmark = RedisBenchmark::new(address, pipelined);
-            case(name, process, move |time| benchmark.run(time))
+            Case::new(name, process, move |time| benchmark.run(time))
         });
         let work = format!("INCR, redis-benchmark -c 50 -P {pipelined}");
-        contest::run(cases.into(), length).print(&work, goal);
+        contest::run(cases.into(), length).print(&work, Some(goal));
     }
     for (pipelined, _, goal) in GOALS {
         // Each server counts on from where it is, so nothing may come twice from either.
@@ -45,10 +45,10 @@ pub(super) fn run(settings: &Settings) {
         });
         let cases = both(&redis, &leafid.serve).into_iter().zip(&mut loads);
         let cases = cases.map(|((name, process, _), load)| {
-            case(name, process, move |time| load.closed(pipelined, time))
+            Case::new(name, process, move |time| load.closed(pipelined, time))
         });
         let work = format!("INCR, {pipelined} pipelined, own load, 50 connections");
-        contest::run(cases.collect(), length).print(&work, goal);
+        contest::run(cases.collect(), length).print(&work, Some(goal));
         for load in &loads {
             assert_eq!(load.speech().failures(), 0, "a server failed");
         }
@@ -61,12 +61,4 @@ fn both(redis: &Peer, leafid: &Serve) -> [(&'static str, u32, SocketAddr); 2] {
         ("redis-server", redis.process(), redis.address),
         ("leafid", leafid.process(), leafid.resp),
     ]
-}
-
-fn case<'a>(name: &str, process: u32, load: impl FnMut(Duration) -> Tally + 'a) -> Case<'a> {
-    Case {
-        name: name.to_owned(),
-        processes: vec![process],
-        load: Box::new(load),
-    }
 }
