@@ -136,6 +136,15 @@ fn runtime() -> Outcome<Runtime> {
 /// Where it listens, and some lines to try.
 fn greeting(addresses: &Addresses, config: &Config) -> String {
     let base = format!("http://{}", reachable(addresses.http));
+    // As they stand they work for whoever has put a secret into LEAFID_TOKEN.
+    let (curl, redis_cli) = if config.tokens.is_empty() {
+        ("curl", "redis-cli")
+    } else {
+        (
+            "curl -H \"authorization: Bearer $LEAFID_TOKEN\"",
+            "REDISCLI_AUTH=\"$LEAFID_TOKEN\" redis-cli",
+        )
+    };
     let others = [("redis", addresses.resp), ("grpc", addresses.grpc)];
     let others = others.into_iter().filter_map(|(scheme, address)| {
         let address = address?;
@@ -149,7 +158,7 @@ fn greeting(addresses: &Addresses, config: &Config) -> String {
             "TAG"
         };
         let (ip, port) = (address.ip(), address.port());
-        format!("  redis-cli -h {ip} -p {port} INCR {tag}\n")
+        format!("  {redis_cli} -h {ip} -p {port} INCR {tag}\n")
     });
     let redis = redis.unwrap_or_default();
     let store = config
@@ -157,12 +166,12 @@ fn greeting(addresses: &Addresses, config: &Config) -> String {
         .map(|url| url.to_string())
         .unwrap_or_default();
     let ids = if config.creates_tags() {
-        format!("curl {base}/api/segment/get/order\n  curl '{base}/v1/tags/order/ids?count=3'")
+        format!("{curl} {base}/api/segment/get/order\n  {curl} '{base}/v1/tags/order/ids?count=3'")
     } else {
-        format!("curl {base}/v1/tags\n  curl '{base}/v1/tags/TAG/ids?count=3'")
+        format!("{curl} {base}/v1/tags\n  {curl} '{base}/v1/tags/TAG/ids?count=3'")
     };
     let snowflake = match config.snowflake {
-        true => format!("  curl {base}/api/snowflake/get/order\n"),
+        true => format!("  {curl} {base}/api/snowflake/get/order\n"),
         false => String::new(),
     };
     format!(
@@ -257,6 +266,16 @@ mod tests {
         let text = greeting(&http("0.0.0.0:8080"), &config);
         assert!(text.contains("listens on http://0.0.0.0:8080"), "{text}");
         assert!(text.contains("curl http://127.0.0.1:8080/api"), "{text}");
+        let guarded = Config {
+            tokens: vec![leafid_server::TokenSpec::new("a", "hunter2")],
+            ..config.clone()
+        };
+        let shown = greeting(&http("0.0.0.0:8080"), &guarded);
+        let line = "curl -H \"authorization: Bearer $LEAFID_TOKEN\" http://127.0.0.1:8080/api/";
+        assert!(
+            shown.contains(line) && !shown.contains("hunter2"),
+            "{shown}"
+        );
         let shared = Config {
             store: vec!["mysql://u:hunter2@db/leaf".to_owned()],
             ..config

@@ -32,7 +32,8 @@ pub const SETTINGS: &[Setting] = &[
         value: "ADDR",
         doc: "Where HTTP listens. Port 0 takes a free port, which is printed at start. The \
               default is reached from this machine only; 0.0.0.0:8080 opens it to the network, \
-              and whoever reaches it can take ids and manage tags.",
+              and whoever reaches it can take ids and manage tags, unless `access-file` asks for \
+              tokens.",
         field: Field::Address(|config| &mut config.http),
     },
     Setting {
