@@ -5,18 +5,31 @@
 //! Whatever is out of the ordinary is left to the usual way, which knows what to say about it.
 
 use hyper::body::Incoming;
-use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use leafid::Id;
 
 use super::body::{AnswerBody, Short};
+use super::front::Front;
 use super::route::Route;
 use super::{Door, who};
+use crate::service::{Code, ServiceError};
 
 impl Door {
     /// Answers at once; `None` when that cannot be done.
     pub(super) fn at_once(&self, request: &mut Request<Incoming>) -> Option<Response<AnswerBody>> {
-        let (route, id) = self.id_at_once(request)?;
+        let (route, taken) = self.id_at_once(request)?;
+        let id = match taken {
+            Ok(id) => id,
+            // It is counted where it is refused, so it must not be tried again.
+            Err(error) if is_refusal(&error) => {
+                let host = request.headers().get(HOST);
+                let answer = Front::explain(route, request.uri(), host, &error.into());
+                self.front.metrics.http.count(route, answer.status());
+                return Some(answer.map(AnswerBody::Whole));
+            }
+            Err(_) => return None,
+        };
         let mut digits = itoa::Buffer::new();
         let digits = digits.format(id.get()).as_bytes();
         let (content_type, body) = match route {
@@ -45,7 +58,7 @@ impl Door {
         Some(answer)
     }
 
-    fn id_at_once(&self, request: &Request<Incoming>) -> Option<(Route, Id)> {
+    fn id_at_once(&self, request: &Request<Incoming>) -> Option<(Route, Result<Id, ServiceError>)> {
         let uri = request.uri();
         let service = &*self.front.service;
         let path = uri.path();
@@ -55,15 +68,24 @@ impl Door {
         let (route, name) = Route::issuing(path).filter(|(_, name)| !name.is_empty())?;
         // Leaf takes every method and passes over queries, whose length counts all the same.
         let is_plain = uri.query().is_none();
-        let caller = who::caller(service, request.headers()).ok()?;
-        let id = match route {
-            Route::SegmentGet if is_plain => service.try_segment_next(&caller, name),
-            Route::SnowflakeGet if is_plain => service.try_snowflake_next(&caller, Some(name)),
-            Route::Ids if is_plain && request.method() == Method::GET => {
-                service.try_next(&caller, name)
-            }
-            _ => return None,
-        };
-        Some((route, id.ok()?))
+        let is_get = || request.method() == Method::GET;
+        if !is_plain || (route == Route::Ids && !is_get()) {
+            return None;
+        }
+        let caller = who::caller(service, request.headers());
+        let taken = caller.and_then(|caller| match route {
+            Route::SegmentGet => service.try_segment_next(&caller, name),
+            Route::SnowflakeGet => service.try_snowflake_next(&caller, Some(name)),
+            _ => service.try_next(&caller, name),
+        });
+        Some((route, taken))
     }
+}
+
+/// Whether a call was refused because of who made it, or how much they took.
+fn is_refusal(error: &ServiceError) -> bool {
+    matches!(
+        error.code(),
+        Code::NoToken | Code::BadToken | Code::OverQuota
+    )
 }

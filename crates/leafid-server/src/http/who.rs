@@ -8,14 +8,14 @@ use hyper::header::AUTHORIZATION;
 use hyper::http::request::Parts;
 
 use super::problem::Problem;
-use crate::service::{Caller, Service};
+use crate::service::{Caller, Service, ServiceError};
 
 /// Who sends a request, for handlers of the router.
 pub(super) struct Who(pub(super) Caller);
 
 /// Who sends a request: the holder of the token in `Authorization: Bearer SECRET`. Where tokens
 /// are not asked for the header is passed over.
-pub(super) fn caller(service: &Service, headers: &HeaderMap) -> Result<Caller, Problem> {
+pub(super) fn caller(service: &Service, headers: &HeaderMap) -> Result<Caller, ServiceError> {
     if !service.needs_token() {
         return Ok(Caller::anonymous());
     }
@@ -28,7 +28,7 @@ pub(super) fn caller(service: &Service, headers: &HeaderMap) -> Result<Caller, P
         is_bearer.then(|| secret.trim_start_matches(' '))
     });
     // What is malformed counts as a wrong secret.
-    Ok(service.authenticate(None, secret.unwrap_or_default())?)
+    service.authenticate(None, secret.unwrap_or_default())
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for Who
