@@ -59,6 +59,13 @@ impl Metrics {
         }
     }
 
+    /// Of nothing, for tests of what counts.
+    #[cfg(test)]
+    pub(crate) fn for_tests() -> Self {
+        let clock = Arc::new(leafid::SystemClock::new());
+        Self::new(Arc::default(), Arc::new(Watch::new()), clock)
+    }
+
     /// The text of a scrape.
     pub(crate) fn text(self: &Arc<Self>, service: &Arc<Service>) -> String {
         let mut registry = Registry::with_prefix("leafid");

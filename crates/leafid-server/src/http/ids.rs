@@ -127,7 +127,7 @@ pub(crate) async fn post(
         return get(service, caller, tag, request.uri.query()).await;
     }
     let mut fields = Fields::parse(&request.headers, &body, COUNT_FIELDS)?;
-    let count = fields.number("count", limits.count_max)?.unwrap_or(1);
+    let count = fields.count("count", limits.count_max)?.unwrap_or(1);
     issue(service, caller, tag, count).await
 }
 
@@ -176,7 +176,7 @@ pub(crate) async fn post_range(
     let tag = Tag::new(tag)?;
     let length_max = service.limits().range_len_max;
     let mut fields = Fields::read(request, service.limits(), RANGE_FIELDS).await?;
-    let length = fields.number("length", length_max)?;
+    let length = fields.count("length", length_max)?;
     let wanted = || format!("a whole number from 1 to {length_max}");
     let length = length.ok_or_else(|| fields.missing("length", &wanted()))?;
     let run = service.take(&caller, tag.as_str(), length).await?;

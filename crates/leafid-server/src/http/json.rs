@@ -1,6 +1,8 @@
 //! Bodies: read within their bounds, and taken apart field by field, so that every error names
 //! the field and what it may be.
 
+use std::ops::RangeInclusive;
+
 use axum::extract::Request;
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
@@ -115,6 +117,21 @@ impl Fields {
 
     /// A whole number, also as a string, because JavaScript holds no large ones.
     pub(crate) fn number(&mut self, name: &str, max: u64) -> Result<Option<u64>, Problem> {
+        self.number_in(name, 1..=max, max)
+    }
+
+    /// How many ids: a whole number of any size, since the service has its own word for one that
+    /// is 0 or too large. `max` is only told.
+    pub(crate) fn count(&mut self, name: &str, max: u64) -> Result<Option<u64>, Problem> {
+        self.number_in(name, 0..=u64::MAX, max)
+    }
+
+    fn number_in(
+        &mut self,
+        name: &str,
+        allowed: RangeInclusive<u64>,
+        max: u64,
+    ) -> Result<Option<u64>, Problem> {
         let Some(value) = self.take(name) else {
             return Ok(None);
         };
@@ -122,7 +139,7 @@ impl Fields {
             Value::String(text) if !text.starts_with('+') => text.parse().ok(),
             value => value.as_u64(),
         };
-        let number = number.filter(|number| (1..=max).contains(number));
+        let number = number.filter(|number| allowed.contains(number));
         let wanted = || format!("a whole number from 1 to {max}");
         number
             .map(Some)

@@ -85,12 +85,13 @@ fn what_is_out_of_bounds_is_refused_by_name() {
     );
     let problem = site.check_problem("GET /v1/tags/order/ids?cuont=2", "", 400, "unknown_field");
     assert_eq!(problem["next"], "did you mean \"count\"?");
-    let problem = site.check_problem(ids, r#"{"count":0}"#, 400, "bad_field");
+    let problem = site.check_problem(ids, r#"{"count":0}"#, 400, "bad_count");
+    assert_eq!(problem["detail"], "count is 0: ask for 1 to 10000");
+    let problem = site.check_problem(ids, r#"{"count":1.5}"#, 400, "bad_field");
     assert_eq!(
         problem["detail"],
-        "field \"count\" is 0, but must be a whole number from 1 to 10000"
+        "field \"count\" is 1.5, but must be a whole number from 1 to 10000"
     );
-    site.check_problem(ids, r#"{"count":1.5}"#, 400, "bad_field");
     site.check_problem(ids, r#"{"count":[1]}"#, 400, "bad_field");
     site.check_problem(ids, r#"{"cnt":1}"#, 400, "unknown_field");
     site.check_problem(ids, r#"{"count":1"#, 400, "bad_json");
@@ -100,7 +101,7 @@ fn what_is_out_of_bounds_is_refused_by_name() {
         "POST /v1/tags/order/ranges",
         r#"{"length":10000001}"#,
         400,
-        "bad_field",
+        "bad_count",
     );
     site.check_problem("POST /v1/tags/%20/ids", "", 400, "bad_tag");
     site.check_problem("POST /v1/tags/%zz/ids", "", 400, "bad_path");

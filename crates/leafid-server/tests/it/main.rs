@@ -7,6 +7,7 @@
 
 mod access;
 mod decode;
+mod doors;
 mod grpc;
 mod ids;
 mod kinds;

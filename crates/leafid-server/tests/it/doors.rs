@@ -1,0 +1,272 @@
+//! Guards that all doors lead to one service: a table of requests, each sent through every door,
+//! gives ids of one sequence, and the same errors.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+
+use leafid::store::{MemoryJournal, MemoryLeaseStore, MemoryStore};
+use leafid::{RegistryStage, WorkerChoice};
+use leafid_server::{Caller, Config, Limits, QuotaScope, Workers};
+use tokio::runtime::Runtime;
+use tonic::Status;
+use tonic_types::StatusExt as _;
+
+use crate::grpc::Line;
+use crate::grpc::v1::{NextManyRequest, NextRequest, ReserveRangeRequest};
+use crate::site::{Site, eventually};
+
+/// What is asked for.
+#[derive(Debug, Clone, Copy)]
+enum Ask {
+    One,
+    Many(u64),
+    Run(u64),
+}
+
+/// The ids, or the code of the error in lower case.
+type Answer = Result<Vec<u64>, String>;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Door {
+    Http,
+    Resp,
+    Grpc,
+}
+
+const DOORS: [Door; 3] = [Door::Http, Door::Resp, Door::Grpc];
+
+fn ask(line: &Line, door: Door, ask: Ask, tag: &str) -> Answer {
+    match door {
+        Door::Http => http(&line.site, ask, tag),
+        Door::Resp => resp(&line.site, ask, tag),
+        Door::Grpc => grpc(line, ask, tag),
+    }
+}
+
+fn http(site: &Site, ask: Ask, tag: &str) -> Answer {
+    let encoded: String = tag.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    let path = format!("POST /v1/tags/{encoded}");
+    let reply = match ask {
+        Ask::One => site.ask(&format!("{path}/ids")),
+        Ask::Many(count) => {
+            site.ask_with(&format!("{path}/ids"), &format!("{{\"count\":{count}}}"))
+        }
+        Ask::Run(length) => site.ask_with(
+            &format!("{path}/ranges"),
+            &format!("{{\"length\":{length}}}"),
+        ),
+    };
+    let body = reply.json();
+    let number = |value: &serde_json::Value| value.as_str().unwrap().parse::<u64>().unwrap();
+    if reply.status != 200 {
+        return Err(body["code"].as_str().unwrap().to_owned());
+    }
+    Ok(match ask {
+        Ask::Run(_) => (number(&body["first"])..=number(&body["last"])).collect(),
+        _ => body["ids"].as_array().unwrap().iter().map(number).collect(),
+    })
+}
+
+fn resp(site: &Site, ask: Ask, tag: &str) -> Answer {
+    let stream = TcpStream::connect(site.addresses.resp.unwrap()).unwrap();
+    let words = match ask {
+        Ask::One => vec!["INCR".to_owned(), tag.to_owned()],
+        Ask::Many(count) => vec!["ID.NEXT".to_owned(), tag.to_owned(), count.to_string()],
+        Ask::Run(length) => vec!["ID.RANGE".to_owned(), tag.to_owned(), length.to_string()],
+    };
+    let mut command = format!("*{}\r\n", words.len());
+    for word in words {
+        command += &format!("${}\r\n{word}\r\n", word.len());
+    }
+    (&stream).write_all(command.as_bytes()).unwrap();
+    let mut lines = BufReader::new(stream).lines().map(Result::unwrap);
+    let first = lines.next().unwrap();
+    let mut bulk = || {
+        let _length = lines.next().unwrap();
+        lines.next().unwrap().parse::<u64>().unwrap()
+    };
+    match first.split_at(1) {
+        (":", id) => Ok(vec![id.parse().unwrap()]),
+        ("*", count) => {
+            let ids: Vec<u64> = (0..count.parse().unwrap()).map(|_: u64| bulk()).collect();
+            Ok(match ask {
+                Ask::Run(_) => (ids[0]..=ids[1]).collect(),
+                _ => ids,
+            })
+        }
+        ("-", "NOAUTH Authentication required.") => Err("no_token".to_owned()),
+        ("-", text) => Err(text.split(' ').nth(1).unwrap().to_owned()),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn grpc(line: &Line, ask: Ask, tag: &str) -> Answer {
+    let tag = tag.to_owned();
+    let answered: Result<Vec<u64>, Status> = line.run(async {
+        let mut ids = line.ids();
+        Ok(match ask {
+            Ask::One => vec![ids.next(NextRequest { tag }).await?.into_inner().id],
+            Ask::Many(count) => {
+                // A field that is not there is 0, and means one id.
+                let count = u32::try_from(count).unwrap();
+                let request = NextManyRequest { tag, count };
+                ids.next_many(request).await?.into_inner().ids
+            }
+            Ask::Run(length) => {
+                let request = ReserveRangeRequest { tag, length };
+                let run = ids.reserve_range(request).await?.into_inner();
+                (run.first..=run.last).collect()
+            }
+        })
+    });
+    answered.map_err(|status| {
+        let info = status.get_error_details().error_info().cloned();
+        info.unwrap().reason.to_ascii_lowercase()
+    })
+}
+
+/// Guards: whichever door they come through, ids of a tag are one sequence without a gap.
+#[test]
+fn ids_of_all_doors_are_one_sequence() {
+    let line = Line::new();
+    let mut expected = 1;
+    for round in 0..3 {
+        for door in DOORS {
+            for asked in [
+                Ask::One,
+                Ask::Many(5),
+                Ask::Run(7),
+                Ask::Run(1),
+                Ask::Many(1),
+            ] {
+                let ids = ask(&line, door, asked, "order");
+                let count = match asked {
+                    Ask::One => 1,
+                    Ask::Many(count) | Ask::Run(count) => count,
+                };
+                let wanted = (expected..expected + count).collect::<Vec<_>>();
+                assert_eq!(ids, Ok(wanted), "{door:?} {asked:?} in round {round}");
+                expected += count;
+            }
+        }
+    }
+}
+
+/// Asks through every door, and compares the error.
+#[track_caller]
+fn check(line: &Line, asked: Ask, tag: &str, code: &str) {
+    for door in DOORS {
+        let answer = ask(line, door, asked, tag);
+        assert_eq!(answer, Err(code.to_owned()), "{door:?} {asked:?} {tag:?}");
+    }
+}
+
+/// Guards: every meaning of the service has one code, whichever door it comes out of.
+#[test]
+fn errors_of_all_doors_are_the_same() {
+    let line = Line::to(site());
+    check(&line, Ask::One, "nobody", "unknown_tag");
+    check(&line, Ask::Many(3), "nobody", "unknown_tag");
+    check(&line, Ask::Run(3), "nobody", "unknown_tag");
+    check(&line, Ask::One, &"x".repeat(129), "bad_tag");
+    check(&line, Ask::One, "line\nfeed", "bad_tag");
+    check(&line, Ask::Many(10_001), "order", "bad_count");
+    check(&line, Ask::Run(0), "order", "bad_count");
+    check(&line, Ask::Run(10_000_001), "order", "bad_count");
+    check(&line, Ask::Run(3), "trace", "snowflake_tag");
+    // Three ids are all that this tag has.
+    for door in DOORS {
+        assert_eq!(
+            ask(&line, door, Ask::One, "small").map(|ids| ids.len()),
+            Ok(1)
+        );
+    }
+    check(&line, Ask::One, "small", "limit_reached");
+    check(&line, Ask::Many(2), "small", "limit_reached");
+    let quota = |tag: &str, per_second| {
+        let scope = QuotaScope::Tag(tag.parse().unwrap());
+        let service = &line.site.service;
+        service
+            .set_quota(&Caller::anonymous(), &scope, per_second)
+            .unwrap();
+    };
+    quota("order", Some(0));
+    check(&line, Ask::One, "order", "over_quota");
+    check(&line, Ask::Many(3), "order", "over_quota");
+    check(&line, Ask::Run(3), "order", "over_quota");
+    quota("order", None);
+    for door in DOORS {
+        let ids = ask(&line, door, Ask::Many(2), "trace").unwrap();
+        assert!(ids.len() == 2 && ids.is_sorted(), "{door:?}: {ids:?}");
+    }
+}
+
+/// Guards: what may not wait is refused alike.
+#[test]
+fn calls_that_would_wait_are_refused_alike() {
+    let limits = Limits {
+        requests_max: 0,
+        ..Limits::default()
+    };
+    let line = Line::to(Site::with(&Config::default(), limits));
+    for (door, tag) in DOORS.into_iter().zip(["a", "b", "c"]) {
+        // The first id of a tag waits for its segment.
+        let answer = ask(&line, door, Ask::One, tag);
+        assert_eq!(answer, Err("overloaded".to_owned()), "{door:?}");
+    }
+}
+
+/// Guards: a server without segments says so alike.
+#[test]
+fn a_kind_that_is_off_is_off_everywhere() {
+    let config = Config {
+        segment: false,
+        ..Config::default()
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let line = Line::to(Site::on(
+        Runtime::new().unwrap(),
+        &Config {
+            data_dir: folder.path().to_owned(),
+            allow_weak_store: true,
+            ..config
+        },
+        Limits::default(),
+        Arc::new(MemoryStore::new()),
+    ));
+    check(&line, Ask::One, "order", "mode_off");
+    check(&line, Ask::Many(2), "order", "mode_off");
+    check(&line, Ask::Run(2), "order", "mode_off");
+}
+
+/// With the tags `order` and `small` of segments, and `trace` of snowflake ids.
+fn site() -> Site {
+    let config = Config {
+        allow_weak_store: true,
+        create_tags: Some(false),
+        ..Config::default()
+    };
+    let workers = Workers {
+        leases: Some(Arc::new(MemoryLeaseStore::new())),
+        journal: Arc::new(MemoryJournal::new()),
+        choice: WorkerChoice::Any,
+        preferred: None,
+    };
+    let store = Arc::new(MemoryStore::new());
+    let runtime = Runtime::new().unwrap();
+    let site = Site::with_workers(runtime, &config, Limits::default(), store, Some(workers));
+    site.wait_until_ready();
+    eventually("holding", || {
+        let status = site.service.worker_status();
+        status.is_some_and(|status| matches!(status.stage, RegistryStage::Holding { .. }))
+    });
+    for body in [
+        r#"{"tag":"order"}"#,
+        r#"{"tag":"small","limit":"3"}"#,
+        r#"{"tag":"trace","kind":"snowflake"}"#,
+    ] {
+        assert_eq!(site.ask_with("POST /v1/tags", body).status, 201, "{body}");
+    }
+    site
+}
