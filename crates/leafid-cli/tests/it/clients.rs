@@ -7,6 +7,8 @@ mod program;
 mod sight;
 
 use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::thread;
 
@@ -14,7 +16,7 @@ use leafid_testbed::Proxy;
 use serde_json::{Value, json};
 use tempfile::tempdir;
 
-use crate::process::{Server, run};
+use crate::process::{SECRET, Server, run};
 use program::Library;
 use sight::Sight;
 
@@ -33,12 +35,12 @@ macro_rules! check_libraries {
             }
 
             #[test]
-            fn over_resp2_with_a_name() {
+            fn over_resp2_with_a_password() {
                 check(Library::$library, Setup::Resp2);
             }
 
             #[test]
-            fn over_resp3_with_a_name() {
+            fn over_resp3_with_a_password() {
                 check(Library::$library, Setup::Resp3);
             }
         })*
@@ -73,21 +75,22 @@ impl Setup {
         }
     }
 
-    /// What a connection is called.
+    /// What a connection is called, and then it has a password too.
     fn name(self) -> Option<&'static str> {
         (self != Self::Default).then_some("shop")
     }
 }
 
 /// A server in a folder, with tags of its own and none that come by themselves.
-fn start(folder: &Path) -> (Server, u16) {
+fn start(folder: &Path, more: &[&str]) -> (Server, u16) {
     let large = LARGE.to_string();
     let tags = [&["order"][..], &["user"], &["large", "--start", &large]];
     for tag in tags {
         let words = [&["tag", "create", "--data-dir", "ids"][..], tag].concat();
         run(folder, &words).ok();
     }
-    let server = Server::start(folder, &["--data-dir", "ids", "--create-tags=false"]);
+    let words = [&["--data-dir", "ids", "--create-tags=false"], more].concat();
+    let server = Server::start(folder, &words);
     let (_, door) = server.greeting.split_once(", redis://127.0.0.1:").unwrap();
     let port = door.split(|sign: char| !sign.is_ascii_digit()).next();
     let port = port.unwrap().parse().unwrap();
@@ -97,11 +100,19 @@ fn start(folder: &Path) -> (Server, u16) {
 /// Has the library's program do all it does, and cuts its connections in between.
 fn check(library: Library, setup: Setup) {
     let folder = tempdir().unwrap();
-    let (server, port) = start(folder.path());
+    let password = format!("{SECRET}-of-the-shop-and-more");
+    let mut access = ["--access-file", "access.toml"].as_slice();
+    match setup.name() {
+        Some(name) => write_access_file(folder.path(), name, &password),
+        None => access = &[],
+    }
+    let (server, port) = start(folder.path(), access);
     let proxy = Proxy::new(port);
     let address = format!("127.0.0.1:{}", proxy.port());
     let mut words = vec!["check", &address, setup.protocol()];
-    words.extend(setup.name());
+    if let Some(name) = setup.name() {
+        words.extend([name, &password]);
+    }
     let mut program = library.start(&words);
     let mut lines = program.read_until("large get");
     proxy.cut();
@@ -111,7 +122,18 @@ fn check(library: Library, setup: Setup) {
     check_connection(&sight, setup);
     check_ids(&sight);
     check_errors(&sight);
+    if setup.name().is_some() {
+        check_password(&sight);
+    }
     server.stop();
+}
+
+/// One token, whose secret is the password. Only its owner may read such a file.
+fn write_access_file(folder: &Path, name: &str, password: &str) {
+    let path = folder.join("access.toml");
+    let token = format!("[[token]]\nname = \"{name}\"\nsecret = \"{password}\"\n");
+    fs::write(&path, token).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
 }
 
 fn check_connection(sight: &Sight, setup: Setup) {
@@ -165,13 +187,25 @@ fn check_errors(sight: &Sight) {
     sight.check_error(other, &["DB index is out of range"]);
 }
 
+fn check_password(sight: &Sight) {
+    let wrong = "invalid username-password pair or user is disabled";
+    sight.check_refusal(sight.error("wrong password"), &[wrong]);
+    let none = sight.error("no password");
+    let said = if none["text"].as_str().unwrap().contains("HELLO") {
+        "HELLO must be called with the client already authenticated"
+    } else {
+        "Authentication required"
+    };
+    sight.check_refusal(none, &[said]);
+}
+
 /// Guards the promise over all libraries at once, through changes of the segment: each id comes to
 /// one of them only.
 #[test]
 fn all_libraries_together_never_take_an_id_twice() {
     const ROUNDS: usize = 40;
     let folder = tempdir().unwrap();
-    let (server, port) = start(folder.path());
+    let (server, port) = start(folder.path(), &[]);
     let address = format!("127.0.0.1:{port}");
     let taken: Vec<Vec<u64>> = thread::scope(|scope| {
         let take = |library: Library| {

@@ -52,6 +52,22 @@ impl Sight {
             Library::Jedis => "JedisDataException",
             Library::Lettuce => "RedisCommandExecutionException",
         };
+        self.check_type_and_words(error, name, words);
+    }
+
+    /// The same of a connection that is not let in.
+    pub(super) fn check_refusal(&self, error: &Value, words: &[&str]) {
+        let name = match self.library {
+            Library::RedisPy => "AuthenticationError",
+            Library::NodeRedis | Library::Ioredis => "SimpleError",
+            Library::GoRedis => "proto.RedisError",
+            Library::Jedis => "JedisAccessControlException",
+            Library::Lettuce => "RedisConnectionException",
+        };
+        self.check_type_and_words(error, name, words);
+    }
+
+    fn check_type_and_words(&self, error: &Value, name: &str, words: &[&str]) {
         assert_eq!(error["type"], name, "{:?}: {error}", self.library);
         let text = error["text"].as_str().unwrap_or_default();
         for word in words {
