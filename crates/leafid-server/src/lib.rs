@@ -4,6 +4,7 @@
 //! Everything comes from outside: the store, the listeners, the shutdown. See [`Server`].
 
 mod alarms;
+mod bell;
 mod config;
 mod error;
 mod grpc;
@@ -22,7 +23,6 @@ mod sharded;
 mod shutdown;
 mod suggest;
 mod supply;
-mod vigil;
 mod wall;
 mod watch;
 mod workers;

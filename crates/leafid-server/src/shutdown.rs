@@ -1,8 +1,6 @@
 //! The end: which signals ask for it, and how requests in flight are let finish.
 
 use std::future::Future;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -39,28 +37,17 @@ pub fn shutdown_signal() -> std::io::Result<impl Future<Output = ()> + Send + 's
 #[derive(Debug, Clone)]
 pub(crate) struct Shutdown {
     asked: watch::Sender<bool>,
-    /// The same, to be looked at without a lock.
-    is_asked: Arc<AtomicBool>,
 }
 
 impl Shutdown {
     pub(crate) fn new() -> Self {
         Self {
             asked: watch::Sender::new(false),
-            is_asked: Arc::default(),
         }
     }
 
     pub(crate) fn ask(&self) {
-        // Release pairs with the acquire in `is_asked`; first, so that who is woken sees it.
-        self.is_asked.store(true, Ordering::Release);
         self.asked.send_replace(true);
-    }
-
-    /// Whether connections shall finish.
-    #[inline]
-    pub(crate) fn is_asked(&self) -> bool {
-        self.is_asked.load(Ordering::Acquire)
     }
 
     /// Is ready once connections shall finish.

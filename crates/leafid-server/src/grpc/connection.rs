@@ -14,6 +14,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::sync::Notify;
 
 use super::GrpcDoor;
+use crate::bell::Belled;
 use crate::limits::Limits;
 use crate::listen::{Io, Place};
 use crate::shutdown::Shutdown;
@@ -90,21 +91,19 @@ pub(super) async fn serve<S: Io>(door: Arc<GrpcDoor>, stream: S, place: Place, s
         async move { Ok::<_, Infallible>(door.finish(begun).await) }
     });
     let mut connection = pin!(door.builder.serve_connection(TokioIo::new(stream), service));
-    let mut leave = pin!(async {
+    let mut leave = Belled::new(async {
         tokio::select! {
             () = shutdown.asked() => {}
             () = traffic.idle(door.service.limits()) => {}
             () = traffic.refused.notified() => {}
         }
     });
-    let mut is_leaving = false;
     poll_fn(|context| {
-        if !is_leaving && leave.as_mut().poll(context).is_ready() {
+        if leave.poll(context).is_ready() {
             if traffic.begun() == 0 {
                 // It may not even speak HTTP/2, and would never hear what it is told.
                 return Poll::Ready(());
             }
-            is_leaving = true;
             // The peer is told to begin no more calls here; those that it began are finished.
             connection.as_mut().graceful_shutdown();
         }

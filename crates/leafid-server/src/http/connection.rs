@@ -5,25 +5,25 @@ use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use hyper::body::Incoming;
 use hyper::service::Service;
-use hyper::{Request, Response};
+use hyper::{Request, Response, Version};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 
 use super::Door;
 use super::body::AnswerBody;
-use super::pipe::Pipe;
+use super::pipe::{Manner, Pipe};
+use crate::bell::Belled;
 use crate::limits::Limits;
 use crate::listen::{Io, Place};
 use crate::shutdown::Shutdown;
-use crate::vigil::{Alarm, Vigil};
 
 /// How connections are served: HTTP/1.1, and HTTP/2 for those who open with its preface.
 ///
-/// hyper's own time-out for headers is off: it would set a timer for each request. The vigil
+/// hyper's own time-out for headers is off: it would set a timer for each request. The watch
 /// below has one timer for a connection, and sees more.
 pub(super) fn builder(limits: &Limits) -> Builder<TokioExecutor> {
     let mut builder = Builder::new(TokioExecutor::new());
@@ -49,6 +49,7 @@ struct Conversation(Arc<Shared>);
 struct Shared {
     door: Arc<Door>,
     place: Place,
+    manner: Arc<Manner>,
     begun: AtomicU64,
     ended: AtomicU64,
 }
@@ -72,8 +73,11 @@ impl Service<Request<Incoming>> for Conversation {
             && let Some(answer) = shared.door.at_once(&mut request)
         {
             shared.ended.fetch_add(1, Ordering::Relaxed);
+            shared.manner.gather(request.version() == Version::HTTP_11);
             return Answering::Now(Some(answer));
         }
+        // Answers before this one, and the parts of this one, do not wait for each other.
+        shared.manner.gather(false);
         let shared = Arc::clone(&self.0);
         Answering::Later(Box::pin(async move {
             let answer = shared.door.answer(shared.place, request).await;
@@ -108,46 +112,45 @@ impl Shared {
 /// Serves a connection until its peer, silence or the shutdown ends it.
 pub(super) async fn serve<S: Io>(door: Arc<Door>, stream: S, place: Place, shutdown: Shutdown) {
     let limits = *door.front.service.limits();
+    let manner = Arc::new(Manner::default());
     let shared = Arc::new(Shared {
         door: Arc::clone(&door),
         place,
+        manner: Arc::clone(&manner),
         begun: AtomicU64::new(0),
         ended: AtomicU64::new(0),
     });
-    let pipe = Pipe::new(stream);
-    let mut vigil = Vigil::new(&shutdown, limits.first_head_max);
-    let mut before = (0, 0);
-    let is_silent = {
-        let io = TokioIo::new(pipe.clone());
-        let conversation = Conversation(Arc::clone(&shared));
-        let mut connection = pin!(door.builder.serve_connection(io, conversation));
-        poll_fn(|context| {
-            loop {
-                if connection.as_mut().poll(context).is_ready() {
-                    return Poll::Ready(false);
-                }
-                // hyper's turn is over: what it wrote leaves together. If it cannot, nobody
-                // listens.
-                if let Poll::Ready(Err(_)) = pipe.poll_send(context) {
-                    return Poll::Ready(true);
-                }
-                match ready!(vigil.poll(context)) {
-                    Alarm::Shutdown => connection.as_mut().graceful_shutdown(),
-                    Alarm::Time => {
-                        // Nothing began and nothing ended since the last look: it is silent.
-                        let now = shared.seen();
-                        if now == before {
-                            return Poll::Ready(true);
-                        }
-                        before = now;
-                        vigil.again(limits.idle_max);
-                    }
-                }
-            }
-        })
-        .await
-    };
-    if !is_silent {
-        pipe.close(vigil.is_asked()).await;
+    let io = TokioIo::new(Pipe::new(stream, Arc::clone(&manner)));
+    let conversation = Conversation(Arc::clone(&shared));
+    let mut connection = pin!(door.builder.serve_connection(io, conversation));
+    let mut asked = Belled::new(shutdown.asked());
+    let mut silent = Belled::new(silent(&shared, &limits));
+    poll_fn(|context| {
+        if asked.poll(context).is_ready() {
+            manner.hurry();
+            connection.as_mut().graceful_shutdown();
+        }
+        if connection.as_mut().poll(context).is_ready() {
+            return Poll::Ready(());
+        }
+        silent.poll(context)
+    })
+    .await;
+}
+
+/// Is ready once the connection has been silent for too long.
+async fn silent(shared: &Shared, limits: &Limits) {
+    tokio::time::sleep(limits.first_head_max).await;
+    let mut before = shared.seen();
+    if before.0 == 0 {
+        return;
+    }
+    loop {
+        tokio::time::sleep(limits.idle_max).await;
+        let now = shared.seen();
+        if now == before {
+            return;
+        }
+        before = now;
     }
 }

@@ -1,18 +1,21 @@
-//! `Pipe`: a socket whose writes are gathered. What hyper writes in one turn leaves in one go, so
-//! that a batch of pipelined requests costs one system call on the way out.
+//! `Pipe`: a socket whose writes are gathered. Answers that are there at once leave together, when
+//! hyper turns to the socket for more requests: so a batch of pipelined requests costs one system
+//! call on the way out. Others leave as soon as hyper says.
 //!
 //! hyper's own `pipeline_flush` would do the same, but with bytes left to read it never flushes:
 //! the refusal of a malformed request would be lost, and half a request would hold back the
 //! answers of those before it.
 
+use std::future::Future as _;
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use bytes::{Buf as _, BytesMut};
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Sleep, sleep};
 
 use crate::listen::Io;
 
@@ -21,115 +24,145 @@ const OUT_LEN_MAX: usize = 64 * 1024;
 /// How long to read on, and how much, after the last answer: closing at once would make the
 /// system throw that answer away if the peer still sends.
 const LINGER_MAX: Duration = Duration::from_millis(500);
-const LINGER_LEN_MAX: u64 = 256 * 1024;
+const LINGER_LEN_MAX: usize = 256 * 1024;
 
-/// One socket. hyper holds a clone, the connection's task another; both run in that task, so
-/// that the lock is never waited for.
+/// One socket, as hyper has it.
 pub(super) struct Pipe<S> {
-    inner: Arc<Mutex<Inner<S>>>,
+    stream: S,
+    /// Written by hyper; sent up to `sent`.
+    out: Vec<u8>,
+    sent: usize,
+    manner: Arc<Manner>,
+    /// After the last answer.
+    lingering: Option<Lingering>,
 }
 
-impl<S> Clone for Pipe<S> {
-    fn clone(&self) -> Self {
-        Self {
-            inner: Arc::clone(&self.inner),
+/// How the answers of a connection leave. Told by its requests, and looked at by its pipe; all of
+/// it in one task.
+#[derive(Debug, Default)]
+pub(super) struct Manner {
+    gathers: AtomicBool,
+    is_hurried: AtomicBool,
+}
+
+struct Lingering {
+    timer: Pin<Box<Sleep>>,
+    /// Whether the peer was told that nothing follows.
+    is_told: bool,
+    /// How many bytes are still read.
+    len_left: usize,
+}
+
+impl Manner {
+    /// Whether answers wait for those behind them. Only right where none of them waits for
+    /// anything else, and where the peer's next bytes are asked for after the last: HTTP/1.1.
+    pub(super) fn gather(&self, gathers: bool) {
+        // Relaxed: one task. Not stored again and again, so that it costs a look only.
+        if self.gathers.load(Ordering::Relaxed) != gathers {
+            self.gathers.store(gathers, Ordering::Relaxed);
         }
     }
-}
 
-struct Inner<S> {
-    stream: S,
-    /// Written by hyper, not sent yet.
-    out: BytesMut,
+    /// The server shuts down: no time is left to the peer after the last answer.
+    pub(super) fn hurry(&self) {
+        self.is_hurried.store(true, Ordering::Relaxed);
+    }
 }
 
 impl<S: Io> Pipe<S> {
-    pub(super) fn new(stream: S) -> Self {
-        let out = BytesMut::new();
+    pub(super) fn new(stream: S, manner: Arc<Manner>) -> Self {
         Self {
-            inner: Arc::new(Mutex::new(Inner { stream, out })),
+            stream,
+            out: Vec::new(),
+            sent: 0,
+            manner,
+            lingering: None,
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner<S>> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Sends what was gathered.
-    pub(super) fn poll_send(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.lock().poll_send(context)
-    }
-
-    /// Sends the rest and says that nothing follows; unless there is a hurry, gives the peer time
-    /// to read it.
-    pub(super) async fn close(self, is_hurried: bool) {
-        let closing = async {
-            std::future::poll_fn(|context| self.poll_send(context)).await?;
-            // The last clone: hyper's is gone.
-            let Some(inner) = Arc::into_inner(self.inner) else {
-                return Ok(());
-            };
-            let inner = inner.into_inner().unwrap_or_else(PoisonError::into_inner);
-            let mut stream = inner.stream;
-            stream.shutdown().await?;
-            if is_hurried {
-                return Ok(());
-            }
-            let mut rest = stream.take(LINGER_LEN_MAX);
-            tokio::io::copy(&mut rest, &mut tokio::io::sink()).await?;
-            Ok::<(), io::Error>(())
-        };
-        // Whether the peer read it or not: the connection ends here.
-        let _closed = tokio::time::timeout(LINGER_MAX, closing).await;
-    }
-}
-
-impl<S: Io> Inner<S> {
     fn poll_send(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        while !self.out.is_empty() {
+        while self.sent < self.out.len() {
             let stream = Pin::new(&mut self.stream);
-            let len = ready!(stream.poll_write(context, &self.out))?;
+            let len = ready!(stream.poll_write(context, &self.out[self.sent..]))?;
             if len == 0 {
                 return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
             }
-            self.out.advance(len);
+            self.sent += len;
+        }
+        self.out.clear();
+        self.sent = 0;
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    /// Sends the rest, says that nothing follows, and gives the peer time to read it.
+    fn poll_linger(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_send(context))?;
+        let is_hurried = self.manner.is_hurried.load(Ordering::Relaxed);
+        let Some(lingering) = &mut self.lingering else {
+            return Poll::Ready(Ok(()));
+        };
+        if !lingering.is_told {
+            ready!(Pin::new(&mut self.stream).poll_shutdown(context))?;
+            lingering.is_told = true;
+        }
+        while !is_hurried && lingering.len_left > 0 {
+            let mut bytes = [0; 4096];
+            let mut buf = ReadBuf::new(&mut bytes);
+            ready!(Pin::new(&mut self.stream).poll_read(context, &mut buf))?;
+            if buf.filled().is_empty() {
+                break;
+            }
+            lingering.len_left = lingering.len_left.saturating_sub(buf.filled().len());
         }
         Poll::Ready(Ok(()))
     }
 }
 
 impl<S: Io> AsyncRead for Pipe<S> {
+    /// hyper has answered all that it had. Who does not read its answers is not read either.
     fn poll_read(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.lock().stream).poll_read(context, buf)
+        if !self.out.is_empty() {
+            ready!(self.poll_send(context))?;
+        }
+        Pin::new(&mut self.stream).poll_read(context, buf)
     }
 }
 
 impl<S: Io> AsyncWrite for Pipe<S> {
     fn poll_write(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let mut inner = self.lock();
-        if inner.out.len() >= OUT_LEN_MAX {
-            ready!(inner.poll_send(context))?;
+        if self.out.len() >= OUT_LEN_MAX {
+            ready!(self.poll_send(context))?;
         }
-        inner.out.extend_from_slice(bytes);
+        self.out.extend_from_slice(bytes);
         Poll::Ready(Ok(bytes.len()))
     }
 
-    /// Does nothing: the connection's task sends when hyper's turn is over.
-    fn poll_flush(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.manner.gathers.load(Ordering::Relaxed) {
+            return Poll::Ready(Ok(()));
+        }
+        self.poll_send(context)
     }
 
-    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let mut inner = self.lock();
-        ready!(inner.poll_send(context))?;
-        Pin::new(&mut inner.stream).poll_shutdown(context)
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let lingering = self.lingering.get_or_insert_with(|| Lingering {
+            timer: Box::pin(sleep(LINGER_MAX)),
+            is_told: false,
+            len_left: LINGER_LEN_MAX,
+        });
+        if lingering.timer.as_mut().poll(context).is_ready() {
+            // Whether the peer read it or not: the connection ends here.
+            return Poll::Ready(Ok(()));
+        }
+        self.poll_linger(context)
     }
 }

@@ -8,16 +8,17 @@
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
 use std::io;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::task::{Context, Poll, Wake, Waker, ready};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf};
 
 use super::RespDoor;
 use super::session::{Pending, Session, Then};
+use crate::bell::Belled;
 use crate::limits::Limits;
 use crate::listen::Io;
 use crate::shutdown::Shutdown;
@@ -57,10 +58,8 @@ pub(super) async fn serve<S: Io>(door: Arc<RespDoor>, stream: S, shutdown: Shutd
         pulse: &pulse,
     };
     let mut around = Around {
-        silent: pin!(silent(&pulse, &limits)),
-        asked: pin!(shutdown.asked()),
-        is_asked: false,
-        bell: None,
+        silent: Belled::new(silent(&pulse, &limits)),
+        asked: Belled::new(shutdown.asked()),
     };
     let ended = loop {
         match poll_fn(|context| connection.poll(&mut around, context)).await {
@@ -70,7 +69,7 @@ pub(super) async fn serve<S: Io>(door: Arc<RespDoor>, stream: S, shutdown: Shutd
         }
     };
     if ended.is_ok() {
-        let is_hurried = around.is_asked;
+        let is_hurried = around.is_asked();
         connection.close(is_hurried).await;
     }
 }
@@ -99,35 +98,17 @@ enum Pause {
 }
 
 /// What a connection listens to beside its peer.
-struct Around<'a, Silent, Asked> {
+struct Around<Silent, Asked> {
     /// Is ready when the peer was silent for too long.
-    silent: Pin<&'a mut Silent>,
+    silent: Belled<Silent>,
     /// Is ready when the server shuts down.
-    asked: Pin<&'a mut Asked>,
-    is_asked: bool,
-    /// Rings when one of the two is worth asking. Asking takes a lock, so it is not done each
-    /// time that the peer sends.
-    bell: Option<Arc<Bell>>,
-}
-
-/// Wakes a connection's task, and leaves a note that it did.
-struct Bell {
-    task: Waker,
-    has_rung: AtomicBool,
-}
-
-impl Wake for Bell {
-    fn wake(self: Arc<Self>) {
-        // Pairs with the swap in `Around::poll`.
-        self.has_rung.store(true, Ordering::Release);
-        self.task.wake_by_ref();
-    }
+    asked: Belled<Asked>,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
     fn poll<Silent, Asked>(
         &mut self,
-        around: &mut Around<'_, Silent, Asked>,
+        around: &mut Around<Silent, Asked>,
         context: &mut Context<'_>,
     ) -> Poll<io::Result<Pause>>
     where
@@ -145,7 +126,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
         // At the shutdown, what came in is answered by now.
-        if around.is_asked && self.output.is_empty() {
+        if around.is_asked() && self.output.is_empty() {
             return Poll::Ready(Ok(Pause::End));
         }
         Poll::Pending
@@ -307,33 +288,20 @@ fn poll_write_all<S: AsyncWrite + Unpin>(
     Pin::new(stream).poll_flush(context)
 }
 
-impl<Silent, Asked> Around<'_, Silent, Asked>
+impl<Silent, Asked> Around<Silent, Asked>
 where
     Silent: Future<Output = ()>,
     Asked: Future<Output = ()>,
 {
     /// Is ready when the connection has to end for the peer's silence.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let task = context.waker();
-        let bell = self.bell.take().filter(|bell| bell.task.will_wake(task));
-        let bell = bell.unwrap_or_else(|| {
-            Arc::new(Bell {
-                task: task.clone(),
-                has_rung: AtomicBool::new(true),
-            })
-        });
-        let bell = self.bell.insert(bell);
-        let has_rung = bell.has_rung.load(Ordering::Relaxed);
-        // Pairs with the store in `Bell::wake`.
-        if !has_rung || !bell.has_rung.swap(false, Ordering::Acquire) {
-            return Poll::Pending;
-        }
-        let waker = Waker::from(Arc::clone(bell));
-        let mut context = Context::from_waker(&waker);
-        if !self.is_asked {
-            self.is_asked = self.asked.as_mut().poll(&mut context).is_ready();
-        }
-        self.silent.as_mut().poll(&mut context)
+        let _asked = self.asked.poll(context);
+        self.silent.poll(context)
+    }
+
+    /// Whether the server shuts down.
+    fn is_asked(&self) -> bool {
+        self.asked.is_over()
     }
 }
 
