@@ -53,19 +53,33 @@ impl<'a> Args<'a> {
 
 /// A whole number as Redis takes it: no plus sign, no zeros in front, no spaces.
 pub(super) fn integer(text: &[u8]) -> Option<i64> {
-    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    /// As many digits as `i64` has; a number of so many fits into `u64`.
+    const DIGITS_MAX: usize = 19;
+    let (is_negative, digits) = match text {
+        [b'-', digits @ ..] => (true, digits),
+        digits => (false, digits),
+    };
     let is_canonical = match digits {
-        [b'0'] => digits.len() == text.len(),
-        [b'1'..=b'9', rest @ ..] => rest.iter().all(u8::is_ascii_digit),
+        [b'0'] => !is_negative,
+        [b'1'..=b'9', ..] => digits.len() <= DIGITS_MAX,
         _ => false,
     };
     if !is_canonical {
         return None;
     }
-    if let [digit] = text {
-        return Some(i64::from(digit - b'0'));
+    let mut number: u64 = 0;
+    for byte in digits {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        number = number * 10 + u64::from(digit);
     }
-    std::str::from_utf8(text).ok()?.parse().ok()
+    if is_negative {
+        0_i64.checked_sub_unsigned(number)
+    } else {
+        i64::try_from(number).ok()
+    }
 }
 
 #[cfg(test)]
@@ -86,5 +100,7 @@ mod tests {
             check(wrong, None);
         }
         check("9223372036854775808", None);
+        check("-9223372036854775809", None);
+        check("99999999999999999999", None);
     }
 }
