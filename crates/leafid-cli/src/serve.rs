@@ -15,9 +15,10 @@ use crate::failure::{Failure, Outcome, with_causes};
 use crate::flags::ServerFlags;
 use crate::{output, source};
 
-/// Serve ids over HTTP until SIGTERM or SIGINT.
+/// Serve ids over HTTP, the Redis protocol and gRPC until SIGTERM or SIGINT.
 ///
-/// Without any setting it listens on http://127.0.0.1:8080 and keeps its state in ./leafid-data.
+/// Without any setting it listens on 127.0.0.1, at port 8080 for HTTP, 6380 for the Redis protocol
+/// and 50051 for gRPC, and keeps its state in ./leafid-data.
 /// At the first signal it finishes the requests in flight and ends with exit code 0; a second
 /// signal ends it at once, with exit code 1. Logs go to standard error.
 #[derive(clap::Args)]
