@@ -129,7 +129,7 @@ impl fmt::Display for QuotaScope {
     }
 }
 
-/// As [`Scope`], by which it is looked up.
+/// As `Scope`, by which it is looked up.
 impl Hash for QuotaScope {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.borrowed().hash(state);
