@@ -12,6 +12,7 @@ mod health;
 mod http;
 mod lanes;
 mod limits;
+mod linger;
 mod listen;
 mod listeners;
 mod metrics;

@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::io::AsyncWriteExt as _;
 
 use crate::limits::RespLimits;
+use crate::linger::end;
 use crate::listen::{self, Io, Place};
 use crate::metrics::RespCounts;
 use crate::service::Service;
@@ -64,7 +65,7 @@ impl listen::Door for RespDoor {
             // There is nothing here for operators to do.
             Place::Operators => {
                 if stream.write_all(Self::REFUSAL).await.is_ok() {
-                    connection::end(stream, false).await;
+                    end(stream, false).await;
                 }
             }
         }

@@ -14,12 +14,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::RespDoor;
 use super::session::{Pending, Session, Then};
 use crate::bell::Belled;
 use crate::limits::Limits;
+use crate::linger::{LINGER_MAX, end};
 use crate::listen::Io;
 use crate::shutdown::Shutdown;
 
@@ -27,10 +28,6 @@ use crate::shutdown::Shutdown;
 const READ_LEN_MAX: usize = 64 * 1024;
 /// A thread's buffer that has grown beyond this is given back.
 const SCRATCH_LEN_MAX: usize = 1024 * 1024;
-/// How long to read on, and how much, after the last answer: closing at once would make the
-/// system throw that answer away if the peer still sends.
-const LINGER_MAX: Duration = Duration::from_millis(500);
-const LINGER_LEN_MAX: u64 = 256 * 1024;
 
 /// The buffers of a thread.
 #[derive(Default)]
@@ -252,20 +249,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
             end(self.stream, is_hurried).await;
         }
     }
-}
-
-/// Says that nothing follows; unless there is a hurry, gives the peer time to read the answers.
-pub(super) async fn end<S: AsyncRead + AsyncWrite + Unpin>(mut stream: S, is_hurried: bool) {
-    let ending = async {
-        stream.shutdown().await?;
-        if !is_hurried {
-            let mut rest = stream.take(LINGER_LEN_MAX);
-            tokio::io::copy(&mut rest, &mut tokio::io::sink()).await?;
-        }
-        Ok::<(), io::Error>(())
-    };
-    // Whether the peer read it or not: the connection ends here.
-    let _ended = tokio::time::timeout(LINGER_MAX, ending).await;
 }
 
 /// Writes as much as goes, and counts it.
