@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use leafid_server::{AccessFile, ConfigError, Loaded, Setting, Shown, Sources};
+use leafid_server::{AccessFile, ConfigError, Loaded, Setting, Shown, Sources, Tls};
 use serde_json::json;
 
 use crate::failure::{Failure, Outcome};
@@ -78,13 +78,16 @@ impl Check {
     }
 }
 
-/// What the operator should know of settings and access file, if both can be used.
+/// What the operator should know of settings, access file and certificate, if all can be used.
 fn notes(sources: &Sources) -> Result<Vec<String>, ConfigError> {
     let Loaded {
         config, mut notes, ..
     } = sources.load()?;
     if let Some(path) = &config.access_file {
         notes.extend(AccessFile::read(path, &config.limits())?.notes);
+    }
+    if let Some(tls) = Tls::read(&config, config.limits())? {
+        notes.extend(tls.notes());
     }
     Ok(notes)
 }

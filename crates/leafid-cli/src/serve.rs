@@ -3,14 +3,16 @@
 use std::future::Future;
 use std::io::{self, ErrorKind, IsTerminal as _};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
 
 use leafid_server::{
     AccessFile, Addresses, Config, ConfigError, Listeners, LogFormat, ServeError, Server, Stores,
-    Workers, reload_on_hangup, shutdown_signal,
+    Tls, Workers, reload_on_hangup, shutdown_signal,
 };
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::runtime::{Builder, Runtime};
 
+use crate::client::quoted;
 use crate::failure::{Failure, Outcome, with_causes};
 use crate::flags::ServerFlags;
 use crate::{output, source};
@@ -37,6 +39,9 @@ impl Serve {
         let mut loaded = self.flags.0.load()?;
         let noted = read_access(&mut loaded.config)?;
         loaded.notes.extend(noted);
+        let tls = Tls::read(&loaded.config, loaded.config.limits()).map_err(not_encrypted)?;
+        let tls = tls.map(Arc::new);
+        loaded.notes.extend(tls.iter().flat_map(|tls| tls.notes()));
         start_log(&loaded.config);
         for note in &loaded.notes {
             tracing::warn!("{note}");
@@ -46,18 +51,19 @@ impl Serve {
         leafid_server::warm_up();
         // Drivers and the first of the threads that serve connections; the server makes the others.
         let runtime = runtime()?;
-        let served = runtime.block_on(serve(&loaded.config));
+        let served = runtime.block_on(serve(&loaded.config, tls));
         // Nothing that still runs is worth waiting for: all requests have been answered.
         runtime.shutdown_background();
         served
     }
 }
 
-async fn serve(config: &Config) -> Outcome {
+async fn serve(config: &Config, tls: Option<Arc<Tls>>) -> Outcome {
     let stop = stop()?;
     let listeners = Listeners::bind(config.addresses())
         .await
-        .map_err(not_served)?;
+        .map_err(not_served)?
+        .with_tls(tls.clone());
     let store = source::open(config).await?;
     let workers = Workers::open(config, listeners.http_addr()).await;
     let stores = Stores {
@@ -65,8 +71,9 @@ async fn serve(config: &Config) -> Outcome {
         workers: workers.map_err(not_served)?,
     };
     let server = Server::new(config, config.limits(), stores, listeners);
-    if let Some(path) = &config.access_file {
-        let reloading = reload_on_hangup(server.service(), path.clone());
+    let access_file = config.access_file.clone();
+    if access_file.is_some() || tls.is_some() {
+        let reloading = reload_on_hangup(server.service(), access_file, tls);
         tokio::spawn(reloading.map_err(|error| no_signals(&error))?);
     }
     // A server whose greeting nobody reads serves all the same.
@@ -90,6 +97,14 @@ pub(crate) fn not_understood(error: ConfigError) -> Failure {
     Failure::several(
         error.mistakes,
         "docs/access.md tells how an access file looks",
+    )
+}
+
+/// Files that TLS cannot be made of.
+pub(crate) fn not_encrypted(error: ConfigError) -> Failure {
+    Failure::several(
+        error.mistakes,
+        "docs/tls.md tells how a certificate and its key are made",
     )
 }
 
@@ -136,17 +151,10 @@ fn runtime() -> Outcome<Runtime> {
 
 /// Where it listens, and some lines to try.
 fn greeting(addresses: &Addresses, config: &Config) -> String {
-    let base = format!("http://{}", reachable(addresses.http));
-    // As they stand they work for whoever has put a secret into LEAFID_TOKEN.
-    let (curl, redis_cli) = if config.tokens.is_empty() {
-        ("curl", "redis-cli")
-    } else {
-        (
-            "curl -H \"authorization: Bearer $LEAFID_TOKEN\"",
-            "REDISCLI_AUTH=\"$LEAFID_TOKEN\" redis-cli",
-        )
-    };
-    let others = [("redis", addresses.resp), ("grpc", addresses.grpc)];
+    let Schemes { http, redis, grpc } = Schemes::of(config);
+    let base = format!("{http}://{}", reachable(addresses.http));
+    let (curl, redis_cli) = clients(config);
+    let others = [(redis, addresses.resp), (grpc, addresses.grpc)];
     let others = others.into_iter().filter_map(|(scheme, address)| {
         let address = address?;
         Some(format!(", {scheme}://{address}"))
@@ -176,11 +184,58 @@ fn greeting(addresses: &Addresses, config: &Config) -> String {
         false => String::new(),
     };
     format!(
-        "leafid {} listens on http://{}{others}, ids from {store}\n\
-         try:\n  {ids}\n{snowflake}{redis}  curl '{base}/readyz?verbose'\n",
+        "leafid {} listens on {http}://{}{others}, ids from {store}\n\
+         try:\n  {ids}\n{snowflake}{redis}  {curl} '{base}/readyz?verbose'\n",
         env!("CARGO_PKG_VERSION"),
         addresses.http,
     )
+}
+
+/// How URLs of the doors begin.
+struct Schemes {
+    http: &'static str,
+    redis: &'static str,
+    grpc: &'static str,
+}
+
+impl Schemes {
+    const fn of(config: &Config) -> Self {
+        if config.tls.is_on() {
+            Self {
+                http: "https",
+                redis: "rediss",
+                grpc: "grpcs",
+            }
+        } else {
+            Self {
+                http: "http",
+                redis: "redis",
+                grpc: "grpc",
+            }
+        }
+    }
+}
+
+/// How curl and redis-cli are called. As they stand they work for whoever has put a secret into
+/// LEAFID_TOKEN; with TLS, if the certificate is for this machine's address and the tool takes it
+/// for its own authority, as it is when nobody else signed it.
+fn clients(config: &Config) -> (String, String) {
+    let mut curl = "curl".to_owned();
+    let mut redis_cli = "redis-cli".to_owned();
+    if !config.tokens.is_empty() {
+        curl.push_str(" -H \"authorization: Bearer $LEAFID_TOKEN\"");
+        redis_cli.insert_str(0, "REDISCLI_AUTH=\"$LEAFID_TOKEN\" ");
+    }
+    if let Some(cert) = config.tls.cert.as_ref().filter(|_| config.tls.is_on()) {
+        let cert = quoted(&cert.display().to_string());
+        let shown = match config.tls.client_ca {
+            Some(_) => " --cert client.pem --key client.key",
+            None => "",
+        };
+        curl.push_str(&format!(" --cacert {cert}{shown}"));
+        redis_cli.push_str(&format!(" --tls --cacert {cert}{shown}"));
+    }
+    (curl, redis_cli)
 }
 
 /// The same for a caller on this machine.
@@ -284,5 +339,28 @@ mod tests {
         let text = greeting(&http("[::]:1"), &shared);
         assert!(text.contains("curl http://[::1]:1/v1/tags\n"), "{text}");
         assert!(!text.contains("hunter2"), "{text}");
+    }
+
+    #[test]
+    fn with_tls_the_lines_say_so() {
+        let mut config = Config::default();
+        config.tls.cert = Some("a b.pem".into());
+        config.tls.key = Some("key".into());
+        let text = greeting(&config.addresses(), &config);
+        let first = "listens on https://127.0.0.1:8080, rediss://127.0.0.1:6380, \
+                     grpcs://127.0.0.1:50051, ids";
+        assert!(text.contains(first), "{text}");
+        assert!(
+            text.contains("curl --cacert 'a b.pem' https://127.0.0.1:8080/api"),
+            "{text}"
+        );
+        let redis = "redis-cli --tls --cacert 'a b.pem' -h 127.0.0.1 -p 6380 INCR order";
+        assert!(text.contains(redis), "{text}");
+        config.tls.client_ca = Some("ca.pem".into());
+        let text = greeting(&config.addresses(), &config);
+        assert!(
+            text.contains("--cert client.pem --key client.key https:"),
+            "{text}"
+        );
     }
 }

@@ -13,6 +13,7 @@ mod access;
 // What a setting is, and how its value is read and shown.
 mod password;
 mod setting;
+mod tls;
 mod value;
 mod workers;
 
@@ -41,6 +42,7 @@ pub use layers::{ConfigError, Loaded, Origin, Shown, Sources};
 pub use password::without_password;
 pub use setting::Setting;
 pub use table::SETTINGS;
+pub use tls::TlsConfig;
 pub use workers::{WorkerConfig, WorkerIdSource};
 
 use crate::limits::Limits;
@@ -66,6 +68,8 @@ pub struct Config {
     pub resp: Option<SocketAddr>,
     /// Where gRPC listens; `None`: nowhere.
     pub grpc: Option<SocketAddr>,
+    /// Whether and how they speak TLS.
+    pub tls: TlsConfig,
     /// Connections open at once, through all doors.
     pub connections_max: u32,
     /// Where the embedded store keeps its file.
@@ -202,6 +206,7 @@ impl Default for Config {
             http: SocketAddr::from(([127, 0, 0, 1], 8080)),
             resp: Some(SocketAddr::from(([127, 0, 0, 1], 6380))),
             grpc: Some(SocketAddr::from(([127, 0, 0, 1], 50051))),
+            tls: TlsConfig::default(),
             connections_max: Limits::default().connections_max,
             data_dir: PathBuf::from("leafid-data"),
             store: Vec::new(),

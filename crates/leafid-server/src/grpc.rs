@@ -48,6 +48,7 @@ use crate::listen::{self, Io, Place};
 use crate::metrics::Metrics;
 use crate::service::Service;
 use crate::shutdown::Shutdown;
+use crate::tls::Alpn;
 
 pub(crate) use method::Method;
 
@@ -184,6 +185,9 @@ enum Begun {
 
 impl listen::Door for GrpcDoor {
     const NAME: &'static str = "grpc";
+    const ALPN: Alpn = Alpn::Grpc;
+    /// Nothing, as for a connection too many: see `REFUSAL`.
+    const PLAIN_REFUSAL: &'static [u8] = b"";
     /// Nothing: a client whose connection closes before it hears anything waits longer and longer
     /// between its attempts. One that hears a GOAWAY comes back at once.
     const REFUSAL: &'static [u8] = b"";

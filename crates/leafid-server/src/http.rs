@@ -42,6 +42,7 @@ use crate::listen::{self, Io, Place};
 use crate::metrics::Metrics;
 use crate::service::Service;
 use crate::shutdown::Shutdown;
+use crate::tls::Alpn;
 
 use answer::Answer;
 use body::AnswerBody;
@@ -62,6 +63,18 @@ const REFUSAL: &str = concat!(
     "{\"type\":\"urn:leafid:problem:overloaded\",\"title\":\"this server has as much to do as it takes on\",",
     "\"status\":503,\"detail\":\"as many connections are open as this server takes on\",",
     "\"code\":\"overloaded\",\"next\":\"try again when Retry-After has passed, or ask another server\"}",
+);
+
+/// What a request without TLS is told where TLS is asked for. The status is the one that other
+/// servers answer with, 400.
+const PLAIN_REFUSAL: &str = concat!(
+    "HTTP/1.1 400 Bad Request\r\n",
+    "content-type: application/problem+json\r\n",
+    "cache-control: no-store\r\n",
+    "connection: close\r\n\r\n",
+    "{\"type\":\"urn:leafid:problem:tls_needed\",\"title\":\"this server asks for TLS\",",
+    "\"status\":400,\"detail\":\"a plain HTTP request came to an HTTPS port\",",
+    "\"code\":\"tls_needed\",\"next\":\"begin the URL with https://\"}",
 );
 
 /// Through which all requests come.
@@ -127,7 +140,7 @@ impl Door {
         let answered = answering.await;
         let mut answer = answered.unwrap_or_else(|problem| {
             let host = parts.headers.get(HOST);
-            Front::explain(route, &parts.uri, host, &problem)
+            front.explain(route, &parts.uri, host, &problem)
         });
         front.metrics.http.count(route, answer.status());
         if place == Place::Operators {
@@ -141,6 +154,8 @@ impl Door {
 
 impl listen::Door for Door {
     const NAME: &'static str = "http";
+    const ALPN: Alpn = Alpn::Http;
+    const PLAIN_REFUSAL: &'static [u8] = PLAIN_REFUSAL.as_bytes();
     const REFUSAL: &'static [u8] = REFUSAL.as_bytes();
 
     async fn serve<S: Io>(self: Arc<Self>, stream: S, place: Place, shutdown: Shutdown) {

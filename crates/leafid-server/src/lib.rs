@@ -24,13 +24,14 @@ mod sharded;
 mod shutdown;
 mod suggest;
 mod supply;
+mod tls;
 mod wall;
 mod watch;
 mod workers;
 
 pub use config::{
     AccessFile, Config, ConfigError, Loaded, LogFormat, Origin, SETTINGS, Setting, Shown, Sources,
-    WorkerConfig, WorkerIdSource, without_password,
+    TlsConfig, WorkerConfig, WorkerIdSource, without_password,
 };
 pub use error::ServeError;
 pub use health::{Health, Readiness};
@@ -44,4 +45,5 @@ pub use service::{
     TagView, TokenSpec, WorkerView,
 };
 pub use shutdown::shutdown_signal;
+pub use tls::Tls;
 pub use workers::Workers;

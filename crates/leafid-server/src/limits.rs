@@ -41,6 +41,10 @@ pub struct Limits {
     pub secret_len_max: usize,
     /// Bytes of an access file. Default: 4 MiB.
     pub access_file_len_max: u64,
+    /// Bytes of a file of certificates, or of a key. Default: 1 MiB.
+    pub pem_file_len_max: u64,
+    /// How long a new connection may take until TLS is agreed upon. Default: 10 s.
+    pub handshake_max: Duration,
     /// HTTP/2 streams open at once on a connection. Default: 250.
     pub streams_max: u32,
     /// Bytes that a peer may send ahead on one HTTP/2 stream, and on a connection with all of its
@@ -159,6 +163,8 @@ impl Default for Limits {
             secret_len_min: 16,
             secret_len_max: 512,
             access_file_len_max: 4 * 1024 * 1024,
+            pem_file_len_max: 1024 * 1024,
+            handshake_max: Duration::from_secs(10),
             streams_max: 250,
             stream_window_len: 256 * 1024,
             connection_window_len: 1024 * 1024,

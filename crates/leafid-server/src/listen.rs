@@ -15,6 +15,7 @@ use crate::limits::Limits;
 use crate::listeners::Listener;
 use crate::metrics::Metrics;
 use crate::shutdown::Shutdown;
+use crate::tls::{Alpn, Tls};
 
 /// How long to wait after the system refused a connection, such as for want of file descriptors.
 const ACCEPT_RETRY: Duration = Duration::from_millis(50);
@@ -28,6 +29,12 @@ impl<T: AsyncRead + AsyncWrite + Unpin + Send + 'static> Io for T {}
 pub(crate) trait Door: Send + Sync + 'static {
     /// What it is called in logs.
     const NAME: &'static str;
+
+    /// What it offers where TLS is on.
+    const ALPN: Alpn;
+
+    /// What a connection without TLS is told where TLS is asked for.
+    const PLAIN_REFUSAL: &'static [u8];
 
     /// What a connection is told for which there is no place at all.
     const REFUSAL: &'static [u8];
@@ -95,6 +102,8 @@ pub(crate) struct Hall {
     pub(crate) places: Places,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) shutdown: Shutdown,
+    /// `None`: connections are plain.
+    pub(crate) tls: Option<Arc<Tls>>,
 }
 
 impl Hall {
@@ -139,9 +148,17 @@ impl Hall {
         }
         let (door, metrics) = (Arc::clone(door), Arc::clone(&self.metrics));
         let shutdown = self.shutdown.clone();
+        let Some(tls) = self.tls.clone() else {
+            return self.lanes.spawn(stream, |stream| async move {
+                let _connected = metrics.connected();
+                door.serve(stream, place, shutdown).await;
+                drop(permit);
+            });
+        };
+        // A future of its own: a plain connection shall not take the memory of TLS.
         self.lanes.spawn(stream, |stream| async move {
             let _connected = metrics.connected();
-            door.serve(stream, place, shutdown).await;
+            tls.serve(door, stream, place, shutdown).await;
             drop(permit);
         });
     }
@@ -150,6 +167,10 @@ impl Hall {
     fn refuse<D: Door>(&self, stream: &TcpStream) {
         let refused = &self.metrics.connections_refused;
         refused.fetch_add(1, Ordering::Relaxed);
+        if self.tls.is_some() {
+            // Words without TLS would be taken for a fault of the connection, as closing it is.
+            return;
+        }
         let _told = stream.try_write(D::REFUSAL);
     }
 }

@@ -1,10 +1,12 @@
 //! `Listeners`: the sockets of the doors, bound before anything else is done.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use tokio::net::TcpListener;
 
 use crate::error::ServeError;
+use crate::tls::Tls;
 
 /// Where the doors listen.
 ///
@@ -49,6 +51,8 @@ pub struct Listeners {
     pub(crate) http: Listener,
     pub(crate) resp: Option<Listener>,
     pub(crate) grpc: Option<Listener>,
+    /// `None`: connections are plain.
+    pub(crate) tls: Option<Arc<Tls>>,
 }
 
 /// One socket.
@@ -70,7 +74,14 @@ impl Listeners {
             http: Listener::bind("http", addresses.http).await?,
             resp: Listener::bind_if("resp", addresses.resp).await?,
             grpc: Listener::bind_if("grpc", addresses.grpc).await?,
+            tls: None,
         })
+    }
+
+    /// The same with TLS on all doors.
+    #[must_use]
+    pub fn with_tls(self, tls: Option<Arc<Tls>>) -> Self {
+        Self { tls, ..self }
     }
 
     /// Where HTTP listens, with the port that was taken.

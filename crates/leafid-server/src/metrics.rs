@@ -20,6 +20,7 @@ use prometheus_client::registry::Registry;
 
 use crate::alarms::EventCounts;
 use crate::service::Service;
+use crate::tls::Tls;
 use crate::watch::Watch;
 
 pub(crate) use self::grpc::GrpcCounts;
@@ -37,6 +38,8 @@ pub(crate) struct Metrics {
     pub(crate) connections_refused: AtomicU64,
     events: Arc<EventCounts>,
     watch: Arc<Watch>,
+    /// `None`: connections are plain.
+    pub(crate) tls: Option<Arc<Tls>>,
     clock: Arc<dyn Clock>,
     started: Duration,
     /// Tags with series of their own. Once in, a tag stays in, so that its counters do not jump.
@@ -44,7 +47,12 @@ pub(crate) struct Metrics {
 }
 
 impl Metrics {
-    pub(crate) fn new(events: Arc<EventCounts>, watch: Arc<Watch>, clock: Arc<dyn Clock>) -> Self {
+    pub(crate) fn new(
+        events: Arc<EventCounts>,
+        watch: Arc<Watch>,
+        clock: Arc<dyn Clock>,
+        tls: Option<Arc<Tls>>,
+    ) -> Self {
         Self {
             http: HttpCounts::default(),
             grpc: GrpcCounts::default(),
@@ -53,6 +61,7 @@ impl Metrics {
             connections_refused: AtomicU64::new(0),
             events,
             watch,
+            tls,
             started: clock.now(),
             clock,
             tags: Mutex::default(),
@@ -63,7 +72,7 @@ impl Metrics {
     #[cfg(test)]
     pub(crate) fn for_tests() -> Self {
         let clock = Arc::new(leafid::SystemClock::new());
-        Self::new(Arc::default(), Arc::new(Watch::new()), clock)
+        Self::new(Arc::default(), Arc::new(Watch::new()), clock, None)
     }
 
     /// The text of a scrape.

@@ -23,6 +23,7 @@ use crate::listen::{self, Io, Place};
 use crate::metrics::RespCounts;
 use crate::service::Service;
 use crate::shutdown::Shutdown;
+use crate::tls::Alpn;
 
 pub(crate) use command::{COMMANDS_LEN, command_name};
 
@@ -56,6 +57,9 @@ impl RespDoor {
 
 impl listen::Door for RespDoor {
     const NAME: &'static str = "resp";
+    const ALPN: Alpn = Alpn::Resp;
+    const PLAIN_REFUSAL: &'static [u8] =
+        b"-ERR this server asks for TLS: connect with rediss://, or redis-cli --tls\r\n";
     // Redis's words: go-redis tries again on them.
     const REFUSAL: &'static [u8] = b"-ERR max number of clients reached\r\n";
 

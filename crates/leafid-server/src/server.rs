@@ -89,9 +89,10 @@ impl Server {
             Arc::clone(&alarms),
             options(config),
         );
+        let peers = Peers::new(listeners.tls.clone());
         let opened = workers.map(|workers| {
             let options = workers::options(config, &workers, listeners.http_addr());
-            let parts = registry_parts(workers, config, Arc::clone(&clock), alarms);
+            let parts = registry_parts(workers, config, peers.clone(), Arc::clone(&clock), alarms);
             WorkerRegistry::open_with(parts, options)
         });
         let (registry, registry_driver) = opened.unzip();
@@ -108,14 +109,20 @@ impl Server {
         let service = Arc::new(Service::new(
             generators,
             registry,
+            peers,
             health,
             Arc::clone(&clock),
             limits,
             config,
         ));
         Self {
+            metrics: Arc::new(Metrics::new(
+                events,
+                Arc::clone(&watch),
+                Arc::clone(&clock),
+                listeners.tls.clone(),
+            )),
             listeners,
-            metrics: Arc::new(Metrics::new(events, Arc::clone(&watch), Arc::clone(&clock))),
             supply: Supply {
                 service: Arc::clone(&service),
                 driver,
@@ -170,6 +177,7 @@ impl Server {
             places: Places::new(service.limits()),
             metrics: Arc::clone(&metrics),
             shutdown: asked.clone(),
+            tls: listeners.tls,
         };
         let resp = RespDoor::new(Arc::clone(&service), Arc::clone(&metrics.resp));
         let grpc = GrpcDoor::new(Arc::clone(&service), Arc::clone(&metrics));
@@ -207,6 +215,7 @@ impl Server {
 fn registry_parts(
     workers: Workers,
     config: &Config,
+    peers: Peers,
     clock: Arc<dyn Clock>,
     observer: Arc<dyn Observer>,
 ) -> RegistryParts {
@@ -217,7 +226,7 @@ fn registry_parts(
     RegistryParts {
         store: workers.leases.map(judged),
         journal: workers.journal,
-        peers: Arc::new(Peers),
+        peers: Arc::new(peers),
         clock,
         observer,
     }

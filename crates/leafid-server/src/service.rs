@@ -26,6 +26,7 @@ use leafid::{Clock, Generators, Layout, Parts, Stage, Status, Tag, WorkerRegistr
 use crate::config::Config;
 use crate::health::Health;
 use crate::limits::Limits;
+use crate::workers::Peers;
 
 use access::Access;
 pub(crate) use access::TokenRefusal;
@@ -112,6 +113,7 @@ impl Service {
     pub(crate) fn new(
         generators: Generators,
         registry: Option<WorkerRegistry>,
+        peers: Peers,
         health: Health,
         clock: Arc<dyn Clock>,
         limits: Limits,
@@ -121,7 +123,7 @@ impl Service {
             access: Access::new(clock, &config.tokens, &config.quotas),
             gate: Gate::new(limits.requests_max, limits.admin_requests_max),
             generators,
-            snowflakes: registry.map(Snowflakes::new),
+            snowflakes: registry.map(|registry| Snowflakes::new(registry, peers)),
             health,
             limits,
             step: config.step,

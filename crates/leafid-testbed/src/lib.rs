@@ -1,6 +1,6 @@
 //! Real servers for tests: MariaDB, PostgreSQL, Redis, etcd and ZooKeeper as child processes on
 //! free ports, with their files in a temporary folder, a TCP proxy that misbehaves on demand, a
-//! wall clock that steps on demand, and stand-ins for Java Leaf.
+//! wall clock that steps on demand, certificates, and stand-ins for Java Leaf.
 //!
 //! The servers are durable as in production (every commit is flushed); only what does not touch
 //! durability is made small, so that a server is up within a second. They die with the process
@@ -15,6 +15,7 @@
     reason = "a test cannot go on without its server; the panic shows the server's log"
 )]
 
+mod certificates;
 mod child;
 mod etcd;
 mod fake_clock;
@@ -27,6 +28,7 @@ mod redis;
 mod server;
 mod zookeeper;
 
+pub use certificates::{Authority, Certificate};
 pub use child::{Database, free_port};
 pub use etcd::{Etcd, shared_etcd};
 pub use fake_clock::FakeClock;

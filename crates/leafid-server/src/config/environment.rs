@@ -6,9 +6,12 @@ use crate::suggest::nearest;
 
 const PREFIX: &str = "LEAFID_";
 /// Variables that are no settings: where to look for settings, and which server the other
-/// commands talk to, with which token.
-const OTHERS: [&str; 4] = [
+/// commands talk to, with which token and certificates.
+const OTHERS: [&str; 7] = [
+    "LEAFID_CA_FILE",
+    "LEAFID_CERT_FILE",
     "LEAFID_CONFIG",
+    "LEAFID_KEY_FILE",
     "LEAFID_LEAF_PROPERTIES",
     "LEAFID_SERVER",
     "LEAFID_TOKEN",

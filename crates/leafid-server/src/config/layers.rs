@@ -255,6 +255,7 @@ impl Layers {
             self.mistakes.push(store.mistake(&error.to_string()));
         }
         self.check_workers(&config);
+        self.check_tls(&config);
         let Self {
             assigned,
             mistakes,
@@ -286,6 +287,22 @@ impl Layers {
                 }
                 Ok(None) => {}
                 Err(mistake) => self.mistakes.push(mistake),
+            }
+        }
+    }
+
+    /// What is missing among the settings about TLS.
+    fn check_tls(&mut self, config: &Config) {
+        let tls = &config.tls;
+        for (key, partner, is_missing) in [
+            ("tls-cert", "tls-key", tls.key.is_none()),
+            ("tls-key", "tls-cert", tls.cert.is_none()),
+            ("tls-client-ca", "tls-cert", tls.cert.is_none()),
+            ("tls-plain", "tls-cert", tls.plain && tls.cert.is_none()),
+        ] {
+            if is_missing && let Some(assigned) = find(&self.assigned, key) {
+                let problem = format!("it does nothing without {partner}");
+                self.mistakes.push(assigned.mistake(&problem));
             }
         }
     }

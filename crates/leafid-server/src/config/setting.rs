@@ -35,6 +35,8 @@ pub(super) enum Field {
     /// An address, or `off` for none.
     AddressOrOff(fn(&mut Config) -> &mut Option<SocketAddr>),
     Path(fn(&mut Config) -> &mut PathBuf),
+    /// A file that may be none.
+    File(fn(&mut Config) -> &mut Option<PathBuf>),
     Urls(fn(&mut Config) -> &mut Vec<String>),
     Switch(fn(&mut Config) -> &mut bool),
     /// `true`, `false`, or `auto` for none.
@@ -132,6 +134,11 @@ impl Setting {
                 at(&mut config).map_or_else(|| "off".to_owned(), |address| address.to_string())
             }
             Field::Path(at) => at(&mut config).display().to_string(),
+            Field::File(at) => {
+                let path = at(&mut config).as_ref();
+                path.map(|path| path.display().to_string())
+                    .unwrap_or_default()
+            }
             Field::Urls(at) => {
                 let urls: Vec<_> = at(&mut config)
                     .iter()
@@ -167,7 +174,7 @@ impl Setting {
             Field::Choice { names, .. } => names.join(", "),
             Field::Text { allowed, .. } => (*allowed).to_owned(),
             Field::Password => "any text".to_owned(),
-            Field::PasswordFile => "a file".to_owned(),
+            Field::File(_) | Field::PasswordFile => "a file".to_owned(),
         }
     }
 
@@ -186,6 +193,7 @@ impl Setting {
                 *at(config) = (text != "off").then(|| value::address(text)).transpose()?;
             }
             Field::Path(at) => *at(config) = value::path(text)?,
+            Field::File(at) => *at(config) = Some(value::path(text)?),
             Field::Switch(at) => *at(config) = value::switch(text)?,
             Field::AutoSwitch(at) => {
                 *at(config) = (text != "auto").then(|| value::switch(text)).transpose()?;

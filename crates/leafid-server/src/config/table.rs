@@ -1,5 +1,6 @@
 //! `SETTINGS`: the one table of settings. A new setting is a field of `Config` and a row here.
 
+mod tls;
 mod workers;
 
 use std::time::Duration;
@@ -9,7 +10,6 @@ use leafid::store::TagSettings;
 
 use super::LogFormat;
 use super::setting::{Field, Setting};
-use super::value;
 
 const TENTH: Duration = Duration::from_millis(100);
 const SECOND: Duration = Duration::from_secs(1);
@@ -50,6 +50,10 @@ pub const SETTINGS: &[Setting] = &[
               reaches it can take ids and manage tags.",
         field: Field::AddressOrOff(|config| &mut config.grpc),
     },
+    tls::CERT,
+    tls::KEY,
+    tls::CLIENT_CA,
+    tls::PLAIN,
     Setting {
         key: "connections-max",
         value: "COUNT",
@@ -303,18 +307,7 @@ pub const SETTINGS: &[Setting] = &[
               without one are refused; without this file everybody who reaches the server may \
               take ids and change tags. Read at start and again at each SIGHUP, without dropping \
               a connection; a file with a mistake in it then changes nothing.",
-        field: Field::Text {
-            allowed: "a file",
-            get: |config| {
-                let path = config.access_file.as_ref();
-                path.map(|path| path.display().to_string())
-                    .unwrap_or_default()
-            },
-            set: |config, text| {
-                config.access_file = Some(value::path(text)?);
-                Ok(())
-            },
-        },
+        field: Field::File(|config| &mut config.access_file),
     },
     Setting {
         key: "shutdown-grace",

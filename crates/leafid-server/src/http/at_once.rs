@@ -9,7 +9,6 @@ use hyper::{HeaderMap, Method, Request, Response};
 use leafid::Id;
 
 use super::body::{AnswerBody, Short};
-use super::front::Front;
 use super::problem::Problem;
 use super::route::Route;
 use super::{Door, who};
@@ -22,7 +21,7 @@ impl Door {
             Ok(id) => with_id(route, id, std::mem::take(request.headers_mut())),
             Err(problem) => {
                 let host = request.headers().get(HOST);
-                let answer = Front::explain(route, request.uri(), host, &problem);
+                let answer = self.front.explain(route, request.uri(), host, &problem);
                 answer.map(AnswerBody::Whole)
             }
         };

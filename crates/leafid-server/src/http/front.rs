@@ -27,11 +27,21 @@ pub(super) type Served = State<Arc<Service>>;
 pub(crate) struct Front {
     pub(crate) service: Arc<Service>,
     pub(crate) metrics: Arc<Metrics>,
+    /// How the URLs begin under which callers find us.
+    scheme: &'static str,
 }
 
 impl Front {
     pub(super) fn new(service: Arc<Service>, metrics: Arc<Metrics>) -> Self {
-        Self { service, metrics }
+        let scheme = match metrics.tls {
+            Some(_) => "https",
+            None => "http",
+        };
+        Self {
+            service,
+            metrics,
+            scheme,
+        }
     }
 
     /// Refuses a request whose target is too long.
@@ -63,6 +73,7 @@ impl Front {
 
     /// An error as the callers of a route expect it; `host` is where they found us.
     pub(super) fn explain(
+        &self,
         route: Route,
         uri: &Uri,
         host: Option<&HeaderValue>,
@@ -71,7 +82,7 @@ impl Front {
         if route.is_leafs() {
             leaf::error(uri, problem)
         } else {
-            problem.answer(uri, host)
+            problem.answer(uri, self.scheme, host)
         }
     }
 }

@@ -126,9 +126,8 @@ impl<S: Io> AsyncRead for Pipe<S> {
         context: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if !self.out.is_empty() {
-            ready!(self.poll_send(context))?;
-        }
+        // Also with nothing gathered: under TLS some of what was sent may not have left yet.
+        ready!(self.poll_send(context))?;
         Pin::new(&mut self.stream).poll_read(context, buf)
     }
 }
@@ -164,5 +163,78 @@ impl<S: Io> AsyncWrite for Pipe<S> {
             return Poll::Ready(Ok(()));
         }
         self.poll_linger(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+
+    use super::*;
+
+    /// Takes all that is written at once, as TLS does, and lets it leave only when it may.
+    #[derive(Default)]
+    struct Keeper {
+        kept: Vec<u8>,
+        left: Vec<u8>,
+        may_leave: bool,
+    }
+
+    impl AsyncRead for Keeper {
+        fn poll_read(
+            self: Pin<&mut Self>,
+            _context: &mut Context<'_>,
+            _buf: &mut ReadBuf<'_>,
+        ) -> Poll<io::Result<()>> {
+            Poll::Pending
+        }
+    }
+
+    impl AsyncWrite for Keeper {
+        fn poll_write(
+            mut self: Pin<&mut Self>,
+            _context: &mut Context<'_>,
+            bytes: &[u8],
+        ) -> Poll<io::Result<usize>> {
+            self.kept.extend_from_slice(bytes);
+            Poll::Ready(Ok(bytes.len()))
+        }
+
+        fn poll_flush(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            if !self.may_leave {
+                return Poll::Pending;
+            }
+            let kept = std::mem::take(&mut self.kept);
+            self.left.extend_from_slice(&kept);
+            Poll::Ready(Ok(()))
+        }
+
+        fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    /// Guards that an answer which a stream took, and could not send at once, leaves when the
+    /// connection is next polled, although hyper only asks for more requests then.
+    #[test]
+    fn what_the_stream_keeps_leaves_later() {
+        let manner = Arc::new(Manner::default());
+        manner.gather(true);
+        let mut pipe = Pipe::new(Keeper::default(), manner);
+        let mut context = Context::from_waker(Waker::noop());
+        let written = Pin::new(&mut pipe).poll_write(&mut context, b"answer");
+        assert!(matches!(written, Poll::Ready(Ok(6))));
+        let mut bytes = [0; 8];
+        let mut read = |pipe: &mut Pipe<Keeper>| {
+            let mut buf = ReadBuf::new(&mut bytes);
+            Pin::new(pipe)
+                .poll_read(&mut context, &mut buf)
+                .is_pending()
+        };
+        assert!(read(&mut pipe));
+        assert_eq!(pipe.stream.kept, b"answer");
+        pipe.stream.may_leave = true;
+        assert!(read(&mut pipe));
+        assert_eq!(pipe.stream.left, b"answer");
     }
 }

@@ -68,6 +68,13 @@ kinds! {
 }
 
 impl Kind {
+    /// Written down in full where it is sent (`http.rs`): nothing of HTTP runs there.
+    #[cfg(test)]
+    const TLS_NEEDED: Self = Self {
+        status: StatusCode::BAD_REQUEST,
+        code: "tls_needed",
+        title: "this server asks for TLS",
+    };
     pub(crate) const BAD_FIELD: Self = Self::of(Code::BadField);
     pub(crate) const BAD_TAG: Self = Self::of(Code::BadTag);
     pub(crate) const SNOWFLAKE_TAG: Self = Self::of(Code::SnowflakeTag);
@@ -208,7 +215,7 @@ impl Problem {
     }
 
     /// The document, for a request to `uri` at `host`.
-    pub(crate) fn answer(&self, uri: &Uri, host: Option<&HeaderValue>) -> Answer {
+    pub(crate) fn answer(&self, uri: &Uri, scheme: &str, host: Option<&HeaderValue>) -> Answer {
         let Kind {
             status,
             code,
@@ -221,7 +228,7 @@ impl Problem {
             detail: &self.0.detail,
             instance: Some(uri.path()),
             code,
-            next: self.0.next.text(plain(host)),
+            next: self.0.next.text(scheme, plain(host)),
             field: self.0.field.as_deref(),
             retry_after_ms: self.0.retry_after.map(milliseconds),
         };
@@ -254,19 +261,19 @@ impl IntoResponse for Problem {
 }
 
 impl Next {
-    fn text(&self, host: &str) -> String {
+    fn text(&self, scheme: &str, host: &str) -> String {
         match self {
             Self::Text(text) => text.clone().into_owned(),
             Self::CreateTag(tag) => {
                 let body = serde_json::json!({ "tag": tag.as_str() }).to_string();
                 let body = body.replace('\'', r"'\''");
                 format!(
-                    "curl -X POST http://{host}/v1/tags -H 'content-type: application/json' -d '{body}'"
+                    "curl -X POST {scheme}://{host}/v1/tags -H 'content-type: application/json' -d '{body}'"
                 )
             }
             Self::ShowTag(tag) => {
                 let tag = super::path::encode(tag.as_str());
-                format!("curl http://{host}/v1/tags/{tag}")
+                format!("curl {scheme}://{host}/v1/tags/{tag}")
             }
         }
     }
@@ -301,7 +308,8 @@ mod tests {
         let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/http.md");
         let page = std::fs::read_to_string(page).unwrap();
         let of_service = Code::ALL.iter().copied().map(Kind::of);
-        let all: Vec<Kind> = Kind::OF_HTTP.iter().copied().chain(of_service).collect();
+        let of_http = Kind::OF_HTTP.iter().copied().chain([Kind::TLS_NEEDED]);
+        let all: Vec<Kind> = of_http.chain(of_service).collect();
         for kind in &all {
             let row = format!("| {} | `{}` |", kind.status.as_u16(), kind.code);
             assert_eq!(page.matches(&row).count(), 1, "{row} in docs/http.md");

@@ -103,7 +103,9 @@ pub(super) async fn answer(
         _ => answer.extensions_mut().remove(),
     };
     if let Some(problem) = problem {
-        answer = Front::explain(route, &uri, host.as_ref(), &problem).into_response();
+        answer = front
+            .explain(route, &uri, host.as_ref(), &problem)
+            .into_response();
     }
     front.metrics.http.count(route, answer.status());
     answer

@@ -1,6 +1,7 @@
 //! `Scrape`: one answer of `/metrics`, put together from the counters and the tags' standing.
 
 mod access;
+mod tls;
 mod worker;
 
 use std::collections::BTreeSet;
@@ -37,6 +38,7 @@ impl Collector for Scrape {
         self.resp(&mut encoder)?;
         self.events(&mut encoder)?;
         self.store(&mut encoder)?;
+        tls::encode(self.metrics.tls.as_deref(), &mut encoder)?;
         access::encode(&self.service, &mut encoder)?;
         worker::encode(&self.service, &self.metrics.events, &mut encoder)?;
         self.tags(&mut encoder)

@@ -221,7 +221,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
     /// Sends what was kept of the answers.
     fn poll_send(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.output.is_empty() {
-            return Poll::Ready(Ok(()));
+            // Under TLS some of what was written before may not have left yet.
+            return Pin::new(&mut self.stream).poll_flush(context);
         }
         let mut sent = 0;
         let sending = poll_write_all(&mut self.stream, &self.output, &mut sent, context);

@@ -10,6 +10,7 @@ use crate::config::Config;
 use crate::health::{Health, Kinds, Phase};
 use crate::limits::Limits;
 use crate::watch::Watch;
+use crate::workers::Peers;
 
 impl Service {
     /// On a store in memory, in segments of a million ids; tags come with their first id. Its
@@ -38,7 +39,15 @@ impl Service {
         let watch = Arc::new(Watch::new());
         let health = Health::new(kinds, generators.clone(), Arc::clone(&clock), watch);
         health.enter(Phase::Serving);
-        let service = Self::new(generators, None, health, clock, limits, &config);
+        let service = Self::new(
+            generators,
+            None,
+            Peers::default(),
+            health,
+            clock,
+            limits,
+            &config,
+        );
         (service, driver)
     }
 }

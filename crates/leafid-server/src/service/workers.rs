@@ -13,6 +13,7 @@ use crate::workers::Peers;
 #[derive(Debug)]
 pub(super) struct Snowflakes {
     pub(super) registry: WorkerRegistry,
+    peers: Peers,
     snowflake: Snowflake,
     counts: Sharded<Counts>,
 }
@@ -36,10 +37,11 @@ impl Snowflakes {
         }
     }
 
-    pub(super) fn new(registry: WorkerRegistry) -> Self {
+    pub(super) fn new(registry: WorkerRegistry, peers: Peers) -> Self {
         Self {
             snowflake: registry.snowflake(),
             registry,
+            peers,
             counts: Sharded::default(),
         }
     }
@@ -240,7 +242,7 @@ impl Service {
         let rows = self.workers(caller).await?;
         let row = rows.into_iter().find(|row| row.record.worker == worker);
         let row = row.ok_or(ServiceError::UnknownWorker { worker })?;
-        if let Some(holder) = alive(&row).await {
+        if let Some(holder) = alive(&row, &self.snowflakes()?.peers).await {
             return Err(ServiceError::WorkerAlive { worker, holder });
         }
         let registry = &self.snowflakes()?.registry;
@@ -286,7 +288,7 @@ impl Service {
 }
 
 /// Who was found to be alive with this worker id.
-async fn alive(row: &WorkerView) -> Option<String> {
+async fn alive(row: &WorkerView, peers: &Peers) -> Option<String> {
     let LeaseRecord {
         worker, address, ..
     } = &row.record;
@@ -296,6 +298,6 @@ async fn alive(row: &WorkerView) -> Option<String> {
     if address.is_empty() || !row.is_held {
         return None;
     }
-    let answer = Peers.ask(address).await?;
+    let answer = peers.ask(address).await?;
     (answer.worker == Some(*worker)).then(|| format!("the server at {address} answers with it"))
 }

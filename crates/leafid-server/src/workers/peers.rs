@@ -1,5 +1,6 @@
 //! `Peers`: asks other servers over HTTP what their clocks show, and which worker id they hold.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -14,6 +15,9 @@ use serde::Deserialize;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
+use crate::listen::Io;
+use crate::tls::Tls;
+
 /// How long a peer may take to answer.
 const ANSWER_MAX: Duration = Duration::from_secs(1);
 /// Bytes of an answer.
@@ -22,8 +26,11 @@ const ANSWER_LEN_MAX: usize = 4096;
 const PEERS_MAX: usize = 32;
 
 /// Other servers, asked over HTTP.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Peers;
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Peers {
+    /// Of this server: where it is on, it is on at most of the others.
+    tls: Option<Arc<Tls>>,
+}
 
 /// What a peer answers at `/v1/clock`; the same fields that `http/clock.rs` writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,16 +48,32 @@ struct Clock {
 }
 
 impl Peers {
+    pub(crate) fn new(tls: Option<Arc<Tls>>) -> Self {
+        Self { tls }
+    }
+
     /// Asks the server at an address; `None` when no answer comes in time, or not one of ours.
-    pub(crate) async fn ask(self, address: &str) -> Option<PeerAnswer> {
-        let answer = tokio::time::timeout(ANSWER_MAX, get(address))
-            .await
-            .ok()??;
+    pub(crate) async fn ask(&self, address: &str) -> Option<PeerAnswer> {
+        let getting = self.get(address);
+        let answer = tokio::time::timeout(ANSWER_MAX, getting).await.ok()??;
         let clock: Clock = serde_json::from_slice(&answer).ok()?;
         Some(PeerAnswer {
             unix_ms: clock.unix_ms.parse().ok()?,
             worker: clock.worker.map(WorkerId::new),
         })
+    }
+
+    /// With TLS first where it is on here, and without: while servers move to TLS, some have it
+    /// and some have not.
+    async fn get(&self, address: &str) -> Option<Bytes> {
+        if let Some(tls) = &self.tls {
+            let stream = TcpStream::connect(address).await.ok()?;
+            if let Some(stream) = tls.connect(address, stream).await {
+                return get_over(stream, address).await;
+            }
+        }
+        let stream = TcpStream::connect(address).await.ok()?;
+        get_over(stream, address).await
     }
 }
 
@@ -60,7 +83,8 @@ impl PeerClocks for Peers {
             let mut asked = JoinSet::new();
             for peer in peers.iter().take(PEERS_MAX) {
                 let address = peer.address.clone();
-                asked.spawn(async move { Self.ask(&address).await });
+                let this = self.clone();
+                asked.spawn(async move { this.ask(&address).await });
             }
             let answers = asked.join_all().await;
             let shown: Vec<u64> = answers
@@ -79,8 +103,7 @@ fn mean(shown: &[u64]) -> Option<u64> {
     u64::try_from(mean).ok()
 }
 
-async fn get(address: &str) -> Option<Bytes> {
-    let stream = TcpStream::connect(address).await.ok()?;
+async fn get_over<S: Io>(stream: S, address: &str) -> Option<Bytes> {
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.ok()?;
     let request = Request::get("/v1/clock")
         .header(HOST, address)
@@ -110,17 +133,23 @@ mod tests {
     use super::*;
 
     /// A server that reads a request and answers with this text.
-    async fn peer(answer: &'static str) -> String {
+    async fn peer(text: &'static str) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
         tokio::spawn(async move {
-            let (mut stream, _) = listener.accept().await.unwrap();
-            let mut request = [0; 1024];
-            let len = stream.read(&mut request).await.unwrap();
-            assert!(request[..len].starts_with(b"GET /v1/clock HTTP/1.1\r\n"));
-            stream.write_all(answer.as_bytes()).await.unwrap();
+            let (stream, _) = listener.accept().await.unwrap();
+            answer(stream, text).await;
         });
         address
+    }
+
+    async fn answer<S: Io>(mut stream: S, text: &str) {
+        let mut request = [0; 1024];
+        let len = stream.read(&mut request).await.unwrap();
+        assert!(request[..len].starts_with(b"GET /v1/clock HTTP/1.1\r\n"));
+        stream.write_all(text.as_bytes()).await.unwrap();
+        // As the end of an answer that does not tell its length.
+        stream.shutdown().await.unwrap();
     }
 
     fn row(address: String) -> LeaseRecord {
@@ -149,13 +178,57 @@ mod tests {
         peers.push(row(gone.local_addr().unwrap().to_string()));
         drop(gone);
         peers.push(row("no address".into()));
-        assert_eq!(Peers.mean_ms(&peers).await, Some(1500));
-        assert_eq!(Peers.mean_ms(&peers[2..]).await, None);
-        let answer = Peers.ask(&peer(NEW).await).await.unwrap();
+        assert_eq!(Peers::default().mean_ms(&peers).await, Some(1500));
+        assert_eq!(Peers::default().mean_ms(&peers[2..]).await, None);
+        let answer = Peers::default().ask(&peer(NEW).await).await.unwrap();
         assert_eq!(
             (answer.unix_ms, answer.worker),
             (2000, Some(WorkerId::new(7)))
         );
+    }
+
+    /// Guards that a server with TLS finds those that have it, whoever signed their certificates,
+    /// and those that have not.
+    #[tokio::test]
+    async fn tls_is_tried_first() {
+        const OLD: &str = "HTTP/1.1 200 OK\r\n\r\n{\"unix_ms\":\"1000\",\"worker\":null}";
+        const NEW: &str = "HTTP/1.1 200 OK\r\n\r\n{\"unix_ms\":\"2000\",\"worker\":7}";
+        let folder = tempfile::tempdir().unwrap();
+        let with_tls = |name: &str| {
+            let certificate = leafid_testbed::Authority::new().issue([name]);
+            let (cert, key) = certificate.write(folder.path(), name);
+            let mut config = crate::Config::default();
+            (config.tls.cert, config.tls.key) = (Some(cert), Some(key));
+            let tls = Tls::read(&config, crate::Limits::default()).unwrap();
+            Arc::new(tls.unwrap())
+        };
+        let encrypted = {
+            let tls = with_tls("other");
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let address = listener.local_addr().unwrap().to_string();
+            tokio::spawn(async move {
+                let (stream, _) = listener.accept().await.unwrap();
+                let acceptor = tokio_rustls::TlsAcceptor::from(tls.offer(crate::tls::Alpn::Http));
+                answer(acceptor.accept(stream).await.unwrap(), NEW).await;
+            });
+            address
+        };
+        let plain = {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let address = listener.local_addr().unwrap().to_string();
+            tokio::spawn(async move {
+                let (mut first, _) = listener.accept().await.unwrap();
+                let mut hello = [0; 1];
+                first.read_exact(&mut hello).await.unwrap();
+                assert_eq!(hello, [0x16]);
+                drop(first);
+                answer(listener.accept().await.unwrap().0, OLD).await;
+            });
+            address
+        };
+        let peers = Peers::new(Some(with_tls("this")));
+        let asked = [row(encrypted), row(plain)];
+        assert_eq!(peers.mean_ms(&asked).await, Some(1500));
     }
 
     #[test]

@@ -19,5 +19,6 @@ mod resp_clients;
 mod resp_table;
 mod site;
 mod tags;
+mod tls;
 mod weak_registry;
 mod wire;

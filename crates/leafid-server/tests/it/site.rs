@@ -12,7 +12,7 @@ use leafid::store::{
 };
 use leafid::{Tag, blocking::block_on};
 use leafid_server::{
-    Addresses, Config, Limits, Listeners, ServeError, Server, Service, Stores, Workers,
+    Addresses, Config, Limits, Listeners, ServeError, Server, Service, Stores, Tls, Workers,
 };
 use serde_json::Value;
 use tempfile::TempDir;
@@ -26,6 +26,8 @@ pub(crate) struct Site {
     pub(crate) address: SocketAddr,
     pub(crate) addresses: Addresses,
     pub(crate) service: Arc<Service>,
+    /// Where the settings turn it on.
+    pub(crate) tls: Option<Arc<Tls>>,
     stop: Option<oneshot::Sender<()>>,
     ended: Option<JoinHandle<Result<(), ServeError>>>,
     runtime: Option<Runtime>,
@@ -82,7 +84,9 @@ impl Site {
             resp: Some(any_port),
             grpc: Some(any_port),
         };
+        let tls = Tls::read(config, limits).unwrap().map(Arc::new);
         let listeners = runtime.block_on(Listeners::bind(addresses)).unwrap();
+        let listeners = listeners.with_tls(tls.clone());
         let stores = Stores {
             segments: store,
             workers,
@@ -95,6 +99,7 @@ impl Site {
             address: addresses.http,
             addresses,
             service,
+            tls,
             stop: Some(stop),
             ended: Some(ended),
             runtime: Some(runtime),

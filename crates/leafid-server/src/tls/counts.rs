@@ -1,0 +1,57 @@
+//! `Counts`: how connections began where TLS is on.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How a connection began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// With TLS.
+    Agreed,
+    /// The two did not agree, such as on a certificate.
+    Failed,
+    /// It took too long.
+    Late,
+    /// Without TLS, and was let in.
+    Plain,
+    /// Without TLS, and was refused.
+    Refused,
+}
+
+/// How many of each there were.
+#[derive(Debug, Default)]
+pub(crate) struct Counts([AtomicU64; Outcome::ALL.len()]);
+
+impl Outcome {
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Agreed,
+        Self::Failed,
+        Self::Late,
+        Self::Plain,
+        Self::Refused,
+    ];
+
+    /// As the metrics call it.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Agreed => "ok",
+            Self::Failed => "failed",
+            Self::Late => "late",
+            Self::Plain => "plain",
+            Self::Refused => "plain_refused",
+        }
+    }
+}
+
+impl Counts {
+    pub(super) fn count(&self, outcome: Outcome) {
+        self.of(outcome).fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn read(&self, outcome: Outcome) -> u64 {
+        self.of(outcome).load(Ordering::Relaxed)
+    }
+
+    fn of(&self, outcome: Outcome) -> &AtomicU64 {
+        &self.0[outcome as usize]
+    }
+}

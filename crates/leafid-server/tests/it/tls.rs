@@ -1,0 +1,414 @@
+//! Guards TLS on all three doors, spoken to by clients that are not ours: curl, redis-cli, tonic
+//! and bare rustls.
+
+mod files;
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use leafid_server::{Config, Limits};
+use leafid_testbed::Authority;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use tempfile::TempDir;
+use tonic::transport::{Channel, ClientTlsConfig, Identity};
+
+use crate::grpc::v1::NextRequest;
+use crate::grpc::v1::ids_client::IdsClient;
+use crate::site::{Site, eventually, read_to_end};
+
+/// Certificates in a folder, and settings that name them.
+pub(crate) struct Desk {
+    folder: TempDir,
+    authority: Authority,
+    config: Config,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let authority = Authority::new();
+        authority.write(folder.path(), "ca");
+        let certificate = authority.issue(["127.0.0.1", "localhost"]);
+        let (cert, key) = certificate.write(folder.path(), "server");
+        let mut config = Config::default();
+        (config.tls.cert, config.tls.key) = (Some(cert), Some(key));
+        Self {
+            folder,
+            authority,
+            config,
+        }
+    }
+
+    /// Only clients of another authority are let in.
+    fn with_clients(mut self) -> Self {
+        let clients = Authority::new();
+        clients
+            .issue(["caller"])
+            .write(self.folder.path(), "caller");
+        let path = clients.write(self.folder.path(), "clients");
+        self.config.tls.client_ca = Some(path);
+        self
+    }
+
+    fn with_plain(mut self) -> Self {
+        self.config.tls.plain = true;
+        self
+    }
+
+    fn site(&self) -> Site {
+        Site::with(&self.config, Limits::default())
+    }
+
+    fn site_with(&self, limits: Limits) -> Site {
+        Site::with(&self.config, limits)
+    }
+
+    fn file(&self, name: &str) -> String {
+        self.folder.path().join(name).display().to_string()
+    }
+
+    /// What curl prints: the body, a space, the version of HTTP.
+    fn curl(&self, site: &Site, arguments: &[&str], path: &str) -> Result<String, String> {
+        let mut curl = Command::new("curl");
+        curl.args(["-sS", "--max-time", "20", "-w", " %{http_version}"]);
+        curl.args(["--cacert", &self.file("ca.pem")])
+            .args(arguments);
+        output(curl.arg(format!("https://{}{path}", site.address)))
+    }
+
+    fn redis_cli(&self, site: &Site, arguments: &[&str]) -> Result<String, String> {
+        let port = site.addresses.resp.unwrap().port().to_string();
+        let mut cli = Command::new("redis-cli");
+        cli.args(["-h", "127.0.0.1", "-p", &port, "--tls"]);
+        cli.args(["--cacert", &self.file("ca.pem")]);
+        output(cli.args(arguments))
+    }
+
+    /// Agreed upon, with nothing said yet.
+    fn connect(&self, address: SocketAddr) -> StreamOwned<ClientConnection, TcpStream> {
+        let mut roots = RootCertStore::empty();
+        let pem = self.authority.pem();
+        let own = CertificateDer::from_pem_slice(pem.as_bytes()).unwrap();
+        roots.add(own).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let name = ServerName::from(address.ip());
+        let mut session = ClientConnection::new(Arc::new(config), name).unwrap();
+        let mut stream = connect(address);
+        while session.is_handshaking() {
+            session.complete_io(&mut stream).unwrap();
+        }
+        StreamOwned::new(session, stream)
+    }
+}
+
+/// Standard output, or what went wrong.
+fn output(command: &mut Command) -> Result<String, String> {
+    let output = command.output().unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    match output.status.success() {
+        true => Ok(text),
+        false => Err(errors + &text),
+    }
+}
+
+fn connect(address: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(address).unwrap();
+    let patience = Some(Duration::from_secs(20));
+    stream.set_read_timeout(patience).unwrap();
+    stream
+}
+
+/// Sends bytes without TLS, and reads until the server closes.
+fn plain(address: SocketAddr, bytes: &str) -> String {
+    let mut stream = connect(address);
+    stream.write_all(bytes.as_bytes()).unwrap();
+    read_to_end(&mut stream)
+}
+
+const GET: &str = "GET /livez HTTP/1.1\r\nhost: ids\r\nconnection: close\r\n\r\n";
+
+#[test]
+fn curl_agrees_on_both_versions_of_http() {
+    let desk = Desk::new();
+    let site = desk.site();
+    let path = "/api/segment/get/order";
+    assert_eq!(desk.curl(&site, &["--http1.1"], path).unwrap(), "1 1.1");
+    assert_eq!(desk.curl(&site, &["--http2"], path).unwrap(), "2 2");
+    assert_eq!(desk.curl(&site, &["--no-alpn"], path).unwrap(), "3 1.1");
+    for version in ["1.2", "1.3"] {
+        let only = ["--tls-max", version, &format!("--tlsv{version}")];
+        desk.curl(&site, &only, path).unwrap();
+    }
+    let unknown = ["--http1.1", "-X", "DELETE"];
+    let problem = desk.curl(&site, &unknown, "/v1/tags/nothing").unwrap();
+    let next = format!("curl -X POST https://{}/v1/tags", site.address);
+    assert!(!problem.contains("http://"), "{problem}");
+    assert!(problem.contains(&next), "{problem}");
+    let stranger = Authority::new().write(desk.folder.path(), "stranger");
+    let trusting = ["--cacert", stranger.to_str().unwrap()];
+    desk.curl(&site, &trusting, path).unwrap_err();
+}
+
+#[test]
+fn redis_cli_takes_ids() {
+    let desk = Desk::new();
+    let site = desk.site();
+    assert_eq!(desk.redis_cli(&site, &["INCR", "order"]).unwrap(), "1\n");
+    let incr = ["-3", "-r", "3", "INCR", "order"];
+    assert_eq!(desk.redis_cli(&site, &incr).unwrap(), "2\n3\n4\n");
+}
+
+fn grpc(desk: &Desk, site: &Site, identity: Option<Identity>) -> Result<Vec<u64>, tonic::Status> {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let ca = tonic::transport::Certificate::from_pem(desk.authority.pem());
+    let mut tls = ClientTlsConfig::new().ca_certificate(ca);
+    if let Some(identity) = identity {
+        tls = tls.identity(identity);
+    }
+    let url = format!("https://{}", site.addresses.grpc.unwrap());
+    runtime.block_on(async {
+        let endpoint = Channel::from_shared(url).unwrap().tls_config(tls).unwrap();
+        let endpoint = endpoint.timeout(Duration::from_secs(20));
+        let mut ids = IdsClient::new(endpoint.connect_lazy());
+        let mut taken = Vec::new();
+        for _ in 0..2 {
+            let tag = "order".to_owned();
+            taken.push(ids.next(NextRequest { tag }).await?.into_inner().id);
+        }
+        Ok(taken)
+    })
+}
+
+#[test]
+fn tonic_takes_ids() {
+    let desk = Desk::new();
+    assert_eq!(grpc(&desk, &desk.site(), None).unwrap(), [1, 2]);
+}
+
+/// Guards that an answer which did not fit into the socket leaves once there is place, although
+/// nothing else happens on the connection.
+#[test]
+fn long_answers_leave_when_they_are_read() {
+    let desk = Desk::new();
+    let site = desk.site();
+    // Some 20 MB on each door, far more than sockets and buffers take.
+    const CALLS: usize = 100;
+    let mut stream = desk.connect(site.addresses.resp.unwrap());
+    let call = "*3\r\n$7\r\nID.NEXT\r\n$5\r\norder\r\n$5\r\n10000\r\n";
+    let calls = format!("{}QUIT\r\n", call.repeat(CALLS));
+    stream.write_all(calls.as_bytes()).unwrap();
+    let issued = || site.service.last("order").map_or(0, leafid::Id::get);
+    eventually("answers", || issued() > 0);
+    let mut answers = String::new();
+    stream.read_to_string(&mut answers).unwrap();
+    assert_eq!(answers.matches("*10000\r\n").count(), CALLS);
+    assert!(answers.ends_with("+OK\r\n"));
+
+    let mut stream = desk.connect(site.address);
+    let call = "GET /v1/tags/other/ids?count=10000 HTTP/1.1\r\nhost: ids\r\n";
+    let calls = format!("{call}\r\n").repeat(CALLS);
+    let calls = format!("{calls}{call}connection: close\r\n\r\n");
+    stream.write_all(calls.as_bytes()).unwrap();
+    let issued = || site.service.last("other").map_or(0, leafid::Id::get);
+    eventually("answers", || issued() > 0);
+    let mut answers = String::new();
+    stream.read_to_string(&mut answers).unwrap();
+    assert_eq!(answers.matches("HTTP/1.1 200 OK").count(), CALLS + 1);
+}
+
+#[test]
+fn clients_show_a_certificate_where_one_is_asked_for() {
+    let desk = Desk::new().with_clients();
+    let site = desk.site();
+    let (certificate, key) = (desk.file("caller.pem"), desk.file("caller.key"));
+    let shown = ["--cert", &certificate, "--key", &key];
+    // Of the authority that signed the server's certificate, which is not the clients'.
+    let (other, other_key) = (desk.file("server.pem"), desk.file("server.key"));
+    let wrong = ["--cert", &other, "--key", &other_key];
+    assert_eq!(desk.curl(&site, &shown, "/livez").unwrap(), "ok\n 2");
+    for refused in [&[][..], &wrong] {
+        let error = desk.curl(&site, refused, "/livez").unwrap_err();
+        assert!(error.starts_with("curl: ("), "{error}");
+        let incr = [refused, &["INCR", "order"]].concat();
+        desk.redis_cli(&site, &incr).unwrap_err();
+    }
+    let incr = [&shown[..], &["INCR", "order"]].concat();
+    assert_eq!(desk.redis_cli(&site, &incr).unwrap(), "1\n");
+    let read = |path: &str| std::fs::read_to_string(path).unwrap();
+    let identity = |cert: &str, key: &str| Some(Identity::from_pem(read(cert), read(key)));
+    grpc(&desk, &site, None).unwrap_err();
+    grpc(&desk, &site, identity(&other, &other_key)).unwrap_err();
+    let ids = grpc(&desk, &site, identity(&certificate, &key)).unwrap();
+    assert_eq!(ids, [2, 3]);
+}
+
+#[test]
+fn a_plain_connection_is_refused_in_its_own_words() {
+    let desk = Desk::new();
+    let site = desk.site();
+    let answer = plain(site.address, GET);
+    assert!(
+        answer.starts_with("HTTP/1.1 400 Bad Request\r\n"),
+        "{answer}"
+    );
+    let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+    let problem: serde_json::Value = serde_json::from_str(body).unwrap();
+    assert_eq!(problem["code"], "tls_needed");
+    assert_eq!(problem["status"], 400);
+    let resp = site.addresses.resp.unwrap();
+    let answer = plain(resp, "INCR order\r\n");
+    assert!(
+        answer.starts_with("-ERR this server asks for TLS"),
+        "{answer}"
+    );
+    // A client that sends a lot still reads why, and no reset.
+    let answer = plain(resp, &"INCR order\r\n".repeat(5000));
+    assert!(
+        answer.starts_with("-ERR this server asks for TLS"),
+        "{answer}"
+    );
+    let preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+    assert_eq!(plain(site.addresses.grpc.unwrap(), preface), "");
+    assert_eq!(site.service.last("order"), None);
+    let metrics = desk.curl(&site, &[], "/metrics").unwrap();
+    let refused = "leafid_tls_handshakes_total{outcome=\"plain_refused\"} 4\n";
+    assert!(metrics.contains(refused), "{metrics}");
+}
+
+#[test]
+fn a_plain_connection_is_let_in_where_that_is_set() {
+    let desk = Desk::new().with_plain();
+    // So short that it is over while a connection rests.
+    let limits = Limits {
+        handshake_max: Duration::from_millis(50),
+        ..Limits::default()
+    };
+    let site = desk.site_with(limits);
+    assert!(plain(site.address, GET).ends_with("\r\n\r\nok\n"));
+    let resp = site.addresses.resp.unwrap();
+    assert_eq!(plain(resp, "INCR order\r\nQUIT\r\n"), ":1\r\n+OK\r\n");
+    let incr = ["INCR", "order"];
+    let mut patient = Desk::new().with_plain();
+    patient.config.tls = desk.config.tls.clone();
+    // Those with TLS come by the same ports.
+    let metrics = Site::with(&patient.config, Limits::default());
+    assert_eq!(desk.redis_cli(&metrics, &incr).unwrap(), "1\n");
+    assert_eq!(
+        plain(metrics.addresses.resp.unwrap(), "INCR order\r\nQUIT\r\n"),
+        ":2\r\n+OK\r\n"
+    );
+    let counted = desk.curl(&metrics, &[], "/metrics").unwrap();
+    let plain_ones = "leafid_tls_handshakes_total{outcome=\"plain\"} 1\n";
+    assert!(counted.contains(plain_ones), "{counted}");
+    // A client that keeps a connection ready is not cut for want of a ClientHello.
+    let mut resting = connect(resp);
+    let pause = limits.handshake_max * 4;
+    resting.set_read_timeout(Some(pause)).unwrap();
+    let error = resting.read(&mut [0]).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock);
+    resting
+        .set_read_timeout(Some(Duration::from_secs(20)))
+        .unwrap();
+    resting.write_all(b"INCR order\r\nQUIT\r\n").unwrap();
+    assert_eq!(read_to_end(&mut resting), ":2\r\n+OK\r\n");
+}
+
+#[test]
+fn a_handshake_that_never_ends_is_cut() {
+    let desk = Desk::new();
+    let limits = Limits {
+        handshake_max: Duration::from_millis(300),
+        // The others would cut much later.
+        first_head_max: Duration::from_secs(600),
+        ..Limits::default()
+    };
+    let site = desk.site_with(limits);
+    let doors = [site.addresses.resp, site.addresses.grpc];
+    for door in doors.into_iter().flatten().chain([site.address]) {
+        for beginning in ["", "\u{16}", "\u{16}\u{3}\u{1}\u{1}"] {
+            assert_eq!(plain(door, beginning), "", "{beginning:?}");
+        }
+    }
+    assert_eq!(late(&desk, &site), 9);
+}
+
+fn late(desk: &Desk, site: &Site) -> u64 {
+    let metrics = desk.curl(site, &["--http1.1"], "/metrics").unwrap();
+    let series = "leafid_tls_handshakes_total{outcome=\"late\"} ";
+    let value = metrics.lines().find_map(|line| line.strip_prefix(series));
+    value
+        .unwrap_or_else(|| panic!("{metrics}"))
+        .parse()
+        .unwrap()
+}
+
+/// Guards that a handshake under way counts as a connection, and ends at the shutdown.
+#[test]
+fn a_handshake_is_a_connection() {
+    let desk = Desk::new();
+    let mut site = desk.site();
+    let mut begun = connect(site.address);
+    begun.write_all(b"\x16\x03\x01").unwrap();
+    let open = || {
+        let metrics = desk.curl(&site, &[], "/metrics").unwrap();
+        // With the one that asks.
+        metrics.contains("leafid_http_connections 2\n")
+    };
+    eventually("two connections", open);
+    site.stop();
+    assert_eq!(read_to_end(&mut begun), "");
+    site.ended().unwrap();
+}
+
+#[test]
+fn a_certificate_is_changed_while_connections_go_on() {
+    let desk = Desk::new();
+    let site = desk.site();
+    let tls = site.tls.clone().unwrap();
+    let resp = site.addresses.resp.unwrap();
+    let mut open = desk.connect(resp);
+    let mut incr = |expected: &str| {
+        open.write_all(b"INCR order\r\n").unwrap();
+        let mut answer = vec![0; expected.len()];
+        open.read_exact(&mut answer).unwrap();
+        assert_eq!(answer, expected.as_bytes());
+    };
+    incr(":1\r\n");
+    let shown = || desk.connect(resp).conn.peer_certificates().unwrap()[0].to_vec();
+    let first = shown();
+    let later = desk.authority.issue_for(["127.0.0.1"], 0, 32_503_680_001);
+    // A certificate without its key changes nothing.
+    let whole = std::fs::read(desk.file("server.pem")).unwrap();
+    std::fs::write(desk.file("server.pem"), &later.pem).unwrap();
+    let error = tls.read_again().unwrap_err().to_string();
+    assert!(
+        error.contains("server.key: the key in it does not belong"),
+        "{error}"
+    );
+    assert_eq!(shown(), first);
+    assert_eq!(
+        std::fs::write(desk.file("server.pem"), whole).ok(),
+        Some(())
+    );
+    tls.read_again().unwrap();
+    assert_eq!(shown(), first);
+    later.write(desk.folder.path(), "server");
+    tls.read_again().unwrap();
+    assert_eq!(shown(), later.der);
+    assert_eq!(tls.expires_unix_seconds(), Some(32_503_680_001));
+    let metrics = desk.curl(&site, &[], "/metrics").unwrap();
+    let expires = "leafid_tls_certificate_expiry_timestamp_seconds 32503680001.0\n";
+    assert!(metrics.contains(expires), "{metrics}");
+    incr(":2\r\n");
+}

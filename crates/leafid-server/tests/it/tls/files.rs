@@ -1,0 +1,223 @@
+//! Which files are taken, and what is said of the others.
+
+use std::path::Path;
+use std::process::Command;
+
+use leafid_server::{Config, Limits, Tls};
+use leafid_testbed::Authority;
+
+use super::Desk;
+
+/// What is said of these files.
+fn mistakes(config: &Config) -> Vec<String> {
+    Tls::read(config, Limits::default()).unwrap_err().mistakes
+}
+
+/// Writes a text to the place of the file, and compares what is said of it.
+#[track_caller]
+fn check(desk: &Desk, name: &str, text: impl AsRef<[u8]>, expected: &str) {
+    let path = desk.file(name);
+    let whole = std::fs::read(&path).unwrap();
+    std::fs::write(&path, text).unwrap();
+    let said = mistakes(&desk.config);
+    std::fs::write(&path, whole).unwrap();
+    let [mistake] = said.as_slice() else {
+        panic!("{said:?}");
+    };
+    let folder = format!("{}/", desk.folder.path().display());
+    assert_eq!(mistake.replace(&folder, ""), expected);
+}
+
+#[test]
+fn files_that_cannot_be_used_are_named() {
+    let desk = Desk::new().with_clients();
+    let read = |name: &str| std::fs::read_to_string(desk.file(name)).unwrap();
+    let (certificate, key) = (read("server.pem"), read("server.key"));
+    check(
+        &desk,
+        "server.pem",
+        "hello",
+        "tls-cert server.pem: there is no certificate in it: one begins with \
+         -----BEGIN CERTIFICATE-----",
+    );
+    let der = desk.authority.issue(["ids"]).der;
+    check(
+        &desk,
+        "server.pem",
+        der,
+        "tls-cert server.pem: it is DER, not PEM: convert it with openssl x509 -inform der",
+    );
+    check(
+        &desk,
+        "server.pem",
+        &certificate[..certificate.len() - 20],
+        "tls-cert server.pem: it is not whole: a line -----END is missing",
+    );
+    check(
+        &desk,
+        "server.key",
+        &certificate,
+        "tls-key server.key: there is no private key in it: one begins with \
+         -----BEGIN PRIVATE KEY-----",
+    );
+    let damaged = key.replacen("\nM", "\n!", 1);
+    check(
+        &desk,
+        "server.key",
+        damaged,
+        "tls-key server.key: it is damaged: between BEGIN and END is no base64",
+    );
+    let encrypted = key.replace("PRIVATE KEY", "ENCRYPTED PRIVATE KEY");
+    check(
+        &desk,
+        "server.key",
+        encrypted,
+        "tls-key server.key: the key in it is encrypted, and nobody is there to be asked for the \
+         password: decrypt it with openssl pkey, and make the file readable for the server alone",
+    );
+    check(
+        &desk,
+        "server.key",
+        desk.authority.issue(["ids"]).key_pem,
+        "tls-key server.key: the key in it does not belong to the first certificate in \
+         server.pem, which has to be the server's own",
+    );
+    // The authority's certificate before the server's own.
+    check(
+        &desk,
+        "server.pem",
+        desk.authority.pem().to_owned() + &certificate,
+        "tls-key server.key: the key in it does not belong to the first certificate in \
+         server.pem, which has to be the server's own",
+    );
+    check(
+        &desk,
+        "server.pem",
+        vec![b' '; 1024 * 1024 + 1],
+        "tls-cert server.pem: it has more than 1048576 bytes",
+    );
+    check(
+        &desk,
+        "clients.pem",
+        "",
+        "tls-client-ca clients.pem: there is no certificate in it: one begins with \
+         -----BEGIN CERTIFICATE-----",
+    );
+    // Both at once.
+    let mut config = Config::default();
+    config.tls.cert = Some("nowhere.pem".into());
+    config.tls.key = Some("nowhere.key".into());
+    assert_eq!(
+        mistakes(&config),
+        [
+            "tls-cert nowhere.pem: cannot read it: No such file or directory (os error 2)",
+            "tls-key nowhere.key: cannot read it: No such file or directory (os error 2)",
+        ]
+    );
+}
+
+fn openssl(folder: &Path, command: &str) {
+    let mut openssl = Command::new("openssl");
+    let words = command.split_whitespace();
+    let output = openssl.args(words).current_dir(folder).output();
+    let output = output.expect("install openssl with `apt-get install openssl`");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command}: {errors}");
+}
+
+/// Guards the forms of keys that openssl writes.
+#[test]
+fn keys_of_all_forms_are_taken() {
+    let forms = [
+        (
+            "genrsa -traditional -out server.key 2048",
+            "BEGIN RSA PRIVATE KEY",
+        ),
+        ("genrsa -out server.key 2048", "BEGIN PRIVATE KEY"),
+        (
+            "ecparam -genkey -noout -name prime256v1 -out server.key",
+            "BEGIN EC PRIVATE KEY",
+        ),
+        (
+            // With a block of parameters before the key.
+            "ecparam -genkey -name secp384r1 -out server.key",
+            "BEGIN EC PARAMETERS",
+        ),
+        (
+            "genpkey -algorithm ed25519 -out server.key",
+            "BEGIN PRIVATE KEY",
+        ),
+    ];
+    let mut desk = Desk::new();
+    desk.config.tls.plain = true;
+    for (command, begins) in forms {
+        let folder = desk.folder.path();
+        openssl(folder, command);
+        let key = std::fs::read_to_string(desk.file("server.key")).unwrap();
+        assert!(key.contains(begins), "{command}: {key}");
+        openssl(
+            folder,
+            "req -x509 -key server.key -days 30 -subj /CN=ids -addext subjectAltName=IP:127.0.0.1 \
+             -out server.pem",
+        );
+        let site = desk.site();
+        let own = desk.file("server.pem");
+        let answer = desk.curl(&site, &["--cacert", &own], "/livez");
+        assert_eq!(answer.as_deref(), Ok("ok\n 2"), "{command}");
+        site.tls.as_ref().unwrap().read_again().unwrap();
+    }
+}
+
+#[test]
+fn the_operator_is_told_of_dates_and_of_open_keys() {
+    let desk = Desk::new();
+    let notes = || {
+        let tls = Tls::read(&desk.config, Limits::default()).unwrap().unwrap();
+        let folder = format!("{}/", desk.folder.path().display());
+        let notes = tls.notes().into_iter();
+        notes
+            .map(|note| note.replace(&folder, ""))
+            .collect::<Vec<_>>()
+    };
+    assert!(notes().is_empty());
+    let ended = desk.authority.issue_for(["ids"], 0, 86_400);
+    ended.write(desk.folder.path(), "server");
+    assert_eq!(
+        notes(),
+        [
+            "the certificate in server.pem ended at 1970-01-02T00:00:00Z: no client that checks \
+             it will talk to this server; renew it, and send SIGHUP"
+        ]
+    );
+    let early = desk
+        .authority
+        .issue_for(["ids"], 32_472_144_000, 32_503_680_000);
+    early.write(desk.folder.path(), "server");
+    let said = notes();
+    assert!(
+        said[0].contains("begins at 2999-01-01T00:00:00Z only"),
+        "{said:?}"
+    );
+    // One that leads up to the authority counts as well.
+    let good = desk.authority.issue(["ids"]);
+    good.write(desk.folder.path(), "server");
+    let ended = Authority::new().issue_for(["between"], 0, 1);
+    std::fs::write(desk.file("server.pem"), good.pem + &ended.pem).unwrap();
+    assert!(notes()[0].contains("ended at 1970-01-01T00:00:01Z"));
+    good_again(&desk);
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+    std::fs::set_permissions(desk.file("server.key"), mode).unwrap();
+    let said = notes();
+    assert_eq!(
+        said,
+        [
+            "the key in server.key can be read or changed by every user of this machine: chmod 640 \
+          server.key"
+        ]
+    );
+}
+
+fn good_again(desk: &Desk) {
+    let good = desk.authority.issue(["ids"]);
+    good.write(desk.folder.path(), "server");
+}
