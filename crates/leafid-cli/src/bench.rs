@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::failure::{Failure, Outcome};
 use crate::flags::StoreFlags;
 use crate::output;
-use crate::target::TokenFlags;
+use crate::target::CallFlags;
 
 /// Measure ids per second and the time of a call.
 ///
@@ -33,7 +33,7 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "URL")]
     server: Option<String>,
     #[command(flatten)]
-    token: TokenFlags,
+    call: CallFlags,
     /// The tag.
     #[arg(long, default_value = "leafid-bench")]
     tag: Tag,

@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use ureq::http::header::AUTHORIZATION;
 use ureq::http::{HeaderValue, Method, Request};
+use ureq::tls::TlsConfig;
 
 use crate::failure::{Failure, Outcome, with_causes};
 
@@ -69,14 +70,16 @@ struct Ids {
 }
 
 impl Client {
-    /// A client of the server at `url`, with the secret of a token; nothing is called yet.
-    pub(crate) fn new(url: &str, secret: Option<&str>) -> Outcome<Self> {
+    /// A client of the server at `url`, with the secret of a token and, for https, certificates;
+    /// nothing is called yet.
+    pub(crate) fn new(url: &str, secret: Option<&str>, tls: TlsConfig) -> Outcome<Self> {
         let base = url.trim_end_matches('/');
         let base = match base.split_once("://") {
-            Some(("http", _)) => base.to_owned(),
+            Some(("http" | "https", _)) => base.to_owned(),
             None => format!("http://{base}"),
             Some((scheme, _)) => {
-                let message = format!("cannot reach a server by {scheme}: only http is known");
+                let message =
+                    format!("cannot reach a server by {scheme}: only http and https are known");
                 return Err(Failure::usage(
                     message,
                     "name it as --server http://HOST:PORT",
@@ -87,6 +90,7 @@ impl Client {
             .http_status_as_error(false)
             .timeout_global(Some(CALL_MAX))
             .proxy(None)
+            .tls_config(tls)
             .build();
         Ok(Self {
             agent: settings.into(),
@@ -197,12 +201,13 @@ impl Client {
     }
 
     fn unreachable(&self, error: &ureq::Error) -> Failure {
+        let causes = with_causes(error);
+        let message = format!("no answer from the server at {}: {causes}", self.base);
+        if let Some(next) = tls_advice(&causes) {
+            return Failure::new(message, next);
+        }
         Failure::new(
-            format!(
-                "no answer from the server at {}: {}",
-                self.base,
-                with_causes(error)
-            ),
+            message,
             "start one with `leafid serve`, name another with --server URL, or go straight to a \
              store with --store URL or --data-dir DIR",
         )
@@ -249,6 +254,25 @@ fn authorization(secret: &str) -> Outcome<HeaderValue> {
     Ok(header)
 }
 
+/// What to do about an error of TLS, by the words of rustls.
+fn tls_advice(error: &str) -> Option<&'static str> {
+    if error.contains("UnknownIssuer") || error.contains("BadSignature") {
+        Some("name the authority that signed the server's certificate: --ca-file FILE")
+    } else if error.contains("CertificateRequired")
+        || ["UnknownCA", "DecryptError"]
+            .iter()
+            .any(|alert| error.contains(alert))
+    {
+        Some("show a certificate that the server accepts: --cert-file FILE --key-file FILE")
+    } else if error.contains("NotValidForName") {
+        Some("name the server as its certificate does")
+    } else if error.contains("InvalidMessage") || error.contains("InvalidContentType") {
+        Some("the server does not speak TLS: begin the URL with http://")
+    } else {
+        None
+    }
+}
+
 /// A tag as it can stand in a shell command.
 pub(crate) fn quoted(tag: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:".contains(c);
@@ -288,9 +312,10 @@ mod tests {
 
     #[test]
     fn servers_are_named_with_or_without_a_scheme() {
-        let base = |url| Client::new(url, None).unwrap().base;
+        let base = |url| Client::new(url, None, TlsConfig::default()).unwrap().base;
         assert_eq!(base("127.0.0.1:8080"), "http://127.0.0.1:8080");
         assert_eq!(base("http://ids:1/"), "http://ids:1");
-        assert!(Client::new("https://ids", None).is_err());
+        assert_eq!(base("https://ids:1/"), "https://ids:1");
+        assert!(Client::new("ftp://ids", None, TlsConfig::default()).is_err());
     }
 }

@@ -23,6 +23,7 @@ mod output;
 mod row;
 mod source;
 mod target;
+mod tls;
 
 use std::process::ExitCode;
 

@@ -6,6 +6,7 @@ use crate::client::{Client, DEFAULT_SERVER};
 use crate::failure::{Failure, Outcome};
 use crate::flags::StoreFlags;
 use crate::source::Source;
+use crate::tls::TlsFlags;
 
 /// Says where to go: to a server by default, straight to a store if one is named.
 #[derive(clap::Args)]
@@ -14,7 +15,7 @@ pub(crate) struct TargetFlags {
     #[arg(long, value_name = "URL")]
     server: Option<String>,
     #[command(flatten)]
-    token: TokenFlags,
+    call: CallFlags,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
@@ -29,20 +30,22 @@ pub(crate) struct AskFlags {
     #[arg(long, value_name = "URL")]
     server: Option<String>,
     #[command(flatten)]
-    token: TokenFlags,
+    call: CallFlags,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// Says with which token. There is no flag for the secret itself, because other users of the
-/// machine see command lines.
+/// Says with which token and certificates. There is no flag for the secret itself, because other
+/// users of the machine see command lines.
 #[derive(clap::Args)]
-pub(crate) struct TokenFlags {
+pub(crate) struct CallFlags {
     /// A file whose first line is the secret of a token, for a server that asks for one; wins
     /// over the secret in LEAFID_TOKEN.
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
+    #[command(flatten)]
+    tls: TlsFlags,
 }
 
 /// Where ids and tags are.
@@ -65,18 +68,18 @@ impl TargetFlags {
                 let loaded = self.store.0.load_store()?;
                 Ok(Target::Store(Source::open(&loaded.config)?))
             }
-            (server, false) => Ok(Target::Server(client(server.as_deref(), &self.token)?)),
+            (server, false) => Ok(Target::Server(client(server.as_deref(), &self.call)?)),
         }
     }
 }
 
 impl AskFlags {
     pub(crate) fn client(&self) -> Outcome<Client> {
-        client(self.server.as_deref(), &self.token)
+        client(self.server.as_deref(), &self.call)
     }
 }
 
-impl TokenFlags {
+impl CallFlags {
     /// The secret, if there is one.
     fn secret(&self) -> Outcome<Option<String>> {
         let Some(path) = &self.token_file else {
@@ -98,9 +101,9 @@ impl TokenFlags {
 }
 
 /// The named server, else that of the environment, else the default one.
-pub(crate) fn client(server: Option<&str>, token: &TokenFlags) -> Outcome<Client> {
+pub(crate) fn client(server: Option<&str>, call: &CallFlags) -> Outcome<Client> {
     let variable = std::env::var("LEAFID_SERVER");
     let variable = variable.ok().filter(|url| !url.is_empty());
     let url = server.or(variable.as_deref()).unwrap_or(DEFAULT_SERVER);
-    Client::new(url, token.secret()?.as_deref())
+    Client::new(url, call.secret()?.as_deref(), call.tls.config()?)
 }

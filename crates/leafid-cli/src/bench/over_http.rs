@@ -13,7 +13,7 @@ use crate::target;
 pub(super) fn run(bench: &Bench, server: &str) -> Outcome<Report> {
     let clock = SystemClock::new();
     let clients: Outcome<Vec<Client>> = (0..bench.callers)
-        .map(|_| target::client(Some(server), &bench.token))
+        .map(|_| target::client(Some(server), &bench.call))
         .collect();
     let clients = clients?;
     // What cannot work at all is said at once, and not counted.

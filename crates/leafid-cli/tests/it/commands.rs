@@ -130,7 +130,11 @@ fn wrong_command_lines_are_told_from_failures() {
     let port = leafid_testbed::free_port();
     let url = format!("http://127.0.0.1:{port}");
     run(&["next", "order", "--server", &url]).check_failed(1, "no answer", "leafid serve");
-    run(&["next", "order", "--server", "https://x"]).check_failed(2, "only http", "http://");
+    run(&["next", "order", "--server", "ftp://x"]).check_failed(
+        2,
+        "only http and https",
+        "http://",
+    );
     run(&["next", " order"]).check_usage();
 }
 

@@ -22,5 +22,6 @@ mod serving;
 mod settings;
 mod snowflake;
 mod store;
+mod tls;
 mod worker;
 mod worker_faults;
