@@ -9,13 +9,13 @@ use std::task::{Context, Poll};
 
 use hyper::body::Incoming;
 use hyper::service::Service;
-use hyper::{Request, Response, Version};
+use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 
 use super::Door;
 use super::body::AnswerBody;
-use super::pipe::{Manner, Pipe};
+use super::pipe::Pipe;
 use crate::bell::Belled;
 use crate::limits::Limits;
 use crate::listen::{Io, Place};
@@ -49,7 +49,6 @@ struct Conversation(Arc<Shared>);
 struct Shared {
     door: Arc<Door>,
     place: Place,
-    manner: Arc<Manner>,
     begun: AtomicU64,
     ended: AtomicU64,
 }
@@ -73,11 +72,8 @@ impl Service<Request<Incoming>> for Conversation {
             && let Some(answer) = shared.door.at_once(&mut request)
         {
             shared.ended.fetch_add(1, Ordering::Relaxed);
-            shared.manner.gather(request.version() == Version::HTTP_11);
             return Answering::Now(Some(answer));
         }
-        // Answers before this one, and the parts of this one, do not wait for each other.
-        shared.manner.gather(false);
         let shared = Arc::clone(&self.0);
         Answering::Later(Box::pin(async move {
             let answer = shared.door.answer(shared.place, request).await;
@@ -112,25 +108,28 @@ impl Shared {
 /// Serves a connection until its peer, silence or the shutdown ends it.
 pub(super) async fn serve<S: Io>(door: Arc<Door>, stream: S, place: Place, shutdown: Shutdown) {
     let limits = *door.front.service.limits();
-    let manner = Arc::new(Manner::default());
     let shared = Arc::new(Shared {
         door: Arc::clone(&door),
         place,
-        manner: Arc::clone(&manner),
         begun: AtomicU64::new(0),
         ended: AtomicU64::new(0),
     });
-    let io = TokioIo::new(Pipe::new(stream, Arc::clone(&manner)));
+    let pipe = Pipe::new(stream);
+    let io = TokioIo::new(pipe.clone());
     let conversation = Conversation(Arc::clone(&shared));
     let mut connection = pin!(door.builder.serve_connection(io, conversation));
     let mut asked = Belled::new(shutdown.asked());
     let mut silent = Belled::new(silent(&shared, &limits));
     poll_fn(|context| {
         if asked.poll(context).is_ready() {
-            manner.hurry();
+            pipe.hurry();
             connection.as_mut().graceful_shutdown();
         }
         if connection.as_mut().poll(context).is_ready() {
+            return Poll::Ready(());
+        }
+        // hyper's turn is over: what it wrote leaves together. If it cannot, nobody listens.
+        if let Poll::Ready(Err(_)) = pipe.poll_send(context) {
             return Poll::Ready(());
         }
         silent.poll(context)

@@ -1,6 +1,5 @@
-//! `Pipe`: a socket whose writes are gathered. Answers that are there at once leave together, when
-//! hyper turns to the socket for more requests: so a batch of pipelined requests costs one system
-//! call on the way out. Others leave as soon as hyper says.
+//! `Pipe`: a socket whose writes are gathered. What hyper writes in one turn leaves in one go, so
+//! that a batch of pipelined requests costs one system call on the way out.
 //!
 //! hyper's own `pipeline_flush` would do the same, but with bytes left to read it never flushes:
 //! the refusal of a malformed request would be lost, and half a request would hold back the
@@ -9,8 +8,7 @@
 use std::future::Future as _;
 use std::io;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -26,23 +24,32 @@ const OUT_LEN_MAX: usize = 64 * 1024;
 const LINGER_MAX: Duration = Duration::from_millis(500);
 const LINGER_LEN_MAX: usize = 256 * 1024;
 
-/// One socket, as hyper has it.
+/// One socket. hyper holds a clone, the connection's task another; both run in that task, so
+/// that the lock is never waited for.
 pub(super) struct Pipe<S> {
+    inner: Arc<Mutex<Inner<S>>>,
+}
+
+impl<S> Clone for Pipe<S> {
+    fn clone(&self) -> Self {
+        Self {
+            inner: Arc::clone(&self.inner),
+        }
+    }
+}
+
+struct Inner<S> {
     stream: S,
     /// Written by hyper; sent up to `sent`.
     out: Vec<u8>,
     sent: usize,
-    manner: Arc<Manner>,
+    /// Whether something written has not left yet. Also with nothing gathered: under TLS a part
+    /// of what was sent may be kept back.
+    is_owing: bool,
     /// After the last answer.
     lingering: Option<Lingering>,
-}
-
-/// How the answers of a connection leave. Told by its requests, and looked at by its pipe; all of
-/// it in one task.
-#[derive(Debug, Default)]
-pub(super) struct Manner {
-    gathers: AtomicBool,
-    is_hurried: AtomicBool,
+    /// The server shuts down: no time is left to the peer after the last answer.
+    is_hurried: bool,
 }
 
 struct Lingering {
@@ -53,35 +60,44 @@ struct Lingering {
     len_left: usize,
 }
 
-impl Manner {
-    /// Whether answers wait for those behind them. Only right where none of them waits for
-    /// anything else, and where the peer's next bytes are asked for after the last: HTTP/1.1.
-    pub(super) fn gather(&self, gathers: bool) {
-        // Relaxed: one task. Not stored again and again, so that it costs a look only.
-        if self.gathers.load(Ordering::Relaxed) != gathers {
-            self.gathers.store(gathers, Ordering::Relaxed);
-        }
-    }
-
-    /// The server shuts down: no time is left to the peer after the last answer.
-    pub(super) fn hurry(&self) {
-        self.is_hurried.store(true, Ordering::Relaxed);
-    }
-}
-
 impl<S: Io> Pipe<S> {
-    pub(super) fn new(stream: S, manner: Arc<Manner>) -> Self {
-        Self {
+    pub(super) fn new(stream: S) -> Self {
+        let inner = Inner {
             stream,
             out: Vec::new(),
             sent: 0,
-            manner,
+            is_owing: false,
             lingering: None,
+            is_hurried: false,
+        };
+        Self {
+            inner: Arc::new(Mutex::new(inner)),
         }
     }
 
+    fn lock(&self) -> MutexGuard<'_, Inner<S>> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sends what was gathered. Only the connection's task knows when hyper's turn is over: with
+    /// its answer written, hyper may rest without a look at the socket.
+    #[inline]
+    pub(super) fn poll_send(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.lock().poll_send(context)
+    }
+
+    /// The server shuts down.
+    pub(super) fn hurry(&self) {
+        self.lock().is_hurried = true;
+    }
+}
+
+impl<S: Io> Inner<S> {
     /// Sends what was gathered.
     fn poll_send(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if !self.is_owing {
+            return Poll::Ready(Ok(()));
+        }
         while self.sent < self.out.len() {
             let stream = Pin::new(&mut self.stream);
             let len = ready!(stream.poll_write(context, &self.out[self.sent..]))?;
@@ -92,13 +108,15 @@ impl<S: Io> Pipe<S> {
         }
         self.out.clear();
         self.sent = 0;
-        Pin::new(&mut self.stream).poll_flush(context)
+        ready!(Pin::new(&mut self.stream).poll_flush(context))?;
+        self.is_owing = false;
+        Poll::Ready(Ok(()))
     }
 
     /// Sends the rest, says that nothing follows, and gives the peer time to read it.
     fn poll_linger(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(self.poll_send(context))?;
-        let is_hurried = self.manner.is_hurried.load(Ordering::Relaxed);
+        let is_hurried = self.is_hurried;
         let Some(lingering) = &mut self.lingering else {
             return Poll::Ready(Ok(()));
         };
@@ -120,40 +138,38 @@ impl<S: Io> Pipe<S> {
 }
 
 impl<S: Io> AsyncRead for Pipe<S> {
-    /// hyper has answered all that it had. Who does not read its answers is not read either.
     fn poll_read(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        // Also with nothing gathered: under TLS some of what was sent may not have left yet.
-        ready!(self.poll_send(context))?;
-        Pin::new(&mut self.stream).poll_read(context, buf)
+        Pin::new(&mut self.lock().stream).poll_read(context, buf)
     }
 }
 
 impl<S: Io> AsyncWrite for Pipe<S> {
     fn poll_write(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        if self.out.len() >= OUT_LEN_MAX {
-            ready!(self.poll_send(context))?;
+        let mut inner = self.lock();
+        if inner.out.len() >= OUT_LEN_MAX {
+            ready!(inner.poll_send(context))?;
         }
-        self.out.extend_from_slice(bytes);
+        inner.out.extend_from_slice(bytes);
+        inner.is_owing = true;
         Poll::Ready(Ok(bytes.len()))
     }
 
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if self.manner.gathers.load(Ordering::Relaxed) {
-            return Poll::Ready(Ok(()));
-        }
-        self.poll_send(context)
+    /// Does nothing: the connection's task sends when hyper's turn is over.
+    fn poll_flush(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
     }
 
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let lingering = self.lingering.get_or_insert_with(|| Lingering {
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let mut inner = self.lock();
+        let lingering = inner.lingering.get_or_insert_with(|| Lingering {
             timer: Box::pin(sleep(LINGER_MAX)),
             is_told: false,
             len_left: LINGER_LEN_MAX,
@@ -162,7 +178,7 @@ impl<S: Io> AsyncWrite for Pipe<S> {
             // Whether the peer read it or not: the connection ends here.
             return Poll::Ready(Ok(()));
         }
-        self.poll_linger(context)
+        inner.poll_linger(context)
     }
 }
 
@@ -215,26 +231,17 @@ mod tests {
     }
 
     /// Guards that an answer which a stream took, and could not send at once, leaves when the
-    /// connection is next polled, although hyper only asks for more requests then.
+    /// connection is next polled, although nothing is gathered then.
     #[test]
     fn what_the_stream_keeps_leaves_later() {
-        let manner = Arc::new(Manner::default());
-        manner.gather(true);
-        let mut pipe = Pipe::new(Keeper::default(), manner);
+        let mut pipe = Pipe::new(Keeper::default());
         let mut context = Context::from_waker(Waker::noop());
         let written = Pin::new(&mut pipe).poll_write(&mut context, b"answer");
         assert!(matches!(written, Poll::Ready(Ok(6))));
-        let mut bytes = [0; 8];
-        let mut read = |pipe: &mut Pipe<Keeper>| {
-            let mut buf = ReadBuf::new(&mut bytes);
-            Pin::new(pipe)
-                .poll_read(&mut context, &mut buf)
-                .is_pending()
-        };
-        assert!(read(&mut pipe));
-        assert_eq!(pipe.stream.kept, b"answer");
-        pipe.stream.may_leave = true;
-        assert!(read(&mut pipe));
-        assert_eq!(pipe.stream.left, b"answer");
+        assert!(pipe.poll_send(&mut context).is_pending());
+        assert_eq!(pipe.lock().stream.kept, b"answer");
+        pipe.lock().stream.may_leave = true;
+        assert!(pipe.poll_send(&mut context).is_ready());
+        assert_eq!(pipe.lock().stream.left, b"answer");
     }
 }

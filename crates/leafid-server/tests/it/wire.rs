@@ -228,3 +228,36 @@ fn http_2_is_spoken_in_the_clear() {
     let answer = String::from_utf8(asked.stdout).unwrap();
     assert_eq!(answer, r#"{"ids":["1","2"]} 2"#);
 }
+
+/// Guards: on connections that stay open, each answer leaves at once, and not when the peer sends
+/// something more, which it never will before it has its answer.
+#[test]
+fn answers_on_kept_connections_do_not_wait_for_the_next_request() {
+    const REQUESTS: usize = 50;
+    let site = Site::new();
+    let ask = |stream: &mut std::net::TcpStream, path: &str| {
+        let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\n\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut bytes = [0; 1024];
+        let len = stream.read(&mut bytes).unwrap();
+        let text = String::from_utf8_lossy(&bytes[..len]).into_owned();
+        Reply::parse(&text)
+    };
+    std::thread::scope(|scope| {
+        for number in 0..16 {
+            let site = &site;
+            scope.spawn(move || {
+                let mut stream = site.connect();
+                for round in 0..REQUESTS {
+                    // Most are there at once; others wait, or come out of the router.
+                    let path = match (number + round) % 5 {
+                        0 => "/livez".to_owned(),
+                        1 => format!("/api/segment/get/new-{number}-{round}"),
+                        _ => "/api/segment/get/order".to_owned(),
+                    };
+                    assert_eq!(ask(&mut stream, &path).status, 200, "{path}");
+                }
+            });
+        }
+    });
+}
