@@ -75,3 +75,34 @@ impl listen::Door for RespDoor {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, BufStream, duplex};
+
+    use super::*;
+    use crate::limits::Limits;
+    use crate::listen::Door as _;
+
+    /// Guards that an answer which the stream takes and cannot send at once, as TLS does, leaves
+    /// when there is place again, although the peer sends nothing more.
+    #[tokio::test(start_paused = true)]
+    async fn what_the_stream_keeps_leaves_later() {
+        let (service, _driver) = Service::in_memory(Vec::new(), Limits::default());
+        let counts = Arc::new(RespCounts::default());
+        let door = Arc::new(RespDoor::new(Arc::new(service), counts));
+        let (ours, mut theirs) = duplex(16);
+        let stream = BufStream::with_capacity(4096, 4096, ours);
+        tokio::spawn(door.serve(stream, Place::Full, Shutdown::new()));
+        let text = "x".repeat(99);
+        let command = format!("ECHO {text}\r\n");
+        theirs.write_all(command.as_bytes()).await.unwrap();
+        let expected = format!("$99\r\n{text}\r\n");
+        let mut answers = vec![0; expected.len()];
+        let reading = theirs.read_exact(&mut answers);
+        // The clock stands still while anything moves, so this is over only if nothing does.
+        let read = tokio::time::timeout(Limits::default().ping_max / 2, reading).await;
+        assert!(matches!(read, Ok(Ok(_))), "the rest stays behind");
+        assert_eq!(String::from_utf8(answers).unwrap(), expected);
+    }
+}
