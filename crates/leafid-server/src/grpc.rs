@@ -45,7 +45,7 @@ use tonic::{Code, Status};
 use tonic_health::pb::health_server::HealthServer;
 
 use crate::listen::{self, Io, Place};
-use crate::metrics::Metrics;
+use crate::metrics::{DoorName, Metrics};
 use crate::service::Service;
 use crate::shutdown::Shutdown;
 use crate::tls::Alpn;
@@ -184,7 +184,7 @@ enum Begun {
 }
 
 impl listen::Door for GrpcDoor {
-    const NAME: &'static str = "grpc";
+    const NAME: DoorName = DoorName::Grpc;
     const ALPN: Alpn = Alpn::Grpc;
     /// Nothing, as for a connection too many: see `REFUSAL`.
     const PLAIN_REFUSAL: &'static [u8] = b"";

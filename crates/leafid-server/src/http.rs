@@ -39,7 +39,7 @@ use hyper_util::rt::TokioExecutor;
 use hyper_util::server::conn::auto::Builder;
 
 use crate::listen::{self, Io, Place};
-use crate::metrics::Metrics;
+use crate::metrics::{DoorName, Metrics};
 use crate::service::Service;
 use crate::shutdown::Shutdown;
 use crate::tls::Alpn;
@@ -153,7 +153,7 @@ impl Door {
 }
 
 impl listen::Door for Door {
-    const NAME: &'static str = "http";
+    const NAME: DoorName = DoorName::Http;
     const ALPN: Alpn = Alpn::Http;
     const PLAIN_REFUSAL: &'static [u8] = PLAIN_REFUSAL.as_bytes();
     const REFUSAL: &'static [u8] = REFUSAL.as_bytes();

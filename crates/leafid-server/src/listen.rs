@@ -3,7 +3,6 @@
 
 use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -13,7 +12,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::lanes::Lanes;
 use crate::limits::Limits;
 use crate::listeners::Listener;
-use crate::metrics::Metrics;
+use crate::metrics::{Connected, DoorName, Metrics};
 use crate::shutdown::Shutdown;
 use crate::tls::{Alpn, Tls};
 
@@ -28,7 +27,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin + Send + 'static> Io for T {}
 /// A front end: what it does with a connection.
 pub(crate) trait Door: Send + Sync + 'static {
     /// What it is called in logs.
-    const NAME: &'static str;
+    const NAME: DoorName;
 
     /// What it offers where TLS is on.
     const ALPN: Alpn;
@@ -130,7 +129,7 @@ impl Hall {
                 Err(error) => {
                     failures = failures.saturating_add(1);
                     if failures.is_power_of_two() {
-                        tracing::warn!(%error, failures, door = D::NAME, "cannot accept a connection; raise the limit on open files if it says so");
+                        tracing::warn!(%error, failures, door = D::NAME.name(), "cannot accept a connection; raise the limit on open files if it says so");
                     }
                     tokio::time::sleep(ACCEPT_RETRY).await;
                 }
@@ -150,14 +149,14 @@ impl Hall {
         let shutdown = self.shutdown.clone();
         let Some(tls) = self.tls.clone() else {
             return self.lanes.spawn(stream, |stream| async move {
-                let _connected = metrics.connected();
+                let _connected = Connected::new(metrics, D::NAME);
                 door.serve(stream, place, shutdown).await;
                 drop(permit);
             });
         };
         // A future of its own: a plain connection shall not take the memory of TLS.
         self.lanes.spawn(stream, |stream| async move {
-            let _connected = metrics.connected();
+            let _connected = Connected::new(metrics, D::NAME);
             tls.serve(door, stream, place, shutdown).await;
             drop(permit);
         });
@@ -165,8 +164,7 @@ impl Hall {
 
     /// Tells a connection too many to come back later. It gets what fits into the socket at once.
     fn refuse<D: Door>(&self, stream: &TcpStream) {
-        let refused = &self.metrics.connections_refused;
-        refused.fetch_add(1, Ordering::Relaxed);
+        self.metrics.connections.refuse(D::NAME);
         if self.tls.is_some() {
             // Words without TLS would be taken for a fault of the connection, as closing it is.
             return;

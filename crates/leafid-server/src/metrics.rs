@@ -4,13 +4,13 @@
 //! Names follow the conventions of Prometheus: seconds, `_total` on counters. The number of
 //! series is bounded: tags beyond `metrics_tags_max` are summed up under the tag `(other)`.
 
+mod connections;
 mod grpc;
 mod http;
 mod resp;
 mod scrape;
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -18,11 +18,13 @@ use leafid::{Clock, Tag};
 use prometheus_client::encoding::text;
 use prometheus_client::registry::Registry;
 
+use self::connections::ConnectionCounts;
 use crate::alarms::EventCounts;
 use crate::service::Service;
 use crate::tls::Tls;
 use crate::watch::Watch;
 
+pub(crate) use self::connections::{Connected, DoorName};
 pub(crate) use self::grpc::GrpcCounts;
 #[cfg(test)]
 pub(crate) use self::grpc::name as grpc_name;
@@ -34,8 +36,7 @@ pub(crate) struct Metrics {
     pub(crate) http: HttpCounts,
     pub(crate) grpc: GrpcCounts,
     pub(crate) resp: Arc<RespCounts>,
-    pub(crate) connections: AtomicI64,
-    pub(crate) connections_refused: AtomicU64,
+    pub(crate) connections: ConnectionCounts,
     events: Arc<EventCounts>,
     watch: Arc<Watch>,
     /// `None`: connections are plain.
@@ -57,8 +58,7 @@ impl Metrics {
             http: HttpCounts::default(),
             grpc: GrpcCounts::default(),
             resp: Arc::default(),
-            connections: AtomicI64::new(0),
-            connections_refused: AtomicU64::new(0),
+            connections: ConnectionCounts::default(),
             events,
             watch,
             tls,
@@ -87,25 +87,10 @@ impl Metrics {
         let _written = text::encode(&mut out, &registry);
         out
     }
-
-    /// Counts a connection until the answer is dropped.
-    pub(crate) fn connected(self: &Arc<Self>) -> Connected {
-        self.connections.fetch_add(1, Ordering::Relaxed);
-        Connected(Arc::clone(self))
-    }
 }
 
 impl std::fmt::Debug for Metrics {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Metrics").finish_non_exhaustive()
-    }
-}
-
-/// An open connection.
-pub(crate) struct Connected(Arc<Metrics>);
-
-impl Drop for Connected {
-    fn drop(&mut self) {
-        self.0.connections.fetch_sub(1, Ordering::Relaxed);
     }
 }

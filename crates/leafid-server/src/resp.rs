@@ -20,7 +20,7 @@ use tokio::io::AsyncWriteExt as _;
 use crate::limits::RespLimits;
 use crate::linger::end;
 use crate::listen::{self, Io, Place};
-use crate::metrics::RespCounts;
+use crate::metrics::{DoorName, RespCounts};
 use crate::service::Service;
 use crate::shutdown::Shutdown;
 use crate::tls::Alpn;
@@ -56,7 +56,7 @@ impl RespDoor {
 }
 
 impl listen::Door for RespDoor {
-    const NAME: &'static str = "resp";
+    const NAME: DoorName = DoorName::Resp;
     const ALPN: Alpn = Alpn::Resp;
     const PLAIN_REFUSAL: &'static [u8] =
         b"-ERR this server asks for TLS: connect with rediss://, or redis-cli --tls\r\n";

@@ -1,6 +1,7 @@
 //! `Scrape`: one answer of `/metrics`, put together from the counters and the tags' standing.
 
 mod access;
+mod connections;
 mod tls;
 mod worker;
 
@@ -33,6 +34,7 @@ pub(super) struct Scrape {
 impl Collector for Scrape {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Encoded {
         self.process(&mut encoder)?;
+        connections::encode(&self.metrics.connections, &self.service, &mut encoder)?;
         self.http(&mut encoder)?;
         self.grpc(&mut encoder)?;
         self.resp(&mut encoder)?;
@@ -85,21 +87,7 @@ impl Scrape {
             let labels = [("route", route.path()), ("status", &status)];
             count_of(&mut requests, &labels, count)?;
         }
-        let open = self.metrics.connections.load(Ordering::Relaxed);
-        let mut connections = family(
-            encoder,
-            "http_connections",
-            "connections open now",
-            MetricType::Gauge,
-        )?;
-        connections.encode_gauge(&open)?;
-        let refused = self.metrics.connections_refused.load(Ordering::Relaxed);
-        counter(
-            encoder,
-            "http_connections_refused",
-            "connections refused because too many were open",
-            refused,
-        )
+        Ok(())
     }
 
     fn resp(&self, encoder: &mut DescriptorEncoder<'_>) -> Encoded {

@@ -84,7 +84,7 @@ impl Tls {
             }
             Ok(Err((error, stream))) => {
                 self.counts.count(Outcome::Failed);
-                tracing::debug!(%error, door = D::NAME, "no TLS was agreed upon");
+                tracing::debug!(%error, door = D::NAME.name(), "no TLS was agreed upon");
                 // The peer was sent an alert that says why, and may still be sending.
                 end(stream, false).await;
             }

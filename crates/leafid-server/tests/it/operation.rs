@@ -126,7 +126,8 @@ fn metrics_tell_what_happened() {
         "tag_rate",
         "tag_headroom",
         "process_start_time_seconds",
-        "http_connections",
+        "connections",
+        "calls_waiting",
     ] {
         assert!(
             reply.body.contains(&format!("# TYPE leafid_{name} gauge")),
@@ -223,7 +224,7 @@ fn the_shutdown_finishes_what_is_in_flight() {
     eventually("the second request is in flight", || {
         site.ask("GET /metrics")
             .body
-            .contains("leafid_http_connections 3")
+            .contains("leafid_connections{door=\"http\"} 3")
     });
 
     site.stop();
@@ -261,7 +262,7 @@ fn the_shutdown_does_not_wait_for_ever() {
     eventually("it is connected", || {
         site.ask("GET /metrics")
             .body
-            .contains("leafid_http_connections 2")
+            .contains("leafid_connections{door=\"http\"} 2")
     });
     site.stop();
     site.ended().unwrap();

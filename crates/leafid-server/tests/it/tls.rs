@@ -363,7 +363,7 @@ fn a_handshake_is_a_connection() {
     let open = || {
         let metrics = desk.curl(&site, &[], "/metrics").unwrap();
         // With the one that asks.
-        metrics.contains("leafid_http_connections 2\n")
+        metrics.contains("leafid_connections{door=\"http\"} 2\n")
     };
     eventually("two connections", open);
     site.stop();
