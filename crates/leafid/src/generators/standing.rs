@@ -1,0 +1,100 @@
+//! How tags stand in this process, for metrics, consoles and callers who only look. Nothing here
+//! takes an id.
+
+use super::Generators;
+use crate::allocator::Status;
+use crate::id::Id;
+
+impl Generators {
+    /// The last id of a tag that this process gave out; `None` if there is none. While others
+    /// take ids it is a moment old, and a number that was lost in a race may stand for it.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # use leafid::{Generators, Options, blocking, store::{MemoryStore, TagSettings}};
+    /// # let options = Options { create_missing: Some(TagSettings::default()), ..Options::default() };
+    /// # let (generators, driver) = Generators::open(MemoryStore::new(), options);
+    /// # let driver = blocking::spawn(driver)?;
+    /// assert_eq!(generators.last("order"), None);
+    /// let id = generators.next_blocking("order")?;
+    /// assert_eq!(generators.last("order"), Some(id));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn last(&self, tag: &str) -> Option<Id> {
+        self.shared().tags.pin().get(tag)?.last()
+    }
+
+    /// How one tag stands here; `None` if it was not used yet.
+    ///
+    /// # Example
+    ///
+    /// See [`Status`].
+    #[must_use]
+    pub fn status(&self, tag: &str) -> Option<Status> {
+        let shared = self.shared();
+        let tags = shared.tags.pin();
+        let allocator = tags.get(tag)?;
+        Some(allocator.status(shared.clock.now(), shared.options.policy))
+    }
+
+    /// How the loaded tags stand, up to `count` of them, in no particular order.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use leafid::{Generators, Options, store::MemoryStore};
+    ///
+    /// let (generators, _driver) = Generators::open(MemoryStore::new(), Options::default());
+    /// assert!(generators.statuses(100).is_empty());
+    /// ```
+    #[must_use]
+    pub fn statuses(&self, count: usize) -> Vec<Status> {
+        let shared = self.shared();
+        let now = shared.clock.now();
+        let tags = shared.tags.pin();
+        let statuses = tags
+            .values()
+            .map(|tag| tag.status(now, shared.options.policy));
+        statuses.take(count).collect()
+    }
+
+    /// Tells how each loaded tag stands, in no particular order, one after the other, so that a
+    /// million of them take no memory.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use leafid::{Generators, Options, store::MemoryStore};
+    ///
+    /// let (generators, _driver) = Generators::open(MemoryStore::new(), Options::default());
+    /// let mut issued = 0;
+    /// generators.for_each_status(|status| issued += status.issued);
+    /// assert_eq!(issued, 0);
+    /// ```
+    pub fn for_each_status(&self, told: impl FnMut(Status)) {
+        let shared = self.shared();
+        let now = shared.clock.now();
+        let tags = shared.tags.pin();
+        let statuses = tags
+            .values()
+            .map(|tag| tag.status(now, shared.options.policy));
+        statuses.for_each(told);
+    }
+
+    /// How many tags are loaded.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use leafid::{Generators, Options, store::MemoryStore};
+    ///
+    /// let (generators, _driver) = Generators::open(MemoryStore::new(), Options::default());
+    /// assert_eq!(generators.loaded_len(), 0);
+    /// ```
+    #[must_use]
+    pub fn loaded_len(&self) -> usize {
+        self.shared().tags.len()
+    }
+}
