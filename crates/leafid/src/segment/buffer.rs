@@ -292,10 +292,11 @@ impl SegmentBuffer {
     #[must_use]
     pub fn last(&self) -> Option<Id> {
         let cursor = self.cursor.load(Ordering::Relaxed);
-        let mut last = self.view.given.load(Ordering::Relaxed);
-        for owned in self.segments() {
-            last = last.max(self.last_of(owned, cursor));
-        }
+        let of_slots = self.segments().map(|owned| self.last_of(owned, cursor));
+        // Read behind the slots: what a slot told of was written here before the slot was taken
+        // over, and who sees the slot's new bounds sees it.
+        let given = self.view.given.load(Ordering::Relaxed);
+        let last = of_slots.into_iter().fold(given, u64::max);
         (last > 0).then(|| Id::from_checked(last))
     }
 

@@ -41,3 +41,23 @@ fn the_last_id_is_known_over_segments_gaps_and_drops() {
     assert_eq!(buffer.try_take().unwrap().id.get(), 310);
     check(&buffer, 310);
 }
+
+/// Guards that the last id does not go back while a slot is taken over by another segment.
+#[test]
+fn the_last_id_does_not_go_back_while_segments_come() {
+    let buffer = SegmentBuffer::new();
+    std::thread::scope(|scope| {
+        let writing = scope.spawn(|| {
+            for at in 0..300_000 {
+                buffer.put(segment(2 * at + 1, 2 * at + 3)).unwrap();
+                assert_eq!(buffer.try_take_many(2).len(), 2);
+            }
+        });
+        let mut last = None;
+        while !writing.is_finished() {
+            let now = buffer.last();
+            assert!(now >= last, "{now:?} after {last:?}");
+            last = now;
+        }
+    });
+}
