@@ -5,6 +5,9 @@
 //! the refusal of a malformed request would be lost, and half a request would hold back the
 //! answers of those before it.
 
+#[cfg(test)]
+mod lingering;
+
 use std::future::Future as _;
 use std::io;
 use std::pin::Pin;
@@ -113,9 +116,8 @@ impl<S: Io> Inner<S> {
         Poll::Ready(Ok(()))
     }
 
-    /// Sends the rest, says that nothing follows, and gives the peer time to read it.
+    /// Says that nothing follows, and gives the peer time to read what was sent.
     fn poll_linger(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready!(self.poll_send(context))?;
         let is_hurried = self.is_hurried;
         let Some(lingering) = &mut self.lingering else {
             return Poll::Ready(Ok(()));
@@ -169,6 +171,8 @@ impl<S: Io> AsyncWrite for Pipe<S> {
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let mut inner = self.lock();
+        // However long the peer takes to read: the watch for silence ends it, not the timer below.
+        ready!(inner.poll_send(context))?;
         let lingering = inner.lingering.get_or_insert_with(|| Lingering {
             timer: Box::pin(sleep(LINGER_MAX)),
             is_told: false,
