@@ -1,10 +1,13 @@
 //! `Ending`: an answer that goes on, until its call is over, its deadline passes, or the server
 //! shuts down.
 
+#[cfg(test)]
+mod flood;
+
 use std::future::{Future, pending};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use hyper::body::Frame;
@@ -15,15 +18,26 @@ use super::call::Call;
 use super::code_of;
 use super::deadline::Deadline;
 use super::error::Refusal;
+use crate::bell::Belled;
 use crate::service::Service;
+
+/// The most pieces of an answer that still leave once its end has come: a caller who asks all the
+/// time would be answered for ever.
+const LAST_FRAMES_MAX: u32 = 64;
 
 /// An answer with an end from outside. What can be sent at once is sent before the end.
 pub(super) struct Ending {
     body: Body,
     call: Call,
-    /// Why it ends before its time; taken once it has.
-    cut: Option<Pin<Box<dyn Future<Output = Refusal> + Send>>>,
+    /// Is ready when it has to end before its time.
+    cut: Belled<Cut>,
+    /// Why it has to end.
+    due: Option<Refusal>,
+    frames_left: u32,
+    is_cut: bool,
 }
+
+type Cut = Pin<Box<dyn Future<Output = Refusal> + Send>>;
 
 impl Ending {
     pub(super) fn new(body: Body, call: Call, deadline: Deadline, service: &Arc<Service>) -> Self {
@@ -43,13 +57,16 @@ impl Ending {
         Self {
             body,
             call,
-            cut: Some(Box::pin(cut)),
+            cut: Belled::new(Box::pin(cut)),
+            due: None,
+            frames_left: LAST_FRAMES_MAX,
+            is_cut: false,
         }
     }
 
     /// Ends with a status, once.
     fn end(&mut self, refusal: Refusal) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
-        self.cut = None;
+        self.is_cut = true;
         self.body = Body::empty();
         let status = Status::from(refusal);
         self.call.ended(status.code());
@@ -66,7 +83,13 @@ impl hyper::body::Body for Ending {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
-        if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(context) {
+        if let Poll::Ready(refusal) = self.cut.poll(context) {
+            self.due = Some(refusal);
+        }
+        if self.frames_left > 0
+            && let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(context)
+        {
+            self.frames_left -= u32::from(self.due.is_some());
             if let Some(Ok(frame)) = &frame
                 && let Some(trailers) = frame.trailers_ref()
             {
@@ -75,14 +98,14 @@ impl hyper::body::Body for Ending {
             }
             return Poll::Ready(frame);
         }
-        let Some(cut) = &mut self.cut else {
-            return Poll::Ready(None);
-        };
-        let refusal = ready!(cut.as_mut().poll(context));
-        self.end(refusal)
+        match self.due.take() {
+            Some(refusal) => self.end(refusal),
+            None if self.is_cut => Poll::Ready(None),
+            None => Poll::Pending,
+        }
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream() && self.cut.is_none()
+        self.body.is_end_stream() && self.is_cut
     }
 }
