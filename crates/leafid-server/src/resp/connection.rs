@@ -5,6 +5,9 @@
 //! buffers of the thread. Only the beginning of a command, and answers that the peer does not
 //! read, are kept; while there are any of those, nothing more is read.
 
+#[cfg(test)]
+mod flood;
+
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
 use std::io;
@@ -112,15 +115,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
         Silent: Future<Output = ()>,
         Asked: Future<Output = ()>,
     {
+        self.pulse
+            .rest(self.owes(), self.session.is_authenticated());
+        // First: a peer that never stops sending uses up all that tokio lets one task do in a
+        // turn, and timers behind that would not be heard.
+        if around.poll(context).is_ready() {
+            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+        }
         while let Poll::Ready(turned) = self.turn(context) {
             if let Some(pause) = turned? {
                 return Poll::Ready(Ok(pause));
             }
-        }
-        self.pulse
-            .rest(self.owes(), self.session.is_authenticated());
-        if around.poll(context).is_ready() {
-            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
         // At the shutdown, what came in is answered by now.
         if around.is_asked() && self.output.is_empty() {
