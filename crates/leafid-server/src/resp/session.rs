@@ -34,8 +34,6 @@ pub(super) struct State {
     pub(super) library_version: Box<[u8]>,
     pub(super) protocol: Protocol,
     pub(super) caller: Caller,
-    /// Whether anonymous callers are refused.
-    needs_token: bool,
     pub(super) replies: Replies,
     /// Between MULTI and EXEC.
     pub(super) transaction: Option<Box<Transaction>>,
@@ -92,7 +90,7 @@ enum Step {
 }
 
 impl State {
-    pub(super) fn new(door: &RespDoor, id: u64) -> Self {
+    pub(super) fn new(id: u64) -> Self {
         Self {
             id,
             name: Box::default(),
@@ -100,15 +98,15 @@ impl State {
             library_version: Box::default(),
             protocol: Protocol::default(),
             caller: Caller::anonymous(),
-            needs_token: door.service.needs_token(),
             replies: Replies::On,
             transaction: None,
             execution: None,
         }
     }
 
-    pub(super) fn is_authenticated(&self) -> bool {
-        !self.needs_token || self.caller.token().is_some()
+    /// Asked each time: tokens may come to be asked for, or no more, while a connection is open.
+    pub(super) fn is_authenticated(&self, door: &RespDoor) -> bool {
+        !door.service.needs_token() || self.caller.token().is_some()
     }
 
     /// How many commands wait for EXEC; `None` outside a transaction.
@@ -121,7 +119,7 @@ impl State {
 
 impl Session {
     pub(super) fn new(door: Arc<RespDoor>, id: u64) -> Self {
-        let state = State::new(&door, id);
+        let state = State::new(id);
         Self {
             door,
             parser: Parser::default(),
@@ -130,7 +128,7 @@ impl Session {
     }
 
     pub(super) fn is_authenticated(&self) -> bool {
-        self.state.is_authenticated()
+        self.state.is_authenticated(&self.door)
     }
 
     /// Answers the commands in `stream`, behind what `out` holds, until more bytes are needed,
@@ -152,7 +150,7 @@ impl Session {
                 continue;
             }
             let rest = &stream[consumed..];
-            let is_authenticated = self.state.is_authenticated();
+            let is_authenticated = self.state.is_authenticated(&self.door);
             let then = match self.parser.parse(rest, limits, is_authenticated) {
                 Parsed::Command(len) => {
                     let mut answering = Answering {

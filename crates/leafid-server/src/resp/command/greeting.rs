@@ -47,7 +47,7 @@ pub(super) fn quit(turn: &mut Turn<'_>, _args: Args<'_>) -> Outcome {
 }
 
 pub(super) fn reset(turn: &mut Turn<'_>, _args: Args<'_>) -> Outcome {
-    *turn.state = State::new(turn.door, turn.state.id);
+    *turn.state = State::new(turn.state.id);
     turn.reply.protocol = Protocol::Resp2;
     turn.reply.status("RESET");
     Outcome::Done
@@ -90,7 +90,7 @@ pub(super) fn hello(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
     {
         return turn.fail(text);
     }
-    if !turn.state.is_authenticated() {
+    if !turn.state.is_authenticated(turn.door) {
         return turn.fail(HELLO_NO_AUTH);
     }
     if let Some(name) = options.name {

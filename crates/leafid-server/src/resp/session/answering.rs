@@ -30,7 +30,7 @@ impl Answering<'_> {
             Found::Command(command) if command.takes(args.len()) => command,
             _ => return (len, self.refuse(at, &found, args)),
         };
-        if !self.state.is_authenticated() && !command.is_before_auth() {
+        if !self.state.is_authenticated(self.door) && !command.is_before_auth() {
             return (len, self.reject(at, command.name, &[NO_AUTH.as_bytes()]));
         }
         let mut times = 1;
@@ -76,7 +76,7 @@ impl Answering<'_> {
             }
             Found::Unknown if is_cross_protocol(name) => Step::Abandon,
             Found::Unknown => match command::reason(name) {
-                Some(_) if !self.state.is_authenticated() => {
+                Some(_) if !self.state.is_authenticated(self.door) => {
                     self.reject(at, "", &[NO_AUTH.as_bytes()])
                 }
                 Some(reason) => {

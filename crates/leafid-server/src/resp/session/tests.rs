@@ -126,3 +126,22 @@ fn a_token_is_asked_for() {
         "-WRONGPASS invalid username-password pair or user is disabled.\r\n",
     );
 }
+
+/// Guards: tokens that are asked for from now on, or no more, are so on open connections too.
+#[test]
+fn open_connections_follow_the_tokens() {
+    let site = Site::new();
+    let mut session = site.door.session();
+    let mut ask = |input: &str| {
+        let (mut kept, mut answers) = (input.as_bytes().to_vec(), Vec::new());
+        converse(&mut session, &mut kept, &mut answers);
+        String::from_utf8(answers).unwrap()
+    };
+    assert_eq!(ask("INCR order\r\nGET order\r\n"), ":1\r\n$1\r\n1\r\n");
+    let tokens = [TokenSpec::new("app", "secret")];
+    site.door.service.put_access(&tokens, &[]);
+    assert_eq!(ask("GET order\r\n"), "-NOAUTH Authentication required.\r\n");
+    assert_eq!(ask("AUTH secret\r\nGET order\r\n"), "+OK\r\n$1\r\n1\r\n");
+    site.door.service.put_access(&[], &[]);
+    assert_eq!(ask("INCR order\r\n"), ":2\r\n");
+}
