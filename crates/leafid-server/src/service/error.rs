@@ -198,6 +198,15 @@ impl ServiceError {
         }
     }
 
+    /// Whether the caller was sent away, whatever he asked for.
+    #[must_use]
+    pub const fn is_refusal(&self) -> bool {
+        matches!(
+            self,
+            Self::NoToken | Self::BadToken | Self::OverQuota { .. } | Self::Overloaded { .. }
+        )
+    }
+
     /// Whether the tag issues snowflake ids, so that its ids do not come from segments.
     #[must_use]
     pub const fn has_no_segments(&self) -> bool {

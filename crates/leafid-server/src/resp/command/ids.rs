@@ -194,11 +194,16 @@ fn from_memory(
     form: Form,
 ) -> Result<(), (u64, ServiceError)> {
     let (service, caller) = (&turn.door.service, &turn.state.caller);
-    if count > 1
-        && let Ok(issued) = service.try_next_many(caller, tag, count)
-    {
-        each(&mut turn.reply, &issued, form);
-        return Ok(());
+    if count > 1 {
+        match service.try_next_many(caller, tag, count) {
+            Ok(issued) => {
+                each(&mut turn.reply, &issued, form);
+                return Ok(());
+            }
+            // Who was refused is not refused again one by one: it counts.
+            Err(error) if error.is_refusal() => return Err((count, error)),
+            Err(_) => {}
+        }
     }
     // Not as many, or only one wanted: one by one.
     for given in 0..count {
@@ -261,6 +266,7 @@ async fn wait_for_each(
         }
         // It was waited long enough.
         Err(error) if error.is_worth_waiting() => return from_memory(turn, tag, count, form),
+        Err(error) if error.is_refusal() => return Err((count, error)),
         // Not as many, such as near the tag's limit: one by one.
         Err(_) => {}
     }

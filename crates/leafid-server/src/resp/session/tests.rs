@@ -8,7 +8,7 @@ use super::super::RespDoor;
 use super::*;
 use crate::limits::Limits;
 use crate::metrics::RespCounts;
-use crate::service::{Service, TokenSpec};
+use crate::service::{QuotaScope, Service, TokenSpec};
 
 /// A service of its own, without ids in memory yet; any tag has some when it is asked for.
 pub(super) struct Site {
@@ -144,4 +144,21 @@ fn open_connections_follow_the_tokens() {
     assert_eq!(ask("AUTH secret\r\nGET order\r\n"), "+OK\r\n$1\r\n1\r\n");
     site.door.service.put_access(&[], &[]);
     assert_eq!(ask("INCR order\r\n"), ":2\r\n");
+}
+
+/// Guards: a pipeline that a quota refuses is counted as one call for so many ids, as it would be
+/// if it were let through.
+#[test]
+fn a_refused_pipeline_is_counted_once() {
+    let site = Site::new();
+    site.check("INCR order\r\n", ":1\r\n");
+    let service = &site.door.service;
+    let scope = QuotaScope::Tag("order".parse().unwrap());
+    let caller = Caller::anonymous();
+    service.set_quota(&caller, &scope, Some(0)).unwrap();
+    let (answers, _) = site.ask(&["INCR order\r\n".repeat(16).as_bytes()]);
+    let answers = String::from_utf8(answers).unwrap();
+    assert_eq!(answers.matches("-BUSY over_quota").count(), 16, "{answers}");
+    let [_, tag, _] = service.access().refused_by_quotas();
+    assert_eq!(tag, ("tag", 1, 16));
 }
