@@ -38,6 +38,9 @@ pub(crate) trait Door: Send + Sync + 'static {
     /// What a connection is told for which there is no place at all.
     const REFUSAL: &'static [u8];
 
+    /// Whether there is something for operators to do, so that it may take their places.
+    const SERVES_OPERATORS: bool = true;
+
     /// Serves a connection until its peer, silence or the shutdown ends it.
     fn serve<S: Io>(
         self: Arc<Self>,
@@ -73,9 +76,12 @@ impl Places {
         }
     }
 
-    fn take(&self) -> Option<(Place, OwnedSemaphorePermit)> {
+    fn take(&self, serves_operators: bool) -> Option<(Place, OwnedSemaphorePermit)> {
         if let Ok(permit) = Arc::clone(&self.all).try_acquire_owned() {
             return Some((Place::Full, permit));
+        }
+        if !serves_operators {
+            return None;
         }
         let permit = Arc::clone(&self.operators).try_acquire_owned().ok()?;
         Some((Place::Operators, permit))
@@ -138,7 +144,7 @@ impl Hall {
     }
 
     fn admit<D: Door>(&self, door: &Arc<D>, stream: TcpStream) {
-        let Some((place, permit)) = self.places.take() else {
+        let Some((place, permit)) = self.places.take(D::SERVES_OPERATORS) else {
             return self.refuse::<D>(&stream);
         };
         // Without it an answer may wait 40 ms for the peer's acknowledgement of the last one.

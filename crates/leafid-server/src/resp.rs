@@ -15,10 +15,7 @@ mod transaction;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tokio::io::AsyncWriteExt as _;
-
 use crate::limits::RespLimits;
-use crate::linger::end;
 use crate::listen::{self, Io, Place};
 use crate::metrics::{DoorName, RespCounts};
 use crate::service::Service;
@@ -62,23 +59,16 @@ impl listen::Door for RespDoor {
         b"-ERR this server asks for TLS: connect with rediss://, or redis-cli --tls\r\n";
     // Redis's words: go-redis tries again on them.
     const REFUSAL: &'static [u8] = b"-ERR max number of clients reached\r\n";
+    const SERVES_OPERATORS: bool = false;
 
-    async fn serve<S: Io>(self: Arc<Self>, mut stream: S, place: Place, shutdown: Shutdown) {
-        match place {
-            Place::Full => connection::serve(self, stream, shutdown).await,
-            // There is nothing here for operators to do.
-            Place::Operators => {
-                if stream.write_all(Self::REFUSAL).await.is_ok() {
-                    end(stream, false).await;
-                }
-            }
-        }
+    async fn serve<S: Io>(self: Arc<Self>, stream: S, _place: Place, shutdown: Shutdown) {
+        connection::serve(self, stream, shutdown).await;
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use tokio::io::{AsyncReadExt as _, BufStream, duplex};
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, BufStream, duplex};
 
     use super::*;
     use crate::limits::Limits;

@@ -153,3 +153,29 @@ fn a_batch_takes_what_a_tag_has_left() {
     let answers = ask(&site, "INCR short\r\n".repeat(5).as_bytes());
     assert_eq!(answers, format!(":1\r\n:2\r\n:3\r\n{error}{error}"));
 }
+
+/// Guards: there is nothing here for operators, so that callers for ids do not take the places
+/// that are kept for them. Whoever is sent away is counted.
+#[test]
+fn places_of_operators_are_left_to_them() {
+    let limits = Limits {
+        connections_max: 1,
+        operator_connections_max: 1,
+        ..Limits::default()
+    };
+    let site = Site::with(&Config::default(), limits);
+    let mut first = connect(&site);
+    first.write_all(b"PING\r\n").unwrap();
+    let mut pong = [0; 7];
+    first.read_exact(&mut pong).unwrap();
+    let refusal = b"-ERR max number of clients reached\r\n";
+    let mut others: Vec<_> = (0..3).map(|_| connect(&site)).collect();
+    for other in &mut others {
+        let mut told = vec![0; refusal.len()];
+        other.read_exact(&mut told).unwrap();
+        assert_eq!(told, refusal);
+    }
+    let metrics = site.ask("GET /metrics").body;
+    let counted = "leafid_connections_refused_total{door=\"resp\"} 3";
+    assert!(metrics.contains(counted), "{metrics}");
+}
