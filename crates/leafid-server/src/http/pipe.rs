@@ -51,7 +51,7 @@ struct Inner<S> {
     is_owing: bool,
     /// After the last answer.
     lingering: Option<Lingering>,
-    /// The server shuts down: no time is left to the peer after the last answer.
+    /// The server shuts down: after the last answer only what the peer has sent already is read.
     is_hurried: bool,
 }
 
@@ -126,10 +126,14 @@ impl<S: Io> Inner<S> {
             ready!(Pin::new(&mut self.stream).poll_shutdown(context))?;
             lingering.is_told = true;
         }
-        while !is_hurried && lingering.len_left > 0 {
+        while lingering.len_left > 0 {
             let mut bytes = [0; 4096];
             let mut buf = ReadBuf::new(&mut bytes);
-            ready!(Pin::new(&mut self.stream).poll_read(context, &mut buf))?;
+            let read = Pin::new(&mut self.stream).poll_read(context, &mut buf);
+            if is_hurried && read.is_pending() {
+                break;
+            }
+            ready!(read)?;
             if buf.filled().is_empty() {
                 break;
             }

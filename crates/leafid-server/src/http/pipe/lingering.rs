@@ -20,3 +20,24 @@ async fn gathered_answers_are_sent_before_the_end() {
     drop(far);
     closing.await.unwrap().unwrap();
 }
+
+/// Guards: at the shutdown too, what the peer has sent already is read before its connection is
+/// closed: the system throws the last answers away otherwise. It is not waited for more.
+#[tokio::test(start_paused = true)]
+async fn what_came_in_is_read_before_the_end() {
+    let (near, mut far) = duplex(16 * 1024);
+    far.write_all(&[b'7'; 10_000]).await.unwrap();
+    let mut pipe = Pipe::new(near);
+    pipe.hurry();
+    let begun = tokio::time::Instant::now();
+    pipe.shutdown().await.unwrap();
+    assert_eq!(begun.elapsed(), Duration::ZERO);
+    let mut rest = [0; 1];
+    let mut context = Context::from_waker(std::task::Waker::noop());
+    let mut buf = ReadBuf::new(&mut rest);
+    assert!(
+        Pin::new(&mut pipe)
+            .poll_read(&mut context, &mut buf)
+            .is_pending()
+    );
+}
