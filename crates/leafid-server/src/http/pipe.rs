@@ -22,6 +22,8 @@ use crate::listen::Io;
 
 /// Bytes that may wait to leave before the writer has to.
 const OUT_LEN_MAX: usize = 64 * 1024;
+/// Room for answers that a connection keeps while it rests: enough for a usual pipeline.
+const OUT_KEPT_MAX: usize = 16 * 1024;
 /// How long to read on, and how much, after the last answer: closing at once would make the
 /// system throw that answer away if the peer still sends.
 const LINGER_MAX: Duration = Duration::from_millis(500);
@@ -110,6 +112,7 @@ impl<S: Io> Inner<S> {
             self.sent += len;
         }
         self.out.clear();
+        self.out.shrink_to(OUT_KEPT_MAX);
         self.sent = 0;
         ready!(Pin::new(&mut self.stream).poll_flush(context))?;
         self.is_owing = false;

@@ -41,3 +41,14 @@ async fn what_came_in_is_read_before_the_end() {
             .is_pending()
     );
 }
+
+/// Guards: a connection at rest does not keep the room of its largest answer.
+#[tokio::test]
+async fn room_of_a_large_answer_is_given_back() {
+    let (near, _far) = duplex(1024 * 1024);
+    let mut pipe = Pipe::new(near);
+    pipe.write_all(&[b'7'; 200_000]).await.unwrap();
+    let sent = std::future::poll_fn(|context| pipe.poll_send(context)).await;
+    sent.unwrap();
+    assert!(pipe.lock().out.capacity() <= OUT_KEPT_MAX);
+}
