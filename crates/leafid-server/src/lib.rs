@@ -1,5 +1,5 @@
-//! The Leafid server: one service behind several doors: HTTP with Leaf's own API beside a modern
-//! one, health and metrics; and the Redis protocol.
+//! The Leafid server: one service behind three doors: HTTP, with Leaf's own API beside a modern one,
+//! health and metrics; the Redis protocol; and gRPC. Each of them with TLS, if that is set up.
 //!
 //! Everything comes from outside: the store, the listeners, the shutdown. See [`Server`].
 
