@@ -16,7 +16,7 @@ struct Model {
 
 const MODELS: [Model; 2] = [
     Model {
-        of: "segment/buffer.rs",
+        of: "segment/buffer.rs and its folder",
         arguments: &["--test", "loom"],
         mutants: &["cursor", "publish", "start", "undo"],
     },

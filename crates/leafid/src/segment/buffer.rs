@@ -15,14 +15,16 @@
 //! a jump only raises it; and a number is put back only by its holder and only when it is the
 //! highest one held. So no draw can yield a number that somebody holds or has issued.
 //!
-//! *Bounds are never mixed.* Segments come in ascending order, so a slot is only ever refilled
-//! with `start' >= end`. The writer stores `start` before `end`; the taker reads `end` before
-//! `start`. If the taker sees `end` of version k, it sees `start` of version k or later; a later
-//! `start` is at least `end` of version k, so no `id` passes both checks. A taker that stalled
-//! while its slot was refilled loses its number: a gap, never a repeat.
+//! *Bounds are never mixed.* A slot is refilled while takers look at it; `slot.rs` has why no number
+//! passes that lies in no segment of ours.
 //!
 //! Ids ascend, because one cursor serves all segments. Both properties are checked by a loom
-//! model (`tests/loom.rs`), which must fail for each weakened variant in `mutant`.
+//! model (`tests/loom.rs`), which must fail for each variant that `mutant` and `slot.rs` weaken.
+//!
+//! Left to others: the highest id given out, in `given.rs`.
+
+mod given;
+mod slot;
 
 use std::fmt;
 
@@ -31,6 +33,8 @@ use crossbeam_utils::CachePadded;
 use super::{Segment, TakenMany};
 use crate::id::Id;
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
+use given::Given;
+use slot::Slot;
 
 /// The most numbers in one draw: so few that no number of threads, all drawing past the end at
 /// once, can bring the cursor round to 0.
@@ -67,17 +71,8 @@ struct View {
     slots: [Slot; 2],
     /// A taker whose id is at or above this reports that supplies are low.
     low_at: AtomicU64,
-    /// The highest id given out that the slots no longer tell of; 0 for none. Written by the one
-    /// who writes the slots.
-    given: AtomicU64,
-    /// What the slots hold below this was dropped, not given out.
-    dropped_to: AtomicU64,
-}
-
-/// The bounds of one owned segment. `start` is stored before `end` and read after it.
-struct Slot {
-    start: AtomicU64,
-    end: AtomicU64,
+    /// Written by the one who writes the slots.
+    given: Given,
 }
 
 /// One id, and whether it is time to fetch the next segment.
@@ -98,18 +93,13 @@ impl SegmentBuffer {
     /// An empty buffer.
     #[must_use]
     pub fn new() -> Self {
-        let slot = || Slot {
-            start: AtomicU64::new(1),
-            end: AtomicU64::new(1),
-        };
         Self {
             cursor: CachePadded::new(AtomicU64::new(1)),
             view: CachePadded::new(View {
                 open: AtomicBool::new(false),
-                slots: [slot(), slot()],
+                slots: [Slot::empty(), Slot::empty()],
                 low_at: AtomicU64::new(u64::MAX),
-                given: AtomicU64::new(0),
-                dropped_to: AtomicU64::new(0),
+                given: Given::nothing(),
             }),
         }
     }
@@ -259,7 +249,8 @@ impl SegmentBuffer {
             .filter(|slot| slot.read().end <= cursor.max(1))
             .min_by_key(|slot| slot.read().end)
             .ok_or(BufferFull)?;
-        self.remember(self.last_of(slot.read(), cursor));
+        let given = &self.view.given;
+        given.remember(given.last_of(slot.read(), cursor));
         slot.write(segment);
         self.view
             .low_at
@@ -277,14 +268,15 @@ impl SegmentBuffer {
 
     /// Drops every number below `number`: takers go on from there.
     pub fn skip_to(&self, number: u64) {
-        self.remember(self.last().map_or(0, Id::get));
-        self.view.dropped_to.store(number, Ordering::Relaxed);
+        let given = &self.view.given;
+        given.remember(self.last().map_or(0, Id::get));
+        given.drop_below(number);
         self.cursor.fetch_max(number, Ordering::Relaxed);
     }
 
     /// Takers go on behind a run that was given out past the buffer.
     pub(crate) fn go_on_behind(&self, run: Segment) {
-        self.remember(run.end - 1);
+        self.view.given.remember(run.end - 1);
         self.cursor.fetch_max(run.end, Ordering::Relaxed);
     }
 
@@ -292,28 +284,8 @@ impl SegmentBuffer {
     #[must_use]
     pub fn last(&self) -> Option<Id> {
         let cursor = self.cursor.load(Ordering::Relaxed);
-        let of_slots = self.segments().map(|owned| self.last_of(owned, cursor));
-        // Read behind the slots: what a slot told of was written here before the slot was taken
-        // over, and who sees the slot's new bounds sees it.
-        let given = self.view.given.load(Ordering::Relaxed);
-        let last = of_slots.into_iter().fold(given, u64::max);
+        let last = self.view.given.last(self.segments(), cursor);
         (last > 0).then(|| Id::from_checked(last))
-    }
-
-    /// The highest id that was given out of a segment; 0 for none.
-    fn last_of(&self, owned: Segment, cursor: u64) -> u64 {
-        let dropped_to = self.view.dropped_to.load(Ordering::Relaxed);
-        if owned.is_empty() || owned.start >= cursor || owned.start < dropped_to {
-            return 0;
-        }
-        owned.end.min(cursor) - 1
-    }
-
-    fn remember(&self, last: u64) {
-        // Not an addition: one writer at a time.
-        if last > self.view.given.load(Ordering::Relaxed) {
-            self.view.given.store(last, Ordering::Relaxed);
-        }
     }
 
     /// Stops takers at once, without touching what the slots hold.
@@ -366,34 +338,6 @@ impl SegmentBuffer {
     }
 }
 
-impl Slot {
-    /// Whether `number` lies within one version of the bounds.
-    #[inline]
-    fn holds(&self, number: u64) -> bool {
-        // Acquire pairs with the release store of `end` in `write`: whoever sees that `end` sees
-        // the `start` stored before it, or a later one.
-        let end = self.end.load(Ordering::Acquire);
-        mutant::start(&self.start) <= number && number < end
-    }
-
-    /// The bounds of one version of this slot; empty if it is being refilled.
-    #[inline]
-    fn read(&self) -> Segment {
-        // Acquire: as in `holds`.
-        let end = self.end.load(Ordering::Acquire);
-        let start = mutant::start(&self.start);
-        Segment {
-            start,
-            end: end.max(start),
-        }
-    }
-
-    fn write(&self, segment: Segment) {
-        self.start.store(segment.start, Ordering::Relaxed);
-        mutant::publish(&self.end, segment.end);
-    }
-}
-
 impl Default for SegmentBuffer {
     fn default() -> Self {
         Self::new()
@@ -409,8 +353,9 @@ impl fmt::Debug for SegmentBuffer {
     }
 }
 
-/// The operations whose exact form the proof rests on. Under loom each can be weakened by
-/// `LEAFID_MUTANT=…`, and then the model must fail: a check of the check.
+/// The operations on the cursor whose exact form the proof rests on. Under loom each can be
+/// weakened by `LEAFID_MUTANT=…`, as can two of a slot, and then the model must fail: a check of
+/// the check.
 mod mutant {
     use crate::sync::{AtomicU64, Ordering, is_weakened};
 
@@ -434,28 +379,5 @@ mod mutant {
         }
         // Relaxed: as in `draw`. A failure leaves a gap.
         let _ = cursor.compare_exchange(first + count, first, Ordering::Relaxed, Ordering::Relaxed);
-    }
-
-    /// Reads the lower bound. Weakened (`start`): it is not looked at, so that a stale taker can
-    /// use a number from before the segment that was put into the slot behind its back (TinyId's
-    /// issue 47, and worse: the number belongs to somebody else).
-    #[inline]
-    pub(super) fn start(start: &AtomicU64) -> u64 {
-        if is_weakened("start") {
-            return 0;
-        }
-        // Relaxed: it comes after the acquire load of `end` in `Slot`.
-        start.load(Ordering::Relaxed)
-    }
-
-    /// Publishes the upper bound. Weakened (`publish`): it may be seen before the lower one.
-    pub(super) fn publish(end: &AtomicU64, value: u64) {
-        let order = if is_weakened("publish") {
-            Ordering::Relaxed
-        } else {
-            Ordering::Release
-        };
-        // Release pairs with the acquire loads in `Slot`.
-        end.store(value, order);
     }
 }
