@@ -18,5 +18,6 @@ mod races;
 mod registry;
 mod stress;
 mod supply;
+mod tags;
 mod worker_races;
 mod world;

@@ -3,24 +3,9 @@
 use std::time::Duration;
 
 use leafid::store::{SegmentStore as _, TagPatch, TagSettings, TagSpec};
-use leafid::{Clock as _, IssueError, Limit, Never, Options, StepPolicy, Tag};
+use leafid::{Clock as _, IssueError, Limit, Never, Options};
 
-use crate::world::{Mood, World};
-
-fn seconds(seconds: u64) -> Duration {
-    Duration::from_secs(seconds)
-}
-
-fn fixed() -> Options {
-    Options {
-        policy: StepPolicy::Fixed,
-        ..Options::default()
-    }
-}
-
-fn tag(name: &str) -> Tag {
-    Tag::new(name).unwrap()
-}
+use crate::world::{Mood, World, fixed, seconds, tag};
 
 /// A world with a tag of that step and largest id.
 fn limited(step: u32, largest: u64) -> World {

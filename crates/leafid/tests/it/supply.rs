@@ -4,24 +4,9 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use leafid::store::{SegmentStore as _, TagPatch, TagSettings, TagSpec};
-use leafid::{IssueError, Limit, Never, NotYetReason, Options, StepPolicy, Tag};
+use leafid::{IssueError, Limit, Never, NotYetReason, Options, StepPolicy};
 
-use crate::world::{Mood, World};
-
-fn seconds(seconds: u64) -> Duration {
-    Duration::from_secs(seconds)
-}
-
-fn fixed() -> Options {
-    Options {
-        policy: StepPolicy::Fixed,
-        ..Options::default()
-    }
-}
-
-fn tag(name: &str) -> Tag {
-    Tag::new(name).unwrap()
-}
+use crate::world::{Mood, World, fixed, seconds, tag};
 
 /// Guards: ids of a fresh tag are 1, 2, 3 … without a gap, over many segments.
 #[test]
@@ -146,135 +131,6 @@ fn a_silent_store_is_given_up_on() {
     world.store.set(Mood::Well, Duration::ZERO);
     world.advance(seconds(31));
     assert_eq!(world.next("order").unwrap(), 1);
-}
-
-/// Guards: an unknown tag is refused at once, is asked for again after `unknown_for`, and takes
-/// no memory for good.
-#[test]
-fn unknown_tags_are_refused_and_forgotten() {
-    let mut world = World::new(fixed());
-    for name in ["a", "b", "c"] {
-        let error = world.next(name).unwrap_err();
-        assert!(
-            matches!(error, IssueError::Never(Never::UnknownTag { .. })),
-            "{error:?}"
-        );
-    }
-    assert_eq!(world.store.reads.lock().unwrap().len(), 3);
-    assert!(world.next("a").is_err());
-    assert_eq!(
-        world.store.reads.lock().unwrap().len(),
-        3,
-        "asked again too soon"
-    );
-    let held = world.generators.generator("a").unwrap();
-    world.advance(seconds(2));
-    assert_eq!(world.generators.loaded_len(), 0);
-    world
-        .run(world.store.clone().create(&TagSpec::new(tag("a"))))
-        .unwrap();
-    assert_eq!(world.next("a").unwrap(), 1);
-    let generators = world.generators.clone();
-    assert_eq!(
-        held.try_next().unwrap().get(),
-        2,
-        "an old handle finds the new tag"
-    );
-    assert!(matches!(
-        generators.try_next("\n").unwrap_err(),
-        IssueError::Never(Never::BadTag(_))
-    ));
-}
-
-/// Guards: with `create_missing` a tag is made on first use, by one of several servers.
-#[test]
-fn missing_tags_are_created_when_told_to() {
-    let settings = TagSettings {
-        step: 50,
-        ..TagSettings::default()
-    };
-    let mut world = World::new(Options {
-        create_missing: Some(settings),
-        ..fixed()
-    });
-    assert_eq!(world.next("new").unwrap(), 1);
-    assert_eq!(world.log.count("Created"), 1);
-    assert_eq!(world.store.reserves(), [50]);
-}
-
-/// Guards: a tag deleted elsewhere stops within `refresh_interval`; made again, it goes on above.
-#[test]
-fn a_deleted_tag_stops_and_never_starts_again_below() {
-    let mut world = World::with_tag("order", 100, fixed());
-    assert_eq!(world.next("order").unwrap(), 1);
-    world
-        .run(world.store.clone().delete(&tag("order")))
-        .unwrap();
-    world.advance(seconds(61));
-    assert!(matches!(
-        world.next("order").unwrap_err(),
-        IssueError::Never(Never::UnknownTag { .. })
-    ));
-    assert_eq!(world.log.count("Dropped"), 1);
-    world
-        .run(world.store.clone().create(&TagSpec::new(tag("order"))))
-        .unwrap();
-    world.store.memory.put_max_id(&tag("order"), 1).unwrap();
-    world.advance(seconds(2));
-    assert_eq!(
-        world.next("order").unwrap(),
-        101,
-        "the floor outlives the row"
-    );
-}
-
-/// Guards: deletion and creation through this process show at once.
-#[test]
-fn the_catalog_keeps_loaded_tags_in_step() {
-    let mut world = World::with_tag("order", 100, fixed());
-    let generators = world.generators.clone();
-    assert_eq!(world.next("order").unwrap(), 1);
-    world.run(generators.delete_tag(&tag("order"))).unwrap();
-    assert!(world.next("order").unwrap_err().retry_after().is_none());
-    world
-        .run(generators.create_tag(&TagSpec::new(tag("order"))))
-        .unwrap();
-    assert_eq!(world.next("order").unwrap(), 101);
-    let patch = TagPatch {
-        step: Some(7),
-        ..TagPatch::default()
-    };
-    world
-        .run(generators.update_tag(&tag("order"), &patch))
-        .unwrap();
-    assert_eq!(generators.status("order").unwrap().own_step, 7);
-}
-
-/// Guards: settings changed elsewhere are seen within `refresh_interval`, and rows are read only
-/// for tags in use, 500 a statement.
-#[test]
-fn only_tags_in_use_are_read_again() {
-    let settings = TagSettings::default();
-    let mut world = World::new(Options {
-        create_missing: Some(settings),
-        ..fixed()
-    });
-    for number in 0..1200 {
-        world.next(&format!("tag-{number}")).unwrap();
-    }
-    world.advance(seconds(61));
-    world.store.reads.lock().unwrap().clear();
-    world.advance(seconds(60));
-    assert_eq!(
-        *world.store.reads.lock().unwrap(),
-        [] as [usize; 0],
-        "nothing was used"
-    );
-    for number in 0..1100 {
-        world.next(&format!("tag-{number}")).unwrap();
-    }
-    world.advance(seconds(60));
-    assert_eq!(*world.store.reads.lock().unwrap(), [500, 500, 100]);
 }
 
 /// Guards never-twice L1: a store that went back is noticed, healed, and told of once.
@@ -415,24 +271,6 @@ fn a_stopped_driver_is_named() {
         world.next("order").unwrap_err(),
         IssueError::Never(Never::Stopped { .. })
     ));
-}
-
-/// Guards: a bound on the tags that one process takes on.
-#[test]
-fn too_many_tags_are_refused() {
-    let settings = TagSettings::default();
-    let options = Options {
-        create_missing: Some(settings),
-        tags_max: 2,
-        ..fixed()
-    };
-    let mut world = World::new(options);
-    assert!(world.next("a").is_ok() && world.next("b").is_ok());
-    let error = world.next("c").unwrap_err();
-    assert!(
-        error.is_retryable() && error.to_string().contains("2 tags are loaded"),
-        "{error}"
-    );
 }
 
 /// Guards: Leaf's rule end to end: the table's step twice, then doubled at each load.

@@ -11,7 +11,7 @@ use leafid::store::{
     MemoryStore, Reserve, Reserved, SegmentStore, StoreError, StoreReport, StoreResult, TagPatch,
     TagRecord, TagSpec,
 };
-use leafid::{Clock, Driver, Event, Generators, ManualClock, Observer, Options, Tag};
+use leafid::{Clock, Driver, Event, Generators, ManualClock, Observer, Options, StepPolicy, Tag};
 
 /// How the store behaves from now on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -256,4 +256,20 @@ impl World {
         self.run(async move { generators.next(tag).await })
             .map(leafid::Id::get)
     }
+}
+
+pub(crate) fn seconds(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+/// Options under which each segment is as long as the tag's row says.
+pub(crate) fn fixed() -> Options {
+    Options {
+        policy: StepPolicy::Fixed,
+        ..Options::default()
+    }
+}
+
+pub(crate) fn tag(name: &str) -> Tag {
+    Tag::new(name).unwrap()
 }
