@@ -1,5 +1,6 @@
 //! Guards what an access file may say, and how its mistakes are told.
 
+use super::token::{HASH_OF_NOTHING, from_hex};
 use super::*;
 
 /// Every secret of these tests begins so; no message may show it.
