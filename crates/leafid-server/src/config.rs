@@ -23,6 +23,7 @@ mod file;
 mod jdbc;
 mod layers;
 mod leaf_properties;
+mod origin;
 mod properties;
 
 #[cfg(test)]
@@ -38,7 +39,8 @@ use leafid_stores::{StoreOptions, StoreUrl, UrlError};
 use tracing::level_filters::LevelFilter;
 
 pub use access::AccessFile;
-pub use layers::{ConfigError, Loaded, Origin, Shown, Sources};
+pub use layers::{ConfigError, Loaded, Shown, Sources};
+pub use origin::Origin;
 pub use password::without_password;
 pub use setting::Setting;
 pub use table::SETTINGS;

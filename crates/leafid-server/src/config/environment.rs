@@ -1,7 +1,7 @@
 //! The layer of environment variables, `LEAFID_*`.
 
-use super::SETTINGS;
-use super::layers::{Layers, Origin};
+use super::layers::Layers;
+use super::{Origin, SETTINGS};
 use crate::suggest::nearest;
 
 const PREFIX: &str = "LEAFID_";

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use toml::de::{DeTable, DeValue};
 
-use super::layers::{Layers, Origin};
-use super::{SETTINGS, Setting};
+use super::layers::Layers;
+use super::{Origin, SETTINGS, Setting};
 use crate::suggest::nearest;
 
 pub(super) fn read(path: &Path, must_exist: bool, layers: &mut Layers) {

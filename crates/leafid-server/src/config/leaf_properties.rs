@@ -5,10 +5,10 @@
 
 use std::path::Path;
 
-use super::Setting;
 use super::jdbc::{self, Credentials};
-use super::layers::{Layers, Origin};
+use super::layers::Layers;
 use super::properties::{self, Property};
+use super::{Origin, Setting};
 use crate::suggest::nearest;
 
 const KEYS: [&str; 8] = [
