@@ -1,133 +1,21 @@
 //! Guards TLS on all three doors, spoken to by clients that are not ours: curl, redis-cli, tonic
 //! and bare rustls.
 
+mod desk;
 mod files;
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
-use std::process::Command;
-use std::sync::Arc;
+use std::net::SocketAddr;
 use std::time::Duration;
 
-use leafid_server::{Config, Limits};
+use leafid_server::Limits;
 use leafid_testbed::Authority;
-use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
-use tempfile::TempDir;
 use tonic::transport::{Channel, ClientTlsConfig, Identity};
 
 use crate::grpc::v1::NextRequest;
 use crate::grpc::v1::ids_client::IdsClient;
 use crate::site::{Site, eventually, read_to_end};
-
-/// Certificates in a folder, and settings that name them.
-pub(crate) struct Desk {
-    folder: TempDir,
-    authority: Authority,
-    config: Config,
-}
-
-impl Desk {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let authority = Authority::new();
-        authority.write(folder.path(), "ca");
-        let certificate = authority.issue(["127.0.0.1", "localhost"]);
-        let (cert, key) = certificate.write(folder.path(), "server");
-        let mut config = Config::default();
-        (config.tls.cert, config.tls.key) = (Some(cert), Some(key));
-        Self {
-            folder,
-            authority,
-            config,
-        }
-    }
-
-    /// Only clients of another authority are let in.
-    fn with_clients(mut self) -> Self {
-        let clients = Authority::new();
-        clients
-            .issue(["caller"])
-            .write(self.folder.path(), "caller");
-        let path = clients.write(self.folder.path(), "clients");
-        self.config.tls.client_ca = Some(path);
-        self
-    }
-
-    fn with_plain(mut self) -> Self {
-        self.config.tls.plain = true;
-        self
-    }
-
-    fn site(&self) -> Site {
-        Site::with(&self.config, Limits::default())
-    }
-
-    fn site_with(&self, limits: Limits) -> Site {
-        Site::with(&self.config, limits)
-    }
-
-    fn file(&self, name: &str) -> String {
-        self.folder.path().join(name).display().to_string()
-    }
-
-    /// What curl prints: the body, a space, the version of HTTP.
-    fn curl(&self, site: &Site, arguments: &[&str], path: &str) -> Result<String, String> {
-        let mut curl = Command::new("curl");
-        curl.args(["-sS", "--max-time", "20", "-w", " %{http_version}"]);
-        curl.args(["--cacert", &self.file("ca.pem")])
-            .args(arguments);
-        output(curl.arg(format!("https://{}{path}", site.address)))
-    }
-
-    fn redis_cli(&self, site: &Site, arguments: &[&str]) -> Result<String, String> {
-        let port = site.addresses.resp.unwrap().port().to_string();
-        let mut cli = Command::new("redis-cli");
-        cli.args(["-h", "127.0.0.1", "-p", &port, "--tls"]);
-        cli.args(["--cacert", &self.file("ca.pem")]);
-        output(cli.args(arguments))
-    }
-
-    /// Agreed upon, with nothing said yet.
-    fn connect(&self, address: SocketAddr) -> StreamOwned<ClientConnection, TcpStream> {
-        let mut roots = RootCertStore::empty();
-        let pem = self.authority.pem();
-        let own = CertificateDer::from_pem_slice(pem.as_bytes()).unwrap();
-        roots.add(own).unwrap();
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        let name = ServerName::from(address.ip());
-        let mut session = ClientConnection::new(Arc::new(config), name).unwrap();
-        let mut stream = connect(address);
-        while session.is_handshaking() {
-            session.complete_io(&mut stream).unwrap();
-        }
-        StreamOwned::new(session, stream)
-    }
-}
-
-/// Standard output, or what went wrong.
-fn output(command: &mut Command) -> Result<String, String> {
-    let output = command.output().unwrap();
-    let errors = String::from_utf8(output.stderr).unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
-    match output.status.success() {
-        true => Ok(text),
-        false => Err(errors + &text),
-    }
-}
-
-fn connect(address: SocketAddr) -> TcpStream {
-    let stream = TcpStream::connect(address).unwrap();
-    let patience = Some(Duration::from_secs(20));
-    stream.set_read_timeout(patience).unwrap();
-    stream
-}
+use desk::{Desk, connect};
 
 /// Sends bytes without TLS, and reads until the server closes.
 fn plain(address: SocketAddr, bytes: &str) -> String {

@@ -6,7 +6,7 @@ use std::process::Command;
 use leafid_server::{Config, Limits, Tls};
 use leafid_testbed::Authority;
 
-use super::Desk;
+use super::desk::Desk;
 
 /// What is said of these files.
 fn mistakes(config: &Config) -> Vec<String> {
