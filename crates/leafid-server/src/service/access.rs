@@ -105,7 +105,7 @@ impl Access {
 
     /// Whether a caller may look at things.
     #[inline]
-    pub(super) fn check_token(&self, caller: &Caller) -> Result<(), ServiceError> {
+    pub(crate) fn check_token(&self, caller: &Caller) -> Result<(), ServiceError> {
         let why = match &caller.pass {
             None => TokenRefusal::Missing,
             Some(pass) if pass.is_gone() => TokenRefusal::Unknown,

@@ -135,20 +135,23 @@ impl<'a> Options<'a> {
 /// Lets a caller in by a secret, or says as Redis does why not. Where no token is asked for,
 /// Redis's user `default` comes in with any password.
 fn admit(turn: &mut Turn<'_>, user: Option<&[u8]>, secret: &[u8]) -> Result<(), &'static str> {
-    let is_default = user.is_none_or(|user| user == b"default");
-    let name = user.filter(|_| !is_default).map(std::str::from_utf8);
-    if let (Ok(secret), Ok(name)) = (std::str::from_utf8(secret), name.transpose())
-        && let Ok(caller) = turn.door.service.authenticate(name, secret)
-    {
-        turn.state.caller = caller;
-        return Ok(());
+    let service = &turn.door.service;
+    let name = user.filter(|user| *user != b"default");
+    if !service.needs_token() {
+        return match (user, name) {
+            (None, _) => Err(NO_PASSWORD),
+            (Some(_), None) => Ok(()),
+            (Some(_), Some(_)) => Err(WRONG_PASS),
+        };
     }
-    match user {
-        _ if turn.door.service.needs_token() => Err(WRONG_PASS),
-        None => Err(NO_PASSWORD),
-        Some(_) if is_default => Ok(()),
-        Some(_) => Err(WRONG_PASS),
-    }
+    let name = name.map(std::str::from_utf8).transpose();
+    let admitted = match (name, std::str::from_utf8(secret)) {
+        (Ok(name), Ok(secret)) => service.authenticate(name, secret),
+        // What is no text counts as a wrong secret.
+        _ => service.authenticate(None, ""),
+    };
+    turn.state.caller = admitted.map_err(|_| WRONG_PASS)?;
+    Ok(())
 }
 
 fn greet(turn: &mut Turn<'_>) {

@@ -30,7 +30,7 @@ impl Answering<'_> {
             Found::Command(command) if command.takes(args.len()) => command,
             _ => return (len, self.refuse(at, &found, args)),
         };
-        if !self.state.is_authenticated(self.door) && !command.is_before_auth() {
+        if !command.is_before_auth() && self.is_refused() {
             return (len, self.reject(at, command.name, &[NO_AUTH.as_bytes()]));
         }
         let mut times = 1;
@@ -47,6 +47,13 @@ impl Answering<'_> {
             self.state.replies = self.state.replies.after();
         }
         (used, step)
+    }
+
+    /// Whether the caller has yet to show a token. A command that is refused for it counts.
+    #[inline]
+    fn is_refused(&self) -> bool {
+        let access = self.door.service.access();
+        access.check_token(&self.state.caller).is_err()
     }
 
     /// Answers what is no command, or not allowed, as Redis does where it does.
@@ -76,9 +83,7 @@ impl Answering<'_> {
             }
             Found::Unknown if is_cross_protocol(name) => Step::Abandon,
             Found::Unknown => match command::reason(name) {
-                Some(_) if !self.state.is_authenticated(self.door) => {
-                    self.reject(at, "", &[NO_AUTH.as_bytes()])
-                }
+                Some(_) if self.is_refused() => self.reject(at, "", &[NO_AUTH.as_bytes()]),
                 Some(reason) => {
                     let name = name.to_ascii_uppercase();
                     self.reject(at, "", &[b"ERR ", &name, b" ", reason.as_bytes()])

@@ -8,7 +8,7 @@ use super::super::RespDoor;
 use super::*;
 use crate::limits::Limits;
 use crate::metrics::RespCounts;
-use crate::service::{QuotaScope, Service, TokenSpec};
+use crate::service::{QuotaScope, Service, TokenRefusal, TokenSpec};
 
 /// A service of its own, without ids in memory yet; any tag has some when it is asked for.
 pub(super) struct Site {
@@ -124,6 +124,35 @@ fn a_token_is_asked_for() {
     site.check(
         "AUTH wrong\r\n",
         "-WRONGPASS invalid username-password pair or user is disabled.\r\n",
+    );
+}
+
+/// Guards: who is refused for want of a token counts as through the other doors, and who comes in
+/// does not.
+#[test]
+fn refused_callers_are_counted() {
+    let counted = |site: &Site, input: &[u8]| {
+        let access = site.door.service.access();
+        let refused = || {
+            let whys = [TokenRefusal::Missing, TokenRefusal::Unknown];
+            whys.map(|why| access.refused_tokens(why))
+        };
+        let before = refused();
+        site.ask(&[input]);
+        let after = refused();
+        [after[0] - before[0], after[1] - before[1]]
+    };
+    let site = Site::with(vec![TokenSpec::new("app", "secret")], Limits::default());
+    assert_eq!(counted(&site, b"INCR order\r\n"), [1, 0]);
+    assert_eq!(counted(&site, b"SET order 1\r\n"), [1, 0]);
+    assert_eq!(counted(&site, b"AUTH wrong\r\n"), [0, 1]);
+    assert_eq!(counted(&site, b"AUTH \xff\r\n"), [0, 1]);
+    assert_eq!(counted(&site, b"AUTH \xff secret\r\n"), [0, 1]);
+    assert_eq!(counted(&site, b"AUTH secret\r\nINCR order\r\n"), [0, 0]);
+    let open = Site::new();
+    assert_eq!(
+        counted(&open, b"AUTH default any\r\nINCR order\r\n"),
+        [0, 0]
     );
 }
 

@@ -54,6 +54,11 @@ fn a_token_is_asked_for_and_says_what_its_holder_may_do() {
         check_status(&status, Code::Unauthenticated, "BAD_TOKEN", None);
         assert!(!status.message().contains("id"), "{status:?}");
     }
+    let metrics = line.site.ask("GET /metrics").body;
+    for (reason, count) in [("missing", 1), ("unknown", 3)] {
+        let row = format!("leafid_token_refusals_total{{reason=\"{reason}\"}} {count}");
+        assert!(metrics.lines().any(|line| line == row), "{row}");
+    }
     let create = |authorization: &str| {
         let tag = Tag {
             name: "user".into(),
