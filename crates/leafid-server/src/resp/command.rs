@@ -161,20 +161,17 @@ impl Turn<'_> {
     pub(super) fn fail_of(&mut self, error: &ServiceError, count: u64) -> Outcome {
         let start = self.reply.out.len();
         error::write(&mut self.reply, error);
-        let end = self.reply.out.len();
-        for _ in 1..count {
-            self.reply.out.extend_from_within(start..end);
-        }
+        self.state.owe(&self.reply.out[start..], count - 1);
         self.failed = count;
         Outcome::Done
     }
 
     /// Answers each of the commands in a row with the same error.
     fn fail_each(&mut self, text: &str) -> Outcome {
-        for _ in 0..self.times {
-            self.fail(text);
-        }
-        Outcome::Done
+        let start = self.reply.out.len();
+        let outcome = self.fail(text);
+        self.state.owe(&self.reply.out[start..], self.times - 1);
+        outcome
     }
 
     pub(super) fn syntax_error(&mut self) -> Outcome {

@@ -5,6 +5,7 @@
 //! lock nor an allocation.
 
 mod answering;
+mod owed;
 
 use std::sync::Arc;
 
@@ -16,6 +17,7 @@ use super::transaction::Transaction;
 use crate::limits::RespLimits;
 use crate::service::Caller;
 use answering::Answering;
+use owed::Owed;
 
 /// One connection's conversation.
 pub(super) struct Session {
@@ -35,6 +37,8 @@ pub(super) struct State {
     pub(super) protocol: Protocol,
     pub(super) caller: Caller,
     pub(super) replies: Replies,
+    /// What commands that were run are still to be answered, before any other is run.
+    owed: Option<Box<Owed>>,
     /// Between MULTI and EXEC.
     pub(super) transaction: Option<Box<Transaction>>,
     /// While EXEC is carried out.
@@ -99,6 +103,7 @@ impl State {
             protocol: Protocol::default(),
             caller: Caller::anonymous(),
             replies: Replies::On,
+            owed: None,
             transaction: None,
             execution: None,
         }
@@ -107,6 +112,19 @@ impl State {
     /// Asked each time: tokens may come to be asked for, or no more, while a connection is open.
     pub(super) fn is_authenticated(&self, door: &RespDoor) -> bool {
         !door.service.needs_token() || self.caller.token().is_some()
+    }
+
+    /// Answers `times` commands more with what stands in `answer`, as soon as there is room.
+    pub(super) fn owe(&mut self, answer: &[u8], times: u64) {
+        self.owed = Owed::new(answer, times);
+    }
+
+    /// Takes back what was answered from `start` on, if the peer wants no answers.
+    fn hush(&mut self, out: &mut Vec<u8>, start: usize) {
+        if self.replies.are_silent() {
+            out.truncate(start);
+            self.owed = None;
+        }
     }
 
     /// How many commands wait for EXEC; `None` outside a transaction.
@@ -141,6 +159,12 @@ impl Session {
             if out.len() >= limits.out_len_max {
                 let then = Then::Flush;
                 return Fed { consumed, then };
+            }
+            if let Some(owed) = &mut self.state.owed {
+                if owed.give(out, limits.out_len_max) {
+                    self.state.owed = None;
+                }
+                continue;
             }
             if self.state.execution.is_some() {
                 if let Step::Wait(pending) = self.execute(out) {
@@ -205,9 +229,7 @@ impl Session {
         command::wait(&mut turn, pending.wanted).await;
         let failed = turn.failed;
         self.door.counts.count(pending.at, times - failed, failed);
-        if self.state.replies.are_silent() {
-            out.truncate(start);
-        }
+        self.state.hush(out, start);
         if self.state.execution.is_none() {
             self.state.replies = self.state.replies.after();
         }

@@ -178,9 +178,7 @@ impl Answering<'_> {
         };
         let outcome = (command.run)(&mut turn, args);
         let failed = turn.failed;
-        if self.state.replies.are_silent() {
-            self.out.truncate(start);
-        }
+        self.state.hush(self.out, start);
         let (waiting, step) = match outcome {
             Outcome::Done => (0, Step::Next),
             Outcome::Close => (0, Step::Close),
@@ -209,8 +207,10 @@ impl Answering<'_> {
         for _ in 0..kept {
             reply.status("QUEUED");
         }
-        for _ in kept..times {
+        if kept < times {
+            let start = reply.out.len();
             reply.error(&[TOO_MANY]);
+            self.state.owe(&reply.out[start..], times - kept - 1);
         }
         self.door.counts.count(at, 0, times - kept);
         self.settle(start);
@@ -218,9 +218,7 @@ impl Answering<'_> {
 
     /// Ends a command that is answered by now.
     fn settle(&mut self, start: usize) {
-        if self.state.replies.are_silent() {
-            self.out.truncate(start);
-        }
+        self.state.hush(self.out, start);
         self.state.replies = self.state.replies.after();
     }
 }

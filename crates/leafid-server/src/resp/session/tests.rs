@@ -70,8 +70,7 @@ fn converse(session: &mut Session, kept: &mut Vec<u8>, answers: &mut Vec<u8>) ->
         let mut out = Vec::new();
         let fed = session.feed(kept, &mut out);
         kept.drain(..fed.consumed);
-        // The longest single answer is that of COMMAND.
-        assert!(out.len() < session.door.limits.out_len_max + 8192);
+        is_bounded(session, &out);
         answers.append(&mut out);
         match fed.then {
             Then::Read(needed) => {
@@ -79,10 +78,21 @@ fn converse(session: &mut Session, kept: &mut Vec<u8>, answers: &mut Vec<u8>) ->
                 return false;
             }
             Then::Flush => {}
-            Then::Wait(pending) => runtime().block_on(session.resume(pending, answers)),
+            Then::Wait(pending) => {
+                runtime().block_on(session.resume(pending, &mut out));
+                is_bounded(session, &out);
+                answers.append(&mut out);
+            }
             Then::Close => return true,
         }
     }
+}
+
+/// Guards what one step answers.
+#[track_caller]
+fn is_bounded(session: &Session, out: &[u8]) {
+    // The longest single answer is that of COMMAND.
+    assert!(out.len() < session.door.limits.out_len_max + 8192);
 }
 
 #[test]
@@ -190,4 +200,46 @@ fn a_refused_pipeline_is_counted_once() {
     assert_eq!(answers.matches("-BUSY over_quota").count(), 16, "{answers}");
     let [_, tag, _] = service.access().refused_by_quotas();
     assert_eq!(tag, ("tag", 1, 16));
+}
+
+/// Takes many ids of a tag that is refused, in a transaction and in a pipeline.
+#[track_caller]
+fn check_refused(site: &Site, tag: &str, error: &str) {
+    let times = 4096;
+    let check = |input: &str, end: &str| {
+        let (answers, _) = site.ask(&[input.as_bytes()]);
+        let answers = String::from_utf8(answers).unwrap();
+        assert_eq!(answers.matches(error).count(), times, "{error}");
+        assert!(answers.ends_with(end), "{answers}");
+    };
+    let commands = format!("INCR {tag}\r\n").repeat(times);
+    let transaction = format!("MULTI\r\n{commands}PING\r\nEXEC\r\nPING\r\n");
+    check(&transaction, "\r\n+PONG\r\n+PONG\r\n");
+    check(&format!("{commands}PING\r\n"), "\r\n+PONG\r\n");
+    let silent = format!("CLIENT REPLY OFF\r\n{transaction}CLIENT REPLY ON\r\n");
+    site.check(&silent, "+OK\r\n");
+}
+
+/// Guards: errors, which are longer than ids, are answered step by step, each of them.
+#[test]
+fn many_errors_are_bounded() {
+    let site = Site::new();
+    let tag = "x".repeat(128);
+    let scope = QuotaScope::Tag(tag.parse().unwrap());
+    let caller = Caller::anonymous();
+    let service = &site.door.service;
+    service.set_quota(&caller, &scope, Some(0)).unwrap();
+    check_refused(&site, &tag, "-BUSY over_quota");
+    // Here the error is known only when the command would wait: nobody brings ids.
+    let limits = Limits {
+        requests_max: 0,
+        ..Limits::default()
+    };
+    let (service, _driver) = Service::in_memory(Vec::new(), limits);
+    let door = RespDoor::new(Arc::new(service), Arc::new(RespCounts::default()));
+    let site = Site {
+        door: Arc::new(door),
+        is_forgetful: false,
+    };
+    check_refused(&site, &tag, "-BUSY overloaded");
 }
