@@ -157,12 +157,13 @@ impl GrpcDoor {
             } => (answering, deadline, call),
         };
         let answer_max = self.service.limits().answer_max;
-        let answer = match deadline.bound(answering, answer_max).await {
+        let mut answer = match deadline.bound(answering, answer_max).await {
             Ok(answer) => answer.unwrap_or_else(|never| match never {}),
             Err(late) => refusal(late),
         };
         let is_over = !call.method.is_streaming() || answer.headers().contains_key("grpc-status");
         if is_over {
+            error::explain(answer.headers_mut());
             call.answered(&answer);
             return answer;
         }

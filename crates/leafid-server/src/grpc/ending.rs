@@ -17,7 +17,7 @@ use tonic::body::Body;
 use super::call::Call;
 use super::code_of;
 use super::deadline::Deadline;
-use super::error::Refusal;
+use super::error::{Refusal, explain};
 use crate::bell::Belled;
 use crate::service::Service;
 
@@ -87,14 +87,14 @@ impl hyper::body::Body for Ending {
             self.due = Some(refusal);
         }
         if self.frames_left > 0
-            && let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(context)
+            && let Poll::Ready(mut frame) = Pin::new(&mut self.body).poll_frame(context)
         {
             self.frames_left -= u32::from(self.due.is_some());
-            if let Some(Ok(frame)) = &frame
-                && let Some(trailers) = frame.trailers_ref()
+            if let Some(Ok(frame)) = &mut frame
+                && let Some(trailers) = frame.trailers_mut()
             {
-                let code = code_of(trailers);
-                self.call.ended(code);
+                explain(trailers);
+                self.call.ended(code_of(trailers));
             }
             return Poll::Ready(frame);
         }

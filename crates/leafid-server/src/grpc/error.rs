@@ -4,17 +4,28 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::time::Duration;
 
+use hyper::HeaderMap;
 use leafid::{IssueError, Never, NotYetReason, SnowflakeError, TagError};
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt as _};
 
+use super::code_of;
 use super::v1::Failure;
 use crate::service::{self, ServiceError};
 
 /// Whose reasons they are, in `google.rpc.ErrorInfo`.
 const DOMAIN: &str = "leafid";
+/// Where the details are in the metadata.
+const DETAILS: &str = "grpc-status-details-bin";
 /// When to come back after an answer that was not made in time, or to a server that goes.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// The reason, and what to do, where a message is too large or cannot be read.
+const TOO_LARGE: (&str, &str) = ("too_large", "send fewer bytes in one message");
+const BAD_MESSAGE: (&str, &str) = (
+    "bad_message",
+    "send one whole message of the type that the method takes: see its protocol file",
+);
 
 const RETRY: &str = "try again when the retry delay has passed";
 const LOOK: &str = "try again when the retry delay has passed; if it stays, see /readyz?verbose \
@@ -77,6 +88,17 @@ impl Refusal {
         Self::new(Code::Unimplemented, "unknown_method", message, next)
     }
 
+    /// What tonic says by itself of a message that it cannot take; other statuses are none.
+    fn of_message(status: &Status) -> Option<Self> {
+        let code = status.code();
+        let (reason, next) = match code {
+            Code::OutOfRange => TOO_LARGE,
+            Code::Internal => BAD_MESSAGE,
+            _ => return None,
+        };
+        Some(Self::new(code, reason, status.message(), next))
+    }
+
     /// The caller's bound, not the server's.
     pub(super) fn deadline_exceeded() -> Self {
         let message = "the deadline passed before there was an answer";
@@ -119,6 +141,18 @@ impl From<Refusal> for Status {
             details.add_bad_request_violation(field, refusal.message.clone());
         }
         Self::with_error_details(refusal.code, refusal.message, details)
+    }
+}
+
+/// Adds the details to the end of an answer that tonic made without them. Our own have them.
+pub(super) fn explain(end: &mut HeaderMap) {
+    if code_of(end) == Code::Ok || end.contains_key(DETAILS) {
+        return;
+    }
+    let refusal = Status::from_header_map(end).and_then(|status| Refusal::of_message(&status));
+    if let Some(refusal) = refusal {
+        // What cannot be written as a header stays as tonic had it.
+        let _added = Status::from(refusal).add_header(end);
     }
 }
 
@@ -255,7 +289,11 @@ mod tests {
         let of_service = of_service.map(|code| (status(*code), code.name()));
         let own = [Refusal::unknown_method(), Refusal::deadline_exceeded()];
         let own = own.map(|refusal| (refusal.code, refusal.reason));
-        let codes: Vec<_> = of_service.chain(own).collect();
+        let of_message = [
+            (Code::OutOfRange, TOO_LARGE.0),
+            (Code::Internal, BAD_MESSAGE.0),
+        ];
+        let codes: Vec<_> = of_service.chain(own).chain(of_message).collect();
         for (status, reason) in &codes {
             let status = crate::metrics::grpc_name(*status);
             let row = format!("| {status} | `{}` |", reason.to_ascii_uppercase());

@@ -8,7 +8,7 @@ use tonic::codegen::http::uri::PathAndQuery;
 use tonic::{Code, Request};
 
 use super::v1::ids_client::IdsClient;
-use super::v1::{NextRequest, NextResponse, StreamRequest};
+use super::v1::{DecodeRequest, NextRequest, NextResponse, StreamRequest, StreamResponse};
 use super::{Line, Wire, check_status, counted};
 use crate::site::{Moody, Site, eventually};
 
@@ -112,9 +112,48 @@ fn a_message_too_large_is_refused() {
         ..Limits::default()
     };
     let line = Line::to(Site::with(&Config::default(), limits));
-    let status = line.next(&"x".repeat(2000)).unwrap_err();
-    assert_eq!(status.code(), Code::OutOfRange, "{status:?}");
-    assert_eq!(line.next("order").unwrap(), 1);
+    let large = "x".repeat(2000);
+    let status = line.next(&large).unwrap_err();
+    check_status(&status, Code::OutOfRange, "TOO_LARGE", None);
+    let asked = ["order", &large].map(|tag| StreamRequest {
+        tag: tag.into(),
+        count: 1,
+    });
+    let status = line.run(async {
+        let requests = futures_util::stream::iter(asked);
+        let mut answers = line.ids().stream(requests).await.unwrap().into_inner();
+        assert_eq!(answers.message().await.unwrap().unwrap().ids, [1]);
+        answers.message().await.unwrap_err()
+    });
+    check_status(&status, Code::OutOfRange, "TOO_LARGE", None);
+    assert_eq!(line.next("order").unwrap(), 2);
+    let key = ("leafid.v1.Ids/Stream".to_owned(), "OUT_OF_RANGE".to_owned());
+    assert_eq!(counted(&line.site)[&key], 1);
+}
+
+#[test]
+fn a_message_of_another_type_is_refused() {
+    let line = Line::new();
+    // Has a number where those of the methods have a tag.
+    let message = DecodeRequest {
+        id: 1,
+        layout: String::new(),
+    };
+    let codec = tonic_prost::ProstCodec::<DecodeRequest, StreamResponse>::default;
+    let (unary, stream) = line.run(async {
+        let mut client = tonic::client::Grpc::new(line.channel.clone());
+        client.ready().await.unwrap();
+        let path = PathAndQuery::from_static("/leafid.v1.Ids/Next");
+        let request = Request::new(message.clone());
+        let unary = client.unary(request, path, codec()).await.unwrap_err();
+        client.ready().await.unwrap();
+        let path = PathAndQuery::from_static("/leafid.v1.Ids/Stream");
+        let request = Request::new(futures_util::stream::iter([message]));
+        let answers = client.streaming(request, path, codec()).await.unwrap();
+        (unary, answers.into_inner().message().await.unwrap_err())
+    });
+    check_status(&unary, Code::Internal, "BAD_MESSAGE", None);
+    check_status(&stream, Code::Internal, "BAD_MESSAGE", None);
 }
 
 #[test]
