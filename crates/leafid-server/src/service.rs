@@ -15,6 +15,8 @@ mod issued;
 mod snowflake;
 mod workers;
 
+// What they are told instead.
+mod advice;
 mod code;
 mod error;
 
@@ -31,6 +33,7 @@ use crate::workers::Peers;
 use access::Access;
 pub(crate) use access::TokenRefusal;
 pub use access::{QuotaScope, TokenSpec};
+pub(crate) use advice::Wording;
 pub use caller::Caller;
 pub use code::Code;
 pub use error::ServiceError;

@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use hyper::HeaderMap;
-use leafid::{IssueError, Never, NotYetReason, SnowflakeError, TagError};
+use leafid::{IssueError, TagError};
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt as _};
 
 use super::code_of;
 use super::v1::Failure;
-use crate::service::{self, ServiceError};
+use crate::service::{self, ServiceError, Wording};
 
 /// Whose reasons they are, in `google.rpc.ErrorInfo`.
 const DOMAIN: &str = "leafid";
@@ -27,12 +27,16 @@ const BAD_MESSAGE: (&str, &str) = (
     "send one whole message of the type that the method takes: see its protocol file",
 );
 
-const RETRY: &str = "try again when the retry delay has passed";
-const LOOK: &str = "try again when the retry delay has passed; if it stays, see /readyz?verbose \
-                    and the server's log";
-const ASK_ANOTHER: &str = "try again when the retry delay has passed, or ask another server";
-const TAKE_IDS: &str =
-    "take its ids with leafid.v1.Ids/NextMany, or create another tag of kind segment";
+/// What advice says of calls over gRPC.
+const WORDING: Wording = Wording {
+    retry_after: "the retry delay",
+    tag: "a tag of 1 to 128 characters",
+    token: "a token in the metadata, as authorization: Bearer SECRET",
+    layout: "layout = NAME",
+    create_tag: "leafid.v1.Tags/CreateTag",
+    update_tag: "leafid.v1.Tags/UpdateTag",
+    take_ids: "leafid.v1.Ids/NextMany",
+};
 
 /// Why a call is not done, on its way out.
 #[derive(Debug, Clone)]
@@ -62,6 +66,11 @@ impl Refusal {
             field: None,
             retry_after: None,
         }
+    }
+
+    /// A meaning of the service that a call met before it came there.
+    fn of(code: service::Code, message: impl Into<String>) -> Self {
+        Self::new(status(code), code.name(), message, code.advice(&WORDING))
     }
 
     /// With the field of the message that is wrong.
@@ -108,23 +117,19 @@ impl Refusal {
 
     /// The server's own bound, not the caller's.
     pub(super) fn too_slow() -> Self {
-        let reason = service::Code::StoreUnavailable.name();
         let message = "the store did not answer in time";
-        Self::new(Code::Unavailable, reason, message, LOOK).with_retry_after(RETRY_AFTER)
+        Self::of(service::Code::StoreUnavailable, message).with_retry_after(RETRY_AFTER)
     }
 
     /// All places for connections are taken; this one is for operators.
     pub(super) fn no_place() -> Self {
-        let reason = service::Code::Overloaded.name();
         let message = "as many connections are open as this server takes on";
-        Self::new(Code::ResourceExhausted, reason, message, ASK_ANOTHER)
-            .with_retry_after(RETRY_AFTER)
+        Self::of(service::Code::Overloaded, message).with_retry_after(RETRY_AFTER)
     }
 
     pub(super) fn shutting_down() -> Self {
         let code = service::Code::ShuttingDown;
-        let next = next_of_code(code);
-        Self::new(Code::Unavailable, code.name(), code.title(), next).with_retry_after(RETRY_AFTER)
+        Self::of(code, code.title()).with_retry_after(RETRY_AFTER)
     }
 }
 
@@ -172,16 +177,11 @@ impl From<Refusal> for Failure {
 impl From<ServiceError> for Refusal {
     fn from(error: ServiceError) -> Self {
         let code = error.code();
-        let refusal = Self::new(status(code), code.name(), error.to_string(), next(&error));
-        let refusal = match &error {
-            ServiceError::BadCount { field, .. } => refusal.with_field(field),
-            ServiceError::Issue(IssueError::Never(Never::BadTag(_))) => refusal.with_field("tag"),
-            ServiceError::Decompose(_) => refusal.with_field("id"),
-            _ => refusal,
-        };
-        match error.retry_after() {
-            Some(retry_after) => refusal.with_retry_after(retry_after),
-            None => refusal,
+        let next = error.advice(&WORDING);
+        Self {
+            field: error.field(),
+            retry_after: error.retry_after(),
+            ..Self::new(status(code), code.name(), error.to_string(), next)
         }
     }
 }
@@ -194,9 +194,7 @@ impl From<ServiceError> for Status {
 
 impl From<TagError> for Refusal {
     fn from(error: TagError) -> Self {
-        let code = service::Code::BadTag;
-        let next = next_of_code(code);
-        Self::new(status(code), code.name(), error.to_string(), next).with_field("tag")
+        ServiceError::Issue(IssueError::Never(error.into())).into()
     }
 }
 
@@ -220,59 +218,6 @@ const fn status(code: service::Code) -> Code {
         C::NotYet | C::NoWorker | C::ClockBehind | C::StoreUnavailable | C::ShuttingDown => {
             Code::Unavailable
         }
-    }
-}
-
-/// What to do about it, where the meaning alone does not say.
-fn next(error: &ServiceError) -> Cow<'static, str> {
-    let text = match error {
-        ServiceError::SegmentOff => "set segment = true, or ask another server",
-        ServiceError::SnowflakeOff => "set snowflake = true, or ask another server",
-        ServiceError::BadCount { field, max, .. } => {
-            return format!("send {field} as a whole number from 1 to {max}").into();
-        }
-        ServiceError::Issue(IssueError::NotYet(not_yet)) => match not_yet.reason {
-            NotYetReason::StoreFailed(_) => LOOK,
-            NotYetReason::TooManyTags(_) => "use a tag that is in use already, or raise tags_max",
-            NotYetReason::Loading | NotYetReason::Busy => RETRY,
-        },
-        ServiceError::Issue(IssueError::Never(Never::BadCount { .. }))
-        | ServiceError::Snowflake(SnowflakeError::BadCount { .. }) => {
-            "ask for fewer ids, at least 1"
-        }
-        ServiceError::Decompose(_) => "name the layout that the id was made with",
-        other => next_of_code(other.code()),
-    };
-    text.into()
-}
-
-const fn next_of_code(code: service::Code) -> &'static str {
-    use service::Code as C;
-    match code {
-        C::BadCount | C::BadField => "send another value",
-        C::BadTag => "name a tag of 1 to 128 characters",
-        C::NoToken => "send a token in the metadata, as authorization: Bearer SECRET",
-        C::BadToken => "send the secret of one of the tokens in the access file",
-        C::NotAdmin => "use a token with admin = true",
-        C::UnknownTag => "create it with leafid.v1.Tags/CreateTag",
-        C::UnknownToken => "see the access file for those that there are",
-        C::UnknownWorker | C::WorkerChanged => "see GET /v1/workers for those that there are",
-        C::TagExists => "change it with leafid.v1.Tags/UpdateTag, or choose another name",
-        C::LimitReached => {
-            "raise the tag's limit with leafid.v1.Tags/UpdateTag, or use another tag"
-        }
-        C::SnowflakeTag => TAKE_IDS,
-        C::WorkerAlive => "stop that server, and it gives the worker id back",
-        C::TooManyQuotas => "take another tag's quota away with DELETE /v1/quotas/tags/{tag}",
-        C::OverQuota => "try again when the retry delay has passed, or have the quota raised",
-        C::BadRow => "repair the tag's row in the store",
-        C::LayoutEnded => "set layout to one with more bits of time, or with a later epoch",
-        C::Unsupported => "set the store up as the message says",
-        C::ModeOff | C::ShuttingDown => "ask another server",
-        C::NotYet => RETRY,
-        C::NoWorker | C::StoreUnavailable => LOOK,
-        C::ClockBehind => "try again when the retry delay has passed, or set clock-policy = borrow",
-        C::Overloaded => ASK_ANOTHER,
     }
 }
 

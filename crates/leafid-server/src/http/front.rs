@@ -14,7 +14,7 @@ use super::leaf;
 use super::problem::{Kind, Problem};
 use super::route::Route;
 use crate::metrics::Metrics;
-use crate::service::Service;
+use crate::service::{Code, Service};
 
 /// What a caller waits before coming back after an answer that was not made in time.
 const TIMEOUT_RETRY: Duration = Duration::from_secs(1);
@@ -65,8 +65,7 @@ impl Front {
         let answered = tokio::time::timeout(answer_max, answering).await;
         answered.unwrap_or_else(|_| {
             let detail = "the store did not answer in time";
-            let next = "try again when Retry-After has passed";
-            let problem = Problem::new(Kind::STORE_UNAVAILABLE, detail, next);
+            let problem = Problem::of(Code::StoreUnavailable, detail);
             Err(problem.with_retry_after(TIMEOUT_RETRY))
         })
     }

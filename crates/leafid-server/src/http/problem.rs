@@ -78,7 +78,6 @@ impl Kind {
     pub(crate) const BAD_FIELD: Self = Self::of(Code::BadField);
     pub(crate) const BAD_TAG: Self = Self::of(Code::BadTag);
     pub(crate) const SNOWFLAKE_TAG: Self = Self::of(Code::SnowflakeTag);
-    pub(crate) const STORE_UNAVAILABLE: Self = Self::of(Code::StoreUnavailable);
 
     /// A meaning of the service.
     pub(crate) const fn of(code: Code) -> Self {
@@ -202,8 +201,7 @@ impl Problem {
     /// As many connections are open as this server takes on.
     pub(crate) fn no_place() -> Self {
         let detail = "as many connections are open as this server takes on";
-        let next = "try again when Retry-After has passed, or ask another server";
-        Self::new(Kind::of(Code::Overloaded), detail, next).with_retry_after(PLACE_RETRY)
+        Self::of(Code::Overloaded, detail).with_retry_after(PLACE_RETRY)
     }
 
     pub(crate) fn detail(&self) -> &str {

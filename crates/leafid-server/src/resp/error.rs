@@ -9,6 +9,8 @@
 //!   needs.
 //! - `NOAUTH`, `WRONGPASS`, `NOPERM`: as in Redis.
 //! - `ERR` for all that stays so until somebody changes something.
+//!
+//! A line has no place for advice apart from what happened, so it is only in what the text says.
 
 use super::reply::Reply;
 use crate::service::{Code, ServiceError};

@@ -172,6 +172,16 @@ impl ServiceError {
         }
     }
 
+    /// What was sent is wrong in the field of this name.
+    pub(crate) const fn field(&self) -> Option<&'static str> {
+        match self {
+            Self::BadCount { field, .. } => Some(field),
+            Self::Issue(IssueError::Never(Never::BadTag(_))) => Some("tag"),
+            Self::Decompose(_) => Some("id"),
+            _ => None,
+        }
+    }
+
     /// When it makes sense to try again; `None` for not before somebody changes something.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {

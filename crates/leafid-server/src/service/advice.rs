@@ -1,0 +1,160 @@
+//! What a caller can do about an error, in words: alike through every door that has a place for
+//! them. What each wire calls things is left to its door, as a [`Wording`].
+
+use std::borrow::Cow;
+
+use leafid::{IssueError, NotYetReason};
+
+use super::code::Code;
+use super::error::ServiceError;
+
+/// What a wire calls the things that advice speaks of.
+#[derive(Debug)]
+pub(crate) struct Wording {
+    /// What says when to try again.
+    pub(crate) retry_after: &'static str,
+    /// A tag, as it has to be sent.
+    pub(crate) tag: &'static str,
+    /// A token, as it has to be sent.
+    pub(crate) token: &'static str,
+    /// How the layout of an id is named.
+    pub(crate) layout: &'static str,
+    /// The calls that do these things.
+    pub(crate) create_tag: &'static str,
+    pub(crate) update_tag: &'static str,
+    pub(crate) take_ids: &'static str,
+}
+
+impl ServiceError {
+    /// What to do about it.
+    pub(crate) fn advice(&self, wording: &Wording) -> Cow<'static, str> {
+        match self {
+            Self::SegmentOff => "set segment = true, or ask another server".into(),
+            Self::SnowflakeOff => "set snowflake = true, or ask another server".into(),
+            Self::BadCount { field, max, .. } => {
+                format!("send {field} as a whole number from 1 to {max}").into()
+            }
+            Self::Issue(IssueError::NotYet(not_yet))
+                if matches!(not_yet.reason, NotYetReason::TooManyTags(_)) =>
+            {
+                "use a tag that is in use already, or raise tags_max".into()
+            }
+            Self::Decompose(_) => {
+                let layout = wording.layout;
+                format!("name the layout that the id was made with, as {layout}").into()
+            }
+            other => other.code().advice(wording),
+        }
+    }
+}
+
+impl Code {
+    /// What to do about an error of which no more is known.
+    pub(crate) fn advice(self, wording: &Wording) -> Cow<'static, str> {
+        let Wording {
+            retry_after,
+            tag,
+            token,
+            create_tag,
+            update_tag,
+            take_ids,
+            ..
+        } = wording;
+        let retry = format_args!("try again when {retry_after} has passed");
+        match self {
+            Self::BadCount => "ask for fewer ids, at least 1".into(),
+            Self::BadField => "send another value".into(),
+            Self::BadTag => format!("name {tag}").into(),
+            Self::NoToken => format!("send {token}").into(),
+            Self::BadToken => "send the secret of one of the tokens in the access file".into(),
+            Self::NotAdmin => "use a token with admin = true".into(),
+            Self::UnknownTag => format!("create it with {create_tag}").into(),
+            Self::UnknownToken => "see the access file for those that there are".into(),
+            Self::UnknownWorker => "see GET /v1/workers for those that there are".into(),
+            Self::TagExists => {
+                format!("change it with {update_tag}, or choose another name").into()
+            }
+            Self::LimitReached => {
+                format!("raise the tag's limit with {update_tag}, or use another tag").into()
+            }
+            Self::SnowflakeTag => {
+                format!("take its ids with {take_ids}, or create another tag of kind segment")
+                    .into()
+            }
+            Self::WorkerAlive => "stop that server, and it gives the worker id back".into(),
+            Self::WorkerChanged => "see GET /v1/workers for who holds it now".into(),
+            Self::TooManyQuotas => {
+                "take another tag's quota away with DELETE /v1/quotas/tags/{tag}".into()
+            }
+            Self::OverQuota => format!("{retry}, or have the quota raised").into(),
+            Self::BadRow => "repair the tag's row in the store".into(),
+            Self::LayoutEnded => {
+                "set layout to one with more bits of time, or with a later epoch".into()
+            }
+            Self::Unsupported => "set the store up as the error says".into(),
+            Self::ModeOff => "ask another server".into(),
+            Self::NotYet => retry.to_string().into(),
+            Self::NoWorker | Self::StoreUnavailable => {
+                format!("{retry}; if it stays, see /readyz?verbose and the server's log").into()
+            }
+            Self::ClockBehind => format!("{retry}, or set clock-policy = borrow").into(),
+            Self::ShuttingDown => {
+                "ask another server, or this one again once it is restarted".into()
+            }
+            Self::Overloaded => format!("{retry}, or ask another server").into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use leafid::Layout;
+
+    use super::*;
+
+    const WORDING: Wording = Wording {
+        retry_after: "THE TIME",
+        tag: "A TAG",
+        token: "A TOKEN",
+        layout: "LAYOUT",
+        create_tag: "CREATE",
+        update_tag: "UPDATE",
+        take_ids: "TAKE",
+    };
+
+    #[test]
+    fn advice_is_in_the_words_of_its_door() {
+        let check = |code: Code, expected: &str| assert_eq!(code.advice(&WORDING), expected);
+        check(Code::BadTag, "name A TAG");
+        check(Code::NoToken, "send A TOKEN");
+        check(Code::UnknownTag, "create it with CREATE");
+        check(
+            Code::TagExists,
+            "change it with UPDATE, or choose another name",
+        );
+        check(
+            Code::LimitReached,
+            "raise the tag's limit with UPDATE, or use another tag",
+        );
+        check(
+            Code::SnowflakeTag,
+            "take its ids with TAKE, or create another tag of kind segment",
+        );
+        check(Code::NotYet, "try again when THE TIME has passed");
+        let decompose = Layout::LEAF.try_decompose(u64::MAX).unwrap_err();
+        assert_eq!(
+            ServiceError::Decompose(decompose).advice(&WORDING),
+            "name the layout that the id was made with, as LAYOUT"
+        );
+    }
+
+    /// Guards the form that texts of errors have here.
+    #[test]
+    fn there_is_advice_for_every_code() {
+        for code in Code::ALL {
+            let advice = code.advice(&WORDING);
+            assert!(advice.starts_with(|first: char| first.is_ascii_lowercase()));
+            assert!(!advice.ends_with('.'), "{code}: {advice}");
+        }
+    }
+}
