@@ -19,6 +19,7 @@ mod leaf;
 mod openapi;
 mod path;
 mod pipe;
+mod preface;
 mod probes;
 mod problem;
 mod quotas;
@@ -35,8 +36,6 @@ use hyper::body::Incoming;
 use hyper::header::{CONNECTION, HOST, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Request, Response};
-use hyper_util::rt::TokioExecutor;
-use hyper_util::server::conn::auto::Builder;
 
 use crate::listen::{self, Io, Place};
 use crate::metrics::{DoorName, Metrics};
@@ -46,6 +45,7 @@ use crate::tls::Alpn;
 
 use answer::Answer;
 use body::AnswerBody;
+use connection::Versions;
 use front::Front;
 use problem::Problem;
 use router::Routes;
@@ -81,18 +81,18 @@ const PLAIN_REFUSAL: &str = concat!(
 pub(crate) struct Door {
     front: Front,
     routes: Routes,
-    builder: Builder<TokioExecutor>,
+    versions: Versions,
 }
 
 impl Door {
     pub(crate) fn new(service: Arc<Service>, metrics: Arc<Metrics>) -> Self {
         let front = Front::new(service, metrics);
         let routes = router::routes(&front);
-        let builder = connection::builder(front.service.limits());
+        let versions = Versions::new(front.service.limits());
         Self {
             front,
             routes,
-            builder,
+            versions,
         }
     }
 

@@ -1,25 +1,79 @@
 //! The end of a connection: how it is closed so that its peer still reads the last answer.
 
+use std::future::poll_fn;
 use std::io;
+use std::pin::Pin;
+use std::task::{Poll, ready};
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, ReadBuf};
 
 /// How long to read on, and how much, after the last answer: closing at once would make the
 /// system throw that answer away if the peer still sends.
 pub(crate) const LINGER_MAX: Duration = Duration::from_millis(500);
-const LINGER_LEN_MAX: u64 = 256 * 1024;
+const LINGER_LEN_MAX: usize = 256 * 1024;
 
-/// Says that nothing follows; unless there is a hurry, gives the peer time to read the answers.
+/// Says that nothing follows, and gives the peer time to read the answers. In a hurry, such as at
+/// the shutdown, only what the peer has sent already is read.
 pub(crate) async fn end<S: AsyncRead + AsyncWrite + Unpin>(mut stream: S, is_hurried: bool) {
     let ending = async {
         stream.shutdown().await?;
-        if !is_hurried {
-            let mut rest = stream.take(LINGER_LEN_MAX);
-            tokio::io::copy(&mut rest, &mut tokio::io::sink()).await?;
-        }
-        Ok::<(), io::Error>(())
+        read_on(&mut stream, is_hurried).await
     };
     // Whether the peer read it or not: the connection ends here.
     let _ended = tokio::time::timeout(LINGER_MAX, ending).await;
+}
+
+/// Reads until the peer has nothing more to say, or has said too much.
+async fn read_on<S: AsyncRead + Unpin>(stream: &mut S, is_hurried: bool) -> io::Result<()> {
+    let mut len_left = LINGER_LEN_MAX;
+    poll_fn(|context| {
+        while len_left > 0 {
+            let mut bytes = [0; 4096];
+            let mut buf = ReadBuf::new(&mut bytes);
+            let read = Pin::new(&mut *stream).poll_read(context, &mut buf);
+            if is_hurried && read.is_pending() {
+                break;
+            }
+            ready!(read)?;
+            if buf.filled().is_empty() {
+                break;
+            }
+            len_left = len_left.saturating_sub(buf.filled().len());
+        }
+        Poll::Ready(Ok(()))
+    })
+    .await
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, duplex};
+    use tokio::time::Instant;
+
+    use super::*;
+
+    /// Guards: the peer is given time to read, and no more than that.
+    #[tokio::test(start_paused = true)]
+    async fn a_peer_gets_time_to_read() {
+        let (near, _far) = duplex(16);
+        let begun = Instant::now();
+        end(near, false).await;
+        assert_eq!(begun.elapsed(), LINGER_MAX);
+    }
+
+    /// Guards: at the shutdown too, what the peer has sent already is read before its connection
+    /// is closed: the system throws the last answers away otherwise. It is not waited for more.
+    #[tokio::test(start_paused = true)]
+    async fn in_a_hurry_what_came_in_is_read() {
+        let (mut near, mut far) = duplex(16 * 1024);
+        far.write_all(&[b'7'; 10_000]).await.unwrap();
+        let begun = Instant::now();
+        end(&mut near, true).await;
+        assert_eq!(begun.elapsed(), Duration::ZERO);
+        drop(far);
+        let mut rest = Vec::new();
+        near.read_to_end(&mut rest).await.unwrap();
+        assert_eq!(rest, b"");
+    }
 }

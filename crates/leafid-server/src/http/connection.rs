@@ -8,37 +8,43 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
 use hyper::body::Incoming;
+use hyper::server::conn::{http1, http2};
 use hyper::service::Service;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto::Builder;
 
 use super::Door;
 use super::body::AnswerBody;
-use super::pipe::Pipe;
+use super::pipe::{Link, Pipe};
+use super::preface::Preface;
 use crate::bell::Belled;
 use crate::limits::Limits;
+use crate::linger::end;
 use crate::listen::{Io, Place};
 use crate::shutdown::Shutdown;
 
 /// How connections are served: HTTP/1.1, and HTTP/2 for those who open with its preface.
-///
-/// hyper's own time-out for headers is off: it would set a timer for each request. The watch
-/// below has one timer for a connection, and sees more.
-pub(super) fn builder(limits: &Limits) -> Builder<TokioExecutor> {
-    let mut builder = Builder::new(TokioExecutor::new());
-    builder
-        .http1()
-        .timer(TokioTimer::new())
-        .header_read_timeout(None)
-        .max_headers(limits.headers_max)
-        .max_buf_size(limits.head_len_max);
-    builder
-        .http2()
-        .timer(TokioTimer::new())
-        .max_header_list_size(u32::try_from(limits.head_len_max).unwrap_or(u32::MAX))
-        .max_concurrent_streams(limits.streams_max);
-    builder
+pub(super) struct Versions {
+    http1: http1::Builder,
+    http2: http2::Builder<TokioExecutor>,
+}
+
+impl Versions {
+    /// hyper's own time-out for headers is off: it would set a timer for each request. The watch
+    /// below has one timer for a connection, and sees more.
+    pub(super) fn new(limits: &Limits) -> Self {
+        let mut http1 = http1::Builder::new();
+        http1
+            .header_read_timeout(None)
+            .max_headers(limits.headers_max)
+            .max_buf_size(limits.head_len_max);
+        let mut http2 = http2::Builder::new(TokioExecutor::new());
+        http2
+            .timer(TokioTimer::new())
+            .max_header_list_size(u32::try_from(limits.head_len_max).unwrap_or(u32::MAX))
+            .max_concurrent_streams(limits.streams_max);
+        Self { http1, http2 }
+    }
 }
 
 /// One connection's requests.
@@ -106,7 +112,7 @@ impl Shared {
 }
 
 /// Serves a connection until its peer, silence or the shutdown ends it.
-pub(super) async fn serve<S: Io>(door: Arc<Door>, stream: S, place: Place, shutdown: Shutdown) {
+pub(super) async fn serve<S: Io>(door: Arc<Door>, mut stream: S, place: Place, shutdown: Shutdown) {
     let limits = *door.front.service.limits();
     let shared = Arc::new(Shared {
         door: Arc::clone(&door),
@@ -114,27 +120,93 @@ pub(super) async fn serve<S: Io>(door: Arc<Door>, stream: S, place: Place, shutd
         begun: AtomicU64::new(0),
         ended: AtomicU64::new(0),
     });
-    let pipe = Pipe::new(stream);
-    let io = TokioIo::new(pipe.clone());
+    let mut around = Around {
+        asked: Belled::new(shutdown.asked()),
+        silent: Belled::new(silent(&shared, &limits)),
+    };
+    let Some(preface) = around.first_bytes(&mut stream).await else {
+        return;
+    };
+    let versions = &door.versions;
+    let is_http2 = preface.is_http2();
+    let (pipe, link) = Pipe::new(stream, preface);
+    let io = TokioIo::new(pipe);
     let conversation = Conversation(Arc::clone(&shared));
-    let mut connection = pin!(door.builder.serve_connection(io, conversation));
-    let mut asked = Belled::new(shutdown.asked());
-    let mut silent = Belled::new(silent(&shared, &limits));
-    poll_fn(|context| {
-        if asked.poll(context).is_ready() {
-            pipe.hurry();
-            connection.as_mut().graceful_shutdown();
-        }
-        if connection.as_mut().poll(context).is_ready() {
-            return Poll::Ready(());
-        }
-        // hyper's turn is over: what it wrote leaves together. If it cannot, nobody listens.
-        if let Poll::Ready(Err(_)) = pipe.poll_send(context) {
-            return Poll::Ready(());
-        }
-        silent.poll(context)
-    })
-    .await;
+    let is_over = if is_http2 {
+        let connection = versions.http2.serve_connection(io, conversation);
+        // In a place of its own: the others shall not take its memory.
+        Box::pin(around.serve(connection, &link)).await
+    } else {
+        let connection = versions.http1.serve_connection(io, conversation);
+        around.serve(connection, &link).await
+    };
+    if is_over && let Some(stream) = link.into_stream() {
+        end(stream, around.asked.is_over()).await;
+    }
+}
+
+/// A connection that hyper serves.
+trait Served: Future {
+    /// Lets it end once what began has been answered.
+    fn finish(self: Pin<&mut Self>);
+}
+
+impl<S: Io> Served for http1::Connection<TokioIo<Pipe<S>>, Conversation> {
+    fn finish(self: Pin<&mut Self>) {
+        self.graceful_shutdown();
+    }
+}
+
+impl<S: Io> Served for http2::Connection<TokioIo<Pipe<S>>, Conversation, TokioExecutor> {
+    fn finish(self: Pin<&mut Self>) {
+        self.graceful_shutdown();
+    }
+}
+
+/// What a connection listens to beside its peer.
+struct Around<Asked, Silent> {
+    /// Is ready when the server shuts down.
+    asked: Belled<Asked>,
+    /// Is ready when the peer was silent for too long.
+    silent: Belled<Silent>,
+}
+
+impl<Asked, Silent> Around<Asked, Silent>
+where
+    Asked: Future<Output = ()>,
+    Silent: Future<Output = ()>,
+{
+    /// Waits for the beginning of a connection; `None`: it ends before one.
+    async fn first_bytes<S: Io>(&mut self, stream: &mut S) -> Option<Preface> {
+        let mut reading = pin!(Preface::of(stream));
+        poll_fn(|context| {
+            if let Poll::Ready(read) = reading.as_mut().poll(context) {
+                return Poll::Ready(read.ok());
+            }
+            let asked = self.asked.poll(context).is_ready();
+            match asked || self.silent.poll(context).is_ready() {
+                true => Poll::Ready(None),
+                false => Poll::Pending,
+            }
+        })
+        .await
+    }
+
+    /// Serves it until its end; `false`: it was cut, because its peer was silent.
+    async fn serve<S>(&mut self, connection: impl Served, link: &Link<S>) -> bool {
+        let mut connection = pin!(connection);
+        poll_fn(|context| {
+            if self.asked.poll(context).is_ready() {
+                connection.as_mut().finish();
+            }
+            if connection.as_mut().poll(context).is_ready() {
+                return Poll::Ready(true);
+            }
+            link.rest(context);
+            self.silent.poll(context).map(|()| false)
+        })
+        .await
+    }
 }
 
 /// Is ready once the connection has been silent for too long.

@@ -4,108 +4,102 @@
 //! hyper's own `pipeline_flush` would do the same, but with bytes left to read it never flushes:
 //! the refusal of a malformed request would be lost, and half a request would hold back the
 //! answers of those before it.
+//!
+//! hyper owns the pipe, which sends when hyper has written and found nothing more to read. Where
+//! hyper rests although there is more to read, such as behind a slow request, the connection's
+//! task asks for it with its [`Link`]. Nothing else is shared, and nothing is locked.
 
-#[cfg(test)]
-mod lingering;
-
-use std::future::Future as _;
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::time::{Sleep, sleep};
 
+use super::preface::Preface;
 use crate::listen::Io;
 
 /// Bytes that may wait to leave before the writer has to.
 const OUT_LEN_MAX: usize = 64 * 1024;
 /// Room for answers that a connection keeps while it rests: enough for a usual pipeline.
 const OUT_KEPT_MAX: usize = 16 * 1024;
-/// How long to read on, and how much, after the last answer: closing at once would make the
-/// system throw that answer away if the peer still sends.
-const LINGER_MAX: Duration = Duration::from_millis(500);
-const LINGER_LEN_MAX: usize = 256 * 1024;
 
-/// One socket. hyper holds a clone, the connection's task another; both run in that task, so
-/// that the lock is never waited for.
-pub(super) struct Pipe<S> {
-    inner: Arc<Mutex<Inner<S>>>,
-}
-
-impl<S> Clone for Pipe<S> {
-    fn clone(&self) -> Self {
-        Self {
-            inner: Arc::clone(&self.inner),
-        }
-    }
-}
-
-struct Inner<S> {
-    stream: S,
+/// One socket, as hyper sees it.
+pub(super) struct Pipe<S: Io> {
+    /// `None` only while the pipe is dropped.
+    stream: Option<S>,
+    /// What came in before hyper.
+    preface: Preface,
+    /// Whether the last look at the socket found nothing to read.
+    is_dry: bool,
     /// Written by hyper; sent up to `sent`.
     out: Vec<u8>,
     sent: usize,
-    /// Whether something written has not left yet. Also with nothing gathered: under TLS a part
-    /// of what was sent may be kept back.
-    is_owing: bool,
-    /// After the last answer.
-    lingering: Option<Lingering>,
-    /// The server shuts down: after the last answer only what the peer has sent already is read.
-    is_hurried: bool,
+    link: Arc<Link<S>>,
 }
 
-struct Lingering {
-    timer: Pin<Box<Sleep>>,
-    /// Whether the peer was told that nothing follows.
-    is_told: bool,
-    /// How many bytes are still read.
-    len_left: usize,
+/// What the pipe and the connection's task tell each other. Both run in that task, one after the
+/// other.
+pub(super) struct Link<S> {
+    /// Whether something written has not left yet. Also with nothing gathered: under TLS a part
+    /// of what was sent may be kept back.
+    is_owing: AtomicBool,
+    /// What was gathered shall leave, whether or not there is more to read.
+    is_due: AtomicBool,
+    /// The socket, once hyper is done with it.
+    left: Mutex<Option<S>>,
+}
+
+impl<S> Link<S> {
+    /// hyper's turn is over, and it waits for something: what it has written leaves at its next
+    /// turn, which comes at once.
+    #[inline]
+    pub(super) fn rest(&self, context: &mut Context<'_>) {
+        // Relaxed: all of it happens in one task.
+        if self.is_owing.load(Ordering::Relaxed) && !self.is_due.load(Ordering::Relaxed) {
+            self.is_due.store(true, Ordering::Relaxed);
+            context.waker().wake_by_ref();
+        }
+    }
+
+    /// The socket of a connection that hyper is done with.
+    pub(super) fn into_stream(self: Arc<Self>) -> Option<S> {
+        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        left.take()
+    }
 }
 
 impl<S: Io> Pipe<S> {
-    pub(super) fn new(stream: S) -> Self {
-        let inner = Inner {
-            stream,
+    /// A pipe, and what its connection's task holds of it.
+    pub(super) fn new(stream: S, preface: Preface) -> (Self, Arc<Link<S>>) {
+        let link = Arc::new(Link {
+            is_owing: AtomicBool::new(false),
+            is_due: AtomicBool::new(false),
+            left: Mutex::new(None),
+        });
+        let pipe = Self {
+            stream: Some(stream),
+            preface,
+            is_dry: false,
             out: Vec::new(),
             sent: 0,
-            is_owing: false,
-            lingering: None,
-            is_hurried: false,
+            link: Arc::clone(&link),
         };
-        Self {
-            inner: Arc::new(Mutex::new(inner)),
-        }
+        (pipe, link)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner<S>> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Sends what was gathered. Only the connection's task knows when hyper's turn is over: with
-    /// its answer written, hyper may rest without a look at the socket.
-    #[inline]
-    pub(super) fn poll_send(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.lock().poll_send(context)
-    }
-
-    /// The server shuts down.
-    pub(super) fn hurry(&self) {
-        self.lock().is_hurried = true;
-    }
-}
-
-impl<S: Io> Inner<S> {
     /// Sends what was gathered.
     fn poll_send(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if !self.is_owing {
+        if !self.link.is_owing.load(Ordering::Relaxed) {
             return Poll::Ready(Ok(()));
         }
+        let Some(stream) = &mut self.stream else {
+            return Poll::Ready(Err(io::ErrorKind::NotConnected.into()));
+        };
+        let mut stream = Pin::new(stream);
         while self.sent < self.out.len() {
-            let stream = Pin::new(&mut self.stream);
-            let len = ready!(stream.poll_write(context, &self.out[self.sent..]))?;
+            let len = ready!(stream.as_mut().poll_write(context, &self.out[self.sent..]))?;
             if len == 0 {
                 return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
             }
@@ -114,82 +108,71 @@ impl<S: Io> Inner<S> {
         self.out.clear();
         self.out.shrink_to(OUT_KEPT_MAX);
         self.sent = 0;
-        ready!(Pin::new(&mut self.stream).poll_flush(context))?;
-        self.is_owing = false;
+        ready!(stream.poll_flush(context))?;
+        self.link.is_owing.store(false, Ordering::Relaxed);
+        self.link.is_due.store(false, Ordering::Relaxed);
         Poll::Ready(Ok(()))
     }
+}
 
-    /// Says that nothing follows, and gives the peer time to read what was sent.
-    fn poll_linger(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let is_hurried = self.is_hurried;
-        let Some(lingering) = &mut self.lingering else {
-            return Poll::Ready(Ok(()));
-        };
-        if !lingering.is_told {
-            ready!(Pin::new(&mut self.stream).poll_shutdown(context))?;
-            lingering.is_told = true;
-        }
-        while lingering.len_left > 0 {
-            let mut bytes = [0; 4096];
-            let mut buf = ReadBuf::new(&mut bytes);
-            let read = Pin::new(&mut self.stream).poll_read(context, &mut buf);
-            if is_hurried && read.is_pending() {
-                break;
-            }
-            ready!(read)?;
-            if buf.filled().is_empty() {
-                break;
-            }
-            lingering.len_left = lingering.len_left.saturating_sub(buf.filled().len());
-        }
-        Poll::Ready(Ok(()))
+impl<S: Io> Drop for Pipe<S> {
+    fn drop(&mut self) {
+        let mut left = self
+            .link
+            .left
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *left = self.stream.take();
     }
 }
 
 impl<S: Io> AsyncRead for Pipe<S> {
+    #[inline]
     fn poll_read(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.lock().stream).poll_read(context, buf)
+        if self.preface.read(buf) {
+            return Poll::Ready(Ok(()));
+        }
+        let Some(stream) = &mut self.stream else {
+            return Poll::Ready(Ok(()));
+        };
+        let read = Pin::new(stream).poll_read(context, buf);
+        self.is_dry = read.is_pending();
+        read
     }
 }
 
 impl<S: Io> AsyncWrite for Pipe<S> {
+    #[inline]
     fn poll_write(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let mut inner = self.lock();
-        if inner.out.len() >= OUT_LEN_MAX {
-            ready!(inner.poll_send(context))?;
+        if self.out.len() >= OUT_LEN_MAX {
+            ready!(self.poll_send(context))?;
         }
-        inner.out.extend_from_slice(bytes);
-        inner.is_owing = true;
+        self.out.extend_from_slice(bytes);
+        self.link.is_owing.store(true, Ordering::Relaxed);
         Poll::Ready(Ok(bytes.len()))
     }
 
-    /// Does nothing: the connection's task sends when hyper's turn is over.
-    fn poll_flush(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
+    /// Sends, unless there may be more to read, and so to write.
+    #[inline]
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.is_dry || self.link.is_due.load(Ordering::Relaxed) {
+            return self.poll_send(context);
+        }
         Poll::Ready(Ok(()))
     }
 
-    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let mut inner = self.lock();
-        // However long the peer takes to read: the watch for silence ends it, not the timer below.
-        ready!(inner.poll_send(context))?;
-        let lingering = inner.lingering.get_or_insert_with(|| Lingering {
-            timer: Box::pin(sleep(LINGER_MAX)),
-            is_told: false,
-            len_left: LINGER_LEN_MAX,
-        });
-        if lingering.timer.as_mut().poll(context).is_ready() {
-            // Whether the peer read it or not: the connection ends here.
-            return Poll::Ready(Ok(()));
-        }
-        inner.poll_linger(context)
+    /// Sends what was gathered, however long the peer takes to read: the watch for silence ends
+    /// it. That nothing follows is told by the connection's task, which gets the socket back.
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll_send(context)
     }
 }
 
@@ -197,7 +180,13 @@ impl<S: Io> AsyncWrite for Pipe<S> {
 mod tests {
     use std::task::Waker;
 
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
+
     use super::*;
+
+    fn pipe<S: Io>(stream: S) -> (Pipe<S>, Arc<Link<S>>) {
+        Pipe::new(stream, Preface::default())
+    }
 
     /// Takes all that is written at once, as TLS does, and lets it leave only when it may.
     #[derive(Default)]
@@ -242,17 +231,109 @@ mod tests {
     }
 
     /// Guards that an answer which a stream took, and could not send at once, leaves when the
-    /// connection is next polled, although nothing is gathered then.
+    /// pipe is next flushed, although nothing is gathered then.
     #[test]
     fn what_the_stream_keeps_leaves_later() {
-        let mut pipe = Pipe::new(Keeper::default());
+        let (mut pipe, link) = pipe(Keeper::default());
         let mut context = Context::from_waker(Waker::noop());
         let written = Pin::new(&mut pipe).poll_write(&mut context, b"answer");
         assert!(matches!(written, Poll::Ready(Ok(6))));
-        assert!(pipe.poll_send(&mut context).is_pending());
-        assert_eq!(pipe.lock().stream.kept, b"answer");
-        pipe.lock().stream.may_leave = true;
-        assert!(pipe.poll_send(&mut context).is_ready());
-        assert_eq!(pipe.lock().stream.left, b"answer");
+        link.rest(&mut context);
+        assert!(Pin::new(&mut pipe).poll_flush(&mut context).is_pending());
+        pipe.stream.as_mut().unwrap().may_leave = true;
+        assert!(Pin::new(&mut pipe).poll_flush(&mut context).is_ready());
+        drop(pipe);
+        assert_eq!(link.into_stream().unwrap().left, b"answer");
+    }
+
+    /// What has come at the far end by now.
+    async fn come(far: &mut DuplexStream) -> Vec<u8> {
+        let mut read = Vec::new();
+        let reading = far.read_buf(&mut read);
+        let _nothing = tokio::time::timeout(std::time::Duration::ZERO, reading).await;
+        read
+    }
+
+    /// Guards: answers gather while there may be more to read, and leave once there is not.
+    #[tokio::test(start_paused = true)]
+    async fn answers_gather_until_all_is_read() {
+        let (near, mut far) = duplex(1024);
+        let (mut pipe, _link) = pipe(near);
+        far.write_all(b"request").await.unwrap();
+        let mut request = [0; 7];
+        pipe.read_exact(&mut request).await.unwrap();
+        for answer in [b"one ", b"two "] {
+            pipe.write_all(answer).await.unwrap();
+            pipe.flush().await.unwrap();
+        }
+        assert_eq!(come(&mut far).await, b"");
+        let mut context = Context::from_waker(Waker::noop());
+        let mut buf = ReadBuf::new(&mut request);
+        assert!(
+            Pin::new(&mut pipe)
+                .poll_read(&mut context, &mut buf)
+                .is_pending()
+        );
+        pipe.write_all(b"three").await.unwrap();
+        pipe.flush().await.unwrap();
+        assert_eq!(come(&mut far).await, b"one two three");
+    }
+
+    /// Guards: where hyper rests with more to read, what it has written leaves all the same, and
+    /// a peer that does not read it is not asked again and again.
+    #[tokio::test(start_paused = true)]
+    async fn answers_leave_when_hyper_rests() {
+        let (near, mut far) = duplex(4);
+        let (mut pipe, link) = pipe(near);
+        pipe.write_all(b"answer").await.unwrap();
+        pipe.flush().await.unwrap();
+        let woken = Arc::new(Woken::default());
+        let waker = Waker::from(Arc::clone(&woken));
+        let mut context = Context::from_waker(&waker);
+        link.rest(&mut context);
+        assert!(woken.0.swap(false, Ordering::Relaxed));
+        assert!(Pin::new(&mut pipe).poll_flush(&mut context).is_pending());
+        link.rest(&mut context);
+        assert!(!woken.0.load(Ordering::Relaxed));
+        assert_eq!(come(&mut far).await, b"answ");
+        assert!(woken.0.load(Ordering::Relaxed));
+        assert!(Pin::new(&mut pipe).poll_flush(&mut context).is_ready());
+        assert_eq!(come(&mut far).await, b"er");
+    }
+
+    #[derive(Default)]
+    struct Woken(AtomicBool);
+
+    impl std::task::Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Guards: answers that were gathered are sent whole before a connection is closed, however
+    /// late the peer reads them.
+    #[tokio::test(start_paused = true)]
+    async fn gathered_answers_are_sent_before_the_end() {
+        let (near, mut far) = duplex(16);
+        let (mut pipe, link) = pipe(near);
+        let answers = [b'7'; 1000];
+        pipe.write_all(&answers).await.unwrap();
+        let closing = tokio::spawn(async move { pipe.shutdown().await });
+        tokio::time::sleep(std::time::Duration::from_secs(10)).await;
+        let mut read = vec![0; answers.len()];
+        far.read_exact(&mut read).await.unwrap();
+        assert_eq!(read, answers);
+        closing.await.unwrap().unwrap();
+        assert!(link.into_stream().is_some());
+    }
+
+    /// Guards: a connection at rest does not keep the room of its largest answer.
+    #[tokio::test]
+    async fn room_of_a_large_answer_is_given_back() {
+        let (near, _far) = duplex(1024 * 1024);
+        let (mut pipe, _link) = pipe(near);
+        pipe.write_all(&[b'7'; 200_000]).await.unwrap();
+        pipe.shutdown().await.unwrap();
+        assert!(pipe.out.capacity() <= OUT_KEPT_MAX);
     }
 }
