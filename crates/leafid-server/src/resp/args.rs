@@ -55,6 +55,9 @@ impl<'a> Args<'a> {
 pub(super) fn integer(text: &[u8]) -> Option<i64> {
     /// As many digits as `i64` has; a number of so many fits into `u64`.
     const DIGITS_MAX: usize = 19;
+    if let [digit @ b'0'..=b'9'] = text {
+        return Some((digit - b'0').into());
+    }
     let (is_negative, digits) = match text {
         [b'-', digits @ ..] => (true, digits),
         digits => (false, digits),

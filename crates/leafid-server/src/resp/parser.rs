@@ -144,8 +144,13 @@ impl Parser {
 
 /// The text of a count or length behind its sign, and where the next line begins. As in Redis
 /// the `\r` ends it, and the byte behind that is skipped unseen.
+#[inline]
 fn counted(stream: &[u8], at: usize, too_long: Broken) -> Result<(&[u8], usize), Parsed> {
     let rest = &stream[at..];
+    // Nearly all are one digit.
+    if let [b'*' | b'$', b'0'..=b'9', b'\r', _, ..] = rest {
+        return Ok((&rest[1..2], at + 4));
+    }
     let end = find(rest, b'\r', too_long).map_err(|stop| match stop {
         Parsed::Part(len) => Parsed::Part(at + len),
         other => other,
