@@ -298,17 +298,23 @@ pub(crate) fn is_root() -> bool {
     run(Command::new("id").arg("-u")).trim() == "0"
 }
 
-/// Runs a command to its end and answers what it wrote.
-pub(crate) fn run(command: &mut Command) -> String {
-    let output = command
-        .stdin(Stdio::null())
-        .output()
-        .unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"));
+/// Runs a command to its end, which must be a good one, and answers what it wrote.
+///
+/// # Panics
+///
+/// When it cannot be started, or fails; with all that it wrote.
+pub fn run(command: &mut Command) -> String {
+    let output = command.stdin(Stdio::null()).output();
+    let output = output.unwrap_or_else(|error| {
+        panic!("cannot start {command:?}: {error}; ./test installs what is missing")
+    });
+    let written = String::from_utf8_lossy(&output.stdout);
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?} failed: {errors}");
-    String::from_utf8_lossy(&output.stdout)
-        .trim_end()
-        .to_owned()
+    assert!(
+        output.status.success(),
+        "{command:?} failed: {written}{errors}"
+    );
+    written.trim_end().to_owned()
 }
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

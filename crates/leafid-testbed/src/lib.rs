@@ -1,6 +1,7 @@
 //! Real servers for tests: MariaDB, PostgreSQL, Redis, etcd and ZooKeeper as child processes on
 //! free ports, with their files in a temporary folder, a TCP proxy that misbehaves on demand, a
-//! wall clock that steps on demand, certificates, and stand-ins for Java Leaf.
+//! wall clock that steps on demand, certificates, stand-ins for Java Leaf, and programs in other
+//! languages.
 //!
 //! The servers are durable as in production (every commit is flushed); only what does not touch
 //! durability is made small, so that a server is up within a second. They die with the process
@@ -17,6 +18,7 @@
 
 mod certificates;
 mod child;
+mod clients;
 mod etcd;
 mod fake_clock;
 mod java_leaf;
@@ -29,7 +31,8 @@ mod server;
 mod zookeeper;
 
 pub use certificates::{Authority, Certificate};
-pub use child::{Database, free_port};
+pub use child::{Database, free_port, run};
+pub use clients::{Clients, entries, go_build, install_python};
 pub use etcd::{Etcd, shared_etcd};
 pub use fake_clock::FakeClock;
 pub use java_leaf::{JavaLeaf, LEAF_ALLOC, LEAF_ALLOC_SURROGATE};

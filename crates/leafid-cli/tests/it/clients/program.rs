@@ -1,15 +1,15 @@
 //! `Library`: a client library of the Redis protocol, and the program in `tests/clients` that uses
-//! it. Each language is installed once for all tests, in cargo's folder for them; the source tree
-//! stays as it is.
+//! it, with the steps by which its language is installed.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
+use leafid_testbed::{Clients, entries, go_build, install_python, run};
 use serde_json::Value;
 
 /// How long a step may take before the program counts as stuck; far more than it takes.
@@ -52,12 +52,12 @@ impl Library {
     }
 
     fn command_line(self) -> Vec<String> {
+        let clients = clients();
         let in_folder = |folder: &Path, name: &str| folder.join(name).to_str().unwrap().to_owned();
         match self {
             Self::RedisPy => {
-                let folder = installed("python", install_python);
-                let program = source("python").join("redis_py.py");
-                let program = program.to_str().unwrap().to_owned();
+                let folder = clients.installed("python", &[], install_python);
+                let program = in_folder(&clients.source("python"), "redis_py.py");
                 vec![in_folder(&folder, "bin/python"), program]
             }
             Self::NodeRedis | Self::Ioredis => {
@@ -66,12 +66,15 @@ impl Library {
                 } else {
                     "ioredis.js"
                 };
-                let folder = installed("node", install_node);
+                let folder = clients.installed("node", &[], install_node);
                 vec!["node".to_owned(), in_folder(&folder, name)]
             }
-            Self::GoRedis => vec![in_folder(&installed("go", install_go), "clients")],
+            Self::GoRedis => {
+                let folder = clients.installed("go", &[], install_go);
+                vec![in_folder(&folder, "clients")]
+            }
             Self::Jedis | Self::Lettuce => {
-                let folder = installed("java", install_java);
+                let folder = clients.installed("java", &[], install_java);
                 let classes = in_folder(&folder, "classes");
                 let path = format!("{classes}:{}", in_folder(&folder, "jars/*"));
                 // The quick compiler is enough for a program that is over in a second.
@@ -152,57 +155,12 @@ impl Drop for Program {
     }
 }
 
-/// Where the programs of a language are.
-fn source(language: &str) -> PathBuf {
-    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients");
-    tests.join(language)
-}
-
-/// The folder in which a language is installed. Tests in other threads and processes wait for the
-/// one that installs; when a source changes, it is installed again.
-fn installed(language: &str, install: fn(&Path, &Path)) -> PathBuf {
-    let all = Path::new(env!("CARGO_TARGET_TMPDIR")).join("clients");
-    fs::create_dir_all(&all).unwrap();
-    let lock = File::create(all.join(format!("{language}.lock"))).unwrap();
-    lock.lock().unwrap();
-    let (source, folder) = (source(language), all.join(language));
-    let stamp = folder.join("installed-from");
-    let texts = texts(&source);
-    if fs::read_to_string(&stamp).ok().as_ref() != Some(&texts) {
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir_all(&folder).unwrap();
-        install(&source, &folder);
-        fs::write(&stamp, texts).unwrap();
-    }
-    folder
-}
-
-/// All files of a folder, one after the other.
-fn texts(folder: &Path) -> String {
-    let mut all = String::new();
-    for path in entries(folder) {
-        all += &format!("{}\n", path.display());
-        if path.is_dir() {
-            all += &texts(&path);
-        } else {
-            all += &fs::read_to_string(&path).unwrap();
-        }
-    }
-    all
-}
-
-fn entries(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).unwrap();
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
-    paths.sort();
-    paths
-}
-
-fn install_python(source: &Path, folder: &Path) {
-    run(Command::new("python3").args(["-m", "venv"]).arg(folder));
-    let mut pip = Command::new(folder.join("bin/python"));
-    pip.args(["-m", "pip", "install", "--quiet", "--requirement"]);
-    run(pip.arg(source.join("requirements.txt")));
+/// The programs of this crate, installed in cargo's folder for tests.
+fn clients() -> Clients {
+    Clients::new(
+        concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clients"),
+        concat!(env!("CARGO_TARGET_TMPDIR"), "/clients"),
+    )
 }
 
 /// Packages are found beside the program that uses them, so it is copied.
@@ -216,12 +174,10 @@ fn install_node(source: &Path, folder: &Path) {
 }
 
 fn install_go(source: &Path, folder: &Path) {
-    let mut go = Command::new("go");
-    go.args(["build", "-o"]).arg(folder.join("clients"));
-    // Without C, and without what only a debugger reads: quicker to build.
-    go.env("CGO_ENABLED", "0").args(["-ldflags", "-s -w", "."]);
-    go.env("GOFLAGS", "-mod=readonly -buildvcs=false");
-    run(go.current_dir(source));
+    let mut go = go_build(source);
+    go.arg("-o").arg(folder.join("clients"));
+    // Without what only a debugger reads: quicker to build.
+    run(go.args(["-ldflags", "-s -w", "."]));
 }
 
 fn install_java(source: &Path, folder: &Path) {
@@ -235,19 +191,4 @@ fn install_java(source: &Path, folder: &Path) {
     javac.arg(folder.join("jars/*")).arg("-d");
     javac.arg(folder.join("classes"));
     run(javac.args(entries(&source.join("src/main/java"))));
-}
-
-/// Runs a step of an installation, quietly if it goes well.
-fn run(command: &mut Command) {
-    let output = command.stdin(Stdio::null()).output();
-    let output = output.unwrap_or_else(|error| {
-        panic!("cannot run {command:?}: {error}; ./test installs what is missing")
-    });
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    assert!(
-        output.status.success(),
-        "{command:?}: {}{}",
-        text(&output.stdout),
-        text(&output.stderr)
-    );
 }

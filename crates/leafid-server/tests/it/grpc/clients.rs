@@ -1,12 +1,13 @@
 //! Guards the gRPC door against real clients, made of `proto/` by the tools of their languages: a
 //! program in Go and one in Python do the same, print what they saw, and are judged here.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use leafid_server::{Config, Limits, TokenSpec};
+use leafid_testbed::{Clients, go_build, install_python, run};
 use prost::Message as _;
 use prost_types::FileDescriptorSet;
 use prost_types::compiler::{CodeGeneratorRequest, CodeGeneratorResponse};
@@ -26,9 +27,9 @@ fn a_program_in_go() {
 
 #[test]
 fn a_program_in_python() {
-    let folder = installed("python", install_python);
+    let folder = installed("python", install_python_and_protocol);
     let mut python = Command::new(folder.join("bin/python"));
-    python.arg(source("python").join("check.py"));
+    python.arg(clients().source("python").join("check.py"));
     python.env("PYTHONPATH", folder.join("made"));
     check(&mut python, "python", "snakes");
 }
@@ -83,55 +84,30 @@ fn told(code: &str, reason: &str, field: Option<&str>) -> Value {
     told
 }
 
-/// Where the program of a language is.
-fn source(language: &str) -> PathBuf {
-    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients");
-    tests.join(language)
+/// The folder in which a language is installed; again, too, when the protocol changes.
+fn installed(language: &str, install: fn(&Path, &Path)) -> PathBuf {
+    let protocol = SOURCES.map(|source| protocol().join(source));
+    clients().installed(language, &protocol, install)
 }
 
-/// The folder in which a language is installed, once for all tests and again when something of it
-/// has changed. The source tree stays as it is.
-fn installed(language: &str, install: fn(&Path, &Path)) -> PathBuf {
-    let all = Path::new(env!("CARGO_TARGET_TMPDIR")).join("grpc-clients");
-    fs::create_dir_all(&all).unwrap();
-    let lock = File::create(all.join(format!("{language}.lock"))).unwrap();
-    lock.lock().unwrap();
-    let (source, folder) = (source(language), all.join(language));
-    let stamp = folder.join("installed-from");
-    let of_source = fs::read_dir(&source)
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
-    let mut files: Vec<PathBuf> = of_source.collect();
-    files.extend(SOURCES.map(|source| protocol().join(source)));
-    files.sort();
-    let texts: String = files
-        .iter()
-        .map(|path| fs::read_to_string(path).unwrap())
-        .collect();
-    if fs::read_to_string(&stamp).is_ok_and(|stamp| stamp == texts) {
-        return folder;
-    }
-    let _gone = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).unwrap();
-    install(&source, &folder);
-    fs::write(&stamp, texts).unwrap();
-    folder
+/// The programs of this crate, installed in cargo's folder for tests.
+fn clients() -> Clients {
+    Clients::new(
+        concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clients"),
+        concat!(env!("CARGO_TARGET_TMPDIR"), "/grpc-clients"),
+    )
 }
 
 fn protocol() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../proto")
 }
 
-/// Its own compiler comes with the package.
-fn install_python(source: &Path, folder: &Path) {
-    run(Command::new("python3").args(["-m", "venv"]).arg(folder));
-    let python = folder.join("bin/python");
-    let mut pip = Command::new(&python);
-    pip.args(["-m", "pip", "install", "--quiet", "--requirement"]);
-    run(pip.arg(source.join("requirements.txt")));
+/// A compiler of protocol files comes with the packages.
+fn install_python_and_protocol(source: &Path, folder: &Path) {
+    install_python(source, folder);
     let made = folder.join("made");
     fs::create_dir_all(&made).unwrap();
-    let mut compiler = Command::new(&python);
+    let mut compiler = Command::new(folder.join("bin/python"));
     compiler.args(["-m", "grpc_tools.protoc", "-I", "."]);
     for out in ["--python_out", "--grpc_python_out"] {
         compiler.arg(format!("{out}={}", made.display()));
@@ -145,23 +121,17 @@ fn install_go(source: &Path, folder: &Path) {
     for name in ["go.mod", "go.sum", "main.go", "plugins.go"] {
         fs::copy(source.join(name), folder.join(name)).unwrap();
     }
-    let go = |words: &[&str]| {
-        let mut go = Command::new("go");
-        go.args(words).current_dir(folder).env("CGO_ENABLED", "0");
-        go.env("GOFLAGS", "-mod=readonly -buildvcs=false")
-            .env("GOWORK", "off");
-        run(&mut go)
-    };
+    let build = |words: &[&str]| run(go_build(folder).args(words));
     let plugins = [
         "google.golang.org/protobuf/cmd/protoc-gen-go",
         "google.golang.org/grpc/cmd/protoc-gen-go-grpc",
     ];
     for plugin in plugins {
         let (_, name) = plugin.rsplit_once('/').unwrap();
-        go(&["build", "-tags", "plugins", "-o", name, plugin]);
+        build(&["-tags", "plugins", "-o", name, plugin]);
         ask_plugin(&folder.join(name), folder);
     }
-    go(&["build", "-ldflags", "-s -w", "-o", "program", "."]);
+    build(&["-ldflags", "-s -w", "-o", "program", "."]);
 }
 
 /// Has a plugin of the compiler write its files.
@@ -191,16 +161,4 @@ fn ask_plugin(plugin: &Path, folder: &Path) {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, file.content()).unwrap();
     }
-}
-
-/// Runs a command to its end, which must be a good one, and answers what it printed.
-fn run(command: &mut Command) -> String {
-    let output = command.stdin(Stdio::null()).output();
-    let output = output.unwrap_or_else(|error| {
-        panic!("cannot run {command:?}: {error}; ./test installs what is missing")
-    });
-    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    let (printed, errors) = (text(output.stdout), text(output.stderr));
-    assert!(output.status.success(), "{command:?}: {printed}{errors}");
-    printed
 }
