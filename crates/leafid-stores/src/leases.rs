@@ -7,7 +7,8 @@ use leafid::WorkerId;
 use leafid::store::{
     LeaseKey, LeaseRecord, LeaseStore, LeaseSwap, StoreError, StoreReport, StoreResult,
 };
-use sqlx::{ColumnIndex, Decode, Row, Type};
+use sqlx::query::Query;
+use sqlx::{ColumnIndex, Database, Decode, Encode, Row, Type};
 
 use crate::StoreOptions;
 use crate::store::{Fault, SqlStore, System};
@@ -20,19 +21,21 @@ const ADDRESS_LEN_MAX: usize = 255;
 
 /// A database that can lease worker ids. Every call gets a connection of its own.
 pub(crate) trait LeaseSystem: System {
+    const SQL: LeaseSql;
+
     /// Creates the tables of a registry where that is safe; see `tables.rs`.
     fn prepare(
         &self,
         connection: &mut Self::Connection,
     ) -> impl Future<Output = Result<(), Fault>> + Send;
 
-    /// Keeps the layout of a pool, if there is none yet.
-    fn keep_layout(
+    /// Carries out a statement that changes one row; `false` if it changed none, be it because a
+    /// new row is there already.
+    fn change(
         &self,
         connection: &mut Self::Connection,
-        pool: &str,
-        layout: &str,
-    ) -> impl Future<Output = Result<(), Fault>> + Send;
+        statement: &Statement<'_>,
+    ) -> impl Future<Output = Result<bool, Fault>> + Send;
 
     fn layout(
         &self,
@@ -46,23 +49,6 @@ pub(crate) trait LeaseSystem: System {
         pool: &str,
     ) -> impl Future<Output = Result<Vec<LeaseRecord>, Fault>> + Send;
 
-    /// Writes a row that is not there; `false` if it is.
-    fn insert(
-        &self,
-        connection: &mut Self::Connection,
-        pool: &str,
-        row: &LeaseRow<'_>,
-    ) -> impl Future<Output = Result<bool, Fault>> + Send;
-
-    /// Writes a row that is as expected; `false` if it is not.
-    fn replace(
-        &self,
-        connection: &mut Self::Connection,
-        pool: &str,
-        expected: ExpectedRow,
-        row: &LeaseRow<'_>,
-    ) -> impl Future<Output = Result<bool, Fault>> + Send;
-
     /// Milliseconds since 1970-01-01T00:00:00Z; `None` if the clock is that of this machine.
     fn clock_ms(
         &self,
@@ -70,43 +56,76 @@ pub(crate) trait LeaseSystem: System {
     ) -> impl Future<Output = Result<Option<i64>, Fault>> + Send;
 }
 
-/// A row in the numbers of the columns.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct LeaseRow<'a> {
-    pub(crate) worker: i64,
-    pub(crate) epoch: i64,
-    pub(crate) holder: &'a str,
-    pub(crate) address: &'a str,
-    pub(crate) until_ms: i64,
+/// The statements that change a row, each with what its placeholders stand for, in their order.
+pub(crate) struct LeaseSql {
+    /// The layout of a pool, unless there is one: `pool`, `layout`.
+    pub(crate) keep_layout: &'static str,
+    /// A row, unless it is there: `pool`, `worker`, `epoch`, `holder`, `address`, `until_ms`.
+    pub(crate) insert: &'static str,
+    /// A row, if it is as expected: the new `epoch`, `holder`, `address`, `until_ms`; `pool`,
+    /// `worker`; the expected `epoch`, `until_ms`.
+    pub(crate) replace: &'static str,
 }
 
-/// What a row must be like, in the numbers of the columns.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ExpectedRow {
-    pub(crate) epoch: i64,
-    pub(crate) until_ms: i64,
+/// A statement, and the values of its placeholders.
+pub(crate) struct Statement<'a> {
+    sql: &'static str,
+    values: Vec<Value<'a>>,
 }
 
-impl<'a> LeaseRow<'a> {
+#[derive(Debug, Clone, Copy)]
+enum Value<'a> {
+    Number(i64),
+    Text(&'a str),
+}
+
+impl<'a> Statement<'a> {
+    fn keep_layout(sql: &LeaseSql, pool: &'a str, layout: &'a str) -> Self {
+        Self {
+            sql: sql.keep_layout,
+            values: [pool, layout].map(Value::Text).into(),
+        }
+    }
+
     /// Refuses what the columns cannot hold, because a database may cut it off silently.
-    fn of(record: &'a LeaseRecord) -> Result<Self, Fault> {
+    fn swap(sql: &LeaseSql, pool: &'a str, swap: &'a LeaseSwap) -> Result<Self, Fault> {
+        let record = &swap.record;
         check_text("holder", &record.holder, HOLDER_LEN_MAX)?;
         check_text("address", &record.address, ADDRESS_LEN_MAX)?;
+        let of_row = [
+            Value::Text(pool),
+            Value::Number(i64::from(record.worker.get())),
+        ];
+        let new = [
+            number("epoch", record.epoch)?,
+            Value::Text(&record.holder),
+            Value::Text(&record.address),
+            number("until_ms", record.until_ms)?,
+        ];
+        let Some(LeaseKey { epoch, until_ms }) = swap.expected else {
+            return Ok(Self {
+                sql: sql.insert,
+                values: [&of_row[..], &new].concat(),
+            });
+        };
+        let expected = [number("epoch", epoch)?, number("until_ms", until_ms)?];
         Ok(Self {
-            worker: i64::from(record.worker.get()),
-            epoch: number("epoch", record.epoch)?,
-            holder: &record.holder,
-            address: &record.address,
-            until_ms: number("until_ms", record.until_ms)?,
+            sql: sql.replace,
+            values: [&new[..], &of_row, &expected].concat(),
         })
     }
-}
 
-impl ExpectedRow {
-    fn of(key: LeaseKey) -> Result<Self, Fault> {
-        Ok(Self {
-            epoch: number("epoch", key.epoch)?,
-            until_ms: number("until_ms", key.until_ms)?,
+    /// As the driver of a database wants it.
+    pub(crate) fn query<'q, D>(&'q self) -> Query<'q, D, D::Arguments>
+    where
+        D: Database,
+        i64: Encode<'q, D> + Type<D>,
+        &'q str: Encode<'q, D> + Type<D>,
+    {
+        let query = sqlx::query(self.sql);
+        self.values.iter().fold(query, |query, value| match *value {
+            Value::Number(number) => query.bind(number),
+            Value::Text(text) => query.bind(text),
         })
     }
 }
@@ -140,7 +159,8 @@ impl<S: LeaseSystem> SqlLeases<S> {
         if let Some(kept) = system.layout(connection, &self.pool).await? {
             return Ok(kept);
         }
-        system.keep_layout(connection, &self.pool, layout).await?;
+        let statement = Statement::keep_layout(&S::SQL, &self.pool, layout);
+        system.change(connection, &statement).await?;
         // Of many first calls at once, another one may have won.
         let kept = system.layout(connection, &self.pool).await?;
         kept.ok_or_else(|| {
@@ -180,14 +200,10 @@ impl<S: LeaseSystem> LeaseStore for SqlLeases<S> {
     fn swap<'a>(&'a self, swap: &'a LeaseSwap) -> StoreResult<'a, bool> {
         let what = || format!("write the row of worker id {}", swap.record.worker);
         Box::pin(self.store.bounded(what, async {
-            let row = LeaseRow::of(&swap.record)?;
-            let expected = swap.expected.map(ExpectedRow::of).transpose()?;
+            let statement = Statement::swap(&S::SQL, &self.pool, swap)?;
             let mut loan = self.store.pool.take().await?;
-            let (system, connection) = (self.store.pool.system(), &mut loan.connection);
-            let answer = match expected {
-                None => system.insert(connection, &self.pool, &row).await,
-                Some(expected) => system.replace(connection, &self.pool, expected, &row).await,
-            };
+            let system = self.store.pool.system();
+            let answer = system.change(&mut loan.connection, &statement).await;
             loan.settle(answer)
         }))
     }
@@ -245,8 +261,9 @@ where
     })
 }
 
-fn number(name: &str, value: u64) -> Result<i64, Fault> {
+fn number(name: &str, value: u64) -> Result<Value<'static>, Fault> {
     i64::try_from(value)
+        .map(Value::Number)
         .map_err(|_| Fault::unsupported(format!("{name} {value} is above 9223372036854775807")))
 }
 

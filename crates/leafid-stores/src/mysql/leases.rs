@@ -6,7 +6,7 @@ use sqlx::Row;
 
 use super::connect::{self, Session};
 use super::{Mysql, found_tables};
-use crate::leases::{ExpectedRow, LeaseRow, LeaseSystem, record};
+use crate::leases::{LeaseSql, LeaseSystem, Statement, record};
 use crate::store::Fault;
 
 pub(super) const TABLE_SQL: [&str; 2] = [
@@ -28,6 +28,14 @@ pub(super) const TABLE_SQL: [&str; 2] = [
 ];
 
 impl LeaseSystem for Mysql {
+    const SQL: LeaseSql = LeaseSql {
+        keep_layout: "INSERT INTO leafid_pool (pool, layout) VALUES (?, ?)",
+        insert: "INSERT INTO leafid_worker (pool, worker, epoch, holder, address, until_ms) \
+            VALUES (?, ?, ?, ?, ?, ?)",
+        replace: "UPDATE leafid_worker SET epoch = ?, holder = ?, address = ?, until_ms = ? \
+            WHERE pool = ? AND worker = ? AND epoch = ? AND until_ms = ?",
+    };
+
     async fn prepare(&self, session: &mut Session) -> Result<(), Fault> {
         let found = found_tables(&mut session.connection).await?;
         if found.must_create_registry()? {
@@ -40,16 +48,17 @@ impl LeaseSystem for Mysql {
         Ok(())
     }
 
-    async fn keep_layout(
+    async fn change(
         &self,
         session: &mut Session,
-        pool: &str,
-        layout: &str,
-    ) -> Result<(), Fault> {
-        let insert = "INSERT INTO leafid_pool (pool, layout) VALUES (?, ?)";
-        let query = sqlx::query(insert).bind(pool).bind(layout);
-        new_row(query.execute(&mut session.connection).await)?;
-        Ok(())
+        statement: &Statement<'_>,
+    ) -> Result<bool, Fault> {
+        match statement.query().execute(&mut session.connection).await {
+            Ok(done) => Ok(done.rows_affected() == 1),
+            // There is a row with the key of the new one.
+            Err(error) if connect::number(&error) == Some(1062) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
     }
 
     async fn layout(&self, session: &mut Session, pool: &str) -> Result<Option<String>, Fault> {
@@ -66,37 +75,6 @@ impl LeaseSystem for Mysql {
         rows.iter().map(|row| record(pool, row)).collect()
     }
 
-    async fn insert(
-        &self,
-        session: &mut Session,
-        pool: &str,
-        row: &LeaseRow<'_>,
-    ) -> Result<bool, Fault> {
-        let insert = "INSERT INTO leafid_worker (pool, worker, epoch, holder, address, until_ms) \
-            VALUES (?, ?, ?, ?, ?, ?)";
-        let query = sqlx::query(insert).bind(pool).bind(row.worker);
-        let query = query.bind(row.epoch).bind(row.holder).bind(row.address);
-        let query = query.bind(row.until_ms);
-        new_row(query.execute(&mut session.connection).await)
-    }
-
-    async fn replace(
-        &self,
-        session: &mut Session,
-        pool: &str,
-        expected: ExpectedRow,
-        row: &LeaseRow<'_>,
-    ) -> Result<bool, Fault> {
-        let update = "UPDATE leafid_worker SET epoch = ?, holder = ?, address = ?, until_ms = ? \
-            WHERE pool = ? AND worker = ? AND epoch = ? AND until_ms = ?";
-        let query = sqlx::query(update).bind(row.epoch).bind(row.holder);
-        let query = query.bind(row.address).bind(row.until_ms);
-        let query = query.bind(pool).bind(row.worker);
-        let query = query.bind(expected.epoch).bind(expected.until_ms);
-        let done = query.execute(&mut session.connection).await?;
-        Ok(done.rows_affected() == 1)
-    }
-
     async fn clock_ms(&self, session: &mut Session) -> Result<Option<i64>, Fault> {
         // Not UNIX_TIMESTAMP(NOW()), which is wrong in the hour in which summer time ends.
         let select = "SELECT CAST(TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', \
@@ -105,14 +83,5 @@ impl LeaseSystem for Mysql {
             .fetch_one(&mut session.connection)
             .await?;
         Ok(Some(row.try_get(0)?))
-    }
-}
-
-/// Whether a row was written: `false` if there is one with its key.
-fn new_row(done: Result<impl Sized, sqlx::Error>) -> Result<bool, Fault> {
-    match done {
-        Ok(_) => Ok(true),
-        Err(error) if connect::number(&error) == Some(1062) => Ok(false),
-        Err(error) => Err(error.into()),
     }
 }

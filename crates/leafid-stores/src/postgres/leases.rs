@@ -5,7 +5,7 @@ use sqlx::{Connection, PgConnection, Row};
 
 use super::connect::Session;
 use super::{Postgres, found_tables};
-use crate::leases::{ExpectedRow, LeaseRow, LeaseSystem, record};
+use crate::leases::{LeaseSql, LeaseSystem, Statement, record};
 use crate::row::finish;
 use crate::store::Fault;
 
@@ -31,6 +31,16 @@ pub(super) const TABLE_SQL: [&str; 2] = [
 const CREATE_LOCK: &str = "SELECT pg_advisory_xact_lock(119182681598308)";
 
 impl LeaseSystem for Postgres {
+    const SQL: LeaseSql = LeaseSql {
+        keep_layout: "INSERT INTO leafid_pool (pool, layout) VALUES ($1, $2) \
+            ON CONFLICT DO NOTHING",
+        insert: "INSERT INTO leafid_worker (pool, worker, epoch, holder, address, until_ms) \
+            VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING",
+        replace: "UPDATE leafid_worker SET epoch = $1, holder = $2, address = $3, \
+            until_ms = $4, updated = now() \
+            WHERE pool = $5 AND worker = $6 AND epoch = $7 AND until_ms = $8",
+    };
+
     async fn prepare(&self, session: &mut Session) -> Result<(), Fault> {
         let found = found_tables(&mut session.connection).await?;
         if !found.must_create_registry()? {
@@ -41,17 +51,13 @@ impl LeaseSystem for Postgres {
         finish(transaction, answer).await
     }
 
-    async fn keep_layout(
+    async fn change(
         &self,
         session: &mut Session,
-        pool: &str,
-        layout: &str,
-    ) -> Result<(), Fault> {
-        let insert = "INSERT INTO leafid_pool (pool, layout) VALUES ($1, $2) \
-            ON CONFLICT DO NOTHING";
-        let query = sqlx::query(insert).bind(pool).bind(layout);
-        query.execute(&mut session.connection).await?;
-        Ok(())
+        statement: &Statement<'_>,
+    ) -> Result<bool, Fault> {
+        let done = statement.query().execute(&mut session.connection).await?;
+        Ok(done.rows_affected() == 1)
     }
 
     async fn layout(&self, session: &mut Session, pool: &str) -> Result<Option<String>, Fault> {
@@ -66,39 +72,6 @@ impl LeaseSystem for Postgres {
         let query = sqlx::query(select).bind(pool);
         let rows = query.fetch_all(&mut session.connection).await?;
         rows.iter().map(|row| record(pool, row)).collect()
-    }
-
-    async fn insert(
-        &self,
-        session: &mut Session,
-        pool: &str,
-        row: &LeaseRow<'_>,
-    ) -> Result<bool, Fault> {
-        let insert = "INSERT INTO leafid_worker (pool, worker, epoch, holder, address, until_ms) \
-            VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING";
-        let query = sqlx::query(insert).bind(pool).bind(row.worker);
-        let query = query.bind(row.epoch).bind(row.holder).bind(row.address);
-        let query = query.bind(row.until_ms);
-        let done = query.execute(&mut session.connection).await?;
-        Ok(done.rows_affected() == 1)
-    }
-
-    async fn replace(
-        &self,
-        session: &mut Session,
-        pool: &str,
-        expected: ExpectedRow,
-        row: &LeaseRow<'_>,
-    ) -> Result<bool, Fault> {
-        let update = "UPDATE leafid_worker SET epoch = $1, holder = $2, address = $3, \
-            until_ms = $4, updated = now() \
-            WHERE pool = $5 AND worker = $6 AND epoch = $7 AND until_ms = $8";
-        let query = sqlx::query(update).bind(row.epoch).bind(row.holder);
-        let query = query.bind(row.address).bind(row.until_ms);
-        let query = query.bind(pool).bind(row.worker);
-        let query = query.bind(expected.epoch).bind(expected.until_ms);
-        let done = query.execute(&mut session.connection).await?;
-        Ok(done.rows_affected() == 1)
     }
 
     async fn clock_ms(&self, session: &mut Session) -> Result<Option<i64>, Fault> {

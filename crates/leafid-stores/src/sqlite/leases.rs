@@ -3,7 +3,7 @@
 use leafid::store::LeaseRecord;
 
 use super::{Session, Sqlite};
-use crate::leases::{ExpectedRow, LeaseRow, LeaseSystem, record};
+use crate::leases::{LeaseSql, LeaseSystem, Statement, record};
 use crate::store::Fault;
 
 pub(super) const TABLE_SQL: [&str; 2] = [
@@ -24,21 +24,27 @@ pub(super) const TABLE_SQL: [&str; 2] = [
 ];
 
 impl LeaseSystem for Sqlite {
+    const SQL: LeaseSql = LeaseSql {
+        keep_layout: "INSERT INTO leafid_pool (pool, layout) VALUES (?, ?) ON CONFLICT DO NOTHING",
+        insert: "INSERT INTO leafid_worker (pool, worker, epoch, holder, address, until_ms) \
+            VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        replace: "UPDATE leafid_worker SET epoch = ?, holder = ?, address = ?, until_ms = ?, \
+            updated = strftime('%Y-%m-%dT%H:%M:%fZ', 'now') \
+            WHERE pool = ? AND worker = ? AND epoch = ? AND until_ms = ?",
+    };
+
     /// A connection comes with all tables.
     async fn prepare(&self, _: &mut Session) -> Result<(), Fault> {
         Ok(())
     }
 
-    async fn keep_layout(
+    async fn change(
         &self,
         session: &mut Session,
-        pool: &str,
-        layout: &str,
-    ) -> Result<(), Fault> {
-        let insert = "INSERT INTO leafid_pool (pool, layout) VALUES (?, ?) ON CONFLICT DO NOTHING";
-        let query = sqlx::query(insert).bind(pool).bind(layout);
-        query.execute(&mut session.connection).await?;
-        Ok(())
+        statement: &Statement<'_>,
+    ) -> Result<bool, Fault> {
+        let done = statement.query().execute(&mut session.connection).await?;
+        Ok(done.rows_affected() == 1)
     }
 
     async fn layout(&self, session: &mut Session, pool: &str) -> Result<Option<String>, Fault> {
@@ -53,39 +59,6 @@ impl LeaseSystem for Sqlite {
         let query = sqlx::query(select).bind(pool);
         let rows = query.fetch_all(&mut session.connection).await?;
         rows.iter().map(|row| record(pool, row)).collect()
-    }
-
-    async fn insert(
-        &self,
-        session: &mut Session,
-        pool: &str,
-        row: &LeaseRow<'_>,
-    ) -> Result<bool, Fault> {
-        let insert = "INSERT INTO leafid_worker (pool, worker, epoch, holder, address, until_ms) \
-            VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING";
-        let query = sqlx::query(insert).bind(pool).bind(row.worker);
-        let query = query.bind(row.epoch).bind(row.holder).bind(row.address);
-        let query = query.bind(row.until_ms);
-        let done = query.execute(&mut session.connection).await?;
-        Ok(done.rows_affected() == 1)
-    }
-
-    async fn replace(
-        &self,
-        session: &mut Session,
-        pool: &str,
-        expected: ExpectedRow,
-        row: &LeaseRow<'_>,
-    ) -> Result<bool, Fault> {
-        let update = "UPDATE leafid_worker SET epoch = ?, holder = ?, address = ?, until_ms = ?, \
-            updated = strftime('%Y-%m-%dT%H:%M:%fZ', 'now') \
-            WHERE pool = ? AND worker = ? AND epoch = ? AND until_ms = ?";
-        let query = sqlx::query(update).bind(row.epoch).bind(row.holder);
-        let query = query.bind(row.address).bind(row.until_ms);
-        let query = query.bind(pool).bind(row.worker);
-        let query = query.bind(expected.epoch).bind(expected.until_ms);
-        let done = query.execute(&mut session.connection).await?;
-        Ok(done.rows_affected() == 1)
     }
 
     /// The file has only the clock of this machine.
