@@ -162,6 +162,20 @@ impl Server {
     ///
     /// [`ServeError::WeakStore`], as soon as the store was reached; [`ServeError::Threads`].
     pub async fn run(self, shutdown: impl Future<Output = ()>) -> Result<(), ServeError> {
+        let mut running = self.begin()?;
+        let ended = tokio::select! {
+            ended = &mut running.supply => ended.unwrap_or(Ok(())),
+            () = shutdown => Ok(()),
+        };
+        running.finish().await;
+        ended
+    }
+
+    /// Opens the doors and places the drivers.
+    ///
+    /// Not within `run`: that is compiled in the crate of its caller, for the type of the shutdown,
+    /// and all that serves connections would be compiled there with it.
+    fn begin(self) -> Result<Running, ServeError> {
         let Self {
             listeners,
             service,
@@ -182,7 +196,7 @@ impl Server {
         let resp = RespDoor::new(Arc::clone(&service), Arc::clone(&metrics.resp));
         let grpc = GrpcDoor::new(Arc::clone(&service), Arc::clone(&metrics));
         let http = Arc::new(Door::new(Arc::clone(&service), metrics));
-        let mut doors = tokio::spawn(async move {
+        let doors = tokio::spawn(async move {
             tokio::join!(
                 hall.listen(http, listeners.http.socket),
                 hall.listen_if(Arc::new(resp), listeners.resp),
@@ -190,25 +204,44 @@ impl Server {
             );
             hall.places.wait_until_empty(shutdown_grace).await;
         });
-        let mut supply = tokio::spawn(supply.run());
-        let registry_driver = registry_driver.map(tokio::spawn);
-        let ended = tokio::select! {
-            ended = &mut supply => ended.unwrap_or(Ok(())),
-            () = shutdown => Ok(()),
-        };
-        service.health().enter(Phase::Draining);
+        Ok(Running {
+            service,
+            doors,
+            supply: tokio::spawn(supply.run()),
+            registry_driver: registry_driver.map(tokio::spawn),
+            asked,
+            shutdown_grace,
+        })
+    }
+}
+
+/// A server whose doors are open.
+struct Running {
+    service: Arc<Service>,
+    /// Ends once nobody is served any more.
+    doors: JoinHandle<()>,
+    supply: JoinHandle<Result<(), ServeError>>,
+    registry_driver: Option<JoinHandle<()>>,
+    /// The shutdown, for the doors.
+    asked: Shutdown,
+    shutdown_grace: Duration,
+}
+
+impl Running {
+    /// Closes the doors, finishes what is in flight, and gives the worker id back.
+    async fn finish(self) {
+        self.service.health().enter(Phase::Draining);
         tracing::info!("shutting down: requests in flight are finished, new ones refused");
-        asked.ask();
+        self.asked.ask();
         // A task ends by itself or not at all: a panic has ended the process.
-        let _ended = (&mut doors).await;
-        service.stop();
-        if let Some(driver) = registry_driver {
-            give_back(driver, shutdown_grace).await;
+        let _ended = self.doors.await;
+        self.service.stop();
+        if let Some(driver) = self.registry_driver {
+            give_back(driver, self.shutdown_grace).await;
         }
-        if !supply.is_finished() {
-            supply.abort();
+        if !self.supply.is_finished() {
+            self.supply.abort();
         }
-        ended
     }
 }
 
