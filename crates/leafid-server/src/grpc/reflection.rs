@@ -1,7 +1,7 @@
 //! Reflection: tells clients which services there are, so that grpcurl needs no protocol files.
 //! Old ones ask by the name that the service had before it was finished.
 
-use std::sync::Arc;
+use std::sync::OnceLock;
 
 use hyper::Request;
 use hyper::body::Incoming;
@@ -9,26 +9,24 @@ use tonic::codegen::Service as _;
 use tonic_reflection::server::Builder;
 
 use super::error::Refusal;
-use super::{Answering, Method, v1};
+use super::{Answering, Method, v1 as messages};
 
 /// A service whose type has no name.
-type Called = Arc<dyn Fn(Request<Incoming>) -> Option<Answering> + Send + Sync>;
+type Called = Box<dyn Fn(Request<Incoming>) -> Option<Answering> + Send + Sync>;
 
-/// Both services.
+/// Both services, each made when somebody first asks: hardly any server is ever asked.
 pub(super) struct Reflection {
-    v1: Called,
-    v1alpha: Called,
+    v1: OnceLock<Called>,
+    v1alpha: OnceLock<Called>,
+    message_len_max: usize,
 }
 
 impl Reflection {
-    pub(super) fn new(message_len_max: usize) -> Self {
-        let v1 = builder().build_v1().ok();
-        let v1 = v1.map(|server| server.max_decoding_message_size(message_len_max));
-        let v1alpha = builder().build_v1alpha().ok();
-        let v1alpha = v1alpha.map(|server| server.max_decoding_message_size(message_len_max));
+    pub(super) const fn new(message_len_max: usize) -> Self {
         Self {
-            v1: Arc::new(move |request| Some(v1.clone()?.call(request))),
-            v1alpha: Arc::new(move |request| Some(v1alpha.clone()?.call(request))),
+            v1: OnceLock::new(),
+            v1alpha: OnceLock::new(),
+            message_len_max,
         }
     }
 
@@ -38,17 +36,29 @@ impl Reflection {
         method: Method,
         request: Request<Incoming>,
     ) -> Result<Answering, Refusal> {
-        let answering = match method {
-            Method::ReflectionAlpha => (self.v1alpha)(request),
-            _ => (self.v1)(request),
+        let called = match method {
+            Method::ReflectionAlpha => self.v1alpha.get_or_init(|| v1alpha(self.message_len_max)),
+            _ => self.v1.get_or_init(|| v1(self.message_len_max)),
         };
-        answering.ok_or_else(Refusal::unknown_method)
+        called(request).ok_or_else(Refusal::unknown_method)
     }
+}
+
+fn v1(message_len_max: usize) -> Called {
+    let server = builder().build_v1().ok();
+    let server = server.map(|server| server.max_decoding_message_size(message_len_max));
+    Box::new(move |request| Some(server.clone()?.call(request)))
+}
+
+fn v1alpha(message_len_max: usize) -> Called {
+    let server = builder().build_v1alpha().ok();
+    let server = server.map(|server| server.max_decoding_message_size(message_len_max));
+    Box::new(move |request| Some(server.clone()?.call(request)))
 }
 
 fn builder() -> Builder<'static> {
     Builder::configure()
-        .register_encoded_file_descriptor_set(v1::DESCRIPTION)
+        .register_encoded_file_descriptor_set(messages::DESCRIPTION)
         .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
         // The details of errors, so that tools can show them.
         .register_encoded_file_descriptor_set(tonic_types::pb::FILE_DESCRIPTOR_SET)
