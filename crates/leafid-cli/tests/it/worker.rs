@@ -13,38 +13,36 @@ fn worker_ids_are_listed_shown_and_released() {
     for asked in [&server, &other] {
         assert_eq!(asked.get("/api/snowflake/get/x").0, 200);
     }
-    let ask = |words: &[&str]| {
-        let words = [&["worker"], words, &["--server", &server.url]].concat();
+    let ask_at = |asked: &Server, words: &[&str]| {
+        let words = [&["worker"], words, &["--server", &asked.url]].concat();
         run(folder.path(), &words)
     };
-    let own = ask(&["show", "--json"]).json()["worker"].as_u64().unwrap();
+    let ask = |words: &[&str]| ask_at(&server, words);
+    let held = |asked: &Server| ask_at(asked, &["show", "--json"]).json()["worker"].clone();
+    let (own, other_worker) = (held(&server).to_string(), held(&other).to_string());
     let shown = ask(&["show"]).ok();
     assert!(
         shown.contains(&format!("worker id           {own}\n")),
         "{shown}"
     );
-    let other_worker = (1 - own).to_string();
     let listed = ask(&["list"]).ok();
     let rows: Vec<Vec<&str>> = listed
         .lines()
         .map(|line| line.split_whitespace().collect())
         .collect();
-    assert_eq!(rows.len(), 3, "{listed}");
+    // More where a claim was not answered in time: its worker id is left alone.
+    assert!(rows.len() >= 3, "{listed}");
     let state = |worker: &str| {
         let row = rows.iter().find(|row| row[0] == worker);
         row.unwrap_or_else(|| panic!("{listed}"))[1]
     };
-    assert_eq!(
-        (state(&own.to_string()), state(&other_worker)),
-        ("this", "held")
-    );
+    assert_eq!((state(&own), state(&other_worker)), ("this", "held"));
     let kept = ask(&["release", &other_worker]);
     kept.check_failed(2, "ids can come twice", "--holder-is-dead");
     other.kill();
     let freed = ask(&["release", &other_worker, "--holder-is-dead"]).ok();
     let start = format!("worker id {other_worker} is free from 2");
     assert!(freed.starts_with(&start), "{freed}");
-    let own = own.to_string();
     let alive = ask(&["release", &own, "--holder-is-dead"]);
     alive.check_failed(1, "is in use: this server holds it", "stop that server");
     ask(&["release", "77", "--holder-is-dead"]).check_failed(1, "worker id 77 has no row", "");
