@@ -103,7 +103,10 @@ impl<S: Speech> Load<S> {
             .map(|_| Connection::open(address))
             .collect();
         for (number, connection) in (0..).zip(&connections) {
-            let (data, flags) = (epoll::EventData::new_u64(number), epoll::EventFlags::IN);
+            let (data, flags) = (
+                epoll::EventData::new_u64(number),
+                epoll::EventFlags::IN | epoll::EventFlags::ET,
+            );
             epoll::add(&poll, &connection.stream, data, flags).expect("a socket");
         }
         Self {
