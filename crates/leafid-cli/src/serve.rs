@@ -3,14 +3,14 @@
 use std::future::Future;
 use std::io::{self, ErrorKind, IsTerminal as _};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::pin::pin;
 use std::sync::Arc;
 
 use leafid_server::{
-    AccessFile, Addresses, Config, ConfigError, Listeners, LogFormat, ServeError, Server, Stores,
-    Tls, Workers, reload_on_hangup, shutdown_signal,
+    AccessFile, Addresses, Config, ConfigError, LaneRuntime, Listeners, LogFormat, ServeError,
+    Server, Stores, Tls, Workers, reload_on_hangup, shutdown_signal,
 };
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use tokio::runtime::{Builder, Runtime};
 
 use crate::client::quoted;
 use crate::failure::{Failure, Outcome, with_causes};
@@ -51,7 +51,8 @@ impl Serve {
         leafid_server::warm_up();
         // Drivers and the first of the threads that serve connections; the server makes the others.
         let runtime = runtime()?;
-        let served = runtime.block_on(serve(&loaded.config, tls));
+        let mut served = Ok(());
+        runtime.block_on(pin!(async { served = serve(&loaded.config, tls).await }));
         // Nothing that still runs is worth waiting for: all requests have been answered.
         runtime.shutdown_background();
         served
@@ -141,9 +142,8 @@ fn allow_open_files() {
     }
 }
 
-fn runtime() -> Outcome<Runtime> {
-    let runtime = Builder::new_current_thread().enable_all().build();
-    runtime.map_err(|error| {
+fn runtime() -> Outcome<LaneRuntime> {
+    LaneRuntime::new().map_err(|error| {
         let message = format!("cannot start: {error}");
         Failure::new(message, "raise the limit on open files (ulimit -n)")
     })

@@ -5,15 +5,23 @@
 //! socket for each (`SO_REUSEPORT`) the system would spread by chance, and a second server could
 //! listen on the same port without anybody noticing.
 
-use std::future::Future;
+mod rest;
+
+use std::future::{Future, poll_fn};
 use std::io;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use leafid::SystemClock;
 use tokio::net::TcpStream;
-use tokio::runtime::{Builder, Handle};
+use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::oneshot;
+
+/// After so many turns a busy thread looks for sockets that have become ready, and anyway when it
+/// has nothing left to do. With tokio's own 61 it would look before 64 connections had their turn.
+const TURNS_BETWEEN_LOOKS: u32 = 256;
 
 /// Threads that serve connections.
 pub(crate) struct Lanes {
@@ -63,9 +71,67 @@ impl Lanes {
         let open = Open::new(Arc::clone(&lane.open));
         let serving = serve(stream);
         lane.runtime.spawn(async move {
-            serving.await;
+            let mut serving = pin!(serving);
+            poll_fn(|context| {
+                rest::count_turn();
+                serving.as_mut().poll(context)
+            })
+            .await;
             drop(open);
         });
+    }
+}
+
+/// The runtime that a [`Server`](crate::Server) runs on best: that of one thread, which serves a
+/// part of the connections too.
+///
+/// Under load it lets requests gather for some 40 microseconds, once it has answered eight
+/// connections or more in a turn and has time to spare: peers that are at their limit get more
+/// answers then, because they need not wake the server for each request.
+///
+/// # Example
+///
+/// ```
+/// use std::pin::{Pin, pin};
+///
+/// let runtime = leafid_server::LaneRuntime::new()?;
+/// let mut is_over = false;
+/// runtime.block_on(pin!(async { is_over = true /* in place of Server::run */ }));
+/// # drop(runtime);
+/// assert!(is_over);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct LaneRuntime(Runtime);
+
+impl LaneRuntime {
+    /// A runtime for the thread that calls [`block_on`](Self::block_on).
+    ///
+    /// # Errors
+    ///
+    /// When the system gives no more file descriptors.
+    pub fn new() -> io::Result<Self> {
+        let going = SystemClock::new();
+        let coming = going.clone();
+        let runtime = Builder::new_current_thread()
+            .enable_all()
+            .event_interval(TURNS_BETWEEN_LOOKS)
+            .on_thread_park(move || rest::begin(&going))
+            .on_thread_unpark(move || rest::end(&coming))
+            .build()?;
+        Ok(Self(runtime))
+    }
+
+    /// Runs a future on this thread until it is over.
+    // Not generic: the loop that leads every request is compiled here once, for speed, and not in
+    // the crate of the caller, as that wants it.
+    pub fn block_on(&self, future: Pin<&mut dyn Future<Output = ()>>) {
+        self.0.block_on(future);
+    }
+
+    /// Ends it without waiting for calls that block.
+    pub fn shutdown_background(self) {
+        self.0.shutdown_background();
     }
 }
 
@@ -79,14 +145,14 @@ impl Lane {
     }
 
     fn spawn(number: usize) -> io::Result<Self> {
-        let runtime = Builder::new_current_thread().enable_all().build()?;
-        let lane_runtime = runtime.handle().clone();
+        let runtime = LaneRuntime::new()?;
+        let lane_runtime = runtime.0.handle().clone();
         let (stop, stopped) = oneshot::channel::<()>();
         thread::Builder::new()
             .name(format!("lane-{number}"))
             .spawn(move || {
                 // An error means that the other end is gone, which is the sign to stop.
-                let _stopped = runtime.block_on(stopped);
+                runtime.block_on(pin!(async { drop(stopped.await) }));
                 runtime.shutdown_background();
             })?;
         Ok(Self::new(lane_runtime, Some(stop)))

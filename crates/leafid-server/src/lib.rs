@@ -36,6 +36,7 @@ pub use config::{
 pub use error::ServeError;
 pub use health::{Health, Readiness};
 pub use http::openapi;
+pub use lanes::LaneRuntime;
 pub use limits::{Limits, RespLimits};
 pub use listeners::{Addresses, Listeners};
 pub use reload::reload_on_hangup;

@@ -1,0 +1,188 @@
+//! `Rest`: when a thread of connections waits for the next requests, and when it lets some of
+//! them gather first.
+//!
+//! Who sends to a sleeping thread pays for waking it, on a virtual machine more than for sending.
+//! A thread that answers faster than its peers ask is asleep whenever one of them asks: it is
+//! woken for every few requests, each time at the cost of a peer that has no time to spare. So
+//! such a thread, once it has answered several connections in a turn, sleeps by the clock for a
+//! moment, in which requests come in without waking anybody. Network cards hold back interrupts
+//! for the same reason.
+//!
+//! Nobody waits for long: [`GATHER`] at the most, and only where several ask at a time. A thread
+//! without time to spare never does it; to know that, it looks for a while, without sleeping by
+//! the clock, in each period.
+
+use std::cell::Cell;
+use std::thread;
+use std::time::Duration;
+
+use leafid::{Clock as _, SystemClock};
+
+/// For how long requests gather.
+const GATHER: Duration = Duration::from_micros(40);
+/// As many turns of connections since the last rest show that there are requests to gather.
+const TURNS_MIN: u32 = 8;
+/// How often the thread looks anew whether it has time to spare, and for how long.
+const PERIOD: Duration = Duration::from_millis(40);
+const LOOK: Duration = Duration::from_millis(2);
+/// It has if it is busy for less than this share of a look, in percent.
+const BUSY_MAX_PERCENT: u32 = 75;
+
+thread_local! {
+    static TURNS: Cell<u32> = const { Cell::new(0) };
+    static REST: Cell<Rest> = const { Cell::new(Rest::new()) };
+}
+
+/// Counts the turn of a connection on this thread.
+#[inline]
+pub(super) fn count_turn() {
+    TURNS.set(TURNS.get().saturating_add(1));
+}
+
+/// The thread has nothing left to do.
+pub(super) fn begin(clock: &SystemClock) {
+    let mut rest = REST.get();
+    if rest.begin(clock.now(), TURNS.take()) {
+        if !rest.is_exact {
+            be_exact();
+            rest.is_exact = true;
+        }
+        thread::sleep(GATHER);
+    }
+    REST.set(rest);
+}
+
+/// Something happened.
+pub(super) fn end(clock: &SystemClock) {
+    let mut rest = REST.get();
+    rest.end(clock.now());
+    REST.set(rest);
+}
+
+/// Linux lets a sleep last 50 us longer unless told otherwise. If it will not be told, requests
+/// gather for longer.
+fn be_exact() {
+    #[cfg(target_os = "linux")]
+    let _told = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+}
+
+/// How a thread spends its time.
+#[derive(Debug, Clone, Copy)]
+struct Rest {
+    /// When it last went to rest, or came back.
+    since: Duration,
+    /// When the period began.
+    period: Duration,
+    /// While it looks whether it has time to spare: for how long it was busy so far.
+    busy: Option<Duration>,
+    /// What it saw then.
+    has_time: bool,
+    /// Whether its sleeps are as long as it asks for.
+    is_exact: bool,
+}
+
+impl Rest {
+    const fn new() -> Self {
+        Self {
+            since: Duration::ZERO,
+            period: Duration::ZERO,
+            busy: None,
+            has_time: false,
+            is_exact: false,
+        }
+    }
+
+    /// Goes to rest after so many turns; whether requests shall gather first.
+    fn begin(&mut self, now: Duration, turns: u32) -> bool {
+        let worked = now.saturating_sub(self.since);
+        self.since = now;
+        let looked = now.saturating_sub(self.period);
+        match &mut self.busy {
+            _ if looked >= PERIOD => {
+                (self.period, self.busy) = (now, Some(Duration::ZERO));
+            }
+            Some(busy) => {
+                *busy += worked;
+                if looked >= LOOK {
+                    self.has_time = *busy * 100 < looked * BUSY_MAX_PERCENT;
+                    self.busy = None;
+                }
+            }
+            None => {}
+        }
+        self.has_time && self.busy.is_none() && turns >= TURNS_MIN
+    }
+
+    fn end(&mut self, now: Duration) {
+        self.since = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MICROSECOND: Duration = Duration::from_micros(1);
+
+    /// Lets a thread work and rest in turns for `PERIOD` three times; how often requests gathered,
+    /// and in how many rests.
+    fn gathered(work: Duration, rest: Duration, turns: u32) -> (u32, u32) {
+        let mut thread = Rest::new();
+        let (mut gathered, mut rests) = (0, 0);
+        let mut now = Duration::from_secs(1000);
+        let end = now + 3 * PERIOD;
+        thread.end(now);
+        while now < end {
+            now += work;
+            rests += 1;
+            if thread.begin(now, turns) {
+                gathered += 1;
+                now += GATHER;
+            } else {
+                now += rest;
+            }
+            thread.end(now);
+        }
+        (gathered, rests)
+    }
+
+    #[test]
+    fn requests_gather_where_there_is_time_to_spare() {
+        let (gathered, rests) = gathered(60 * MICROSECOND, 40 * MICROSECOND, 8);
+        // All but the looks.
+        assert!(gathered * 100 > rests * 80, "{gathered} of {rests}");
+        assert!(gathered < rests, "it never looks");
+    }
+
+    #[test]
+    fn a_thread_without_time_to_spare_goes_on() {
+        assert_eq!(gathered(80 * MICROSECOND, 20 * MICROSECOND, 50).0, 0);
+    }
+
+    #[test]
+    fn one_that_asks_alone_does_not_wait() {
+        assert_eq!(gathered(10 * MICROSECOND, 90 * MICROSECOND, 7).0, 0);
+    }
+
+    /// Guards that what a thread did long ago does not count.
+    #[test]
+    fn a_thread_that_becomes_busy_stops() {
+        let mut thread = Rest::new();
+        let mut now = Duration::from_secs(1000);
+        thread.end(now);
+        let mut went = |work: Duration, rest: Duration| {
+            let mut last = false;
+            let end = now + 2 * PERIOD;
+            while now < end {
+                now += work;
+                last = thread.begin(now, 50);
+                now += rest;
+                thread.end(now);
+            }
+            last
+        };
+        assert!(went(20 * MICROSECOND, 80 * MICROSECOND));
+        assert!(!went(99 * MICROSECOND, MICROSECOND));
+        assert!(went(20 * MICROSECOND, 80 * MICROSECOND));
+    }
+}
