@@ -13,10 +13,15 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, ReadBuf};
 pub(crate) const LINGER_MAX: Duration = Duration::from_millis(500);
 const LINGER_LEN_MAX: usize = 256 * 1024;
 
-/// Says that nothing follows, and gives the peer time to read the answers. In a hurry, such as at
-/// the shutdown, only what the peer has sent already is read.
-pub(crate) async fn end<S: AsyncRead + AsyncWrite + Unpin>(mut stream: S, is_hurried: bool) {
+/// Sends the rest of the answers, says that nothing follows, and gives the peer time to read them.
+/// In a hurry, such as at the shutdown, only what the peer has sent already is read.
+pub(crate) async fn end<S: AsyncRead + AsyncWrite + Unpin>(
+    mut stream: S,
+    rest: &[u8],
+    is_hurried: bool,
+) {
     let ending = async {
+        stream.write_all(rest).await?;
         stream.shutdown().await?;
         read_on(&mut stream, is_hurried).await
     };
@@ -58,7 +63,7 @@ mod tests {
     async fn a_peer_gets_time_to_read() {
         let (near, _far) = duplex(16);
         let begun = Instant::now();
-        end(near, false).await;
+        end(near, b"", false).await;
         assert_eq!(begun.elapsed(), LINGER_MAX);
     }
 
@@ -69,7 +74,7 @@ mod tests {
         let (mut near, mut far) = duplex(16 * 1024);
         far.write_all(&[b'7'; 10_000]).await.unwrap();
         let begun = Instant::now();
-        end(&mut near, true).await;
+        end(&mut near, b"", true).await;
         assert_eq!(begun.elapsed(), Duration::ZERO);
         drop(far);
         let mut rest = Vec::new();

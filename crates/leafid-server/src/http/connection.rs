@@ -15,7 +15,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 
 use super::Door;
 use super::body::AnswerBody;
-use super::pipe::{Link, Pipe};
+use super::pipe::{Left, Link, Pipe};
 use super::preface::Preface;
 use crate::bell::Belled;
 use crate::limits::Limits;
@@ -36,6 +36,8 @@ impl Versions {
         let mut http1 = http1::Builder::new();
         http1
             .header_read_timeout(None)
+            // Who sends and ends gets its answers, as from other servers and our other doors.
+            .half_close(true)
             .max_headers(limits.headers_max)
             .max_buf_size(limits.head_len_max);
         let mut http2 = http2::Builder::new(TokioExecutor::new());
@@ -135,13 +137,15 @@ pub(super) async fn serve<S: Io>(door: Arc<Door>, mut stream: S, place: Place, s
     let is_over = if is_http2 {
         let connection = versions.http2.serve_connection(io, conversation);
         // In a place of its own: the others shall not take its memory.
-        Box::pin(around.serve(connection, &link)).await
+        let mut connection = Box::pin(connection);
+        around.serve(connection.as_mut(), &link).await
     } else {
         let connection = versions.http1.serve_connection(io, conversation);
+        let connection = pin!(connection);
         around.serve(connection, &link).await
     };
-    if is_over && let Some(stream) = link.into_stream() {
-        end(stream, around.asked.is_over()).await;
+    if is_over && let Some(Left { stream, rest }) = link.left() {
+        end(stream, &rest, around.asked.is_over()).await;
     }
 }
 
@@ -193,14 +197,17 @@ where
     }
 
     /// Serves it until its end; `false`: it was cut, because its peer was silent.
-    async fn serve<S>(&mut self, connection: impl Served, link: &Link<S>) -> bool {
-        let mut connection = pin!(connection);
+    async fn serve<S>(&mut self, mut connection: Pin<&mut impl Served>, link: &Link<S>) -> bool {
         poll_fn(|context| {
-            if self.asked.poll(context).is_ready() {
-                connection.as_mut().finish();
-            }
             if connection.as_mut().poll(context).is_ready() {
                 return Poll::Ready(true);
+            }
+            // Afterwards: what came in before is answered.
+            if self.asked.poll(context).is_ready() {
+                connection.as_mut().finish();
+                if connection.as_mut().poll(context).is_ready() {
+                    return Poll::Ready(true);
+                }
             }
             link.rest(context);
             self.silent.poll(context).map(|()| false)

@@ -5,9 +5,9 @@
 //! the refusal of a malformed request would be lost, and half a request would hold back the
 //! answers of those before it.
 //!
-//! hyper owns the pipe, which sends when hyper has written and found nothing more to read. Where
-//! hyper rests although there is more to read, such as behind a slow request, the connection's
-//! task asks for it with its [`Link`]. Nothing else is shared, and nothing is locked.
+//! hyper owns the pipe, which sends once there is nothing more to read. Where hyper rests before
+//! it has looked, such as behind a slow request, the connection's task asks for it with its
+//! [`Link`]. Nothing else is shared, and nothing is locked.
 
 use std::io;
 use std::pin::Pin;
@@ -47,8 +47,16 @@ pub(super) struct Link<S> {
     is_owing: AtomicBool,
     /// What was gathered shall leave, whether or not there is more to read.
     is_due: AtomicBool,
-    /// The socket, once hyper is done with it.
-    left: Mutex<Option<S>>,
+    /// What hyper left when it was done.
+    left: Mutex<Option<Left<S>>>,
+}
+
+/// What hyper leaves of a connection.
+pub(super) struct Left<S> {
+    pub(super) stream: S,
+    /// Answers that have not been sent: hyper does not flush when its peer ends in the middle of
+    /// something.
+    pub(super) rest: Vec<u8>,
 }
 
 impl<S> Link<S> {
@@ -63,8 +71,8 @@ impl<S> Link<S> {
         }
     }
 
-    /// The socket of a connection that hyper is done with.
-    pub(super) fn into_stream(self: Arc<Self>) -> Option<S> {
+    /// What is left of a connection that hyper is done with.
+    pub(super) fn left(&self) -> Option<Left<S>> {
         let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
         left.take()
     }
@@ -122,7 +130,9 @@ impl<S: Io> Drop for Pipe<S> {
             .left
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        *left = self.stream.take();
+        self.out.drain(..self.sent);
+        let rest = std::mem::take(&mut self.out);
+        *left = self.stream.take().map(|stream| Left { stream, rest });
     }
 }
 
@@ -133,14 +143,24 @@ impl<S: Io> AsyncRead for Pipe<S> {
         context: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if self.preface.read(buf) {
-            return Poll::Ready(Ok(()));
-        }
+        // With what follows, or hyper would make room for it beside the preface, and keep that.
+        let has_begun = self.preface.read(buf);
         let Some(stream) = &mut self.stream else {
             return Poll::Ready(Ok(()));
         };
+        if buf.remaining() == 0 {
+            return Poll::Ready(Ok(()));
+        }
         let read = Pin::new(stream).poll_read(context, buf);
         self.is_dry = read.is_pending();
+        if has_begun && self.is_dry {
+            return Poll::Ready(Ok(()));
+        }
+        if self.is_dry
+            && let Poll::Ready(Err(error)) = self.poll_send(context)
+        {
+            return Poll::Ready(Err(error));
+        }
         read
     }
 }
@@ -243,7 +263,7 @@ mod tests {
         pipe.stream.as_mut().unwrap().may_leave = true;
         assert!(Pin::new(&mut pipe).poll_flush(&mut context).is_ready());
         drop(pipe);
-        assert_eq!(link.into_stream().unwrap().left, b"answer");
+        assert_eq!(link.left().unwrap().stream.left, b"answer");
     }
 
     /// What has come at the far end by now.
@@ -274,9 +294,10 @@ mod tests {
                 .poll_read(&mut context, &mut buf)
                 .is_pending()
         );
+        assert_eq!(come(&mut far).await, b"one two ");
         pipe.write_all(b"three").await.unwrap();
         pipe.flush().await.unwrap();
-        assert_eq!(come(&mut far).await, b"one two three");
+        assert_eq!(come(&mut far).await, b"three");
     }
 
     /// Guards: where hyper rests with more to read, what it has written leaves all the same, and
@@ -324,7 +345,35 @@ mod tests {
         far.read_exact(&mut read).await.unwrap();
         assert_eq!(read, answers);
         closing.await.unwrap().unwrap();
-        assert!(link.into_stream().is_some());
+        assert!(link.left().unwrap().rest.is_empty());
+    }
+
+    /// Guards: what was gathered when hyper was dropped is there for who ends the connection.
+    #[tokio::test]
+    async fn what_was_gathered_is_left() {
+        let (near, mut far) = duplex(4);
+        let (mut pipe, link) = pipe(near);
+        pipe.write_all(b"answer").await.unwrap();
+        link.rest(&mut Context::from_waker(Waker::noop()));
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(Pin::new(&mut pipe).poll_flush(&mut context).is_pending());
+        drop(pipe);
+        assert_eq!(link.left().unwrap().rest, b"er");
+        assert_eq!(come(&mut far).await, b"answ");
+    }
+
+    /// Guards: the first bytes reach hyper with what follows them, in one read.
+    #[tokio::test]
+    async fn the_preface_is_read_with_what_follows() {
+        let (mut near, mut far) = duplex(1024);
+        far.write_all(b"GET / HTTP/1.1\r\nhost: ids.example\r\n\r\n")
+            .await
+            .unwrap();
+        let preface = Preface::of(&mut near).await.unwrap();
+        let (mut pipe, _link) = Pipe::new(near, preface);
+        let mut bytes = [0; 1024];
+        let len = pipe.read(&mut bytes).await.unwrap();
+        assert!(bytes[..len].ends_with(b"\r\n\r\n"));
     }
 
     /// Guards: a connection at rest does not keep the room of its largest answer.

@@ -252,7 +252,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
     async fn close(mut self, is_hurried: bool) {
         let sending = poll_fn(|context| self.poll_send(context));
         if let Ok(Ok(())) = tokio::time::timeout(LINGER_MAX, sending).await {
-            end(self.stream, is_hurried).await;
+            end(self.stream, b"", is_hurried).await;
         }
     }
 }

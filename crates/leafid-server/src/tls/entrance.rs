@@ -86,7 +86,7 @@ impl Tls {
                 self.counts.count(Outcome::Failed);
                 tracing::debug!(%error, door = D::NAME.name(), "no TLS was agreed upon");
                 // The peer was sent an alert that says why, and may still be sending.
-                end(stream, false).await;
+                end(stream, b"", false).await;
             }
             Err(_late) => self.counts.count(Outcome::Late),
         }
@@ -109,5 +109,5 @@ async fn refuse<D: Door>(mut stream: TcpStream) {
     if !D::PLAIN_REFUSAL.is_empty() && stream.write_all(D::PLAIN_REFUSAL).await.is_err() {
         return;
     }
-    end(stream, false).await;
+    end(stream, b"", false).await;
 }
