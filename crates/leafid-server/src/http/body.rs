@@ -11,6 +11,9 @@ use hyper::body::{Body as HttpBody, Frame, SizeHint};
 
 /// The longest text carried in place: `{"ids":["…"]}` with an id of 19 digits takes 31 bytes.
 const SHORT_LEN_MAX: usize = 31;
+/// A long text is given in pieces of so many bytes at the most: hyper copies each into room of the
+/// connection, which it keeps.
+const PIECE_LEN_MAX: usize = 16 * 1024;
 
 /// The body of an answer.
 pub(super) enum AnswerBody {
@@ -100,10 +103,13 @@ impl HttpBody for AnswerBody {
                 Poll::Ready(frame)
             }
             Self::Whole(whole) => {
-                let polled = Pin::new(whole).poll_frame(context);
-                polled.map(|frame| {
-                    frame.map(|frame| Ok(bytes(frame.unwrap_or_else(|never| match never {}))))
-                })
+                let Poll::Ready(Some(Ok(frame))) = Pin::new(&mut *whole).poll_frame(context) else {
+                    return Poll::Ready(None);
+                };
+                let mut piece = frame.into_data().unwrap_or_default();
+                let rest = piece.split_off(piece.len().min(PIECE_LEN_MAX));
+                *whole = Full::new(rest);
+                Poll::Ready(Some(Ok(bytes(Frame::data(piece)))))
             }
             Self::Routed(body) => {
                 let polled = Pin::new(body).poll_frame(context);
@@ -135,6 +141,29 @@ impl HttpBody for AnswerBody {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Guards: a long text comes whole, in pieces, and its length is known all the while.
+    #[test]
+    fn a_long_text_is_given_in_pieces() {
+        let text: Vec<u8> = (0..=255).cycle().take(2 * PIECE_LEN_MAX + 1).collect();
+        let mut body = AnswerBody::Whole(Full::new(text.clone().into()));
+        let mut context = Context::from_waker(std::task::Waker::noop());
+        let mut read = Vec::new();
+        let mut pieces = 0;
+        while let Poll::Ready(Some(frame)) = Pin::new(&mut body).poll_frame(&mut context) {
+            let piece = frame
+                .unwrap()
+                .into_data()
+                .unwrap_or_else(|_| panic!("a trailer"));
+            assert!(piece.remaining() <= PIECE_LEN_MAX);
+            read.extend_from_slice(piece.chunk());
+            pieces += 1;
+            let left = (text.len() - read.len()) as u64;
+            assert_eq!(body.size_hint().exact(), Some(left));
+            assert_eq!(body.is_end_stream(), left == 0);
+        }
+        assert_eq!((pieces, read == text), (3, true));
+    }
 
     #[test]
     fn a_short_text_is_read_in_pieces() {
