@@ -69,9 +69,9 @@ impl Lanes {
             return;
         };
         let open = Open::new(Arc::clone(&lane.open));
-        let serving = serve(stream);
+        // In a box: the task would hold it twice, as what it was given and as what it waits for.
+        let mut serving = Box::pin(serve(stream));
         lane.runtime.spawn(async move {
-            let mut serving = pin!(serving);
             poll_fn(|context| {
                 rest::count_turn();
                 serving.as_mut().poll(context)
@@ -85,8 +85,8 @@ impl Lanes {
 /// The runtime that a [`Server`](crate::Server) runs on best: that of one thread, which serves a
 /// part of the connections too.
 ///
-/// Under load it lets requests gather for some 40 microseconds, once it has answered eight
-/// connections or more in a turn and has time to spare: peers that are at their limit get more
+/// Under load it lets requests gather for some 40 microseconds, once connections had eight turns
+/// or more since it last rested and it has time to spare: peers that are at their limit get more
 /// answers then, because they need not wake the server for each request.
 ///
 /// # Example

@@ -8,9 +8,10 @@
 //! moment, in which requests come in without waking anybody. Network cards hold back interrupts
 //! for the same reason.
 //!
-//! Nobody waits for long: [`GATHER`] at the most, and only where several ask at a time. A thread
-//! without time to spare never does it; to know that, it looks for a while, without sleeping by
-//! the clock, in each period.
+//! Nobody waits for long: [`GATHER`], and what the system needs to wake the thread. It is not done
+//! for a few: the thread must have had several turns, of one connection or of many, since it last
+//! rested. A thread without time to spare never does it; to know that, it looks for a while,
+//! without sleeping by the clock, in each period.
 
 use std::cell::Cell;
 use std::thread;
@@ -94,6 +95,15 @@ impl Rest {
 
     /// Goes to rest after so many turns; whether requests shall gather first.
     fn begin(&mut self, now: Duration, turns: u32) -> bool {
+        if now < self.period {
+            // Another runtime on the same thread, with a clock of its own.
+            *self = Self {
+                since: now,
+                period: now,
+                is_exact: self.is_exact,
+                ..Self::new()
+            };
+        }
         let worked = now.saturating_sub(self.since);
         self.since = now;
         let looked = now.saturating_sub(self.period);
@@ -162,6 +172,27 @@ mod tests {
     #[test]
     fn one_that_asks_alone_does_not_wait() {
         assert_eq!(gathered(10 * MICROSECOND, 90 * MICROSECOND, 7).0, 0);
+    }
+
+    /// Guards: a runtime that comes after another on the same thread has a clock of its own.
+    #[test]
+    fn another_runtime_looks_for_itself() {
+        let mut thread = Rest::new();
+        let mut now = Duration::from_secs(1000);
+        for _ in 0..10_000 {
+            now += 20 * MICROSECOND;
+            thread.begin(now, 50);
+            now += 80 * MICROSECOND;
+            thread.end(now);
+        }
+        assert!(thread.has_time);
+        now = Duration::ZERO;
+        for _ in 0..10_000 {
+            now += 99 * MICROSECOND;
+            assert!(!thread.begin(now, 50), "at {now:?}");
+            now += MICROSECOND;
+            thread.end(now);
+        }
     }
 
     /// Guards that what a thread did long ago does not count.
