@@ -22,6 +22,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// The reason, and what to do, where a message is too large or cannot be read.
 const TOO_LARGE: (&str, &str) = ("too_large", "send fewer bytes in one message");
+const COMPRESSED: (&str, &str) = ("compressed", "send messages as they are, not compressed");
 const BAD_MESSAGE: (&str, &str) = (
     "bad_message",
     "send one whole message of the type that the method takes: see its protocol file",
@@ -103,6 +104,7 @@ impl Refusal {
         let (reason, next) = match code {
             Code::OutOfRange => TOO_LARGE,
             Code::Internal => BAD_MESSAGE,
+            Code::Unimplemented => COMPRESSED,
             _ => return None,
         };
         Some(Self::new(code, reason, status.message(), next))
@@ -237,6 +239,7 @@ mod tests {
         let of_message = [
             (Code::OutOfRange, TOO_LARGE.0),
             (Code::Internal, BAD_MESSAGE.0),
+            (Code::Unimplemented, COMPRESSED.0),
         ];
         let codes: Vec<_> = of_service.chain(own).chain(of_message).collect();
         for (status, reason) in &codes {

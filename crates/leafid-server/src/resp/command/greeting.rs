@@ -90,7 +90,8 @@ pub(super) fn hello(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
     {
         return turn.fail(text);
     }
-    if !turn.state.is_authenticated(turn.door) {
+    let access = turn.door.service.access();
+    if access.check_token(&turn.state.caller).is_err() {
         return turn.fail(HELLO_NO_AUTH);
     }
     if let Some(name) = options.name {

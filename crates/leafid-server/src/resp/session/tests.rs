@@ -155,6 +155,7 @@ fn refused_callers_are_counted() {
     let site = Site::with(vec![TokenSpec::new("app", "secret")], Limits::default());
     assert_eq!(counted(&site, b"INCR order\r\n"), [1, 0]);
     assert_eq!(counted(&site, b"SET order 1\r\n"), [1, 0]);
+    assert_eq!(counted(&site, b"HELLO 3\r\n"), [1, 0]);
     assert_eq!(counted(&site, b"AUTH wrong\r\n"), [0, 1]);
     assert_eq!(counted(&site, b"AUTH \xff\r\n"), [0, 1]);
     assert_eq!(counted(&site, b"AUTH \xff secret\r\n"), [0, 1]);

@@ -132,6 +132,23 @@ fn a_message_too_large_is_refused() {
 }
 
 #[test]
+fn a_compressed_message_is_refused() {
+    let line = Line::new();
+    let mut request = Request::new(NextRequest {
+        tag: "order".to_owned(),
+    });
+    let encoding = "gzip".parse().unwrap();
+    request.metadata_mut().insert("grpc-encoding", encoding);
+    let answered = line.run(async { line.ids().next(request).await });
+    check_status(
+        &answered.unwrap_err(),
+        Code::Unimplemented,
+        "COMPRESSED",
+        None,
+    );
+}
+
+#[test]
 fn a_message_of_another_type_is_refused() {
     let line = Line::new();
     // Has a number where those of the methods have a tag.
