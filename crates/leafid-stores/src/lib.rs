@@ -109,10 +109,11 @@ pub struct StoreOptions {
     pub connections_max: usize,
     /// How long to wait for one server to take a connection. With several servers each gets an
     /// equal part of `statement_timeout` at most, so that the last one is reached in time.
-    /// Default 3 s.
+    /// Default 10 s: a server that takes a second for each answer, of which connecting needs six or
+    /// seven, is reached.
     pub connect_timeout: Duration,
     /// How long a call may take in all: waiting for a connection, connecting, every statement.
-    /// Shorter notices a hanging database sooner; longer forgives a slow one. Default 5 s.
+    /// Shorter notices a hanging database sooner; longer forgives a slow one. Default 15 s.
     pub statement_timeout: Duration,
 }
 
@@ -120,8 +121,8 @@ impl Default for StoreOptions {
     fn default() -> Self {
         Self {
             connections_max: 8,
-            connect_timeout: Duration::from_secs(3),
-            statement_timeout: Duration::from_secs(5),
+            connect_timeout: Duration::from_secs(10),
+            statement_timeout: Duration::from_secs(15),
         }
     }
 }

@@ -140,8 +140,8 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         key: "store-statement-timeout",
         value: "TIME",
-        doc: "How long one statement may take. After that its outcome is unknown and the segment \
-              counts as lost: shorter finds a hanging store sooner, too short wastes segments on \
+        doc: "How long a call may take in all, connecting included. After that its outcome is \
+              unknown and the segment counts as lost: shorter finds a hanging store sooner, too short wastes segments on \
               a slow one.",
         field: Field::Time {
             min: TENTH,
