@@ -36,8 +36,6 @@ impl Versions {
         let mut http1 = http1::Builder::new();
         http1
             .header_read_timeout(None)
-            // Who sends and ends gets its answers, as from other servers and our other doors.
-            .half_close(true)
             .max_headers(limits.headers_max)
             .max_buf_size(limits.head_len_max);
         let mut http2 = http2::Builder::new(TokioExecutor::new());
