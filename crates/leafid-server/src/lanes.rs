@@ -19,10 +19,6 @@ use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::oneshot;
 
-/// After so many turns a busy thread looks for sockets that have become ready, and anyway when it
-/// has nothing left to do. With tokio's own 61 it would look before 64 connections had their turn.
-const TURNS_BETWEEN_LOOKS: u32 = 256;
-
 /// Threads that serve connections.
 pub(crate) struct Lanes {
     lanes: Vec<Lane>,
@@ -115,7 +111,6 @@ impl LaneRuntime {
         let coming = going.clone();
         let runtime = Builder::new_current_thread()
             .enable_all()
-            .event_interval(TURNS_BETWEEN_LOOKS)
             .on_thread_park(move || rest::begin(&going))
             .on_thread_unpark(move || rest::end(&coming))
             .build()?;
