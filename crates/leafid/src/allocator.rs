@@ -18,7 +18,7 @@ use std::time::Duration;
 use event_listener::Event as Notify;
 use futures_util::future::{Either, select};
 
-use crate::error::{IssueError, Never, NotYetReason};
+use crate::error::{IssueError, Never};
 use crate::id::Id;
 use crate::segment::{Segment, SegmentBuffer, TakenMany};
 use crate::tag::Tag;
@@ -28,9 +28,6 @@ pub(crate) use refill::After;
 pub(crate) use shared::Shared;
 use state::{Standing, State, Supply};
 pub use status::{Stage, Status};
-
-/// How many callers may wait for long runs of one tag.
-const DEMANDS_MAX: usize = 1024;
 
 /// Keeps one tag supplied.
 pub(crate) struct Allocator {
@@ -187,39 +184,6 @@ impl Allocator {
         taken
     }
 
-    /// Asks the driver for a long run, and waits for the answer.
-    async fn demand(
-        self: &Arc<Self>,
-        shared: &Shared,
-        demand: Arc<Demand>,
-    ) -> Result<TakenMany, Miss> {
-        let _cancel = demand::CancelOnDrop(&demand);
-        {
-            let mut state = self.lock();
-            if state.demands.len() >= DEMANDS_MAX {
-                state.demands.retain(|demand| demand.is_open());
-            }
-            if state.demands.len() >= DEMANDS_MAX {
-                let reason = NotYetReason::Busy;
-                return Err(Miss::Refused(IssueError::not_yet(
-                    &self.tag,
-                    state.loading_retry(),
-                    reason,
-                )));
-            }
-            state.demands.push_back(Arc::clone(&demand));
-        }
-        self.wait(shared, || match demand.answer() {
-            Some(answer) => answer.map_err(Miss::Refused),
-            None => match self.starved_of_many(shared) {
-                Starved::Retired => Err(Miss::Retired),
-                Starved::Refused(error) => Err(Miss::Refused(error)),
-                Starved::Again => Err(Miss::Refused(self.loading())),
-            },
-        })
-        .await
-    }
-
     /// Repeats `attempt` whenever something changed, until it succeeds, or fails for good, or
     /// `wait_max` is over, or the next try of a failing store lies beyond that.
     async fn wait<T>(
@@ -257,10 +221,13 @@ impl Allocator {
     #[cold]
     #[inline(never)]
     fn low(self: &Arc<Self>, shared: &Shared) {
-        let mut state = self.lock();
+        self.low_under_lock(&mut self.lock(), shared);
+    }
+
+    fn low_under_lock(self: &Arc<Self>, state: &mut State, shared: &Shared) {
         if self.buffer.is_low() {
             self.buffer.mute();
-            self.ask(&mut state, shared);
+            self.ask(state, shared);
         }
     }
 
