@@ -65,11 +65,12 @@ impl Lanes {
             return;
         };
         let open = Open::new(Arc::clone(&lane.open));
+        let mut turns = rest::Turns::default();
         // In a box: the task would hold it twice, as what it was given and as what it waits for.
         let mut serving = Box::pin(serve(stream));
         lane.runtime.spawn(async move {
             poll_fn(|context| {
-                rest::count_turn();
+                turns.count();
                 serving.as_mut().poll(context)
             })
             .await;
@@ -81,8 +82,8 @@ impl Lanes {
 /// The runtime that a [`Server`](crate::Server) runs on best: that of one thread, which serves a
 /// part of the connections too.
 ///
-/// Under load it lets requests gather for some 40 microseconds, once connections had eight turns
-/// or more since it last rested and it has time to spare: peers that are at their limit get more
+/// Under load it lets requests gather for some 40 microseconds, once ten connections or more had
+/// turns since it last rested and it has time to spare: peers that are at their limit get more
 /// answers then, because they need not wake the server for each request.
 ///
 /// # Example

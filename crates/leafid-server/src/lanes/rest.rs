@@ -9,9 +9,10 @@
 //! for the same reason.
 //!
 //! Nobody waits for long: [`GATHER`], and what the system needs to wake the thread. It is not done
-//! for a few: the thread must have had several turns, of one connection or of many, since it last
-//! rested. A thread without time to spare never does it; to know that, it looks for a while,
-//! without sleeping by the clock, in each period.
+//! for a few: several connections must have had turns since the thread last rested. A few that
+//! send without pause would all stand still in it, and have nothing to send. A thread without time
+//! to spare never does it; to know that, it looks for a while, without sleeping by the clock, in
+//! each period.
 
 use std::cell::Cell;
 use std::thread;
@@ -21,8 +22,8 @@ use leafid::{Clock as _, SystemClock};
 
 /// For how long requests gather.
 const GATHER: Duration = Duration::from_micros(40);
-/// As many turns of connections since the last rest show that there are requests to gather.
-const TURNS_MIN: u32 = 8;
+/// As many connections with turns since the last rest show that there are requests to gather.
+const CONNECTIONS_MIN: u32 = 10;
 /// How often the thread looks anew whether it has time to spare, and for how long.
 const PERIOD: Duration = Duration::from_millis(40);
 const LOOK: Duration = Duration::from_millis(2);
@@ -30,20 +31,37 @@ const LOOK: Duration = Duration::from_millis(2);
 const BUSY_MAX_PERCENT: u32 = 75;
 
 thread_local! {
-    static TURNS: Cell<u32> = const { Cell::new(0) };
+    /// Connections that had turns since the last rest.
+    static CONNECTIONS: Cell<u32> = const { Cell::new(0) };
+    /// How often this thread went to rest.
+    static RESTS: Cell<u32> = const { Cell::new(0) };
     static REST: Cell<Rest> = const { Cell::new(Rest::new()) };
 }
 
-/// Counts the turn of a connection on this thread.
-#[inline]
-pub(super) fn count_turn() {
-    TURNS.set(TURNS.get().saturating_add(1));
+/// A connection's turns, on one thread.
+#[derive(Debug, Default)]
+pub(super) struct Turns {
+    /// How often the thread had gone to rest when the last turn was counted.
+    rests: u32,
+}
+
+impl Turns {
+    /// Counts the connection, once between two rests.
+    #[inline]
+    pub(super) fn count(&mut self) {
+        let rests = RESTS.get();
+        if self.rests != rests {
+            self.rests = rests;
+            CONNECTIONS.set(CONNECTIONS.get() + 1);
+        }
+    }
 }
 
 /// The thread has nothing left to do.
 pub(super) fn begin(clock: &SystemClock) {
     let mut rest = REST.get();
-    if rest.begin(clock.now(), TURNS.take()) {
+    RESTS.set(RESTS.get().wrapping_add(1));
+    if rest.begin(clock.now(), CONNECTIONS.take()) {
         if !rest.is_exact {
             be_exact();
             rest.is_exact = true;
@@ -93,8 +111,8 @@ impl Rest {
         }
     }
 
-    /// Goes to rest after so many turns; whether requests shall gather first.
-    fn begin(&mut self, now: Duration, turns: u32) -> bool {
+    /// Goes to rest after so many connections had turns; whether requests shall gather first.
+    fn begin(&mut self, now: Duration, connections: u32) -> bool {
         if now < self.period {
             // Another runtime on the same thread, with a clock of its own.
             *self = Self {
@@ -120,7 +138,7 @@ impl Rest {
             }
             None => {}
         }
-        self.has_time && self.busy.is_none() && turns >= TURNS_MIN
+        self.has_time && self.busy.is_none() && connections >= CONNECTIONS_MIN
     }
 
     fn end(&mut self, now: Duration) {
@@ -136,7 +154,7 @@ mod tests {
 
     /// Lets a thread work and rest in turns for `PERIOD` three times; how often requests gathered,
     /// and in how many rests.
-    fn gathered(work: Duration, rest: Duration, turns: u32) -> (u32, u32) {
+    fn gathered(work: Duration, rest: Duration, connections: u32) -> (u32, u32) {
         let mut thread = Rest::new();
         let (mut gathered, mut rests) = (0, 0);
         let mut now = Duration::from_secs(1000);
@@ -145,7 +163,7 @@ mod tests {
         while now < end {
             now += work;
             rests += 1;
-            if thread.begin(now, turns) {
+            if thread.begin(now, connections) {
                 gathered += 1;
                 now += GATHER;
             } else {
@@ -158,7 +176,7 @@ mod tests {
 
     #[test]
     fn requests_gather_where_there_is_time_to_spare() {
-        let (gathered, rests) = gathered(60 * MICROSECOND, 40 * MICROSECOND, 8);
+        let (gathered, rests) = gathered(60 * MICROSECOND, 40 * MICROSECOND, 10);
         // All but the looks.
         assert!(gathered * 100 > rests * 80, "{gathered} of {rests}");
         assert!(gathered < rests, "it never looks");
@@ -170,8 +188,22 @@ mod tests {
     }
 
     #[test]
-    fn one_that_asks_alone_does_not_wait() {
-        assert_eq!(gathered(10 * MICROSECOND, 90 * MICROSECOND, 7).0, 0);
+    fn a_few_do_not_wait() {
+        assert_eq!(gathered(10 * MICROSECOND, 90 * MICROSECOND, 9).0, 0);
+    }
+
+    /// Guards: connections that send without pause have many turns, and a nap would stop them all.
+    #[test]
+    fn a_connection_counts_once_between_two_rests() {
+        let clock = SystemClock::new();
+        let mut connections = [Turns::default(), Turns::default()];
+        for _ in 0..2 {
+            begin(&clock);
+            for _ in 0..3 {
+                connections.iter_mut().for_each(Turns::count);
+            }
+            assert_eq!(CONNECTIONS.get(), 2);
+        }
     }
 
     /// Guards: a runtime that comes after another on the same thread has a clock of its own.
