@@ -47,7 +47,10 @@ pub(super) fn run(settings: &Settings) {
         Case::new(name, process, move |time| streams.run(time))
     });
     let outcome = contest::run(cases.collect(), length);
-    outcome.print("streams, own load, 8 connections x 64", None);
+    outcome.print(
+        "streams, own load, 8 connections x 64",
+        Some(Goal::rate(0.9)),
+    );
     for streams in &streams {
         assert_eq!(streams.failures(), 0, "a server failed");
     }

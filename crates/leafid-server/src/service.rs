@@ -38,6 +38,7 @@ pub use caller::Caller;
 pub use code::Code;
 pub use error::ServiceError;
 use gate::Gate;
+pub(crate) use issue::LastTag;
 pub use issued::Issued;
 pub use snowflake::SnowflakeParts;
 use workers::Snowflakes;

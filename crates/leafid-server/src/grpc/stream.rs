@@ -14,7 +14,7 @@ use tonic::{Status, Streaming};
 
 use super::error::Refusal;
 use super::v1::{StreamRequest, StreamResponse};
-use crate::service::{Caller, Issued, Service, ServiceError};
+use crate::service::{Caller, Issued, LastTag, Service, ServiceError};
 
 type Waiting = Pin<Box<dyn Future<Output = Result<Issued, ServiceError>> + Send>>;
 
@@ -22,6 +22,7 @@ type Waiting = Pin<Box<dyn Future<Output = Result<Issued, ServiceError>> + Send>
 pub(super) struct Answers {
     service: Arc<Service>,
     caller: Caller,
+    last_tag: LastTag,
     requests: Streaming<StreamRequest>,
     /// The message that waits for its ids.
     waiting: Option<Waiting>,
@@ -36,6 +37,7 @@ impl Answers {
         Self {
             service,
             caller,
+            last_tag: LastTag::default(),
             requests,
             waiting: None,
         }
@@ -46,7 +48,8 @@ impl Answers {
         let StreamRequest { tag, count } = request;
         let answered = match count {
             0 | 1 => {
-                let id = self.service.try_next(&self.caller, &tag);
+                let (caller, last_tag) = (&self.caller, &mut self.last_tag);
+                let id = self.service.try_next_again(caller, &tag, last_tag);
                 id.map(|id| ids_answer(vec![id.get()]))
             }
             _ => {

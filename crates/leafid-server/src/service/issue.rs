@@ -2,10 +2,15 @@
 //! memory at once, without a lock and without allocating; the other waits for a segment if memory
 //! holds too few.
 
-use leafid::{Id, Segment};
+use leafid::{Generator, Id, Segment};
 
 use super::{Caller, Issued, Service, ServiceError};
 use crate::health::Phase;
+
+/// The tag that a caller asked for last, found already: who asks for one tag over and over need not
+/// have it looked up each time.
+#[derive(Debug, Default)]
+pub struct LastTag(Option<Generator>);
 
 impl Service {
     /// The next id of a tag of either kind, out of memory. Never waits.
@@ -18,6 +23,34 @@ impl Service {
         match self.try_segment_next(caller, tag) {
             Err(error) if error.has_no_segments() => self.try_snowflake_next(caller, Some(tag)),
             done => done,
+        }
+    }
+
+    /// As [`try_next`](Self::try_next), for who asks often.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_next`](Self::try_next).
+    pub fn try_next_again(
+        &self,
+        caller: &Caller,
+        tag: &str,
+        last: &mut LastTag,
+    ) -> Result<Id, ServiceError> {
+        if let Some(generator) = last.0.as_ref().filter(|last| last.tag().as_str() == tag) {
+            self.let_in(caller, tag, 1)?;
+            if let Ok(id) = generator.try_next() {
+                self.access.charge(caller, Some(tag), 1);
+                return Ok(id);
+            }
+        }
+        match self.try_segment_next(caller, tag) {
+            Ok(id) => {
+                last.0 = self.generators.generator(tag).ok();
+                Ok(id)
+            }
+            Err(error) if error.has_no_segments() => self.try_snowflake_next(caller, Some(tag)),
+            Err(error) => Err(error),
         }
     }
 

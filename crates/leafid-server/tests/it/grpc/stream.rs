@@ -102,6 +102,39 @@ fn a_message_that_gets_no_ids_does_not_end_the_stream() {
     });
 }
 
+/// Guards that a tag which the stream has found counts as it is now, not as it was then.
+#[test]
+fn what_is_done_to_a_tag_while_a_stream_is_open_counts() {
+    let line = Line::new();
+    let site = &line.site;
+    let mut talk = line.run(Talk::new(&line));
+    let mut ask = |tag: &str| {
+        talk.ask(tag, 1);
+        let answer = line.run(talk.answer());
+        answer
+            .failure
+            .map_or(Ok(answer.ids), |failure| Err(failure.reason))
+    };
+    assert_eq!(ask("order"), Ok(vec![1]));
+    let quota = "PUT /v1/quotas/tags/order";
+    assert!(site.ask_with(quota, r#"{"ids_per_second":0}"#).status < 300);
+    assert_eq!(ask("order"), Err("OVER_QUOTA".to_owned()));
+    assert_eq!(ask("user"), Ok(vec![1]));
+    let quota = "DELETE /v1/quotas/tags/order";
+    assert!(site.ask(quota).status < 300);
+    assert_eq!(ask("order"), Ok(vec![2]));
+    assert_eq!(ask("order"), Ok(vec![3]));
+    assert_eq!(site.ask("DELETE /v1/tags/order").status, 204);
+    assert_eq!(ask("order"), Err("UNKNOWN_TAG".to_owned()));
+    // Created anew it goes on above all that was ever given out.
+    let created = site.ask_with("POST /v1/tags", r#"{"tag":"order"}"#);
+    assert_eq!(created.status, 201, "{}", created.body);
+    let after = ask("order").unwrap()[0];
+    assert!(after > 3, "{after}");
+    assert_eq!(ask("order"), Ok(vec![after + 1]));
+    assert_eq!(line.next("order").unwrap(), after + 2);
+}
+
 #[test]
 fn a_store_that_fails_is_told_message_by_message_until_it_comes_back() {
     let store = Moody::with_tag("order");
