@@ -166,6 +166,13 @@ impl Turn<'_> {
         Outcome::Done
     }
 
+    /// What stops the last `count` of the commands, each of which asks for an id. Only the first
+    /// of them was asked for.
+    fn stopped(&self, error: ServiceError, count: u64) -> (u64, ServiceError) {
+        self.door.service.access().count_refused(&error, count - 1);
+        (count, error)
+    }
+
     /// Answers each of the commands in a row with the same error.
     fn fail_each(&mut self, text: &str) -> Outcome {
         let start = self.reply.out.len();

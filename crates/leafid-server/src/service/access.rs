@@ -156,7 +156,7 @@ impl Access {
             let found = quotas.get_key_value(&scope);
             let checked = found.map(|(scope, bucket)| (scope, bucket, bucket.check(now)));
             if let Some((scope, bucket, Err(retry_after))) = checked {
-                self.refusals.count_quota(scope.kind(), count);
+                self.refusals.count_quota(scope.kind(), 1, count);
                 return Err(ServiceError::OverQuota {
                     scope: scope.clone(),
                     per_second: bucket.per_second(),
@@ -165,6 +165,22 @@ impl Access {
             }
         }
         Ok(())
+    }
+
+    /// Whether ids of a tag come under a quota when this caller takes them.
+    #[inline]
+    pub(crate) fn has_quota(&self, caller: &Caller, tag: &str) -> bool {
+        self.has_quotas.load(Ordering::Relaxed) && {
+            let quotas = self.quotas.pin();
+            scopes(caller, Some(tag)).any(|scope| quotas.contains_key(&scope))
+        }
+    }
+
+    /// So many calls more, for an id each, are answered with a refusal that was found for another.
+    pub(crate) fn count_refused(&self, error: &ServiceError, calls: u64) {
+        if let ServiceError::OverQuota { scope, .. } = error {
+            self.refusals.count_quota(scope.kind(), calls, calls);
+        }
     }
 
     /// Takes note that a caller was given ids.

@@ -194,7 +194,8 @@ fn from_memory(
     form: Form,
 ) -> Result<(), (u64, ServiceError)> {
     let (service, caller) = (&turn.door.service, &turn.state.caller);
-    if count > 1 {
+    // Under a quota each command counts for itself: a call for many goes out whole.
+    if count > 1 && !service.access().has_quota(caller, tag) {
         match service.try_next_many(caller, tag, count) {
             Ok(issued) => {
                 each(&mut turn.reply, &issued, form);
@@ -209,7 +210,7 @@ fn from_memory(
     for given in 0..count {
         match service.try_next(caller, tag) {
             Ok(id) => turn.reply.run(id.get(), 1, form),
-            Err(error) => return Err((count - given, error)),
+            Err(error) => return Err(turn.stopped(error, count - given)),
         }
     }
     Ok(())
@@ -259,21 +260,23 @@ async fn wait_for_each(
     form: Form,
 ) -> Result<(), (u64, ServiceError)> {
     let (service, caller) = (&turn.door.service, &turn.state.caller);
-    match service.next_many(caller, tag, count).await {
-        Ok(issued) => {
-            each(&mut turn.reply, &issued, form);
-            return Ok(());
+    if !service.access().has_quota(caller, tag) {
+        match service.next_many(caller, tag, count).await {
+            Ok(issued) => {
+                each(&mut turn.reply, &issued, form);
+                return Ok(());
+            }
+            // It was waited long enough.
+            Err(error) if error.is_worth_waiting() => return from_memory(turn, tag, count, form),
+            Err(error) if error.is_refusal() => return Err((count, error)),
+            // Not as many, such as near the tag's limit: one by one.
+            Err(_) => {}
         }
-        // It was waited long enough.
-        Err(error) if error.is_worth_waiting() => return from_memory(turn, tag, count, form),
-        Err(error) if error.is_refusal() => return Err((count, error)),
-        // Not as many, such as near the tag's limit: one by one.
-        Err(_) => {}
     }
     for given in 0..count {
         match service.next(caller, tag).await {
             Ok(id) => turn.reply.run(id.get(), 1, form),
-            Err(error) => return Err((count - given, error)),
+            Err(error) => return Err(turn.stopped(error, count - given)),
         }
     }
     Ok(())

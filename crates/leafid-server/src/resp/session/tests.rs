@@ -186,10 +186,51 @@ fn open_connections_follow_the_tokens() {
     assert_eq!(ask("INCR order\r\n"), ":2\r\n");
 }
 
-/// Guards: a pipeline that a quota refuses is counted as one call for so many ids, as it would be
-/// if it were let through.
+/// Guards: a browser that is talked into sending to this port takes no id, whatever it begins with.
 #[test]
-fn a_refused_pipeline_is_counted_once() {
+fn a_request_of_http_ends_the_connection() {
+    let site = Site::new();
+    for line in [
+        "GET / HTTP/1.0",
+        "PRI * HTTP/2.0",
+        "put /x HTTP/1.1",
+        "POST /",
+    ] {
+        let input = format!("PING\r\n{line}\r\nAccept: */*\r\n\r\nINCR order\r\n");
+        let (answers, is_closed) = site.ask(&[input.as_bytes()]);
+        assert!(is_closed, "{line}");
+        assert_eq!(answers, b"", "{line}");
+    }
+    site.check("INCR order\r\n", ":1\r\n");
+}
+
+/// Guards: each command of a pipeline comes under a quota for itself, as if it had come alone. Such
+/// a pipeline once went out whole, as a call for many ids does, and closed the tag for long.
+#[test]
+fn a_pipeline_does_not_pass_a_quota() {
+    let site = Site::new();
+    let commands = "INCR order\r\n".repeat(1000);
+    let transaction = format!("MULTI\r\n{commands}EXEC\r\n");
+    // Also where memory holds nothing yet, so that the first of them waits.
+    for input in [commands.as_str(), commands.as_str(), transaction.as_str()] {
+        let service = &site.door.service;
+        let scope = QuotaScope::Tag("order".parse().unwrap());
+        for quota in [None, Some(1)] {
+            let caller = Caller::anonymous();
+            service.set_quota(&caller, &scope, quota).unwrap();
+        }
+        let (answers, _) = site.ask(&[input.as_bytes()]);
+        let answers = String::from_utf8(answers).unwrap();
+        let given = answers.lines().filter(|line| line.starts_with(':')).count();
+        let refused = answers.matches("-BUSY over_quota").count();
+        assert_eq!(given + refused, 1000);
+        assert!((1..20).contains(&given), "{given}");
+    }
+}
+
+/// Guards: a pipeline that a quota refuses is counted command by command.
+#[test]
+fn a_refused_pipeline_is_counted() {
     let site = Site::new();
     site.check("INCR order\r\n", ":1\r\n");
     let service = &site.door.service;
@@ -200,7 +241,7 @@ fn a_refused_pipeline_is_counted_once() {
     let answers = String::from_utf8(answers).unwrap();
     assert_eq!(answers.matches("-BUSY over_quota").count(), 16, "{answers}");
     let [_, tag, _] = service.access().refused_by_quotas();
-    assert_eq!(tag, ("tag", 1, 16));
+    assert_eq!(tag, ("tag", 16, 16));
 }
 
 /// Takes many ids of a tag that is refused, in a transaction and in a pipeline.

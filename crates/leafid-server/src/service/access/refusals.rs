@@ -52,11 +52,11 @@ impl Refusals {
         self.counts.here().tokens[why as usize].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A call for so many ids was refused by a quota on that kind of thing.
-    pub(super) fn count_quota(&self, kind: &str, ids: u64) {
+    /// Calls for so many ids in all were refused by a quota on that kind of thing.
+    pub(super) fn count_quota(&self, kind: &str, calls: u64, ids: u64) {
         if let Some(column) = QUOTA_KINDS.iter().position(|other| *other == kind) {
             let counts = self.counts.here();
-            counts.quota_calls[column].fetch_add(1, Ordering::Relaxed);
+            counts.quota_calls[column].fetch_add(calls, Ordering::Relaxed);
             counts.quota_ids[column].fetch_add(ids, Ordering::Relaxed);
         }
     }
