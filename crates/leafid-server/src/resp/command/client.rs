@@ -80,6 +80,10 @@ pub(super) fn list(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
         is_normal
     } else if args.is(2, "ID") && args.len() > 3 {
         let own = Some(turn.state.id.cast_signed());
+        let mut ids = (3..args.len()).map(|at| args.number(at));
+        if ids.any(|id| id.is_none()) {
+            return turn.fail("ERR Invalid client ID");
+        }
         (3..args.len()).any(|at| args.number(at) == own)
     } else {
         return turn.syntax_error();

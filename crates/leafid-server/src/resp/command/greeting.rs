@@ -5,7 +5,7 @@ use super::{Outcome, Turn};
 use crate::resp::args::Args;
 use crate::resp::error::WRONG_PASS;
 use crate::resp::reply::Protocol;
-use crate::resp::session::State;
+use crate::resp::session::{Replies, State};
 
 /// The release of Redis whose answers these are.
 pub(super) const REDIS_VERSION: &str = "7.0.15";
@@ -47,7 +47,12 @@ pub(super) fn quit(turn: &mut Turn<'_>, _args: Args<'_>) -> Outcome {
 }
 
 pub(super) fn reset(turn: &mut Turn<'_>, _args: Args<'_>) -> Outcome {
+    let replies = turn.state.replies;
     *turn.state = State::new(turn.state.id);
+    if replies == Replies::Skip {
+        // As in Redis: this is the command that the peer wants no answer to.
+        turn.state.replies = replies;
+    }
     turn.reply.protocol = Protocol::Resp2;
     turn.reply.status("RESET");
     Outcome::Done
@@ -73,29 +78,12 @@ pub(super) fn hello(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
         Some(_) => return turn.fail("NOPROTO unsupported protocol version"),
         None => return turn.fail("ERR Protocol version is not an integer or out of range"),
     };
-    let options = match Options::read(args) {
-        Ok(options) => options,
-        Err(option) => {
-            turn.failed = turn.times;
-            let quoted: [&[u8]; 3] = [b"ERR Syntax error in HELLO option '", option, b"'"];
-            turn.reply.error(&quoted);
-            return Outcome::Done;
-        }
-    };
-    if options.name.is_some_and(|name| !is_name(name)) {
-        return turn.fail(NAME_ERROR);
-    }
-    if let Some((user, secret)) = options.auth
-        && let Err(text) = admit(turn, Some(user), secret)
-    {
-        return turn.fail(text);
+    if let Some(refused) = take_options(turn, args) {
+        return refused;
     }
     let access = turn.door.service.access();
     if access.check_token(&turn.state.caller).is_err() {
         return turn.fail(HELLO_NO_AUTH);
-    }
-    if let Some(name) = options.name {
-        turn.state.name = name.into();
     }
     if let Some(protocol) = protocol {
         turn.state.protocol = protocol;
@@ -105,32 +93,33 @@ pub(super) fn hello(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
     Outcome::Done
 }
 
-/// What HELLO is sent with.
-#[derive(Default)]
-struct Options<'a> {
-    auth: Option<(&'a [u8], &'a [u8])>,
-    name: Option<&'a [u8]>,
-}
-
-impl<'a> Options<'a> {
-    /// Reads them, or tells which one is no option.
-    fn read(args: Args<'a>) -> Result<Self, &'a [u8]> {
-        let mut options = Self::default();
-        let mut at = 2;
-        while at < args.len() {
-            let more = args.len() - 1 - at;
-            if args.is(at, "AUTH") && more >= 2 {
-                options.auth = Some((args.get(at + 1), args.get(at + 2)));
-                at += 3;
-            } else if args.is(at, "SETNAME") && more >= 1 {
-                options.name = Some(args.get(at + 1));
-                at += 2;
-            } else {
-                return Err(args.get(at));
+/// Takes what HELLO is sent with, each as it comes, as Redis does; answers if one is refused.
+fn take_options(turn: &mut Turn<'_>, args: Args<'_>) -> Option<Outcome> {
+    let mut at = 2;
+    while at < args.len() {
+        let more = args.len() - 1 - at;
+        if args.is(at, "AUTH") && more >= 2 {
+            let (user, secret) = (args.get(at + 1), args.get(at + 2));
+            if let Err(text) = admit(turn, Some(user), secret) {
+                return Some(turn.fail(text));
             }
+            at += 3;
+        } else if args.is(at, "SETNAME") && more >= 1 {
+            let name = args.get(at + 1);
+            if !is_name(name) {
+                return Some(turn.fail(NAME_ERROR));
+            }
+            turn.state.name = name.into();
+            at += 2;
+        } else {
+            turn.failed = turn.times;
+            let option = args.get(at);
+            let quoted: [&[u8]; 3] = [b"ERR Syntax error in HELLO option '", option, b"'"];
+            turn.reply.error(&quoted);
+            return Some(Outcome::Done);
         }
-        Ok(options)
     }
+    None
 }
 
 /// Lets a caller in by a secret, or says as Redis does why not. Where no token is asked for,

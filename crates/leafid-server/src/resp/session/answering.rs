@@ -12,7 +12,8 @@ use crate::resp::reply::Reply;
 const SHOWN_LEN_MAX: usize = 128;
 
 /// What a transaction is told that has too many commands.
-const TOO_MANY: &[u8] = b"ERR overloaded too many commands in one transaction";
+const TOO_MANY: &[u8] =
+    b"BUSY overloaded too many commands in one transaction; send fewer before EXEC";
 
 /// A session apart from its parser, which lends the arguments of a command.
 pub(super) struct Answering<'a> {
@@ -60,6 +61,7 @@ impl Answering<'_> {
     fn refuse(&mut self, at: usize, found: &Found, args: Args<'_>) -> Step {
         let name = args.get(0);
         match found {
+            _ if is_cross_protocol(args) => Step::Abandon,
             Found::Command(command) => {
                 let wrong: [&[u8]; 3] = [
                     b"ERR wrong number of arguments for '",
@@ -81,7 +83,6 @@ impl Answering<'_> {
                 ];
                 self.reject(at, command.name, &unknown)
             }
-            Found::Unknown if is_cross_protocol(name) => Step::Abandon,
             Found::Unknown => match command::reason(name) {
                 Some(_) if self.is_refused() => self.reject(at, "", &[NO_AUTH.as_bytes()]),
                 Some(reason) => {
@@ -95,7 +96,7 @@ impl Answering<'_> {
 
     /// Redis's words for a command that there is not.
     fn unknown(&mut self, at: usize, args: Args<'_>) -> Step {
-        let name = args.get(0);
+        let name = to_zero(args.get(0));
         let name = &name[..name.len().min(SHOWN_LEN_MAX)];
         let mut shown = Vec::new();
         for arg in args.from(1) {
@@ -103,7 +104,7 @@ impl Answering<'_> {
                 break;
             }
             let arg = &arg[..arg.len().min(SHOWN_LEN_MAX - shown.len())];
-            let arg = arg.split(|byte| *byte == 0).next().unwrap_or_default();
+            let arg = to_zero(arg);
             shown.extend_from_slice(b"'");
             shown.extend_from_slice(arg);
             shown.extend_from_slice(b"' ");
@@ -223,8 +224,14 @@ impl Answering<'_> {
     }
 }
 
-/// Whether this begins a line of HTTP. A browser that was talked into speaking to this port must
-/// not be understood.
-fn is_cross_protocol(name: &[u8]) -> bool {
-    name.eq_ignore_ascii_case(b"post") || name.eq_ignore_ascii_case(b"host:")
+/// What Redis shows of a text.
+fn to_zero(text: &[u8]) -> &[u8] {
+    text.split(|byte| *byte == 0).next().unwrap_or_default()
+}
+
+/// Whether this is a line of HTTP: the first of any request, or one that Redis knows it by. A
+/// browser that was talked into speaking to this port must not be understood.
+fn is_cross_protocol(args: Args<'_>) -> bool {
+    let is_request = args.len() == 3 && args.get(2).starts_with(b"HTTP/");
+    is_request || args.is(0, "POST") || args.is(0, "HOST:")
 }

@@ -150,7 +150,9 @@ impl Trial {
     /// Redis and we throw away what a browser's connection was answered in the same read.
     fn is_cross_protocol(&self) -> bool {
         let text = String::from_utf8_lossy(&self.input).to_ascii_lowercase();
-        text.contains("post") || text.contains("host:")
+        ["post", "host:", "http/"]
+            .iter()
+            .any(|word| text.contains(word))
     }
 }
 
