@@ -7,6 +7,8 @@
 
 #[cfg(test)]
 mod flood;
+#[cfg(test)]
+mod unread;
 
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
@@ -54,6 +56,7 @@ pub(super) async fn serve<S: Io>(door: Arc<RespDoor>, stream: S, shutdown: Shutd
         needed: 1,
         is_fed: true,
         output: Vec::new(),
+        is_flushed: true,
         is_closing: false,
         pulse: &pulse,
     };
@@ -86,6 +89,8 @@ struct Connection<'a, S> {
     is_fed: bool,
     /// Answers that could not be sent yet.
     output: Vec<u8>,
+    /// Whether all that was written has left. Under TLS some of it may not have.
+    is_flushed: bool,
     /// Once the answers are sent, the connection ends.
     is_closing: bool,
     pulse: &'a Pulse,
@@ -136,7 +141,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
 
     /// Whether something began that has not ended: a command, or an answer.
     fn owes(&self) -> bool {
-        !self.kept.is_empty() || !self.output.is_empty()
+        !self.kept.is_empty() || !self.output.is_empty() || !self.is_flushed
     }
 
     /// Sends, then answers what was read, then reads. `None` when there may be more to do.
@@ -226,8 +231,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
     /// Sends what was kept of the answers.
     fn poll_send(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.output.is_empty() {
-            // Under TLS some of what was written before may not have left yet.
-            return Pin::new(&mut self.stream).poll_flush(context);
+            let flushed = Pin::new(&mut self.stream).poll_flush(context);
+            self.is_flushed = flushed.is_ready();
+            return flushed;
         }
         let mut sent = 0;
         let sending = poll_write_all(&mut self.stream, &self.output, &mut sent, context);
