@@ -11,6 +11,7 @@ mod ending;
 mod error;
 mod health;
 mod ids;
+mod message;
 mod method;
 mod reflection;
 mod stream;
@@ -59,6 +60,7 @@ use ending::Ending;
 use error::Refusal;
 use health::HealthDoor;
 use ids::IdsDoor;
+use message::Message;
 use reflection::Reflection;
 use tags::TagsDoor;
 use v1::ids_server::IdsServer;
@@ -132,6 +134,11 @@ impl GrpcDoor {
             call.ongoing.traffic().refuse();
             return Err(Refusal::no_place());
         }
+        let body_max = call
+            .method
+            .takes_one()
+            .then_some(self.service.limits().body_max);
+        let request = request.map(|body| Message::new(body, body_max));
         let answering = match call.method {
             M::Next | M::NextMany | M::ReserveRange | M::Stream | M::Decode => {
                 self.ids.clone().call(request)

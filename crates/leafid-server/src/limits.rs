@@ -74,7 +74,8 @@ pub struct Limits {
     /// latest when twice as long has passed: idle ones, slow headers, and peers that do not read
     /// their answers. Default: 60 s.
     pub idle_max: Duration,
-    /// How long a request body may take to come in. Default: 10 s.
+    /// How long a request body, or the message of a gRPC call, may take to come in; what takes
+    /// longer is answered 408, DEADLINE_EXCEEDED. Default: 10 s.
     pub body_max: Duration,
     /// How long an answer may take to be made, whatever it waits for. Default: 30 s.
     pub answer_max: Duration,

@@ -110,6 +110,14 @@ impl Refusal {
         Some(Self::new(code, reason, status.message(), next))
     }
 
+    /// The caller did not send its message in time. Nothing was done for it; still it is no status
+    /// that clients try again by themselves, as the next message would be as slow.
+    pub(super) fn timeout(body_max: Duration) -> Self {
+        let message = format!("the message took longer than {} s", body_max.as_secs());
+        let next = "send the message at once";
+        Self::new(Code::DeadlineExceeded, "timeout", message, next)
+    }
+
     /// The caller's bound, not the server's.
     pub(super) fn deadline_exceeded() -> Self {
         let message = "the deadline passed before there was an answer";
@@ -234,7 +242,11 @@ mod tests {
         let page = std::fs::read_to_string(page).unwrap();
         let of_service = service::Code::ALL.iter();
         let of_service = of_service.map(|code| (status(*code), code.name()));
-        let own = [Refusal::unknown_method(), Refusal::deadline_exceeded()];
+        let own = [
+            Refusal::unknown_method(),
+            Refusal::deadline_exceeded(),
+            Refusal::timeout(Duration::ZERO),
+        ];
         let own = own.map(|refusal| (refusal.code, refusal.reason));
         let of_message = [
             (Code::OutOfRange, TOO_LARGE.0),

@@ -79,6 +79,14 @@ impl Method {
         )
     }
 
+    /// Whether it takes one message, and not a stream of them.
+    pub(super) const fn takes_one(self) -> bool {
+        !matches!(
+            self,
+            Self::Stream | Self::Reflection | Self::ReflectionAlpha
+        )
+    }
+
     /// Whether its answer goes on after it began.
     pub(super) const fn is_streaming(self) -> bool {
         matches!(
@@ -114,6 +122,7 @@ mod tests {
                         let found = Method::of(&path);
                         assert_ne!(found, Method::Unknown, "{path}");
                         assert_eq!(found.is_streaming(), method.server_streaming(), "{path}");
+                        assert_eq!(found.takes_one(), !method.client_streaming(), "{path}");
                         count += 1;
                     }
                 }

@@ -3,9 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+use futures_util::future::ready;
+use futures_util::stream::{once, pending};
+use http_body_util::StreamBody;
+use hyper::body::Frame;
 use leafid_server::{Config, Limits};
+use tonic::body::Body;
 use tonic::codegen::http::uri::PathAndQuery;
-use tonic::{Code, Request};
+use tonic::codegen::{Service as _, http};
+use tonic::{Code, Request, Status};
 
 use super::v1::ids_client::IdsClient;
 use super::v1::{DecodeRequest, NextRequest, NextResponse, StreamRequest, StreamResponse};
@@ -131,6 +139,41 @@ fn a_message_too_large_is_refused() {
     assert_eq!(counted(&line.site)[&key], 1);
 }
 
+/// Guards: a caller who is slow is not told that the store is.
+#[test]
+fn a_message_that_does_not_come_is_told_so() {
+    let limits = Limits {
+        body_max: Duration::from_millis(50),
+        ..Limits::default()
+    };
+    let line = Line::to(Site::with(&Config::default(), limits));
+    let mut wire = line.run(Wire::new(&line.site));
+    let whole = b"\0\0\0\0\x07\x0a\x05order";
+    // Half of it; and all of it without the end of the call.
+    for sent in [&whole[..7], whole] {
+        let answer = line.run(async {
+            let frame = Ok::<_, Status>(Frame::data(Bytes::from_static(sent)));
+            let frames = once(ready(frame)).chain(pending());
+            let request = http::Request::post("/leafid.v1.Ids/Next")
+                .header("content-type", "application/grpc");
+            let request = request.body(Body::new(StreamBody::new(frames))).unwrap();
+            wire.call(request).await.unwrap()
+        });
+        let status = Status::from_header_map(answer.headers()).expect("a status");
+        check_status(&status, Code::DeadlineExceeded, "TIMEOUT", None);
+    }
+    // The messages of a stream come when they come.
+    let status = line.run(async {
+        let mut call = Request::new(pending::<StreamRequest>());
+        let timeout = "300m".parse().unwrap();
+        call.metadata_mut().insert("grpc-timeout", timeout);
+        let answered = IdsClient::new(wire).stream(call).await;
+        answered.unwrap().into_inner().message().await.unwrap_err()
+    });
+    check_status(&status, Code::DeadlineExceeded, "DEADLINE_EXCEEDED", None);
+    assert_eq!(line.next("order").unwrap(), 1, "no id was taken");
+}
+
 #[test]
 fn a_compressed_message_is_refused() {
     let line = Line::new();
@@ -196,7 +239,6 @@ fn a_path_without_a_method_is_told() {
 /// Guards what curl and browsers get to see, over HTTP/2.
 #[test]
 fn what_is_no_grpc_is_told_in_http() {
-    use tonic::codegen::http;
     let line = Line::new();
     let check = |method: &str, kind: &str, status: u16| {
         let request = http::Request::builder()
@@ -206,10 +248,9 @@ fn what_is_no_grpc_is_told_in_http() {
                 super::address(&line.site)
             ))
             .header("content-type", kind)
-            .body(tonic::body::Body::empty())
+            .body(Body::empty())
             .unwrap();
         let answer = line.run(async {
-            use tonic::codegen::Service as _;
             let mut channel = line.channel.clone();
             std::future::poll_fn(|cx| channel.poll_ready(cx))
                 .await
