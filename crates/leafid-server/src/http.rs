@@ -96,14 +96,14 @@ impl Door {
         }
     }
 
-    async fn answer(&self, place: Place, request: Request<Incoming>) -> Response<AnswerBody> {
+    async fn answer(&self, request: Request<Incoming>) -> Response<AnswerBody> {
         let (parts, body) = request.into_parts();
         match Route::issuing(parts.uri.path()) {
-            Some((route, name)) => {
-                let answer = self.issue(place, route, name, &parts, body).await;
+            Some((route, name)) if route != Route::Ranges => {
+                let answer = self.issue(route, name, &parts, body).await;
                 answer.map(AnswerBody::Whole)
             }
-            None => {
+            _ => {
                 let request = Request::from_parts(parts, body);
                 let answer = router::answer(&self.front, &self.routes, request).await;
                 answer.map(AnswerBody::Routed)
@@ -112,20 +112,10 @@ impl Door {
     }
 
     /// The short way of the routes that issue ids: past the router, and past what it allocates.
-    async fn issue(
-        &self,
-        place: Place,
-        route: Route,
-        name: &str,
-        parts: &Parts,
-        body: Incoming,
-    ) -> Answer {
+    async fn issue(&self, route: Route, name: &str, parts: &Parts, body: Incoming) -> Answer {
         let (front, service) = (&self.front, &*self.front.service);
         let answering = async {
             front.check(&parts.uri)?;
-            if place == Place::Operators {
-                return Err(Problem::no_place());
-            }
             let caller = &who::caller(service, &parts.headers)?;
             match route {
                 // No timer: it has no body, and its wait is bounded by wait_max.
@@ -138,17 +128,25 @@ impl Door {
             }
         };
         let answered = answering.await;
-        let mut answer = answered.unwrap_or_else(|problem| {
+        let answer = answered.unwrap_or_else(|problem| {
             let host = parts.headers.get(HOST);
             front.explain(route, &parts.uri, host, &problem)
         });
         front.metrics.http.count(route, answer.status());
-        if place == Place::Operators {
-            // Who came for ids gives its place up.
-            let close = HeaderValue::from_static("close");
-            answer.headers_mut().insert(CONNECTION, close);
-        }
         answer
+    }
+
+    /// Refuses a request for ids, for which there is no place; `None`: it is not for ids.
+    fn refuse<B>(&self, request: &Request<B>) -> Option<Response<AnswerBody>> {
+        let uri = request.uri();
+        let (route, _) = Route::issuing(uri.path())?;
+        let host = request.headers().get(HOST);
+        let mut answer = self.front.explain(route, uri, host, &Problem::no_place());
+        self.front.metrics.http.count(route, answer.status());
+        // Who came for ids gives its place up.
+        let close = HeaderValue::from_static("close");
+        answer.headers_mut().insert(CONNECTION, close);
+        Some(answer.map(AnswerBody::Whole))
     }
 }
 

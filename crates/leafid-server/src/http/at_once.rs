@@ -39,8 +39,10 @@ impl Door {
             return None;
         }
         let (route, name) = Route::issuing(path).filter(|(_, name)| !name.is_empty())?;
-        if route == Route::Ids && request.method() != Method::GET {
-            return None;
+        match route {
+            Route::Ids if request.method() != Method::GET => return None,
+            Route::Ranges => return None,
+            _ => {}
         }
         let caller = match who::caller(service, request.headers()) {
             Ok(caller) => caller,
@@ -155,6 +157,7 @@ mod tests {
             "/api/segment/get/",
             "/api/segment/get/%6frder",
             "/v1/tags/order/ids?count=2",
+            "/v1/tags/order/ranges",
             "/v1/tags/order",
             "/livez",
         ] {

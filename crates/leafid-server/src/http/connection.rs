@@ -73,15 +73,17 @@ impl Service<Request<Incoming>> for Conversation {
     fn call(&self, mut request: Request<Incoming>) -> Answering {
         let shared = &*self.0;
         count_up(&shared.begun);
-        if shared.place == Place::Full
-            && let Some(answer) = shared.door.at_once(&mut request)
-        {
+        let answer = match shared.place {
+            Place::Full => shared.door.at_once(&mut request),
+            Place::Operators => shared.door.refuse(&request),
+        };
+        if let Some(answer) = answer {
             count_up(&shared.ended);
             return Answering::Now(Some(answer));
         }
         let shared = Arc::clone(&self.0);
         Answering::Later(Box::pin(async move {
-            let answer = shared.door.answer(shared.place, request).await;
+            let answer = shared.door.answer(request).await;
             count_up(&shared.ended);
             answer
         }))

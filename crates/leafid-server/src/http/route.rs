@@ -65,12 +65,15 @@ impl Route {
         )
     }
 
-    /// The route of a path that issues single ids or batches, with the name in it, still encoded.
-    /// Leaf's also with a slash behind the name, or with an empty one, as Spring takes them.
+    /// The route of a path that issues ids, with the name in it, still encoded. Leaf's also with a
+    /// slash behind the name, or with an empty one, as Spring takes them.
     pub(crate) fn issuing(path: &str) -> Option<(Self, &str)> {
         let (route, name) = if let Some(rest) = path.strip_prefix("/v1/tags/") {
-            let name = rest.strip_suffix("/ids")?;
-            (Self::Ids, (!name.is_empty()).then_some(name)?)
+            let (route, name) = match rest.strip_suffix("/ids") {
+                Some(name) => (Self::Ids, name),
+                None => (Self::Ranges, rest.strip_suffix("/ranges")?),
+            };
+            (route, (!name.is_empty()).then_some(name)?)
         } else if let Some(rest) = path.strip_prefix("/api/segment/get") {
             (Self::SegmentGet, key(rest)?)
         } else {
@@ -106,8 +109,10 @@ mod tests {
         check("/api/segment/gettest", None);
         check("/api/snowflake/get/x", Some((Route::SnowflakeGet, "x")));
         check("/v1/tags/a%2Fb/ids", Some((Route::Ids, "a%2Fb")));
-        check("/v1/tags/a/ranges", None);
+        check("/v1/tags/a/ranges", Some((Route::Ranges, "a")));
         check("/v1/tags/ids", None);
+        check("/v1/tags/ranges", None);
+        check("/v1/tags//ranges", None);
         check("/v1/tags//ids", None);
         check("/v1/tags/a/b/ids", None);
         check("/v1/tags/a/ids/", None);

@@ -14,6 +14,7 @@ mod kinds;
 mod leaf;
 mod openapi;
 mod operation;
+mod places;
 mod resp;
 mod resp_clients;
 mod resp_table;
