@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
 use hyper::body::Incoming;
@@ -57,6 +57,8 @@ struct Shared {
     place: Place,
     begun: AtomicU64,
     ended: AtomicU64,
+    /// Whether the peer shall be told to begin nothing more here.
+    is_leaving: AtomicBool,
 }
 
 /// An answer: most are there at once, and cost no state to wait in.
@@ -75,7 +77,7 @@ impl Service<Request<Incoming>> for Conversation {
         count_up(&shared.begun);
         let answer = match shared.place {
             Place::Full => shared.door.at_once(&mut request),
-            Place::Operators => shared.door.refuse(&request),
+            Place::Operators => shared.refuse(&request),
         };
         if let Some(answer) = answer {
             count_up(&shared.ended);
@@ -117,6 +119,23 @@ impl Shared {
         let begun = self.begun.load(Ordering::Relaxed);
         (begun, self.ended.load(Ordering::Relaxed))
     }
+
+    /// Refuses who came for ids, and makes the connection give up its place.
+    fn refuse<B>(&self, request: &Request<B>) -> Option<Response<AnswerBody>> {
+        let answer = self.door.refuse(request)?;
+        self.leave();
+        Some(answer)
+    }
+
+    // Relaxed, in both: all of it happens in the connection's task.
+
+    fn leave(&self) {
+        self.is_leaving.store(true, Ordering::Relaxed);
+    }
+
+    fn is_leaving(&self) -> bool {
+        self.is_leaving.load(Ordering::Relaxed)
+    }
 }
 
 /// Serves a connection until its peer, silence or the shutdown ends it.
@@ -127,10 +146,13 @@ pub(super) async fn serve<S: Io>(door: Arc<Door>, mut stream: S, place: Place, s
         place,
         begun: AtomicU64::new(0),
         ended: AtomicU64::new(0),
+        is_leaving: AtomicBool::new(false),
     });
     let mut around = Around {
+        shared: &shared,
         asked: Belled::new(shutdown.asked()),
         silent: Belled::new(silent(&shared, &limits)),
+        is_told: false,
     };
     let Some(preface) = around.first_bytes(&mut stream).await else {
         return;
@@ -174,14 +196,17 @@ impl<S: Io> Served for http2::Connection<TokioIo<Pipe<S>>, Conversation, TokioEx
 }
 
 /// What a connection listens to beside its peer.
-struct Around<Asked, Silent> {
+struct Around<'a, Asked, Silent> {
+    shared: &'a Shared,
     /// Is ready when the server shuts down.
     asked: Belled<Asked>,
     /// Is ready when the peer was silent for too long.
     silent: Belled<Silent>,
+    /// Whether it was told to finish.
+    is_told: bool,
 }
 
-impl<Asked, Silent> Around<Asked, Silent>
+impl<Asked, Silent> Around<'_, Asked, Silent>
 where
     Asked: Future<Output = ()>,
     Silent: Future<Output = ()>,
@@ -209,7 +234,8 @@ where
                 return Poll::Ready(true);
             }
             // Afterwards: what came in before is answered.
-            if self.asked.poll(context).is_ready() {
+            if self.asked.poll(context).is_ready() || (self.shared.is_leaving() && !self.is_told) {
+                self.is_told = true;
                 connection.as_mut().finish();
                 if connection.as_mut().poll(context).is_ready() {
                     return Poll::Ready(true);

@@ -9,6 +9,7 @@ mod access;
 mod decode;
 mod doors;
 mod grpc;
+mod http2;
 mod ids;
 mod kinds;
 mod leaf;

@@ -6,7 +6,8 @@ use std::net::TcpStream;
 
 use leafid_server::{Config, Limits};
 
-use crate::site::Site;
+use crate::http2::Http2;
+use crate::site::{Site, eventually};
 
 /// A server whose one place for everything is taken.
 struct FullSite {
@@ -73,4 +74,24 @@ fn no_route_issues_ids_to_who_has_a_place_of_operators() {
     for request in ["GET /readyz", "GET /metrics", "GET /v1/tags/order"] {
         assert_eq!(site.ask(request).status, 200, "{request}");
     }
+}
+
+/// Guards that over HTTP/2 too who comes for ids gives its place up, with a word of our own: one
+/// that opened it in a short peak would be refused for life, and enough of them lock operators out.
+#[test]
+fn over_http_2_who_comes_for_ids_is_told_to_go() {
+    let limits = Limits {
+        operator_connections_max: 2,
+        ..Limits::default()
+    };
+    let full = FullSite::with(limits);
+    let mut callers = [Http2::connect(&full.site), Http2::connect(&full.site)];
+    for caller in &mut callers {
+        assert!(caller.is_ok("/readyz"));
+        assert!(!caller.is_ok("/v1/tags/order/ids"));
+    }
+    for caller in &mut callers {
+        assert!(caller.is_told_to_go());
+    }
+    eventually("a place", || full.site.ask("GET /readyz").status == 200);
 }
