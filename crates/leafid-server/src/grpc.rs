@@ -14,8 +14,10 @@ mod ids;
 mod message;
 mod method;
 mod reflection;
+mod socket;
 mod stream;
 mod tags;
+mod traffic;
 mod who;
 
 /// Made from `proto/leafid/v1`.
@@ -54,7 +56,6 @@ use crate::tls::Alpn;
 pub(crate) use method::Method;
 
 use call::Call;
-use connection::Ongoing;
 use deadline::Deadline;
 use ending::Ending;
 use error::Refusal;
@@ -63,6 +64,7 @@ use ids::IdsDoor;
 use message::Message;
 use reflection::Reflection;
 use tags::TagsDoor;
+use traffic::Ongoing;
 use v1::ids_server::IdsServer;
 use v1::tags_server::TagsServer;
 

@@ -68,7 +68,8 @@ pub struct Limits {
     /// Bytes of a request body, or of a gRPC message; more is answered 413, OUT_OF_RANGE.
     /// Default: 16 KiB.
     pub body_len_max: usize,
-    /// How long a new connection may take to send its first request's headers. Default: 10 s.
+    /// How long a new connection may take to send its first request's headers; over gRPC, to say
+    /// that it speaks HTTP/2. Default: 10 s.
     pub first_head_max: Duration,
     /// A connection on which no request began and none ended for this long is closed, at the
     /// latest when twice as long has passed: idle ones, slow headers, and peers that do not read

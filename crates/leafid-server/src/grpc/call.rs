@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hyper::Response;
 use tonic::Code;
 
-use super::connection::Ongoing;
+use super::traffic::Ongoing;
 use super::{Method, code_of};
 use crate::metrics::Metrics;
 

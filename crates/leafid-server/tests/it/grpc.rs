@@ -3,6 +3,8 @@
 mod access;
 mod clients;
 mod conduct;
+mod ends;
+mod frames;
 mod health;
 mod ids;
 mod reflection;

@@ -5,7 +5,7 @@ use hyper::HeaderMap;
 
 use super::*;
 use crate::grpc::Method;
-use crate::grpc::connection::Traffic;
+use crate::grpc::traffic::Traffic;
 use crate::health::Phase;
 use crate::limits::Limits;
 use crate::metrics::Metrics;

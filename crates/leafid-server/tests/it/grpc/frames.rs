@@ -1,0 +1,106 @@
+//! `Raw`: a peer that speaks HTTP/2 frame by frame, so that it can do what no client does.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use super::address;
+use crate::site::Site;
+
+pub(crate) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+/// Kinds of frames.
+const SETTINGS: u8 = 4;
+const PING: u8 = 6;
+pub(crate) const GOAWAY: u8 = 7;
+const WINDOW_UPDATE: u8 = 8;
+/// A flag of theirs.
+const ACK: u8 = 1;
+/// The setting of how much may be sent on a new stream.
+const INITIAL_WINDOW_SIZE: u16 = 4;
+
+/// A frame.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Frame {
+    pub(crate) kind: u8,
+    pub(crate) flags: u8,
+    pub(crate) payload: Vec<u8>,
+}
+
+/// A connection that does what its test says; it answers settings and pings by itself.
+pub(crate) struct Raw(TcpStream);
+
+impl Raw {
+    /// One that has not said a word.
+    pub(crate) fn mute(site: &Site) -> Self {
+        let stream = TcpStream::connect(address(site)).unwrap();
+        let patience = Some(Duration::from_secs(20));
+        stream.set_read_timeout(patience).unwrap();
+        Self(stream)
+    }
+
+    /// One that lets the server send so many bytes on each stream.
+    pub(crate) fn new(site: &Site, window_len: u32) -> Self {
+        let mut raw = Self::mute(site);
+        raw.say(PREFACE);
+        let id = INITIAL_WINDOW_SIZE.to_be_bytes();
+        raw.send(
+            SETTINGS,
+            0,
+            0,
+            &[&id[..], &window_len.to_be_bytes()].concat(),
+        );
+        raw
+    }
+
+    /// Sends bytes as they are.
+    pub(crate) fn say(&mut self, bytes: &[u8]) {
+        self.0.write_all(bytes).unwrap();
+    }
+
+    fn send(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
+        let len = u32::try_from(payload.len()).unwrap().to_be_bytes();
+        let head = [&len[1..], &[kind, flags], &stream.to_be_bytes()].concat();
+        self.say(&[&head, payload].concat());
+    }
+
+    /// The next frame that is not about settings, pings or windows; `None`: the connection has ended.
+    pub(crate) fn frame(&mut self) -> Option<Frame> {
+        loop {
+            let head: [u8; 9] = self.read(9)?.try_into().unwrap();
+            let len = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+            let frame = Frame {
+                kind: head[3],
+                flags: head[4],
+                payload: self.read(len as usize)?,
+            };
+            match frame.kind {
+                SETTINGS | PING if frame.flags & ACK == 0 => {
+                    let payload = if frame.kind == PING {
+                        &frame.payload[..]
+                    } else {
+                        &[]
+                    };
+                    self.send(frame.kind, ACK, 0, payload);
+                }
+                SETTINGS | PING | WINDOW_UPDATE => {}
+                _ => return Some(frame),
+            }
+        }
+    }
+
+    /// The kinds of all frames until the connection ends.
+    pub(crate) fn kinds_to_end(&mut self) -> Vec<u8> {
+        std::iter::from_fn(|| self.frame().map(|frame| frame.kind)).collect()
+    }
+
+    fn read(&mut self, len: usize) -> Option<Vec<u8>> {
+        let mut bytes = vec![0; len];
+        match self.0.read_exact(&mut bytes) {
+            Ok(()) => Some(bytes),
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
+                panic!("nothing comes, and no end")
+            }
+            Err(_) => None,
+        }
+    }
+}
