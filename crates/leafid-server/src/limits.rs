@@ -75,6 +75,9 @@ pub struct Limits {
     /// latest when twice as long has passed: idle ones, slow headers, and peers that do not read
     /// their answers. Default: 60 s.
     pub idle_max: Duration,
+    /// How long a connection that was told to go, because it is idle, may still take before it is
+    /// cut. Default: 1 s.
+    pub leave_max: Duration,
     /// How long a request body, or the message of a gRPC call, may take to come in; what takes
     /// longer is answered 408, DEADLINE_EXCEEDED. Default: 10 s.
     pub body_max: Duration,
@@ -178,6 +181,7 @@ impl Default for Limits {
             body_len_max: 16 * 1024,
             first_head_max: Duration::from_secs(10),
             idle_max: Duration::from_secs(60),
+            leave_max: Duration::from_secs(1),
             body_max: Duration::from_secs(10),
             answer_max: Duration::from_secs(30),
             count_max: 10_000,

@@ -173,7 +173,8 @@ pub(super) async fn serve<S: Io>(door: Arc<Door>, mut stream: S, place: Place, s
         around.serve(connection, &link).await
     };
     if is_over && let Some(Left { stream, rest }) = link.left() {
-        end(stream, &rest, around.asked.is_over()).await;
+        let is_hurried = around.asked.is_over() || shared.is_leaving();
+        end(stream, &rest, is_hurried).await;
     }
 }
 
@@ -200,7 +201,7 @@ struct Around<'a, Asked, Silent> {
     shared: &'a Shared,
     /// Is ready when the server shuts down.
     asked: Belled<Asked>,
-    /// Is ready when the peer was silent for too long.
+    /// Is ready when the peer was silent for too long, and was told to go.
     silent: Belled<Silent>,
     /// Whether it was told to finish.
     is_told: bool,
@@ -219,7 +220,8 @@ where
                 return Poll::Ready(read.ok());
             }
             let asked = self.asked.poll(context).is_ready();
-            match asked || self.silent.poll(context).is_ready() {
+            let silent = self.silent.poll(context).is_ready();
+            match asked || silent || self.shared.is_leaving() {
                 true => Poll::Ready(None),
                 false => Poll::Pending,
             }
@@ -234,6 +236,7 @@ where
                 return Poll::Ready(true);
             }
             // Afterwards: what came in before is answered.
+            let silent = self.silent.poll(context).is_ready();
             if self.asked.poll(context).is_ready() || (self.shared.is_leaving() && !self.is_told) {
                 self.is_told = true;
                 connection.as_mut().finish();
@@ -242,14 +245,29 @@ where
                 }
             }
             link.rest(context);
-            self.silent.poll(context).map(|()| false)
+            match silent {
+                true => Poll::Ready(false),
+                false => Poll::Pending,
+            }
         })
         .await
     }
 }
 
-/// Is ready once the connection has been silent for too long.
+/// Is ready once the connection has been silent for too long, and was told to go in vain.
 async fn silent(shared: &Shared, limits: &Limits) {
+    rest(shared, limits).await;
+    let before = shared.seen();
+    shared.leave();
+    tokio::time::sleep(limits.leave_max).await;
+    if shared.seen() != before {
+        // A request crossed our word, and the connection ends with its answer.
+        tokio::time::sleep(limits.answer_max).await;
+    }
+}
+
+/// Is ready once no request began and none ended for too long.
+async fn rest(shared: &Shared, limits: &Limits) {
     tokio::time::sleep(limits.first_head_max).await;
     let mut before = shared.seen();
     if before.0 == 0 {

@@ -3,26 +3,33 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::time::Duration;
 
-use crate::site::Site;
+use leafid_server::{Config, Limits};
+
+use crate::site::{Site, read_to_end};
 
 /// Numbers of RFC 9113, section 6.
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
 const SETTINGS: u8 = 4;
 const PING: u8 = 6;
-pub(crate) const GOAWAY: u8 = 7;
+const GOAWAY: u8 = 7;
 const ACK: u8 = 1;
 const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
 
+/// The methods, by their numbers in HPACK's table.
+const GET: u8 = 0x82;
+const POST: u8 = 0x83;
+
 /// A frame that came in.
 #[derive(Debug)]
-pub(crate) struct Frame {
-    pub(crate) kind: u8,
+struct Frame {
+    kind: u8,
     flags: u8,
     stream: u32,
-    pub(crate) payload: Vec<u8>,
+    payload: Vec<u8>,
 }
 
 impl Frame {
@@ -55,19 +62,23 @@ impl Http2 {
         connection
     }
 
-    /// Asks for a path, and leaves the answer to be read.
-    pub(crate) fn get(&mut self, path: &str) {
-        self.last = if self.last == 0 { 1 } else { self.last + 2 };
-        // GET, http, :authority and :path by their numbers in HPACK's table.
-        let mut head = vec![0x82, 0x86, 0x01, 1, b'x', 0x04];
-        head.push(u8::try_from(path.len()).unwrap());
-        head.extend_from_slice(path.as_bytes());
-        self.write(HEADERS, END_STREAM | END_HEADERS, self.last, &head);
-    }
-
     /// Asks for a path, and tells whether the answer is 200.
     pub(crate) fn is_ok(&mut self, path: &str) -> bool {
-        self.get(path);
+        self.begin(GET, END_STREAM, path);
+        self.is_answered_ok()
+    }
+
+    fn begin(&mut self, method: u8, flags: u8, path: &str) {
+        self.last = if self.last == 0 { 1 } else { self.last + 2 };
+        // http, :authority and :path by their numbers in HPACK's table.
+        let mut head = vec![method, 0x86, 0x01, 1, b'x', 0x04];
+        head.push(u8::try_from(path.len()).unwrap());
+        head.extend_from_slice(path.as_bytes());
+        self.write(HEADERS, flags | END_HEADERS, self.last, &head);
+    }
+
+    /// Whether the answer to the last request is 200.
+    fn is_answered_ok(&mut self) -> bool {
         let mut is_ok = false;
         loop {
             let frame = self.read().expect("an answer");
@@ -76,6 +87,11 @@ impl Http2 {
                 return is_ok;
             }
         }
+    }
+
+    /// Waits until the server says that the connection is to end.
+    fn wait_for_goaway(&mut self) {
+        while self.read().expect("a word before the end").kind != GOAWAY {}
     }
 
     /// Waits for the end of the connection, and tells whether it was announced.
@@ -118,4 +134,50 @@ impl Http2 {
             payload,
         })
     }
+}
+
+fn impatient(leave_max: Duration) -> Site {
+    let limits = Limits {
+        first_head_max: Duration::from_millis(200),
+        idle_max: Duration::from_millis(200),
+        leave_max,
+        ..Limits::default()
+    };
+    Site::with(&Config::default(), limits)
+}
+
+/// Guards that a client is told before an idle connection ends, and may know that what it sent
+/// afterwards was not taken.
+#[test]
+fn an_idle_connection_is_told_to_go() {
+    let site = impatient(Duration::from_secs(60));
+    let mut silent = Http2::connect(&site);
+    assert!(silent.is_told_to_go());
+    let mut between = Http2::connect(&site);
+    assert!(between.is_ok("/v1/tags/order/ids"));
+    assert!(between.is_told_to_go());
+}
+
+/// Guards that a request which crosses that word is answered, however long it takes.
+#[test]
+fn a_request_that_crosses_the_end_is_answered() {
+    let site = impatient(Duration::from_millis(100));
+    let mut crossing = Http2::connect(&site);
+    crossing.wait_for_goaway();
+    crossing.begin(POST, 0, "/v1/tags/order/ids");
+    // Until a connection that says nothing has ended.
+    assert_eq!(read_to_end(&mut site.connect()), "");
+    crossing.write(DATA, END_STREAM, crossing.last, &[]);
+    assert!(crossing.is_answered_ok());
+    assert!(crossing.read().is_none());
+}
+
+/// Guards that a peer that does not hear it is cut.
+#[test]
+fn who_does_not_hear_it_is_cut() {
+    let site = impatient(Duration::from_millis(100));
+    let mut deaf = Http2::connect(&site);
+    let mut bytes = Vec::new();
+    deaf.stream.read_to_end(&mut bytes).unwrap();
+    assert!(bytes.contains(&GOAWAY));
 }
