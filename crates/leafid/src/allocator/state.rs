@@ -142,12 +142,14 @@ impl State {
     }
 
     pub(super) fn not_yet(&self, tag: &Tag, now: Duration) -> IssueError {
-        let (retry_after, reason) = match (self.supply, &self.last_error) {
-            (Supply::Waiting { until }, Some(error)) => (
-                until.saturating_sub(now),
-                NotYetReason::StoreFailed(Arc::clone(error)),
-            ),
-            _ => (self.loading_retry(), NotYetReason::Loading),
+        let retry_after = match self.supply {
+            Supply::Waiting { until } => until.saturating_sub(now),
+            _ => self.loading_retry(),
+        };
+        // Also while the store is tried again, which may take as long as a call may last.
+        let reason = match &self.last_error {
+            Some(error) => NotYetReason::StoreFailed(Arc::clone(error)),
+            None => NotYetReason::Loading,
         };
         IssueError::not_yet(tag, retry_after, reason)
     }

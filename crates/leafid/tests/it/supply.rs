@@ -49,6 +49,36 @@ fn a_wait_ends_at_its_deadline() {
     assert_eq!(world.next("order").unwrap(), 1);
 }
 
+/// Guards: while a failed store is tried again its failure is told, and not only that a segment is
+/// under way; once it has answered, no more.
+#[test]
+fn a_store_that_failed_is_named_while_it_is_tried_again() {
+    let mut world = World::with_tag("order", 10, fixed());
+    let reason = |world: &mut World| match world.next("order").unwrap_err() {
+        IssueError::NotYet(not_yet) => not_yet.reason,
+        other => panic!("{other:?}"),
+    };
+    world.store.set(Mood::Down, Duration::ZERO);
+    let told = reason(&mut world);
+    assert!(matches!(told, NotYetReason::StoreFailed(_)), "{told:?}");
+    world.store.set(Mood::Well, seconds(20));
+    world.advance(seconds(60));
+    for id in 1..=10 {
+        assert_eq!(world.next("order").unwrap(), id);
+    }
+    world.store.set(Mood::Down, Duration::ZERO);
+    while world.next("order").is_ok() {}
+    // It answers again, but each try takes long.
+    world.store.set(Mood::Well, seconds(20));
+    world.advance(seconds(10));
+    let told = reason(&mut world);
+    assert!(matches!(told, NotYetReason::StoreFailed(_)), "{told:?}");
+    world.advance(seconds(60));
+    while world.next("order").is_ok() {}
+    let told = reason(&mut world);
+    assert!(matches!(told, NotYetReason::Loading), "{told:?}");
+}
+
 /// Guards: a failing store is tried again by itself, callers wait for a near retry and are sent
 /// away before a far one, with its time and the cause.
 #[test]
