@@ -17,6 +17,7 @@ mod reflection;
 mod socket;
 mod stream;
 mod tags;
+mod task;
 mod traffic;
 mod who;
 
@@ -39,9 +40,7 @@ use std::sync::Arc;
 
 use hyper::body::Incoming;
 use hyper::header::CONTENT_TYPE;
-use hyper::server::conn::http2::Builder;
 use hyper::{Request, Response, StatusCode};
-use hyper_util::rt::TokioExecutor;
 use tonic::body::Body;
 use tonic::codegen::{BoxFuture, Service as _};
 use tonic::{Code, Status};
@@ -64,7 +63,7 @@ use ids::IdsDoor;
 use message::Message;
 use reflection::Reflection;
 use tags::TagsDoor;
-use traffic::Ongoing;
+use traffic::Traffic;
 use v1::ids_server::IdsServer;
 use v1::tags_server::TagsServer;
 
@@ -76,7 +75,6 @@ pub(crate) struct GrpcDoor {
     tags: TagsServer<TagsDoor>,
     health: HealthServer<HealthDoor>,
     reflection: Reflection,
-    builder: Builder<TokioExecutor>,
 }
 
 impl GrpcDoor {
@@ -85,7 +83,6 @@ impl GrpcDoor {
         let ids = IdsServer::new(IdsDoor::new(Arc::clone(&service)));
         let tags = TagsServer::new(TagsDoor::new(Arc::clone(&service)));
         let health = HealthServer::new(HealthDoor::new(Arc::clone(&service)));
-        let builder = connection::builder(service.limits());
         Self {
             service,
             metrics,
@@ -93,23 +90,26 @@ impl GrpcDoor {
             tags: tags.max_decoding_message_size(message_len_max),
             health: health.max_decoding_message_size(message_len_max),
             reflection: Reflection::new(message_len_max),
-            builder,
         }
     }
 
     /// Begins a call. What waits for its answer is small then: the request has been moved to where
     /// it is read, once, and not from future to future.
-    fn begin(&self, place: Place, ongoing: Ongoing, request: Request<Incoming>) -> Begun {
+    fn begin(&self, place: Place, traffic: &Arc<Traffic>, request: Request<Incoming>) -> Begun {
         if let Some(answer) = not_grpc(&request) {
             return Begun::Answered(Box::new(answer));
         }
         let method = Method::of(request.uri().path());
-        let call = Call::new(method, ongoing, Arc::clone(&self.metrics));
-        match self.lead(place, &call, request) {
+        let call = Call::new(method, Arc::clone(&self.metrics));
+        match self.lead(place, method, traffic, request) {
             Ok((deadline, answering)) => Begun::Going {
                 answering,
                 deadline,
                 call,
+                stream: method.is_streaming().then(|| {
+                    traffic.announce(deadline.left());
+                    Arc::clone(traffic)
+                }),
             },
             Err(error) => {
                 let answer = refusal(error);
@@ -123,7 +123,8 @@ impl GrpcDoor {
     fn lead(
         &self,
         place: Place,
-        call: &Call,
+        method: Method,
+        traffic: &Traffic,
         request: Request<Incoming>,
     ) -> Result<(Deadline, Answering), Refusal> {
         use Method as M;
@@ -131,17 +132,14 @@ impl GrpcDoor {
         if deadline.has_passed() {
             return Err(Refusal::deadline_exceeded());
         }
-        if place == Place::Operators && call.method.issues() {
+        if place == Place::Operators && method.issues() {
             // Who came for ids gives its place up.
-            call.ongoing.traffic().refuse();
+            traffic.refuse();
             return Err(Refusal::no_place());
         }
-        let body_max = call
-            .method
-            .takes_one()
-            .then_some(self.service.limits().body_max);
+        let body_max = method.takes_one().then_some(self.service.limits().body_max);
         let request = request.map(|body| Message::new(body, body_max));
-        let answering = match call.method {
+        let answering = match method {
             M::Next | M::NextMany | M::ReserveRange | M::Stream | M::Decode => {
                 self.ids.clone().call(request)
             }
@@ -149,7 +147,7 @@ impl GrpcDoor {
                 self.tags.clone().call(request)
             }
             M::HealthCheck | M::HealthWatch => self.health.clone().call(request),
-            M::Reflection | M::ReflectionAlpha => self.reflection.call(call.method, request)?,
+            M::Reflection | M::ReflectionAlpha => self.reflection.call(method, request)?,
             M::Unknown => return Err(Refusal::unknown_method()),
         };
         Ok((deadline, answering))
@@ -157,26 +155,29 @@ impl GrpcDoor {
 
     /// Waits for the answer, whatever becomes of the call.
     async fn finish(&self, begun: Begun) -> Response<Body> {
-        let (answering, deadline, call) = match begun {
+        let (answering, deadline, call, stream) = match begun {
             Begun::Answered(answer) => return *answer,
             Begun::Going {
                 answering,
                 deadline,
                 call,
-            } => (answering, deadline, call),
+                stream,
+            } => (answering, deadline, call, stream),
         };
         let answer_max = self.service.limits().answer_max;
         let mut answer = match deadline.bound(answering, answer_max).await {
             Ok(answer) => answer.unwrap_or_else(|never| match never {}),
             Err(late) => refusal(late),
         };
-        let is_over = !call.method.is_streaming() || answer.headers().contains_key("grpc-status");
-        if is_over {
-            error::explain(answer.headers_mut());
-            call.answered(&answer);
-            return answer;
+        if let Some(traffic) = stream
+            && !answer.headers().contains_key("grpc-status")
+        {
+            let ending = |body| Ending::new(body, call, deadline, traffic, &self.service);
+            return answer.map(|body| Body::new(ending(body)));
         }
-        answer.map(|body| Body::new(Ending::new(body, call, deadline, &self.service)))
+        error::explain(answer.headers_mut());
+        call.answered(&answer);
+        answer
     }
 }
 
@@ -190,6 +191,8 @@ enum Begun {
         answering: Answering,
         deadline: Deadline,
         call: Call,
+        /// Over which its answers go; `None` where there is one.
+        stream: Option<Arc<Traffic>>,
     },
 }
 

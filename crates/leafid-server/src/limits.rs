@@ -73,7 +73,8 @@ pub struct Limits {
     pub first_head_max: Duration,
     /// A connection on which no request began and none ended for this long is closed, at the
     /// latest when twice as long has passed: idle ones, slow headers, and peers that do not read
-    /// their answers. Default: 60 s.
+    /// their answers. Over gRPC an idle one is told to go first, and has as long for that; a stream
+    /// that owes nothing keeps its connection open. Default: 60 s.
     pub idle_max: Duration,
     /// How long a connection that was told to go, because it is idle, may still take before it is
     /// cut. Default: 1 s.

@@ -5,23 +5,20 @@ use std::sync::Arc;
 use hyper::Response;
 use tonic::Code;
 
-use super::traffic::Ongoing;
 use super::{Method, code_of};
 use crate::metrics::Metrics;
 
 /// A call that was not counted yet. One that is dropped was given up by its caller.
 pub(super) struct Call {
-    pub(super) method: Method,
-    pub(super) ongoing: Ongoing,
+    method: Method,
     metrics: Arc<Metrics>,
     is_counted: bool,
 }
 
 impl Call {
-    pub(super) fn new(method: Method, ongoing: Ongoing, metrics: Arc<Metrics>) -> Self {
+    pub(super) const fn new(method: Method, metrics: Arc<Metrics>) -> Self {
         Self {
             method,
-            ongoing,
             metrics,
             is_counted: false,
         }

@@ -1,5 +1,5 @@
 //! One connection: served by hyper as HTTP/2, asked for signs of life, and told to finish when it
-//! is idle or the server shuts down.
+//! is idle or the server shuts down. It is cut when its peer does not read.
 
 use std::convert::Infallible;
 use std::future::{Future as _, poll_fn};
@@ -9,19 +9,20 @@ use std::task::Poll;
 
 use hyper::server::conn::http2::Builder;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::{TokioIo, TokioTimer};
 
 use super::GrpcDoor;
 use super::socket::Socket;
-use super::traffic::Traffic;
+use super::task::Tasks;
+use super::traffic::{Leave, Traffic};
 use crate::bell::Belled;
 use crate::limits::Limits;
 use crate::listen::{Io, Place};
 use crate::shutdown::Shutdown;
 
-/// How connections are served.
-pub(super) fn builder(limits: &Limits) -> Builder<TokioExecutor> {
-    let mut builder = Builder::new(TokioExecutor::new());
+/// How a connection is served.
+fn builder(tasks: Tasks, limits: &Limits) -> Builder<Tasks> {
+    let mut builder = Builder::new(tasks);
     builder
         .timer(TokioTimer::new())
         .max_header_list_size(u32::try_from(limits.head_len_max).unwrap_or(u32::MAX))
@@ -35,29 +36,33 @@ pub(super) fn builder(limits: &Limits) -> Builder<TokioExecutor> {
 
 /// Serves a connection until its peer, silence or the shutdown ends it.
 pub(super) async fn serve<S: Io>(door: Arc<GrpcDoor>, stream: S, place: Place, shutdown: Shutdown) {
-    let traffic = Arc::new(Traffic::default());
+    let limits = door.service.limits();
+    let traffic = Arc::new(Traffic::new(shutdown));
     let service = service_fn(|request| {
-        let begun = door.begin(place, traffic.begin(), request);
+        let begun = door.begin(place, &traffic, request);
         let door = Arc::clone(&door);
         async move { Ok::<_, Infallible>(door.finish(begun).await) }
     });
     let io = TokioIo::new(Socket::new(stream, Arc::clone(&traffic)));
-    let mut connection = pin!(door.builder.serve_connection(io, service));
-    let mut leave = Belled::new(async {
-        tokio::select! {
-            () = shutdown.asked() => {}
-            () = traffic.silent(door.service.limits()) => {}
-            () = traffic.refused() => {}
-        }
-    });
+    let builder = builder(Tasks::new(Arc::clone(&traffic)), limits);
+    let mut connection = pin!(builder.serve_connection(io, service));
+    let mut leave = Belled::new(traffic.leave(limits));
+    let mut overstayed = None;
     poll_fn(|context| {
-        if leave.poll(context).is_ready() {
-            if !traffic.is_open() {
-                // It would not understand what it is told.
-                return Poll::Ready(());
+        match leave.poll(context) {
+            Poll::Ready(Leave::Cut) => return Poll::Ready(()),
+            Poll::Ready(Leave::Finish) => {
+                connection.as_mut().graceful_shutdown();
+                overstayed = Some(Belled::new(traffic.overstayed(limits)));
             }
-            // The peer is told to begin no more calls here; those that it began are finished.
-            connection.as_mut().graceful_shutdown();
+            Poll::Pending => {}
+        }
+        // Before the connection: a peer that never stops sending uses up all that tokio lets one
+        // task do in a turn, and timers behind that would not be heard.
+        if let Some(overstayed) = &mut overstayed
+            && overstayed.poll(context).is_ready()
+        {
+            return Poll::Ready(());
         }
         // However it ended: the peer has gone, or was told why.
         connection.as_mut().poll(context).map(drop)

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use hyper::body::Frame;
+use hyper::body::{Body as _, Frame};
 use tonic::Status;
 use tonic::body::Body;
 
@@ -18,6 +18,7 @@ use super::call::Call;
 use super::code_of;
 use super::deadline::Deadline;
 use super::error::{Refusal, explain};
+use super::traffic::{Pieces, Traffic};
 use crate::bell::Belled;
 use crate::service::Service;
 
@@ -29,6 +30,7 @@ const LAST_FRAMES_MAX: u32 = 64;
 pub(super) struct Ending {
     body: Body,
     call: Call,
+    pieces: Pieces,
     /// Is ready when it has to end before its time.
     cut: Belled<Cut>,
     /// Why it has to end.
@@ -38,9 +40,16 @@ pub(super) struct Ending {
 }
 
 type Cut = Pin<Box<dyn Future<Output = Refusal> + Send>>;
+type Piece = Result<Frame<Bytes>, Status>;
 
 impl Ending {
-    pub(super) fn new(body: Body, call: Call, deadline: Deadline, service: &Arc<Service>) -> Self {
+    pub(super) fn new(
+        body: Body,
+        call: Call,
+        deadline: Deadline,
+        traffic: Arc<Traffic>,
+        service: &Arc<Service>,
+    ) -> Self {
         let service = Arc::clone(service);
         let late = async move {
             match deadline.left() {
@@ -57,6 +66,7 @@ impl Ending {
         Self {
             body,
             call,
+            pieces: Pieces::new(traffic),
             cut: Belled::new(Box::pin(cut)),
             due: None,
             frames_left: LAST_FRAMES_MAX,
@@ -64,25 +74,7 @@ impl Ending {
         }
     }
 
-    /// Ends with a status, once.
-    fn end(&mut self, refusal: Refusal) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
-        self.is_cut = true;
-        self.body = Body::empty();
-        let status = Status::from(refusal);
-        self.call.ended(status.code());
-        let trailers = status.into_http::<()>().into_parts().0.headers;
-        Poll::Ready(Some(Ok(Frame::trailers(trailers))))
-    }
-}
-
-impl hyper::body::Body for Ending {
-    type Data = Bytes;
-    type Error = Status;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+    fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<Piece>> {
         if let Poll::Ready(refusal) = self.cut.poll(context) {
             self.due = Some(refusal);
         }
@@ -103,6 +95,31 @@ impl hyper::body::Body for Ending {
             None if self.is_cut => Poll::Ready(None),
             None => Poll::Pending,
         }
+    }
+
+    /// Ends with a status, once.
+    fn end(&mut self, refusal: Refusal) -> Poll<Option<Piece>> {
+        self.is_cut = true;
+        self.body = Body::empty();
+        let status = Status::from(refusal);
+        self.call.ended(status.code());
+        let trailers = status.into_http::<()>().into_parts().0.headers;
+        Poll::Ready(Some(Ok(Frame::trailers(trailers))))
+    }
+}
+
+impl hyper::body::Body for Ending {
+    type Data = Bytes;
+    type Error = Status;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Piece>> {
+        let piece = self.poll_piece(context);
+        if piece.is_ready() {
+            self.pieces.give();
+        } else {
+            self.pieces.rest();
+        }
+        piece
     }
 
     fn is_end_stream(&self) -> bool {

@@ -1,5 +1,5 @@
 //! `Socket`: a connection's bytes, as hyper reads and writes them. It notes for the watch
-//! (`traffic.rs`) whether the peer speaks HTTP/2.
+//! (`traffic.rs`) whether the peer speaks HTTP/2, and whether it reads.
 
 use std::io;
 use std::pin::Pin;
@@ -64,7 +64,9 @@ impl<S: Io> AsyncWrite for Socket<S> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.traffic.sent(written.is_ready());
+        written
     }
 
     #[inline]
@@ -73,7 +75,9 @@ impl<S: Io> AsyncWrite for Socket<S> {
         context: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, slices)
+        let written = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
+        self.traffic.sent(written.is_ready());
+        written
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -82,7 +86,10 @@ impl<S: Io> AsyncWrite for Socket<S> {
 
     #[inline]
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
+        // Under TLS some of what was taken may not have left yet.
+        let flushed = Pin::new(&mut self.stream).poll_flush(context);
+        self.traffic.flushed(flushed.is_ready());
+        flushed
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {

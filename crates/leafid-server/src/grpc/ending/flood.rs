@@ -9,6 +9,7 @@ use crate::grpc::traffic::Traffic;
 use crate::health::Phase;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
+use crate::shutdown::Shutdown;
 
 /// More frames than anybody would send after the end.
 const FRAMES: usize = 10_000;
@@ -33,10 +34,11 @@ async fn end_of(headers: &HeaderMap, is_draining: bool) -> Option<HeaderMap> {
     if is_draining {
         service.health().enter(Phase::Draining);
     }
-    let ongoing = Arc::new(Traffic::default()).begin();
-    let call = Call::new(Method::Stream, ongoing, Arc::new(Metrics::for_tests()));
+    let traffic = Arc::new(Traffic::new(Shutdown::new()));
+    let call = Call::new(Method::Stream, Arc::new(Metrics::for_tests()));
     let deadline = Deadline::of(headers).ok()?;
-    let mut body = Ending::new(Body::new(Endless), call, deadline, &Arc::new(service));
+    let service = Arc::new(service);
+    let mut body = Ending::new(Body::new(Endless), call, deadline, traffic, &service);
     for _ in 0..FRAMES {
         let frame = body.frame().await?.ok()?;
         if let Ok(trailers) = frame.into_trailers() {

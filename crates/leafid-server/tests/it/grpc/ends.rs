@@ -5,7 +5,7 @@ use std::time::Duration;
 use leafid::{Clock as _, SystemClock};
 use leafid_server::{Config, Limits};
 
-use super::frames::{GOAWAY, PREFACE, Raw};
+use super::frames::{DATA, END_STREAM, GOAWAY, HEADERS, PREFACE, RST_STREAM, Raw};
 use crate::site::Site;
 
 /// Guards: a channel that is opened ahead of use has the time of one between two calls, and is
@@ -47,4 +47,97 @@ fn a_connection_that_does_not_speak_http2_is_closed() {
         raw.say(said);
         assert_eq!(raw.kinds_to_end(), [0; 0], "after {said:?}");
     }
+}
+
+const NEXT: &str = "/leafid.v1.Ids/Next";
+const STREAM: &str = "/leafid.v1.Ids/Stream";
+
+/// A server with little patience.
+fn impatient(config: &Config) -> Site {
+    let limits = Limits {
+        first_head_max: Duration::from_millis(50),
+        idle_max: Duration::from_millis(300),
+        ..Limits::default()
+    };
+    Site::with(config, limits)
+}
+
+/// Guards: a deadline is kept although the answers cannot leave, and the call costs nothing more.
+#[test]
+fn a_stream_whose_caller_does_not_read_ends_by_its_deadline() {
+    let site = Site::new();
+    let mut raw = Raw::new(&site, 0);
+    raw.call(1, STREAM, &[("grpc-timeout", "100m")]);
+    for _ in 0..3 {
+        raw.message(1, "order", 0);
+    }
+    assert_eq!(raw.frame().unwrap().kind, HEADERS);
+    let reset = raw.frame().unwrap();
+    assert_eq!((reset.kind, reset.stream), (RST_STREAM, 1));
+    // Others on the connection go on.
+    raw.call(3, NEXT, &[]);
+    raw.message(3, "order", END_STREAM);
+    let answer = raw.frame().unwrap();
+    assert_eq!((answer.kind, answer.stream), (HEADERS, 3));
+}
+
+/// Guards: answers that nobody reads do not keep a place, whether none of one has left or a part
+/// of it, and although the peer answers pings.
+#[test]
+fn a_peer_that_does_not_read_is_cut() {
+    let site = impatient(&Config::default());
+    for path in [NEXT, STREAM] {
+        let mut raw = Raw::new(&site, 0);
+        // Open, and owed nothing.
+        raw.call(1, STREAM, &[]);
+        raw.call(3, path, &[]);
+        raw.message(3, "order", END_STREAM);
+        let kinds = raw.kinds_to_end();
+        assert_eq!(kinds, [HEADERS, HEADERS], "{path}");
+        let mut raw = Raw::new(&site, 3);
+        raw.call(1, path, &[]);
+        raw.message(1, "order", END_STREAM);
+        let kinds = raw.kinds_to_end();
+        assert_eq!(kinds[..2], [HEADERS, DATA], "{path}: {kinds:?}");
+        assert!(kinds[2..].iter().all(|kind| *kind == GOAWAY), "{kinds:?}");
+    }
+}
+
+/// Guards: a peer that reads slowly is not taken for one that does not.
+#[test]
+fn a_peer_that_reads_slowly_is_served() {
+    let site = impatient(&Config::default());
+    let mut raw = Raw::new(&site, 0);
+    raw.call(1, STREAM, &[]);
+    assert_eq!(raw.frame().unwrap().kind, HEADERS);
+    for id in 1..=10 {
+        raw.message(1, "order", 0);
+        std::thread::sleep(Duration::from_millis(100));
+        // An answer is 7 bytes.
+        raw.let_through(1, 7);
+        let answer = raw.frame().expect("it was cut");
+        assert_eq!(answer.kind, DATA, "{answer:?}");
+        assert_eq!(answer.payload.last(), Some(&id), "{answer:?}");
+    }
+}
+
+/// Guards: a stream whose caller does not read does not hold the shutdown up.
+#[test]
+fn a_shutdown_does_not_wait_for_a_stream_that_is_not_read() {
+    let config = Config {
+        shutdown_grace: Duration::from_secs(600),
+        ..Config::default()
+    };
+    let mut site = Site::with(&config, Limits::default());
+    let mut raw = Raw::new(&site, 0);
+    raw.call(1, STREAM, &[]);
+    raw.message(1, "order", 0);
+    assert_eq!(raw.frame().unwrap().kind, HEADERS);
+    site.stop();
+    let kinds = raw.kinds_to_end();
+    assert!(
+        kinds.contains(&RST_STREAM) && kinds.contains(&GOAWAY),
+        "{kinds:?}"
+    );
+    site.ended().unwrap();
 }

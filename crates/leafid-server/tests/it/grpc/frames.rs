@@ -9,12 +9,17 @@ use crate::site::Site;
 
 pub(crate) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// Kinds of frames.
+pub(crate) const DATA: u8 = 0;
+pub(crate) const HEADERS: u8 = 1;
+pub(crate) const RST_STREAM: u8 = 3;
 const SETTINGS: u8 = 4;
 const PING: u8 = 6;
 pub(crate) const GOAWAY: u8 = 7;
 const WINDOW_UPDATE: u8 = 8;
-/// A flag of theirs.
+/// Their flags.
 const ACK: u8 = 1;
+pub(crate) const END_STREAM: u8 = 1;
+const END_HEADERS: u8 = 4;
 /// The setting of how much may be sent on a new stream.
 const INITIAL_WINDOW_SIZE: u16 = 4;
 
@@ -23,6 +28,7 @@ const INITIAL_WINDOW_SIZE: u16 = 4;
 pub(crate) struct Frame {
     pub(crate) kind: u8,
     pub(crate) flags: u8,
+    pub(crate) stream: u32,
     pub(crate) payload: Vec<u8>,
 }
 
@@ -63,6 +69,40 @@ impl Raw {
         self.say(&[&head, payload].concat());
     }
 
+    /// Begins a call.
+    pub(crate) fn call(&mut self, stream: u32, path: &str, more: &[(&str, &str)]) {
+        let headers = [
+            (":method", "POST"),
+            (":scheme", "http"),
+            (":path", path),
+            (":authority", "leafid"),
+            ("content-type", "application/grpc"),
+            ("te", "trailers"),
+        ];
+        let mut block = Vec::new();
+        for (name, value) in headers.iter().chain(more) {
+            // As it is, not for the table.
+            block.push(0);
+            for text in [name, value] {
+                block.push(u8::try_from(text.len()).unwrap());
+                block.extend_from_slice(text.as_bytes());
+            }
+        }
+        self.send(HEADERS, END_HEADERS, stream, &block);
+    }
+
+    /// Sends a message that asks for an id of a tag.
+    pub(crate) fn message(&mut self, stream: u32, tag: &str, flags: u8) {
+        let len = u8::try_from(tag.len()).unwrap();
+        let head = [0, 0, 0, 0, len + 2, 0x0a, len];
+        self.send(DATA, flags, stream, &[&head, tag.as_bytes()].concat());
+    }
+
+    /// Lets the server send so many more bytes on a stream.
+    pub(crate) fn let_through(&mut self, stream: u32, len: u32) {
+        self.send(WINDOW_UPDATE, 0, stream, &len.to_be_bytes());
+    }
+
     /// The next frame that is not about settings, pings or windows; `None`: the connection has ended.
     pub(crate) fn frame(&mut self) -> Option<Frame> {
         loop {
@@ -71,6 +111,7 @@ impl Raw {
             let frame = Frame {
                 kind: head[3],
                 flags: head[4],
+                stream: u32::from_be_bytes([head[5], head[6], head[7], head[8]]),
                 payload: self.read(len as usize)?,
             };
             match frame.kind {
