@@ -18,7 +18,8 @@ pub struct Limits {
     /// are answered. Default: 50,000.
     pub connections_max: u32,
     /// Connections beyond `connections_max`, for operators; one more is told to come back later
-    /// and closed. Default: 64.
+    /// and closed. Once half of them are there, each that comes makes the oldest finish and go, so
+    /// that idle ones never take them all. Default: 64.
     pub operator_connections_max: u32,
     /// Calls that wait for ids at once, through all doors; one more is refused as `overloaded`.
     /// Calls that memory answers do not count. Default: 20,000.

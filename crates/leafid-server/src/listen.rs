@@ -1,6 +1,8 @@
 //! Listening: accepts the connections of a door, keeps their number bounded over all doors, and
 //! puts each on a lane.
 
+mod operators;
+
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +17,8 @@ use crate::listeners::Listener;
 use crate::metrics::{Connected, DoorName, Metrics};
 use crate::shutdown::Shutdown;
 use crate::tls::{Alpn, Tls};
+
+use operators::OperatorPlaces;
 
 /// How long to wait after the system refused a connection, such as for want of file descriptors.
 const ACCEPT_RETRY: Duration = Duration::from_millis(50);
@@ -60,10 +64,18 @@ pub(crate) enum Place {
     Operators,
 }
 
+/// A place that a connection has.
+struct Taken {
+    place: Place,
+    permit: OwnedSemaphorePermit,
+    /// What it is told to finish by.
+    shutdown: Shutdown,
+}
+
 /// Places for connections, shared by all doors.
 pub(crate) struct Places {
     all: Arc<Semaphore>,
-    operators: Arc<Semaphore>,
+    operators: OperatorPlaces,
     limits: Limits,
 }
 
@@ -71,20 +83,28 @@ impl Places {
     pub(crate) fn new(limits: &Limits) -> Self {
         Self {
             all: Arc::new(Semaphore::new(limits.connections_max as usize)),
-            operators: Arc::new(Semaphore::new(limits.operator_connections_max as usize)),
+            operators: OperatorPlaces::new(limits.operator_connections_max as usize),
             limits: *limits,
         }
     }
 
-    fn take(&self, serves_operators: bool) -> Option<(Place, OwnedSemaphorePermit)> {
+    fn take(&self, serves_operators: bool, shutdown: &Shutdown) -> Option<Taken> {
         if let Ok(permit) = Arc::clone(&self.all).try_acquire_owned() {
-            return Some((Place::Full, permit));
+            return Some(Taken {
+                place: Place::Full,
+                permit,
+                shutdown: shutdown.clone(),
+            });
         }
         if !serves_operators {
             return None;
         }
-        let permit = Arc::clone(&self.operators).try_acquire_owned().ok()?;
-        Some((Place::Operators, permit))
+        let (permit, shutdown) = self.operators.take(shutdown)?;
+        Some(Taken {
+            place: Place::Operators,
+            permit,
+            shutdown,
+        })
     }
 
     /// Waits until all connections are gone, for `grace` at the most.
@@ -144,15 +164,19 @@ impl Hall {
     }
 
     fn admit<D: Door>(&self, door: &Arc<D>, stream: TcpStream) {
-        let Some((place, permit)) = self.places.take(D::SERVES_OPERATORS) else {
+        let Some(taken) = self.places.take(D::SERVES_OPERATORS, &self.shutdown) else {
             return self.refuse::<D>(&stream);
         };
+        let Taken {
+            place,
+            permit,
+            shutdown,
+        } = taken;
         // Without it an answer may wait 40 ms for the peer's acknowledgement of the last one.
         if stream.set_nodelay(true).is_err() {
             return;
         }
         let (door, metrics) = (Arc::clone(door), Arc::clone(&self.metrics));
-        let shutdown = self.shutdown.clone();
         let Some(tls) = self.tls.clone() else {
             return self.lanes.spawn(stream, |stream| async move {
                 let _connected = Connected::new(metrics, D::NAME);

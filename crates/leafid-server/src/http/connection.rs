@@ -174,23 +174,42 @@ pub(super) async fn serve<S: Io>(door: Arc<Door>, mut stream: S, place: Place, s
     };
     if is_over && let Some(Left { stream, rest }) = link.left() {
         let is_hurried = around.asked.is_over() || shared.is_leaving();
-        end(stream, &rest, is_hurried).await;
+        let ending = end(stream, &rest, is_hurried);
+        match place {
+            Place::Full => ending.await,
+            // A place of operators is not kept for who does not hang up.
+            Place::Operators => around.until_asked(ending).await,
+        }
     }
 }
 
 /// A connection that hyper serves.
 trait Served: Future {
+    /// Whether one that was told to finish, after so many requests began and ended, may wait for
+    /// its peer although nothing goes on.
+    fn waits(seen: (u64, u64)) -> bool;
+
     /// Lets it end once what began has been answered.
     fn finish(self: Pin<&mut Self>);
 }
 
 impl<S: Io> Served for http1::Connection<TokioIo<Pipe<S>>, Conversation> {
+    /// For its first request.
+    fn waits((begun, _): (u64, u64)) -> bool {
+        begun == 0
+    }
+
     fn finish(self: Pin<&mut Self>) {
         self.graceful_shutdown();
     }
 }
 
 impl<S: Io> Served for http2::Connection<TokioIo<Pipe<S>>, Conversation, TokioExecutor> {
+    /// For a sign that it was heard, which who rests may not give.
+    fn waits((begun, ended): (u64, u64)) -> bool {
+        begun == ended
+    }
+
     fn finish(self: Pin<&mut Self>) {
         self.graceful_shutdown();
     }
@@ -229,18 +248,36 @@ where
         .await
     }
 
+    /// Waits for something, unless the connection is asked to finish before.
+    async fn until_asked(&mut self, waiting: impl Future<Output = ()>) {
+        let mut waiting = pin!(waiting);
+        poll_fn(|context| {
+            let polled = waiting.as_mut().poll(context);
+            match self.asked.poll(context) {
+                Poll::Ready(()) => Poll::Ready(()),
+                Poll::Pending => polled,
+            }
+        })
+        .await;
+    }
+
     /// Serves it until its end; `false`: it was cut, because its peer was silent.
-    async fn serve<S>(&mut self, mut connection: Pin<&mut impl Served>, link: &Link<S>) -> bool {
+    async fn serve<C: Served, S>(&mut self, mut connection: Pin<&mut C>, link: &Link<S>) -> bool {
         poll_fn(|context| {
             if connection.as_mut().poll(context).is_ready() {
                 return Poll::Ready(true);
             }
             // Afterwards: what came in before is answered.
             let silent = self.silent.poll(context).is_ready();
-            if self.asked.poll(context).is_ready() || (self.shared.is_leaving() && !self.is_told) {
+            let is_asked = self.asked.poll(context).is_ready();
+            if is_asked || (self.shared.is_leaving() && !self.is_told) {
                 self.is_told = true;
                 connection.as_mut().finish();
-                if connection.as_mut().poll(context).is_ready() {
+                // A place of operators does not wait for who may never say a word again.
+                let is_left = is_asked
+                    && self.shared.place == Place::Operators
+                    && C::waits(self.shared.seen());
+                if connection.as_mut().poll(context).is_ready() || is_left {
                     return Poll::Ready(true);
                 }
             }

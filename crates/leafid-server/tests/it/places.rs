@@ -3,11 +3,12 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::time::Duration;
 
 use leafid_server::{Config, Limits};
 
 use crate::http2::Http2;
-use crate::site::{Site, eventually};
+use crate::site::{Site, read_to_end};
 
 /// A server whose one place for everything is taken.
 struct FullSite {
@@ -80,18 +81,68 @@ fn no_route_issues_ids_to_who_has_a_place_of_operators() {
 /// that opened it in a short peak would be refused for life, and enough of them lock operators out.
 #[test]
 fn over_http_2_who_comes_for_ids_is_told_to_go() {
-    let limits = Limits {
-        operator_connections_max: 2,
+    let FullSite { site, _held } = FullSite::with(Limits::default());
+    let mut caller = Http2::connect(&site);
+    assert!(caller.is_ok("/readyz"));
+    assert!(!caller.is_ok("/v1/tags/order/ids"));
+    assert!(caller.is_told_to_go());
+}
+
+/// With no bound on idle connections but their number.
+fn crowded() -> FullSite {
+    let an_hour = Duration::from_secs(3600);
+    FullSite::with(Limits {
+        operator_connections_max: 16,
+        first_head_max: an_hour,
+        idle_max: an_hour,
         ..Limits::default()
-    };
-    let full = FullSite::with(limits);
-    let mut callers = [Http2::connect(&full.site), Http2::connect(&full.site)];
-    for caller in &mut callers {
-        assert!(caller.is_ok("/readyz"));
-        assert!(!caller.is_ok("/v1/tags/order/ids"));
+    })
+}
+
+/// Guards that connections on which nothing goes on never lock operators out: neither those that
+/// say nothing, nor those that rest after a request, nor those that do not hang up.
+#[test]
+fn idle_connections_make_room() {
+    let full = crowded();
+    let livez = "GET /livez HTTP/1.1\r\nhost: x\r\n\r\n";
+    let refused = "GET /v1/tags/order/ids HTTP/1.1\r\nhost: x\r\n\r\n";
+    for start in ["", "G", livez, refused] {
+        let mut idle = Vec::new();
+        for number in 0..40 {
+            let mut stream = full.site.connect();
+            stream.write_all(start.as_bytes()).unwrap();
+            if start.len() > 1 {
+                assert!(stream.read(&mut [0; 1024]).unwrap() > 0);
+            }
+            idle.push(stream);
+            let ready = full.site.ask("GET /readyz");
+            assert_eq!(ready.status, 200, "{start:?} {number}");
+        }
     }
-    for caller in &mut callers {
-        assert!(caller.is_told_to_go());
-    }
-    eventually("a place", || full.site.ask("GET /readyz").status == 200);
+    let mut resting: Vec<_> = (0..40)
+        .map(|_| {
+            let mut connection = Http2::connect(&full.site);
+            assert!(connection.is_ok("/readyz"));
+            connection
+        })
+        .collect();
+    assert!(resting[0].is_told_to_go());
+}
+
+/// Guards that what goes on is finished.
+#[test]
+fn who_makes_room_is_answered_first() {
+    let full = crowded();
+    let mut busy = full.site.connect();
+    let head = "POST /v1/tags HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 15\r\nexpect: 100-continue\r\n\r\n";
+    busy.write_all(head.as_bytes()).unwrap();
+    // The server waits for the body now.
+    assert!(busy.read(&mut [0; 1024]).unwrap() > 0);
+    let mut silent: Vec<_> = (0..15).map(|_| full.site.connect()).collect();
+    // It came later, and has gone.
+    assert_eq!(read_to_end(&mut silent[0]), "");
+    busy.write_all(br#"{"tag":"order"}"#).unwrap();
+    let answer = read_to_end(&mut busy);
+    assert!(answer.starts_with("HTTP/1.1 201 "), "{answer}");
+    assert!(answer.contains("connection: close\r\n"), "{answer}");
 }
