@@ -6,7 +6,7 @@ use leafid::{Clock as _, SystemClock};
 use leafid_server::{Config, Limits};
 
 use super::frames::{DATA, END_STREAM, GOAWAY, HEADERS, PREFACE, RST_STREAM, Raw};
-use crate::site::Site;
+use crate::site::{Site, eventually};
 
 /// Guards: a channel that is opened ahead of use has the time of one between two calls, and is
 /// told when that is over, so that no call is lost on it.
@@ -67,7 +67,7 @@ fn impatient(config: &Config) -> Site {
 fn a_stream_whose_caller_does_not_read_ends_by_its_deadline() {
     let site = Site::new();
     let mut raw = Raw::new(&site, 0);
-    raw.call(1, STREAM, &[("grpc-timeout", "100m")]);
+    raw.call(1, STREAM, &[("grpc-timeout", "500m")]);
     for _ in 0..3 {
         raw.message(1, "order", 0);
     }
@@ -133,8 +133,14 @@ fn a_shutdown_does_not_wait_for_a_stream_that_is_not_read() {
     raw.call(1, STREAM, &[]);
     raw.message(1, "order", 0);
     assert_eq!(raw.frame().unwrap().kind, HEADERS);
+    eventually("an answer that is owed", || {
+        let metrics = site.ask("GET /metrics").body;
+        metrics.contains("leafid_ids_issued_total{tag=\"order\"} 1")
+    });
     site.stop();
     let kinds = raw.kinds_to_end();
+    // No status: the answer before it has not left.
+    assert!(!kinds.contains(&HEADERS), "{kinds:?}");
     assert!(
         kinds.contains(&RST_STREAM) && kinds.contains(&GOAWAY),
         "{kinds:?}"
