@@ -44,8 +44,10 @@ pub(super) async fn serve<S: Io>(door: Arc<GrpcDoor>, stream: S, place: Place, s
         async move { Ok::<_, Infallible>(door.finish(begun).await) }
     });
     let io = TokioIo::new(Socket::new(stream, Arc::clone(&traffic)));
-    let builder = builder(Tasks::new(Arc::clone(&traffic)), limits);
-    let mut connection = pin!(builder.serve_connection(io, service));
+    let tasks = Tasks::new(Arc::clone(&traffic));
+    // Not held on to, as it is large.
+    let connection = builder(tasks, limits).serve_connection(io, service);
+    let mut connection = pin!(connection);
     let mut leave = Belled::new(traffic.leave(limits));
     let mut overstayed = None;
     poll_fn(|context| {
