@@ -115,6 +115,11 @@ pub struct StoreOptions {
     /// How long a call may take in all: waiting for a connection, connecting, every statement.
     /// Shorter notices a hanging database sooner; longer forgives a slow one. Default 15 s.
     pub statement_timeout: Duration,
+    /// After how long a connection is replaced, so that a first server which came back is used
+    /// again, and a table that was created meanwhile is noticed. A new one is made beside the old
+    /// one, which serves until then; in SQLite, in its place. For databases; Redis, etcd and
+    /// ZooKeeper have ways of their own. Default 120 s.
+    pub connection_age_max: Duration,
 }
 
 impl Default for StoreOptions {
@@ -123,6 +128,7 @@ impl Default for StoreOptions {
             connections_max: 8,
             connect_timeout: Duration::from_secs(10),
             statement_timeout: Duration::from_secs(15),
+            connection_age_max: Duration::from_secs(120),
         }
     }
 }

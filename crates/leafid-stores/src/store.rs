@@ -2,6 +2,7 @@
 //! place. What is sent to the database is in `sqlite.rs`, `mysql.rs` and `postgres.rs`.
 
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
 use leafid::Tag;
@@ -119,7 +120,7 @@ impl Fault {
 const DESCRIPTION_LEN_MAX: usize = 256;
 
 pub(crate) struct SqlStore<S: System> {
-    pub(crate) pool: Pool<S>,
+    pub(crate) pool: Arc<Pool<S>>,
     location: String,
     timeout: Duration,
 }
@@ -128,7 +129,11 @@ impl<S: System> SqlStore<S> {
     pub(crate) fn new(system: S, url: &StoreUrl, options: &StoreOptions) -> Self {
         let connections_max = options.connections_max.clamp(1, S::CONNECTIONS_MAX);
         Self {
-            pool: Pool::new(system, connections_max),
+            pool: Arc::new(Pool::new(
+                system,
+                connections_max,
+                options.connection_age_max,
+            )),
             location: url.to_string(),
             timeout: options.statement_timeout,
         }

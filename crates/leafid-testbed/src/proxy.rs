@@ -30,6 +30,7 @@ struct Shared {
     /// Both ends of every connection ever passed on; used to cut them.
     streams: Vec<TcpStream>,
     cuts: u64,
+    connections: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +60,7 @@ impl Proxy {
             is_stopped: false,
             streams: Vec::new(),
             cuts: 0,
+            connections: 0,
         }));
         let accepting = Arc::clone(&shared);
         thread::spawn(move || accept(&listener, target_port, &accepting));
@@ -91,6 +93,17 @@ impl Proxy {
         let mut shared = lock(&self.shared);
         shared.mode = Mode::Refuse;
         cut(&mut shared);
+    }
+
+    /// Cuts new connections at once, until [`pass`](Self::pass); those that there are go on.
+    pub fn refuse_new(&self) {
+        lock(&self.shared).mode = Mode::Refuse;
+    }
+
+    /// How many connections were passed on so far.
+    #[must_use]
+    pub fn connections(&self) -> u64 {
+        lock(&self.shared).connections
     }
 
     /// Waits for the next reply of the server, throws it away and cuts all connections; then
@@ -145,6 +158,7 @@ fn accept(listener: &TcpListener, target_port: u16, shared: &Arc<Mutex<Shared>>)
         let (Ok(client_twin), Ok(server_twin)) = (client.try_clone(), server.try_clone()) else {
             continue;
         };
+        state.connections += 1;
         state.streams.extend(client.try_clone());
         state.streams.extend(server.try_clone());
         drop(state);

@@ -193,6 +193,45 @@ async fn postgres_outcome_unknown() {
     check_unknown_outcome(shared_postgres()).await;
 }
 
+async fn check_age(server: &dyn Bed) {
+    let database = initialised(server).await;
+    let proxy = Proxy::new(server.port());
+    let options = StoreOptions {
+        // Each connection is old at once.
+        connection_age_max: Duration::ZERO,
+        ..StoreOptions::default()
+    };
+    let store = open_with(&server.url_at(proxy.port(), &database.name), options).await;
+    create(&*store, "order").await;
+    proxy.refuse_new();
+    let before = proxy.connections();
+    for _ in 0..3 {
+        take(&*store, "order", 10).await;
+    }
+    assert_eq!(proxy.connections(), before);
+    proxy.pass();
+    let patience = tokio::time::timeout(Duration::from_secs(30), async {
+        while proxy.connections() < before + 3 {
+            take(&*store, "order", 10).await;
+            tokio::task::yield_now().await;
+        }
+    });
+    patience.await.expect("an old connection is replaced");
+}
+
+/// Guards that no call waits for an old connection to be replaced, which took six seconds where a
+/// server needs one for each answer, and that it is replaced all the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn mariadb_connections_grow_old() {
+    check_age(shared_mariadb()).await;
+}
+
+/// Guards the same for PostgreSQL.
+#[tokio::test(flavor = "multi_thread")]
+async fn postgres_connections_grow_old() {
+    check_age(shared_postgres()).await;
+}
+
 async fn check_hanging(server: impl Bed) {
     let database = initialised(&server).await;
     let statement_timeout = Duration::from_millis(700);
