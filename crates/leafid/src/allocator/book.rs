@@ -27,8 +27,7 @@ impl Allocator {
         let now = shared.clock.now();
         let mut state = self.lock();
         state.settle(now, self.buffer.remaining());
-        state.failures = 0;
-        state.last_error = None;
+        state.forget_failures();
         state.last_took = now.saturating_sub(started);
         state.counts.reserves += 1;
         state.floor = state.floor.max(Some(segment.end()));
@@ -140,6 +139,7 @@ impl Allocator {
         if headroom > 0 {
             return After::Again;
         }
+        state.forget_failures();
         state.standing = Standing::Exhausted;
         state.supply = Supply::Idle;
         drop(state);
@@ -196,6 +196,7 @@ impl Allocator {
         if state.changes != seen {
             return After::Again;
         }
+        state.forget_failures();
         state.standing = Standing::Unusable { until, message };
         state.supply = Supply::Idle;
         After::Rest
@@ -206,7 +207,10 @@ impl Allocator {
         let Some(was_live) = self.drop_row(Standing::Unknown { until }, Some(seen)) else {
             return After::Again;
         };
-        self.lock().supply = Supply::Idle;
+        let mut state = self.lock();
+        state.forget_failures();
+        state.supply = Supply::Idle;
+        drop(state);
         if was_live {
             shared.tell(&Event::Dropped { tag: &self.tag });
         }
@@ -328,6 +332,22 @@ impl Allocator {
 mod tests {
     use super::*;
     use crate::{ManualClock, Options, Tag, store::MemoryStore};
+
+    /// Guards that a tag which comes to be later is not said to want for a store that failed before
+    /// it told that there is no such tag.
+    #[test]
+    fn a_store_that_knows_no_such_tag_has_answered() {
+        let clock = Arc::new(ManualClock::new());
+        let store = Arc::new(MemoryStore::new());
+        let shared = Shared::new(store, clock, Arc::new(()), Options::default());
+        let allocator = Allocator::new(Tag::new("order").expect("a plain name"), Duration::ZERO);
+        allocator.book_failure(&shared, StoreError::unavailable("away", "no route"));
+        assert!(allocator.lock().last_error.is_some());
+        let seen = allocator.lock().changes;
+        allocator.book_unknown(&shared, seen);
+        let state = allocator.lock();
+        assert!(state.last_error.is_none() && state.failures == 0);
+    }
 
     /// Guards that a tag has one allocator: a late answer of a refresh once revived a retired
     /// one, so that two issued from one tag, each with a floor of its own.

@@ -141,6 +141,12 @@ impl State {
         self.last_took.clamp(LOADING_RETRY_MIN, LOADING_RETRY_MAX)
     }
 
+    /// The store has answered; what failed before is of the past.
+    pub(super) fn forget_failures(&mut self) {
+        self.failures = 0;
+        self.last_error = None;
+    }
+
     pub(super) fn not_yet(&self, tag: &Tag, now: Duration) -> IssueError {
         let retry_after = match self.supply {
             Supply::Waiting { until } => until.saturating_sub(now),
