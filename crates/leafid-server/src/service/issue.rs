@@ -10,7 +10,7 @@ use crate::health::Phase;
 /// The tag that a caller asked for last, found already: who asks for one tag over and over need not
 /// have it looked up each time.
 #[derive(Debug, Default)]
-pub struct LastTag(Option<Generator>);
+pub(crate) struct LastTag(Option<Generator>);
 
 impl Service {
     /// The next id of a tag of either kind, out of memory. Never waits.
@@ -31,7 +31,7 @@ impl Service {
     /// # Errors
     ///
     /// As [`try_next`](Self::try_next).
-    pub fn try_next_again(
+    pub(crate) fn try_next_again(
         &self,
         caller: &Caller,
         tag: &str,
