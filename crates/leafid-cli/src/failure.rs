@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use leafid::IssueError;
 use leafid::store::StoreError;
+use tokio::time::error::Elapsed;
 
 /// What a subcommand comes to.
 pub(crate) type Outcome<T = ()> = Result<T, Failure>;
@@ -93,9 +94,7 @@ impl From<StoreError> for Failure {
             }
             StoreError::BadRow { .. } => "correct the row in the database",
             StoreError::Unsupported { .. } => "`leafid store check` shows how the store is set up",
-            StoreError::Unavailable { .. } => {
-                "make sure that the store runs and that its URL, user and password are right"
-            }
+            StoreError::Unavailable { .. } => next_for_unavailable(&error),
         };
         Self::new(with_causes(&error), next)
     }
@@ -108,6 +107,27 @@ impl From<IssueError> for Failure {
             false => "the message says what to change",
         };
         Self::new(with_causes(&error), next)
+    }
+}
+
+/// What to do about a store that cannot be used: mend a file, reach the server, or do what the
+/// server's own answer asks for.
+fn next_for_unavailable(error: &StoreError) -> &'static str {
+    let causes = || std::iter::successors(error.source(), |&cause| cause.source());
+    let io = causes().find_map(|cause| cause.downcast_ref::<io::Error>());
+    match io.map(io::Error::kind) {
+        Some(
+            ErrorKind::PermissionDenied
+            | ErrorKind::ReadOnlyFilesystem
+            | ErrorKind::NotFound
+            | ErrorKind::NotADirectory
+            | ErrorKind::AlreadyExists
+            | ErrorKind::StorageFull,
+        ) => "make sure that the folder exists, has room and may be written by this user",
+        None if !causes().any(|cause| cause.is::<Elapsed>()) => {
+            "the store answered with an error: correct what the message names"
+        }
+        _ => "make sure that the store runs and that its URL, user and password are right",
     }
 }
 

@@ -71,6 +71,35 @@ fn a_store_that_is_away_is_named() {
     checked.check_failed(1, &url, "make sure that the store runs");
 }
 
+/// Guards the advice: a store that runs and says no is not to be started.
+#[test]
+fn a_store_that_says_no_is_not_said_to_be_away() {
+    let folder = tempdir().unwrap();
+    let database = shared_mariadb().create_database();
+    let grant = format!(
+        "CREATE USER reader; GRANT SELECT ON {}.* TO reader",
+        database.name
+    );
+    shared_mariadb().sql("mysql", &grant);
+    let (_, server) = database.url.split_once('@').expect("a user");
+    let reader = format!("mysql://reader@{server}");
+    let refused = run(folder.path(), &["store", "init", "--store", &reader]);
+    refused.check_failed(
+        1,
+        "the user lacks a right",
+        "correct what the message names",
+    );
+
+    std::fs::write(folder.path().join("file"), "").unwrap();
+    let below_a_file = "sqlite:file/leafid.db";
+    let refused = run(folder.path(), &["store", "init", "--store", below_a_file]);
+    refused.check_failed(
+        1,
+        "cannot make the folder file",
+        "may be written by this user",
+    );
+}
+
 #[test]
 fn a_shared_store_creates_no_tags_by_itself() {
     let folder = tempdir().unwrap();
