@@ -7,6 +7,7 @@ mod baidu;
 mod connect;
 mod leases;
 mod report;
+mod reserve;
 mod tags;
 
 use leafid::Tag;
@@ -16,7 +17,7 @@ use sqlx::{AssertSqlSafe, Connection, MySqlConnection, Row};
 use url::Url;
 
 use self::connect::{Session, Shape};
-use crate::row::{Bounds, KEEP_OWN, OwnColumns, StoredRow, finish, padded, records, refusal};
+use crate::row::{KEEP_OWN, OwnColumns, StoredRow, finish, padded, records};
 use crate::store::{Fault, System};
 use crate::tables::{FoundTables, TABLES};
 use crate::{InitReport, StoreOptions};
@@ -73,35 +74,8 @@ impl System for Mysql {
         session.connection.ping().await.is_ok()
     }
 
-    /// One statement, one round trip. `LAST_INSERT_ID(x)` is x, and comes back with the answer:
-    /// the max id before the change.
     async fn reserve(&self, session: &mut Session, reserve: &Reserve) -> Result<Reserved, Fault> {
-        if let Some(bounds) = Bounds::of(reserve) {
-            let update = "UPDATE leaf_alloc a \
-                SET a.max_id = GREATEST(LAST_INSERT_ID(a.max_id), ?) + ? WHERE a.biz_tag = ? \
-                AND CAST(CONVERT(a.biz_tag USING utf8mb4) AS BINARY) = ? \
-                AND a.max_id >= 0 AND GREATEST(a.max_id, ?) <= ?";
-            let query = sqlx::query(update).bind(bounds.floor).bind(bounds.count);
-            let query = query
-                .bind(reserve.tag.as_str())
-                .bind(reserve.tag.as_str().as_bytes());
-            let query = query.bind(bounds.floor).bind(bounds.start_max);
-            let done = query.execute(&mut session.connection).await;
-            let done = known_charset(done)?;
-            if done.rows_affected() == 1 {
-                return Ok(reserve.reserved(done.last_insert_id())?);
-            }
-        }
-        let select = "SELECT CAST(a.max_id AS SIGNED) FROM leaf_alloc a WHERE a.biz_tag = ? \
-            AND CAST(CONVERT(a.biz_tag USING utf8mb4) AS BINARY) = ?";
-        let query = sqlx::query(select)
-            .bind(reserve.tag.as_str())
-            .bind(reserve.tag.as_str().as_bytes());
-        let row = known_charset(query.fetch_optional(&mut session.connection).await)?;
-        Err(refusal(
-            reserve,
-            row.ok_or(StoreError::UnknownTag)?.try_get(0)?,
-        ))
+        reserve::reserve(&mut session.connection, reserve).await
     }
 
     async fn read(&self, session: &mut Session, tags: &[Tag]) -> Result<Vec<TagRecord>, Fault> {

@@ -11,7 +11,10 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection, Postgres as Dialect, Transac
 use url::Url;
 
 use self::connect::Session;
-use crate::row::{Bounds, KEEP_OWN, OwnColumns, StoredRow, finish, first_max_id, records, refusal};
+use crate::row::{
+    Bounds, KEEP_OWN, OwnColumns, StoredRow, check_kept, check_started, finish, first_max_id,
+    records, refusal,
+};
 use crate::store::{Fault, System};
 use crate::tables::{FoundTables, TABLES};
 use crate::{InitReport, StoreOptions};
@@ -71,15 +74,19 @@ impl System for Postgres {
                 (SELECT biz_tag, max_id FROM leaf_alloc WHERE biz_tag = $1 FOR UPDATE) \
                 UPDATE leaf_alloc a SET max_id = GREATEST(old.max_id, $2) + $3, update_time = now() \
                 FROM old WHERE a.biz_tag = old.biz_tag \
-                AND old.max_id >= 0 AND GREATEST(old.max_id, $2) <= $4 RETURNING old.max_id::bigint";
-            let query = sqlx::query_scalar(update).bind(reserve.tag.as_str());
+                AND old.max_id >= 0 AND GREATEST(old.max_id, $2) <= $4 \
+                RETURNING old.max_id::bigint, a.max_id::bigint";
+            let query = sqlx::query_as(update).bind(reserve.tag.as_str());
             let query = query
                 .bind(bounds.floor)
                 .bind(bounds.count)
                 .bind(bounds.start_max);
-            let previous: Option<i64> = query.fetch_optional(&mut session.connection).await?;
-            if let Some(previous) = previous.and_then(|previous| u64::try_from(previous).ok()) {
-                return Ok(reserve.reserved(previous)?);
+            let row: Option<(i64, i64)> = query.fetch_optional(&mut session.connection).await?;
+            if let Some((previous, max_id)) = row {
+                // The statement changes no row that holds less.
+                let reserved = reserve.reserved(u64::try_from(previous).unwrap_or(0))?;
+                check_kept(reserve, &reserved, max_id)?;
+                return Ok(reserved);
             }
         }
         let select = "SELECT max_id::bigint FROM leaf_alloc WHERE biz_tag = $1";
@@ -236,7 +243,7 @@ async fn create_in(
     spec: &TagSpec,
     own: &OwnColumns,
 ) -> Result<TagRecord, Fault> {
-    let max_id = first_max_id(spec)?;
+    let mut max_id = first_max_id(spec)?;
     let step = i64::from(spec.settings.step);
     let insert = "INSERT INTO leaf_alloc (biz_tag, max_id, step, description) \
         VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING";
@@ -263,9 +270,11 @@ async fn create_in(
             let update = "UPDATE leaf_alloc SET max_id = $1 WHERE biz_tag = $2";
             let query = sqlx::query(update).bind(deleted).bind(spec.tag.as_str());
             query.execute(&mut **transaction).await?;
+            max_id = deleted;
         }
     }
     let row = row_of(transaction, has_own_table, &spec.tag).await?;
+    check_started(&row, max_id)?;
     Ok(row.record()?.ok_or(StoreError::UnknownTag)?)
 }
 

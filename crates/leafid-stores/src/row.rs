@@ -7,7 +7,9 @@
 
 use std::time::Duration;
 
-use leafid::store::{Reserve, StoreError, TagKind, TagPatch, TagRecord, TagSettings, TagSpec};
+use leafid::store::{
+    Reserve, Reserved, StoreError, TagKind, TagPatch, TagRecord, TagSettings, TagSpec,
+};
 use leafid::{Limit, StepPolicy, Tag};
 use sqlx::{ColumnIndex, Database, Decode, Row, Transaction, Type};
 
@@ -215,6 +217,37 @@ pub(crate) fn refusal(reserve: &Reserve, max_id: i64) -> Fault {
             StoreError::unavailable("the row changed meanwhile", "nothing was reserved").into()
         }
     }
+}
+
+/// Checks that the row holds the end of the segment that was reserved, as it was read back within
+/// the transaction. Where it does not, others would be given the same ids: the segment is lost.
+pub(crate) fn check_kept(
+    reserve: &Reserve,
+    reserved: &Reserved,
+    max_id: i64,
+) -> Result<(), StoreError> {
+    let segment = reserved.segment;
+    check_max_id(reserve.tag.as_str(), max_id, segment.end()).map_err(|reason| {
+        let message =
+            format!("{reason}; the segment {segment} is lost, and none of its ids is issued");
+        StoreError::BadRow { message }
+    })
+}
+
+/// Checks that a tag which was created starts where it is to start.
+pub(crate) fn check_started(row: &StoredRow, max_id: i64) -> Result<(), StoreError> {
+    let wanted = u64::try_from(max_id).unwrap_or(0);
+    check_max_id(&row.tag, row.max_id, wanted).map_err(|message| StoreError::BadRow { message })
+}
+
+fn check_max_id(tag: &str, found: i64, wanted: u64) -> Result<(), String> {
+    if u64::try_from(found) == Ok(wanted) {
+        return Ok(());
+    }
+    Err(format!(
+        "the row of tag {tag:?} has max_id {found} after {wanted} was written: look for a trigger \
+        or a rule on leaf_alloc, and for the type of max_id, which must be bigint"
+    ))
 }
 
 /// What is read of many tags: bad rows are left out, so that one does not spoil the rest; whoever

@@ -14,7 +14,9 @@ use sqlx::{
     Transaction,
 };
 
-use crate::row::{Bounds, OwnColumns, StoredRow, finish, first_max_id, padded, records, refusal};
+use crate::row::{
+    Bounds, OwnColumns, StoredRow, check_kept, finish, first_max_id, padded, records, refusal,
+};
 use crate::store::{Fault, System};
 use crate::tables::FoundTables;
 use crate::{InitReport, StoreOptions};
@@ -270,6 +272,12 @@ async fn reserve_in(
     let query = sqlx::query(update).bind(bounds.floor).bind(bounds.count);
     let query = query.bind(reserve.tag.as_str()).bind(bounds.start_max);
     query.execute(&mut **transaction).await?;
+    let kept = sqlx::query_scalar(select).bind(reserve.tag.as_str());
+    check_kept(
+        reserve,
+        &reserved,
+        kept.fetch_one(&mut **transaction).await?,
+    )?;
     Ok(reserved)
 }
 

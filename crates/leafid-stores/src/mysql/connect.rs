@@ -74,7 +74,11 @@ async fn open(
 ) -> Result<Session, StoreError> {
     let fault = |error: sqlx::Error| server_fault(name, hint(&error), error);
     let mut connection = options.connect().await.map_err(fault)?;
-    let settings = format!("SET SESSION autocommit = 1, innodb_lock_wait_timeout = {lock_seconds}");
+    // Whatever the server's default: what a column cannot hold is an error, not the nearest value.
+    let settings = format!(
+        "SET SESSION autocommit = 1, innodb_lock_wait_timeout = {lock_seconds}, \
+        sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'"
+    );
     let settings = sqlx::raw_sql(sqlx::AssertSqlSafe(settings));
     settings.execute(&mut connection).await.map_err(fault)?;
     let read_only = sqlx::raw_sql("SELECT CAST(@@global.read_only AS CHAR)");
@@ -147,6 +151,10 @@ pub(super) fn hint(error: &sqlx::Error) -> Option<&'static str> {
         1054 => {
             "a column is missing: the table is not Leaf's leaf_alloc, or leafid_tag is of an older version: ALTER TABLE leafid_tag ADD COLUMN kind VARCHAR(16)"
         }
+        1264 => {
+            "a column cannot hold the number: ALTER TABLE leaf_alloc MODIFY max_id BIGINT NOT NULL"
+        }
+        1364 => "a column of the table has no default value: give it one",
         1205 => "the row is locked by another transaction for too long",
         1213 => "the server chose this transaction to end a deadlock; nothing was changed",
         1290 | 1792 | 1836 | 3100 => "the server has become read-only",

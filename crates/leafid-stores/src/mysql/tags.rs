@@ -6,7 +6,7 @@ use sqlx::{AssertSqlSafe, MySql, MySqlConnection, Row, Transaction};
 
 use super::connect::{self, Shape};
 use super::{NAME_BYTES, known_charset, select};
-use crate::row::{KEEP_OWN, OwnColumns, StoredRow, first_max_id};
+use crate::row::{KEEP_OWN, OwnColumns, StoredRow, check_started, first_max_id};
 use crate::store::Fault;
 
 pub(super) async fn create_in(
@@ -38,7 +38,11 @@ pub(super) async fn create_in(
     match row_of(transaction, shape, &spec.tag).await {
         // Without strict mode the server stores what it can of a name, and says nothing.
         Err(Fault::Meaning(StoreError::UnknownTag)) => Err(cannot_hold(&spec.tag)),
-        row => Ok(row?.record()?.ok_or(StoreError::UnknownTag)?),
+        row => {
+            let row = row?;
+            check_started(&row, max_id)?;
+            Ok(row.record()?.ok_or(StoreError::UnknownTag)?)
+        }
     }
 }
 

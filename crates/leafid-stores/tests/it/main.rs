@@ -24,6 +24,8 @@ mod postgres;
 mod redis;
 #[cfg(any(feature = "redis", feature = "etcd"))]
 mod registries;
+#[cfg(all(feature = "sqlite", feature = "mysql", feature = "postgres"))]
+mod schema;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 #[cfg(feature = "redis")]
