@@ -124,7 +124,7 @@ fn next_for_unavailable(error: &StoreError) -> &'static str {
             | ErrorKind::AlreadyExists
             | ErrorKind::StorageFull,
         ) => "make sure that the folder exists, has room and may be written by this user",
-        None if !causes().any(|cause| cause.is::<Elapsed>()) => {
+        None if !causes().any(<dyn Error>::is::<Elapsed>) => {
             "the store answered with an error: correct what the message names"
         }
         _ => "make sure that the store runs and that its URL, user and password are right",

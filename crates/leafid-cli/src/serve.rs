@@ -39,6 +39,7 @@ impl Serve {
         let mut loaded = self.flags.0.load()?;
         let noted = read_access(&mut loaded.config)?;
         loaded.notes.extend(noted);
+        loaded.notes.extend(source::notes(&loaded.config)?);
         let tls = Tls::read(&loaded.config, loaded.config.limits()).map_err(not_encrypted)?;
         let tls = tls.map(Arc::new);
         loaded.notes.extend(tls.iter().flat_map(|tls| tls.notes()));
@@ -170,10 +171,7 @@ fn greeting(addresses: &Addresses, config: &Config) -> String {
         format!("  {redis_cli} -h {ip} -p {port} INCR {tag}\n")
     });
     let redis = redis.unwrap_or_default();
-    let store = config
-        .store_url()
-        .map(|url| url.to_string())
-        .unwrap_or_default();
+    let store = source::place(config);
     let ids = if config.creates_tags() {
         format!("{curl} {base}/api/segment/get/order\n  {curl} '{base}/v1/tags/order/ids?count=3'")
     } else {

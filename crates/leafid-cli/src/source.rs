@@ -31,6 +31,30 @@ pub(crate) fn url(config: &Config) -> Outcome<StoreUrl> {
     url.map_err(|error| Failure::new(error, "docs/config.md tells how a store URL looks"))
 }
 
+/// Where the store is, for people: a file with its whole path.
+pub(crate) fn place(config: &Config) -> String {
+    let Ok(url) = config.store_url() else {
+        return String::new();
+    };
+    let file = url.file().and_then(|file| std::path::absolute(file).ok());
+    file.map_or_else(
+        || url.to_string(),
+        |file| StoreUrl::sqlite(file).to_string(),
+    )
+}
+
+/// What the operator should know of the files of store and registry before they are opened.
+pub(crate) fn notes(config: &Config) -> Outcome<Vec<String>> {
+    let store = url(config)?;
+    let mut notes = leafid_stores::file_notes(&store);
+    if let Ok(Some(registry)) = config.registry_url()
+        && registry != store
+    {
+        notes.extend(leafid_stores::file_notes(&registry));
+    }
+    Ok(notes)
+}
+
 /// A runtime for a command that does one thing after the other.
 pub(crate) fn runtime() -> Outcome<Runtime> {
     leafid_server::warm_up();

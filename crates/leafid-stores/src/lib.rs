@@ -36,6 +36,8 @@ mod store;
 
 mod pool;
 
+mod private;
+
 mod tables;
 
 mod row;
@@ -276,6 +278,34 @@ pub async fn open_leases(
             ))
         }
     })
+}
+
+/// What whoever starts a server on this store should know first: that its file is not there yet,
+/// or that it goes with the container it is in. Empty for stores that are no file.
+///
+/// # Example
+///
+/// ```
+/// use leafid_stores::{StoreUrl, file_notes};
+///
+/// let notes = file_notes(&"sqlite:/nowhere/leafid.db".parse()?);
+/// assert!(notes[0].starts_with("new store: there is no file /nowhere/leafid.db yet"));
+/// # Ok::<(), leafid_stores::UrlError>(())
+/// ```
+#[must_use]
+pub fn file_notes(url: &StoreUrl) -> Vec<String> {
+    match url.place() {
+        #[cfg(feature = "sqlite")]
+        Place::Sqlite(path) => sqlite::file_notes(path),
+        #[cfg(any(
+            feature = "mysql",
+            feature = "postgres",
+            feature = "redis",
+            feature = "etcd",
+            feature = "zookeeper"
+        ))]
+        _ => Vec::new(),
+    }
 }
 
 /// What [`init`] did.

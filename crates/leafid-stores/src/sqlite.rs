@@ -1,9 +1,13 @@
 //! The SQL we send to SQLite: one file, write-ahead log, flushed at every commit.
 
+mod file;
 mod leases;
+mod mark;
 mod report;
+mod session;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use leafid::Tag;
@@ -14,8 +18,12 @@ use sqlx::{
     Transaction,
 };
 
+use self::file::DatabaseFile;
+pub(crate) use self::report::file_notes;
+use self::session::Session;
+use crate::private::FileId;
 use crate::row::{
-    Bounds, OwnColumns, StoredRow, check_kept, finish, first_max_id, padded, records, refusal,
+    Bounds, OwnColumns, StoredRow, check_kept, first_max_id, padded, records, refusal,
 };
 use crate::store::{Fault, System};
 use crate::tables::FoundTables;
@@ -23,7 +31,7 @@ use crate::{InitReport, StoreOptions};
 
 const NOW_MS: &str = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
 
-const TABLE_SQL: [&str; 3] = [
+const TABLE_SQL: [&str; 4] = [
     "CREATE TABLE IF NOT EXISTS leaf_alloc (
         biz_tag TEXT NOT NULL PRIMARY KEY,
         max_id INTEGER NOT NULL DEFAULT 1,
@@ -41,6 +49,14 @@ const TABLE_SQL: [&str; 3] = [
         deleted_max_id INTEGER
     ) WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS leafid_file (identity TEXT NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS leafid_generation (generation INTEGER NOT NULL)",
+];
+
+/// The one row of each table that has no other.
+const ROW_SQL: [&str; 2] = [
+    "INSERT INTO leafid_file SELECT lower(hex(randomblob(16))) \
+        WHERE NOT EXISTS (SELECT 1 FROM leafid_file)",
+    "INSERT INTO leafid_generation SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM leafid_generation)",
 ];
 
 const COLUMNS: &str = "a.biz_tag, a.max_id, a.step, a.description, a.update_time, \
@@ -51,51 +67,53 @@ const COLUMNS: &str = "a.biz_tag, a.max_id, a.step, a.description, a.update_time
 const BUSY_PAUSE: Duration = Duration::from_millis(5);
 
 pub(crate) struct Sqlite {
-    path: PathBuf,
+    file: Arc<DatabaseFile>,
     options: SqliteConnectOptions,
-}
-
-/// A connection, and the tables that were there before it came.
-pub(crate) struct Session {
-    connection: SqliteConnection,
-    found: FoundTables,
 }
 
 impl Sqlite {
     pub(crate) fn new(path: &Path, options: &StoreOptions) -> Self {
+        let file = DatabaseFile::at(path);
         let options = SqliteConnectOptions::new()
-            .filename(path)
-            .create_if_missing(true)
+            .filename(file.path())
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full)
+            // Only where its failure is seen.
+            .pragma("wal_autocheckpoint", "0")
             .busy_timeout(options.statement_timeout * 9 / 10)
             .disable_statement_logging();
-        Self {
-            path: path.to_owned(),
-            options,
+        Self { file, options }
+    }
+
+    async fn open(&self) -> Result<Session, Fault> {
+        let before = self.file.before_open()?;
+        let mut connection = self.options.connect().await?;
+        let entered = self.enter(&mut connection, before).await;
+        match self.file.noted(entered) {
+            Ok(found) => Session::new(connection, found, Arc::clone(&self.file)),
+            Err(fault) => {
+                session::discard(connection, &self.file);
+                Err(fault)
+            }
         }
     }
 
-    async fn open(&self) -> Result<Session, sqlx::Error> {
-        let mut connection = self.options.connect().await?;
-        let found = create_tables(&mut connection).await?;
-        Ok(Session { connection, found })
-    }
-
-    fn make_folder(&self) -> Result<(), StoreError> {
-        let Some(folder) = self
-            .path
-            .parent()
-            .filter(|folder| !folder.as_os_str().is_empty())
-        else {
-            return Ok(());
-        };
-        std::fs::create_dir_all(folder).map_err(|error| {
-            StoreError::unavailable(
-                format!("cannot make the folder {}", folder.display()),
-                error,
-            )
-        })
+    /// Makes sure that it is the right file, that it keeps what it acknowledges, and that it has
+    /// all tables.
+    async fn enter(
+        &self,
+        connection: &mut SqliteConnection,
+        before: FileId,
+    ) -> Result<FoundTables, Fault> {
+        self.file.after_open(before)?;
+        report::check_durable(connection).await?;
+        // What an earlier life wrote, and maybe failed to flush, is written anew.
+        session::checkpoint(connection, &self.file).await?;
+        let known = self.file.known()?;
+        let found = create_tables(connection).await?;
+        self.file
+            .found(session::state_of(connection).await?, &known)?;
+        Ok(found)
     }
 }
 
@@ -106,16 +124,17 @@ async fn create_tables(connection: &mut SqliteConnection) -> Result<FoundTables,
         .fetch_all(&mut *connection)
         .await?;
     let found = FoundTables::of(&names);
-    if found.are_all() && names.iter().any(|name| name == "leafid_file") {
+    let is_there = |table| names.iter().any(|name| name == table);
+    if found.are_all() && is_there("leafid_file") && is_there("leafid_generation") {
         return Ok(found);
     }
     let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
     for table in TABLE_SQL.into_iter().chain(leases::TABLE_SQL) {
         sqlx::raw_sql(table).execute(&mut *transaction).await?;
     }
-    let identity = "INSERT INTO leafid_file SELECT lower(hex(randomblob(16))) \
-        WHERE NOT EXISTS (SELECT 1 FROM leafid_file)";
-    sqlx::raw_sql(identity).execute(&mut *transaction).await?;
+    for row in ROW_SQL {
+        sqlx::raw_sql(row).execute(&mut *transaction).await?;
+    }
     transaction.commit().await?;
     Ok(found)
 }
@@ -135,16 +154,17 @@ impl System for Sqlite {
     const CONNECTIONS_MAX: usize = 1;
 
     async fn connect(&self) -> Result<Session, StoreError> {
-        self.make_folder()?;
         loop {
-            match self.open().await {
+            let opened = self.open().await;
+            match self.file.noted(opened) {
                 Ok(session) => return Ok(session),
                 // Ends with the time-out of the call.
-                Err(error) if is_busy(&error) => tokio::time::sleep(BUSY_PAUSE).await,
-                Err(error) => {
+                Err(Fault::Sql(error)) if is_busy(&error) => tokio::time::sleep(BUSY_PAUSE).await,
+                Err(Fault::Sql(error)) => {
                     let hint = Self::hint(&error).unwrap_or("the file cannot be opened");
                     return Err(StoreError::unavailable(hint, error));
                 }
+                Err(Fault::Meaning(error)) => return Err(error),
             }
         }
     }
@@ -154,9 +174,9 @@ impl System for Sqlite {
     }
 
     async fn reserve(&self, session: &mut Session, reserve: &Reserve) -> Result<Reserved, Fault> {
-        let mut transaction = session.connection.begin_with("BEGIN IMMEDIATE").await?;
-        let answer = reserve_in(&mut transaction, reserve).await;
-        finish(transaction, answer).await
+        let mut change = session.change().await?;
+        let answer = reserve_in(&mut change.transaction, reserve).await;
+        change.finish(answer).await
     }
 
     async fn read(&self, session: &mut Session, tags: &[Tag]) -> Result<Vec<TagRecord>, Fault> {
@@ -166,7 +186,8 @@ impl System for Sqlite {
         for tag in padded(tags) {
             query = query.bind(tag.as_str());
         }
-        let rows = query.fetch_all(&mut session.connection).await?;
+        let rows = query.fetch_all(session.reading()?).await;
+        let rows = session.noted(rows.map_err(Fault::from))?;
         records(stored(&rows)?, tags)
     }
 
@@ -186,7 +207,8 @@ impl System for Sqlite {
             let query = query
                 .bind(&after)
                 .bind(i64::try_from(wanted).unwrap_or(i64::MAX));
-            let rows = stored(&query.fetch_all(&mut session.connection).await?)?;
+            let rows = query.fetch_all(session.reading()?).await;
+            let rows = stored(&session.noted(rows.map_err(Fault::from))?)?;
             let Some(last) = rows.last() else { break };
             after.clone_from(&last.tag);
             for row in rows {
@@ -197,9 +219,9 @@ impl System for Sqlite {
     }
 
     async fn create(&self, session: &mut Session, spec: &TagSpec) -> Result<TagRecord, Fault> {
-        let mut transaction = session.connection.begin_with("BEGIN IMMEDIATE").await?;
-        let answer = create_in(&mut transaction, spec).await;
-        finish(transaction, answer).await
+        let mut change = session.change().await?;
+        let answer = create_in(&mut change.transaction, spec).await;
+        change.finish(answer).await
     }
 
     async fn update(
@@ -208,19 +230,20 @@ impl System for Sqlite {
         tag: &Tag,
         patch: &TagPatch,
     ) -> Result<TagRecord, Fault> {
-        let mut transaction = session.connection.begin_with("BEGIN IMMEDIATE").await?;
-        let answer = update_in(&mut transaction, tag, patch).await;
-        finish(transaction, answer).await
+        let mut change = session.change().await?;
+        let answer = update_in(&mut change.transaction, tag, patch).await;
+        change.finish(answer).await
     }
 
     async fn delete(&self, session: &mut Session, tag: &Tag) -> Result<(), Fault> {
-        let mut transaction = session.connection.begin_with("BEGIN IMMEDIATE").await?;
-        let answer = delete_in(&mut transaction, tag).await;
-        finish(transaction, answer).await
+        let mut change = session.change().await?;
+        let answer = delete_in(&mut change.transaction, tag).await;
+        change.finish(answer).await
     }
 
     async fn inspect(&self, session: &mut Session) -> Result<StoreReport, Fault> {
-        report::inspect(&mut session.connection, &self.path).await
+        let report = report::inspect(session.reading()?, self.file.path()).await;
+        session.noted(report)
     }
 
     async fn init(&self, session: &mut Session) -> Result<InitReport, Fault> {

@@ -22,6 +22,7 @@ mod serving;
 mod settings;
 mod snowflake;
 mod store;
+mod store_files;
 mod tls;
 mod worker;
 mod worker_faults;

@@ -93,11 +93,7 @@ fn a_store_that_says_no_is_not_said_to_be_away() {
     std::fs::write(folder.path().join("file"), "").unwrap();
     let below_a_file = "sqlite:file/leafid.db";
     let refused = run(folder.path(), &["store", "init", "--store", below_a_file]);
-    refused.check_failed(
-        1,
-        "cannot make the folder file",
-        "may be written by this user",
-    );
+    refused.check_failed(1, "cannot make the folder", "may be written by this user");
 }
 
 #[test]

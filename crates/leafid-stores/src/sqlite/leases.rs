@@ -1,4 +1,5 @@
-//! The SQL of a registry for SQLite. Each change is one statement, committed by itself.
+//! The SQL of a registry for SQLite. Each change is one statement in a
+//! transaction of its own.
 
 use leafid::store::LeaseRecord;
 
@@ -43,21 +44,26 @@ impl LeaseSystem for Sqlite {
         session: &mut Session,
         statement: &Statement<'_>,
     ) -> Result<bool, Fault> {
-        let done = statement.query().execute(&mut session.connection).await?;
-        Ok(done.rows_affected() == 1)
+        let mut change = session.change().await?;
+        let query = statement.query();
+        let done = query.execute(&mut *change.transaction).await;
+        let answer = done.map(|done| done.rows_affected() == 1);
+        change.finish(answer.map_err(Fault::from)).await
     }
 
     async fn layout(&self, session: &mut Session, pool: &str) -> Result<Option<String>, Fault> {
         let select = "SELECT layout FROM leafid_pool WHERE pool = ?";
         let query = sqlx::query_scalar(select).bind(pool);
-        Ok(query.fetch_optional(&mut session.connection).await?)
+        let layout = query.fetch_optional(session.reading()?).await;
+        session.noted(layout.map_err(Fault::from))
     }
 
     async fn leases(&self, session: &mut Session, pool: &str) -> Result<Vec<LeaseRecord>, Fault> {
         let select = "SELECT worker, epoch, holder, address, until_ms FROM leafid_worker \
             WHERE pool = ? ORDER BY worker";
         let query = sqlx::query(select).bind(pool);
-        let rows = query.fetch_all(&mut session.connection).await?;
+        let rows = query.fetch_all(session.reading()?).await;
+        let rows = session.noted(rows.map_err(Fault::from))?;
         rows.iter().map(|row| record(pool, row)).collect()
     }
 

@@ -1,0 +1,231 @@
+//! Guards the promise when the embedded store's files are taken away, replaced, put back from an
+//! older copy or not flushed, by hand or by a disk, on the real binary. Ids are counted over the
+//! server and all who come after it.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tempfile::{TempDir, tempdir};
+
+use crate::process::{Run, Server, command, finish, ids, run};
+
+const SETTINGS: [&str; 3] = ["--snowflake=false", "--policy=fixed", "--step=1000"];
+const BATCH: &str = "/v1/tags/order/ids?count=1000";
+const BATCHES_MAX: usize = 20;
+
+/// All ids that anybody was given.
+#[derive(Default)]
+struct Given {
+    ids: HashSet<u64>,
+    twice: usize,
+}
+
+impl Given {
+    fn add(&mut self, ids: impl IntoIterator<Item = u64>) -> usize {
+        let before = self.ids.len() + self.twice;
+        for id in ids {
+            if !self.ids.insert(id) {
+                self.twice += 1;
+            }
+        }
+        self.ids.len() + self.twice - before
+    }
+
+    /// Takes batches until one is refused; answers how many ids came.
+    fn take_all(&mut self, server: &Server) -> usize {
+        let batches = (0..BATCHES_MAX).map_while(|_| match server.get(BATCH) {
+            (200, body) => Some(self.add(ids(&body))),
+            _ => None,
+        });
+        batches.sum()
+    }
+
+    /// Takes ids straight from the file, as whoever comes after the server.
+    fn take_after(&mut self, folder: &Path) -> Run {
+        let next = ["next", "order", "-n", "9000", "--data-dir", "leafid-data"];
+        let run = run(folder, &next);
+        self.add(run.out.lines().map(|line| line.parse().unwrap()));
+        run
+    }
+}
+
+fn file(folder: &Path, ending: &str) -> PathBuf {
+    folder.join(format!("leafid-data/leafid.db{ending}"))
+}
+
+/// A server that has given ids, and what it gave.
+fn used(folder: &TempDir) -> (Server, Given) {
+    let server = Server::start(folder.path(), &SETTINGS);
+    let mut given = Given::default();
+    for _ in 0..5 {
+        assert_eq!(given.add(ids(&server.get(BATCH).1)), 1000);
+    }
+    (server, given)
+}
+
+/// Does something to the files of a running server, and counts what comes twice: from the server
+/// itself, from whoever takes ids beside it, and from whoever comes after it was killed.
+fn check_deed(name: &str, wanted: &str, deed: impl FnOnce(&Path)) {
+    let folder = tempdir().unwrap();
+    let (server, mut given) = used(&folder);
+    deed(folder.path());
+    given.take_all(&server);
+    let beside = given.take_after(folder.path());
+    given.take_all(&server);
+    let (status, told) = server.get(BATCH);
+    let (ready, why) = server.get("/readyz?verbose");
+    server.kill();
+    let after = given.take_after(folder.path());
+    println!("{name}: {} ids, {} twice", given.ids.len(), given.twice);
+    assert_eq!(given.twice, 0, "{name}: {beside:?} {after:?}");
+    assert_eq!((status, ready), (503, 503), "{name}: {told} {why}");
+    assert!(told.contains(wanted), "{name}: {told}");
+    assert!(told.contains("start this program again"), "{name}: {told}");
+    assert!(why.contains(wanted), "{name}: {why}");
+}
+
+/// Copies the whole store to where `restore` puts it back from.
+fn copy(folder: &Path) {
+    for ending in ["", "-wal"] {
+        fs::copy(file(folder, ending), folder.join(format!("old{ending}"))).unwrap();
+    }
+}
+
+#[test]
+fn a_file_that_is_removed_gives_no_id_twice() {
+    check_deed("removed", "was removed while it was in use", |folder| {
+        for ending in ["", "-wal", "-shm"] {
+            fs::remove_file(file(folder, ending)).unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_file_that_is_renamed_gives_no_id_twice() {
+    check_deed("renamed", "was removed while it was in use", |folder| {
+        fs::rename(file(folder, ""), folder.join("leafid-data/other.db")).unwrap();
+    });
+}
+
+#[test]
+fn a_lost_write_ahead_log_gives_no_id_twice() {
+    check_deed("-wal removed", "leafid.db-wal was removed", |folder| {
+        fs::remove_file(file(folder, "-wal")).unwrap();
+    });
+}
+
+#[test]
+fn lost_shared_memory_gives_no_id_twice() {
+    check_deed("-shm removed", "leafid.db-shm was removed", |folder| {
+        fs::remove_file(file(folder, "-shm")).unwrap();
+    });
+}
+
+#[test]
+fn an_older_copy_in_place_of_the_file_gives_no_id_twice() {
+    let folder = tempdir().unwrap();
+    let (server, mut given) = used(&folder);
+    copy(folder.path());
+    given.take_all(&server);
+    for ending in ["", "-wal"] {
+        let old = folder.path().join(format!("old{ending}"));
+        fs::rename(old, file(folder.path(), ending)).unwrap();
+    }
+    given.take_all(&server);
+    let told = server.get(BATCH).1;
+    server.kill();
+    let _ = fs::remove_file(file(folder.path(), "-shm"));
+    let after = given.take_after(folder.path());
+    println!("replaced: {} ids, {} twice", given.ids.len(), given.twice);
+    assert_eq!(given.twice, 0, "{after:?}");
+    assert!(told.contains("was replaced while it was in use"), "{told}");
+    after.check_failed(1, "is an older copy", "");
+}
+
+/// Guards the restart that whoever restores a backup by hand makes: everything was stopped well.
+#[test]
+fn an_older_copy_put_back_by_hand_is_refused_at_the_next_start() {
+    let folder = tempdir().unwrap();
+    let (server, mut given) = used(&folder);
+    copy(folder.path());
+    given.take_all(&server);
+    server.kill();
+    for ending in ["", "-wal"] {
+        let old = folder.path().join(format!("old{ending}"));
+        fs::copy(old, file(folder.path(), ending)).unwrap();
+    }
+    let _ = fs::remove_file(file(folder.path(), "-shm"));
+    let after = given.take_after(folder.path());
+    println!("put back: {} ids, {} twice", given.ids.len(), given.twice);
+    assert_eq!(given.twice, 0, "{after:?}");
+    after.check_failed(1, "is an older copy", "");
+    let serve = [&["serve", "--http", "127.0.0.1:0"][..], &SETTINGS].concat();
+    run(folder.path(), &serve).check_failed(1, "leafid store restore", "");
+}
+
+/// Guards that a failed flush is never tried again: a second one may succeed although the data is
+/// gone. strace lets one flush of the store's thread fail.
+#[test]
+fn a_flush_that_failed_ends_reservations_until_a_restart() {
+    let folder = tempdir().unwrap();
+    let (server, mut given) = used(&folder);
+    server.kill();
+    let server = Server::spawn(folder.path(), &SETTINGS, |command| {
+        *command = failing_flush(command, 12);
+    });
+    server.wait_until_ready();
+    given.take_all(&server);
+    let more = given.take_all(&server);
+    let (status, told) = server.get(BATCH);
+    let (ready, why) = server.get("/readyz?verbose");
+    println!("{more} ids after a flush that failed, then {status} {told}");
+    assert_eq!((more, status, ready), (0, 503, 503), "{told} {why}");
+    assert!(told.contains("what was written last may be lost"), "{told}");
+    assert!(why.contains("start this program again"), "{why}");
+    server.stop();
+    let after = given.take_after(folder.path());
+    assert_eq!((after.code, given.twice), (0, 0), "{after:?}");
+}
+
+/// The same command, of which each thread has its `nth` flush fail, and no other.
+fn failing_flush(command: &Command, nth: u32) -> Command {
+    let mut traced = Command::new("strace");
+    let inject = format!("inject=fsync,fdatasync:error=EIO:when={nth}");
+    traced.args(["-D", "-f", "-qq", "-o", "/dev/null", "-e"]);
+    traced.args(["trace=fsync,fdatasync", "-e", &inject]);
+    traced.arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => traced.env(name, value),
+            None => traced.env_remove(name),
+        };
+    }
+    if let Some(folder) = command.get_current_dir() {
+        traced.current_dir(folder);
+    }
+    traced
+}
+
+/// Guards that nobody starts at 1 without knowing: in another folder, or where the file is gone.
+#[test]
+fn a_new_store_is_told_and_a_lost_one_is_refused() {
+    let folder = tempdir().unwrap();
+    let server = Server::start(folder.path(), &SETTINGS);
+    let path = file(&folder.path().canonicalize().unwrap(), "");
+    let place = format!("ids from sqlite:{}", path.display());
+    assert!(server.greeting.contains(&place), "{}", server.greeting);
+    let log = server.log();
+    assert!(
+        log.contains("WARN") && log.contains("new store: there is no file"),
+        "{log}"
+    );
+    server.stop();
+    let again = Server::start(folder.path(), &SETTINGS);
+    assert!(!again.log().contains("new store"), "{}", again.log());
+    again.stop();
+    fs::remove_file(file(folder.path(), "")).unwrap();
+    let mut serve = command(folder.path(), &["serve", "--http", "127.0.0.1:0"]);
+    finish(serve.args(SETTINGS)).check_failed(1, "is another database", "");
+}

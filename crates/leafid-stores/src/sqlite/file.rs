@@ -1,0 +1,324 @@
+//! `DatabaseFile`: what this process knows of one SQLite file: which one it is, how far it has
+//! come, and whether it may still be used. All stores and registries of a process on one path
+//! share it.
+//!
+//! Nothing is reserved any more, until the program is started again, once the file was replaced or
+//! removed under it, is behind what was acknowledged from it, or failed to be flushed: a second
+//! flush may succeed although the data is gone.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+
+use leafid::store::StoreError;
+
+use super::Sqlite;
+use super::mark::{Mark, MarkRecord};
+use crate::private::{self, FileId};
+use crate::store::{Fault, System};
+
+/// After how many changes the write-ahead log is folded into the file.
+const CHANGES_MAX: u32 = 256;
+
+static FILES: Mutex<BTreeMap<PathBuf, Weak<DatabaseFile>>> = Mutex::new(BTreeMap::new());
+
+#[derive(Debug)]
+pub(super) struct DatabaseFile {
+    /// Absolute.
+    path: PathBuf,
+    /// Why it may not be used any more.
+    refusal: OnceLock<String>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Which file it is, since it was first opened.
+    id: Option<FileId>,
+    mark: Option<Mark>,
+    /// Which database is in it, and the last change that was acknowledged to this process.
+    last: Option<MarkRecord>,
+    /// How many changes were made since the write-ahead log was last folded in.
+    changes: u32,
+}
+
+impl DatabaseFile {
+    /// What this process knows of the file at `path`.
+    pub(super) fn at(path: &Path) -> Arc<Self> {
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let mut files = FILES.lock().unwrap_or_else(PoisonError::into_inner);
+        files.retain(|_, file| file.strong_count() > 0);
+        if let Some(file) = files.get(&path).and_then(Weak::upgrade) {
+            return file;
+        }
+        let file = Arc::new(Self {
+            path: path.clone(),
+            refusal: OnceLock::new(),
+            state: Mutex::default(),
+        });
+        files.insert(path, Arc::downgrade(&file));
+        file
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn is_refused(&self) -> bool {
+        self.refusal.get().is_some()
+    }
+
+    /// Whether it may still be used.
+    pub(super) fn check(&self) -> Result<(), StoreError> {
+        match self.refusal.get() {
+            None => Ok(()),
+            Some(reason) => Err(refused(reason)),
+        }
+    }
+
+    /// Ends its use by this process.
+    pub(super) fn refuse(&self, reason: String) -> StoreError {
+        refused(self.refusal.get_or_init(|| reason))
+    }
+
+    /// The same answer; an error which says that what was written may not be there ends the use of
+    /// the file.
+    pub(super) fn noted<T>(&self, answer: Result<T, Fault>) -> Result<T, Fault> {
+        match answer {
+            Err(Fault::Sql(error)) if is_final(&error) => {
+                let path = self.path.display();
+                let hint = <Sqlite as System>::hint(&error).unwrap_or("the disk failed");
+                let refusal = self.refuse(format!(
+                    "the file {path} cannot be used: {hint} ({error}), and what was written last \
+                    may be lost; look at the disk"
+                ));
+                Err(refusal.into())
+            }
+            answer => answer,
+        }
+    }
+
+    /// Before it is opened: makes it if it was never there, and answers which one it is.
+    pub(super) fn before_open(&self) -> Result<FileId, StoreError> {
+        self.check()?;
+        let folder = private::folder_of(&self.path);
+        private::make_folder(folder).map_err(|error| {
+            let message = format!("cannot make the folder {}", folder.display());
+            StoreError::unavailable(message, error)
+        })?;
+        // Under the lock: another connection of this process would lose its locks on the file
+        // when the one who made it closes it.
+        let state = self.lock();
+        if state.id.is_none() {
+            let made = private::options()
+                .write(true)
+                .create_new(true)
+                .open(&self.path);
+            match made {
+                Ok(file) => {
+                    drop(file);
+                    private::sync_folder(folder).map_err(|error| self.failed("make", error))?;
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(self.failed("make", error)),
+            }
+        }
+        let known = state.id;
+        drop(state);
+        match known {
+            Some(id) => self.same(&self.path, id).map(|()| id),
+            None => {
+                let found = FileId::of(&self.path).map_err(|error| self.failed("find", error))?;
+                found.ok_or_else(|| self.failed("find", io::ErrorKind::NotFound.into()))
+            }
+        }
+    }
+
+    /// After it was opened: still the same one.
+    pub(super) fn after_open(&self, before: FileId) -> Result<(), StoreError> {
+        let found = FileId::of(&self.path).map_err(|error| self.failed("find", error))?;
+        let mut state = self.lock();
+        if found == Some(before) {
+            state.id.get_or_insert(before);
+            return Ok(());
+        }
+        drop(state);
+        Err(StoreError::unavailable(
+            format!(
+                "the file {} changes while it is opened",
+                self.path.display()
+            ),
+            "another one was there before",
+        ))
+    }
+
+    /// Whether a path still leads to the file that was opened.
+    pub(super) fn same(&self, path: &Path, id: FileId) -> Result<(), StoreError> {
+        let what = match FileId::of(path) {
+            Ok(Some(found)) if found == id => return Ok(()),
+            Ok(Some(_)) => "replaced",
+            Ok(None) => "removed",
+            Err(error) => return Err(self.failed("find", error)),
+        };
+        let path = path.display();
+        Err(self.refuse(format!(
+            "the file {path} was {what} while it was in use, so that what is there now may give \
+            ids that were given before: put the right one back with `leafid store restore`"
+        )))
+    }
+
+    /// How far the database had come, as the mark and this process know. To be asked before the
+    /// database is: it goes on meanwhile.
+    pub(super) fn known(&self) -> Result<Vec<MarkRecord>, StoreError> {
+        let mut state = self.lock();
+        let mut open = || {
+            let mut mark = Mark::open(&self.mark_path())?;
+            let marked = mark.read()?;
+            state.mark = Some(mark);
+            Ok(marked)
+        };
+        let marked = open().map_err(|error| self.no_mark(error))?;
+        Ok(state.last.clone().into_iter().chain(marked).collect())
+    }
+
+    /// Takes note of the database that was found in the file, and refuses one that is behind.
+    pub(super) fn found(&self, found: MarkRecord, known: &[MarkRecord]) -> Result<(), StoreError> {
+        if let Some(known) = known.iter().find(|known| !is_ahead(&found, known)) {
+            return Err(self.refuse(self.behind(&found, known)));
+        }
+        let mut state = self.lock();
+        if known.last() != Some(&found)
+            && let Some(mark) = &mut state.mark
+        {
+            mark.write(&found).map_err(|error| self.no_mark(error))?;
+        }
+        if state
+            .last
+            .as_ref()
+            .is_none_or(|last| is_ahead(&found, last))
+        {
+            state.last = Some(found);
+        }
+        Ok(())
+    }
+
+    fn mark_path(&self) -> PathBuf {
+        private::beside(&self.path, "-mark")
+    }
+
+    fn no_mark(&self, error: io::Error) -> StoreError {
+        let path = self.mark_path();
+        StoreError::unavailable(format!("cannot use the file {}", path.display()), error)
+    }
+
+    fn behind(&self, found: &MarkRecord, known: &MarkRecord) -> String {
+        let path = self.path.display();
+        let what = if found.identity == known.identity {
+            format!(
+                "the file {path} is an older copy, or has lost its write-ahead log: it has {} \
+                changes, but {} were acknowledged",
+                found.generation, known.generation
+            )
+        } else {
+            format!("the file {path} is another database than the one that was used here")
+        };
+        format!(
+            "{what}, so that it would give ids again: take it with `leafid store restore {path}`, \
+            which raises every tag; or, if all its ids may come again, delete {path}-mark"
+        )
+    }
+
+    /// Within a change: it must be the one after the last that this process knows.
+    pub(super) fn check_generation(&self, generation: u64) -> Result<(), StoreError> {
+        let state = self.lock();
+        let Some(last) = state.last.as_ref() else {
+            return Ok(());
+        };
+        let found = MarkRecord {
+            identity: last.identity.clone(),
+            generation,
+        };
+        if last.generation < generation {
+            return Ok(());
+        }
+        let reason = self.behind(&found, last);
+        drop(state);
+        Err(self.refuse(reason))
+    }
+
+    /// A change was committed.
+    pub(super) fn committed(&self, generation: u64) -> Result<(), StoreError> {
+        let mut state = self.lock();
+        let State {
+            mark,
+            last,
+            changes,
+            ..
+        } = &mut *state;
+        *changes = changes.saturating_add(1);
+        let (Some(mark), Some(last)) = (mark, last) else {
+            return Ok(());
+        };
+        last.generation = last.generation.max(generation);
+        mark.write(last).map_err(|error| self.no_mark(error))
+    }
+
+    /// Whether the write-ahead log should be folded in.
+    pub(super) fn wants_checkpoint(&self) -> bool {
+        self.lock().changes >= CHANGES_MAX
+    }
+
+    /// The write-ahead log was folded in.
+    pub(super) fn checkpointed(&self) {
+        let mut state = self.lock();
+        state.changes = 0;
+        if let Some(mark) = &state.mark {
+            // Behind is as good as true.
+            let _ = mark.sync();
+        }
+    }
+
+    fn failed(&self, what: &str, error: io::Error) -> StoreError {
+        StoreError::unavailable(
+            format!("cannot {what} the file {}", self.path.display()),
+            error,
+        )
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether a database can be the one that is known, or have gone on since.
+fn is_ahead(found: &MarkRecord, known: &MarkRecord) -> bool {
+    found.identity == known.identity && found.generation >= known.generation
+}
+
+fn refused(reason: &str) -> StoreError {
+    StoreError::unavailable(
+        format!("{reason}; then start this program again"),
+        "nothing more is reserved from it by this process",
+    )
+}
+
+/// Whether what was written may not be on the disk, or what is there cannot be read. A lock that
+/// was not had, or memory that was short, is none of these; nor is a full disk, on which nothing
+/// was committed.
+fn is_final(error: &sqlx::Error) -> bool {
+    let code = error
+        .as_database_error()
+        .and_then(sqlx::error::DatabaseError::code)
+        .and_then(|code| code.parse::<u32>().ok());
+    // SQLITE_IOERR with: BLOCKED, NOMEM, LOCK, UNLOCK, RDLOCK, CHECKRESERVEDLOCK, ACCESS, and
+    // what makes and maps the shared memory.
+    const PASSING: [u32; 11] = [11, 12, 15, 8, 9, 14, 13, 18, 19, 20, 21];
+    // The lowest byte is the primary code: 10 is SQLITE_IOERR, 11 SQLITE_CORRUPT, 26
+    // SQLITE_NOTADB; 1032 is SQLITE_READONLY_DBMOVED.
+    code.is_some_and(|code| match code & 0xff {
+        10 => !PASSING.contains(&(code >> 8)),
+        11 | 26 => true,
+        _ => code == 1032,
+    })
+}

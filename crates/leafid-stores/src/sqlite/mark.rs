@@ -1,0 +1,118 @@
+//! `Mark`: a small file beside the database which remembers which database it was, and how many
+//! changes it had acknowledged. A database that is behind its mark is an older copy, or has lost
+//! its write-ahead log; one with another identity is another database.
+//!
+//! It is written after each change and before the answer to it, and flushed only now and then:
+//! after a power cut it may be behind the database, which is as good as true. Two records take
+//! turns, so that a torn one leaves the other.
+
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::Path;
+
+use crc::{CRC_32_ISO_HDLC, Crc};
+
+use crate::private;
+
+const CRC: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
+const VERSION: &str = "leafid-mark 1";
+/// Of a record, in bytes; the rest of its line is blank.
+const LEN: usize = 128;
+
+#[derive(Debug)]
+pub(super) struct Mark {
+    file: File,
+}
+
+/// How far a database had come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct MarkRecord {
+    /// As the database calls itself.
+    pub(super) identity: String,
+    /// How many changes it had acknowledged.
+    pub(super) generation: u64,
+}
+
+impl Mark {
+    /// Opens the mark at `path`, and makes it if it is missing.
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        let mut options = private::options();
+        let options = options.read(true).write(true).create(true).truncate(false);
+        Ok(Self {
+            file: options.open(path)?,
+        })
+    }
+
+    /// The later of the two records; `None` if there is none.
+    pub(super) fn read(&mut self) -> io::Result<Option<MarkRecord>> {
+        let mut text = Vec::new();
+        self.file.seek(SeekFrom::Start(0))?;
+        let records = &mut self.file;
+        records.take(2 * LEN as u64).read_to_end(&mut text)?;
+        let records = text.chunks(LEN).filter_map(parse);
+        Ok(records.max_by_key(|record| record.generation))
+    }
+
+    pub(super) fn write(&mut self, record: &MarkRecord) -> io::Result<()> {
+        let place = (record.generation % 2) * LEN as u64;
+        self.file.seek(SeekFrom::Start(place))?;
+        self.file.write_all(render(record).as_bytes())
+    }
+
+    pub(super) fn sync(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+}
+
+fn render(record: &MarkRecord) -> String {
+    let MarkRecord {
+        identity,
+        generation,
+    } = record;
+    let text = format!("{VERSION} {identity} {generation}");
+    let sum = CRC.checksum(text.as_bytes());
+    format!("{:<width$}\n", format!("{text} {sum:08x}"), width = LEN - 1)
+}
+
+fn parse(bytes: &[u8]) -> Option<MarkRecord> {
+    let (text, sum) = std::str::from_utf8(bytes).ok()?.trim().rsplit_once(' ')?;
+    if format!("{:08x}", CRC.checksum(text.as_bytes())) != sum {
+        return None;
+    }
+    let (identity, generation) = text.strip_prefix(VERSION)?.trim().split_once(' ')?;
+    Some(MarkRecord {
+        identity: identity.to_owned(),
+        generation: generation.parse().ok()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(generation: u64) -> MarkRecord {
+        MarkRecord {
+            identity: "d".repeat(32),
+            generation,
+        }
+    }
+
+    /// Guards that a record which was torn by a power cut leaves the one before.
+    #[test]
+    fn the_last_whole_record_counts() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("mark");
+        let mut mark = Mark::open(&path).expect("a new file");
+        assert_eq!(mark.read().expect("an empty file"), None);
+        for generation in [1, 2, 3, u64::MAX - 1, u64::MAX] {
+            mark.write(&record(generation)).expect("room");
+            let read = Mark::open(&path).expect("the file").read().expect("it");
+            assert_eq!(read, Some(record(generation)));
+        }
+        let mut bytes = std::fs::read(&path).expect("the file");
+        assert_eq!(bytes.len(), 2 * LEN);
+        bytes[LEN + 20] ^= 1;
+        std::fs::write(&path, bytes).expect("room");
+        assert_eq!(mark.read().expect("the file"), Some(record(u64::MAX - 1)));
+    }
+}
