@@ -74,6 +74,10 @@ pub struct Config {
     pub tls: TlsConfig,
     /// Connections open at once, through all doors.
     pub connections_max: u32,
+    /// Bytes of answers that were not read yet, over all connections.
+    pub unread_max: u64,
+    /// The same of one connection.
+    pub connection_unread_max: u64,
     /// Where the embedded store keeps its file.
     pub data_dir: PathBuf,
     /// Store URLs, tried in order, with their passwords; empty: SQLite in `data_dir`.
@@ -177,6 +181,9 @@ impl Config {
     pub fn limits(&self) -> Limits {
         Limits {
             connections_max: self.connections_max,
+            unread_max: usize::try_from(self.unread_max).unwrap_or(usize::MAX),
+            connection_unread_max: usize::try_from(self.connection_unread_max)
+                .unwrap_or(usize::MAX),
             ..Limits::default()
         }
     }
@@ -211,6 +218,8 @@ impl Default for Config {
             grpc: Some(SocketAddr::from(([127, 0, 0, 1], 50051))),
             tls: TlsConfig::default(),
             connections_max: Limits::default().connections_max,
+            unread_max: Limits::default().unread_max as u64,
+            connection_unread_max: Limits::default().connection_unread_max as u64,
             data_dir: PathBuf::from("leafid-data"),
             store: Vec::new(),
             allow_weak_store: false,

@@ -6,6 +6,7 @@
 
 mod call;
 mod connection;
+mod counted;
 mod deadline;
 mod ending;
 mod error;
@@ -46,10 +47,9 @@ use tonic::codegen::{BoxFuture, Service as _};
 use tonic::{Code, Status};
 use tonic_health::pb::health_server::HealthServer;
 
-use crate::listen::{self, Io, Place};
+use crate::listen::{self, Admitted, Io, Place};
 use crate::metrics::{DoorName, Metrics};
 use crate::service::Service;
-use crate::shutdown::Shutdown;
 use crate::tls::Alpn;
 
 pub(crate) use method::Method;
@@ -138,7 +138,11 @@ impl GrpcDoor {
             return Err(Refusal::no_place());
         }
         let body_max = method.takes_one().then_some(self.service.limits().body_max);
-        let request = request.map(|body| Message::new(body, body_max));
+        let mut request = request.map(|body| Message::new(body, body_max));
+        if method == M::NextMany || method == M::ListTags {
+            let backlog = Arc::clone(traffic.backlog());
+            request.extensions_mut().insert(backlog);
+        }
         let answering = match method {
             M::Next | M::NextMany | M::ReserveRange | M::Stream | M::Decode => {
                 self.ids.clone().call(request)
@@ -205,8 +209,8 @@ impl listen::Door for GrpcDoor {
     /// between its attempts. One that hears a GOAWAY comes back at once.
     const REFUSAL: &'static [u8] = b"";
 
-    async fn serve<S: Io>(self: Arc<Self>, stream: S, place: Place, shutdown: Shutdown) {
-        connection::serve(self, stream, place, shutdown).await;
+    async fn serve<S: Io>(self: Arc<Self>, stream: S, admitted: Admitted) {
+        connection::serve(self, stream, admitted).await;
     }
 }
 

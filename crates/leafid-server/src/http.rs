@@ -37,11 +37,11 @@ use hyper::header::{CONNECTION, HOST, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Request, Response};
 
-use crate::listen::{self, Io, Place};
+use crate::listen::{self, Admitted, Io};
 use crate::metrics::{DoorName, Metrics};
 use crate::service::Service;
-use crate::shutdown::Shutdown;
 use crate::tls::Alpn;
+use crate::unread::Backlog;
 
 use answer::Answer;
 use body::AnswerBody;
@@ -96,23 +96,33 @@ impl Door {
         }
     }
 
-    async fn answer(&self, request: Request<Incoming>) -> Response<AnswerBody> {
+    async fn answer(
+        &self,
+        request: Request<Incoming>,
+        backlog: &Arc<Backlog>,
+    ) -> Response<AnswerBody> {
         let (parts, body) = request.into_parts();
-        match Route::issuing(parts.uri.path()) {
+        let answer = match Route::issuing(parts.uri.path()) {
             Some((route, name)) if route != Route::Ranges => {
-                let answer = self.issue(route, name, &parts, body).await;
-                answer.map(AnswerBody::Whole)
+                self.issue(route, name, &parts, body, backlog).await
             }
             _ => {
                 let request = Request::from_parts(parts, body);
-                let answer = router::answer(&self.front, &self.routes, request).await;
-                answer.map(AnswerBody::Routed)
+                router::answer(&self.front, &self.routes, request, backlog).await
             }
-        }
+        };
+        answer.map(AnswerBody::Whole)
     }
 
     /// The short way of the routes that issue ids: past the router, and past what it allocates.
-    async fn issue(&self, route: Route, name: &str, parts: &Parts, body: Incoming) -> Answer {
+    async fn issue(
+        &self,
+        route: Route,
+        name: &str,
+        parts: &Parts,
+        body: Incoming,
+        backlog: &Arc<Backlog>,
+    ) -> Answer {
         let (front, service) = (&self.front, &*self.front.service);
         let answering = async {
             front.check(&parts.uri)?;
@@ -122,7 +132,12 @@ impl Door {
                 Route::SegmentGet => leaf::segment(service, caller, name).await,
                 Route::SnowflakeGet => leaf::snowflake(service, caller, name).await,
                 _ => {
-                    let answering = ids::answer(service, caller, name, parts, body);
+                    let called = ids::Called {
+                        service,
+                        caller,
+                        backlog,
+                    };
+                    let answering = ids::answer(called, name, parts, body);
                     front.in_time(answering).await
                 }
             }
@@ -156,7 +171,7 @@ impl listen::Door for Door {
     const PLAIN_REFUSAL: &'static [u8] = PLAIN_REFUSAL.as_bytes();
     const REFUSAL: &'static [u8] = REFUSAL.as_bytes();
 
-    async fn serve<S: Io>(self: Arc<Self>, stream: S, place: Place, shutdown: Shutdown) {
-        connection::serve(self, stream, place, shutdown).await;
+    async fn serve<S: Io>(self: Arc<Self>, stream: S, admitted: Admitted) {
+        connection::serve(self, stream, admitted).await;
     }
 }

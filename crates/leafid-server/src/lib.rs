@@ -25,6 +25,7 @@ mod shutdown;
 mod suggest;
 mod supply;
 mod tls;
+mod unread;
 mod wall;
 mod watch;
 mod workers;

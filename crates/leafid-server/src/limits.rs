@@ -46,10 +46,10 @@ pub struct Limits {
     pub pem_file_len_max: u64,
     /// How long a new connection may take until TLS is agreed upon. Default: 10 s.
     pub handshake_max: Duration,
-    /// HTTP/2 streams open at once on a connection. Default: 250.
+    /// HTTP/2 streams open at once on a connection. Default: 100.
     pub streams_max: u32,
     /// Bytes that a peer may send ahead on one HTTP/2 stream, and on a connection with all of its
-    /// streams. A message of gRPC is some 10 bytes. Default: 256 KiB, 1 MiB.
+    /// streams. A message of gRPC is some 10 bytes. Default: 64 KiB, 256 KiB.
     pub stream_window_len: u32,
     /// See `stream_window_len`.
     pub connection_window_len: u32,
@@ -58,6 +58,15 @@ pub struct Limits {
     pub ping_interval: Duration,
     /// How long that sign may take before the connection is closed. Default: 10 s.
     pub ping_max: Duration,
+    /// Bytes of answers that were made and not read yet, over all connections; beyond it those
+    /// connections are cut that hold the most. Default: 256 MiB.
+    pub unread_max: usize,
+    /// The same of one connection: at the bound it makes no more answers until its peer has read.
+    /// Its only answer may be longer. Default: 1 MiB.
+    pub connection_unread_max: usize,
+    /// Bytes that a peer for whom answers wait has to read within `idle_max`; who reads less is
+    /// cut. Default: 64 KiB.
+    pub read_len_min: u64,
     /// Bytes of a request line with its headers; more is answered 431. At least 8192.
     /// Default: 16 KiB.
     pub head_len_max: usize,
@@ -172,11 +181,14 @@ impl Default for Limits {
             access_file_len_max: 4 * 1024 * 1024,
             pem_file_len_max: 1024 * 1024,
             handshake_max: Duration::from_secs(10),
-            streams_max: 250,
-            stream_window_len: 256 * 1024,
-            connection_window_len: 1024 * 1024,
+            streams_max: 100,
+            stream_window_len: 64 * 1024,
+            connection_window_len: 256 * 1024,
             ping_interval: Duration::from_secs(30),
             ping_max: Duration::from_secs(10),
+            unread_max: 256 * 1024 * 1024,
+            connection_unread_max: 1024 * 1024,
+            read_len_min: 64 * 1024,
             head_len_max: 16 * 1024,
             headers_max: 64,
             target_len_max: 4096,

@@ -17,6 +17,7 @@ use crate::listeners::Listener;
 use crate::metrics::{Connected, DoorName, Metrics};
 use crate::shutdown::Shutdown;
 use crate::tls::{Alpn, Tls};
+use crate::unread::Backlog;
 
 use operators::OperatorPlaces;
 
@@ -49,8 +50,7 @@ pub(crate) trait Door: Send + Sync + 'static {
     fn serve<S: Io>(
         self: Arc<Self>,
         stream: S,
-        place: Place,
-        shutdown: Shutdown,
+        admitted: Admitted,
     ) -> impl Future<Output = ()> + Send;
 }
 
@@ -62,6 +62,27 @@ pub(crate) enum Place {
     /// All places are taken: health and administration only, so that operators see what is going
     /// on, and can end it.
     Operators,
+}
+
+/// What a connection was let in with.
+pub(crate) struct Admitted {
+    pub(crate) place: Place,
+    /// What it is told to finish by.
+    pub(crate) shutdown: Shutdown,
+    /// What its peer has not read.
+    pub(crate) backlog: Arc<Backlog>,
+}
+
+#[cfg(test)]
+impl Admitted {
+    /// To everything, by itself.
+    pub(crate) fn for_tests(shutdown: Shutdown) -> Self {
+        Self {
+            place: Place::Full,
+            shutdown,
+            backlog: crate::unread::Unread::new(&Limits::default()).connection(),
+        }
+    }
 }
 
 /// A place that a connection has.
@@ -172,6 +193,11 @@ impl Hall {
             permit,
             shutdown,
         } = taken;
+        let admitted = Admitted {
+            place,
+            shutdown,
+            backlog: self.metrics.unread.connection(),
+        };
         // Without it an answer may wait 40 ms for the peer's acknowledgement of the last one.
         if stream.set_nodelay(true).is_err() {
             return;
@@ -180,14 +206,14 @@ impl Hall {
         let Some(tls) = self.tls.clone() else {
             return self.lanes.spawn(stream, |stream| async move {
                 let _connected = Connected::new(metrics, D::NAME);
-                door.serve(stream, place, shutdown).await;
+                door.serve(stream, admitted).await;
                 drop(permit);
             });
         };
         // A future of its own: a plain connection shall not take the memory of TLS.
         self.lanes.spawn(stream, |stream| async move {
             let _connected = Connected::new(metrics, D::NAME);
-            tls.serve(door, stream, place, shutdown).await;
+            tls.serve(door, stream, admitted).await;
             drop(permit);
         });
     }

@@ -11,17 +11,20 @@ mod resp;
 mod scrape;
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
+use bytes::Bytes;
 use leafid::{Clock, Tag};
 use prometheus_client::encoding::text;
 use prometheus_client::registry::Registry;
 
 use self::connections::ConnectionCounts;
 use crate::alarms::EventCounts;
+use crate::limits::Limits;
 use crate::service::Service;
 use crate::tls::Tls;
+use crate::unread::Unread;
 use crate::watch::Watch;
 
 pub(crate) use self::connections::{Connected, DoorName};
@@ -31,12 +34,16 @@ pub(crate) use self::grpc::name as grpc_name;
 pub(crate) use self::http::HttpCounts;
 pub(crate) use self::resp::RespCounts;
 
+/// How old a scrape may be that is given to somebody else.
+const SHARED_MAX: Duration = Duration::from_secs(1);
+
 /// All that is counted.
 pub(crate) struct Metrics {
     pub(crate) http: HttpCounts,
     pub(crate) grpc: GrpcCounts,
     pub(crate) resp: Arc<RespCounts>,
     pub(crate) connections: ConnectionCounts,
+    pub(crate) unread: Arc<Unread>,
     events: Arc<EventCounts>,
     watch: Arc<Watch>,
     /// `None`: connections are plain.
@@ -45,6 +52,14 @@ pub(crate) struct Metrics {
     started: Duration,
     /// Tags with series of their own. Once in, a tag stays in, so that its counters do not jump.
     tags: Mutex<BTreeSet<Tag>>,
+    latest: Mutex<Latest>,
+}
+
+/// The last scrape, as long as somebody has not read it.
+#[derive(Default)]
+struct Latest {
+    at: Duration,
+    text: Weak<Text>,
 }
 
 impl Metrics {
@@ -53,18 +68,21 @@ impl Metrics {
         watch: Arc<Watch>,
         clock: Arc<dyn Clock>,
         tls: Option<Arc<Tls>>,
+        limits: &Limits,
     ) -> Self {
         Self {
             http: HttpCounts::default(),
             grpc: GrpcCounts::default(),
             resp: Arc::default(),
             connections: ConnectionCounts::default(),
+            unread: Unread::new(limits),
             events,
             watch,
             tls,
             started: clock.now(),
             clock,
             tags: Mutex::default(),
+            latest: Mutex::default(),
         }
     }
 
@@ -72,11 +90,26 @@ impl Metrics {
     #[cfg(test)]
     pub(crate) fn for_tests() -> Self {
         let clock = Arc::new(leafid::SystemClock::new());
-        Self::new(Arc::default(), Arc::new(Watch::new()), clock, None)
+        let watch = Arc::new(Watch::new());
+        Self::new(Arc::default(), watch, clock, None, &Limits::default())
     }
 
-    /// The text of a scrape.
-    pub(crate) fn text(self: &Arc<Self>, service: &Arc<Service>) -> String {
+    /// The text of a scrape. Those who ask while another has not read his get the same text: who
+    /// never reads shall not hold one for each time he asks.
+    pub(crate) fn text(self: &Arc<Self>, service: &Arc<Service>) -> Bytes {
+        let now = self.clock.now();
+        let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        let shared = latest.text.upgrade();
+        let shared = shared.filter(|_| now.saturating_sub(latest.at) < SHARED_MAX);
+        let text = shared.unwrap_or_else(|| {
+            let text = Arc::new(Text(self.render(service)));
+            (latest.at, latest.text) = (now, Arc::downgrade(&text));
+            text
+        });
+        Bytes::from_owner(Shared(text))
+    }
+
+    fn render(self: &Arc<Self>, service: &Arc<Service>) -> String {
         let mut registry = Registry::with_prefix("leafid");
         registry.register_collector(Box::new(scrape::Scrape {
             metrics: Arc::clone(self),
@@ -86,6 +119,18 @@ impl Metrics {
         // Writing to a string does not fail.
         let _written = text::encode(&mut out, &registry);
         out
+    }
+}
+
+/// A scrape, as long as somebody has not read it.
+struct Text(String);
+
+/// The part of one of those who read it.
+struct Shared(Arc<Text>);
+
+impl AsRef<[u8]> for Shared {
+    fn as_ref(&self) -> &[u8] {
+        self.0.0.as_bytes()
     }
 }
 

@@ -16,10 +16,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::limits::RespLimits;
-use crate::listen::{self, Io, Place};
+use crate::listen::{self, Admitted, Io};
 use crate::metrics::{DoorName, RespCounts};
 use crate::service::Service;
-use crate::shutdown::Shutdown;
 use crate::tls::Alpn;
 
 pub(crate) use command::{COMMANDS_LEN, command_name};
@@ -61,8 +60,8 @@ impl listen::Door for RespDoor {
     const REFUSAL: &'static [u8] = b"-ERR max number of clients reached\r\n";
     const SERVES_OPERATORS: bool = false;
 
-    async fn serve<S: Io>(self: Arc<Self>, stream: S, _place: Place, shutdown: Shutdown) {
-        connection::serve(self, stream, shutdown).await;
+    async fn serve<S: Io>(self: Arc<Self>, stream: S, admitted: Admitted) {
+        connection::serve(self, stream, admitted).await;
     }
 }
 
@@ -73,6 +72,7 @@ mod tests {
     use super::*;
     use crate::limits::Limits;
     use crate::listen::Door as _;
+    use crate::shutdown::Shutdown;
 
     /// Guards that an answer which the stream takes and cannot send at once, as TLS does, leaves
     /// when there is place again, although the peer sends nothing more.
@@ -83,7 +83,7 @@ mod tests {
         let door = Arc::new(RespDoor::new(Arc::new(service), counts));
         let (ours, mut theirs) = duplex(16);
         let stream = BufStream::with_capacity(4096, 4096, ours);
-        tokio::spawn(door.serve(stream, Place::Full, Shutdown::new()));
+        tokio::spawn(door.serve(stream, Admitted::for_tests(Shutdown::new())));
         let text = "x".repeat(99);
         let command = format!("ECHO {text}\r\n");
         theirs.write_all(command.as_bytes()).await.unwrap();

@@ -121,6 +121,7 @@ impl Server {
                 Arc::clone(&watch),
                 Arc::clone(&clock),
                 listeners.tls.clone(),
+                &limits,
             )),
             listeners,
             supply: Supply {

@@ -24,5 +24,6 @@ mod snowflake;
 mod store;
 mod store_files;
 mod tls;
+mod unread;
 mod worker;
 mod worker_faults;

@@ -237,6 +237,15 @@ impl Server {
         std::fs::read_to_string(&self.log).unwrap()
     }
 
+    /// The most memory that it ever held, in KiB.
+    pub(crate) fn peak_kib(&self) -> u64 {
+        let status = format!("/proc/{}/status", self.child.id());
+        let status = std::fs::read_to_string(status).unwrap();
+        let mut lines = status.lines();
+        let peak = lines.find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        peak.trim().trim_end_matches(" kB").parse().unwrap()
+    }
+
     pub(crate) fn signal(&self, name: &str) {
         let id = self.child.id().to_string();
         let sent = Command::new("kill").args(["-s", name, &id]).status();

@@ -1,5 +1,6 @@
 //! `SETTINGS`: the one table of settings. A new setting is a field of `Config` and a row here.
 
+mod connections;
 mod tls;
 mod workers;
 
@@ -54,22 +55,9 @@ pub const SETTINGS: &[Setting] = &[
     tls::KEY,
     tls::CLIENT_CA,
     tls::PLAIN,
-    Setting {
-        key: "connections-max",
-        value: "COUNT",
-        doc: "The most connections open at once, through all doors. Beyond it a few more are let \
-              in for health and administration; callers for ids are told to come back later. An \
-              idle connection costs some kilobytes here and in the kernel, and one open file: \
-              the server takes as many as the hard limit allows (ulimit -Hn).",
-        field: Field::Count {
-            min: 1,
-            max: 10_000_000,
-            get: |config| Some(config.connections_max.into()),
-            set: |config, count| {
-                config.connections_max = u32::try_from(count).unwrap_or(u32::MAX);
-            },
-        },
-    },
+    connections::CONNECTIONS_MAX,
+    connections::UNREAD_MAX,
+    connections::CONNECTION_UNREAD_MAX,
     Setting {
         key: "data-dir",
         value: "DIR",

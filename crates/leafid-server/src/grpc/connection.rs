@@ -12,13 +12,13 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 
 use super::GrpcDoor;
+use super::counted::Counted;
 use super::socket::Socket;
 use super::task::Tasks;
 use super::traffic::{Leave, Traffic};
 use crate::bell::Belled;
 use crate::limits::Limits;
-use crate::listen::{Io, Place};
-use crate::shutdown::Shutdown;
+use crate::listen::{Admitted, Io};
 
 /// How a connection is served.
 fn builder(tasks: Tasks, limits: &Limits) -> Builder<Tasks> {
@@ -29,19 +29,28 @@ fn builder(tasks: Tasks, limits: &Limits) -> Builder<Tasks> {
         .max_concurrent_streams(limits.streams_max)
         .initial_stream_window_size(limits.stream_window_len)
         .initial_connection_window_size(limits.connection_window_len)
+        .max_send_buf_size(limits.stream_window_len as usize)
         .keep_alive_interval(Some(limits.ping_interval))
         .keep_alive_timeout(limits.ping_max);
     builder
 }
 
 /// Serves a connection until its peer, silence or the shutdown ends it.
-pub(super) async fn serve<S: Io>(door: Arc<GrpcDoor>, stream: S, place: Place, shutdown: Shutdown) {
+pub(super) async fn serve<S: Io>(door: Arc<GrpcDoor>, stream: S, admitted: Admitted) {
     let limits = door.service.limits();
-    let traffic = Arc::new(Traffic::new(shutdown));
+    let Admitted {
+        place,
+        shutdown,
+        backlog,
+    } = admitted;
+    let traffic = Arc::new(Traffic::new(shutdown, Arc::clone(&backlog)));
     let service = service_fn(|request| {
         let begun = door.begin(place, &traffic, request);
-        let door = Arc::clone(&door);
-        async move { Ok::<_, Infallible>(door.finish(begun).await) }
+        let (door, backlog) = (Arc::clone(&door), Arc::clone(&backlog));
+        async move {
+            let answer = door.finish(begun).await;
+            Ok::<_, Infallible>(Counted::answer(answer, &backlog))
+        }
     });
     let io = TokioIo::new(Socket::new(stream, Arc::clone(&traffic)));
     let tasks = Tasks::new(Arc::clone(&traffic));

@@ -7,7 +7,7 @@ mod flood;
 use std::future::{Future, pending};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use hyper::body::{Body as _, Frame};
@@ -21,6 +21,7 @@ use super::error::{Refusal, explain};
 use super::traffic::{Pieces, Traffic};
 use crate::bell::Belled;
 use crate::service::Service;
+use crate::unread::Backlog;
 
 /// The most pieces of an answer that still leave once its end has come: a caller who asks all the
 /// time would be answered for ever.
@@ -37,6 +38,9 @@ pub(super) struct Ending {
     due: Option<Refusal>,
     frames_left: u32,
     is_cut: bool,
+    backlog: Arc<Backlog>,
+    /// Is ready when the peer has read enough of what was made, while it has not.
+    opened: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
 type Cut = Pin<Box<dyn Future<Output = Refusal> + Send>>;
@@ -66,6 +70,8 @@ impl Ending {
         Self {
             body,
             call,
+            backlog: Arc::clone(traffic.backlog()),
+            opened: None,
             pieces: Pieces::new(traffic),
             cut: Belled::new(Box::pin(cut)),
             due: None,
@@ -79,6 +85,7 @@ impl Ending {
             self.due = Some(refusal);
         }
         if self.frames_left > 0
+            && self.poll_open(context).is_ready()
             && let Poll::Ready(mut frame) = Pin::new(&mut self.body).poll_frame(context)
         {
             self.frames_left -= u32::from(self.due.is_some());
@@ -95,6 +102,22 @@ impl Ending {
             None if self.is_cut => Poll::Ready(None),
             None => Poll::Pending,
         }
+    }
+
+    /// Is ready while the peer reads: nothing more is made for one that does not.
+    #[inline]
+    fn poll_open(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        if self.backlog.is_open() {
+            return Poll::Ready(());
+        }
+        let backlog = &self.backlog;
+        let opened = self.opened.get_or_insert_with(|| {
+            let backlog = Arc::clone(backlog);
+            Box::pin(async move { backlog.opened().await })
+        });
+        ready!(opened.as_mut().poll(context));
+        self.opened = None;
+        Poll::Ready(())
     }
 
     /// Ends with a status, once.

@@ -6,6 +6,7 @@ use leafid::{Id, ParseLayoutError};
 use prost_types::Timestamp;
 use tonic::{Request, Response, Status, Streaming};
 
+use super::counted::Room;
 use super::error::Refusal;
 use super::stream::Answers;
 use super::v1::ids_server::Ids;
@@ -15,6 +16,10 @@ use super::v1::{
 };
 use super::who::caller;
 use crate::service::Service;
+use crate::unread::{Backlog, FREE_LEN};
+
+/// Bytes of an id, before it is written down and after.
+const ID_LEN_MAX: usize = 8 + 10;
 
 /// What an answer of a method is.
 pub(super) type Answered<T> = Result<Response<T>, Status>;
@@ -39,13 +44,19 @@ impl Ids for IdsDoor {
         Ok(Response::new(NextResponse { id }))
     }
 
-    async fn next_many(&self, request: Request<NextManyRequest>) -> Answered<NextManyResponse> {
+    async fn next_many(&self, mut request: Request<NextManyRequest>) -> Answered<NextManyResponse> {
+        let backlog = request.extensions_mut().remove();
         let caller = caller(&self.service, request.metadata())?;
         let NextManyRequest { tag, count } = request.into_inner();
-        let count = count.max(1).into();
+        let count = u64::from(count.max(1));
+        let room = room(backlog, count.min(self.service.limits().count_max)).await;
         let issued = self.service.next_many(&caller, &tag, count).await?;
         let ids = issued.ids().map(Id::get).collect();
-        Ok(Response::new(NextManyResponse { ids }))
+        let mut answer = Response::new(NextManyResponse { ids });
+        if let Some(room) = room {
+            answer.extensions_mut().insert(room);
+        }
+        Ok(answer)
     }
 
     async fn reserve_range(
@@ -91,6 +102,15 @@ impl Ids for IdsDoor {
             worker_in_data_center: data_center.map(|_| parts.worker_in_data_center),
             sequence: parts.sequence,
         }))
+    }
+}
+
+/// Waits until as many ids may be answered; `None`: they are too few to count.
+async fn room(backlog: Option<Arc<Backlog>>, count: u64) -> Option<Room> {
+    let len_max = usize::try_from(count).unwrap_or(usize::MAX) * ID_LEN_MAX;
+    match backlog {
+        Some(backlog) if len_max > FREE_LEN => Some(Room::new(backlog.room(len_max).await)),
+        _ => None,
     }
 }
 

@@ -31,6 +31,16 @@ impl<S: Io> Socket<S> {
         }
     }
 
+    /// The socket took something, or takes no more.
+    #[inline]
+    fn note(&self, written: &Poll<io::Result<usize>>) {
+        match written {
+            Poll::Ready(Ok(len)) => self.traffic.backlog().sent(*len),
+            Poll::Ready(Err(_)) => {}
+            Poll::Pending => self.traffic.backlog().stuck(true),
+        }
+    }
+
     /// Some of the preface came in.
     #[cold]
     fn begin(&mut self, len: usize) {
@@ -65,7 +75,7 @@ impl<S: Io> AsyncWrite for Socket<S> {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(context, bytes);
-        self.traffic.sent(written.is_ready());
+        self.note(&written);
         written
     }
 
@@ -76,7 +86,7 @@ impl<S: Io> AsyncWrite for Socket<S> {
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
-        self.traffic.sent(written.is_ready());
+        self.note(&written);
         written
     }
 
@@ -88,7 +98,7 @@ impl<S: Io> AsyncWrite for Socket<S> {
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         // Under TLS some of what was taken may not have left yet.
         let flushed = Pin::new(&mut self.stream).poll_flush(context);
-        self.traffic.flushed(flushed.is_ready());
+        self.traffic.backlog().stuck(flushed.is_pending());
         flushed
     }
 

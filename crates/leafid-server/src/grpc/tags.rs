@@ -8,6 +8,7 @@ use std::sync::Arc;
 use leafid::Tag;
 use tonic::{Request, Response};
 
+use super::counted::Room;
 use super::error::Refusal;
 use super::ids::Answered;
 use super::v1::tags_server::Tags;
@@ -17,6 +18,10 @@ use super::v1::{
 };
 use super::who::caller;
 use crate::service::Service;
+use crate::unread::Backlog;
+
+/// Bytes of the longest page, roughly: what it took is counted once it is made.
+const PAGE_LEN_MAX: usize = 256 * 1024;
 
 /// Answers the calls of `leafid.v1.Tags`.
 pub(super) struct TagsDoor {
@@ -45,7 +50,8 @@ impl Tags for TagsDoor {
         Ok(Response::new(v1::Tag::from(&view)))
     }
 
-    async fn list_tags(&self, request: Request<ListTagsRequest>) -> Answered<ListTagsResponse> {
+    async fn list_tags(&self, mut request: Request<ListTagsRequest>) -> Answered<ListTagsResponse> {
+        let backlog: Option<Arc<Backlog>> = request.extensions_mut().remove();
         let caller = caller(&self.service, request.metadata())?;
         let request = request.into_inner();
         let limits = self.service.limits();
@@ -59,13 +65,21 @@ impl Tags for TagsDoor {
         };
         let token = Some(request.page_token).filter(|token| !token.is_empty());
         let after = token.map(|token| name("page_token", token)).transpose()?;
+        let room = match backlog {
+            Some(backlog) => Some(Room::new(backlog.room(PAGE_LEN_MAX).await)),
+            None => None,
+        };
         let service = &self.service;
         let page = service.tags(&caller, after.as_ref(), page_len).await?;
         let next = page.next.map(|tag| tag.as_str().to_owned());
-        Ok(Response::new(ListTagsResponse {
+        let mut answer = Response::new(ListTagsResponse {
             tags: page.tags.iter().map(v1::Tag::from).collect(),
             next_page_token: next.unwrap_or_default(),
-        }))
+        });
+        if let Some(room) = room {
+            answer.extensions_mut().insert(room);
+        }
+        Ok(answer)
     }
 
     async fn update_tag(&self, request: Request<UpdateTagRequest>) -> Answered<v1::Tag> {

@@ -13,6 +13,7 @@ use tokio::time::sleep;
 
 use crate::limits::Limits;
 use crate::shutdown::Shutdown;
+use crate::unread::{Backlog, Progress};
 
 /// What one connection has seen. Relaxed where nothing else is said: the watch only asks whether
 /// anything moved.
@@ -26,10 +27,8 @@ pub(super) struct Traffic {
     quiet: AtomicU64,
     /// Pieces of answers of streams that were handed over.
     pieces: AtomicU64,
-    /// What the socket took.
-    sends: AtomicU64,
-    /// Whether the socket takes no more.
-    is_stuck: AtomicBool,
+    /// What the peer has not read.
+    backlog: Arc<Backlog>,
     /// The end of the call that begins, for its task: see `Traffic::announce`.
     announced: AtomicU64,
     /// Told when a call was refused for want of a place.
@@ -68,15 +67,14 @@ const NO_STREAM: u64 = 0;
 const NO_DEADLINE: u64 = u64::MAX;
 
 impl Traffic {
-    pub(super) fn new(shutdown: Shutdown) -> Self {
+    pub(super) fn new(shutdown: Shutdown, backlog: Arc<Backlog>) -> Self {
         Self {
             is_open: AtomicBool::new(false),
             begun: AtomicU64::new(0),
             ended: AtomicU64::new(0),
             quiet: AtomicU64::new(0),
             pieces: AtomicU64::new(0),
-            sends: AtomicU64::new(0),
-            is_stuck: AtomicBool::new(false),
+            backlog,
             announced: AtomicU64::new(NO_STREAM),
             refused: Notify::new(),
             shutdown,
@@ -116,19 +114,8 @@ impl Traffic {
         Some(StreamEnd { left })
     }
 
-    /// The socket took something, or takes no more.
-    #[inline]
-    pub(super) fn sent(&self, is_taken: bool) {
-        if is_taken {
-            count_up(&self.sends);
-        }
-        self.is_stuck.store(!is_taken, Ordering::Relaxed);
-    }
-
-    /// All that the socket took has left, or not yet.
-    #[inline]
-    pub(super) fn flushed(&self, has_left: bool) {
-        self.is_stuck.store(!has_left, Ordering::Relaxed);
+    pub(super) const fn backlog(&self) -> &Arc<Backlog> {
+        &self.backlog
     }
 
     /// Makes the connection give up its place.
@@ -143,6 +130,7 @@ impl Traffic {
             () = self.shutdown.asked() => {}
             () = self.refused.notified() => {}
             leave = self.silent(limits) => return leave,
+            () = self.backlog.cut_off() => return Leave::Cut,
         }
         if self.is_open() {
             Leave::Finish
@@ -167,7 +155,8 @@ impl Traffic {
         loop {
             sleep(limits.idle_max).await;
             let now = self.seen();
-            if now.is_stuck_since(&before) || (now.calls == before.calls && now.owed > 0) {
+            let is_slow = now.is_too_slow(&before, limits);
+            if is_slow || (now.calls == before.calls && now.owed > 0) {
                 return Leave::Cut;
             }
             if now.calls == before.calls && now.is_idle() {
@@ -179,11 +168,18 @@ impl Traffic {
 
     /// Is ready once a peer that was told to go has stayed for too long, with nothing moving.
     pub(super) async fn overstayed(&self, limits: &Limits) {
+        tokio::select! {
+            () = self.standing_still(limits) => {}
+            () = self.backlog.cut_off() => {}
+        }
+    }
+
+    async fn standing_still(&self, limits: &Limits) {
         let mut before = self.seen();
         loop {
             sleep(limits.idle_max).await;
             let now = self.seen();
-            if now.is_stuck_since(&before) || now.calls == before.calls {
+            if now.is_too_slow(&before, limits) || now.calls == before.calls {
                 return;
             }
             before = now;
@@ -201,8 +197,7 @@ impl Traffic {
         Seen {
             calls,
             owed: calls.begun.saturating_sub(calls.ended + quiet),
-            is_stuck: self.is_stuck.load(Ordering::Relaxed),
-            sends: self.sends.load(Ordering::Relaxed),
+            progress: self.backlog.progress(),
         }
     }
 }
@@ -212,8 +207,7 @@ struct Seen {
     calls: Calls,
     /// Calls that are not over, but for streams that owe nothing.
     owed: u64,
-    is_stuck: bool,
-    sends: u64,
+    progress: Progress,
 }
 
 /// What moves when something moves.
@@ -225,9 +219,10 @@ struct Calls {
 }
 
 impl Seen {
-    /// Whether something waits in front of the socket, and nothing has left since.
-    fn is_stuck_since(&self, before: &Self) -> bool {
-        self.is_stuck && before.is_stuck && self.sends == before.sends
+    /// Whether something waits for the peer, and next to nothing has left since.
+    fn is_too_slow(&self, before: &Self, limits: &Limits) -> bool {
+        let len_min = limits.read_len_min;
+        self.progress.is_too_slow(&before.progress, len_min)
     }
 
     fn is_idle(&self) -> bool {
@@ -289,6 +284,15 @@ impl Drop for Pieces {
 }
 
 #[cfg(test)]
+impl Traffic {
+    /// On a connection of its own.
+    pub(super) fn for_tests() -> Self {
+        let backlog = crate::unread::Unread::new(&Limits::default()).connection();
+        Self::new(Shutdown::new(), backlog)
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use tokio::time::Instant;
 
@@ -304,14 +308,14 @@ mod tests {
     }
 
     fn open() -> Arc<Traffic> {
-        let traffic = Traffic::new(Shutdown::new());
+        let traffic = Traffic::for_tests();
         traffic.opened();
         Arc::new(traffic)
     }
 
     #[tokio::test(start_paused = true)]
     async fn an_idle_connection_is_told_and_one_that_owes_is_cut() {
-        let mute = Traffic::new(Shutdown::new());
+        let mute = Traffic::for_tests();
         assert_eq!(end_of(&mute).await, (Leave::Cut, 0));
         let traffic = open();
         assert_eq!(end_of(&traffic).await, (Leave::Finish, 1));
@@ -357,18 +361,31 @@ mod tests {
         let _ongoing = traffic.begin();
         let mut pieces = Pieces::new(Arc::clone(&traffic));
         pieces.rest();
-        traffic.sent(false);
+        traffic.backlog().stuck(true);
         assert_eq!(end_of(&traffic).await, (Leave::Cut, 1));
         let sending = async {
             for _ in 0..1000 {
-                traffic.sent(true);
-                traffic.flushed(false);
+                traffic.backlog().sent(64 * 1024);
+                traffic.backlog().stuck(true);
                 sleep(Limits::default().idle_max / 2).await;
             }
         };
         tokio::select! {
             ended = end_of(&traffic) => panic!("it was ended while it sent: {ended:?}"),
             () = sending => {}
+        }
+        // A trickle is not enough, whatever else goes on.
+        let trickling = async {
+            loop {
+                traffic.backlog().sent(1000);
+                traffic.backlog().stuck(true);
+                pieces.give();
+                sleep(Limits::default().idle_max / 10).await;
+            }
+        };
+        tokio::select! {
+            ended = end_of(&traffic) => assert_eq!(ended, (Leave::Cut, 1)),
+            () = trickling => {}
         }
     }
 }

@@ -1,10 +1,10 @@
 //! `AnswerBody`: the bodies of answers. That of a single id is carried in place, so that it costs
 //! no allocation.
 
+use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use axum::body::Body;
 use bytes::{Buf, Bytes};
 use http_body_util::Full;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
@@ -21,8 +21,6 @@ pub(super) enum AnswerBody {
     Short(Option<Short>),
     /// A text of any length.
     Whole(Full<Bytes>),
-    /// What came out of the router.
-    Routed(Body),
 }
 
 /// A short text.
@@ -88,13 +86,12 @@ impl Buf for Piece {
 
 impl HttpBody for AnswerBody {
     type Data = Piece;
-    type Error = axum::Error;
+    type Error = Infallible;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Piece>, axum::Error>>> {
-        let bytes = |frame: Frame<Bytes>| frame.map_data(Piece::Bytes);
+    ) -> Poll<Option<Result<Frame<Piece>, Infallible>>> {
         match &mut *self {
             Self::Short(short) => {
                 let frame = short
@@ -109,11 +106,7 @@ impl HttpBody for AnswerBody {
                 let mut piece = frame.into_data().unwrap_or_default();
                 let rest = piece.split_off(piece.len().min(PIECE_LEN_MAX));
                 *whole = Full::new(rest);
-                Poll::Ready(Some(Ok(bytes(Frame::data(piece)))))
-            }
-            Self::Routed(body) => {
-                let polled = Pin::new(body).poll_frame(context);
-                polled.map(|frame| frame.map(|frame| frame.map(bytes)))
+                Poll::Ready(Some(Ok(Frame::data(Piece::Bytes(piece)))))
             }
         }
     }
@@ -122,7 +115,6 @@ impl HttpBody for AnswerBody {
         match self {
             Self::Short(short) => short.is_none(),
             Self::Whole(whole) => whole.is_end_stream(),
-            Self::Routed(body) => body.is_end_stream(),
         }
     }
 
@@ -133,7 +125,6 @@ impl HttpBody for AnswerBody {
                 SizeHint::with_exact(len as u64)
             }
             Self::Whole(whole) => whole.size_hint(),
-            Self::Routed(body) => body.size_hint(),
         }
     }
 }

@@ -20,8 +20,8 @@ use super::preface::Preface;
 use crate::bell::Belled;
 use crate::limits::Limits;
 use crate::linger::end;
-use crate::listen::{Io, Place};
-use crate::shutdown::Shutdown;
+use crate::listen::{Admitted, Io, Place};
+use crate::unread::Backlog;
 
 /// How connections are served: HTTP/1.1, and HTTP/2 for those who open with its preface.
 pub(super) struct Versions {
@@ -42,7 +42,10 @@ impl Versions {
         http2
             .timer(TokioTimer::new())
             .max_header_list_size(u32::try_from(limits.head_len_max).unwrap_or(u32::MAX))
-            .max_concurrent_streams(limits.streams_max);
+            .max_concurrent_streams(limits.streams_max)
+            .initial_stream_window_size(limits.stream_window_len)
+            .initial_connection_window_size(limits.connection_window_len)
+            .max_send_buf_size(limits.stream_window_len as usize);
         Self { http1, http2 }
     }
 }
@@ -55,6 +58,7 @@ struct Conversation(Arc<Shared>);
 struct Shared {
     door: Arc<Door>,
     place: Place,
+    backlog: Arc<Backlog>,
     begun: AtomicU64,
     ended: AtomicU64,
     /// Whether the peer shall be told to begin nothing more here.
@@ -85,7 +89,7 @@ impl Service<Request<Incoming>> for Conversation {
         }
         let shared = Arc::clone(&self.0);
         Answering::Later(Box::pin(async move {
-            let answer = shared.door.answer(request).await;
+            let answer = shared.door.answer(request, &shared.backlog).await;
             count_up(&shared.ended);
             answer
         }))
@@ -139,11 +143,17 @@ impl Shared {
 }
 
 /// Serves a connection until its peer, silence or the shutdown ends it.
-pub(super) async fn serve<S: Io>(door: Arc<Door>, mut stream: S, place: Place, shutdown: Shutdown) {
+pub(super) async fn serve<S: Io>(door: Arc<Door>, mut stream: S, admitted: Admitted) {
+    let Admitted {
+        place,
+        shutdown,
+        backlog,
+    } = admitted;
     let limits = *door.front.service.limits();
     let shared = Arc::new(Shared {
         door: Arc::clone(&door),
         place,
+        backlog: Arc::clone(&backlog),
         begun: AtomicU64::new(0),
         ended: AtomicU64::new(0),
         is_leaving: AtomicBool::new(false),
@@ -159,7 +169,7 @@ pub(super) async fn serve<S: Io>(door: Arc<Door>, mut stream: S, place: Place, s
     };
     let versions = &door.versions;
     let is_http2 = preface.is_http2();
-    let (pipe, link) = Pipe::new(stream, preface);
+    let (pipe, link) = Pipe::new(stream, preface, backlog);
     let io = TokioIo::new(pipe);
     let conversation = Conversation(Arc::clone(&shared));
     let is_over = if is_http2 {
@@ -293,7 +303,13 @@ where
 
 /// Is ready once the connection has been silent for too long, and was told to go in vain.
 async fn silent(shared: &Shared, limits: &Limits) {
-    rest(shared, limits).await;
+    let end = tokio::select! {
+        end = rest(shared, limits) => end,
+        () = shared.backlog.cut_off() => End::Unread,
+    };
+    if end == End::Unread {
+        return;
+    }
     let before = shared.seen();
     shared.leave();
     tokio::time::sleep(limits.leave_max).await;
@@ -303,18 +319,31 @@ async fn silent(shared: &Shared, limits: &Limits) {
     }
 }
 
-/// Is ready once no request began and none ended for too long.
-async fn rest(shared: &Shared, limits: &Limits) {
+/// Why a connection is to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// Nothing goes on.
+    Silent,
+    /// Its peer does not read.
+    Unread,
+}
+
+/// Is ready once no request began and none ended for too long, or what was answered is not read.
+async fn rest(shared: &Shared, limits: &Limits) -> End {
     tokio::time::sleep(limits.first_head_max).await;
-    let mut before = shared.seen();
-    if before.0 == 0 {
-        return;
+    let look = || (shared.seen(), shared.backlog.progress());
+    let mut before = look();
+    if before.0.0 == 0 {
+        return End::Silent;
     }
     loop {
         tokio::time::sleep(limits.idle_max).await;
-        let now = shared.seen();
-        if now == before {
-            return;
+        let now = look();
+        if now.1.is_too_slow(&before.1, limits.read_len_min) {
+            return End::Unread;
+        }
+        if now.0 == before.0 {
+            return End::Silent;
         }
         before = now;
     }

@@ -1,5 +1,7 @@
 //! `/v1/tags/{tag}/ids` and `/v1/tags/{tag}/ranges`: ids by the batch and by the run.
 
+use std::sync::Arc;
+
 use axum::extract::{Path, Request, State};
 use bytes::Bytes;
 use hyper::body::Incoming;
@@ -16,6 +18,7 @@ use super::path::{self, Query};
 use super::problem::{Problem, ProblemDocument};
 use super::who::Who;
 use crate::service::{Caller, Issued, Service};
+use crate::unread::{Backlog, Charge, FREE_LEN};
 
 /// How many ids.
 #[derive(ToSchema, IntoParams)]
@@ -66,18 +69,28 @@ pub(crate) struct Range<'a> {
 pub(crate) const COUNT_FIELDS: &[&str] = &["count"];
 pub(crate) const RANGE_FIELDS: &[&str] = &["length"];
 
+/// Bytes of an id with what stands around it.
+const ID_LEN_MAX: usize = 19 + 3;
+
+/// Who calls, and over what.
+#[derive(Clone, Copy)]
+pub(crate) struct Called<'a> {
+    pub(super) service: &'a Service,
+    pub(super) caller: &'a Caller,
+    pub(super) backlog: &'a Arc<Backlog>,
+}
+
 /// Issues ids of a tag whose name is still encoded, as the method says.
 pub(super) async fn answer(
-    service: &Service,
-    caller: &Caller,
+    called: Called<'_>,
     name: &str,
     request: &Parts,
     body: Incoming,
 ) -> Answered {
     let tag = &*path::decode(name)?;
     match request.method {
-        Method::GET | Method::HEAD => get(service, caller, tag, request.uri.query()).await,
-        Method::POST => post(service, caller, tag, request, body).await,
+        Method::GET | Method::HEAD => get(called, tag, request.uri.query()).await,
+        Method::POST => post(called, tag, request, body).await,
         _ => Err(Problem::method_not_allowed("GET, HEAD, POST")),
     }
 }
@@ -92,15 +105,10 @@ pub(super) async fn answer(
          content_type = "application/problem+json"),
     )
 )]
-pub(crate) async fn get(
-    service: &Service,
-    caller: &Caller,
-    tag: &str,
-    query: Option<&str>,
-) -> Answered {
+pub(crate) async fn get(called: Called<'_>, tag: &str, query: Option<&str>) -> Answered {
     let query = Query::parse(query, COUNT_FIELDS)?;
     let count = query.number("count")?.unwrap_or(1);
-    issue(service, caller, tag, count).await
+    issue(called, tag, count).await
 }
 
 /// Issues ids of a tag. Without a body it issues one.
@@ -115,33 +123,49 @@ pub(crate) async fn get(
     )
 )]
 pub(crate) async fn post(
-    service: &Service,
-    caller: &Caller,
+    called: Called<'_>,
     tag: &str,
     request: &Parts,
     body: Incoming,
 ) -> Answered {
-    let limits = service.limits();
+    let limits = called.service.limits();
     let body = read_body(body, limits).await?;
     if body.is_empty() {
-        return get(service, caller, tag, request.uri.query()).await;
+        return get(called, tag, request.uri.query()).await;
     }
     let mut fields = Fields::parse(&request.headers, &body, COUNT_FIELDS)?;
     let count = fields.count("count", limits.count_max)?.unwrap_or(1);
-    issue(service, caller, tag, count).await
+    issue(called, tag, count).await
 }
 
-async fn issue(service: &Service, caller: &Caller, tag: &str, count: u64) -> Answered {
+async fn issue(called: Called<'_>, tag: &str, count: u64) -> Answered {
+    let Called {
+        service,
+        caller,
+        backlog,
+    } = called;
+    let room = room(backlog, count.min(service.limits().count_max)).await;
     let issued = service.next_many(caller, tag, count).await?;
     Ok(answer::of(
         StatusCode::OK,
         "application/json",
-        ids_json(&issued),
+        match room {
+            Some(room) => room.keep(ids_json(&issued)),
+            None => ids_json(&issued),
+        },
     ))
 }
 
+/// Waits until as many ids may be answered; `None`: they are too few to count.
+async fn room(backlog: &Arc<Backlog>, count: u64) -> Option<Charge> {
+    let len_max = usize::try_from(count).unwrap_or(usize::MAX) * ID_LEN_MAX;
+    match len_max > FREE_LEN {
+        true => Some(backlog.room(len_max).await),
+        false => None,
+    }
+}
+
 fn ids_json(issued: &Issued) -> Bytes {
-    const ID_LEN_MAX: usize = 19 + 3;
     let len = usize::try_from(issued.len()).unwrap_or(0);
     let mut json = Vec::with_capacity(len * ID_LEN_MAX + 10);
     let mut digits = itoa::Buffer::new();

@@ -1,6 +1,9 @@
 //! `/openapi.json`: the description of the API, made from the code. `docs/openapi.json` is the
 //! same text, checked in; a test compares the two.
 
+use std::sync::LazyLock;
+
+use bytes::Bytes;
 use hyper::StatusCode;
 use utoipa::OpenApi;
 use utoipa::openapi::OpenApi as Document;
@@ -41,7 +44,9 @@ struct Api;
     responses((status = 200, description = "this description", content_type = "application/json"))
 )]
 pub(crate) async fn openapi_json() -> Answer {
-    answer::of(StatusCode::OK, "application/json", openapi())
+    // One text for all: who never reads shall not hold one for each time he asks.
+    static TEXT: LazyLock<Bytes> = LazyLock::new(|| openapi().into());
+    answer::of(StatusCode::OK, "application/json", TEXT.clone())
 }
 
 /// The description of the API, in OpenAPI 3.1, with a line break at its end.

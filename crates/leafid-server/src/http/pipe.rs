@@ -19,6 +19,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::preface::Preface;
 use crate::listen::Io;
+use crate::unread::{Backlog, Charge, FREE_LEN};
 
 /// Bytes that may wait to leave before the writer has to.
 const OUT_LEN_MAX: usize = 64 * 1024;
@@ -37,6 +38,9 @@ pub(super) struct Pipe<S: Io> {
     out: Vec<u8>,
     sent: usize,
     link: Arc<Link<S>>,
+    backlog: Arc<Backlog>,
+    /// Counts `out` while the socket does not take it.
+    charge: Option<Charge>,
 }
 
 /// What the pipe and the connection's task tell each other. Both run in that task, one after the
@@ -80,7 +84,7 @@ impl<S> Link<S> {
 
 impl<S: Io> Pipe<S> {
     /// A pipe, and what its connection's task holds of it.
-    pub(super) fn new(stream: S, preface: Preface) -> (Self, Arc<Link<S>>) {
+    pub(super) fn new(stream: S, preface: Preface, backlog: Arc<Backlog>) -> (Self, Arc<Link<S>>) {
         let link = Arc::new(Link {
             is_owing: AtomicBool::new(false),
             is_due: AtomicBool::new(false),
@@ -93,6 +97,8 @@ impl<S: Io> Pipe<S> {
             out: Vec::new(),
             sent: 0,
             link: Arc::clone(&link),
+            backlog,
+            charge: None,
         };
         (pipe, link)
     }
@@ -102,6 +108,23 @@ impl<S: Io> Pipe<S> {
         if !self.link.is_owing.load(Ordering::Relaxed) {
             return Poll::Ready(Ok(()));
         }
+        let sent = self.poll_send_out(context);
+        if sent.is_ready() {
+            self.charge = None;
+        } else {
+            self.backlog.stuck(true);
+            let len = self.out.capacity();
+            if len > FREE_LEN {
+                let backlog = &self.backlog;
+                self.charge
+                    .get_or_insert_with(|| backlog.charge(0))
+                    .set(len);
+            }
+        }
+        sent
+    }
+
+    fn poll_send_out(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let Some(stream) = &mut self.stream else {
             return Poll::Ready(Err(io::ErrorKind::NotConnected.into()));
         };
@@ -112,6 +135,7 @@ impl<S: Io> Pipe<S> {
                 return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
             }
             self.sent += len;
+            self.backlog.sent(len);
         }
         self.out.clear();
         self.out.shrink_to(OUT_KEPT_MAX);
@@ -203,9 +227,19 @@ mod tests {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
 
     use super::*;
+    use crate::limits::Limits;
+    use crate::unread::Unread;
 
     fn pipe<S: Io>(stream: S) -> (Pipe<S>, Arc<Link<S>>) {
-        Pipe::new(stream, Preface::default())
+        pipe_behind(stream, Preface::default())
+    }
+
+    fn pipe_behind<S: Io>(stream: S, preface: Preface) -> (Pipe<S>, Arc<Link<S>>) {
+        Pipe::new(
+            stream,
+            preface,
+            Unread::new(&Limits::default()).connection(),
+        )
     }
 
     /// Takes all that is written at once, as TLS does, and lets it leave only when it may.
@@ -370,7 +404,7 @@ mod tests {
             .await
             .unwrap();
         let preface = Preface::of(&mut near).await.unwrap();
-        let (mut pipe, _link) = Pipe::new(near, preface);
+        let (mut pipe, _link) = pipe_behind(near, preface);
         let mut bytes = [0; 1024];
         let len = pipe.read(&mut bytes).await.unwrap();
         assert!(bytes[..len].ends_with(b"\r\n\r\n"));

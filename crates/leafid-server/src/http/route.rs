@@ -57,6 +57,14 @@ impl Route {
         found.unwrap_or(Self::Other)
     }
 
+    /// Whether its answer may be long, and is made for each caller.
+    pub(crate) const fn is_list(self) -> bool {
+        matches!(
+            self,
+            Self::Tags | Self::Cache | Self::Db | Self::Workers | Self::Quotas
+        )
+    }
+
     /// Whether Leaf has it too, so that errors are answered as Leaf does.
     pub(crate) const fn is_leafs(self) -> bool {
         matches!(

@@ -3,21 +3,29 @@
 //! It knows no caller: an error leaves it as a [`Problem`] beside an empty answer, which
 //! [`answer`] writes down.
 
+use std::sync::Arc;
+
 use axum::Router;
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get, post, put};
+use http_body_util::{BodyExt as _, Collected, Full};
 use hyper::body::Incoming;
 use hyper::header::{ALLOW, HOST};
 use hyper::service::Service as _;
-use hyper::{StatusCode, Uri};
+use hyper::{Method, StatusCode, Uri};
 use hyper_util::service::TowerToHyperService;
 
+use super::answer::Answer;
 use super::front::Front;
 use super::problem::{Kind, Problem};
 use super::route::Route;
 use super::{clock, decode, ids, leaf, openapi, path, probes, quotas, tags, workers};
+use crate::unread::{Backlog, Charge};
+
+/// Bytes of the longest list, roughly: what it took is counted once it is made.
+const LIST_LEN_MAX: usize = 256 * 1024;
 
 /// The router, as hyper calls it.
 pub(super) type Routes = TowerToHyperService<Router>;
@@ -90,10 +98,24 @@ pub(super) async fn answer(
     front: &Front,
     routes: &Routes,
     request: hyper::Request<Incoming>,
-) -> Response {
+    backlog: &Arc<Backlog>,
+) -> Answer {
     let uri = request.uri().clone();
     let host = request.headers().get(HOST).cloned();
-    let Ok(mut answer) = routes.call(request).await;
+    let is_list = request.method() != Method::POST && Route::of_matched(uri.path()).is_list();
+    let room = front.in_time(async {
+        match is_list {
+            true => Ok(Some(backlog.room(LIST_LEN_MAX).await)),
+            false => Ok(None),
+        }
+    });
+    let mut answer = match room.await {
+        Ok(room) => {
+            let Ok(answer) = routes.call(request).await;
+            whole(answer, room).await
+        }
+        Err(problem) => whole(problem.into_response(), None).await,
+    };
     let route = answer.extensions_mut().remove().unwrap_or(Route::Other);
     let problem = match answer.headers().get(ALLOW) {
         Some(allow) if answer.status() == StatusCode::METHOD_NOT_ALLOWED => {
@@ -103,10 +125,20 @@ pub(super) async fn answer(
         _ => answer.extensions_mut().remove(),
     };
     if let Some(problem) = problem {
-        answer = front
-            .explain(route, &uri, host.as_ref(), &problem)
-            .into_response();
+        answer = front.explain(route, &uri, host.as_ref(), &problem);
     }
     front.metrics.http.count(route, answer.status());
     answer
+}
+
+/// The answer with its text, which is there at once, counted as unread if it is a list.
+async fn whole(answer: Response, room: Option<Charge>) -> Answer {
+    let (parts, body) = answer.into_parts();
+    let text = body.collect().await.map(Collected::to_bytes);
+    let text = text.unwrap_or_default();
+    let text = match room {
+        Some(room) => room.keep(text),
+        None => text,
+    };
+    Answer::from_parts(parts, Full::new(text))
 }

@@ -34,7 +34,7 @@ pub(super) struct Scrape {
 impl Collector for Scrape {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Encoded {
         self.process(&mut encoder)?;
-        connections::encode(&self.metrics.connections, &self.service, &mut encoder)?;
+        connections::encode(&self.metrics, &self.service, &mut encoder)?;
         self.http(&mut encoder)?;
         self.grpc(&mut encoder)?;
         self.resp(&mut encoder)?;

@@ -26,8 +26,8 @@ use super::session::{Pending, Session, Then};
 use crate::bell::Belled;
 use crate::limits::Limits;
 use crate::linger::{LINGER_MAX, end};
-use crate::listen::Io;
-use crate::shutdown::Shutdown;
+use crate::listen::{Admitted, Io};
+use crate::unread::{Backlog, Charge, FREE_LEN, Progress};
 
 /// The most bytes of one read.
 const READ_LEN_MAX: usize = 64 * 1024;
@@ -46,7 +46,10 @@ thread_local! {
 }
 
 /// Serves a connection until its peer, silence or the shutdown ends it.
-pub(super) async fn serve<S: Io>(door: Arc<RespDoor>, stream: S, shutdown: Shutdown) {
+pub(super) async fn serve<S: Io>(door: Arc<RespDoor>, stream: S, admitted: Admitted) {
+    let Admitted {
+        shutdown, backlog, ..
+    } = admitted;
     let limits = *door.service.limits();
     let pulse = Pulse::default();
     let mut connection = Connection {
@@ -59,9 +62,16 @@ pub(super) async fn serve<S: Io>(door: Arc<RespDoor>, stream: S, shutdown: Shutd
         is_flushed: true,
         is_closing: false,
         pulse: &pulse,
+        backlog: Arc::clone(&backlog),
+        charge: None,
     };
     let mut around = Around {
-        silent: Belled::new(silent(&pulse, &limits)),
+        silent: Belled::new(async {
+            tokio::select! {
+                () = silent(&pulse, &backlog, &limits) => {}
+                () = backlog.cut_off() => {}
+            }
+        }),
         asked: Belled::new(shutdown.asked()),
     };
     let ended = loop {
@@ -94,6 +104,9 @@ struct Connection<'a, S> {
     /// Once the answers are sent, the connection ends.
     is_closing: bool,
     pulse: &'a Pulse,
+    backlog: Arc<Backlog>,
+    /// Counts what the connection holds, while that is worth it.
+    charge: Option<Charge>,
 }
 
 /// Why a connection pauses.
@@ -136,7 +149,20 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
         if around.is_asked() && self.output.is_empty() {
             return Poll::Ready(Ok(Pause::End));
         }
+        self.count();
         Poll::Pending
+    }
+
+    /// Counts what the connection holds while it waits for its peer.
+    fn count(&mut self) {
+        let held = self.kept.capacity() + self.output.capacity() + self.session.held_len();
+        if held <= FREE_LEN {
+            self.charge = None;
+            return;
+        }
+        let backlog = &self.backlog;
+        let charge = self.charge.get_or_insert_with(|| backlog.charge(0));
+        charge.set(held);
     }
 
     /// Whether something began that has not ended: a command, or an answer.
@@ -221,6 +247,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
         if sent < output.len() {
             self.output.extend_from_slice(&output[sent..]);
         }
+        self.backlog.sent(sent);
+        self.backlog.stuck(!self.output.is_empty());
         output.clear();
         match sending {
             Poll::Ready(done) => done,
@@ -239,8 +267,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
         let sending = poll_write_all(&mut self.stream, &self.output, &mut sent, context);
         if sent > 0 {
             self.pulse.beat();
+            self.backlog.sent(sent);
             self.output.drain(..sent);
         }
+        self.backlog.stuck(sending.is_pending());
         if self.output.is_empty() {
             self.output = Vec::new();
         }
@@ -323,8 +353,8 @@ impl Pulse {
 }
 
 /// Is ready once the peer has been silent for too long: before it said who it is, in the middle
-/// of a command or of an answer, or at rest.
-async fn silent(pulse: &Pulse, limits: &Limits) {
+/// of a command or of an answer, or at rest; or read next to nothing of what waits for it.
+async fn silent(pulse: &Pulse, backlog: &Backlog, limits: &Limits) {
     tokio::time::sleep(limits.first_head_max).await;
     if !pulse.is_admitted.load(Ordering::Relaxed) {
         return;
@@ -332,8 +362,12 @@ async fn silent(pulse: &Pulse, limits: &Limits) {
     let pause = limits.idle_max.min(limits.resp.idle_max);
     let mut before = pulse.beats.load(Ordering::Relaxed);
     let mut quiet = Duration::ZERO;
+    let mut progress = backlog.socket_progress();
     loop {
         tokio::time::sleep(pause).await;
+        if has_stalled(&mut progress, backlog, limits) {
+            return;
+        }
         let now = pulse.beats.load(Ordering::Relaxed);
         if now != before {
             (before, quiet) = (now, Duration::ZERO);
@@ -344,4 +378,11 @@ async fn silent(pulse: &Pulse, limits: &Limits) {
             return;
         }
     }
+}
+
+/// Whether the peer read next to nothing of what waits for it since the last look.
+fn has_stalled(before: &mut Progress, backlog: &Backlog, limits: &Limits) -> bool {
+    let now = backlog.socket_progress();
+    let before = std::mem::replace(before, now);
+    now.is_too_slow(&before, limits.read_len_min)
 }

@@ -149,6 +149,12 @@ impl Session {
         self.state.is_authenticated(&self.door)
     }
 
+    /// Bytes of commands that wait for EXEC.
+    pub(super) fn held_len(&self) -> usize {
+        let transaction = self.state.transaction.as_ref();
+        transaction.map_or(0, |transaction| transaction.held_len())
+    }
+
     /// Answers the commands in `stream`, behind what `out` holds, until more bytes are needed,
     /// `out` is full, or something has to be waited for.
     pub(super) fn feed(&mut self, stream: &[u8], out: &mut Vec<u8>) -> Fed {

@@ -93,7 +93,7 @@ impl Transaction {
     }
 
     /// Bytes in use.
-    fn held_len(&self) -> usize {
+    pub(super) fn held_len(&self) -> usize {
         self.bytes.len()
             + self.ranges.len() * size_of::<Range<usize>>()
             + self.queue.len() * size_of::<Queued>()

@@ -11,8 +11,7 @@ use tokio_rustls::TlsAcceptor;
 
 use super::{Outcome, Tls};
 use crate::linger::end;
-use crate::listen::{Door, Place};
-use crate::shutdown::Shutdown;
+use crate::listen::{Admitted, Door};
 
 /// How a ClientHello begins; no request of any of our protocols begins so.
 const HANDSHAKE: u8 = 0x16;
@@ -27,28 +26,22 @@ enum Beginning {
 
 impl Tls {
     /// Serves a connection that was just accepted.
-    pub(crate) async fn serve<D: Door>(
-        &self,
-        door: Arc<D>,
-        stream: TcpStream,
-        place: Place,
-        shutdown: Shutdown,
-    ) {
+    pub(crate) async fn serve<D: Door>(&self, door: Arc<D>, stream: TcpStream, admitted: Admitted) {
         let deadline = Instant::now() + self.limits.handshake_max;
         let beginning = tokio::select! {
             beginning = timeout_at(deadline, beginning(&stream)) => beginning,
-            () = shutdown.asked() => return,
+            () = admitted.shutdown.asked() => return,
         };
         match beginning {
-            Ok(Ok(Beginning::Tls)) => self.encrypt(door, stream, place, shutdown, deadline).await,
+            Ok(Ok(Beginning::Tls)) => self.encrypt(door, stream, admitted, deadline).await,
             Ok(Ok(Beginning::Plain)) if self.lets_plain_in() => {
                 self.counts.count(Outcome::Plain);
-                Box::pin(door.serve(stream, place, shutdown)).await;
+                Box::pin(door.serve(stream, admitted)).await;
             }
             // Those who speak TLS begin at once; the others may rest for as long as their door
             // allows, such as a client that keeps connections ready.
             Err(_late) if self.lets_plain_in() => {
-                Box::pin(door.serve(stream, place, shutdown)).await;
+                Box::pin(door.serve(stream, admitted)).await;
             }
             Ok(Ok(Beginning::Plain)) => {
                 self.counts.count(Outcome::Refused);
@@ -63,8 +56,7 @@ impl Tls {
         &self,
         door: Arc<D>,
         stream: TcpStream,
-        place: Place,
-        shutdown: Shutdown,
+        admitted: Admitted,
         deadline: Instant,
     ) {
         let acceptor = TlsAcceptor::from(self.offer(D::ALPN));
@@ -75,12 +67,12 @@ impl Tls {
         ));
         let agreed = tokio::select! {
             agreed = agreeing => agreed,
-            () = shutdown.asked() => return,
+            () = admitted.shutdown.asked() => return,
         };
         match agreed {
             Ok(Ok(stream)) => {
                 self.counts.count(Outcome::Agreed);
-                Box::pin(door.serve(stream, place, shutdown)).await;
+                Box::pin(door.serve(stream, admitted)).await;
             }
             Ok(Err((error, stream))) => {
                 self.counts.count(Outcome::Failed);

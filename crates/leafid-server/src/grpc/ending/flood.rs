@@ -9,7 +9,6 @@ use crate::grpc::traffic::Traffic;
 use crate::health::Phase;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
-use crate::shutdown::Shutdown;
 
 /// More frames than anybody would send after the end.
 const FRAMES: usize = 10_000;
@@ -34,7 +33,7 @@ async fn end_of(headers: &HeaderMap, is_draining: bool) -> Option<HeaderMap> {
     if is_draining {
         service.health().enter(Phase::Draining);
     }
-    let traffic = Arc::new(Traffic::new(Shutdown::new()));
+    let traffic = Arc::new(Traffic::for_tests());
     let call = Call::new(Method::Stream, Arc::new(Metrics::for_tests()));
     let deadline = Deadline::of(headers).ok()?;
     let service = Arc::new(service);

@@ -3,15 +3,16 @@
 use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::metrics::MetricType;
 
-use super::{Encoded, count_of, family, gauge, to_float};
-use crate::metrics::connections::{ConnectionCounts, DoorName};
+use super::{Encoded, count_of, counter, family, gauge, to_float};
+use crate::metrics::{DoorName, Metrics};
 use crate::service::Service;
 
 pub(super) fn encode(
-    counts: &ConnectionCounts,
+    metrics: &Metrics,
     service: &Service,
     encoder: &mut DescriptorEncoder<'_>,
 ) -> Encoded {
+    let counts = &metrics.connections;
     let help = "connections open now, by door";
     let mut open = family(encoder, "connections", help, MetricType::Gauge)?;
     for door in DoorName::ALL {
@@ -23,6 +24,18 @@ pub(super) fn encode(
     for door in DoorName::ALL {
         count_of(&mut refused, &[("door", door.name())], counts.refused(door))?;
     }
+    counter(
+        encoder,
+        "connections_cut",
+        "connections cut because unread answers were beyond unread-max",
+        metrics.unread.cut_count(),
+    )?;
+    gauge(
+        encoder,
+        "unread_bytes",
+        "bytes of answers that were made and not read yet",
+        to_float(metrics.unread.bytes() as u64),
+    )?;
     let waiting = to_float(service.waiting());
     gauge(
         encoder,

@@ -8,6 +8,9 @@ use crate::health::Phase;
 use crate::resp::args::Args;
 use crate::resp::reply::Reply;
 
+/// More than there are commands: a description takes up to 2 KB.
+const INFO_NAMES_MAX: usize = 128;
+
 pub(super) fn time(turn: &mut Turn<'_>, _args: Args<'_>) -> Outcome {
     let microseconds = crate::wall::now().as_microsecond();
     turn.reply.array(2);
@@ -88,6 +91,9 @@ pub(super) fn list(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
 pub(super) fn describe(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
     if args.len() == 2 {
         return command(turn, args);
+    }
+    if args.len() - 2 > INFO_NAMES_MAX {
+        return turn.fail("ERR COMMAND INFO takes up to 128 names");
     }
     turn.reply.array(args.len() - 2);
     for name in args.from(2) {

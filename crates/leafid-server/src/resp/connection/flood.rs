@@ -5,6 +5,7 @@ use tokio::io::{DuplexStream, duplex};
 use super::*;
 use crate::metrics::RespCounts;
 use crate::service::{Service, TokenSpec};
+use crate::shutdown::Shutdown;
 
 /// There is always more to read, and all that is written is read at once.
 struct Flood {
@@ -65,7 +66,11 @@ const PATIENCE: Duration = Duration::from_secs(10);
 #[tokio::test]
 async fn the_shutdown_is_noticed_in_a_flood() {
     let shutdown = Shutdown::new();
-    let serving = tokio::spawn(serve(door(Vec::new()), Flood::new(), shutdown.clone()));
+    let serving = tokio::spawn(serve(
+        door(Vec::new()),
+        Flood::new(),
+        Admitted::for_tests(shutdown.clone()),
+    ));
     tokio::task::yield_now().await;
     shutdown.ask();
     let ended = tokio::time::timeout(PATIENCE, serving).await;
@@ -76,7 +81,11 @@ async fn the_shutdown_is_noticed_in_a_flood() {
 #[tokio::test]
 async fn a_flood_without_a_token_ends() {
     let door = door(vec![TokenSpec::new("app", "secret")]);
-    let serving = tokio::spawn(serve(door, Flood::new(), Shutdown::new()));
+    let serving = tokio::spawn(serve(
+        door,
+        Flood::new(),
+        Admitted::for_tests(Shutdown::new()),
+    ));
     let ended = tokio::time::timeout(PATIENCE, serving).await;
     ended.expect("the connection goes on").unwrap();
 }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::metrics::RespCounts;
 use crate::service::Service;
+use crate::shutdown::Shutdown;
 
 /// A command comes once; all that is written is taken, and never leaves.
 struct Unread {
@@ -58,7 +59,7 @@ async fn an_answer_that_never_leaves_ends_the_connection() {
         command: b"PING\r\n",
         is_written: false,
     };
-    let serving = serve(door, stream, Shutdown::new());
+    let serving = serve(door, stream, Admitted::for_tests(Shutdown::new()));
     let patience = limits.first_head_max + 3 * limits.idle_max;
     assert!(patience < limits.resp.idle_max);
     let ended = tokio::time::timeout(patience, serving).await;

@@ -1,0 +1,232 @@
+//! Guards the memory of a server whose callers ask for much and read nothing: what the process
+//! holds at most (`VmHWM`) under each way to do that.
+
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use tempfile::{TempDir, tempdir};
+
+use crate::process::Server;
+
+/// Frames of HTTP/2 (RFC 9113, section 6).
+const DATA: u8 = 0;
+const HEADERS: u8 = 1;
+const SETTINGS: u8 = 4;
+const WINDOW_UPDATE: u8 = 8;
+const END_STREAM: u8 = 1;
+const END_HEADERS: u8 = 4;
+
+/// As many streams as a connection was ever let open here.
+const STREAMS: u32 = 250;
+/// The memory of a process at rest, beyond which nothing is to come but what a test allows.
+const MIB: u64 = 1024;
+
+struct Attacked {
+    server: Server,
+    _folder: TempDir,
+    /// What it held at most before, in KiB.
+    before: u64,
+}
+
+impl Attacked {
+    fn start(arguments: &[&str]) -> Self {
+        let folder = tempdir().unwrap();
+        let server = Server::start(folder.path(), arguments);
+        // What answers of this size need once.
+        for _ in 0..20 {
+            assert_eq!(server.get("/v1/tags/order/ids?count=10000").0, 200);
+        }
+        assert_eq!(server.get("/metrics").0, 200);
+        let before = server.peak_kib();
+        Self {
+            server,
+            _folder: folder,
+            before,
+        }
+    }
+
+    /// The address of a front end, by how its URL begins.
+    fn address(&self, scheme: &str) -> SocketAddr {
+        let mut words = self.server.greeting.split_whitespace();
+        let address = words.find_map(|word| word.strip_prefix(scheme));
+        address.unwrap().trim_end_matches(',').parse().unwrap()
+    }
+
+    /// What it holds at most beyond what it held before, in KiB, once that grows no more.
+    fn grown(&self) -> u64 {
+        let mut peak = self.server.peak_kib();
+        let mut still = 0;
+        for _ in 0..300 {
+            std::thread::sleep(Duration::from_millis(100));
+            let now = self.server.peak_kib();
+            still = if now == peak { still + 1 } else { 0 };
+            peak = now;
+            if still == 20 {
+                break;
+            }
+        }
+        assert_eq!(self.server.get("/v1/tags/order/ids").0, 200);
+        peak.saturating_sub(self.before)
+    }
+
+    #[track_caller]
+    fn check(&self, what: &str, mib_max: u64) {
+        let grown = self.grown();
+        println!("{what}: {grown} KiB");
+        assert!(grown <= mib_max * MIB, "{what}: {grown} KiB");
+    }
+}
+
+/// A connection of HTTP/2 whose peer takes as much as there is, and reads nothing.
+fn http2(address: SocketAddr) -> TcpStream {
+    let mut stream = TcpStream::connect(address).unwrap();
+    let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
+    // SETTINGS_INITIAL_WINDOW_SIZE, as large as it may be.
+    frame(&mut bytes, SETTINGS, 0, 0, &[0, 4, 0x7f, 0xff, 0xff, 0xff]);
+    let more = (0x7fff_ffff_u32 - 65_535).to_be_bytes();
+    frame(&mut bytes, WINDOW_UPDATE, 0, 0, &more);
+    stream.write_all(&bytes).unwrap();
+    stream
+}
+
+fn frame(out: &mut Vec<u8>, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
+    let len = u32::try_from(payload.len()).unwrap().to_be_bytes();
+    out.extend_from_slice(&[len[1], len[2], len[3], kind, flags]);
+    out.extend_from_slice(&stream.to_be_bytes());
+    out.extend_from_slice(payload);
+}
+
+/// A header as HPACK writes it without any table.
+fn header(out: &mut Vec<u8>, name: &str, value: &str) {
+    out.push(0);
+    for text in [name, value] {
+        out.push(u8::try_from(text.len()).unwrap());
+        out.extend_from_slice(text.as_bytes());
+    }
+}
+
+fn get(out: &mut Vec<u8>, stream: u32, path: &str) {
+    // GET, http and an :authority by their numbers in HPACK's table.
+    let mut head = vec![0x82, 0x86, 0x01, 1, b'x'];
+    header(&mut head, ":path", path);
+    frame(out, HEADERS, END_STREAM | END_HEADERS, stream, &head);
+}
+
+/// Begins as many requests as there may be, on each of a few connections.
+fn unread_gets(attacked: &Attacked, path: &str) -> Vec<TcpStream> {
+    let address = attacked.address("http://");
+    let connections = (0..2).map(|_| {
+        let mut stream = http2(address);
+        let mut bytes = Vec::new();
+        for number in 0..STREAMS {
+            get(&mut bytes, 2 * number + 1, path);
+        }
+        stream.write_all(&bytes).unwrap();
+        stream
+    });
+    connections.collect()
+}
+
+#[test]
+fn unread_batches_over_http_2() {
+    let attacked = Attacked::start(&[]);
+    let _connections = unread_gets(&attacked, "/v1/tags/order/ids?count=10000");
+    attacked.check("2 connections of batches over HTTP/2", 16);
+}
+
+#[test]
+fn unread_scrapes_over_http_2() {
+    let attacked = Attacked::start(&[]);
+    for number in 0..400 {
+        let path = format!("/v1/tags/{}{number}/ids", "t".repeat(100));
+        assert_eq!(attacked.server.get(&path).0, 200);
+    }
+    assert!(attacked.server.get("/metrics").1.len() > 400_000);
+    let _connections = unread_gets(&attacked, "/metrics");
+    attacked.check("2 connections of scrapes over HTTP/2", 16);
+}
+
+/// Guards: a stream that is asked for much and not read holds what a connection may, and no more.
+#[test]
+fn unread_streams_over_grpc() {
+    let attacked = Attacked::start(&[]);
+    let address = attacked.address("grpc://");
+    // {"tag": "order", "count": 10000} with the head that gRPC has before each message.
+    let mut message = vec![0, 0, 0, 0, 10, 0x0a, 5];
+    message.extend_from_slice(b"order\x10\x90\x4e");
+    let mut connections = Vec::new();
+    for _ in 0..2 {
+        let mut stream = http2(address);
+        let mut bytes = Vec::new();
+        for number in 0..STREAMS {
+            // POST, http and an :authority by their numbers in HPACK's table.
+            let mut head = vec![0x83, 0x86, 0x01, 1, b'x'];
+            header(&mut head, ":path", "/leafid.v1.Ids/Stream");
+            header(&mut head, "content-type", "application/grpc");
+            header(&mut head, "te", "trailers");
+            let number = 2 * number + 1;
+            frame(&mut bytes, HEADERS, END_HEADERS, number, &head);
+            frame(&mut bytes, DATA, 0, number, &message.repeat(8));
+        }
+        stream.write_all(&bytes).unwrap();
+        connections.push(stream);
+    }
+    attacked.check("2 connections of streams over gRPC", 16);
+}
+
+/// Guards: a short command has no answer of megabytes.
+#[test]
+fn unread_commands_over_resp() {
+    let attacked = Attacked::start(&[]);
+    let address = attacked.address("redis://");
+    let mut command = b"*1022\r\n$7\r\nCOMMAND\r\n$4\r\nINFO\r\n".to_vec();
+    command.extend_from_slice(&b"$6\r\nclient\r\n".repeat(1020));
+    let mut connections = Vec::new();
+    for _ in 0..20 {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.write_all(&command.repeat(30)).unwrap();
+        connections.push(stream);
+    }
+    attacked.check("20 connections of COMMAND INFO", 8);
+}
+
+/// Guards: with many connections that hold little each, the bound of the process is kept, those
+/// that hold the most are cut, and others are served.
+#[test]
+fn many_that_do_not_read_are_bounded_together() {
+    let attacked = Attacked::start(&["--unread-max", "8388608"]);
+    let address = attacked.address("http://");
+    let request = b"GET /v1/tags/order/ids?count=10000 HTTP/1.1\r\nhost: x\r\n\r\n";
+    let mut connections = Vec::new();
+    for _ in 0..100 {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.write_all(&request.repeat(60)).unwrap();
+        connections.push(stream);
+    }
+    attacked.check("100 connections of batches over HTTP/1", 16);
+    let cut = attacked.server.metric("leafid_connections_cut_total");
+    assert!(cut > 0.0, "none was cut");
+    let unread = attacked.server.metric("leafid_unread_bytes");
+    assert!(unread <= 8_388_608.0, "{unread}");
+    // Those that were cut see their end.
+    let mut ended = 0;
+    for stream in &mut connections {
+        stream
+            .set_read_timeout(Some(Duration::from_millis(500)))
+            .unwrap();
+        let mut bytes = [0; 65_536];
+        let end = loop {
+            match stream.read(&mut bytes) {
+                Ok(0) => break true,
+                Ok(_) => {}
+                Err(error) => break error.kind() == std::io::ErrorKind::ConnectionReset,
+            }
+        };
+        ended += u32::from(end);
+        if ended > 0 {
+            break;
+        }
+    }
+    assert!(ended > 0, "none has ended");
+}
