@@ -17,7 +17,7 @@ struct Model {
 const MODELS: [Model; 2] = [
     Model {
         of: "segment/buffer.rs and its folder",
-        arguments: &["--test", "loom"],
+        arguments: &["--lib", "segment::model"],
         mutants: &["cursor", "publish", "start", "undo"],
     },
     Model {

@@ -91,21 +91,26 @@ impl Allocator {
         self.wait(shared, || self.try_next(shared)).await
     }
 
-    /// Takes `count` ids, ascending, if memory holds as many.
+    /// Takes `count` ids, ascending, if memory holds as many; otherwise none.
     pub(crate) fn try_next_many(
         self: &Arc<Self>,
         shared: &Shared,
         count: u64,
     ) -> Result<TakenMany, Miss> {
-        if self.buffer.remaining() < count {
-            return Err(self.missed(self.starved_of_many(shared)));
+        loop {
+            if let Some(taken) = self.try_take_many(shared, count) {
+                return Ok(taken);
+            }
+            let starved = if self.buffer.remaining() >= count {
+                self.starved(shared)
+            } else {
+                self.starved_of_many(shared)
+            };
+            match starved {
+                Starved::Again => {}
+                starved => return Err(self.missed(starved)),
+            }
         }
-        let taken = self.take_up_to(shared, count);
-        if taken.len() == count {
-            return Ok(taken);
-        }
-        // Others took meanwhile: what we got is lost to us, a gap. Rare, and never a repeat.
-        Err(self.missed(self.starved(shared)))
     }
 
     /// What it comes to that there were fewer ids than wanted.
@@ -123,18 +128,10 @@ impl Allocator {
         shared: &Shared,
         count: u64,
     ) -> Result<TakenMany, Miss> {
-        let mut taken = TakenMany::default();
-        if self.buffer.remaining() >= count {
-            taken = self.take_up_to(shared, count);
-        }
-        if taken.len() == count {
+        if let Some(taken) = self.try_take_many(shared, count) {
             return Ok(taken);
         }
-        let demand = Demand::new(count - taken.len(), false);
-        for run in self.demand(shared, demand).await?.runs() {
-            taken.push(*run);
-        }
-        Ok(taken)
+        self.demand(shared, Demand::new(count, false)).await
     }
 
     /// Takes `count` adjacent ids, waiting for a segment of its own if need be.
@@ -154,7 +151,7 @@ impl Allocator {
 
     /// Takes `len` adjacent ids, if memory holds as many in one piece. Never waits.
     pub(crate) fn try_take(self: &Arc<Self>, shared: &Shared, len: u64) -> Option<Segment> {
-        let (run, passed_over) = self.buffer.take_run(len)?;
+        let (run, passed_over) = self.buffer.try_take_run(len)?;
         if passed_over > 0 {
             self.lock().skipped += passed_over;
         }
@@ -176,12 +173,12 @@ impl Allocator {
         }
     }
 
-    fn take_up_to(self: &Arc<Self>, shared: &Shared, count: u64) -> TakenMany {
-        let taken = self.buffer.try_take_many(count);
+    fn try_take_many(self: &Arc<Self>, shared: &Shared, count: u64) -> Option<TakenMany> {
+        let taken = self.buffer.try_take_many(count)?;
         if taken.is_low {
             self.low(shared);
         }
-        taken
+        Some(taken)
     }
 
     /// Repeats `attempt` whenever something changed, until it succeeds, or fails for good, or

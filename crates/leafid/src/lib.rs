@@ -67,7 +67,7 @@ pub use registry::{
     PeerClocks, RegistryDriver, RegistryOptions, RegistryParts, RegistryStage, RegistryStatus,
     WorkerChoice, WorkerRegistry,
 };
-pub use segment::{BufferFull, Segment, SegmentBuffer, Taken, TakenMany};
+pub use segment::{Segment, TakenMany};
 pub use snowflake::{
     ClockPolicy, ParseClockPolicyError, Snowflake, SnowflakeError, SnowflakeIds, SnowflakeOptions,
 };

@@ -2,12 +2,14 @@
 //! `segment/buffer.rs` is where ids are taken.
 
 mod buffer;
+#[cfg(all(test, leafid_loom))]
+mod model;
 
 use std::fmt;
 
 use crate::id::Id;
 
-pub use buffer::{BufferFull, SegmentBuffer, Taken};
+pub(crate) use buffer::SegmentBuffer;
 
 /// A run of ids owned by one process: every number from `start` up to but not including `end`.
 ///
@@ -28,6 +30,9 @@ pub struct Segment {
 }
 
 impl Segment {
+    /// No ids.
+    pub(crate) const NONE: Self = Self { start: 1, end: 1 };
+
     /// The segment `[start, end)`; `None` unless `1 <= start <= end <= 2^63 - 1`.
     #[must_use]
     pub const fn new(start: u64, end: u64) -> Option<Self> {
@@ -78,9 +83,14 @@ impl Segment {
         front
     }
 
-    fn overlap(&self, other: Self) -> Option<Self> {
-        let (start, end) = (self.start.max(other.start), self.end.min(other.end));
-        (start < end).then_some(Self { start, end })
+    /// What is left of it from `number` on.
+    fn rest_from(self, number: u64) -> Self {
+        let start = number.clamp(self.start, self.end);
+        Self { start, ..self }
+    }
+
+    const fn holds(self, number: u64) -> bool {
+        self.start <= number && number < self.end
     }
 }
 
@@ -119,13 +129,21 @@ impl ExactSizeIterator for SegmentIds {}
 /// # Example
 ///
 /// ```
-/// use leafid::{Segment, SegmentBuffer};
+/// use leafid::{Generators, Options, blocking, store::{MemoryStore, TagSettings}};
 ///
-/// let buffer = SegmentBuffer::new();
-/// buffer.put(Segment::new(1, 3).unwrap()).unwrap();
-/// buffer.put(Segment::new(10, 20).unwrap()).unwrap();
-/// let taken = buffer.try_take_many(4);
-/// assert_eq!(taken.ids().map(|id| id.get()).collect::<Vec<_>>(), [1, 2, 10, 11]);
+/// let options = Options { create_missing: Some(TagSettings::default()), ..Options::default() };
+/// let (generators, driver) = Generators::open(MemoryStore::new(), options);
+/// let driver = blocking::spawn(driver)?;
+/// let taken = blocking::block_on(generators.next_many("order", 3))?;
+/// assert_eq!((taken.len(), taken.runs().len()), (3, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// What ids are taken from is not to be had: a cursor or a segment of somebody's own making would
+/// issue ids twice.
+///
+/// ```compile_fail,E0432
+/// use leafid::SegmentBuffer;
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct TakenMany {
@@ -168,6 +186,13 @@ impl TakenMany {
         self.runs().iter().flat_map(Segment::ids)
     }
 
+    /// One run.
+    pub(crate) fn of(run: Segment) -> Self {
+        let mut taken = Self::default();
+        taken.push(run);
+        taken
+    }
+
     pub(crate) fn last(&self) -> Option<Segment> {
         self.runs().last().copied()
     }
@@ -208,9 +233,8 @@ impl Runs {
 
 impl Default for Runs {
     fn default() -> Self {
-        let none = Segment { start: 1, end: 1 };
         Self::Few {
-            runs: [none; 2],
+            runs: [Segment::NONE; 2],
             len: 0,
         }
     }

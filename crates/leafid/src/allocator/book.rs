@@ -4,7 +4,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::demand::Demand;
 use super::refill::{After, Plan};
 use super::state::{Standing, State, Supply};
 use super::{Allocator, Shared};
@@ -94,27 +93,9 @@ impl Allocator {
             if demand.is_open() {
                 break;
             }
-            let _served = state.demands.pop_front();
+            let _answered = state.demands.pop_front();
         }
         rest
-    }
-
-    /// Gives a demand what it lacks, as far as there is: a run off the new segment, everything
-    /// below it being skipped; otherwise from the buffer first. Ids ascend either way.
-    fn serve(&self, state: &mut State, demand: &Demand, rest: &mut Segment) {
-        if demand.is_run && demand.missing() > rest.len() {
-            return;
-        }
-        if !demand.is_run {
-            let at_hand = self.buffer.try_take_many(demand.missing());
-            at_hand.runs().iter().for_each(|run| demand.add(*run));
-        }
-        let front = rest.split_front(demand.missing());
-        if !front.is_empty() {
-            state.skipped += self.buffer.remaining();
-            self.buffer.go_on_behind(front);
-            demand.add(front);
-        }
     }
 
     /// The store has fewer numbers left than wanted, or none.
@@ -234,9 +215,8 @@ impl Allocator {
         state.changes += 1;
         state.settings = None;
         state.loads = 0;
-        state.skipped += self.buffer.remaining();
         self.buffer.close();
-        self.buffer.skip_to(state.floor.unwrap_or(1));
+        state.skipped += self.buffer.skip_to(state.floor.unwrap_or(1));
         Some(was_live)
     }
 

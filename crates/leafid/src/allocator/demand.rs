@@ -17,13 +17,14 @@ pub(super) struct Demand {
     answer: Mutex<Answer>,
 }
 
-/// The life of a demand.
+/// The life of a demand. It is answered whole or not at all, so that one which cannot be met holds
+/// no ids.
 enum Answer {
-    /// Some ids are there, not all. Exits: `Given`, `Cancelled`.
-    Open(TakenMany),
+    /// Exits: `Given`, `Cancelled`.
+    Open,
     /// Exits: `Cancelled`, once it is fetched.
     Given(Result<TakenMany, IssueError>),
-    /// Nobody wants it any more; its ids are a gap. No exit.
+    /// Nobody wants it any more. No exit.
     Cancelled,
 }
 
@@ -32,38 +33,37 @@ impl Demand {
         Arc::new(Self {
             count,
             is_run,
-            answer: Mutex::new(Answer::Open(TakenMany::default())),
+            answer: Mutex::new(Answer::Open),
         })
     }
 
-    /// How many ids it still lacks; none if nobody waits for it.
+    /// How many ids it lacks; none if nobody waits for it.
     pub(super) fn missing(&self) -> u64 {
-        match &*self.lock() {
-            Answer::Open(taken) => self.count - taken.len(),
-            _ => 0,
-        }
+        if self.is_open() { self.count } else { 0 }
     }
 
     /// Whether somebody still waits for it.
     pub(super) fn is_open(&self) -> bool {
-        self.missing() > 0
+        matches!(*self.lock(), Answer::Open)
     }
 
-    /// Adds ids, which ascend from call to call, and gives the answer once there are enough.
-    pub(super) fn add(&self, run: Segment) {
+    /// Answers it with all its ids; tells how many of them are lost because nobody wants them any
+    /// more.
+    pub(super) fn give(&self, taken: TakenMany) -> u64 {
         let mut slot = self.lock();
-        if let Answer::Open(taken) = &mut *slot {
-            taken.push(run);
-            if taken.len() >= self.count {
-                *slot = Answer::Given(Ok(std::mem::take(taken)));
+        match *slot {
+            Answer::Open => {
+                *slot = Answer::Given(Ok(taken));
+                0
             }
+            _ => taken.len(),
         }
     }
 
     /// Refuses it.
     pub(super) fn refuse(&self, error: IssueError) {
         let mut slot = self.lock();
-        if matches!(*slot, Answer::Open(_)) {
+        if matches!(*slot, Answer::Open) {
             *slot = Answer::Given(Err(error));
         }
     }
@@ -80,17 +80,31 @@ impl Demand {
         }
     }
 
+    /// Ends it; tells how many ids it was given that nobody fetched.
+    fn cancel(&self) -> u64 {
+        match std::mem::replace(&mut *self.lock(), Answer::Cancelled) {
+            Answer::Given(Ok(taken)) => taken.len(),
+            _ => 0,
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Answer> {
         self.answer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Cancels a demand when its caller goes away.
-struct CancelOnDrop<'a>(&'a Demand);
+/// Cancels a demand when its caller goes away; ids that it was given meanwhile are skipped.
+struct CancelOnDrop<'a> {
+    demand: &'a Demand,
+    allocator: &'a Allocator,
+}
 
 impl Drop for CancelOnDrop<'_> {
     fn drop(&mut self) {
-        *self.0.lock() = Answer::Cancelled;
+        let unfetched = self.demand.cancel();
+        if unfetched > 0 {
+            self.allocator.lock().skipped += unfetched;
+        }
     }
 }
 
@@ -101,7 +115,10 @@ impl Allocator {
         shared: &Shared,
         demand: Arc<Demand>,
     ) -> Result<TakenMany, Miss> {
-        let _cancel = CancelOnDrop(&demand);
+        let _cancel = CancelOnDrop {
+            demand: &demand,
+            allocator: self,
+        };
         self.place(shared, &demand)?;
         self.wait(shared, || match demand.answer() {
             Some(answer) => answer.map_err(Miss::Refused),
@@ -138,15 +155,63 @@ impl Allocator {
 
     /// Answers a demand if memory holds all that it lacks.
     fn serve_from_memory(&self, state: &mut State, demand: &Demand) {
-        let missing = demand.missing();
-        if demand.is_run {
-            if let Some((run, passed_over)) = self.buffer.take_run(missing) {
+        let taken = if demand.is_run {
+            let taken = self.buffer.try_take_run(demand.count);
+            taken.map(|(run, passed_over)| {
                 state.skipped += passed_over;
-                demand.add(run);
+                TakenMany::of(run)
+            })
+        } else {
+            let mut nothing = Segment::NONE;
+            self.take_with(state, &mut nothing, demand.count)
+        };
+        if let Some(taken) = taken {
+            state.skipped += demand.give(taken);
+        }
+    }
+
+    /// Gives a demand what it lacks, if there is as much: a run off the new segment, everything
+    /// below it being skipped; otherwise from the buffer first. Ids ascend either way.
+    pub(super) fn serve(&self, state: &mut State, demand: &Demand, rest: &mut Segment) {
+        let taken = if demand.is_run {
+            let is_enough = demand.count <= rest.len();
+            is_enough.then(|| {
+                let front = rest.split_front(demand.count);
+                state.skipped += self.buffer.go_on_behind(front);
+                TakenMany::of(front)
+            })
+        } else {
+            self.take_with(state, rest, demand.count)
+        };
+        if let Some(taken) = taken {
+            state.skipped += demand.give(taken);
+        }
+    }
+
+    /// Takes `count` ids out of the buffer and, where it lacks some, off the front of `rest`; none
+    /// if both together hold fewer.
+    fn take_with(&self, state: &mut State, rest: &mut Segment, count: u64) -> Option<TakenMany> {
+        loop {
+            let at_hand = self.buffer.remaining().min(count);
+            if at_hand + rest.len() < count {
+                return None;
             }
-        } else if self.buffer.remaining() >= missing {
-            let taken = self.buffer.try_take_many(missing);
-            taken.runs().iter().for_each(|run| demand.add(*run));
+            if at_hand > 0 {
+                // As in `starved`: it may have been closed. Nobody closes it without the lock.
+                self.buffer.reopen();
+            }
+            // Others take at the same time; each round there is less at hand.
+            let taken = match at_hand {
+                0 => Some(TakenMany::default()),
+                _ => self.buffer.try_take_many(at_hand),
+            };
+            let Some(mut taken) = taken else { continue };
+            let front = rest.split_front(count - at_hand);
+            if !front.is_empty() {
+                state.skipped += self.buffer.go_on_behind(front);
+                taken.push(front);
+            }
+            return Some(taken);
         }
     }
 }

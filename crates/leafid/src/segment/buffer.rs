@@ -9,22 +9,29 @@
 //! 2. look whether `id` lies in a slot. It does: it is issued. It does not: it never was ours,
 //!    and the taker jumps the cursor forward to the next segment, or reports that there is none.
 //!
+//! To take several is the reverse: look which numbers from the cursor on are in slots, and then
+//! move the cursor past them by `compare_exchange`, all of them or none. Nothing drawn is left
+//! over, so that a batch that cannot be filled loses no id.
+//!
 //! *Numbers are distinct.* The cursor goes forward, save for one step: a taker who finds nothing
 //! may put back the number it just drew, by `compare_exchange(id + 1, id)`, and then forgets it.
 //! Every number anybody holds is below the cursor: a draw hands out the cursor and moves it past;
 //! a jump only raises it; and a number is put back only by its holder and only when it is the
-//! highest one held. So no draw can yield a number that somebody holds or has issued.
+//! highest one held. So no draw can yield a number that somebody holds or has issued. The cursor
+//! cannot come round to 0: ids end at 2^63, and past them it moves by one per taker at most.
 //!
 //! *Bounds are never mixed.* A slot is refilled while takers look at it; `slot.rs` has why no number
 //! passes that lies in no segment of ours.
 //!
 //! Ids ascend, because one cursor serves all segments. Both properties are checked by a loom
-//! model (`tests/loom.rs`), which must fail for each variant that `mutant` and `slot.rs` weaken.
+//! model (`segment/model.rs`), which must fail for each variant that `mutant` and `slot.rs` weaken.
 //!
 //! Left to others: the highest id given out, in `given.rs`.
 
 mod given;
 mod slot;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 
@@ -36,29 +43,15 @@ use crate::sync::{AtomicBool, AtomicU64, Ordering};
 use given::Given;
 use slot::Slot;
 
-/// The most numbers in one draw: so few that no number of threads, all drawing past the end at
-/// once, can bring the cursor round to 0.
-const DRAW_MAX: u64 = 1 << 40;
-
 /// Two segments of one tag, from which any number of threads take ids.
 ///
 /// **Unique** over all takers, **ascending** per buffer, **thread-safe**, lock-free. Segments are
-/// put in by one writer at a time, in ascending order; the module's text has the proof. Most
-/// programs use it through a [`Generator`](crate::Generator), which also keeps it supplied.
+/// put in by one writer at a time, in ascending order; the module's text has the proof.
 ///
-/// # Example
-///
-/// ```
-/// use leafid::{Segment, SegmentBuffer};
-///
-/// let buffer = SegmentBuffer::new();
-/// assert!(buffer.try_take().is_none());
-/// buffer.put(Segment::new(1, 3).unwrap()).unwrap();
-/// assert_eq!(buffer.try_take().unwrap().id.get(), 1);
-/// assert_eq!(buffer.try_take().unwrap().id.get(), 2);
-/// assert!(buffer.try_take().is_none());
-/// ```
-pub struct SegmentBuffer {
+/// It is not public: a second writer, a segment that was never reserved or a cursor put anywhere
+/// would issue ids that are not ours, and nothing here could notice. The allocator is the one
+/// writer, under its lock.
+pub(crate) struct SegmentBuffer {
     /// The next number to try. Written by every taker.
     cursor: CachePadded<AtomicU64>,
     /// Read by every taker, written once a segment.
@@ -77,22 +70,21 @@ struct View {
 
 /// One id, and whether it is time to fetch the next segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Taken {
+pub(crate) struct Taken {
     /// The id.
-    pub id: Id,
+    pub(crate) id: Id,
     /// Supplies have reached the mark set for them.
-    pub is_low: bool,
+    pub(crate) is_low: bool,
 }
 
 /// Both slots still hold ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("both segments of the buffer still hold ids")]
-pub struct BufferFull;
+pub(crate) struct BufferFull;
 
 impl SegmentBuffer {
     /// An empty buffer.
-    #[must_use]
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             cursor: CachePadded::new(AtomicU64::new(1)),
             view: CachePadded::new(View {
@@ -106,11 +98,11 @@ impl SegmentBuffer {
 
     /// Takes one id, if there is one. Never waits, never locks.
     #[inline]
-    pub fn try_take(&self) -> Option<Taken> {
+    pub(crate) fn try_take(&self) -> Option<Taken> {
         // Acquire pairs with the release in `put`: who sees the buffer open sees its segment.
         while self.view.open.load(Ordering::Acquire) {
-            let number = mutant::draw(&self.cursor, 1);
-            if self.owns(number) {
+            let number = mutant::draw(&self.cursor);
+            if self.owns(number) || self.pass(number)? {
                 // Relaxed: a hint for the refill, not a right to anything.
                 let is_low = number >= self.view.low_at.load(Ordering::Relaxed);
                 return Some(Taken {
@@ -118,60 +110,58 @@ impl SegmentBuffer {
                     is_low,
                 });
             }
-            self.pass(number, 1)?;
         }
         None
     }
 
-    /// Takes up to `count` ids, ascending. The result is shorter, or empty, when there are not
-    /// as many.
-    pub fn try_take_many(&self, count: u64) -> TakenMany {
-        let mut taken = TakenMany::default();
-        while taken.len < count && self.view.open.load(Ordering::Acquire) {
-            let wanted = (count - taken.len)
-                .min(self.remaining().max(1))
-                .min(DRAW_MAX);
-            let first = mutant::draw(&self.cursor, wanted);
-            let drawn = Segment {
-                start: first,
-                end: first + wanted,
-            };
-            let mut used_to = first;
+    /// Takes `count` ids, ascending, if there are as many; otherwise none, and loses none.
+    pub(crate) fn try_take_many(&self, count: u64) -> Option<TakenMany> {
+        let mut cursor = self.cursor();
+        while self.view.open.load(Ordering::Acquire) {
+            let mut taken = TakenMany::default();
             for owned in self.ascending() {
-                if let Some(part) = drawn.overlap(owned) {
-                    taken.push(part);
-                    used_to = part.end;
+                let mut left = owned.rest_from(cursor);
+                let front = left.split_front(count - taken.len);
+                if !front.is_empty() {
+                    taken.push(front);
                 }
             }
-            let unused = drawn.end - used_to;
-            if unused > 0 && self.pass(used_to, unused).is_none() {
-                break;
+            if taken.len < count {
+                return None;
+            }
+            let end = taken.last().map_or(cursor, |last| last.end);
+            // On success no number between the old and the new cursor is drawn by anybody else.
+            match self
+                .cursor
+                .compare_exchange(cursor, end, Ordering::Relaxed, Ordering::Relaxed)
+            {
+                Ok(_) => {
+                    taken.is_low = end > self.view.low_at.load(Ordering::Relaxed);
+                    return Some(taken);
+                }
+                Err(moved) => cursor = moved,
             }
         }
-        taken.is_low = taken
-            .last()
-            .is_some_and(|last| last.end > self.view.low_at.load(Ordering::Relaxed));
-        taken
+        None
     }
 
-    /// Takes `count` adjacent ids, if memory holds as many in one piece.
-    pub fn try_take_run(&self, count: u64) -> Option<Segment> {
-        self.take_run(count).map(|(run, _)| run)
-    }
-
-    /// As `try_take_run`, with how many owned numbers below the run were passed over.
-    pub(crate) fn take_run(&self, count: u64) -> Option<(Segment, u64)> {
+    /// Takes `count` adjacent ids, if memory holds as many in one piece; tells how many owned
+    /// numbers below them were passed over.
+    pub(crate) fn try_take_run(&self, count: u64) -> Option<(Segment, u64)> {
         let mut cursor = self.cursor();
         while self.view.open.load(Ordering::Acquire) {
             let mut passed_over = 0;
-            let piece = self.pieces().find(|piece| {
-                let len = piece.end.saturating_sub(piece.start.max(cursor));
-                passed_over += if len < count { len } else { 0 };
-                len >= count
-            })?;
-            let start = piece.start.max(cursor);
+            let piece = self
+                .pieces()
+                .map(|piece| piece.rest_from(cursor))
+                .find(|piece| {
+                    let is_enough = piece.len() >= count;
+                    passed_over += if is_enough { 0 } else { piece.len() };
+                    is_enough
+                })?;
+            let start = piece.start;
             let end = start + count;
-            // On success no number between the old and the new cursor is drawn by anybody else.
+            // As in `try_take_many`.
             match self
                 .cursor
                 .compare_exchange(cursor, end, Ordering::Relaxed, Ordering::Relaxed)
@@ -199,23 +189,25 @@ impl SegmentBuffer {
         self.view.slots.iter().any(|slot| slot.holds(number))
     }
 
-    /// After drawing `count` numbers from `first` that are not ours: moves the cursor on to the
-    /// next segment, or puts the numbers back and answers `None` when there is no segment.
+    /// After drawing a number that was in no slot: `true` if its segment has arrived since, so that
+    /// it is ours; `false` with the cursor moved on to the next segment; and `None`, with the number
+    /// put back, when there is no segment.
     #[cold]
     #[inline(never)]
-    fn pass(&self, first: u64, count: u64) -> Option<()> {
-        let next = self
-            .ascending()
+    fn pass(&self, number: u64) -> Option<bool> {
+        let slots = self.ascending();
+        if slots.iter().any(|owned| owned.holds(number)) {
+            return Some(true);
+        }
+        let next = slots
             .into_iter()
-            .find(|owned| owned.start > first && !owned.is_empty());
+            .find(|owned| owned.start > number && !owned.is_empty());
         if let Some(next) = next {
             self.cursor.fetch_max(next.start, Ordering::Relaxed);
-            return Some(());
+            return Some(false);
         }
-        // A segment that starts with these very numbers may have arrived since the first look.
-        let arrived = self.owns(first);
-        mutant::put_back(&self.cursor, first, count);
-        arrived.then_some(())
+        mutant::put_back(&self.cursor, number);
+        None
     }
 
     /// Puts a segment in, into a slot whose ids are all taken. One writer at a time; its
@@ -229,7 +221,7 @@ impl SegmentBuffer {
     ///
     /// When the segment starts below the end of an earlier one: the store broke its contract and
     /// the caller did not notice.
-    pub fn put(&self, segment: Segment) -> Result<(), BufferFull> {
+    pub(crate) fn put(&self, segment: Segment) -> Result<(), BufferFull> {
         let highest_end = self
             .view
             .slots
@@ -260,87 +252,88 @@ impl SegmentBuffer {
     }
 
     /// Whether a slot is free for [`put`](Self::put).
-    #[must_use]
-    pub fn has_room(&self) -> bool {
+    pub(crate) fn has_room(&self) -> bool {
         let cursor = self.cursor.load(Ordering::Relaxed);
         self.view.slots.iter().any(|slot| slot.read().end <= cursor)
     }
 
-    /// Drops every number below `number`: takers go on from there.
-    pub fn skip_to(&self, number: u64) {
+    /// Drops every number below `number`: takers go on from there. Tells how many owned ones that
+    /// were.
+    pub(crate) fn skip_to(&self, number: u64) -> u64 {
         let given = &self.view.given;
         given.remember(self.last().map_or(0, Id::get));
         given.drop_below(number);
-        self.cursor.fetch_max(number, Ordering::Relaxed);
+        self.pass_over(number)
     }
 
-    /// Takers go on behind a run that was given out past the buffer.
-    pub(crate) fn go_on_behind(&self, run: Segment) {
+    /// Takers go on behind a run that was given out past the buffer. Tells how many owned numbers
+    /// are passed over by that.
+    pub(crate) fn go_on_behind(&self, run: Segment) -> u64 {
         self.view.given.remember(run.end - 1);
-        self.cursor.fetch_max(run.end, Ordering::Relaxed);
+        self.pass_over(run.end)
+    }
+
+    fn pass_over(&self, number: u64) -> u64 {
+        // Whatever a store says: past the last id the cursor could come round to 0.
+        let number = number.min(Id::MAX.get());
+        let slots = self.segments();
+        let cursor = self.cursor.fetch_max(number, Ordering::Relaxed);
+        let below = |owned: &Segment| {
+            owned.rest_from(cursor).len() - owned.rest_from(number.max(cursor)).len()
+        };
+        slots.iter().map(below).sum()
     }
 
     /// The highest id given out; a number that was lost in a race may stand for it.
-    #[must_use]
-    pub fn last(&self) -> Option<Id> {
+    pub(crate) fn last(&self) -> Option<Id> {
         let cursor = self.cursor.load(Ordering::Relaxed);
         let last = self.view.given.last(self.segments(), cursor);
         (last > 0).then(|| Id::from_checked(last))
     }
 
     /// Stops takers at once, without touching what the slots hold.
-    pub fn close(&self) {
+    pub(crate) fn close(&self) {
         self.view.open.store(false, Ordering::Relaxed);
     }
 
     /// Lets takers in again after [`close`](Self::close).
-    pub fn reopen(&self) {
+    pub(crate) fn reopen(&self) {
         // Release: as in `put`.
         self.view.open.store(true, Ordering::Release);
     }
 
     /// Whether the mark for low supplies is reached.
-    #[must_use]
-    pub fn is_low(&self) -> bool {
+    pub(crate) fn is_low(&self) -> bool {
         self.cursor() >= self.view.low_at.load(Ordering::Relaxed)
     }
 
     /// Silences the mark for low supplies until the next [`put`](Self::put).
-    pub fn mute(&self) {
+    pub(crate) fn mute(&self) {
         self.view.low_at.store(u64::MAX, Ordering::Relaxed);
     }
 
     /// How many ids are left in memory.
-    #[must_use]
-    pub fn remaining(&self) -> u64 {
+    pub(crate) fn remaining(&self) -> u64 {
         let cursor = self.cursor.load(Ordering::Relaxed);
         self.segments()
             .iter()
-            .map(|owned| owned.end.saturating_sub(owned.start.max(cursor)))
+            .map(|owned| owned.rest_from(cursor).len())
             .sum()
     }
 
     /// The next number to try.
-    #[must_use]
-    pub fn cursor(&self) -> u64 {
+    pub(crate) fn cursor(&self) -> u64 {
         self.cursor.load(Ordering::Relaxed)
     }
 
     /// The two segments as they stand, in slot order; either may be used up.
-    #[must_use]
-    pub fn segments(&self) -> [Segment; 2] {
+    pub(crate) fn segments(&self) -> [Segment; 2] {
         [self.view.slots[0].read(), self.view.slots[1].read()]
     }
 
     fn ascending(&self) -> [Segment; 2] {
         let [a, b] = self.segments();
         if a.start <= b.start { [a, b] } else { [b, a] }
-    }
-}
-
-impl Default for SegmentBuffer {
-    fn default() -> Self {
-        Self::new()
     }
 }
 
@@ -359,25 +352,24 @@ impl fmt::Debug for SegmentBuffer {
 mod mutant {
     use crate::sync::{AtomicU64, Ordering, is_weakened};
 
-    /// Draws `count` numbers. Weakened (`cursor`): two takers may draw the same one.
+    /// Draws a number. Weakened (`cursor`): two takers may draw the same one.
     #[inline]
-    pub(super) fn draw(cursor: &AtomicU64, count: u64) -> u64 {
+    pub(super) fn draw(cursor: &AtomicU64) -> u64 {
         if is_weakened("cursor") {
-            let first = cursor.load(Ordering::SeqCst);
-            cursor.store(first + count, Ordering::SeqCst);
-            return first;
+            let number = cursor.load(Ordering::SeqCst);
+            cursor.store(number + 1, Ordering::SeqCst);
+            return number;
         }
         // Relaxed: the atomicity of this one location makes the numbers distinct.
-        cursor.fetch_add(count, Ordering::Relaxed)
+        cursor.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Puts `count` numbers from `first` back, if nobody drew after us. Weakened (`undo`): it
-    /// does not look.
-    pub(super) fn put_back(cursor: &AtomicU64, first: u64, count: u64) {
+    /// Puts a number back, if nobody drew after us. Weakened (`undo`): it does not look.
+    pub(super) fn put_back(cursor: &AtomicU64, number: u64) {
         if is_weakened("undo") {
-            return cursor.store(first, Ordering::SeqCst);
+            return cursor.store(number, Ordering::SeqCst);
         }
         // Relaxed: as in `draw`. A failure leaves a gap.
-        let _ = cursor.compare_exchange(first + count, first, Ordering::Relaxed, Ordering::Relaxed);
+        let _ = cursor.compare_exchange(number + 1, number, Ordering::Relaxed, Ordering::Relaxed);
     }
 }

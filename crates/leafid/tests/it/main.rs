@@ -10,7 +10,6 @@ mod clocks;
 mod cluster;
 mod conformance;
 mod kinds;
-mod last;
 mod lease_conformance;
 mod odd_registry;
 mod preferred;

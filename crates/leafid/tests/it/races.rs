@@ -298,16 +298,3 @@ fn a_baseless_refusal_is_a_failure() {
     world.advance(seconds(10));
     assert_eq!(world.next("order").unwrap(), 101);
 }
-
-/// Guards: four takers of a quarter of all numbers at once do not bring the cursor round.
-#[test]
-fn huge_batches_do_not_wrap() {
-    let buffer = leafid::SegmentBuffer::new();
-    buffer
-        .put(leafid::Segment::new(1, i64::MAX as u64).unwrap())
-        .unwrap();
-    let most = buffer.try_take_many(1 << 62);
-    assert_eq!((most.len(), most.runs().len()), (1 << 62, 1));
-    assert_eq!(buffer.try_take_many(1 << 62).len(), (1 << 62) - 2);
-    assert!(buffer.try_take().is_none());
-}

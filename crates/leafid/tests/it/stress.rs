@@ -1,9 +1,10 @@
 //! Many threads on one tag, over many short segments.
 
 use std::sync::Barrier;
+use std::time::Duration;
 
 use leafid::store::{MemoryStore, TagSettings};
-use leafid::{Generators, Options, StepPolicy, blocking};
+use leafid::{Generator, Generators, IssueError, Limit, Options, StepPolicy, blocking};
 
 const THREADS: usize = 4;
 const IDS_A_THREAD: u64 = 100_000;
@@ -16,6 +17,8 @@ fn generators(step: u32) -> Generators {
     let options = Options {
         create_missing: Some(settings),
         policy: StepPolicy::Fixed,
+        // A machine under load must not make a test fail.
+        wait_max: Duration::from_secs(60),
         ..Options::default()
     };
     let (generators, driver) = Generators::open(MemoryStore::new(), options);
@@ -133,4 +136,62 @@ fn blocks_are_disjoint() {
             .collect()
     });
     check(&got, 100);
+}
+
+/// Takes batches until the tag is at its end, and tells the ids.
+fn drain(held: &Generator, mut count: impl FnMut() -> u64) -> Vec<u64> {
+    let mut ids = Vec::new();
+    loop {
+        let count = count();
+        let taken = match held.try_next_many(count) {
+            Err(error) if error.is_retryable() => blocking::block_on(held.next_many(count)),
+            done => done,
+        };
+        match taken {
+            Ok(taken) => ids.extend(taken.ids().map(leafid::Id::get)),
+            Err(IssueError::NotYet(_)) => {}
+            Err(error) => {
+                assert!(error.is_exhausted(), "{error}");
+                return ids;
+            }
+        }
+    }
+}
+
+/// Guards that no id is lost between callers who take the last batches of a tag at once: what is
+/// too little for one of them stays for who takes less.
+#[test]
+fn a_tag_is_drained_to_its_last_id() {
+    const LAST: u64 = 750_000;
+    let settings = TagSettings {
+        step: 1000,
+        limit: Limit::new(LAST).unwrap(),
+        ..TagSettings::default()
+    };
+    let options = Options {
+        create_missing: Some(settings),
+        policy: StepPolicy::Fixed,
+        wait_max: Duration::from_secs(60),
+        ..Options::default()
+    };
+    let (generators, driver) = Generators::open(MemoryStore::new(), options);
+    let _detached = blocking::spawn(driver).unwrap();
+    let mut all: Vec<u64> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..6)
+            .map(|thread| {
+                let held = generators.generator("order").unwrap();
+                scope.spawn(move || drain(&held, || 300 + 117 * thread))
+            })
+            .collect();
+        threads
+            .into_iter()
+            .flat_map(|thread| thread.join().unwrap())
+            .collect()
+    });
+    all.extend(drain(&generators.generator("order").unwrap(), || 1));
+    let status = generators.status("order").unwrap();
+    all.sort_unstable();
+    all.dedup();
+    assert_eq!(all.len() as u64, status.issued, "{status:?}");
+    assert_eq!(all.len() as u64, LAST, "{status:?}");
 }

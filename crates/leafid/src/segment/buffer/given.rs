@@ -36,10 +36,12 @@ impl Given {
     #[inline]
     pub(super) fn last_of(&self, owned: Segment, cursor: u64) -> u64 {
         let dropped_to = self.dropped_to.load(Ordering::Relaxed);
-        if owned.is_empty() || owned.start >= cursor || owned.start < dropped_to {
-            return 0;
+        let given_to = owned.end.min(cursor);
+        if owned.start.max(dropped_to) < given_to {
+            given_to - 1
+        } else {
+            0
         }
-        owned.end.min(cursor) - 1
     }
 
     /// Keeps an id that the slots will not tell of.

@@ -1,19 +1,19 @@
-//! Every interleaving of takers and the one writer of a `SegmentBuffer`, under a weak memory
+//! Every interleaving of takers and the one writer of a [`SegmentBuffer`], under a weak memory
 //! model. Guards: no id twice, no id outside an owned segment, ids ascend.
 //!
 //! ```text
-//! RUSTFLAGS="--cfg leafid_loom" cargo test -p leafid --test loom --release
+//! RUSTFLAGS="--cfg leafid_loom" cargo test -p leafid --lib segment::model --release
 //! ```
 //!
 //! The same must fail with `LEAFID_MUTANT=cursor` (drawing a number is not atomic), `publish` (a
 //! new end may be seen before its start), `start` (a stale taker may use a number that lies before
 //! the segment put into its slot behind its back) and `undo` (a number is put back although others
 //! were drawn after it). `cargo xtask loom` runs all five.
-#![cfg(leafid_loom)]
 
-use leafid::{Segment, SegmentBuffer};
 use loom::sync::Arc;
 use loom::thread::{self, JoinHandle};
+
+use super::{Segment, SegmentBuffer};
 
 const OWNED: [(u64, u64); 3] = [(1, 2), (2, 3), (5, 7)];
 
@@ -29,10 +29,10 @@ fn take(buffer: &SegmentBuffer, times: usize) -> Vec<u64> {
 }
 
 fn take_many(buffer: &SegmentBuffer, count: u64) -> Vec<u64> {
-    buffer
-        .try_take_many(count)
-        .ids()
-        .map(|id| id.get())
+    let taken = buffer.try_take_many(count);
+    taken
+        .iter()
+        .flat_map(|taken| taken.ids().map(|id| id.get()))
         .collect()
 }
 
@@ -46,6 +46,10 @@ fn spawn(
 
 /// Checks what all takers got together.
 fn check(takers: Vec<Vec<u64>>) {
+    check_of(&OWNED, takers);
+}
+
+fn check_of(owned: &[(u64, u64)], takers: Vec<Vec<u64>>) {
     for ids in &takers {
         assert!(ids.is_sorted(), "one taker's ids descend: {ids:?}");
     }
@@ -56,7 +60,7 @@ fn check(takers: Vec<Vec<u64>>) {
         "an id was issued twice: {all:?}"
     );
     for id in all {
-        let is_owned = OWNED
+        let is_owned = owned
             .iter()
             .any(|(start, end)| (*start..*end).contains(&id));
         assert!(is_owned, "id {id} was never ours");
@@ -116,13 +120,35 @@ fn numbers_are_put_back_while_others_draw() {
     });
 }
 
-/// Batches draw several numbers at once, across a gap between two segments.
+/// A number is put back while another taker holds the one above it, and the segment of both comes.
+#[test]
+fn a_number_is_put_back_below_one_that_is_held() {
+    const OWNED: [(u64, u64); 2] = [(1, 2), (2, 4)];
+    model(3, || {
+        let buffer = SegmentBuffer::new();
+        buffer
+            .put(segment(OWNED[0]))
+            .expect("the first slot is free");
+        let first = take(&buffer, 1);
+        let buffer = Arc::new(buffer);
+        let taker = spawn(&buffer, |buffer| take(buffer, 1));
+        let none_yet = take(&buffer, 1);
+        buffer
+            .put(segment(OWNED[1]))
+            .expect("the second slot is free");
+        let rest = take(&buffer, 2);
+        let own = [first, none_yet, rest].concat();
+        check_of(&OWNED, vec![taker.join().expect("no panic"), own]);
+    });
+}
+
+/// Batches take several numbers at once, across a gap between two segments.
 #[test]
 fn batches_cross_a_gap() {
     model(3, || {
         let buffer = full_buffer();
-        let batch = spawn(&buffer, |buffer| take_many(buffer, 3));
-        let own = take(&buffer, 2);
+        let batch = spawn(&buffer, |buffer| take_many(buffer, 2));
+        let own = take(&buffer, 1);
         let _full_or_put = buffer.put(segment(OWNED[2]));
         let later = take_many(&buffer, 2);
         check(vec![batch.join().expect("no panic"), [own, later].concat()]);
@@ -137,7 +163,7 @@ fn a_run_is_taken_in_one_piece() {
         let taker = spawn(&buffer, |buffer| take(buffer, 2));
         let run = buffer
             .try_take_run(2)
-            .map(|run| run.ids().map(|id| id.get()).collect());
+            .map(|(run, _)| run.ids().map(|id| id.get()).collect());
         let later = take(&buffer, 1);
         check(vec![
             taker.join().expect("no panic"),
@@ -153,7 +179,7 @@ fn the_writer_skips_while_others_draw() {
     model(3, || {
         let buffer = full_buffer();
         let taker = spawn(&buffer, |buffer| take(buffer, 2));
-        buffer.skip_to(OWNED[2].0);
+        let _skipped = buffer.skip_to(OWNED[2].0);
         buffer
             .put(segment(OWNED[2]))
             .expect("the skip freed both slots");

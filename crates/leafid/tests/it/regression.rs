@@ -1,0 +1,177 @@
+//! A store that went back in time, under one server and under two.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use leafid::store::{MemoryStore, Reserve, SegmentStore, TagSpec};
+use leafid::{Generators, Limit, Options, blocking};
+
+use crate::world::{Mood, World, fixed, seconds, tag};
+
+/// A server on a store that others use too.
+fn server(store: &Arc<MemoryStore>, options: Options) -> Generators {
+    let (generators, driver) = Generators::open_with(
+        Arc::clone(store) as Arc<dyn SegmentStore>,
+        Arc::new(leafid::SystemClock::new()),
+        Arc::new(()),
+        options,
+    );
+    let _detached = blocking::spawn(driver).unwrap();
+    generators
+}
+
+fn store_with(step: u32) -> Arc<MemoryStore> {
+    let store = Arc::new(MemoryStore::new());
+    let mut spec = TagSpec::new(tag("order"));
+    spec.settings.step = step;
+    blocking::block_on(store.create(&spec)).unwrap();
+    store
+}
+
+fn take(from: &Generators, count: u64, into: &mut Vec<u64>) {
+    let taken = blocking::block_on(from.next_many("order", count)).unwrap();
+    into.extend(taken.ids().map(leafid::Id::get));
+}
+
+fn twice(ids: &[u64]) -> usize {
+    ids.len() - ids.iter().collect::<BTreeSet<_>>().len()
+}
+
+/// Guards: of two servers the one that saw less draws first after the store went back. What the
+/// other one holds beyond that does not come again.
+#[test]
+fn two_servers_repeat_nothing_when_the_store_goes_back_below_both() {
+    for others in [1, 5, 40] {
+        let store = store_with(100);
+        let (slow, fast) = (server(&store, fixed()), server(&store, fixed()));
+        let mut ids = Vec::new();
+        // It has seen how fast the other one draws.
+        for _ in 0..3 {
+            take(&slow, 100, &mut ids);
+            take(&fast, 100 * others, &mut ids);
+        }
+        store.put_max_id(&tag("order"), 1).unwrap();
+        for _ in 0..5 {
+            take(&slow, 150, &mut ids);
+            take(&fast, 150, &mut ids);
+        }
+        assert_eq!(twice(&ids), 0, "{others} segments of the other server");
+    }
+}
+
+/// Guards the margin that is set by hand.
+#[test]
+fn a_margin_of_ones_own_is_left_out() {
+    let options = Options {
+        regression_margin: Some(1_000_000),
+        ..fixed()
+    };
+    let mut world = World::with_tag("order", 100, options);
+    for expected in 1..=95 {
+        assert_eq!(world.next("order").unwrap(), expected);
+    }
+    world.store.memory.put_max_id(&tag("order"), 1).unwrap();
+    for expected in (96..=100).chain(1_000_201..1_000_300) {
+        assert_eq!(world.next("order").unwrap(), expected);
+    }
+}
+
+/// Guards: a store that forgets each reservation is refused, tried again more and more rarely, and
+/// used again once it keeps what it says.
+#[test]
+fn a_store_that_keeps_nothing_is_refused() {
+    let mut world = World::with_tag("order", 100, fixed());
+    world.store.set(Mood::Forgetting, seconds(0));
+    for expected in 1..=100 {
+        assert_eq!(world.next("order").unwrap(), expected);
+    }
+    let error = world.next("order").unwrap_err();
+    assert!(error.is_retryable(), "{error}");
+    assert!(error.to_string().contains("does not keep"), "{error}");
+    world.advance(seconds(60));
+    let tries = world.store.reserves().len();
+    assert!((10..40).contains(&tries), "{tries} tries in a minute");
+    assert!(world.next("order").is_err());
+    world.store.set(Mood::Well, seconds(0));
+    world.advance(seconds(10));
+    let first = world.next("order").unwrap();
+    assert!(first > 400, "{first}");
+}
+
+/// Guards: a demand is answered from the segment above the margin, and nothing else.
+#[test]
+fn demands_are_answered_above_the_margin() {
+    let mut world = World::with_tag("order", 100, fixed());
+    assert_eq!(world.next("order").unwrap(), 1);
+    world.store.memory.put_max_id(&tag("order"), 1).unwrap();
+    let generators = world.generators.clone();
+    let many = world.run(generators.next_many("order", 250)).unwrap();
+    let runs: Vec<String> = many.runs().iter().map(ToString::to_string).collect();
+    // 99 are in memory. 200 are left out above 101, and the segment of 350 after them is discarded.
+    assert_eq!(runs, ["[2, 101)", "[651, 802)"]);
+    world.store.memory.put_max_id(&tag("order"), 1).unwrap();
+    let run = world.run(generators.take("order", 1000)).unwrap();
+    assert_eq!(run.start(), 2801, "700 left out, 1100 discarded");
+    assert_eq!(world.log.count("Regressed"), 2);
+}
+
+/// Guards: so is a run that is reserved past memory.
+#[test]
+fn a_reservation_past_memory_is_no_way_around() {
+    let mut world = World::with_tag("order", 100, fixed());
+    assert_eq!(world.next("order").unwrap(), 1);
+    world.store.memory.put_max_id(&tag("order"), 1).unwrap();
+    let generators = world.generators.clone();
+    let order = tag("order");
+    let segment = world.run(generators.reserve(&order, 10)).unwrap();
+    assert_eq!(segment.to_string(), "[311, 321)");
+    assert_eq!(world.log.count("Regressed"), 1);
+    world.store.set(Mood::Forgetting, seconds(0));
+    world.store.memory.put_max_id(&order, 1).unwrap();
+    let error = world.run(generators.reserve(&order, 10)).unwrap_err();
+    assert!(error.to_string().contains("does not keep"), "{error}");
+}
+
+/// Guards: a row that went back is healed when it is read again, so that a server which is started
+/// after that does not begin below what others issued.
+#[test]
+fn a_row_that_went_back_is_healed_before_it_is_drawn_from() {
+    let mut world = World::with_tag("order", 1000, fixed());
+    assert_eq!(world.next("order").unwrap(), 1);
+    world.store.memory.put_max_id(&tag("order"), 1).unwrap();
+    assert_eq!(world.next("order").unwrap(), 2);
+    world.advance(seconds(61));
+    let store = world.store.clone();
+    let order = [tag("order")];
+    let rows = world.run(store.memory.read(&order)).unwrap();
+    assert!(rows[0].max_id > 3000, "{rows:?}");
+    assert_eq!(world.log.count("Regressed"), 1);
+    assert_eq!(world.next("order").unwrap(), 3);
+}
+
+/// Guards: what memory holds of numbers that the store gave again since it went back is dropped.
+#[test]
+fn numbers_that_others_drew_since_are_dropped_from_memory() {
+    let mut world = World::with_tag("order", 100, fixed());
+    assert_eq!(world.next("order").unwrap(), 1);
+    let order = tag("order");
+    world.store.memory.put_max_id(&order, 1).unwrap();
+    // A server that was started after that, and has seen nothing.
+    let stranger = Reserve {
+        tag: order,
+        count: 50,
+        floor: None,
+        margin: 0,
+        limit: Limit::INT64,
+        is_longest: false,
+    };
+    let store = world.store.clone();
+    let given = world.run(store.memory.reserve(&stranger)).unwrap();
+    assert_eq!(given.segment.to_string(), "[1, 51)");
+    world.advance(seconds(61));
+    assert_eq!(world.next("order").unwrap(), 51);
+    let status = world.generators.status("order").unwrap();
+    // The first segment, the discarded one, and the one above the margin.
+    let all = status.issued + status.remaining + status.skipped;
+    assert_eq!(all, 300, "{status:?}");
+}
