@@ -10,13 +10,16 @@ mod session;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use leafid::store::{LeaseRecord, LeaseStore, LeaseSwap, StoreError, StoreReport, StoreResult};
+use leafid::store::{
+    LeaseRecord, LeaseStore, LeaseSwap, StoreError, StoreReport, StoreResult, new_identity,
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use url::Url;
 
 use crate::call::Calls;
 use crate::dial::Server;
+use crate::lease_options::place_of;
 use crate::store::first_of;
 use crate::url::StoreUrl;
 use crate::{StoreOptions, lease_row};
@@ -30,6 +33,8 @@ pub(crate) struct EtcdLeases {
     options: StoreOptions,
     rows: String,
     layout: String,
+    identity: String,
+    location: String,
 }
 
 #[derive(Deserialize)]
@@ -72,6 +77,8 @@ impl EtcdLeases {
             options: *options,
             rows: format!("/leafid/{pool}/workers/"),
             layout: format!("/leafid/{pool}/layout"),
+            identity: format!("/leafid/{pool}/identity"),
+            location: place_of(url, pool),
         }
     }
 
@@ -96,20 +103,21 @@ impl EtcdLeases {
         Ok((session, range.kvs.into_iter().next()))
     }
 
-    async fn keep_layout(&self, layout: &str) -> Result<String, StoreError> {
-        let (mut session, found) = self.read_one(&self.layout).await?;
+    /// What is kept under this key; `text`, if nothing is yet.
+    async fn keep(&self, key: &str, text: &str) -> Result<String, StoreError> {
+        let (mut session, found) = self.read_one(key).await?;
         if let Some(pair) = found {
             return decode(&pair.value);
         }
-        if write(&mut session, &self.layout, layout, None).await? {
-            return Ok(layout.to_owned());
+        if write(&mut session, key, text, None).await? {
+            return Ok(text.to_owned());
         }
-        // Somebody else was first, and a layout that is kept never changes.
-        match self.read_one(&self.layout).await? {
+        // Somebody else was first, and what is kept never changes.
+        match self.read_one(key).await? {
             (_, Some(pair)) => decode(&pair.value),
             (_, None) => Err(StoreError::unavailable(
-                "the layout was removed meanwhile",
-                self.layout.as_str(),
+                "the key was removed meanwhile",
+                key.to_owned(),
             )),
         }
     }
@@ -203,8 +211,18 @@ impl LeaseStore for EtcdLeases {
     fn bind<'a>(&'a self, layout: &'a str) -> StoreResult<'a, String> {
         Box::pin(
             self.calls
-                .bounded("bind the layout", self.keep_layout(layout)),
+                .bounded("bind the layout", self.keep(&self.layout, layout)),
         )
+    }
+
+    fn identity(&self) -> StoreResult<'_, String> {
+        Box::pin(self.calls.bounded("read the identity", async {
+            self.keep(&self.identity, &new_identity()).await
+        }))
+    }
+
+    fn location(&self) -> String {
+        self.location.clone()
     }
 
     fn leases(&self) -> StoreResult<'_, Vec<LeaseRecord>> {

@@ -1,15 +1,17 @@
-//! `FileJournal`: the journal of one server in a file. How it is written and locked; what its
-//! text means is in `journal/text.rs`.
+//! `FileJournal`: the journal of one server in a file. When a record counts as written, and what
+//! ends the writing; how the file is divided is in `journal/slots.rs`, what a text means in
+//! `journal/text.rs`.
 //!
-//! A record is written to a file beside, flushed, and renamed over the former one; then the
-//! folder is flushed. Nothing is tried twice: after a flush that failed the kernel may have
-//! dropped the text and still call the next flush a success.
+//! The file is opened and locked once and then written in place: no descriptor is needed later, no
+//! room on the disk, and the lock stays on the very file that is written. Only a flush that failed
+//! is final: after it the kernel may have dropped the text and still call the next flush a success.
 
+mod slots;
 mod text;
 
 use std::ffi::OsString;
-use std::fs::{self, File, TryLockError};
-use std::io::{self, Read, Write};
+use std::fs::{self, File, Metadata, TryLockError};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,11 +19,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use leafid::store::{Journal, JournalRecord, StoreError, StoreResult};
 use tokio::runtime::Handle;
 
+use slots::{Fault, Slots};
+
 /// A journal in a file. **Thread-safe.** No second process can open it meanwhile.
 ///
-/// Beside the file there are its lock, with `.lock` after the name, and now and then a record
-/// that is being written, with `.new` after the name. The first must stay as long as a server
-/// runs; the second may be deleted at any time that none does.
+/// The file must stay where it is as long as a server runs: removed or replaced, nothing more is
+/// written until it is back. It knows itself from a copy: a copy, such as one from a backup or on
+/// another disk, is read as [`JournalRecord::of_copy`].
 ///
 /// # Example
 ///
@@ -35,7 +39,7 @@ use tokio::runtime::Handle;
 /// # let path = folder.path().join("worker.journal");
 /// let journal = FileJournal::open(&path)?;
 /// assert_eq!(journal.read().await?, None);
-/// let record = JournalRecord { holder: "6f1c".into(), layout: "leaf".into(), lease: None };
+/// let record = JournalRecord::new("6f1c", "leaf");
 /// journal.write(&record).await?;
 /// assert_eq!(journal.read().await?, Some(record));
 /// assert!(FileJournal::open(&path).is_err());
@@ -50,30 +54,36 @@ pub struct FileJournal {
 #[derive(Debug)]
 struct JournalFile {
     path: PathBuf,
-    /// Keeps others out while it is open; the kernel closes it when the process ends.
-    _lock: File,
+    /// Which file it is, as the system numbers it.
+    number: FileNumber,
+    /// Keeps out a server of a version that locked this file beside the journal.
+    _old_lock: Option<File>,
     /// How often `write` was called.
     calls: AtomicU64,
     state: Mutex<State>,
 }
 
 /// Only changed while the file is being written, so that this keeps writers apart too.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct State {
     /// The number of the call whose record is in the file. A call that was given up goes on in
     /// the background, and must not replace what a later one wrote.
     call: u64,
     /// Why nothing more can be written.
     failure: Option<String>,
+    /// The file, locked: the kernel lets go of it when the process ends.
+    slots: Slots<File>,
 }
 
+/// How often a file that is replaced while it is being opened is opened again.
+const OPENS_MAX: usize = 8;
+
 impl FileJournal {
-    /// Opens the journal at `path` and locks it. Makes its folder if there is none; the file
-    /// comes with the first record.
+    /// Opens the journal at `path` and locks it. Makes it and its folder if there is none.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Unavailable`] when another process has it open, or the lock cannot be made.
+    /// [`StoreError::Unavailable`] when another process has it open, or it cannot be opened.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref().to_owned();
         let failed = |error| {
@@ -81,28 +91,67 @@ impl FileJournal {
             StoreError::unavailable(message, error)
         };
         make_folder(folder_of(&path)).map_err(failed)?;
-        let mut options = File::options();
-        let options = options.create(true).truncate(false).write(true);
-        let lock = options.open(beside(&path, ".lock")).map_err(failed)?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::Error(error)) => return Err(failed(error)),
-            Err(error @ TryLockError::WouldBlock) => {
-                let message = format!(
-                    "another leafid process uses the journal {}: give each its own data-dir",
-                    path.display()
-                );
-                return Err(StoreError::unavailable(message, error));
-            }
+        let old_lock = match File::options().write(true).open(beside(&path, ".lock")) {
+            Ok(lock) => Some(lock),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(failed(error)),
+        };
+        if let Some(lock) = &old_lock {
+            try_lock(lock, &path)?;
         }
+        let (file, number) = open_and_lock(&path)?;
+        sync_folder(folder_of(&path)).map_err(failed)?;
+        let state = State {
+            call: 0,
+            failure: None,
+            slots: Slots::new(file),
+        };
         let file = Arc::new(JournalFile {
             path,
-            _lock: lock,
+            number,
+            _old_lock: old_lock,
             calls: AtomicU64::new(0),
-            state: Mutex::default(),
+            state: Mutex::new(state),
         });
         Ok(Self { file })
     }
+}
+
+/// The file that is at this path once it is locked.
+fn open_and_lock(path: &Path) -> Result<(File, FileNumber), StoreError> {
+    let failed = |error| {
+        let message = format!("cannot open the journal {}", path.display());
+        StoreError::unavailable(message, error)
+    };
+    let mut options = File::options();
+    options.create(true).truncate(false).read(true).write(true);
+    for _ in 0..OPENS_MAX {
+        let file = options.open(path).map_err(failed)?;
+        try_lock(&file, path)?;
+        let number = FileNumber::of(&file.metadata().map_err(failed)?);
+        match fs::metadata(path) {
+            Ok(there) if FileNumber::of(&there) == number => return Ok((file, number)),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(failed(error)),
+        }
+    }
+    Err(failed(io::Error::other(
+        "somebody replaces it again and again",
+    )))
+}
+
+fn try_lock(file: &File, path: &Path) -> Result<(), StoreError> {
+    file.try_lock().map_err(|error| {
+        let path = path.display();
+        let message = match error {
+            TryLockError::Error(_) => format!("cannot lock the journal {path}"),
+            TryLockError::WouldBlock => format!(
+                "another leafid process uses the journal {path}: give each its own data-dir"
+            ),
+        };
+        StoreError::unavailable(message, error)
+    })
 }
 
 impl Journal for FileJournal {
@@ -115,8 +164,8 @@ impl Journal for FileJournal {
         let file = Arc::clone(&self.file);
         let call = file.calls.fetch_add(1, Ordering::Relaxed) + 1;
         Box::pin(async move {
-            let text = text::render(record)?;
-            aside(move || file.write(call, &text)).await
+            let record = record.clone();
+            aside(move || file.write(call, &record)).await
         })
     }
 }
@@ -136,32 +185,30 @@ async fn aside<T: Send + 'static>(
 
 impl JournalFile {
     fn read(&self) -> Result<Option<JournalRecord>, StoreError> {
-        match self.bytes() {
-            Ok(bytes) => text::parse(&bytes).map(Some).map_err(|problem| {
-                let message = format!("the journal {} {problem}", self.path.display());
-                StoreError::Unsupported { message }
-            }),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => {
-                let message = format!("cannot read the journal {}", self.path.display());
-                Err(StoreError::unavailable(message, error))
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let path = self.path.display();
+        let found = state.slots.read().map_err(|fault| match fault {
+            Fault::Io(error) => {
+                StoreError::unavailable(format!("cannot read the journal {path}"), error)
             }
-        }
+            Fault::Text(problem) => StoreError::Unsupported {
+                message: format!("the journal {path} {problem}"),
+            },
+        })?;
+        Ok(found.map(|text| match text.file {
+            // A journal of an older version does not say which file it is.
+            None => text.record,
+            Some(file) if file == self.number.to_string() => text.record,
+            Some(_) => text.record.of_copy(),
+        }))
     }
 
-    fn bytes(&self) -> io::Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        let file = File::open(&self.path)?;
-        file.take(text::LEN_MAX + 1).read_to_end(&mut bytes)?;
-        Ok(bytes)
-    }
-
-    fn write(&self, call: u64, text: &str) -> Result<(), StoreError> {
+    fn write(&self, call: u64, record: &JournalRecord) -> Result<(), StoreError> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let path = self.path.display();
         if let Some(failure) = &state.failure {
             let message = format!(
-                "the journal {path} takes no more records, because one could not be written \
+                "the journal {path} takes no more records, because one could not be flushed \
                 ({failure}): check the disk and start this server again"
             );
             return Err(StoreError::Unsupported { message });
@@ -169,26 +216,84 @@ impl JournalFile {
         if call < state.call {
             return Ok(());
         }
-        self.replace(text).map_err(|error| {
-            state.failure = Some(error.to_string());
-            let message = format!(
-                "cannot write the journal {path}: check the disk and start this server again"
-            );
-            StoreError::unavailable(message, error)
-        })?;
-        state.call = call;
-        Ok(())
+        self.check_place()?;
+        match state.slots.write(record, &self.number.to_string())? {
+            Ok(()) => {
+                state.call = call;
+                Ok(())
+            }
+            Err(slots::WriteFault::Write(error)) => {
+                let message = format!("cannot write the journal {path}: check the disk");
+                Err(StoreError::unavailable(message, error))
+            }
+            Err(slots::WriteFault::Flush(error)) => {
+                state.failure = Some(error.to_string());
+                let message = format!(
+                    "cannot flush the journal {path} ({error}): check the disk and start this \
+                    server again"
+                );
+                Err(StoreError::Unsupported { message })
+            }
+        }
     }
 
-    fn replace(&self, text: &str) -> io::Result<()> {
-        let new = beside(&self.path, ".new");
-        let mut file = File::create(&new)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        drop(file);
-        fs::rename(&new, &self.path)?;
-        sync_folder(folder_of(&self.path))
+    /// Another server could start on a file that is at our path and is not ours.
+    fn check_place(&self) -> Result<(), StoreError> {
+        let there = fs::metadata(&self.path).map(|there| FileNumber::of(&there));
+        let message = |what: &str| {
+            format!(
+                "the journal {} was {what} while this server uses it: put it back, or start this \
+                server again",
+                self.path.display()
+            )
+        };
+        match there {
+            Ok(there) if there == self.number => Ok(()),
+            Ok(_) => Err(StoreError::unavailable(message("replaced"), "another file")),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Err(StoreError::unavailable(message("removed"), error))
+            }
+            Err(error) => {
+                let message = format!("cannot look at the journal {}", self.path.display());
+                Err(StoreError::unavailable(message, error))
+            }
+        }
     }
+}
+
+/// What tells a file from a copy of it: its number on the disk, and when it was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct FileNumber {
+    inode: u64,
+    /// In nanoseconds since 1970; 0 where the disk does not say.
+    made: u128,
+}
+
+impl FileNumber {
+    fn of(file: &Metadata) -> Self {
+        let made = file.created().ok();
+        let made = made.and_then(|made| made.duration_since(std::time::UNIX_EPOCH).ok());
+        Self {
+            inode: inode(file),
+            made: made.map_or(0, |made| made.as_nanos()),
+        }
+    }
+}
+
+impl std::fmt::Display for FileNumber {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:x}-{:x}", self.inode, self.made)
+    }
+}
+
+#[cfg(unix)]
+fn inode(file: &Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::ino(file)
+}
+
+#[cfg(not(unix))]
+fn inode(_: &Metadata) -> u64 {
+    0
 }
 
 fn beside(path: &Path, end: &str) -> PathBuf {

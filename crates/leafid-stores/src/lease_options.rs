@@ -2,6 +2,8 @@
 
 use leafid::store::StoreError;
 
+use crate::url::StoreUrl;
+
 /// The longest name of a worker pool, in characters.
 ///
 /// # Example
@@ -58,5 +60,23 @@ impl LeaseOptions {
                 digits, \"-\", \"_\" and \".\", and begin with a letter or a digit"
             ),
         })
+    }
+}
+
+/// Where the worker ids of a pool are, without a password. A file is the same one whatever the
+/// working folder is.
+#[cfg(any(
+    feature = "sqlite",
+    feature = "mysql",
+    feature = "postgres",
+    feature = "redis",
+    feature = "etcd",
+    feature = "zookeeper"
+))]
+pub(crate) fn place_of(url: &StoreUrl, pool: &str) -> String {
+    let file = url.file().and_then(|path| std::path::absolute(path).ok());
+    match file {
+        Some(path) => format!("sqlite:{} pool {pool}", path.display()),
+        None => format!("{url} pool {pool}"),
     }
 }

@@ -6,11 +6,13 @@ use std::future::Future;
 use leafid::WorkerId;
 use leafid::store::{
     LeaseKey, LeaseRecord, LeaseStore, LeaseSwap, StoreError, StoreReport, StoreResult,
+    new_identity,
 };
 use sqlx::query::Query;
 use sqlx::{ColumnIndex, Database, Decode, Encode, Row, Type};
 
 use crate::StoreOptions;
+use crate::lease_options::place_of;
 use crate::store::{Fault, SqlStore, System};
 use crate::url::StoreUrl;
 
@@ -18,6 +20,9 @@ use crate::url::StoreUrl;
 const LAYOUT_LEN_MAX: usize = 255;
 const HOLDER_LEN_MAX: usize = 128;
 const ADDRESS_LEN_MAX: usize = 255;
+
+/// The row of `leafid_pool` with the identity of the whole database. No pool can have this name.
+const IDENTITY: &str = "#identity";
 
 /// A database that can lease worker ids. Every call gets a connection of its own.
 pub(crate) trait LeaseSystem: System {
@@ -134,6 +139,7 @@ impl<'a> Statement<'a> {
 pub(crate) struct SqlLeases<S: LeaseSystem> {
     store: SqlStore<S>,
     pool: String,
+    location: String,
 }
 
 impl<S: LeaseSystem> SqlLeases<S> {
@@ -141,6 +147,7 @@ impl<S: LeaseSystem> SqlLeases<S> {
         Self {
             store: SqlStore::new(system, url, options),
             pool: pool.to_owned(),
+            location: place_of(url, pool),
         }
     }
 
@@ -150,23 +157,24 @@ impl<S: LeaseSystem> SqlLeases<S> {
         self.store.warm_up().await
     }
 
-    async fn bound_layout(
+    /// What `leafid_pool` keeps under a name; `text`, if it keeps nothing yet.
+    async fn kept(
         &self,
         connection: &mut S::Connection,
-        layout: &str,
+        name: &str,
+        text: &str,
     ) -> Result<String, Fault> {
         let system = self.store.pool.system();
-        if let Some(kept) = system.layout(connection, &self.pool).await? {
+        if let Some(kept) = system.layout(connection, name).await? {
             return Ok(kept);
         }
-        let statement = Statement::keep_layout(&S::SQL, &self.pool, layout);
+        let statement = Statement::keep_layout(&S::SQL, name, text);
         system.change(connection, &statement).await?;
         // Of many first calls at once, another one may have won.
-        let kept = system.layout(connection, &self.pool).await?;
+        let kept = system.layout(connection, name).await?;
         kept.ok_or_else(|| {
             Fault::unsupported(format!(
-                "the layout of the worker pool {:?} was removed from leafid_pool just now",
-                self.pool
+                "the row {name:?} was removed from leafid_pool just now"
             ))
         })
     }
@@ -180,11 +188,25 @@ impl<S: LeaseSystem> LeaseStore for SqlLeases<S> {
             let mut loan = self.store.pool.take().await?;
             let prepared = self.store.pool.system().prepare(&mut loan.connection).await;
             let answer = match prepared {
-                Ok(()) => self.bound_layout(&mut loan.connection, layout).await,
+                Ok(()) => self.kept(&mut loan.connection, &self.pool, layout).await,
                 Err(fault) => Err(fault),
             };
             loan.settle(answer)
         }))
+    }
+
+    fn identity(&self) -> StoreResult<'_, String> {
+        let what = || "read the identity of the registry".into();
+        Box::pin(self.store.bounded(what, async {
+            let mut loan = self.store.pool.take().await?;
+            let new = new_identity();
+            let answer = self.kept(&mut loan.connection, IDENTITY, &new).await;
+            Ok(format!("{}/{}", loan.settle(answer)?, self.pool))
+        }))
+    }
+
+    fn location(&self) -> String {
+        self.location.clone()
     }
 
     fn leases(&self) -> StoreResult<'_, Vec<LeaseRecord>> {

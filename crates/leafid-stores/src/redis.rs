@@ -9,6 +9,7 @@ mod report;
 
 use leafid::store::{
     LeaseKey, LeaseRecord, LeaseStore, LeaseSwap, StoreError, StoreReport, StoreResult,
+    new_identity,
 };
 use redis::aio::MultiplexedConnection;
 use redis::{
@@ -20,6 +21,7 @@ use url::Url;
 
 use crate::call::Calls;
 use crate::dial::Server;
+use crate::lease_options::place_of;
 use crate::url::StoreUrl;
 use crate::{StoreOptions, lease_row};
 
@@ -32,8 +34,8 @@ if not string.find(redis.call('INFO', 'replication'), 'role:master', 1, true) th
 end
 ";
 
-/// KEYS: the layout. ARGV: the layout wished for.
-const BIND: &str = "
+/// KEYS: the layout, or the identity. ARGV: what it shall be if there is none.
+const KEEP: &str = "
 local kept = redis.call('GET', KEYS[1])
 if kept then return kept end
 redis.call('SET', KEYS[1], ARGV[1])
@@ -63,6 +65,8 @@ pub(crate) struct RedisLeases {
     options: StoreOptions,
     rows: String,
     layout: String,
+    identity: String,
+    location: String,
 }
 
 /// A connection, and the task that keeps it going for as long as this lives.
@@ -79,6 +83,8 @@ impl RedisLeases {
             options: *options,
             rows: format!("leafid:{{{pool}}}:workers"),
             layout: format!("leafid:{{{pool}}}:layout"),
+            identity: format!("leafid:{{{pool}}}:identity"),
+            location: place_of(url, pool),
         }
     }
 
@@ -181,8 +187,18 @@ fn explain(error: RedisError) -> StoreError {
 impl LeaseStore for RedisLeases {
     fn bind<'a>(&'a self, layout: &'a str) -> StoreResult<'a, String> {
         Box::pin(self.calls.bounded("bind the layout", async move {
-            self.run(BIND, &self.layout, &[layout]).await
+            self.run(KEEP, &self.layout, &[layout]).await
         }))
+    }
+
+    fn identity(&self) -> StoreResult<'_, String> {
+        Box::pin(self.calls.bounded("read the identity", async {
+            self.run(KEEP, &self.identity, &[&new_identity()]).await
+        }))
+    }
+
+    fn location(&self) -> String {
+        self.location.clone()
     }
 
     fn leases(&self) -> StoreResult<'_, Vec<LeaseRecord>> {

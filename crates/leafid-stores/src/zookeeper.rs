@@ -21,10 +21,13 @@ use std::future::Future;
 
 use futures_util::future::try_join_all;
 use leafid::WorkerId;
-use leafid::store::{LeaseRecord, LeaseStore, LeaseSwap, StoreError, StoreReport, StoreResult};
+use leafid::store::{
+    LeaseRecord, LeaseStore, LeaseSwap, StoreError, StoreReport, StoreResult, new_identity,
+};
 use zookeeper_client::Stat;
 
 use crate::call::Calls;
+use crate::lease_options::place_of;
 use crate::url::StoreUrl;
 use crate::url::ensemble::Ensemble;
 use crate::{StoreOptions, lease_row};
@@ -40,6 +43,7 @@ pub(crate) struct ZooKeeperLeases {
     /// Where this server is, to know the number it had under Java Leaf.
     address: Option<String>,
     calls: Calls,
+    location: String,
 }
 
 /// Our row of a worker id, and its version.
@@ -58,6 +62,7 @@ impl ZooKeeperLeases {
             tree: Tree::new(&ensemble.chroot, pool),
             address: address.map(str::to_owned),
             calls: Calls::new(url, options),
+            location: place_of(url, pool),
         }
     }
 
@@ -170,6 +175,20 @@ impl ZooKeeperLeases {
         }
         let removed = || StoreError::unavailable("somebody removes its clock", "no node");
         written.map(|stat| ms(stat.mtime)).ok_or_else(removed)
+    }
+
+    /// What is kept in this node; `text`, if there is none yet.
+    async fn keep(&self, path: &str, text: &str) -> Result<String, StoreError> {
+        let session = self.session().await?;
+        if session.create(path, text.as_bytes()).await? {
+            return Ok(text.to_owned());
+        }
+        // Whoever is refused has seen what it is refused for.
+        let removed = || StoreError::unavailable("somebody removes the node", path.to_owned());
+        let (kept, _) = session.read(path).await?.ok_or_else(removed)?;
+        String::from_utf8(kept).map_err(|_| StoreError::BadRow {
+            message: format!("{path} is no text: repair it by hand"),
+        })
     }
 
     async fn list(&self) -> Result<Vec<LeaseRecord>, StoreError> {
@@ -288,19 +307,24 @@ fn ms(time: i64) -> u64 {
 
 impl LeaseStore for ZooKeeperLeases {
     fn bind<'a>(&'a self, layout: &'a str) -> StoreResult<'a, String> {
-        Box::pin(self.bounded("keep the layout", async move {
-            let session = self.session().await?;
-            let path = self.tree.layout();
-            if session.create(&path, layout.as_bytes()).await? {
-                return Ok(layout.to_owned());
-            }
-            // Whoever is refused has seen what it is refused for.
-            let removed = || StoreError::unavailable("somebody removes its layout", "no node");
-            let (kept, _) = session.read(&path).await?.ok_or_else(removed)?;
-            String::from_utf8(kept).map_err(|_| StoreError::BadRow {
-                message: format!("{path} is no text: repair it by hand"),
-            })
-        }))
+        let path = self.tree.layout();
+        Box::pin(self.bounded(
+            "keep the layout",
+            async move { self.keep(&path, layout).await },
+        ))
+    }
+
+    fn identity(&self) -> StoreResult<'_, String> {
+        let path = self.tree.identity();
+        let new = new_identity();
+        Box::pin(self.bounded(
+            "keep the identity",
+            async move { self.keep(&path, &new).await },
+        ))
+    }
+
+    fn location(&self) -> String {
+        self.location.clone()
     }
 
     fn leases(&self) -> StoreResult<'_, Vec<LeaseRecord>> {

@@ -8,6 +8,8 @@ mod clock_check;
 mod driver;
 mod fast;
 mod hold;
+mod journaled;
+mod obstacle;
 mod options;
 mod release;
 mod start;

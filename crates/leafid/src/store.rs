@@ -21,10 +21,12 @@ use crate::limit::Limit;
 use crate::segment::Segment;
 use crate::tag::Tag;
 
-pub use journal::{Journal, JournalLease, JournalRecord, MemoryJournal};
+pub use journal::{
+    Journal, JournalClaim, JournalLease, JournalRecord, JournalRegistry, MemoryJournal,
+};
 #[cfg(feature = "conformance")]
 pub use lease::conformance as lease_conformance;
-pub use lease::{LeaseKey, LeaseRecord, LeaseStore, LeaseSwap};
+pub use lease::{IDENTITY_LEN_MAX, LeaseKey, LeaseRecord, LeaseStore, LeaseSwap, new_identity};
 pub use memory::{MemoryLeaseStore, MemoryStore};
 pub use record::{ParseTagKindError, TagKind, TagPatch, TagRecord, TagSettings, TagSpec};
 

@@ -67,6 +67,14 @@ impl LeaseStore for Judged {
         })
     }
 
+    fn identity(&self) -> StoreResult<'_, String> {
+        self.leases.identity()
+    }
+
+    fn location(&self) -> String {
+        self.leases.location()
+    }
+
     fn leases(&self) -> StoreResult<'_, Vec<LeaseRecord>> {
         self.leases.leases()
     }

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use leafid::Clock as _;
+use leafid::store::{JournalLease, JournalRecord, JournalRegistry};
 
 use super::bug::Bug;
 use super::plan::Blow;
@@ -42,6 +43,8 @@ impl Simulation {
                 disk.is_failing.store(true, Ordering::Relaxed);
                 true
             }
+            Blow::CopyFolder => self.copy_folder(at),
+            Blow::ForeignJournal => self.bring_foreign_journal(at),
         };
         *self.blows.entry(blow.name()).or_default() += u64::from(struck);
     }
@@ -61,7 +64,7 @@ impl Simulation {
             self.servers[at].starts_at += down;
         }
         if self.random.u8(..4) == 0 {
-            self.servers[at].disk = self.new_disk();
+            self.servers[at].disk = self.new_disk(None);
         }
         was_there
     }
@@ -79,6 +82,60 @@ impl Simulation {
         // A livelock shows again at the next turn.
         let _outcome = self.executor.run(until, is_done);
         self.kill_for_a_while(at)
+    }
+
+    /// Two servers with one name and one journal, of which each may be the faster one. A copy that
+    /// is known as one has another name. An image of a disk is not known as a copy: two of it that
+    /// go on without the registry are beyond what anybody can tell apart.
+    fn copy_folder(&mut self, at: usize) -> bool {
+        let to = self.random.usize(..self.servers.len());
+        let record = lock(&self.servers[at].disk.record).clone();
+        let Some(mut record) = record.filter(|_| to != at) else {
+            return false;
+        };
+        [at, to].into_iter().for_each(|at| self.kill(at));
+        if self.random.bool() {
+            self.servers[to].disk = self.new_disk(Some(record.of_copy()));
+            return true;
+        }
+        if let Some(lease) = &mut record.lease {
+            lease.acknowledged = false;
+        }
+        for at in [at, to] {
+            self.servers[at].disk = self.new_disk(Some(record.clone()));
+        }
+        true
+    }
+
+    /// It names a worker id that somebody may hold here, and no end.
+    fn bring_foreign_journal(&mut self, at: usize) -> bool {
+        let rows = self.registry.rows_now();
+        let Some(row) = self.random.choice(rows) else {
+            return false;
+        };
+        self.kill(at);
+        let layout = self.field.plan.options.snowflake.layout;
+        let now = self.executor.clock.wall().as_millis();
+        let now_ms = u64::try_from(now).unwrap_or(u64::MAX);
+        let elsewhere = || "none".to_owned();
+        let record = JournalRecord {
+            registry: Some(JournalRegistry {
+                identity: elsewhere(),
+                location: elsewhere(),
+            }),
+            lease: Some(JournalLease {
+                worker: row.worker,
+                epoch: row.epoch,
+                nonce: 0,
+                until_ms: now_ms + 365 * 86_400_000,
+                acknowledged: true,
+                below_ms: now_ms,
+                written_ms: now_ms,
+            }),
+            ..JournalRecord::new(format!("{:032x}", self.random.u128(..)), layout.to_string())
+        };
+        self.servers[at].disk = self.new_disk(Some(record));
+        true
     }
 
     fn pause(&mut self, at: usize) -> bool {
@@ -123,6 +180,8 @@ impl Blow {
             Self::SetWallRight => "wall clocks set right",
             Self::AcceptWall => "wall clocks accepted",
             Self::FailDisk => "disks about to fail",
+            Self::CopyFolder => "folders copied",
+            Self::ForeignJournal => "journals of another registry",
         }
     }
 }

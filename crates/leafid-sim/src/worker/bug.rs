@@ -11,12 +11,18 @@
 //! | [`TakenOverAtNow`](Bug::TakenOverAtNow) | whoever has a time-out | a silent holder's row is shown as free |
 //! | [`JournalAfterwards`](Bug::JournalAfterwards) | Leaf, which reports every 3 s | the journal answers before it is durable |
 //! | [`WeakStartUnacknowledged`](Bug::WeakStartUnacknowledged) | ours, nearly | a claim is read from the journal as if it had been acknowledged |
+//! | [`ForeignTrusted`](Bug::ForeignTrusted) | ours | a journal of another registry is read as one of this registry |
+//! | [`CopyTakenForOurs`](Bug::CopyTakenForOurs) | ours | who lost a claim against a copy of itself is told: it went through |
 
 use std::time::Duration;
 
-use leafid::store::{JournalLease, JournalRecord, LeaseKey, LeaseRecord, LeaseSwap, StoreError};
+use futures_util::FutureExt as _;
+use leafid::store::{
+    JournalLease, JournalRecord, JournalRegistry, LeaseKey, LeaseRecord, LeaseStore as _,
+    LeaseSwap, StoreError,
+};
 
-use super::store::Registry;
+use super::store::{Registry, name};
 
 /// A mistake in how worker ids are leased.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,14 +43,21 @@ pub enum Bug {
     JournalAfterwards,
     /// A restart without the registry issues on the strength of a claim that may have failed.
     WeakStartUnacknowledged,
+    /// A restart without the registry issues with a lease of another one.
+    ForeignTrusted,
+    /// A row that a copy of this server claimed counts as its own.
+    CopyTakenForOurs,
 }
+
+/// The shortest reservation of a plan.
+const LEASE_MIN_MS: u64 = 10_000;
 
 /// After this long a holder counts as dead.
 const SILENCE_MAX: Duration = Duration::from_secs(4);
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::FirstStartRace,
         Self::BlindExtension,
         Self::LostLeaseIgnored,
@@ -53,6 +66,8 @@ impl Bug {
         Self::TakenOverAtNow,
         Self::JournalAfterwards,
         Self::WeakStartUnacknowledged,
+        Self::ForeignTrusted,
+        Self::CopyTakenForOurs,
     ];
 
     pub(crate) async fn swap(
@@ -76,6 +91,11 @@ impl Bug {
             Self::TakenOverAtNow if !is_extension && epoch(found) == epoch(wish.expected) => {
                 registry.swap(&blindly).await
             }
+            Self::CopyTakenForOurs => {
+                let is_done = registry.swap(wish).await?;
+                let is_copy = row.is_some_and(|row| name(&row) == name(&wish.record));
+                Ok(is_done || is_copy && !is_extension)
+            }
             _ => registry.swap(wish).await,
         }
     }
@@ -92,22 +112,38 @@ impl Bug {
     }
 
     /// What becomes of a journal when a server starts.
-    pub(crate) fn spoil_journal(self, record: &mut JournalRecord) {
-        let Some(lease) = record.lease else {
-            return;
-        };
-        record.lease = Some(match self {
-            Self::SequenceReset | Self::FileTrusted => JournalLease {
-                below_ms: 0,
-                written_ms: 0,
-                ..lease
-            },
-            Self::WeakStartUnacknowledged => JournalLease {
-                acknowledged: true,
-                ..lease
-            },
-            _ => lease,
-        });
+    pub(crate) fn spoil_journal(self, registry: &Registry, record: &mut JournalRecord) {
+        match self {
+            Self::SequenceReset | Self::FileTrusted => {
+                (record.floor_ms, record.former_ms) = (0, 0);
+                if let Some(lease) = &mut record.lease {
+                    (lease.below_ms, lease.written_ms) = (0, 0);
+                }
+            }
+            Self::WeakStartUnacknowledged => {
+                if let Some(claim) = record.claim.take() {
+                    record.lease = Some(JournalLease {
+                        worker: claim.worker,
+                        epoch: claim.epoch,
+                        nonce: claim.nonce,
+                        until_ms: claim.from_ms + LEASE_MIN_MS,
+                        acknowledged: true,
+                        below_ms: claim.from_ms,
+                        written_ms: claim.from_ms,
+                    });
+                }
+            }
+            Self::ForeignTrusted => {
+                let identity = registry.rows.identity().now_or_never();
+                record.registry = identity
+                    .and_then(Result::ok)
+                    .map(|identity| JournalRegistry {
+                        identity,
+                        location: registry.rows.location(),
+                    });
+            }
+            _ => {}
+        }
     }
 }
 

@@ -25,10 +25,10 @@ pub(crate) struct Disk {
 }
 
 impl Disk {
-    pub(crate) fn new(identity: Identity) -> Arc<Self> {
+    pub(crate) fn new(identity: Identity, record: Option<JournalRecord>) -> Arc<Self> {
         Arc::new(Self {
             identity,
-            record: Mutex::default(),
+            record: Mutex::new(record),
             is_failing: AtomicBool::new(false),
         })
     }
@@ -63,9 +63,18 @@ impl SimJournal {
     }
 }
 
+/// Notes who is behind the names in the rows of a journal.
+fn know(disk: &Disk, registry: &Registry, record: &JournalRecord) {
+    let lease = record.lease.map(|lease| lease.nonce);
+    let claim = record.claim.map(|claim| claim.nonce);
+    for nonce in [lease, claim].into_iter().flatten() {
+        registry.knows(&record.row_holder(nonce), disk.identity);
+    }
+}
+
 /// Makes a record durable.
 fn land(disk: &Disk, registry: &Registry, history: &History, record: &JournalRecord) {
-    registry.knows(&record.holder, disk.identity);
+    know(disk, registry, record);
     history.push(Event::Journaled {
         identity: disk.identity,
         bound: record.lease.map(|lease| (lease.worker, lease.below_ms)),
@@ -83,7 +92,7 @@ impl Journal for SimJournal {
             self.wait().await;
             let mut record = lock(&self.disk.record).clone();
             if let (Some(bug), Some(record)) = (self.bug, &mut record) {
-                bug.spoil_journal(record);
+                bug.spoil_journal(&self.registry, record);
             }
             Ok(record)
         })
@@ -120,7 +129,7 @@ impl SimJournal {
         let (disk, registry) = (Arc::clone(&self.disk), Arc::clone(&self.registry));
         let (history, clock) = (Arc::clone(&self.history), self.clock.clone());
         let delay = Duration::from_secs(2).mul_f64(lock(&self.random).f64());
-        self.registry.knows(&record.holder, self.disk.identity);
+        know(&disk, &registry, &record);
         self.spawner.spawn(self.process, async move {
             clock.sleep(delay).await;
             land(&disk, &registry, &history, &record);

@@ -33,6 +33,12 @@ pub(crate) enum Event {
     Refused,
     /// The registry wrote a row; and how it was before.
     Written { held: Held, before: Option<Held> },
+    /// A server has the name and the journal of another one that is gone, and takes over its row.
+    Inherited {
+        from: Identity,
+        to: Identity,
+        worker: WorkerId,
+    },
     /// A server came to know that a row is its own.
     Acknowledged { held: Held },
     /// A journal has become durable: ids of this worker id may lie below this time.
@@ -65,6 +71,7 @@ impl History {
             }
             Event::Refused => fold(digest, 1),
             Event::Written { held, .. } => fold(fold(digest, 2), held.until_ms),
+            Event::Inherited { to, .. } => fold(digest, u64::from(to.0)),
             Event::Acknowledged { held } => fold(fold(digest, 3), held.until_ms),
             Event::Journaled { bound, .. } => fold(digest, bound.map_or(4, |bound| bound.1)),
         })

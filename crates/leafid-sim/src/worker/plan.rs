@@ -24,6 +24,10 @@ pub(crate) enum Blow {
     SetWallRight,
     AcceptWall,
     FailDisk,
+    /// The folder of one server takes the place of another's, and both start at once.
+    CopyFolder,
+    /// A server comes with a journal that is about another registry.
+    ForeignJournal,
 }
 
 /// Now and then a write to a journal takes so many times as long as it should.
@@ -139,6 +143,8 @@ fn blows(random: &mut Rng) -> Vec<Blow> {
         (Blow::SetWallRight, 2),
         (Blow::AcceptWall, 1),
         (Blow::FailDisk, 1),
+        (Blow::CopyFolder, 2),
+        (Blow::ForeignJournal, 1),
     ];
     let mut blows = vec![Blow::Kill];
     for (blow, weight) in weights {

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use fastrand::Rng;
+use leafid::store::JournalRecord;
 use leafid::{Clock as _, RegistryParts, WorkerChoice, WorkerRegistry};
 
 use super::bug::Bug;
@@ -85,7 +86,7 @@ impl Simulation {
         for _ in 0..self.field.plan.servers {
             let server = Server {
                 wall: Arc::default(),
-                disk: self.new_disk(),
+                disk: self.new_disk(None),
                 life: None,
                 starts_at: Duration::ZERO,
             };
@@ -144,10 +145,10 @@ impl Simulation {
         }
     }
 
-    /// An empty journal, which makes its server another one.
-    pub(crate) fn new_disk(&mut self) -> Arc<Disk> {
+    /// A journal of its own, which makes its server another one.
+    pub(crate) fn new_disk(&mut self, record: Option<JournalRecord>) -> Arc<Disk> {
         self.next_identity += 1;
-        Disk::new(Identity(self.next_identity))
+        Disk::new(Identity(self.next_identity), record)
     }
 
     /// Starts a process, in place of the one that may run.
@@ -330,10 +331,13 @@ impl Simulation {
     /// The registry and the journal agree on how far ids went.
     fn check_stopped(&self, server: &Server) -> Result<(), Violation> {
         let record = lock(&server.disk.record).clone();
-        let Some((holder, lease)) = record.and_then(|record| Some((record.holder, record.lease?)))
-        else {
+        let Some((record, lease)) = record.and_then(|record| {
+            let lease = record.lease?;
+            Some((record, lease))
+        }) else {
             return Ok(());
         };
+        let holder = record.row_holder(lease.nonce);
         let row = self.registry.row(lease.worker);
         let is_free = |row: &leafid::store::LeaseRecord| row.until_ms <= lease.below_ms;
         match row.filter(|row| row.holder == holder && !is_free(row)) {

@@ -49,9 +49,10 @@ impl Registry {
         }
     }
 
-    /// Notes who is behind a name.
+    /// Notes who is behind a name: the first one, of whom others may have a copy.
     pub(crate) fn knows(&self, holder: &str, identity: Identity) {
-        lock(&self.holders).insert(holder.to_owned(), identity);
+        let mut holders = lock(&self.holders);
+        holders.entry(holder.to_owned()).or_insert(identity);
     }
 
     /// All rows, at once.
@@ -92,15 +93,28 @@ impl Registry {
     /// Swaps, and notes what became durable.
     pub(crate) async fn swap(&self, swap: &LeaseSwap) -> Result<bool, StoreError> {
         let worker = swap.record.worker;
-        let before = self.row(worker);
+        let row = self.row(worker);
         let is_done = self.rows.swap(swap).await?;
         if let Some(held) = self.held(&swap.record).filter(|_| is_done) {
             self.hears(worker);
-            let before = before.and_then(|row| self.held(&row));
+            let mut before = row.as_ref().and_then(|row| self.held(row));
+            if let (Some(before), Some(row)) = (&mut before, &row)
+                && before.identity != held.identity
+                && name(row) == name(&swap.record)
+            {
+                let (from, to) = (before.identity, held.identity);
+                self.history.push(Event::Inherited { from, to, worker });
+                before.identity = to;
+            }
             self.history.push(Event::Written { held, before });
         }
         Ok(is_done)
     }
+}
+
+/// The name of a server, which its copies share.
+pub(crate) fn name(row: &LeaseRecord) -> &str {
+    row.holder.split('.').next().unwrap_or_default()
 }
 
 /// A server process's connection to the registry.
@@ -129,6 +143,15 @@ impl LeaseStore for SimLeaseStore {
     fn bind<'a>(&'a self, layout: &'a str) -> StoreResult<'a, String> {
         let (registry, layout) = (Arc::clone(&self.registry), layout.to_owned());
         self.call(async move { registry.rows.bind(&layout).await })
+    }
+
+    fn identity(&self) -> StoreResult<'_, String> {
+        let registry = Arc::clone(&self.registry);
+        self.call(async move { registry.rows.identity().await })
+    }
+
+    fn location(&self) -> String {
+        self.registry.rows.location()
     }
 
     fn leases(&self) -> StoreResult<'_, Vec<LeaseRecord>> {

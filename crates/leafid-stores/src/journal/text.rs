@@ -1,19 +1,31 @@
 //! The text of a journal: a line per field, the last one with a checksum of those before.
 //!
-//! A text counts only if it is, byte by byte, what would be written for the record in it.
+//! A text counts only if it is, byte by byte, what would be written for the record in it. One of
+//! the first version, which names neither the registry nor the file, is read and not written.
 
-use std::fmt::{self, Write};
+use std::fmt::{self, Display};
+use std::iter::Peekable;
 use std::str::{FromStr, Lines};
 
 use crc::{CRC_32_ISO_HDLC, Crc};
 use leafid::WorkerId;
-use leafid::store::{JournalLease, JournalRecord, StoreError};
+use leafid::store::{JournalClaim, JournalLease, JournalRecord, JournalRegistry, StoreError};
 
-/// In bytes; a record is far shorter.
-pub(super) const LEN_MAX: u64 = 4096;
+use super::slots::SLOT_LEN;
 
-const VERSION: &str = "leafid-journal 1";
+const VERSION: &str = "leafid-journal 2";
+const VERSION_1: &str = "leafid-journal 1";
 const CRC: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
+
+/// A text that counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Text {
+    /// The later, the larger; 0 in the first version.
+    pub(super) number: u64,
+    /// Which file it was written to; `None` in the first version.
+    pub(super) file: Option<String>,
+    pub(super) record: JournalRecord,
+}
 
 /// Why a text is no record. Reads on from "the journal PATH".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +34,7 @@ pub(super) enum Problem {
     OtherVersion,
 }
 
-impl fmt::Display for Problem {
+impl Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Damaged => {
@@ -40,41 +52,59 @@ impl fmt::Display for Problem {
 /// # Errors
 ///
 /// When a text of the record does not fit on a line.
-pub(super) fn render(record: &JournalRecord) -> Result<String, StoreError> {
-    let text = rendered(record);
-    let texts = [&record.holder, &record.layout];
-    if texts.iter().any(|text| text.contains(char::is_control)) || text.len() as u64 > LEN_MAX {
+pub(super) fn render(
+    record: &JournalRecord,
+    file: &str,
+    number: u64,
+) -> Result<String, StoreError> {
+    let text = rendered(record, file, number);
+    let registry = record.registry.as_ref();
+    let texts = [
+        Some(&record.holder),
+        Some(&record.layout),
+        registry.map(|registry| &registry.identity),
+        registry.map(|registry| &registry.location),
+    ];
+    let mut texts = texts.into_iter().flatten();
+    if texts.any(|text| text.contains(char::is_control)) || text.len() > SLOT_LEN {
         return Err(StoreError::Unsupported {
-            message: "a journal cannot hold this name or layout: it is too long, or has control \
-                characters"
+            message: "a journal cannot hold this name, layout or registry: it is too long, or has \
+                control characters"
                 .into(),
         });
     }
     Ok(text)
 }
 
-fn rendered(record: &JournalRecord) -> String {
-    let JournalRecord {
-        holder,
-        layout,
-        lease,
-    } = record;
-    let mut text = format!("{VERSION}\nholder {holder}\nlayout {layout}\n");
-    if let Some(lease) = lease {
-        let JournalLease {
-            worker,
-            epoch,
-            until_ms,
-            acknowledged,
-            below_ms,
-            written_ms,
-        } = lease;
-        // Writing to a `String` cannot fail.
-        let _ = write!(
-            text,
-            "worker {worker}\nepoch {epoch}\nuntil_ms {until_ms}\nacknowledged {acknowledged}\n\
-            below_ms {below_ms}\nwritten_ms {written_ms}\n"
-        );
+fn rendered(record: &JournalRecord, file: &str, number: u64) -> String {
+    let mut text = format!("{VERSION}\n");
+    let mut line = |name: &str, value: &dyn Display| {
+        text.push_str(&format!("{name} {value}\n"));
+    };
+    line("number", &number);
+    line("file", &file);
+    line("holder", &record.holder);
+    line("layout", &record.layout);
+    if let Some(registry) = &record.registry {
+        line("registry", &registry.identity);
+        line("location", &registry.location);
+    }
+    line("floor_ms", &record.floor_ms);
+    line("former_ms", &record.former_ms);
+    if let Some(lease) = &record.lease {
+        line("worker", &lease.worker);
+        line("epoch", &lease.epoch);
+        line("nonce", &lease.nonce);
+        line("until_ms", &lease.until_ms);
+        line("acknowledged", &lease.acknowledged);
+        line("below_ms", &lease.below_ms);
+        line("written_ms", &lease.written_ms);
+    }
+    if let Some(claim) = &record.claim {
+        line("claim_worker", &claim.worker);
+        line("claim_epoch", &claim.epoch);
+        line("claim_nonce", &claim.nonce);
+        line("claim_from_ms", &claim.from_ms);
     }
     let crc = CRC.checksum(text.as_bytes());
     format!("{text}crc32 {crc:08x}\n")
@@ -83,16 +113,21 @@ fn rendered(record: &JournalRecord) -> String {
 /// # Errors
 ///
 /// [`Problem`].
-pub(super) fn parse(bytes: &[u8]) -> Result<JournalRecord, Problem> {
+pub(super) fn parse(bytes: &[u8]) -> Result<Text, Problem> {
     let text = str::from_utf8(bytes).map_err(|_| Problem::Damaged)?;
-    if is_intact(text) && !text.starts_with(&format!("{VERSION}\n")) {
-        return Err(Problem::OtherVersion);
+    if !is_intact(text) {
+        return Err(Problem::Damaged);
     }
-    let record = fields(text).ok_or(Problem::Damaged)?;
-    if rendered(&record) == text {
-        Ok(record)
-    } else {
-        Err(Problem::Damaged)
+    let mut fields = Fields(text.lines().peekable());
+    match fields.0.next() {
+        Some(VERSION) => {
+            let found = fields.text().ok_or(Problem::Damaged)?;
+            let file = found.file.as_deref().unwrap_or_default();
+            let is_exact = rendered(&found.record, file, found.number) == text;
+            is_exact.then_some(found).ok_or(Problem::Damaged)
+        }
+        Some(VERSION_1) => fields.text_1().ok_or(Problem::Damaged),
+        _ => Err(Problem::OtherVersion),
     }
 }
 
@@ -101,78 +136,142 @@ fn is_intact(text: &str) -> bool {
     let Some((before, crc)) = text.rsplit_once("crc32 ") else {
         return false;
     };
-    crc.trim_end() == format!("{:08x}", CRC.checksum(before.as_bytes()))
+    crc == format!("{:08x}\n", CRC.checksum(before.as_bytes()))
 }
 
-fn fields(text: &str) -> Option<JournalRecord> {
-    let mut lines = text.lines();
-    lines.next().filter(|line| *line == VERSION)?;
-    let (holder, layout) = (field(&mut lines, "holder")?, field(&mut lines, "layout")?);
-    let mut rest = lines.clone();
-    let has_lease = !rest.next()?.starts_with("crc32 ");
-    let lease = match has_lease {
-        true => Some(lease(&mut lines)?),
-        false => None,
-    };
-    Some(JournalRecord {
-        holder,
-        layout,
-        lease,
-    })
-}
+/// The lines of a text, of which each is a name and a value.
+struct Fields<'a>(Peekable<Lines<'a>>);
 
-fn lease(lines: &mut Lines<'_>) -> Option<JournalLease> {
-    Some(JournalLease {
-        worker: WorkerId::new(field(lines, "worker")?),
-        epoch: field(lines, "epoch")?,
-        until_ms: field(lines, "until_ms")?,
-        acknowledged: field(lines, "acknowledged")?,
-        below_ms: field(lines, "below_ms")?,
-        written_ms: field(lines, "written_ms")?,
-    })
-}
+impl Fields<'_> {
+    fn text(&mut self) -> Option<Text> {
+        let number = self.value("number")?;
+        let file = Some(self.value("file")?);
+        let mut record = JournalRecord::new(
+            self.value::<String>("holder")?,
+            self.value::<String>("layout")?,
+        );
+        if self.is_next("registry") {
+            record.registry = Some(JournalRegistry {
+                identity: self.value("registry")?,
+                location: self.value("location")?,
+            });
+        }
+        record.floor_ms = self.value("floor_ms")?;
+        record.former_ms = self.value("former_ms")?;
+        if self.is_next("worker") {
+            record.lease = Some(self.lease(true)?);
+        }
+        if self.is_next("claim_worker") {
+            record.claim = Some(JournalClaim {
+                worker: WorkerId::new(self.value("claim_worker")?),
+                epoch: self.value("claim_epoch")?,
+                nonce: self.value("claim_nonce")?,
+                from_ms: self.value("claim_from_ms")?,
+            });
+        }
+        Some(Text {
+            number,
+            file,
+            record,
+        })
+    }
 
-/// The value on the next line, if that is the line of this field.
-fn field<T: FromStr>(lines: &mut Lines<'_>, name: &str) -> Option<T> {
-    let value = lines.next()?.strip_prefix(name)?.strip_prefix(' ')?;
-    value.parse().ok()
+    fn text_1(&mut self) -> Option<Text> {
+        let mut record = JournalRecord::new(
+            self.value::<String>("holder")?,
+            self.value::<String>("layout")?,
+        );
+        if self.is_next("worker") {
+            record.lease = Some(self.lease(false)?);
+        }
+        let is_over = self.is_next("crc32");
+        is_over.then_some(Text {
+            number: 0,
+            file: None,
+            record,
+        })
+    }
+
+    fn lease(&mut self, has_nonce: bool) -> Option<JournalLease> {
+        Some(JournalLease {
+            worker: WorkerId::new(self.value("worker")?),
+            epoch: self.value("epoch")?,
+            nonce: if has_nonce { self.value("nonce")? } else { 0 },
+            until_ms: self.value("until_ms")?,
+            acknowledged: self.value("acknowledged")?,
+            below_ms: self.value("below_ms")?,
+            written_ms: self.value("written_ms")?,
+        })
+    }
+
+    fn is_next(&mut self, name: &str) -> bool {
+        let line = self.0.peek().and_then(|line| line.strip_prefix(name));
+        line.is_some_and(|value| value.starts_with(' '))
+    }
+
+    /// The value on the next line, if that is the line of this field.
+    fn value<T: FromStr>(&mut self, name: &str) -> Option<T> {
+        let value = self.0.next()?.strip_prefix(name)?.strip_prefix(' ')?;
+        value.parse().ok()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn records() -> [JournalRecord; 3] {
+    const FILE: &str = "1a2b-6f1c";
+
+    fn records() -> [JournalRecord; 4] {
         let lease = JournalLease {
             worker: WorkerId::new(u32::MAX),
             epoch: 7,
+            nonce: u64::MAX,
             until_ms: i64::MAX as u64,
             acknowledged: true,
             below_ms: u64::MAX,
             written_ms: 0,
         };
-        let record = JournalRecord {
-            holder: "6f1c".into(),
-            layout: "41/10/12 @ 2010-11-04 (\"x\" é) crc32 ".into(),
-            lease: Some(lease),
+        let claim = JournalClaim {
+            worker: WorkerId::new(3),
+            epoch: 8,
+            nonce: 1,
+            from_ms: 2,
         };
-        let nobody = JournalRecord {
-            holder: String::new(),
-            layout: String::new(),
-            lease: None,
+        let registry = JournalRegistry {
+            identity: "6f1c/shop".into(),
+            location: "redis://u@db pool shop".into(),
+        };
+        let record = JournalRecord {
+            registry: Some(registry),
+            floor_ms: 5,
+            former_ms: 6,
+            lease: Some(lease),
+            claim: Some(claim),
+            ..JournalRecord::new("6f1c", "41/10/12 @ 2010-11-04 (\"x\" é) crc32 ")
         };
         let without = JournalRecord {
             lease: None,
             ..record.clone()
         };
-        [record, without, nobody]
+        let leased = JournalRecord {
+            registry: None,
+            claim: None,
+            ..record.clone()
+        };
+        [record, without, leased, JournalRecord::new("", "")]
     }
 
     #[test]
     fn records_come_back() {
         for record in records() {
-            let text = render(&record).unwrap();
-            assert_eq!(parse(text.as_bytes()), Ok(record), "{text}");
+            let text = render(&record, FILE, 17).unwrap();
+            let wanted = Text {
+                number: 17,
+                file: Some(FILE.into()),
+                record,
+            };
+            assert_eq!(parse(text.as_bytes()), Ok(wanted), "{text}");
         }
     }
 
@@ -180,7 +279,7 @@ mod tests {
     #[test]
     fn damage_is_noticed() {
         for record in records() {
-            let text = render(&record).unwrap();
+            let text = render(&record, FILE, 17).unwrap();
             for at in 0..text.len() {
                 for flip in 1..=u8::MAX {
                     let mut bytes = text.clone().into_bytes();
@@ -197,11 +296,38 @@ mod tests {
         }
     }
 
+    fn with_crc(text: &str) -> String {
+        format!("{text}crc32 {:08x}\n", CRC.checksum(text.as_bytes()))
+    }
+
     #[test]
     fn other_versions_are_told_from_damage() {
-        let text = "leafid-journal 2\nholder 6f1c\n";
-        let text = format!("{text}crc32 {:08x}\n", CRC.checksum(text.as_bytes()));
+        let text = with_crc("leafid-journal 3\nholder 6f1c\n");
         assert_eq!(parse(text.as_bytes()), Err(Problem::OtherVersion));
+    }
+
+    /// Guards that a journal of the first version is read as one that names no registry.
+    #[test]
+    fn the_first_version_is_read() {
+        let text = with_crc(
+            "leafid-journal 1\nholder 6f1c\nlayout leaf\nworker 3\nepoch 7\nuntil_ms 9\n\
+            acknowledged true\nbelow_ms 8\nwritten_ms 5\n",
+        );
+        let Ok(found) = parse(text.as_bytes()) else {
+            panic!("{text}");
+        };
+        assert_eq!(
+            (found.number, found.file, &found.record.registry),
+            (0, None, &None)
+        );
+        let lease = found.record.lease.unwrap();
+        assert_eq!(
+            (lease.worker, lease.nonce, lease.below_ms),
+            (WorkerId::new(3), 0, 8)
+        );
+        let without = with_crc("leafid-journal 1\nholder 6f1c\nlayout leaf\n");
+        let found = parse(without.as_bytes()).map(|found| found.record);
+        assert_eq!(found, Ok(JournalRecord::new("6f1c", "leaf")));
     }
 
     #[test]
@@ -211,7 +337,7 @@ mod tests {
                 holder,
                 ..records()[1].clone()
             };
-            let error = render(&record).unwrap_err();
+            let error = render(&record, FILE, 1).unwrap_err();
             assert!(matches!(error, StoreError::Unsupported { .. }), "{error:?}");
         }
     }

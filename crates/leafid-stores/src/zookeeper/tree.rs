@@ -4,7 +4,7 @@
 //! /snowflake/POOL/forever/IP:PORT-NNNNNNNNNN   a server of Java Leaf; N is its worker id
 //!                         leafid-NNNNNNNNNN    a number that we took out of that sequence
 //! /snowflake/POOL/leafid/workers/N             our row of worker id N
-//!                        layout, clock
+//!                        layout, identity, clock
 //! ```
 
 use std::collections::BTreeMap;
@@ -58,6 +58,10 @@ impl Tree {
 
     pub(super) fn layout(&self) -> String {
         format!("{}/leafid/layout", self.root)
+    }
+
+    pub(super) fn identity(&self) -> String {
+        format!("{}/leafid/identity", self.root)
     }
 
     pub(super) fn clock(&self) -> String {

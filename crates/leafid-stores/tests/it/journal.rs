@@ -7,7 +7,7 @@ use std::process::Command;
 
 use leafid::WorkerId;
 use leafid::blocking::block_on;
-use leafid::store::{Journal, JournalLease, JournalRecord, StoreError};
+use leafid::store::{Journal, JournalLease, JournalRecord, JournalRegistry, StoreError};
 use leafid_stores::FileJournal;
 use tempfile::TempDir;
 
@@ -15,16 +15,20 @@ use crate::{chain, runtime};
 
 fn record(below_ms: u64) -> JournalRecord {
     JournalRecord {
-        holder: "6f1c".into(),
-        layout: "leaf".into(),
+        registry: Some(JournalRegistry {
+            identity: "0a1b/shop".into(),
+            location: "redis://db pool shop".into(),
+        }),
         lease: Some(JournalLease {
             worker: WorkerId::new(3),
             epoch: 7,
+            nonce: 0x1f,
             until_ms: 1_900_003_600_000,
             acknowledged: true,
             below_ms,
             written_ms: 1_900_000_000_000,
         }),
+        ..JournalRecord::new("6f1c", "leaf")
     }
 }
 
@@ -32,8 +36,18 @@ fn path_in(folder: &TempDir) -> PathBuf {
     folder.path().join("data/deep/worker.journal")
 }
 
-fn new_of(path: &Path) -> PathBuf {
-    path.with_extension("journal.new")
+/// Opens a journal that was closed just now. A child that another test starts at this moment has its
+/// lock until it runs a program of its own.
+fn reopen(path: &Path) -> FileJournal {
+    for _ in 0..1000 {
+        match FileJournal::open(path) {
+            Err(error) if error.to_string().contains("another leafid process") => {
+                std::thread::sleep(std::time::Duration::from_millis(10));
+            }
+            opened => return opened.unwrap(),
+        }
+    }
+    panic!("{} stays locked", path.display());
 }
 
 fn refusal(path: &Path) -> String {
@@ -52,9 +66,8 @@ async fn a_record_outlives_its_journal() {
         assert_eq!(journal.read().await.unwrap(), Some(record(below_ms)));
     }
     drop(journal);
-    let journal = FileJournal::open(&path).unwrap();
+    let journal = reopen(&path);
     assert_eq!(journal.read().await.unwrap(), Some(record(19)));
-    assert!(!new_of(&path).exists());
 }
 
 /// Guards that a journal works without a runtime too, as the library does.
@@ -66,21 +79,36 @@ fn a_journal_needs_no_runtime() {
     assert_eq!(block_on(journal.read()).unwrap(), Some(record(1)));
 }
 
-/// Guards that a damaged record is never taken for a missing one, whatever byte it is.
+/// Each of the two places where a record is.
+const PLACES: [usize; 2] = [0, 4096];
+
+/// Guards that a damaged record is never taken for a missing one, whatever byte it is; and that one
+/// damaged place is not missed, because the other has the same record.
 #[tokio::test]
-async fn damage_is_an_error() {
+async fn damage_in_both_places_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let path = path_in(&folder);
     let journal = FileJournal::open(&path).unwrap();
     journal.write(&record(5)).await.unwrap();
     let good = fs::read(&path).unwrap();
-    let damaged = (0..good.len()).map(|at| {
+    let spoiled = |places: &[usize], at: usize| {
         let mut bytes = good.clone();
-        bytes[at] ^= 1;
+        places.iter().for_each(|place| bytes[place + at] ^= 1);
         bytes
-    });
-    let others = [Vec::new(), vec![b'\n'; 10_000], good[..20].to_vec()];
-    for bytes in damaged.chain(others) {
+    };
+    let len = good.iter().position(|byte| *byte == 0).unwrap();
+    for at in 0..len {
+        for place in PLACES {
+            fs::write(&path, spoiled(&[place], at)).unwrap();
+            assert_eq!(
+                journal.read().await.unwrap(),
+                Some(record(5)),
+                "{place} {at}"
+            );
+        }
+    }
+    let others = [vec![b'\n'; 10_000], good[..20].to_vec(), good[1..].to_vec()];
+    for bytes in (0..len).map(|at| spoiled(&PLACES, at)).chain(others) {
         fs::write(&path, &bytes).unwrap();
         let error = journal.read().await.unwrap_err();
         assert!(error.to_string().contains("move the file away"), "{error}");
@@ -91,19 +119,48 @@ async fn damage_is_an_error() {
     assert_eq!(journal.read().await.unwrap(), Some(record(5)));
 }
 
-/// Guards that a process which was killed while it wrote leaves the former record.
+/// Guards that a journal of the first version goes on, and is whole at each moment of the change.
 #[tokio::test]
-async fn half_a_record_is_harmless() {
+async fn a_journal_of_the_first_version_is_taken_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = path_in(&folder);
+    let old = "leafid-journal 1\nholder 6f1c\nlayout leaf\nworker 3\nepoch 7\n\
+        until_ms 1900003600000\nacknowledged true\nbelow_ms 5\nwritten_ms 1900000000000\n\
+        crc32 e8a987cb\n";
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, old).unwrap();
+    let lock = fs::File::create(path.with_extension("journal.lock")).unwrap();
+    lock.lock().unwrap();
+    let refused = refusal(&path);
+    assert!(refused.contains("another leafid process"), "{refused}");
+    drop(lock);
+    let journal = reopen(&path);
+    let found = journal.read().await.unwrap().unwrap();
+    let lease = found.lease.unwrap();
+    assert_eq!((found.registry, lease.nonce, lease.below_ms), (None, 0, 5));
+    journal.write(&record(6)).await.unwrap();
+    drop(journal);
+    let journal = reopen(&path);
+    assert_eq!(journal.read().await.unwrap(), Some(record(6)));
+}
+
+/// Guards that a copy of a journal is no right to anything but times above what it says.
+#[tokio::test]
+async fn a_copy_is_known_as_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = path_in(&folder);
     let journal = FileJournal::open(&path).unwrap();
     journal.write(&record(5)).await.unwrap();
     drop(journal);
-    fs::write(new_of(&path), "leafid-journal 1\nhol".repeat(100)).unwrap();
-    let journal = FileJournal::open(&path).unwrap();
+    let copy = folder.path().join("copied.journal");
+    fs::copy(&path, &copy).unwrap();
+    let copied = reopen(&copy).read().await.unwrap();
+    assert_eq!(copied, Some(record(5).of_copy()));
+    // Moved, it is the same file.
+    let moved = folder.path().join("moved.journal");
+    fs::rename(&path, &moved).unwrap();
+    let journal = reopen(&moved);
     assert_eq!(journal.read().await.unwrap(), Some(record(5)));
-    journal.write(&record(6)).await.unwrap();
-    assert_eq!(journal.read().await.unwrap(), Some(record(6)));
 }
 
 /// Guards that two servers never share a journal, in one process or in two.
@@ -129,46 +186,7 @@ fn a_second_process_is_refused() {
     assert!(other().contains(&wanted), "{}", other());
     drop(journal);
     assert!(other().contains("opened: None"), "{}", other());
-    drop(FileJournal::open(&path).unwrap());
-}
-
-/// Lets one write fail, puts right what was wrong, and expects that the next is refused anyway.
-async fn check_no_second_try(spoil: impl Fn(&Path), mend: impl Fn(&Path), reason: &str) {
-    let folder = tempfile::tempdir().unwrap();
-    let path = path_in(&folder);
-    let journal = FileJournal::open(&path).unwrap();
-    journal.write(&record(5)).await.unwrap();
-    spoil(&path);
-    let error = journal.write(&record(6)).await.unwrap_err();
-    assert!(chain(&error).contains("cannot write the journal"));
-    assert!(chain(&error).contains(reason), "{}", chain(&error));
-    mend(&path);
-    for _ in 0..2 {
-        let error = journal.write(&record(7)).await.unwrap_err();
-        assert!(matches!(error, StoreError::Unsupported { .. }), "{error:?}");
-        assert!(error.to_string().contains(reason), "{error}");
-    }
-    drop(journal);
-    let journal = FileJournal::open(&path).unwrap();
-    let kept = journal.read().await.unwrap();
-    assert!(kept.is_none() || kept == Some(record(5)), "{kept:?}");
-    journal.write(&record(8)).await.unwrap();
-    assert_eq!(journal.read().await.unwrap(), Some(record(8)));
-}
-
-fn lead_new_to(device: &str) -> impl Fn(&Path) {
-    move |path| symlink(device, new_of(path)).unwrap()
-}
-
-fn remove_new(path: &Path) {
-    fs::remove_file(new_of(path)).unwrap();
-}
-
-/// Guards that a full disk ends the writing.
-#[cfg(target_os = "linux")]
-#[tokio::test]
-async fn a_full_disk_is_final() {
-    check_no_second_try(lead_new_to("/dev/full"), remove_new, "No space left").await;
+    drop(reopen(&path));
 }
 
 /// Guards that a flush which failed is not tried again: the device takes every byte, and cannot
@@ -176,16 +194,42 @@ async fn a_full_disk_is_final() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_failed_flush_is_final() {
-    check_no_second_try(lead_new_to("/dev/null"), remove_new, "Invalid argument").await;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("worker.journal");
+    symlink("/dev/null", &path).unwrap();
+    let journal = FileJournal::open(&path).unwrap();
+    for _ in 0..2 {
+        let error = journal.write(&record(6)).await.unwrap_err();
+        assert!(matches!(error, StoreError::Unsupported { .. }), "{error:?}");
+        assert!(error.to_string().contains("Invalid argument"), "{error}");
+    }
 }
 
-/// Guards that a folder which went away ends the writing, also when another comes in its place.
+/// Guards that a running server notices when its file is gone or another, because a second server
+/// could start there; and goes on when the file is back.
 #[tokio::test]
-async fn a_folder_that_went_away_is_final() {
-    let folder_of = |path: &Path| path.parent().unwrap().to_owned();
-    let remove = |path: &Path| fs::remove_dir_all(folder_of(path)).unwrap();
-    let make = |path: &Path| fs::create_dir(folder_of(path)).unwrap();
-    check_no_second_try(remove, make, "No such file").await;
+async fn a_file_that_is_not_in_its_place_is_not_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = path_in(&folder);
+    let aside = folder.path().join("aside");
+    let journal = FileJournal::open(&path).unwrap();
+    journal.write(&record(5)).await.unwrap();
+    let check = async |text: &str| {
+        let error = journal.write(&record(6)).await.unwrap_err();
+        assert!(
+            error.is_retryable() && error.to_string().contains(text),
+            "{error}"
+        );
+    };
+    fs::rename(&path, &aside).unwrap();
+    check("was removed").await;
+    fs::copy(&aside, &path).unwrap();
+    check("was replaced").await;
+    fs::rename(&aside, &path).unwrap();
+    journal.write(&record(7)).await.unwrap();
+    assert_eq!(journal.read().await.unwrap(), Some(record(7)));
+    fs::remove_dir_all(path.parent().unwrap()).unwrap();
+    check("was removed").await;
 }
 
 /// Guards that a call which was given up never replaces what a later one wrote.

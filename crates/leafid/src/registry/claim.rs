@@ -9,7 +9,7 @@ use fastrand::Rng;
 
 use super::WorkerChoice;
 use crate::lease::Lease;
-use crate::store::{JournalLease, LeaseRecord, LeaseStore, LeaseSwap, StoreError};
+use crate::store::{JournalRecord, LeaseRecord, LeaseStore, LeaseSwap, StoreError};
 use crate::worker_id::WorkerId;
 
 /// How often a claim looks at all rows again because somebody was faster.
@@ -22,14 +22,15 @@ const CHOICES_LOG_MAX: u32 = 8;
 #[derive(Debug, Clone)]
 pub(crate) struct Claimant<'a> {
     pub(crate) choice: WorkerChoice,
-    /// A hint from elsewhere, for who has no lease in its journal. Each claim is written there
-    /// first, so that it is followed once.
+    /// A hint from elsewhere, for who has no lease in its journal. So it is followed until a claim
+    /// has gone through.
     pub(crate) preferred: Option<WorkerId>,
     pub(crate) worker_max: u32,
-    pub(crate) holder: &'a str,
     pub(crate) address: &'a str,
-    /// What the journal says about the lease held last.
-    pub(crate) last: Option<JournalLease>,
+    /// What is known of this registry, and of the times that ids have already.
+    pub(crate) journal: &'a JournalRecord,
+    /// The number of this process.
+    pub(crate) nonce: u64,
     /// Worker ids not to be taken back before their reservation is over.
     pub(crate) avoided: &'a [WorkerId],
     pub(crate) now_ms: u64,
@@ -57,7 +58,6 @@ struct Candidate {
     worker: WorkerId,
     seen: Option<LeaseRecord>,
     start_ms: u64,
-    is_own: bool,
 }
 
 /// A claim that may go through.
@@ -65,8 +65,6 @@ struct Candidate {
 pub(crate) struct Claim {
     pub(crate) lease: Lease,
     pub(crate) swap: LeaseSwap,
-    /// How far the worker id is ours already, whatever comes of the claim.
-    pub(crate) own_until_ms: Option<u64>,
 }
 
 /// Looks for a worker id to claim. The claim is written to the journal, and then to the registry;
@@ -95,30 +93,25 @@ fn held(claimant: &Claimant<'_>, rows: &[LeaseRecord]) -> Option<LeaseRecord> {
 }
 
 fn claim_of(claimant: &Claimant<'_>, candidate: &Candidate) -> Claim {
+    let journal = claimant.journal;
     let seen = candidate.seen.as_ref();
-    let until_ms = candidate.start_ms.max(claimant.now_ms) + claimant.lease_ms;
+    let last = journal.lease.filter(|last| last.worker == candidate.worker);
+    // Whatever the registry says of it, or does not say any more: nothing of ours comes twice.
+    let issued_ms = journal.floor_ms.max(last.map_or(0, |last| last.below_ms));
+    let start_ms = candidate.start_ms.max(claimant.now_ms).max(issued_ms);
     let lease = Lease {
         worker: candidate.worker,
         epoch: seen.map_or(0, |row| row.epoch) + 1,
-        start_ms: candidate.start_ms,
+        start_ms,
         // Never back: another server would start there.
-        until_ms: until_ms.max(seen.map_or(0, |row| row.until_ms)),
+        until_ms: (start_ms + claimant.lease_ms).max(seen.map_or(0, |row| row.until_ms)),
     };
+    let holder = journal.row_holder(claimant.nonce);
     let swap = LeaseSwap {
         expected: seen.map(LeaseRecord::key),
-        record: lease.record(claimant.holder, claimant.address),
+        record: lease.record(&holder, claimant.address),
     };
-    // No further than the journal knows: our row may be about to be given back by a call that was
-    // made before a restart and has not arrived yet.
-    let last = claimant.last.filter(|last| last.acknowledged);
-    let own_until_ms = seen
-        .filter(|_| candidate.is_own)
-        .and_then(|row| Some(last?.until_ms.min(row.until_ms)));
-    Claim {
-        lease,
-        swap,
-        own_until_ms,
-    }
+    Claim { lease, swap }
 }
 
 /// What to try next: our own worker id; else one that was held under our address; else the hint;
@@ -146,7 +139,8 @@ fn choose(
     free.sort_by_key(|row| (is_other(row), row.until_ms));
     let ours_before = free.iter().take_while(|row| !is_other(row)).count();
     let hint = claimant.preferred.filter(|worker| wanted(*worker));
-    if let (0, None, Some(worker)) = (ours_before, claimant.last, hint)
+    let is_new = claimant.journal.lease.is_none() && claimant.journal.floor_ms == 0;
+    if let (0, true, Some(worker)) = (ours_before, is_new, hint)
         && let Some(candidate) = unheld(claimant, rows, worker)
     {
         return Some(candidate);
@@ -154,40 +148,37 @@ fn choose(
     let choices = if ours_before > 0 { 1 } else { choices };
     free.truncate(choices);
     if let Some(row) = (!free.is_empty()).then(|| free[rng.usize(..free.len())]) {
-        return Some(ended(claimant, row));
+        return Some(ended(row));
     }
     let absent = absent(claimant, rows, choices);
     let worker = *absent.get(rng.usize(..absent.len().max(1)))?;
-    Some(new(claimant, worker))
+    Some(new(worker))
 }
 
 /// This worker id, if nobody holds it.
 fn unheld(claimant: &Claimant<'_>, rows: &[LeaseRecord], worker: WorkerId) -> Option<Candidate> {
     match rows.iter().find(|row| row.worker == worker) {
         Some(row) if row.until_ms > claimant.now_ms => None,
-        Some(row) => Some(ended(claimant, row)),
-        None => Some(new(claimant, worker)),
+        Some(row) => Some(ended(row)),
+        None => Some(new(worker)),
     }
 }
 
 /// A worker id whose reservation is over.
-fn ended(claimant: &Claimant<'_>, row: &LeaseRecord) -> Candidate {
+fn ended(row: &LeaseRecord) -> Candidate {
     Candidate {
         worker: row.worker,
-        start_ms: row.until_ms.max(claimant.now_ms),
+        start_ms: row.until_ms,
         seen: Some(row.clone()),
-        is_own: false,
     }
 }
 
-/// A worker id without a row. A row that an operator removed may have been ours.
-fn new(claimant: &Claimant<'_>, worker: WorkerId) -> Candidate {
-    let last = claimant.last.filter(|last| last.worker == worker);
+/// A worker id without a row.
+const fn new(worker: WorkerId) -> Candidate {
     Candidate {
         worker,
         seen: None,
-        start_ms: last.map_or(0, |last| last.below_ms).max(claimant.now_ms),
-        is_own: false,
+        start_ms: 0,
     }
 }
 
@@ -195,16 +186,11 @@ fn new(claimant: &Claimant<'_>, worker: WorkerId) -> Candidate {
 /// lie below the journal's bound. The journal may be one claim ahead of the registry, because it
 /// is written first.
 fn own(claimant: &Claimant<'_>, row: &LeaseRecord) -> Option<Candidate> {
-    let last = claimant.last?;
-    let is_own = row.holder == claimant.holder
-        && row.worker == last.worker
-        && (row.epoch == last.epoch || row.epoch + 1 == last.epoch)
-        && !claimant.avoided.contains(&row.worker);
-    is_own.then(|| Candidate {
+    let start_ms = claimant.journal.owned_from_ms(row)?;
+    (!claimant.avoided.contains(&row.worker)).then(|| Candidate {
         worker: row.worker,
-        start_ms: last.below_ms.max(claimant.now_ms),
+        start_ms,
         seen: Some(row.clone()),
-        is_own: true,
     })
 }
 
@@ -235,16 +221,22 @@ pub(crate) enum Extended {
     Until(Lease),
     /// Somebody else has claimed the worker id; the row, unless it is gone.
     Lost(Option<LeaseRecord>),
+    /// The registry is not the one that the lease is from.
+    Elsewhere,
 }
 
-/// Takes a lease further, to `until_ms` at least.
+/// Takes a lease of the registry with this identity further, to `until_ms` at least.
 pub(crate) async fn extend(
     store: &dyn LeaseStore,
     lease: Lease,
     until_ms: u64,
-    holder: &str,
+    (identity, holder): (&str, &str),
     address: &str,
 ) -> Result<Extended, StoreError> {
+    // In one that was made anew, somebody's row may be just as ours was.
+    if store.identity().await? != identity {
+        return Ok(Extended::Elsewhere);
+    }
     let longer = Lease {
         until_ms: until_ms.max(lease.until_ms),
         ..lease
@@ -256,7 +248,8 @@ pub(crate) async fn extend(
     if store.swap(&swap).await? {
         return Ok(Extended::Until(longer));
     }
-    // An earlier call whose outcome was unknown may have gone through: the row tells.
+    // An earlier call whose outcome was unknown may have gone through: the row tells, which no copy
+    // of this server can have written, because its process has another number.
     let rows = store.leases().await?;
     let row = rows.into_iter().find(|row| row.worker == lease.worker);
     Ok(match row {
@@ -278,43 +271,38 @@ pub(crate) async fn extend(
 const RELEASES_MAX: usize = 3;
 
 /// Gives a worker id back, down to the first time that was not used. Only who has stopped issuing
-/// may do this. Answers whether the row was ours.
+/// may do this. Answers whether the row was ours: that of the lease, or that of a claim whose
+/// outcome is unknown.
 pub(crate) async fn release(
     store: &dyn LeaseStore,
     lease: Lease,
     used_until_ms: u64,
-    holder: &str,
+    journal: &JournalRecord,
     address: &str,
 ) -> Result<bool, StoreError> {
-    let mut seen = lease;
+    let holder = journal.row_holder(journal.lease.map_or(0, |lease| lease.nonce));
+    // A claim or an extension whose outcome was unknown may have gone through, or not: the row
+    // tells.
+    let is_ours = |row: &LeaseRecord| {
+        let is_of_lease = row.holder == holder && row.epoch == lease.epoch;
+        row.worker == lease.worker && (is_of_lease || journal.is_of_claim(row))
+    };
     for _ in 0..RELEASES_MAX {
-        let shorter = Lease {
-            until_ms: used_until_ms.min(seen.until_ms),
-            ..seen
+        let rows = store.leases().await?;
+        let Some(row) = rows.into_iter().find(is_ours) else {
+            return Ok(false);
         };
         let swap = LeaseSwap {
-            expected: Some(seen.key()),
-            record: shorter.record(holder, address),
+            expected: Some(row.key()),
+            record: LeaseRecord {
+                until_ms: used_until_ms.min(row.until_ms),
+                address: address.to_owned(),
+                ..row
+            },
         };
         if store.swap(&swap).await? {
             return Ok(true);
         }
-        // A claim or an extension whose outcome was unknown may have gone through, or not: the row
-        // tells.
-        let rows = store.leases().await?;
-        let is_ours = |row: &LeaseRecord| {
-            row.worker == lease.worker
-                && row.holder == holder
-                && (row.epoch == lease.epoch || row.epoch + 1 == lease.epoch)
-        };
-        let Some(row) = rows.into_iter().find(is_ours) else {
-            return Ok(false);
-        };
-        seen = Lease {
-            epoch: row.epoch,
-            until_ms: row.until_ms,
-            ..lease
-        };
     }
     Ok(false)
 }

@@ -65,6 +65,10 @@ pub(super) struct Run {
     pub(super) rng: Rng,
     /// What the journal holds, once it was read.
     pub(super) journal: Option<JournalRecord>,
+    /// A number that no other process has, for the rows that this one claims.
+    pub(super) nonce: u64,
+    /// It issues on the strength of its journal, and the registry has not confirmed that yet.
+    pub(super) is_weak: bool,
     /// Worker ids whose ids lie too far in the future.
     pub(super) quarantined: Vec<WorkerId>,
     /// An operator takes the wall clock for right, and nothing was claimed since.
@@ -88,6 +92,9 @@ async fn run(shared: Arc<Shared>) {
     let work = Run {
         rng: Rng::with_seed(shared.options.seed),
         journal: None,
+        // Not of the registry's seed, which a copy of this server may share.
+        nonce: fastrand::u64(1..),
+        is_weak: false,
         quarantined: Vec::new(),
         is_clock_accepted: false,
         failures: 0,
@@ -105,28 +112,51 @@ impl Run {
     async fn run(mut self) {
         while let Some(lease) = self.start().await {
             match self.hold(lease).await {
-                End::Another => {}
+                End::Another => self.note_loss().await,
                 End::Stopped => return,
             }
         }
     }
 
+    /// The holder in the row of the present lease.
     pub(super) fn holder(&self) -> String {
-        self.journal
-            .as_ref()
-            .map_or_else(String::new, |journal| journal.holder.clone())
+        let journal = self.journal.as_ref();
+        journal.map_or_else(String::new, |journal| {
+            journal.row_holder(journal.lease.map_or(0, |lease| lease.nonce))
+        })
+    }
+
+    /// The identity of the registry that the present lease is from.
+    pub(super) fn identity(&self) -> String {
+        let journal = self.journal.as_ref();
+        let registry = journal.and_then(|journal| journal.registry.as_ref());
+        registry.map_or_else(String::new, |registry| registry.identity.clone())
+    }
+
+    /// What was lost is no right any more, also after a restart without the registry.
+    async fn note_loss(&mut self) {
+        let Some(journal) = &mut self.journal else {
+            return;
+        };
+        if let Some(lease) = &mut journal.lease {
+            lease.acknowledged = false;
+        }
+        let record = journal.clone();
+        // A journal that fails is told when something is to be issued.
+        let _noted = self.write_record(record).await;
     }
 
     pub(super) async fn write_journal(&mut self, lease: JournalLease) -> Result<(), StoreError> {
-        let Some(journal) = &mut self.journal else {
+        let Some(journal) = &self.journal else {
             return Ok(());
         };
-        let record = JournalRecord {
-            lease: Some(lease),
-            ..journal.clone()
-        };
+        let record = journal.with_lease(lease);
+        self.write_record(record).await
+    }
+
+    pub(super) async fn write_record(&mut self, record: JournalRecord) -> Result<(), StoreError> {
         self.shared.journal.write(&record).await?;
-        *journal = record;
+        self.journal = Some(record);
         Ok(())
     }
 

@@ -23,6 +23,9 @@ const REPORT_INTERVAL: Duration = Duration::from_secs(3);
 const SECOND_INTERVAL_MIN: Duration = Duration::from_secs(1);
 const SECOND_INTERVAL_MAX: Duration = Duration::from_secs(30);
 
+/// The journal allows at least so much more than was used.
+const SOME_MIN_MS: u64 = 10;
+
 /// One worker id, while it is held.
 struct Held {
     lease: Lease,
@@ -165,15 +168,14 @@ impl Run {
         }
         let clock_now = shared.core.timeline.clock().now();
         let is_due = |at: Option<Duration>| at.is_some_and(|at| at <= clock_now);
-        if held.lease.left_ms(now_ms) < shared.lease_ms() / 2 && is_due(held.extend_at) {
+        // After a start without the registry the row is asked for as soon as it answers.
+        let is_wanted = self.is_weak || held.lease.left_ms(now_ms) < shared.lease_ms() / 2;
+        if is_wanted && is_due(held.extend_at) {
             held.extend_at = None;
             let until_ms = now_ms + shared.lease_ms();
-            held.calls.push(extend(
-                Arc::clone(shared),
-                held.lease,
-                until_ms,
-                self.holder(),
-            ));
+            let names = (self.identity(), self.holder());
+            held.calls
+                .push(extend(Arc::clone(shared), held.lease, until_ms, names));
         }
         if is_due(held.report_at) {
             held.report_at = None;
@@ -193,18 +195,20 @@ impl Run {
     async fn write_and_grant(&mut self, held: &mut Held, now_ms: u64) {
         let shared = Arc::clone(&self.shared);
         let lease = held.lease;
-        let ahead_ms = millis(shared.options.journal_ahead);
         // Never back, also when the clock is: ids may go to the former bound until the new one is in
         // place.
         let last = self.journal.as_ref().and_then(|journal| journal.lease);
         let noted_ms = last
             .filter(|last| last.worker == lease.worker)
             .map_or(0, |last| last.below_ms);
-        let below_ms = noted_ms.max(now_ms.max(lease.start_ms) + ahead_ms);
-        let below_ms = lease.until_ms.min(below_ms);
+        let wanted_ms = self.wanted_ms(now_ms.max(lease.start_ms));
+        let below_ms = lease.until_ms.min(noted_ms.max(wanted_ms));
+        let is_noted =
+            |last: &JournalLease| (last.worker, last.epoch) == (lease.worker, lease.epoch);
         let noted = JournalLease {
             worker: lease.worker,
             epoch: lease.epoch,
+            nonce: last.filter(is_noted).map_or(0, |last| last.nonce),
             until_ms: lease.until_ms,
             acknowledged: true,
             below_ms,
@@ -234,6 +238,20 @@ impl Run {
         };
     }
 
+    /// How far ids may go while the next one carries this time: ahead of the clock, and not of what
+    /// a restart began with, so that restart upon restart does not run away from it; and always far
+    /// enough for some ids.
+    fn wanted_ms(&self, next_ms: u64) -> u64 {
+        let options = &self.shared.options;
+        let now_ms = self.shared.core.timeline.now_ms();
+        let borrowed_ms = next_ms
+            .saturating_sub(now_ms)
+            .min(millis(options.snowflake.ahead_max));
+        let some_ms = SOME_MIN_MS.max(options.snowflake.layout.unit().ms() * 2);
+        let ahead_ms = borrowed_ms + millis(options.journal_ahead);
+        (now_ms + ahead_ms).max(next_ms + some_ms)
+    }
+
     /// Without its journal a server issues what it has allowed already, and no more.
     fn journal_failed(&self, held: &mut Held, error: &StoreError) {
         let reason = format!("the journal of this server cannot be written: {error}");
@@ -252,14 +270,24 @@ impl Run {
                 held.lease = lease;
                 held.extend_at = Some(now);
                 self.failures = 0;
+                self.is_weak = false;
                 self.shared.tell(&Event::WorkerExtended { lease });
             }
             Done::Extended(Ok(Extended::Lost(row))) => {
+                if let Some(lease) = row.as_ref().and_then(|row| self.adopt(row)) {
+                    held.lease = lease;
+                    held.extend_at = Some(now);
+                    return None;
+                }
                 let reason = match row {
                     Some(row) => format!("it was claimed by {} {}", row.holder, row.address),
                     None => "its row is gone from the registry".to_owned(),
                 };
                 return Some(self.lose(held.lease, &reason));
+            }
+            Done::Extended(Ok(Extended::Elsewhere)) => {
+                let reason = "the registry is not the one that it was leased from";
+                return Some(self.lose(held.lease, reason));
             }
             Done::Extended(Err(error)) => {
                 let retry_after = self.retry_after();
@@ -336,14 +364,14 @@ fn extend(
     shared: Arc<Shared>,
     lease: Lease,
     until_ms: u64,
-    holder: String,
+    (identity, holder): (String, String),
 ) -> BoxFuture<'static, Done> {
     Box::pin(async move {
         let Ok(store) = shared.store() else {
             return Done::Extended(Ok(Extended::Until(lease)));
         };
         let address = &shared.options.address;
-        let extended = claim::extend(store, lease, until_ms, &holder, address);
+        let extended = claim::extend(store, lease, until_ms, (&identity, &holder), address);
         Done::Extended(shared.bounded(extended).await)
     })
 }

@@ -45,9 +45,11 @@ impl Run {
         shared.bounded(store.leases()).await?;
         // From here on somebody else may get what is left of it.
         self.note_end(lease, used_ms, false).await?;
-        let holder = self.holder();
+        let Some(journal) = &self.journal else {
+            return Ok(false);
+        };
         let address = &shared.options.address;
-        let given_back = claim::release(store, lease, used_ms, &holder, address);
+        let given_back = claim::release(store, lease, used_ms, journal, address);
         shared.bounded(given_back).await
     }
 

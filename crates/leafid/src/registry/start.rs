@@ -1,38 +1,15 @@
 //! Getting a worker id: what has to hold before anything is issued.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use super::claim::{self, ClaimError, Claimant, ROUNDS_MAX};
+use super::WorkerChoice;
+use super::claim::{self, Claim, Claimant, ROUNDS_MAX};
 use super::clock_check::{behind_own_report, check_at_start, too_far_ahead};
 use super::driver::Run;
-use super::{RegistryStage, WorkerChoice};
+use super::obstacle::{Obstacle, found_or_store_error, obstacle};
 use crate::event::Event;
 use crate::lease::Lease;
-use crate::store::{JournalLease, JournalRecord, LeaseRecord, LeaseStore, StoreError};
-
-/// What is in the way of a worker id.
-pub(super) enum Obstacle {
-    /// Something that somebody has to change; the text says what.
-    Refused(String),
-    /// The registry or the journal failed.
-    Failed(StoreError),
-    /// All worker ids are held.
-    Exhausted(Vec<LeaseRecord>),
-}
-
-impl From<StoreError> for Obstacle {
-    fn from(error: StoreError) -> Self {
-        if error.is_retryable() {
-            Self::Failed(error)
-        } else {
-            Self::Refused(error.to_string())
-        }
-    }
-}
-
-/// How many holders the text of a refusal names.
-const HOLDERS_SHOWN: usize = 20;
+use crate::store::{JournalClaim, JournalLease, JournalRecord, JournalRegistry, LeaseStore};
 
 impl Run {
     /// Gets a worker id, however long it takes; `None` once stopped.
@@ -87,52 +64,6 @@ impl Run {
         }
     }
 
-    /// Reads the journal, once; a server without one gets its name.
-    async fn read_journal(&mut self) -> Result<(), Obstacle> {
-        if self.journal.is_some() {
-            return Ok(());
-        }
-        let layout = self.shared.core.options.layout.to_string();
-        let journal = match self.shared.journal.read().await? {
-            Some(record) if record.layout == layout => record,
-            Some(record) => self.change_layout(record, layout)?,
-            None => JournalRecord {
-                holder: new_holder(),
-                layout,
-                lease: None,
-            },
-        };
-        self.shared.journal.write(&journal).await?;
-        self.journal = Some(journal);
-        Ok(())
-    }
-
-    /// Ids of two layouts can be equal, so the old one's time must be over.
-    fn change_layout(
-        &self,
-        record: JournalRecord,
-        layout: String,
-    ) -> Result<JournalRecord, Obstacle> {
-        let now_ms = self.shared.core.timeline.now_ms();
-        if record.lease.is_some_and(|lease| lease.below_ms > now_ms) {
-            return Err(Obstacle::Refused(format!(
-                "this server has just issued ids of the layout {}, and is now set to {layout}: \
-                 wait some seconds, or go back",
-                record.layout
-            )));
-        }
-        // Where its ids end stays known, for the case that the layout is changed back.
-        let ended = |lease| JournalLease {
-            acknowledged: false,
-            ..lease
-        };
-        Ok(JournalRecord {
-            layout,
-            lease: record.lease.map(ended),
-            ..record
-        })
-    }
-
     async fn claim(&mut self, store: &dyn LeaseStore) -> Result<Lease, Obstacle> {
         let shared = Arc::clone(&self.shared);
         let layout = shared.core.options.layout.to_string();
@@ -143,7 +74,10 @@ impl Run {
                  use the same, or another worker-pool"
             )));
         }
+        let identity = shared.bounded(store.identity()).await?;
         let rows = shared.bounded(store.leases()).await?;
+        let location = store.location();
+        self.turn_to(JournalRegistry { identity, location }, &rows);
         let is_confirmed = check_at_start(&shared, &rows)
             .await
             .map_err(Obstacle::Refused)?;
@@ -160,7 +94,7 @@ impl Run {
 
     /// This server has reported a time that its clock has not reached. If somebody confirms the
     /// clock, then it was wrong when it reported: its worker id is left alone until that time.
-    fn check_own_report(&mut self, is_confirmed: bool) -> Result<(), Obstacle> {
+    pub(super) fn check_own_report(&mut self, is_confirmed: bool) -> Result<(), Obstacle> {
         let last = self.journal.as_ref().and_then(|journal| journal.lease);
         let Some((last, reason)) =
             last.and_then(|last| Some((last, behind_own_report(&self.shared, last.written_ms)?)))
@@ -183,7 +117,7 @@ impl Run {
         Ok(())
     }
 
-    fn check_ahead(&self, start_ms: u64, now_ms: u64) -> Result<(), Obstacle> {
+    pub(super) fn check_ahead(&self, start_ms: u64, now_ms: u64) -> Result<(), Obstacle> {
         match too_far_ahead(&self.shared, start_ms, now_ms) {
             Some(reason) => Err(Obstacle::Refused(reason)),
             None => Ok(()),
@@ -195,179 +129,80 @@ impl Run {
         store: &dyn LeaseStore,
         round: u32,
     ) -> Result<Option<Lease>, Obstacle> {
+        let Some(former) = self.journal.clone() else {
+            return Ok(None);
+        };
         let shared = Arc::clone(&self.shared);
-        let holder = self.holder();
         let claimant = Claimant {
             choice: shared.options.choice,
             preferred: shared.options.preferred,
             worker_max: shared.core.options.layout.worker_max(),
-            holder: &holder,
             address: &shared.options.address,
-            last: self.journal.as_ref().and_then(|journal| journal.lease),
+            journal: &former,
+            nonce: self.nonce,
             avoided: &self.quarantined,
             now_ms: shared.core.timeline.now_ms(),
             lease_ms: shared.lease_ms(),
         };
+        let now_ms = claimant.now_ms;
         let found = claim::find(store, &claimant, round, &mut self.rng);
         let claim = match shared.bounded(found_or_store_error(found)).await? {
             Ok(claim) => claim,
             Err(error) => return Err(obstacle(error)),
         };
-        self.check_ahead(claim.lease.start_ms, claimant.now_ms)?;
-        // Before the registry hears of it: if the outcome stays unknown, our row is known as ours.
-        let mut noted = JournalLease {
-            worker: claim.lease.worker,
-            epoch: claim.lease.epoch,
-            until_ms: claim.own_until_ms.unwrap_or(claim.lease.until_ms),
-            acknowledged: claim.own_until_ms.is_some(),
-            below_ms: claim.lease.start_ms,
-            written_ms: claimant.now_ms,
-        };
-        self.write_journal(noted).await?;
-        if !shared.bounded(store.swap(&claim.swap)).await? {
-            return Ok(None);
-        }
-        noted = JournalLease {
-            until_ms: claim.lease.until_ms,
-            acknowledged: true,
-            ..noted
-        };
-        self.write_journal(noted).await?;
-        Ok(Some(claim.lease))
+        self.check_ahead(claim.lease.start_ms, now_ms)?;
+        let is_made = self.make(store, &claim, former, now_ms).await?;
+        Ok(is_made.then_some(claim.lease))
     }
 
-    /// A worker id that was chosen by hand, without a registry.
-    fn take_given(&mut self) -> Result<Lease, Obstacle> {
-        let WorkerChoice::Exactly(worker) = self.shared.options.choice else {
-            return Err(Obstacle::Refused(
-                "there is neither a registry nor a worker id: set registry, or worker-id".into(),
-            ));
-        };
-        self.check_own_report(false)?;
-        let now_ms = self.shared.core.timeline.now_ms();
-        let last = self.journal.as_ref().and_then(|journal| journal.lease);
-        let below_ms = last
-            .filter(|last| last.worker == worker)
-            .map_or(0, |last| last.below_ms);
-        let start_ms = below_ms.max(now_ms);
-        self.check_ahead(start_ms, now_ms)?;
-        Ok(Lease {
+    /// Writes a claim to the journal, and then to the registry. Answers whether it went through.
+    async fn make(
+        &mut self,
+        store: &dyn LeaseStore,
+        claim: &Claim,
+        former: JournalRecord,
+        now_ms: u64,
+    ) -> Result<bool, Obstacle> {
+        let shared = Arc::clone(&self.shared);
+        let nonce = self.nonce;
+        let Lease {
             worker,
-            epoch: 0,
+            epoch,
             start_ms,
-            until_ms: LeaseRecord::FOREVER,
-        })
-    }
-
-    /// Starts on the strength of the journal while the registry is down.
-    fn go_on_without(&mut self, error: StoreError) -> Result<Lease, Obstacle> {
-        let choice = self.shared.options.choice;
-        let now_ms = self.shared.core.timeline.now_ms();
-        let last = self
-            .journal
-            .as_ref()
-            .and_then(|journal| journal.lease)
-            .filter(|last| {
-                last.acknowledged
-                    && last.until_ms > last.below_ms.max(now_ms)
-                    && (choice == WorkerChoice::Any || choice == WorkerChoice::Exactly(last.worker))
-                    && !self.quarantined.contains(&last.worker)
-            });
-        let Some(last) = last else {
-            return Err(Obstacle::Failed(error));
+            until_ms,
+        } = claim.lease;
+        // Before the registry hears of it: if the outcome stays unknown, our row is known as ours.
+        let noted = JournalClaim {
+            worker,
+            epoch,
+            nonce,
+            from_ms: start_ms,
         };
-        if let Some(reason) = behind_own_report(&self.shared, last.written_ms) {
-            return Err(Obstacle::Refused(reason));
-        }
-        let start_ms = last.below_ms.max(now_ms);
-        self.check_ahead(start_ms, now_ms)?;
-        self.shared.tell(&Event::WeakStart {
-            worker: last.worker,
-            error: &error,
-        });
-        Ok(Lease {
-            worker: last.worker,
-            epoch: last.epoch,
-            start_ms,
-            until_ms: last.until_ms,
-        })
-    }
-
-    fn refuse(&mut self, obstacle: &Obstacle, retry_after: Duration) {
-        let reason = match obstacle {
-            Obstacle::Refused(reason) => reason.clone(),
-            Obstacle::Failed(error) => error.to_string(),
-            Obstacle::Exhausted(rows) => exhausted(rows),
+        let with_claim = JournalRecord {
+            claim: Some(noted),
+            ..former.clone()
         };
-        let shared = &self.shared;
-        shared.core.close(reason.as_str(), false);
-        shared.lock().stage = RegistryStage::Refused {
-            reason: reason.clone(),
+        self.write_record(with_claim).await?;
+        if !shared.bounded(store.swap(&claim.swap)).await? {
+            // A row of that epoch is not ours, even if it has our name: a copy of us was faster.
+            self.write_record(former).await?;
+            return Ok(false);
+        }
+        let lease = JournalLease {
+            worker,
+            epoch,
+            nonce,
+            until_ms,
+            acknowledged: true,
+            below_ms: start_ms,
+            written_ms: now_ms,
         };
-        if self.refused == reason {
-            return;
-        }
-        match obstacle {
-            Obstacle::Refused(_) => shared.tell(&Event::WorkerRefused { reason: &reason }),
-            Obstacle::Failed(error) => shared.tell(&Event::RegistryFailed { error, retry_after }),
-            Obstacle::Exhausted(rows) => shared.tell(&Event::WorkersExhausted { holders: rows }),
-        }
-        self.refused = reason;
+        let claimed = JournalRecord {
+            claim: None,
+            ..former.with_lease(lease)
+        };
+        self.write_record(claimed).await?;
+        self.is_weak = false;
+        Ok(true)
     }
-}
-
-/// A registry that fails is not the same as one that holds nothing for us.
-async fn found_or_store_error(
-    found: impl Future<Output = Result<claim::Claim, ClaimError>>,
-) -> Result<Result<claim::Claim, ClaimError>, StoreError> {
-    match found.await {
-        Err(ClaimError::Store(error)) => Err(error),
-        found => Ok(found),
-    }
-}
-
-fn obstacle(error: ClaimError) -> Obstacle {
-    match error {
-        ClaimError::Exhausted(rows) => Obstacle::Exhausted(rows),
-        ClaimError::Store(error) => error.into(),
-        ClaimError::Held(row) => Obstacle::Refused(format!(
-            "worker id {} is held by {} until {}",
-            row.worker,
-            holder_shown(&row),
-            crate::layout::Instant {
-                unix_ms: row.until_ms.cast_signed()
-            }
-        )),
-    }
-}
-
-/// What to tell when no worker id is left.
-fn exhausted(rows: &[LeaseRecord]) -> String {
-    let shown: Vec<String> = rows
-        .iter()
-        .take(HOLDERS_SHOWN)
-        .map(|row| format!("{} {}", row.worker, holder_shown(row)))
-        .collect();
-    let more = match rows.len().saturating_sub(HOLDERS_SHOWN) {
-        0 => String::new(),
-        more => format!(", and {more} more"),
-    };
-    format!(
-        "all {} worker ids are held ({}{more}): stop servers, or release those of dead ones",
-        rows.len(),
-        shown.join(", ")
-    )
-}
-
-fn holder_shown(row: &LeaseRecord) -> &str {
-    if row.address.is_empty() {
-        &row.holder
-    } else {
-        &row.address
-    }
-}
-
-/// A name that no other server has: 128 random bits.
-fn new_holder() -> String {
-    format!("{:032x}", fastrand::u128(..))
 }

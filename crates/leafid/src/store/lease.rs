@@ -54,6 +54,22 @@ pub trait LeaseStore: Send + Sync + 'static {
     /// [`StoreError`](super::StoreError).
     fn bind<'a>(&'a self, layout: &'a str) -> StoreResult<'a, String>;
 
+    /// The name of this registry, up to [`IDENTITY_LEN_MAX`] ASCII characters without spaces: what
+    /// was made at random at the first call and is kept beside the rows, so that it survives a
+    /// fail-over, and another registry, another pool or one that was emptied has another. Of many
+    /// first calls at once one wins, and all answer that one. To be called after
+    /// [`bind`](Self::bind).
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`](super::StoreError).
+    fn identity(&self) -> StoreResult<'_, String>;
+
+    /// Where it is looked for: what its settings say of the server and of the pool in it, without
+    /// a password. No call is made. Two handles with the same text look in the same place, of
+    /// which only [`identity`](Self::identity) tells whether it is still the same registry.
+    fn location(&self) -> String;
+
     /// All rows, in any order. A number that belongs to somebody who follows other rules, such as
     /// a server of Java Leaf, is a row with `until_ms` at [`LeaseRecord::FOREVER`].
     ///
@@ -120,6 +136,27 @@ pub struct LeaseRecord {
     /// Ids of this worker id carry times below this one, in milliseconds since
     /// 1970-01-01T00:00:00Z, at most 2^63 - 1. The next holder starts here or above.
     pub until_ms: u64,
+}
+
+/// The longest [`LeaseStore::identity`], in characters.
+///
+/// # Example
+///
+/// ```
+/// assert_eq!(leafid::store::IDENTITY_LEN_MAX, 128);
+/// ```
+pub const IDENTITY_LEN_MAX: usize = 128;
+
+/// A name for a registry that was just found without one: 128 random bits.
+///
+/// # Example
+///
+/// ```
+/// assert_ne!(leafid::store::new_identity(), leafid::store::new_identity());
+/// ```
+#[must_use]
+pub fn new_identity() -> String {
+    format!("{:032x}", fastrand::u128(..))
 }
 
 impl LeaseRecord {

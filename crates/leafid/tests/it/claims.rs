@@ -60,6 +60,14 @@ impl LeaseStore for Faulty {
         self.inner.bind(layout)
     }
 
+    fn identity(&self) -> StoreResult<'_, String> {
+        self.inner.identity()
+    }
+
+    fn location(&self) -> String {
+        self.inner.location()
+    }
+
     fn leases(&self) -> StoreResult<'_, Vec<LeaseRecord>> {
         Box::pin(async {
             let mut rows = self.inner.leases().await?;

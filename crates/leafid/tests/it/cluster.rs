@@ -28,11 +28,26 @@ pub(crate) enum Mood {
     AnswersLost,
 }
 
+/// What a registry holds, which can be replaced as a whole.
+#[derive(Default)]
+pub(crate) struct Memory(Mutex<MemoryLeaseStore>);
+
+impl Memory {
+    pub(crate) fn set(&self, memory: MemoryLeaseStore) {
+        *self.0.lock().unwrap() = memory;
+    }
+
+    pub(crate) fn get(&self) -> MemoryLeaseStore {
+        self.0.lock().unwrap().clone()
+    }
+}
+
 /// A registry whose mood can be changed, with a clock that can be given.
 #[derive(Default)]
 pub(crate) struct Registry {
-    pub(crate) memory: MemoryLeaseStore,
+    pub(crate) memory: Memory,
     mood: Mutex<Mood>,
+    location: Mutex<String>,
     /// What its own clock shows: that of this server.
     clock: Mutex<Option<ManualClock>>,
 }
@@ -40,6 +55,11 @@ pub(crate) struct Registry {
 impl Registry {
     pub(crate) fn set(&self, mood: Mood) {
         *self.mood.lock().unwrap() = mood;
+    }
+
+    /// Where it is looked for from now on.
+    pub(crate) fn set_location(&self, location: &str) {
+        location.clone_into(&mut self.location.lock().unwrap());
     }
 
     /// From now on it has a clock of its own.
@@ -68,19 +88,42 @@ impl Registry {
 
 impl LeaseStore for Registry {
     fn bind<'a>(&'a self, layout: &'a str) -> StoreResult<'a, String> {
-        Box::pin(self.answer(self.memory.bind(layout)))
+        Box::pin(async move {
+            let memory = self.memory.get();
+            self.answer(memory.bind(layout)).await
+        })
+    }
+
+    fn identity(&self) -> StoreResult<'_, String> {
+        Box::pin(async move {
+            let memory = self.memory.get();
+            self.answer(memory.identity()).await
+        })
+    }
+
+    fn location(&self) -> String {
+        self.location.lock().unwrap().clone()
     }
 
     fn leases(&self) -> StoreResult<'_, Vec<LeaseRecord>> {
-        Box::pin(self.answer(self.memory.leases()))
+        Box::pin(async move {
+            let memory = self.memory.get();
+            self.answer(memory.leases()).await
+        })
     }
 
     fn swap<'a>(&'a self, swap: &'a LeaseSwap) -> StoreResult<'a, bool> {
-        Box::pin(self.answer(self.memory.swap(swap)))
+        Box::pin(async move {
+            let memory = self.memory.get();
+            self.answer(memory.swap(swap)).await
+        })
     }
 
     fn report<'a>(&'a self, record: &'a LeaseRecord, now_ms: u64) -> StoreResult<'a, ()> {
-        Box::pin(self.answer(self.memory.report(record, now_ms)))
+        Box::pin(async move {
+            let memory = self.memory.get();
+            self.answer(memory.report(record, now_ms)).await
+        })
     }
 
     fn clock_ms(&self) -> StoreResult<'_, Option<u64>> {
@@ -90,7 +133,7 @@ impl LeaseStore for Registry {
     }
 
     fn inspect(&self) -> StoreResult<'_, StoreReport> {
-        self.memory.inspect()
+        Box::pin(async move { self.memory.get().inspect().await })
     }
 }
 

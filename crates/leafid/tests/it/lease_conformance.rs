@@ -68,6 +68,11 @@ const FAULTS: &[(Quirk, &str)] = &[
     (BindCreatesLate, "one layout wins"),
     (BindTrims, "a layout comes back exactly"),
     (BindIsRow, "a layout is no row"),
+    (IdentityOfHandle, "an identity stays"),
+    (IdentityOfHolder, "an identity stays"),
+    (IdentityCreatesLate, "one identity wins"),
+    (IdentityIsRow, "an identity is no row"),
+    (IdentityInWords, "an identity is a name"),
     (ReportMutates, "a late report changes no row"),
     (ReportMutates, "reports between swaps"),
     (ReportFences, "a report changes no row"),
@@ -133,6 +138,14 @@ impl Slow {
 impl LeaseStore for Slow {
     fn bind<'a>(&'a self, layout: &'a str) -> StoreResult<'a, String> {
         self.later(self.inner.bind(layout))
+    }
+
+    fn identity(&self) -> StoreResult<'_, String> {
+        self.later(self.inner.identity())
+    }
+
+    fn location(&self) -> String {
+        self.inner.location()
     }
 
     fn leases(&self) -> StoreResult<'_, Vec<LeaseRecord>> {

@@ -9,6 +9,7 @@ mod claims;
 mod clocks;
 mod cluster;
 mod conformance;
+mod elsewhere;
 mod kinds;
 mod lease_conformance;
 mod odd_registry;

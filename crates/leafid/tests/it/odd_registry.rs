@@ -9,6 +9,7 @@ use futures_util::lock::Mutex;
 use leafid::store::lease_conformance::LeaseHandles;
 use leafid::store::{
     LeaseRecord, LeaseStore, LeaseSwap, MemoryLeaseStore, StoreError, StoreReport, StoreResult,
+    new_identity,
 };
 use leafid::{Clock, SystemClock, WorkerId};
 
@@ -44,6 +45,11 @@ pub(crate) enum Quirk {
     BindCreatesLate,
     BindTrims,
     BindIsRow,
+    IdentityOfHandle,
+    IdentityOfHolder,
+    IdentityCreatesLate,
+    IdentityIsRow,
+    IdentityInWords,
     ReportMutates,
     ReportFences,
     SecondHandleBlind,
@@ -72,6 +78,7 @@ struct Odd {
 #[derive(Default, Clone)]
 struct Rows {
     layout: Option<String>,
+    identity: Option<String>,
     leases: BTreeMap<WorkerId, LeaseRecord>,
     /// What the second handle saw last.
     seen_late: BTreeMap<WorkerId, LeaseRecord>,
@@ -227,6 +234,38 @@ impl LeaseStore for Odd {
             }
             Ok(rows.layout.get_or_insert_with(|| layout.into()).clone())
         })
+    }
+
+    fn identity(&self) -> StoreResult<'_, String> {
+        Box::pin(async move {
+            self.reach()?;
+            let mut rows = self.rows.lock().await;
+            let new = match self.is {
+                IdentityInWords => "the one in the cellar".to_owned(),
+                _ => new_identity(),
+            };
+            if rows.identity.is_none() && self.is == IdentityCreatesLate {
+                drop(rows);
+                round_trip().await;
+                rows = self.rows.lock().await;
+                rows.identity = None;
+            }
+            let kept = rows.identity.get_or_insert(new).clone();
+            match self.is {
+                IdentityOfHandle if self.is_second => return Ok(format!("{kept}-2")),
+                IdentityOfHolder if !rows.leases.is_empty() => return Ok(new_identity()),
+                IdentityIsRow => drop(
+                    rows.leases
+                        .insert(WorkerId::new(0), free_row(WorkerId::new(0))),
+                ),
+                _ => {}
+            }
+            Ok(kept)
+        })
+    }
+
+    fn location(&self) -> String {
+        "the cellar".into()
     }
 
     fn leases(&self) -> StoreResult<'_, Vec<LeaseRecord>> {

@@ -322,7 +322,7 @@ fn leases_are_kept_in_every_unit() {
         let lease = server.status().lease.unwrap();
         assert!(first.unix_ms.unsigned_abs() >= lease.start_ms, "{layout}");
         server.stop();
-        let row = leafid::blocking::block_on(store.memory.leases())
+        let row = leafid::blocking::block_on(store.memory.get().leases())
             .unwrap()
             .remove(0);
         let unit_ms = layout.unit().ms();

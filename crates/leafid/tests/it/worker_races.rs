@@ -1,6 +1,7 @@
 //! Worker ids when two things come together: a stop and a start, a restart and a call that is still
 //! on its way, a clock that goes back and a journal that fails. The simulation found most of them.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -87,7 +88,7 @@ impl Machine {
     }
 
     fn row(&self) -> LeaseRecord {
-        let rows = leafid::blocking::block_on(self.store.memory.leases()).unwrap();
+        let rows = leafid::blocking::block_on(self.store.memory.get().leases()).unwrap();
         rows.into_iter().next().unwrap_or_else(|| panic!("no row"))
     }
 
@@ -162,7 +163,7 @@ fn a_restart_overtakes_a_stop() {
             ..held
         },
     };
-    let arrived = leafid::blocking::block_on(machine.store.memory.swap(&given_back)).unwrap();
+    let arrived = leafid::blocking::block_on(machine.store.memory.get().swap(&given_back)).unwrap();
     assert!(arrived, "worker id {worker} is to be had now");
     server.advance(SECOND * 10);
     let error = server.try_next().unwrap_err();
@@ -210,8 +211,9 @@ fn the_journal_never_goes_back() {
     assert!(bounds.is_sorted(), "{bounds:?}");
 }
 
-/// Guards that a server which starts again and again waits for its clock in the end: each start
-/// goes on above what the one before might have issued.
+/// Guards that a server which is killed again and again, right after its first id, issues each time,
+/// and does not run away from its clock: each start goes on above what the one before might have
+/// issued.
 #[test]
 fn restarts_do_not_run_away_from_the_clock() {
     let (store, journal) = (Arc::<Registry>::default(), MemoryJournal::new());
@@ -221,16 +223,47 @@ fn restarts_do_not_run_away_from_the_clock() {
         clock: clock.clone(),
         ..Setup::new(&store)
     };
-    for _ in 0..100 {
-        let server = start().start();
-        let _outcome = server.try_next();
-        drop(server);
-        clock.advance(SECOND / 10);
+    for pause_ms in [100, 15, 3000, 50] {
+        for _ in 0..100 {
+            let server = start().start();
+            let ahead_ms = server.next().unix_ms - millis(clock.wall()).cast_signed();
+            assert!(ahead_ms < 4_100, "{ahead_ms} ms ahead");
+            drop(server);
+            clock.advance(Duration::from_millis(pause_ms));
+        }
     }
-    let mut server = start().start();
+}
+
+/// Guards two copies of one server, on machines of their own, that start at once: they have one name
+/// and one journal, and each gets a worker id of its own.
+#[test]
+fn two_copies_start_at_once() {
+    let machine = Machine::new();
+    let mut server = machine.start();
     server.advance(SECOND * 10);
-    let ahead_ms = server.next().unix_ms - millis(clock.wall()).cast_signed();
-    assert!(ahead_ms < 15_000, "{ahead_ms} ms ahead");
+    let mut ids = vec![server.try_next().unwrap()];
+    drop(server);
+    let clock = ManualClock::new();
+    clock.set_wall(machine.clock.wall());
+    let copy = Machine {
+        store: Arc::clone(&machine.store),
+        journal: SlowJournal::new(&clock),
+        clock,
+        choice: WorkerChoice::Any,
+    };
+    let record = machine.journal.record();
+    leafid::blocking::block_on(copy.journal.memory.write(&record)).unwrap();
+    let mut servers = [machine.start(), copy.start()];
+    for _ in 0..40 {
+        for server in &mut servers {
+            server.advance(SECOND / 4);
+            ids.extend(server.try_next());
+        }
+    }
+    let workers = servers.each_ref().map(Server::worker);
+    assert_ne!(workers[0], workers[1]);
+    let (taken, distinct) = (ids.len(), ids.iter().collect::<BTreeSet<_>>().len());
+    assert_eq!(distinct, taken, "{} of {taken} ids twice", taken - distinct);
 }
 
 /// Guards that an operator's word is enough where nobody else knows the time: a server whose clock

@@ -18,6 +18,10 @@ pub(super) fn check(events: &[Event], plan: &Plan) -> Result<(), Violation> {
                 let owned = owned.entry((held.identity, held.worker)).or_default();
                 owned.write(held, before.as_ref());
             }
+            Event::Inherited { from, to, worker } => {
+                let inherited = owned.remove(&(*from, *worker)).unwrap_or_default();
+                owned.insert((*to, *worker), inherited);
+            }
             Event::Acknowledged { held } => {
                 let owned = owned.entry((held.identity, held.worker)).or_default();
                 owned.known_ms = owned.known_ms.max(held.until_ms);

@@ -20,6 +20,7 @@
 
 mod binding;
 mod claims;
+mod naming;
 mod rows;
 mod swapping;
 mod telling;
@@ -78,6 +79,7 @@ where
 {
     let checks = [
         binding::CHECKS,
+        naming::CHECKS,
         rows::CHECKS,
         swapping::CHECKS,
         telling::CHECKS,

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::store::{LeaseRecord, LeaseStore, LeaseSwap, StoreReport, StoreResult, Weakness};
+use crate::store::{
+    LeaseRecord, LeaseStore, LeaseSwap, StoreReport, StoreResult, Weakness, new_identity,
+};
 use crate::worker_id::WorkerId;
 
 /// A registry in this process's memory, for tests and examples: everything is forgotten when the
@@ -29,6 +31,7 @@ pub struct MemoryLeaseStore {
 #[derive(Debug, Default)]
 struct Rows {
     layout: Option<String>,
+    identity: Option<String>,
     leases: BTreeMap<WorkerId, LeaseRecord>,
 }
 
@@ -50,6 +53,17 @@ impl LeaseStore for MemoryLeaseStore {
             let mut rows = self.lock();
             Ok(rows.layout.get_or_insert_with(|| layout.to_owned()).clone())
         })
+    }
+
+    fn identity(&self) -> StoreResult<'_, String> {
+        Box::pin(async {
+            let mut rows = self.lock();
+            Ok(rows.identity.get_or_insert_with(new_identity).clone())
+        })
+    }
+
+    fn location(&self) -> String {
+        "memory:".into()
     }
 
     fn leases(&self) -> StoreResult<'_, Vec<LeaseRecord>> {

@@ -1,0 +1,175 @@
+//! What the journal is good for at a start: it names this server, says how far ids went, and is a
+//! right to issue only with a lease of the registry that is set now.
+
+use super::WorkerChoice;
+use super::clock_check::behind_own_report;
+use super::driver::Run;
+use super::obstacle::Obstacle;
+use crate::event::Event;
+use crate::lease::Lease;
+use crate::store::{JournalLease, JournalRecord, JournalRegistry, LeaseRecord, StoreError};
+
+/// The identity of no registry, and where it is.
+const NO_REGISTRY: &str = "none";
+
+impl Run {
+    /// Reads the journal, once; a server without one gets its name.
+    pub(super) async fn read_journal(&mut self) -> Result<(), Obstacle> {
+        if self.journal.is_some() {
+            return Ok(());
+        }
+        let layout = self.shared.core.options.layout.to_string();
+        let mut journal = match self.shared.journal.read().await? {
+            Some(record) if record.layout == layout => record,
+            Some(record) => self.change_layout(record, layout)?,
+            None => JournalRecord::new("", layout),
+        };
+        if journal.holder.is_empty() {
+            journal.holder = new_holder();
+        }
+        self.write_record(journal).await?;
+        Ok(())
+    }
+
+    /// Ids of two layouts can be equal, so the old one's time must be over.
+    fn change_layout(
+        &self,
+        record: JournalRecord,
+        layout: String,
+    ) -> Result<JournalRecord, Obstacle> {
+        let now_ms = self.shared.core.timeline.now_ms();
+        if record.floor_ms.max(record.above_ms()) > now_ms {
+            return Err(Obstacle::Refused(format!(
+                "this server has just issued ids of the layout {}, and is now set to {layout}: \
+                 wait some seconds, or go back",
+                record.layout
+            )));
+        }
+        // Where its ids end stays known, for the case that the layout is changed back.
+        let ended = |lease| JournalLease {
+            acknowledged: false,
+            ..lease
+        };
+        Ok(JournalRecord {
+            layout,
+            lease: record.lease.map(ended),
+            claim: None,
+            ..record
+        })
+    }
+
+    /// From now on the journal is about this registry. What it says of another one is no right
+    /// here, and neither is the lease of a journal that names none, unless its row is here.
+    pub(super) fn turn_to(&mut self, registry: JournalRegistry, rows: &[LeaseRecord]) {
+        let Some(journal) = self.journal.take() else {
+            return;
+        };
+        let is_here = match &journal.registry {
+            Some(noted) => noted.identity == registry.identity,
+            None => rows.iter().any(|row| journal.owned_from_ms(row).is_some()),
+        };
+        self.journal = Some(if is_here {
+            JournalRecord {
+                registry: Some(registry),
+                ..journal
+            }
+        } else {
+            journal.of_another(Some(registry))
+        });
+    }
+
+    /// A worker id that was chosen by hand, without a registry.
+    pub(super) fn take_given(&mut self) -> Result<Lease, Obstacle> {
+        let WorkerChoice::Exactly(worker) = self.shared.options.choice else {
+            return Err(Obstacle::Refused(
+                "there is neither a registry nor a worker id: set registry, or worker-id".into(),
+            ));
+        };
+        self.check_own_report(false)?;
+        let nowhere = JournalRegistry {
+            identity: NO_REGISTRY.to_owned(),
+            location: NO_REGISTRY.to_owned(),
+        };
+        self.turn_to(nowhere, &[]);
+        let now_ms = self.shared.core.timeline.now_ms();
+        // Nobody else keeps apart what this server issued with another number.
+        let journal = self.journal.as_ref();
+        let issued_ms = journal.map_or(0, |journal| journal.floor_ms.max(journal.above_ms()));
+        let start_ms = issued_ms.max(now_ms);
+        self.check_ahead(start_ms, now_ms)?;
+        self.is_weak = false;
+        Ok(Lease {
+            worker,
+            epoch: 0,
+            start_ms,
+            until_ms: LeaseRecord::FOREVER,
+        })
+    }
+
+    /// Starts on the strength of the journal while the registry is down: only with a lease of the
+    /// registry that is set, as far as that can be known without it, and never with one that has no
+    /// end. The driver asks the registry for it as soon as it answers.
+    pub(super) fn go_on_without(&mut self, error: StoreError) -> Result<Lease, Obstacle> {
+        let choice = self.shared.options.choice;
+        let now_ms = self.shared.core.timeline.now_ms();
+        let location = self.shared.store.as_ref().map(|store| store.location());
+        let is_set = |noted: &JournalRegistry| Some(&noted.location) == location.as_ref();
+        let journal = self.journal.as_ref();
+        let last = journal
+            .filter(|journal| journal.registry.as_ref().is_some_and(is_set))
+            .and_then(|journal| journal.lease)
+            .filter(|last| {
+                last.acknowledged
+                    && last.until_ms > last.below_ms.max(now_ms)
+                    && last.until_ms < LeaseRecord::FOREVER
+                    && (choice == WorkerChoice::Any || choice == WorkerChoice::Exactly(last.worker))
+                    && !self.quarantined.contains(&last.worker)
+            });
+        let Some(last) = last else {
+            return Err(Obstacle::Failed(error));
+        };
+        if let Some(reason) = behind_own_report(&self.shared, last.written_ms) {
+            return Err(Obstacle::Refused(reason));
+        }
+        let start_ms = last.below_ms.max(now_ms);
+        self.check_ahead(start_ms, now_ms)?;
+        self.shared.tell(&Event::WeakStart {
+            worker: last.worker,
+            error: &error,
+        });
+        self.is_weak = true;
+        Ok(Lease {
+            worker: last.worker,
+            epoch: last.epoch,
+            start_ms,
+            until_ms: last.until_ms,
+        })
+    }
+
+    /// The lease of this row, if it is that of a claim of ours whose outcome was unknown, and that
+    /// was made for the worker id that is held.
+    pub(super) fn adopt(&mut self, row: &LeaseRecord) -> Option<Lease> {
+        let journal = self.journal.as_mut()?;
+        let claim = journal.claim.filter(|_| journal.is_of_claim(row))?;
+        let last = journal.lease.filter(|last| last.worker == claim.worker)?;
+        journal.claim = None;
+        journal.lease = Some(JournalLease {
+            epoch: claim.epoch,
+            nonce: claim.nonce,
+            until_ms: row.until_ms,
+            ..last
+        });
+        self.is_weak = false;
+        Some(Lease {
+            worker: claim.worker,
+            epoch: claim.epoch,
+            start_ms: claim.from_ms,
+            until_ms: row.until_ms,
+        })
+    }
+}
+
+/// A name that no other server has: 128 random bits.
+fn new_holder() -> String {
+    format!("{:032x}", fastrand::u128(..))
+}

@@ -1,0 +1,107 @@
+//! `Obstacle`: what is in the way of a worker id, and how it is told.
+
+use std::time::Duration;
+
+use super::RegistryStage;
+use super::claim::{self, ClaimError};
+use super::driver::Run;
+use crate::event::Event;
+use crate::store::{LeaseRecord, StoreError};
+
+/// What is in the way of a worker id.
+pub(super) enum Obstacle {
+    /// Something that somebody has to change; the text says what.
+    Refused(String),
+    /// The registry or the journal failed.
+    Failed(StoreError),
+    /// All worker ids are held.
+    Exhausted(Vec<LeaseRecord>),
+}
+
+impl From<StoreError> for Obstacle {
+    fn from(error: StoreError) -> Self {
+        if error.is_retryable() {
+            Self::Failed(error)
+        } else {
+            Self::Refused(error.to_string())
+        }
+    }
+}
+
+/// How many holders the text of a refusal names.
+const HOLDERS_SHOWN: usize = 20;
+
+impl Run {
+    pub(super) fn refuse(&mut self, obstacle: &Obstacle, retry_after: Duration) {
+        let reason = match obstacle {
+            Obstacle::Refused(reason) => reason.clone(),
+            Obstacle::Failed(error) => error.to_string(),
+            Obstacle::Exhausted(rows) => exhausted(rows),
+        };
+        let shared = &self.shared;
+        shared.core.close(reason.as_str(), false);
+        shared.lock().stage = RegistryStage::Refused {
+            reason: reason.clone(),
+        };
+        if self.refused == reason {
+            return;
+        }
+        match obstacle {
+            Obstacle::Refused(_) => shared.tell(&Event::WorkerRefused { reason: &reason }),
+            Obstacle::Failed(error) => shared.tell(&Event::RegistryFailed { error, retry_after }),
+            Obstacle::Exhausted(rows) => shared.tell(&Event::WorkersExhausted { holders: rows }),
+        }
+        self.refused = reason;
+    }
+}
+
+/// A registry that fails is not the same as one that holds nothing for us.
+pub(super) async fn found_or_store_error(
+    found: impl Future<Output = Result<claim::Claim, ClaimError>>,
+) -> Result<Result<claim::Claim, ClaimError>, StoreError> {
+    match found.await {
+        Err(ClaimError::Store(error)) => Err(error),
+        found => Ok(found),
+    }
+}
+
+pub(super) fn obstacle(error: ClaimError) -> Obstacle {
+    match error {
+        ClaimError::Exhausted(rows) => Obstacle::Exhausted(rows),
+        ClaimError::Store(error) => error.into(),
+        ClaimError::Held(row) => Obstacle::Refused(format!(
+            "worker id {} is held by {} until {}",
+            row.worker,
+            holder_shown(&row),
+            crate::layout::Instant {
+                unix_ms: row.until_ms.cast_signed()
+            }
+        )),
+    }
+}
+
+/// What to tell when no worker id is left.
+fn exhausted(rows: &[LeaseRecord]) -> String {
+    let shown: Vec<String> = rows
+        .iter()
+        .take(HOLDERS_SHOWN)
+        .map(|row| format!("{} {}", row.worker, holder_shown(row)))
+        .collect();
+    let more = match rows.len().saturating_sub(HOLDERS_SHOWN) {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    format!(
+        "all {} worker ids are held ({}{more}): stop servers, or release those of dead ones",
+        rows.len(),
+        shown.join(", ")
+    )
+}
+
+fn holder_shown(row: &LeaseRecord) -> &str {
+    if row.address.is_empty() {
+        &row.holder
+    } else {
+        &row.address
+    }
+}
