@@ -113,6 +113,9 @@ impl From<IssueError> for Failure {
 /// What to do about a store that cannot be used: mend a file, reach the server, or do what the
 /// server's own answer asks for.
 fn next_for_unavailable(error: &StoreError) -> &'static str {
+    if error.weak_store().is_some() {
+        return "change the setting, or use the store all the same with --allow-weak-store";
+    }
     let causes = || std::iter::successors(error.source(), |&cause| cause.source());
     let io = causes().find_map(|cause| cause.downcast_ref::<io::Error>());
     match io.map(io::Error::kind) {

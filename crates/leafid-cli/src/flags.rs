@@ -21,10 +21,11 @@ pub(crate) struct Flags {
     leaf_properties: Option<PathBuf>,
 }
 
-const STORE_KEYS: [&str; 6] = [
+const STORE_KEYS: [&str; 7] = [
     "store",
     "data-dir",
     "store-password-file",
+    "allow-weak-store",
     "store-connect-timeout",
     "store-statement-timeout",
     "create-tags",

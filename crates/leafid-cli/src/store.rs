@@ -1,6 +1,6 @@
 //! `leafid store`: creates the tables of a store, and checks how far it can be trusted.
 
-use leafid::store::StoreReport;
+use leafid::store::{StoreError, StoreReport};
 use serde_json::json;
 
 use crate::failure::{Failure, Outcome};
@@ -75,8 +75,17 @@ impl Init {
 
 impl Check {
     fn run(self) -> Outcome {
-        let source = Source::open(&self.flags.0.load_store()?.config)?;
-        let report = source.runtime.block_on(source.generators.inspect_store())?;
+        let mut config = self.flags.0.load_store()?.config;
+        // What is weak is told below, all of it.
+        config.allow_weak_store = true;
+        let source = Source::open(&config)?;
+        let report = source.runtime.block_on(source.generators.inspect_store());
+        let report = report.map_err(|error| match error {
+            StoreError::Unsupported { message } => {
+                Failure::new(message, "the message says what to change")
+            }
+            error => error.into(),
+        })?;
         if self.json {
             output::json(&as_json(&report))?;
         } else {

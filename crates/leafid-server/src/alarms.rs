@@ -13,6 +13,7 @@ use leafid::{Event, Observer};
 #[derive(Debug, Default)]
 pub(crate) struct EventCounts {
     pub(crate) regressions: AtomicU64,
+    pub(crate) weak_stores: AtomicU64,
     pub(crate) segments: AtomicU64,
     pub(crate) tags_created: AtomicU64,
     pub(crate) limits_reached: AtomicU64,
@@ -63,6 +64,10 @@ impl Alarms {
     fn count(&self, event: &Event<'_>) {
         let counter = match event {
             Event::Regressed { .. } => &self.counts.regressions,
+            Event::WeakStore { .. } => &self.counts.weak_stores,
+            Event::RegistryFailed { error, .. } if error.weak_store().is_some() => {
+                &self.counts.weak_stores
+            }
             Event::Reserved { .. } => &self.counts.segments,
             Event::Created { .. } => &self.counts.tags_created,
             Event::LimitReached { .. } => &self.counts.limits_reached,
@@ -93,8 +98,17 @@ fn log(event: &Event<'_>) {
             retry_after,
         } => {
             // The first of a row, then at 2, 4, 8, ...: a long outage must not fill the disk.
-            if failures.is_power_of_two() {
+            if failures.is_power_of_two() && error.weak_store().is_none() {
                 tracing::warn!(%tag, failures, ?retry_after, error = with_causes(error), "store failed; it is tried again");
+            }
+        }
+        Event::WeakStore {
+            tag,
+            error,
+            failures,
+        } => {
+            if failures.is_power_of_two() {
+                tracing::error!(%tag, failures, error = %error, "alarm: a weak store is refused; it is tried again");
             }
         }
         Event::Regressed { tag, floor, found } => tracing::error!(

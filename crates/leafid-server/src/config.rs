@@ -205,6 +205,7 @@ impl Config {
             connections_max: usize::try_from(self.store_connections).unwrap_or(usize::MAX),
             connect_timeout: self.store_connect_timeout,
             statement_timeout: self.store_statement_timeout,
+            allow_weak: self.allow_weak_store,
             ..StoreOptions::default()
         }
     }

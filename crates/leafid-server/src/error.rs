@@ -47,6 +47,9 @@ pub enum ServeError {
         /// What the store says of itself.
         report: Box<StoreReport>,
     },
+    /// The store was reached and cannot hold ids as it is.
+    #[error(transparent)]
+    UnfitStore(Box<StoreError>),
     /// The layout of snowflake ids cannot be used.
     #[error("no snowflake id can be made: {0}")]
     Layout(#[from] LayoutError),

@@ -161,7 +161,8 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// [`ServeError::WeakStore`], as soon as the store was reached; [`ServeError::Threads`].
+    /// [`ServeError::WeakStore`] and [`ServeError::UnfitStore`], as soon as the store was reached;
+    /// [`ServeError::Threads`].
     pub async fn run(self, shutdown: impl Future<Output = ()>) -> Result<(), ServeError> {
         let mut running = self.begin()?;
         let ended = tokio::select! {

@@ -37,7 +37,7 @@ impl Supply {
     ///
     /// # Errors
     ///
-    /// [`ServeError::WeakStore`].
+    /// [`ServeError::WeakStore`], [`ServeError::UnfitStore`].
     pub(crate) async fn run(self) -> Result<(), ServeError> {
         let Self {
             service,
@@ -46,7 +46,7 @@ impl Supply {
             clock,
             allow_weak_store,
         } = self;
-        let report = contact(&service, &*clock).await;
+        let report = contact(&service, &*clock).await?;
         judge(report, allow_weak_store)?;
         service.health().enter(Phase::Serving);
         let probe = probe(service, watch, clock);
@@ -58,14 +58,22 @@ impl Supply {
     }
 }
 
-/// Waits until the store says what it is.
-async fn contact(service: &Service, clock: &dyn Clock) -> StoreReport {
+/// Waits until the store says what it is; one that was reached and cannot be used is not waited
+/// for.
+async fn contact(service: &Service, clock: &dyn Clock) -> Result<StoreReport, ServeError> {
     let mut retry = CONTACT_RETRY_MIN;
     let mut failures: u32 = 0;
     loop {
         match service.generators().inspect_store().await {
-            Ok(report) => return report,
+            Ok(report) => return Ok(report),
+            Err(error) if !error.is_retryable() => {
+                return Err(ServeError::UnfitStore(Box::new(error)));
+            }
             Err(error) => {
+                if let Some(report) = error.weak_store().cloned() {
+                    let report = Box::new(report);
+                    return Err(ServeError::WeakStore { report });
+                }
                 failures = failures.saturating_add(1);
                 if failures.is_power_of_two() {
                     tracing::warn!(

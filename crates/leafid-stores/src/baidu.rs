@@ -101,7 +101,7 @@ pub async fn assign(
     }
     match url.place() {
         Place::Mysql(servers) => {
-            let store = SqlStore::new(Mysql::new(servers, options), url, options);
+            let store = SqlStore::new(Mysql::of_worker_node(servers, options), url, options);
             let what = || "insert a row into WORKER_NODE".into();
             let insert = async {
                 let mut loan = store.pool.take().await?;

@@ -34,6 +34,9 @@ mod lease_options;
 
 mod store;
 
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+mod judge;
+
 mod pool;
 
 mod private;
@@ -123,6 +126,10 @@ pub struct StoreOptions {
     /// one, which serves until then; in SQLite, in its place. For databases; Redis, etcd and
     /// ZooKeeper have ways of their own. Default 120 s.
     pub connection_age_max: Duration,
+    /// Use a database although one of its settings can lose what it acknowledged, so that ids come
+    /// twice. Without it each connection to MySQL and PostgreSQL is refused whose server is so set
+    /// up; the error tells which setting, see [`StoreError::weak_store`]. Default `false`.
+    pub allow_weak: bool,
 }
 
 impl Default for StoreOptions {
@@ -132,6 +139,7 @@ impl Default for StoreOptions {
             connect_timeout: Duration::from_secs(10),
             statement_timeout: Duration::from_secs(15),
             connection_age_max: Duration::from_secs(120),
+            allow_weak: false,
         }
     }
 }
@@ -360,6 +368,12 @@ impl std::fmt::Display for InitReport {
 /// # }
 /// ```
 pub async fn init(url: &StoreUrl, options: &StoreOptions) -> Result<InitReport, StoreError> {
+    // Nothing is reserved yet that could be lost.
+    let allow_weak = true;
+    let options = &StoreOptions {
+        allow_weak,
+        ..*options
+    };
     match url.place() {
         #[cfg(feature = "sqlite")]
         Place::Sqlite(path) => {

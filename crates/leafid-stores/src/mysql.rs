@@ -8,6 +8,7 @@ mod connect;
 mod leases;
 mod report;
 mod reserve;
+mod schema;
 mod tags;
 
 use leafid::Tag;
@@ -16,7 +17,9 @@ use sqlx::mysql::{MySqlConnectOptions, MySqlRow};
 use sqlx::{AssertSqlSafe, Connection, MySqlConnection, Row};
 use url::Url;
 
-use self::connect::{Session, Shape};
+use self::connect::Session;
+use self::report::Variables;
+use self::schema::{Schema, Shape};
 use crate::row::{KEEP_OWN, OwnColumns, StoredRow, finish, padded, records};
 use crate::store::{Fault, System};
 use crate::tables::{FoundTables, TABLES};
@@ -49,6 +52,8 @@ const TABLE_SQL: [&str; 2] = [
 pub(crate) struct Mysql {
     /// The servers, in the order in which they are tried, with their URL for messages.
     servers: Vec<(MySqlConnectOptions, String)>,
+    /// Those that are looked at.
+    tables: &'static str,
     options: StoreOptions,
 }
 
@@ -56,7 +61,16 @@ impl Mysql {
     pub(crate) fn new(servers: &[Url], options: &StoreOptions) -> Self {
         Self {
             servers: connect::servers(servers),
+            tables: schema::TABLES,
             options: *options,
+        }
+    }
+
+    /// For the table `WORKER_NODE` alone.
+    pub(crate) fn of_worker_node(servers: &[Url], options: &StoreOptions) -> Self {
+        Self {
+            tables: schema::WORKER_NODE,
+            ..Self::new(servers, options)
         }
     }
 }
@@ -67,11 +81,18 @@ impl System for Mysql {
     const CONNECTIONS_MAX: usize = usize::MAX;
 
     async fn connect(&self) -> Result<Session, StoreError> {
-        connect::first_usable(&self.servers, &self.options).await
+        self.first_usable().await
     }
 
     async fn is_alive(&self, session: &mut Session) -> bool {
         session.connection.ping().await.is_ok()
+    }
+
+    async fn judge(&self, session: &mut Session) -> Result<(), StoreError> {
+        session.shape = self
+            .judge_server(&mut session.connection, &session.name)
+            .await?;
+        Ok(())
     }
 
     async fn reserve(&self, session: &mut Session, reserve: &Reserve) -> Result<Reserved, Fault> {
@@ -164,7 +185,10 @@ impl System for Mysql {
     }
 
     async fn inspect(&self, session: &mut Session) -> Result<StoreReport, Fault> {
-        report::inspect(&mut session.connection, session.shape.has_own_table).await
+        let variables = Variables::read(&mut session.connection).await?;
+        let schema = Schema::read(&mut session.connection, self.tables).await?;
+        session.shape = schema.shape;
+        Ok(variables.report(schema, self.servers.len() > 1))
     }
 
     async fn init(&self, session: &mut Session) -> Result<InitReport, Fault> {

@@ -2,7 +2,8 @@
 //! no call meets what another left half done.
 //!
 //! Connections are made anew from time to time. Calls do not wait for that: they use the old ones
-//! until the new one is there.
+//! until the new one is there. Where the new one is refused, the old ones are judged again before
+//! they are used.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,20 +26,29 @@ pub(crate) struct Pool<S: System> {
     age_max: Duration,
     /// Whether a connection is being made in place of the old ones.
     is_renewing: AtomicBool,
+    /// When a new connection was refused last. Those that were judged before are judged again.
+    refused_at: Mutex<Option<Duration>>,
     /// Connections at rest, the most recently used last.
     resting: Mutex<Vec<Resting<S::Connection>>>,
 }
 
 struct Resting<C> {
     connection: C,
-    born: Duration,
+    age: Age,
     since: Duration,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Age {
+    born: Duration,
+    /// When its server was found to be one that can be trusted.
+    judged: Duration,
 }
 
 /// A connection in use. Dropped, it is closed; [`Loan::settle`] may put it back.
 pub(crate) struct Loan<'a, S: System> {
     pub(crate) connection: S::Connection,
-    born: Duration,
+    age: Age,
     pool: &'a Pool<S>,
     _permit: SemaphorePermit<'a>,
 }
@@ -51,6 +61,7 @@ impl<S: System> Pool<S> {
             permits: Semaphore::new(connections_max.max(1)),
             age_max,
             is_renewing: AtomicBool::new(false),
+            refused_at: Mutex::new(None),
             resting: Mutex::new(Vec::new()),
         }
     }
@@ -64,32 +75,51 @@ impl<S: System> Pool<S> {
         let permit = self.permits.acquire().await.map_err(closed)?;
         while let Some(mut resting) = self.pop() {
             let now = self.clock.now();
-            if now - resting.born > self.age_max {
+            if now - resting.age.born > self.age_max {
                 if S::CONNECTIONS_MAX == 1 {
                     continue;
                 }
                 self.renew();
             }
             let is_fresh = now - resting.since <= REST_MAX;
-            if is_fresh || self.system.is_alive(&mut resting.connection).await {
+            if (is_fresh || self.system.is_alive(&mut resting.connection).await)
+                && self.is_trusted(&mut resting).await
+            {
                 let Resting {
-                    connection, born, ..
+                    connection, age, ..
                 } = resting;
                 return Ok(Loan {
                     connection,
-                    born,
+                    age,
                     pool: self,
                     _permit: permit,
                 });
             }
         }
+        let judged = self.clock.now();
         let connection = self.system.connect().await?;
+        let born = self.clock.now();
         Ok(Loan {
             connection,
-            born: self.clock.now(),
+            age: Age { born, judged },
             pool: self,
             _permit: permit,
         })
+    }
+
+    /// Judges a connection again if another one was refused since it was judged.
+    async fn is_trusted(&self, resting: &mut Resting<S::Connection>) -> bool {
+        let refused_at = *self
+            .refused_at
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if refused_at.is_none_or(|at| at < resting.age.judged) {
+            return true;
+        }
+        let now = self.clock.now();
+        let is_trusted = self.system.judge(&mut resting.connection).await.is_ok();
+        resting.age.judged = now;
+        is_trusted
     }
 
     /// Makes a new connection in the background, and closes the old ones at rest when it is there.
@@ -102,17 +132,33 @@ impl<S: System> Pool<S> {
         tokio::spawn(async move {
             // Unset also when the task is dropped with its runtime.
             let _renewing = Renewing(&pool.is_renewing);
-            if let Ok(connection) = pool.system.connect().await {
-                let now = pool.clock.now();
-                let mut resting = pool.lock();
-                resting.retain(|resting| now - resting.born <= pool.age_max);
-                resting.push(Resting {
-                    connection,
-                    born: now,
-                    since: now,
-                });
+            let judged = pool.clock.now();
+            match pool.system.connect().await {
+                Ok(connection) => pool.replace(connection, judged),
+                Err(error) if is_refusal(&error) => pool.refused(),
+                Err(_) => {}
             }
         });
+    }
+
+    /// Closes the old connections at rest, now that there is a new one.
+    fn replace(&self, connection: S::Connection, judged: Duration) {
+        let now = self.clock.now();
+        let mut resting = self.lock();
+        resting.retain(|resting| now - resting.age.born <= self.age_max);
+        resting.push(Resting {
+            connection,
+            age: Age { born: now, judged },
+            since: now,
+        });
+    }
+
+    fn refused(&self) {
+        let mut at = self
+            .refused_at
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *at = Some(self.clock.now());
     }
 
     /// Closes the connections at rest: after a failure they are probably as dead.
@@ -128,6 +174,11 @@ impl<S: System> Pool<S> {
     fn lock(&self) -> MutexGuard<'_, Vec<Resting<S::Connection>>> {
         self.resting.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether a server was reached and may not be used.
+fn is_refusal(error: &StoreError) -> bool {
+    error.weak_store().is_some() || matches!(error, StoreError::Unsupported { .. })
 }
 
 /// While a connection is being made.
@@ -150,18 +201,18 @@ impl<S: System> Loan<'_, S> {
         if is_usable {
             let Self {
                 connection,
-                born,
+                age,
                 pool,
                 ..
             } = self;
             let since = pool.clock.now();
             let mut resting = pool.lock();
-            let is_young = |born| since - born <= pool.age_max;
+            let is_young = |age: Age| since - age.born <= pool.age_max;
             // An old one is needed no more once a young one is there.
-            if is_young(born) || !resting.iter().any(|other| is_young(other.born)) {
+            if is_young(age) || !resting.iter().any(|other| is_young(other.age)) {
                 resting.push(Resting {
                     connection,
-                    born,
+                    age,
                     since,
                 });
             }

@@ -3,6 +3,7 @@
 mod connect;
 mod leases;
 mod report;
+mod schema;
 
 use leafid::Tag;
 use leafid::store::{Reserve, Reserved, StoreError, StoreReport, TagPatch, TagRecord, TagSpec};
@@ -11,6 +12,7 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection, Postgres as Dialect, Transac
 use url::Url;
 
 use self::connect::Session;
+use self::schema::Schema;
 use crate::row::{
     Bounds, KEEP_OWN, OwnColumns, StoredRow, check_kept, check_started, finish, first_max_id,
     records, refusal,
@@ -59,11 +61,17 @@ impl System for Postgres {
     const CONNECTIONS_MAX: usize = usize::MAX;
 
     async fn connect(&self) -> Result<Session, StoreError> {
-        connect::first_usable(&self.servers, &self.options).await
+        self.first_usable().await
     }
 
     async fn is_alive(&self, session: &mut Session) -> bool {
         session.connection.ping().await.is_ok()
+    }
+
+    async fn judge(&self, session: &mut Session) -> Result<(), StoreError> {
+        let (connection, name) = (&mut session.connection, &session.name);
+        session.has_own_table = self.judge_server(connection, name).await?;
+        Ok(())
     }
 
     /// One statement, one round trip. The row is locked first and then read, so that `old` is
@@ -170,7 +178,9 @@ impl System for Postgres {
     }
 
     async fn inspect(&self, session: &mut Session) -> Result<StoreReport, Fault> {
-        report::inspect(session).await
+        let schema = Schema::read(&mut session.connection).await?;
+        session.has_own_table = schema.has_own_table;
+        Ok(report::report(schema, self.servers.len() > 1))
     }
 
     async fn init(&self, session: &mut Session) -> Result<InitReport, Fault> {

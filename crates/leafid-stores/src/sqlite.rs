@@ -173,6 +173,11 @@ impl System for Sqlite {
         true
     }
 
+    /// A connection is made anew, not judged again.
+    async fn judge(&self, _session: &mut Session) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     async fn reserve(&self, session: &mut Session, reserve: &Reserve) -> Result<Reserved, Fault> {
         let mut change = session.change().await?;
         let answer = reserve_in(&mut change.transaction, reserve).await;

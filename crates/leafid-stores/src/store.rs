@@ -27,6 +27,12 @@ pub(crate) trait System: Send + Sync + 'static {
 
     fn is_alive(&self, connection: &mut Self::Connection) -> impl Future<Output = bool> + Send;
 
+    /// Looks again whether the connection's server can be trusted.
+    fn judge(
+        &self,
+        connection: &mut Self::Connection,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send;
+
     fn reserve(
         &self,
         connection: &mut Self::Connection,
@@ -343,15 +349,40 @@ where
             )),
         }
     }
+    Err(all_failed(failures))
+}
+
+/// What comes of a list none of whose servers can be used.
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "etcd"))]
+fn all_failed(failures: Vec<StoreError>) -> StoreError {
     let message: Vec<String> = failures.iter().map(StoreError::to_string).collect();
-    let source = failures.pop().and_then(|error| match error {
-        StoreError::Unavailable { source, .. } => Some(source),
-        _ => None,
-    });
-    Err(StoreError::unavailable(
-        message.join("; "),
-        source.unwrap_or_else(|| "no server".into()),
-    ))
+    let message = message.join("; ");
+    if !failures.is_empty() && failures.iter().all(|error| !error.is_retryable()) {
+        return StoreError::Unsupported { message };
+    }
+    // One that is refused is told from those that are away.
+    let weak = failures
+        .iter()
+        .position(|error| error.weak_store().is_some());
+    let last = failures.iter().rposition(StoreError::is_retryable);
+    let source = weak
+        .or(last)
+        .and_then(|index| match failures.into_iter().nth(index) {
+            Some(StoreError::Unavailable { source, .. }) => Some(source),
+            _ => None,
+        });
+    StoreError::unavailable(message, source.unwrap_or_else(|| "no server".into()))
+}
+
+/// Names the server whose tables cannot be used.
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+pub(crate) fn at_server(name: &str, error: StoreError) -> StoreError {
+    match error {
+        StoreError::Unsupported { message } => StoreError::Unsupported {
+            message: format!("{name}: {message}"),
+        },
+        error => error,
+    }
 }
 
 /// Why one server cannot be used.

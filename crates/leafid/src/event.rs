@@ -61,6 +61,18 @@ pub enum Event<'a> {
         /// When it will be repeated.
         retry_after: Duration,
     },
+    /// A store was reached and refused, because it could lose what it acknowledges: at the start,
+    /// or after a fail-over. Nothing is reserved in it; it is asked again, and so are the other
+    /// servers of its list.
+    WeakStore {
+        /// The tag that a segment was wanted for.
+        tag: &'a Tag,
+        /// Which store, and which of its settings; see
+        /// [`StoreError::weak_store`](crate::store::StoreError::weak_store).
+        error: &'a StoreError,
+        /// How many calls for this tag failed in a row.
+        failures: u32,
+    },
     /// The store went back in time: it held a max id below one that it had acknowledged. The
     /// reservation was made above the floor, so no id repeats within what this process has seen.
     Regressed {
@@ -178,6 +190,7 @@ impl Event<'_> {
         matches!(
             self,
             Self::Regressed { .. }
+                | Self::WeakStore { .. }
                 | Self::LimitNear { .. }
                 | Self::LimitReached { .. }
                 | Self::WorkerLost { .. }

@@ -12,6 +12,7 @@ mod journal;
 mod lease;
 mod memory;
 mod record;
+mod weak;
 
 use std::error::Error as StdError;
 use std::future::Future;
@@ -29,6 +30,7 @@ pub use lease::conformance as lease_conformance;
 pub use lease::{IDENTITY_LEN_MAX, LeaseKey, LeaseRecord, LeaseStore, LeaseSwap, new_identity};
 pub use memory::{MemoryLeaseStore, MemoryStore};
 pub use record::{ParseTagKindError, TagKind, TagPatch, TagRecord, TagSettings, TagSpec};
+pub use weak::WeakStore;
 
 /// A boxed future, so that stores can be trait objects. One allocation per call to a store, and
 /// there is one call per thousands of ids.

@@ -1,9 +1,11 @@
 //! Guards `leafid store` on real servers: tables are made, weak settings are named.
 
+use std::collections::HashSet;
+
 use leafid_testbed::{MariaDb, shared_mariadb, shared_postgres};
 use tempfile::tempdir;
 
-use crate::process::{Server, run};
+use crate::process::{Server, ids, run, until};
 
 #[test]
 fn init_makes_the_tables_and_check_finds_them_good() {
@@ -58,6 +60,97 @@ fn a_weak_store_fails_the_check_and_stops_the_server() {
     );
     served.check_failed(1, "innodb_flush_log_at_trx_commit", "--allow-weak-store");
     Server::start(folder.path(), &["--store", &url, "--allow-weak-store"]).stop();
+}
+
+/// Guards that no command takes ids from such a store in silence.
+#[test]
+fn a_weak_store_gives_a_command_no_ids() {
+    let folder = tempdir().unwrap();
+    let server = MariaDb::start_with(&["--innodb-flush-log-at-trx-commit=2"]);
+    let url = server.create_database().url;
+    run(folder.path(), &["store", "init", "--store", &url]).ok();
+    let create = ["tag", "create", "order", "--store", &url];
+    let refused = run(folder.path(), &create);
+    refused.check_failed(1, "innodb_flush_log_at_trx_commit", "--allow-weak-store");
+    run(
+        folder.path(),
+        &[&create[..], &["--allow-weak-store"]].concat(),
+    )
+    .ok();
+    let next = ["next", "order", "--store", &url];
+    run(folder.path(), &next).check_failed(1, "ids come twice", "--allow-weak-store");
+    let allowed = run(
+        folder.path(),
+        &[&next[..], &["--allow-weak-store"]].concat(),
+    );
+    assert_eq!(allowed.ok(), "1\n");
+}
+
+/// Guards that a server which turns weak, or is another one behind the same address, is judged at
+/// the next connection, with an alarm and a count; and that ids go on when it is strong again.
+#[test]
+fn a_store_that_turns_weak_gives_no_more_ids() {
+    let folder = tempdir().unwrap();
+    let store = MariaDb::start();
+    let url = store.create_database().url;
+    run(folder.path(), &["store", "init", "--store", &url]).ok();
+    let create = [
+        "tag", "create", "order", "--step", "10", "--policy", "fixed",
+    ];
+    run(folder.path(), &[&create[..], &["--store", &url]].concat()).ok();
+    let server = Server::start(
+        folder.path(),
+        &["--store", &url, "--registry", "none", "--worker-id", "0"],
+    );
+    let mut seen = HashSet::new();
+    let mut next = || {
+        let (status, body) = server.get("/v1/tags/order/ids");
+        let news = ids(&body);
+        assert!(
+            status != 200 || news.iter().all(|id| seen.insert(*id)),
+            "{body}"
+        );
+        (status == 200).then_some(()).ok_or(body)
+    };
+    next().expect("an id");
+    store.sql(
+        "mysql",
+        "SET GLOBAL innodb_flush_log_at_trx_commit = 2; KILL USER leafid",
+    );
+    let body = until("ids end", || next().err());
+    assert!(
+        body.contains("innodb_flush_log_at_trx_commit is 2"),
+        "{body}"
+    );
+    assert!(server.metric("leafid_weak_stores_refused_total") >= 1.0);
+    let log = server.log();
+    assert!(log.contains("alarm: a weak store is refused"), "{log}");
+    assert!(
+        log.contains("set innodb_flush_log_at_trx_commit to 1"),
+        "{log}"
+    );
+    store.sql("mysql", "SET GLOBAL innodb_flush_log_at_trx_commit = 1");
+    until("ids come again", || next().ok());
+    server.stop();
+}
+
+/// Guards that a table which cannot hold every id is refused, by the check and by the server, with
+/// the statement that mends it.
+#[test]
+fn a_column_that_cannot_hold_ids_is_refused() {
+    let folder = tempdir().unwrap();
+    let database = shared_mariadb().create_database();
+    let store = ["--store", &database.url];
+    run(folder.path(), &[&["store", "init"], &store[..]].concat()).ok();
+    let alter = "ALTER TABLE leaf_alloc MODIFY max_id INT NOT NULL DEFAULT 1";
+    shared_mariadb().sql(&database.name, alter);
+    let mend = "ALTER TABLE leaf_alloc MODIFY max_id BIGINT NOT NULL DEFAULT 1";
+    for command in [&["store", "check"][..], &["serve", "--http", "127.0.0.1:0"]] {
+        let refused = run(folder.path(), &[command, &store].concat());
+        refused.check_failed(1, mend, "the message says what to change");
+    }
+    shared_mariadb().sql(&database.name, mend);
+    run(folder.path(), &[&["store", "check"], &store[..]].concat()).ok();
 }
 
 #[test]

@@ -93,9 +93,11 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         key: "allow-weak-store",
         value: "BOOL",
-        doc: "Start although a setting of the store can lose an acknowledged reservation. Such a \
-              store gives ids twice after a power cut; `leafid store check` names the setting to \
-              change instead.",
+        doc: "Use a store although one of its settings can lose an acknowledged reservation. Such a \
+              store gives ids twice after a power cut or a fail-over; `leafid store check` names \
+              the setting to change instead. Each connection to a database is judged, so that \
+              this allows the weaknesses of every server in `store` and `registry`, also of those \
+              that take over later.",
         field: Field::Switch(|config| &mut config.allow_weak_store),
     },
     Setting {

@@ -119,6 +119,11 @@ impl Scrape {
                 "how often the store was found to have gone back in time",
                 &events.regressions,
             ),
+            (
+                "weak_stores_refused",
+                "how often a store was reached and refused for settings that can lose a commit",
+                &events.weak_stores,
+            ),
             ("segments_reserved", "segments reserved", &events.segments),
             (
                 "tags_created",

@@ -1,35 +1,30 @@
 //! Connecting to MySQL and MariaDB: the first server of the list that may be written to.
 
-use leafid::store::StoreError;
+use leafid::store::{StoreError, StoreReport};
 use sqlx::mysql::{MySqlConnectOptions, MySqlDatabaseError};
-use sqlx::{ConnectOptions, MySqlConnection, Row};
+use sqlx::{ConnectOptions, MySqlConnection};
 use url::Url;
 
-use crate::StoreOptions;
-use crate::store::{Fault, first_of, server_fault};
+use super::Mysql;
+use super::report::Variables;
+use super::schema::{self, Schema, Shape};
+use crate::store::{Fault, at_server, first_of, server_fault};
 use crate::url::servers::public;
 
 /// A connection, and what the tables looked like when it was made.
 pub(crate) struct Session {
     pub(super) connection: MySqlConnection,
     pub(super) shape: Shape,
-}
-
-/// What differs between the tables in the field.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Shape {
-    pub(super) has_own_table: bool,
-    /// The expression for the description: Leaf's column, or the one of the variant.
-    pub(super) description: &'static str,
-    /// Whether the column of the name sorts and compares by bytes.
-    pub(super) is_binary: bool,
+    /// The server's URL, as people may see it.
+    pub(super) name: String,
 }
 
 impl Session {
     /// Looks again: `leafid store init` may have run since.
     pub(super) async fn look_for_own_table(&mut self) -> Result<(), Fault> {
         if !self.shape.has_own_table {
-            self.shape = shape(&mut self.connection).await?;
+            let schema = Schema::read(&mut self.connection, schema::TABLES).await?;
+            self.shape = schema.shape;
         }
         Ok(())
     }
@@ -55,77 +50,61 @@ pub(super) fn servers(servers: &[Url]) -> Vec<(MySqlConnectOptions, String)> {
     servers.iter().map(one).collect()
 }
 
-pub(super) async fn first_usable(
-    servers: &[(MySqlConnectOptions, String)],
-    options: &StoreOptions,
-) -> Result<Session, StoreError> {
-    let timeout = options.connect_timeout_of(servers.len());
-    let lock_seconds = options.statement_timeout.as_secs().max(1);
-    let tries = servers
-        .iter()
-        .map(|(server, name)| (name, open(server, name, lock_seconds)));
-    first_of(tries, timeout).await
-}
-
-async fn open(
-    options: &MySqlConnectOptions,
-    name: &str,
-    lock_seconds: u64,
-) -> Result<Session, StoreError> {
-    let fault = |error: sqlx::Error| server_fault(name, hint(&error), error);
-    let mut connection = options.connect().await.map_err(fault)?;
-    // Whatever the server's default: what a column cannot hold is an error, not the nearest value.
-    let settings = format!(
-        "SET SESSION autocommit = 1, innodb_lock_wait_timeout = {lock_seconds}, \
-        sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'"
-    );
-    let settings = sqlx::raw_sql(sqlx::AssertSqlSafe(settings));
-    settings.execute(&mut connection).await.map_err(fault)?;
-    let read_only = sqlx::raw_sql("SELECT CAST(@@global.read_only AS CHAR)");
-    let read_only = read_only.fetch_one(&mut connection).await.map_err(fault)?;
-    let read_only: String = read_only.try_get(0).map_err(fault)?;
-    if !matches!(read_only.as_str(), "0" | "OFF") {
-        let message = format!("{name} is read-only: it is a replica, or read_only is on");
-        return Err(StoreError::unavailable(
-            message,
-            format!("read_only is {read_only}"),
-        ));
+impl Mysql {
+    pub(super) async fn first_usable(&self) -> Result<Session, StoreError> {
+        let timeout = self.options.connect_timeout_of(self.servers.len());
+        let tries = self.servers.iter();
+        let tries = tries.map(|(server, name)| (name, self.open(server, name)));
+        first_of(tries, timeout).await
     }
-    let shape = shape(&mut connection).await.map_err(fault)?;
-    Ok(Session { connection, shape })
-}
 
-async fn shape(connection: &mut MySqlConnection) -> Result<Shape, sqlx::Error> {
-    let select = "SELECT CAST(table_name AS CHAR), CAST(column_name AS CHAR), \
-        CAST(COALESCE(collation_name, '') AS CHAR) FROM information_schema.columns \
-        WHERE table_schema = DATABASE() AND table_name IN ('leaf_alloc', 'leafid_tag')";
-    let rows = sqlx::raw_sql(select).fetch_all(connection).await?;
-    let mut shape = Shape {
-        has_own_table: false,
-        description: "NULL",
-        is_binary: false,
-    };
-    for row in rows {
-        let [table, column, collation]: [String; 3] =
-            [row.try_get(0)?, row.try_get(1)?, row.try_get(2)?];
-        match (table.as_str(), column.to_lowercase().as_str()) {
-            ("leafid_tag", _) => shape.has_own_table = true,
-            (_, "biz_tag") => {
-                shape.is_binary = matches!(
-                    collation.as_str(),
-                    "utf8mb4_bin"
-                        | "utf8mb4_nopad_bin"
-                        | "utf8mb4_0900_bin"
-                        | "utf8mb3_bin"
-                        | "utf8_bin"
-                );
-            }
-            (_, "description") => shape.description = "a.description",
-            (_, "desc") => shape.description = "a.`desc`",
-            _ => {}
+    async fn open(&self, server: &MySqlConnectOptions, name: &str) -> Result<Session, StoreError> {
+        let fault = |error: sqlx::Error| server_fault(name, hint(&error), error);
+        let mut connection = server.connect().await.map_err(fault)?;
+        self.settle(&mut connection).await.map_err(fault)?;
+        let shape = self.judge_server(&mut connection, name).await?;
+        Ok(Session {
+            connection,
+            shape,
+            name: name.to_owned(),
+        })
+    }
+
+    /// Whatever the server's defaults: what a column cannot hold is an error, not the nearest
+    /// value, and each statement commits.
+    async fn settle(&self, connection: &mut MySqlConnection) -> Result<(), sqlx::Error> {
+        let lock_seconds = self.options.statement_timeout.as_secs().max(1);
+        let settings = format!(
+            "SET SESSION autocommit = 1, innodb_lock_wait_timeout = {lock_seconds}, \
+            sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'"
+        );
+        let settings = sqlx::raw_sql(sqlx::AssertSqlSafe(settings));
+        settings.execute(connection).await.map(drop)
+    }
+
+    /// Refuses a server that is read-only, cannot hold ids, or could lose what it acknowledges.
+    /// Looked at for each connection: the same address may be another server by then, or the same
+    /// server have another setting.
+    pub(super) async fn judge_server(
+        &self,
+        connection: &mut MySqlConnection,
+        name: &str,
+    ) -> Result<Shape, StoreError> {
+        let fault = |error: sqlx::Error| server_fault(name, hint(&error), error);
+        let variables = Variables::read(connection).await.map_err(fault)?;
+        if let Some(value) = variables.read_only() {
+            let message = format!("{name} is read-only: it is a replica, or read_only is on");
+            let cause = format!("read_only is {value}");
+            return Err(StoreError::unavailable(message, cause));
         }
+        let mut schema = Schema::read(connection, self.tables).await.map_err(fault)?;
+        schema.check().map_err(|error| at_server(name, error))?;
+        let shape = schema.shape;
+        let report = variables.report(schema, self.servers.len() > 1);
+        let location = name.to_owned();
+        self.options.judge(StoreReport { location, ..report })?;
+        Ok(shape)
     }
-    Ok(shape)
 }
 
 /// The server's number for an error.

@@ -5,53 +5,49 @@ use std::collections::HashMap;
 use leafid::store::{StoreReport, Weakness};
 use sqlx::{MySqlConnection, Row};
 
-use crate::store::Fault;
+use super::schema::Schema;
+use crate::judge::weakness;
 
-pub(super) async fn inspect(
-    connection: &mut MySqlConnection,
-    has_own_table: bool,
-) -> Result<StoreReport, Fault> {
-    let show = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('version', 'version_comment', \
-        'hostname', 'port', 'server_id', 'server_uuid', 'server_uid', 'gtid_mode', \
-        'gtid_domain_id', 'innodb_flush_log_at_trx_commit', 'innodb_flush_method', \
-        'sync_binlog', 'log_bin', 'read_only')";
-    let mut variables = HashMap::new();
-    for row in sqlx::raw_sql(show).fetch_all(&mut *connection).await? {
-        let (name, value): (String, String) = (row.try_get(0)?, row.try_get(1)?);
-        variables.insert(name.to_lowercase(), value);
-    }
-    let engines = "SELECT CAST(table_name AS CHAR), CAST(COALESCE(engine, '') AS CHAR) \
-        FROM information_schema.tables WHERE table_schema = DATABASE() \
-        AND table_name IN ('leaf_alloc', 'leafid_tag', 'leafid_worker', 'leafid_pool')";
-    let mut weaknesses = Vec::new();
-    for row in sqlx::raw_sql(engines).fetch_all(&mut *connection).await? {
-        let (table, engine): (String, String) = (row.try_get(0)?, row.try_get(1)?);
-        weaknesses.extend(weak_engine(&table, &engine));
-    }
-    let variables = Variables(variables);
-    weaknesses.splice(0..0, variables.weaknesses());
-    Ok(StoreReport {
-        product: variables.product(),
-        location: String::new(),
-        identity: variables.identity(),
-        has_own_table,
-        weaknesses,
-    })
-}
-
-fn weak_engine(table: &str, engine: &str) -> Option<Weakness> {
-    let is_weak = !engine.eq_ignore_ascii_case("InnoDB");
-    is_weak.then(|| Weakness {
-        setting: format!("the engine of {table}"),
-        value: engine.to_owned(),
-        wanted: "InnoDB".into(),
-        danger: "the table has no transactions, and a crash loses its last changes".into(),
-    })
-}
-
-struct Variables(HashMap<String, String>);
+/// The server's settings.
+pub(super) struct Variables(HashMap<String, String>);
 
 impl Variables {
+    pub(super) async fn read(connection: &mut MySqlConnection) -> Result<Self, sqlx::Error> {
+        let show = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('version', 'version_comment', \
+            'hostname', 'port', 'server_id', 'server_uuid', 'server_uid', 'gtid_mode', \
+            'gtid_domain_id', 'innodb_flush_log_at_trx_commit', 'innodb_flush_method', \
+            'sync_binlog', 'log_bin', 'read_only', 'wsrep_on', 'group_replication_group_name') \
+            OR Variable_name LIKE 'rpl\\_semi\\_sync\\_%'";
+        let mut variables = HashMap::new();
+        for row in sqlx::raw_sql(show).fetch_all(connection).await? {
+            let (name, value): (String, String) = (row.try_get(0)?, row.try_get(1)?);
+            variables.insert(name.to_lowercase(), value);
+        }
+        Ok(Self(variables))
+    }
+
+    /// What the server is, as far as it and its tables tell.
+    pub(super) fn report(&self, schema: Schema, is_listed: bool) -> StoreReport {
+        let mut weaknesses = self.weaknesses();
+        if is_listed {
+            weaknesses.extend(self.weak_replication());
+        }
+        weaknesses.extend(schema.weaknesses);
+        StoreReport {
+            product: self.product(),
+            location: String::new(),
+            identity: self.identity(),
+            has_own_table: schema.shape.has_own_table,
+            weaknesses,
+        }
+    }
+
+    /// The value of `read_only` where it is on.
+    pub(super) fn read_only(&self) -> Option<&str> {
+        let value = self.get("read_only");
+        (!matches!(value, "OFF" | "0" | "")).then_some(value)
+    }
+
     fn get(&self, name: &str) -> &str {
         self.0.get(name).map_or("", String::as_str)
     }
@@ -84,7 +80,7 @@ impl Variables {
         let flush = self.get("innodb_flush_log_at_trx_commit");
         let method = self.get("innodb_flush_method");
         let sync = self.get("sync_binlog");
-        let read_only = self.get("read_only");
+        let read_only = self.read_only();
         let is_nosync = method.eq_ignore_ascii_case("nosync");
         let is_logged = self.get("log_bin") == "ON";
         let tests = [
@@ -92,17 +88,51 @@ impl Variables {
             (!matches!(flush, "1" | "3" | ""), FLUSH, flush),
             (is_nosync, METHOD, method),
             (is_logged && !matches!(sync, "1" | ""), SYNC, sync),
-            (!matches!(read_only, "OFF" | "0" | ""), READ_ONLY, read_only),
+            (
+                read_only.is_some(),
+                READ_ONLY,
+                read_only.unwrap_or_default(),
+            ),
         ];
-        let weak = tests.into_iter().filter(|(is_weak, ..)| *is_weak);
-        weak.map(|(_, [setting, wanted, danger], value)| Weakness {
-            setting: setting.to_owned(),
-            value: value.to_owned(),
-            wanted: wanted.to_owned(),
-            danger: danger.to_owned(),
-        })
-        .collect()
+        named(&tests)
     }
+
+    /// For one of several servers: a commit must be with another one before it is acknowledged, so
+    /// that a fail-over does not lose it.
+    fn weak_replication(&self) -> Vec<Weakness> {
+        if self.get("wsrep_on") == "ON" || !self.get("group_replication_group_name").is_empty() {
+            return Vec::new();
+        }
+        // MySQL has called it so since 8.0.26.
+        let is_source = self.0.contains_key("rpl_semi_sync_source_enabled");
+        let [enabled, timeout, without] = if is_source {
+            [SOURCE_ENABLED, SOURCE_TIMEOUT, SOURCE_WITHOUT]
+        } else {
+            [MASTER_ENABLED, MASTER_TIMEOUT, MASTER_WITHOUT]
+        };
+        let value = |[name, ..]: Danger| self.get(name);
+        // Nothing is sent to a replica without a binary log.
+        let is_logged = !matches!(self.get("log_bin"), "OFF" | "0");
+        let is_on = matches!(value(enabled), "ON" | "1");
+        let is_short = |text: &str| text.parse::<u64>().is_ok_and(|ms| ms < TIMEOUT_MS_MIN);
+        let is_off = matches!(value(without), "OFF" | "0");
+        let found = match value(enabled) {
+            "" => "not there",
+            value => value,
+        };
+        named(&[
+            (!is_on, enabled, found),
+            (!is_logged, BINLOG, self.get("log_bin")),
+            (is_on && is_short(value(timeout)), timeout, value(timeout)),
+            (is_on && is_off, without, value(without)),
+        ])
+    }
+}
+
+fn named(tests: &[(bool, Danger, &str)]) -> Vec<Weakness> {
+    let weak = tests.iter().filter(|(is_weak, ..)| *is_weak);
+    weak.map(|(_, [setting, wanted, danger], value)| weakness(setting, value, wanted, danger))
+        .collect()
 }
 
 /// A setting, what it should be, and what can happen if it is not.
@@ -120,3 +150,19 @@ const SYNC: Danger = [
     "after a power cut the replicas may have commits that the server lost",
 ];
 const READ_ONLY: Danger = ["read_only", "OFF", "it is a replica, which may be behind"];
+
+/// A shorter wait for a replica is an ordinary outage, after which commits are not replicated
+/// before they are acknowledged.
+const TIMEOUT_MS_MIN: u64 = 86_400_000;
+
+const LISTED: &str = "several servers are listed, and a fail-over loses what the next one has not \
+    received";
+const FALLS_BACK: &str = "without a replica commits are acknowledged after it all the same, and a \
+    fail-over loses them";
+const BINLOG: Danger = ["log_bin", "ON", LISTED];
+const MASTER_ENABLED: Danger = ["rpl_semi_sync_master_enabled", "ON", LISTED];
+const MASTER_TIMEOUT: Danger = ["rpl_semi_sync_master_timeout", "4294967295", FALLS_BACK];
+const MASTER_WITHOUT: Danger = ["rpl_semi_sync_master_wait_no_slave", "ON", FALLS_BACK];
+const SOURCE_ENABLED: Danger = ["rpl_semi_sync_source_enabled", "ON", LISTED];
+const SOURCE_TIMEOUT: Danger = ["rpl_semi_sync_source_timeout", "4294967295", FALLS_BACK];
+const SOURCE_WITHOUT: Danger = ["rpl_semi_sync_source_wait_no_replica", "ON", FALLS_BACK];

@@ -4,7 +4,8 @@ use leafid::Tag;
 use leafid::store::{StoreError, TagPatch, TagRecord, TagSpec};
 use sqlx::{AssertSqlSafe, MySql, MySqlConnection, Row, Transaction};
 
-use super::connect::{self, Shape};
+use super::connect;
+use super::schema::Shape;
 use super::{NAME_BYTES, known_charset, select};
 use crate::row::{KEEP_OWN, OwnColumns, StoredRow, check_started, first_max_id};
 use crate::store::Fault;

@@ -1,18 +1,22 @@
 //! Connecting to PostgreSQL: the first server of the list that may be written to.
 
-use leafid::store::StoreError;
+use leafid::store::{StoreError, StoreReport};
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{ConnectOptions, PgConnection, Row};
 use url::Url;
 
+use super::schema::Schema;
+use super::{Postgres, report};
 use crate::StoreOptions;
-use crate::store::{Fault, first_of, server_fault};
+use crate::store::{Fault, at_server, first_of, server_fault};
 use crate::url::servers::public;
 
 /// A connection, and whether our own table was there when it was made.
 pub(crate) struct Session {
     pub(super) connection: PgConnection,
     pub(super) has_own_table: bool,
+    /// The server's URL, as people may see it.
+    pub(super) name: String,
 }
 
 impl Session {
@@ -62,49 +66,55 @@ pub(super) fn servers(servers: &[Url], options: &StoreOptions) -> Vec<(PgConnect
     servers.iter().map(one).collect()
 }
 
-pub(super) async fn first_usable(
-    servers: &[(PgConnectOptions, String)],
-    options: &StoreOptions,
-) -> Result<Session, StoreError> {
-    let timeout = options.connect_timeout_of(servers.len());
-    first_of(
-        servers
-            .iter()
-            .map(|(server, name)| (name, open(server, name))),
-        timeout,
-    )
-    .await
-}
+impl Postgres {
+    pub(super) async fn first_usable(&self) -> Result<Session, StoreError> {
+        let timeout = self.options.connect_timeout_of(self.servers.len());
+        let tries = self.servers.iter();
+        let tries = tries.map(|(server, name)| (name, self.open(server, name)));
+        first_of(tries, timeout).await
+    }
 
-async fn open(options: &PgConnectOptions, name: &str) -> Result<Session, StoreError> {
-    let fault = |error: sqlx::Error| server_fault(name, hint(&error), error);
-    let mut connection = options.connect().await.map_err(fault)?;
-    let select = "SELECT pg_is_in_recovery(), current_setting('transaction_read_only') = 'on', \
-        to_regclass('leafid_tag') IS NOT NULL";
-    let row = sqlx::raw_sql(select)
-        .fetch_one(&mut connection)
-        .await
-        .map_err(fault)?;
-    let flag = |index: usize| row.try_get::<bool, _>(index).map_err(fault);
-    if flag(0)? {
-        let message = format!("{name} is read-only: it is a standby");
-        return Err(StoreError::unavailable(
-            message,
-            "pg_is_in_recovery() is true",
-        ));
+    async fn open(&self, server: &PgConnectOptions, name: &str) -> Result<Session, StoreError> {
+        let fault = |error: sqlx::Error| server_fault(name, hint(&error), error);
+        let mut connection = server.connect().await.map_err(fault)?;
+        let has_own_table = self.judge_server(&mut connection, name).await?;
+        Ok(Session {
+            connection,
+            has_own_table,
+            name: name.to_owned(),
+        })
     }
-    if flag(1)? {
-        let message = format!("{name} is read-only: default_transaction_read_only is on");
-        return Err(StoreError::unavailable(
-            message,
-            "transaction_read_only is on",
-        ));
+
+    /// Refuses a server that is read-only, cannot hold ids, or could lose what it acknowledges;
+    /// answers whether it has our own table. Looked at for each connection: the same address may be
+    /// another server by then, or the same server have another setting.
+    pub(super) async fn judge_server(
+        &self,
+        connection: &mut PgConnection,
+        name: &str,
+    ) -> Result<bool, StoreError> {
+        let fault = |error: sqlx::Error| server_fault(name, hint(&error), error);
+        let mut schema = Schema::read(connection).await.map_err(fault)?;
+        let read_only = |reason: &str, cause: &str| {
+            let message = format!("{name} is read-only: {reason}");
+            Err(StoreError::unavailable(message, cause))
+        };
+        if schema.get("recovery") == "true" {
+            return read_only("it is a standby", "pg_is_in_recovery() is true");
+        }
+        if schema.get("transaction_read_only") == "on" {
+            return read_only(
+                "default_transaction_read_only is on",
+                "transaction_read_only is on",
+            );
+        }
+        schema.check().map_err(|error| at_server(name, error))?;
+        let report = report::report(schema, self.servers.len() > 1);
+        let has_own_table = report.has_own_table;
+        let location = name.to_owned();
+        self.options.judge(StoreReport { location, ..report })?;
+        Ok(has_own_table)
     }
-    let has_own_table = flag(2)?;
-    Ok(Session {
-        connection,
-        has_own_table,
-    })
 }
 
 pub(super) fn hint(error: &sqlx::Error) -> Option<&'static str> {

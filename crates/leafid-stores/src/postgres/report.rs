@@ -1,83 +1,72 @@
 //! What a PostgreSQL server is, and which of its settings could lose a commit.
 
-use std::collections::HashMap;
-
 use leafid::store::{StoreReport, Weakness};
-use sqlx::Row;
 
-use super::connect::Session;
-use crate::store::Fault;
+use super::schema::Schema;
+use crate::judge::weakness;
 
-pub(super) async fn inspect(session: &mut Session) -> Result<StoreReport, Fault> {
-    let connection = &mut session.connection;
-    let show = "SELECT name, setting FROM pg_settings WHERE name IN ('server_version', 'fsync', \
-        'full_page_writes', 'synchronous_commit')";
-    let mut settings = HashMap::new();
-    for row in sqlx::raw_sql(show).fetch_all(&mut *connection).await? {
-        let (name, value): (String, String) = (row.try_get(0)?, row.try_get(1)?);
-        settings.insert(name, value);
-    }
-    let who = "SELECT (SELECT system_identifier::text FROM pg_control_system()), \
-        (SELECT timeline_id::text FROM pg_control_checkpoint()), pg_is_in_recovery()";
-    let row = sqlx::raw_sql(who).fetch_one(&mut *connection).await?;
-    let (system, timeline): (String, String) = (row.try_get(0)?, row.try_get(1)?);
-    let version = settings.get("server_version").map_or("", String::as_str);
-    Ok(StoreReport {
-        product: format!(
-            "PostgreSQL {}",
-            version.split(' ').next().unwrap_or(version)
-        ),
+/// What the server is; `is_listed`, if another one takes over from it.
+pub(super) fn report(schema: Schema, is_listed: bool) -> StoreReport {
+    let mut weaknesses = weaknesses(&schema, is_listed);
+    let version = schema.get("server_version");
+    let number = version.split(' ').next().unwrap_or(version);
+    let product = format!("PostgreSQL {number}");
+    let [system, timeline] = ["system", "timeline"].map(|name| schema.get(name));
+    let identity = format!("system {system}, timeline {timeline}");
+    weaknesses.extend(schema.weaknesses);
+    StoreReport {
+        product,
         location: String::new(),
-        identity: format!("system {system}, timeline {timeline}"),
-        has_own_table: session.has_own_table,
-        weaknesses: weaknesses(&settings, row.try_get(2)?),
-    })
+        identity,
+        has_own_table: schema.has_own_table,
+        weaknesses,
+    }
 }
 
-fn weaknesses(settings: &HashMap<String, String>, is_in_recovery: bool) -> Vec<Weakness> {
-    let mut found = Vec::new();
-    let mut weak = |setting: &str, value: &str, wanted: &str, danger: &str| {
-        let [setting, value, wanted, danger] = [setting, value, wanted, danger].map(str::to_owned);
-        found.push(Weakness {
-            setting,
-            value,
-            wanted,
-            danger,
-        });
-    };
-    let is_off = |name: &str| settings.get(name).is_some_and(|value| value == "off");
-    if is_off("fsync") {
-        weak(
-            "fsync",
-            "off",
-            "on",
+fn weaknesses(schema: &Schema, is_listed: bool) -> Vec<Weakness> {
+    let is_off = |name| schema.get(name) == "off";
+    let commit = schema.get("synchronous_commit");
+    let tests = [
+        (
+            is_off("fsync"),
+            ["fsync", "off", "on"],
             "a power cut loses commits or the whole database",
-        );
-    }
-    if is_off("full_page_writes") {
-        weak(
-            "full_page_writes",
-            "off",
-            "on",
+        ),
+        (
+            is_off("full_page_writes"),
+            ["full_page_writes", "off", "on"],
             "a power cut leaves torn pages",
-        );
-    }
-    // Ours is on; it is off when something between us and the server drops the setting.
-    if is_off("synchronous_commit") {
-        weak(
-            "synchronous_commit",
-            "off",
-            "on",
+        ),
+        // Ours is on; it is off when something between us and the server drops the setting.
+        (
+            is_off("synchronous_commit"),
+            ["synchronous_commit", "off", "on"],
             "a crash loses the last commits",
-        );
-    }
-    if is_in_recovery {
-        weak(
-            "pg_is_in_recovery",
-            "true",
-            "false",
+        ),
+        (
+            is_listed && commit == "local",
+            ["synchronous_commit", "local", "on"],
+            LISTED,
+        ),
+        (
+            is_listed && schema.get("synchronous_standby_names").is_empty(),
+            [
+                "synchronous_standby_names",
+                "empty",
+                "the names of the other servers",
+            ],
+            LISTED,
+        ),
+        (
+            schema.get("recovery") == "true",
+            ["pg_is_in_recovery", "true", "false"],
             "it is a standby, which may be behind",
-        );
-    }
-    found
+        ),
+    ];
+    let weak = tests.into_iter().filter(|(is_weak, ..)| *is_weak);
+    weak.map(|(_, [setting, value, wanted], danger)| weakness(setting, value, wanted, danger))
+        .collect()
 }
+
+const LISTED: &str = "several servers are listed, and a fail-over loses what the next one has not \
+    received";

@@ -11,7 +11,9 @@ use leafid_stores::{StoreOptions, init};
 use leafid_testbed::{Database, MariaDb, Postgres, Proxy, shared_mariadb, shared_postgres};
 use tokio::task::JoinHandle;
 
-use crate::{chain, check_disjoint, create, open_at, open_with, tag, take, url_of, wish};
+use crate::{
+    allowing_weak, chain, check_disjoint, create, open_at, open_with, tag, take, url_of, wish,
+};
 
 /// A server of either kind.
 trait Bed: Send + Sync + 'static {
@@ -295,7 +297,7 @@ async fn check_fail_over(first: impl Bed, second: impl Bed) {
 
     first.set_read_only(true);
     first_error(&*open_at(&one.url).await).await;
-    let store = open_at(&list).await;
+    let store = open_with(&list, allowing_weak()).await;
     assert!(
         take(&*store, "order", 10).await.start() >= 1_000_000,
         "the first server was used"

@@ -11,7 +11,7 @@ use leafid_testbed::{
 };
 use tempfile::TempDir;
 
-use crate::{chain, check_leases_conform, open_at, url_of};
+use crate::{allowing_weak, chain, check_leases_conform, open_with, url_of};
 
 const UNTIL_MS: u64 = 1_900_000_000_000;
 
@@ -20,12 +20,11 @@ async fn registry(url: &str) -> Arc<dyn LeaseStore> {
 }
 
 async fn pool(url: &str, name: &str) -> Arc<dyn LeaseStore> {
-    let opened = open_leases(
-        &url_of(url),
-        &LeaseOptions::new(name),
-        &StoreOptions::default(),
-    )
-    .await;
+    pool_with(url, name, &StoreOptions::default()).await
+}
+
+async fn pool_with(url: &str, name: &str, options: &StoreOptions) -> Arc<dyn LeaseStore> {
+    let opened = open_leases(&url_of(url), &LeaseOptions::new(name), options).await;
     opened.unwrap()
 }
 
@@ -247,14 +246,19 @@ async fn the_clock_is_that_of_the_server() {
     assert_eq!(file.clock_ms().await.unwrap(), None);
 }
 
-/// Guards that a registry names weak settings as a store of segments does.
+/// Guards that a registry names weak settings as a store of segments does, and makes no claim in
+/// such a database unless that is allowed.
 #[tokio::test]
 async fn weak_settings_are_named() {
     let weak = MariaDb::start_with(&["--innodb-flush-log-at-trx-commit=2"]);
     let database = weak.create_database();
     initialised(database.clone()).await;
     weak.sql(&database.name, "ALTER TABLE leafid_worker ENGINE=MyISAM");
-    let report = registry(&database.url).await.inspect().await.unwrap();
+    let error = error_of(&*registry(&database.url).await).await;
+    assert!(error.weak_store().is_some(), "{error}");
+    let allowed = pool_with(&database.url, "default", &allowing_weak()).await;
+    assert!(allowed.swap(&claim(7)).await.unwrap());
+    let report = allowed.inspect().await.unwrap();
     let names: Vec<&str> = report
         .weaknesses
         .iter()
@@ -265,10 +269,8 @@ async fn weak_settings_are_named() {
         "the engine of leafid_worker",
     ];
     assert_eq!(names, wanted);
-    assert_eq!(
-        report,
-        open_at(&database.url).await.inspect().await.unwrap()
-    );
+    let store = open_with(&database.url, allowing_weak()).await;
+    assert_eq!(report, store.inspect().await.unwrap());
 }
 
 /// Guards that a server which does not accept writes is refused.

@@ -32,6 +32,8 @@ mod sqlite;
 mod starts;
 #[cfg(all(feature = "mysql", feature = "redis"))]
 mod tls;
+#[cfg(all(feature = "mysql", feature = "postgres"))]
+mod trust;
 #[cfg(feature = "zookeeper")]
 mod zookeeper;
 
@@ -98,6 +100,14 @@ async fn open_at(text: &str) -> Arc<dyn SegmentStore> {
 
 async fn open_with(text: &str, options: StoreOptions) -> Arc<dyn SegmentStore> {
     open(&url_of(text), &options).await.unwrap()
+}
+
+/// For a database that is weak, or one of a list whose servers know nothing of each other.
+fn allowing_weak() -> StoreOptions {
+    StoreOptions {
+        allow_weak: true,
+        ..StoreOptions::default()
+    }
 }
 
 fn tag(name: &str) -> Tag {

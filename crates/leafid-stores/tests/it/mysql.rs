@@ -7,7 +7,10 @@ use leafid_testbed::{
     Database, JavaLeaf, LEAF_ALLOC, LEAF_ALLOC_SURROGATE, MariaDb, shared_mariadb,
 };
 
-use crate::{check_conforms, check_disjoint, create, open_at, tag, take, url_of, wish};
+use crate::{
+    allowing_weak, check_conforms, check_disjoint, create, open_at, open_with, tag, take, url_of,
+    wish,
+};
 
 async fn initialised() -> Database {
     let database = shared_mariadb().create_database();
@@ -186,7 +189,8 @@ async fn java_leaf_beside_us() {
 async fn weak_settings_are_named() {
     let names = async |server: &MariaDb, engine: &str| {
         let table = LEAF_ALLOC.replace("InnoDB", engine);
-        let store = open_at(&with_table(server, &table).url).await;
+        let url = with_table(server, &table).url;
+        let store = open_with(&url, allowing_weak()).await;
         let report = store.inspect().await.unwrap();
         assert!(report.product.starts_with("MariaDB 1"), "{report:?}");
         report

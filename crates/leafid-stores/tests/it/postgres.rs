@@ -4,7 +4,7 @@ use leafid::store::TagPatch;
 use leafid_stores::{StoreOptions, init};
 use leafid_testbed::{Database, Postgres, shared_postgres};
 
-use crate::{check_conforms, create, open_at, tag, take, url_of, wish};
+use crate::{allowing_weak, check_conforms, create, open_at, open_with, tag, take, url_of, wish};
 
 async fn initialised() -> Database {
     let database = shared_postgres().create_database();
@@ -73,7 +73,7 @@ async fn weak_settings_are_named() {
         "full_page_writes=off",
         "synchronous_commit=off",
     ]);
-    let report = open_at(&weak.create_database().url)
+    let report = open_with(&weak.create_database().url, allowing_weak())
         .await
         .inspect()
         .await

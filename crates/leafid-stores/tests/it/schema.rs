@@ -1,15 +1,16 @@
 //! Tables that do not keep what is written into them: the wrong type, a trigger, a rule, a
-//! generated column. No id may come twice from any of them.
+//! generated column, an engine that forgets. No id may come twice from any of them.
 
 use std::collections::HashSet;
 
 use leafid::Segment;
 use leafid::store::{Reserve, StoreError};
+use leafid_stores::baidu::{self, WorkerKind, WorkerNode};
+use leafid_stores::{LeaseOptions, StoreOptions, init, open_leases};
 use leafid_testbed::{Database, LEAF_ALLOC, MariaDb, shared_mariadb, shared_postgres};
-
 use sqlx::Connection as _;
 
-use crate::{create, open_at, tag, wish};
+use crate::{allowing_weak, create, open_at, open_with, tag, take, url_of, wish};
 
 /// How often an id was given out that had been given out before.
 fn duplicates(segments: &[Segment]) -> usize {
@@ -18,10 +19,10 @@ fn duplicates(segments: &[Segment]) -> usize {
     ids.filter(|id| !seen.insert(*id)).count()
 }
 
-/// Lets two servers reserve in turn, as their drivers do, each above its own floor, and answers
-/// what they got and the last error.
-async fn take_in_turn(url: &str) -> (Vec<Segment>, Option<StoreError>) {
-    let stores = [open_at(url).await, open_at(url).await];
+/// Lets two servers reserve in turn, as their drivers do, each above its own floor; no id comes
+/// twice, and the last error is answered.
+async fn refusal_with(url: &str, options: StoreOptions) -> StoreError {
+    let stores = [open_with(url, options).await, open_with(url, options).await];
     let mut floors = [None, None];
     let (mut segments, mut last_error) = (Vec::new(), None);
     for round in 0..10 {
@@ -38,21 +39,99 @@ async fn take_in_turn(url: &str) -> (Vec<Segment>, Option<StoreError>) {
             Err(error) => last_error = Some(error),
         }
     }
-    (segments, last_error)
+    assert_eq!(duplicates(&segments), 0, "{segments:?}");
+    last_error.expect("a segment is refused")
 }
 
-/// No id comes twice, and the last call that failed was refused with these words.
-async fn check_refused(database: &Database, words: &[&str]) {
-    let (segments, error) = take_in_turn(&database.url).await;
-    check_refusal(&segments, error, words);
+async fn refusal(database: &Database) -> StoreError {
+    refusal_with(&database.url, StoreOptions::default()).await
 }
 
-fn check_refusal(segments: &[Segment], error: Option<StoreError>, words: &[&str]) {
-    assert_eq!(duplicates(segments), 0, "{segments:?}");
-    let text = error.expect("a segment is refused").to_string();
+fn check(error: &StoreError, words: &[&str]) {
+    let text = error.to_string();
     for word in words {
         assert!(text.contains(word), "{word} is not in: {text}");
     }
+}
+
+/// The database is refused for good, with the statement that mends it.
+async fn check_unfit(database: &Database, words: &[&str]) {
+    let error = refusal_with(&database.url, allowing_weak()).await;
+    assert!(matches!(error, StoreError::Unsupported { .. }), "{error:?}");
+    check(&error, words);
+}
+
+/// The database is refused unless that is allowed.
+async fn check_weak(database: &Database, words: &[&str]) {
+    let error = refusal(database).await;
+    assert!(error.weak_store().is_some(), "{error:?}");
+    check(&error, words);
+    let store = open_with(&database.url, allowing_weak()).await;
+    take(&*store, "order", 10).await;
+}
+
+fn mariadb_with(server: &MariaDb, table: &str, more: &str) -> Database {
+    let database = server.create_database();
+    let insert = "INSERT INTO leaf_alloc (biz_tag, step) VALUES ('order', 1000)";
+    server.sql(&database.name, &format!("{table}; {insert}; {more}"));
+    database
+}
+
+fn postgres_with(table: &str, max_id: &str, more: &str) -> Database {
+    let database = shared_postgres().create_database();
+    let table = format!(
+        "CREATE {table} leaf_alloc (biz_tag varchar(128) PRIMARY KEY, max_id {max_id}, \
+        step int NOT NULL, description varchar(256), update_time timestamptz DEFAULT now()); \
+        ALTER TABLE leaf_alloc OWNER TO leafid; \
+        INSERT INTO leaf_alloc (biz_tag, step) VALUES ('order', 1000); {more}"
+    );
+    shared_postgres().sql(&database.name, &table);
+    database
+}
+
+const BIGINT: &str = "bigint NOT NULL DEFAULT 1";
+
+/// Guards that a trigger which holds the row back is refused, and where it is allowed noticed, with
+/// the tag and both values.
+#[tokio::test]
+async fn mariadb_trigger_that_clamps() {
+    let trigger = "CREATE TRIGGER clamp BEFORE UPDATE ON leaf_alloc FOR EACH ROW \
+        SET NEW.max_id = LEAST(NEW.max_id, 2500)";
+    let database = mariadb_with(shared_mariadb(), LEAF_ALLOC, trigger);
+    let error = refusal_with(&database.url, allowing_weak()).await;
+    let words = [
+        "\"order\"",
+        "max_id 2500 after 3500",
+        "[2500, 3500) is lost",
+    ];
+    check(&error, &words);
+    let error = refusal(&database).await;
+    check(
+        &error,
+        &["the trigger clamp of leaf_alloc", "DROP TRIGGER clamp"],
+    );
+}
+
+/// Guards the same in PostgreSQL, whose rows a trigger may change too.
+#[tokio::test]
+async fn postgres_trigger_that_clamps() {
+    let trigger = "CREATE FUNCTION clamp() RETURNS trigger LANGUAGE plpgsql AS \
+        'BEGIN NEW.max_id := LEAST(NEW.max_id, 2500); RETURN NEW; END'; \
+        CREATE TRIGGER clamp BEFORE UPDATE ON leaf_alloc FOR EACH ROW EXECUTE FUNCTION clamp()";
+    let database = postgres_with("TABLE", BIGINT, trigger);
+    let error = refusal_with(&database.url, allowing_weak()).await;
+    let words = [
+        "\"order\"",
+        "max_id 2500 after 3500",
+        "[2500, 3500) is lost",
+    ];
+    check(&error, &words);
+    let error = refusal(&database).await;
+    let words = [
+        "the trigger clamp of leaf_alloc",
+        "DROP TRIGGER clamp ON leaf_alloc",
+    ];
+    check(&error, &words);
 }
 
 /// Guards the same in SQLite.
@@ -66,64 +145,13 @@ async fn sqlite_trigger_that_clamps() {
     let trigger = "CREATE TRIGGER clamp AFTER UPDATE ON leaf_alloc WHEN NEW.max_id > 2500 \
         BEGIN UPDATE leaf_alloc SET max_id = 2500 WHERE biz_tag = NEW.biz_tag; END";
     sqlx::raw_sql(trigger).execute(&mut other).await.unwrap();
+    let error = refusal_with(&url, StoreOptions::default()).await;
     let words = [
         "\"order\"",
         "max_id 2500 after 3001",
         "[2001, 3001) is lost",
     ];
-    let (segments, error) = take_in_turn(&url).await;
-    check_refusal(&segments, error, &words);
-}
-
-fn mariadb_with(server: &MariaDb, table: &str, max_id: &str, more: &str) -> Database {
-    let database = server.create_database();
-    let insert =
-        format!("INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('order', {max_id}, 1000)");
-    server.sql(&database.name, &format!("{table}; {insert}; {more}"));
-    database
-}
-
-/// Guards that a trigger which holds the row back is noticed, with the tag and both values.
-#[tokio::test]
-async fn mariadb_trigger_that_clamps() {
-    let trigger = "CREATE TRIGGER clamp BEFORE UPDATE ON leaf_alloc FOR EACH ROW \
-        SET NEW.max_id = LEAST(NEW.max_id, 2500)";
-    let database = mariadb_with(shared_mariadb(), LEAF_ALLOC, "1", trigger);
-    let words = [
-        "\"order\"",
-        "max_id 2500 after 3500",
-        "[2500, 3500) is lost",
-    ];
-    check_refused(&database, &words).await;
-}
-
-/// Guards the same in PostgreSQL, whose rows a trigger may change too.
-#[tokio::test]
-async fn postgres_trigger_that_clamps() {
-    let database = postgres_with(
-        "bigint",
-        "CREATE FUNCTION clamp() RETURNS trigger LANGUAGE plpgsql AS \
-        'BEGIN NEW.max_id := LEAST(NEW.max_id, 2500); RETURN NEW; END'; \
-        CREATE TRIGGER clamp BEFORE UPDATE ON leaf_alloc FOR EACH ROW EXECUTE FUNCTION clamp()",
-    );
-    let words = [
-        "\"order\"",
-        "max_id 2500 after 3500",
-        "[2500, 3500) is lost",
-    ];
-    check_refused(&database, &words).await;
-}
-
-fn postgres_with(max_id: &str, more: &str) -> Database {
-    let database = shared_postgres().create_database();
-    let table = format!(
-        "CREATE TABLE leaf_alloc (biz_tag varchar(128) PRIMARY KEY, max_id {max_id} NOT NULL, \
-        step int NOT NULL, description varchar(256), update_time timestamptz DEFAULT now()); \
-        ALTER TABLE leaf_alloc OWNER TO leafid; \
-        INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('order', 1, 1000); {more}"
-    );
-    shared_postgres().sql(&database.name, &table);
-    database
+    check(&error, &words);
 }
 
 /// Guards that a server without strict mode does not put the nearest value that fits.
@@ -131,16 +159,139 @@ fn postgres_with(max_id: &str, more: &str) -> Database {
 async fn mariadb_without_strict_mode() {
     let server = MariaDb::start_with(&["--sql-mode="]);
     let table = LEAF_ALLOC.replace("bigint(20)", "int(11)");
-    let database = mariadb_with(&server, &table, "2147480000", "");
-    check_refused(&database, &["ALTER TABLE leaf_alloc MODIFY max_id BIGINT"]).await;
+    let high = "UPDATE leaf_alloc SET max_id = 2147480000";
+    let database = mariadb_with(&server, &table, high);
+    let words = [
+        "max_id of leaf_alloc is int(11)",
+        "ALTER TABLE leaf_alloc MODIFY max_id BIGINT",
+    ];
+    check_unfit(&database, &words).await;
+    let generated = "`max_id` bigint(20) GENERATED ALWAYS AS (7) STORED";
+    let table = LEAF_ALLOC.replace("`max_id` bigint(20) NOT NULL DEFAULT '1'", generated);
+    let database = mariadb_with(&server, &table, "");
+    check_unfit(&database, &["a generated column", "MODIFY max_id BIGINT"]).await;
+}
+
+/// Guards the same in PostgreSQL.
+#[tokio::test]
+async fn postgres_columns_that_do_not_fit() {
+    for kind in ["integer", "double precision", "numeric(12)"] {
+        let database = postgres_with("TABLE", &format!("{kind} NOT NULL DEFAULT 1"), "");
+        let words = ["of leaf_alloc is ", "ALTER COLUMN max_id TYPE bigint"];
+        check_unfit(&database, &words).await;
+    }
+    let database = postgres_with("TABLE", "bigint GENERATED ALWAYS AS (step) STORED", "");
+    check_unfit(&database, &["a generated column", "DROP EXPRESSION"]).await;
+}
+
+/// Guards that our own tables are looked at too, for segments and for worker ids alike.
+#[tokio::test]
+async fn own_tables_that_do_not_fit() {
+    let (maria, postgres) = (shared_mariadb(), shared_postgres());
+    let cases = [
+        ("leafid_tag", "deleted_max_id"),
+        ("leafid_worker", "until_ms"),
+        ("leafid_worker", "epoch"),
+    ];
+    for (table, column) in cases {
+        let (one, two) = (maria.create_database(), postgres.create_database());
+        for database in [&one, &two] {
+            let made = init(&url_of(&database.url), &StoreOptions::default()).await;
+            made.unwrap();
+        }
+        maria.sql(
+            &one.name,
+            &format!("ALTER TABLE {table} MODIFY {column} INT"),
+        );
+        let alter = format!("ALTER TABLE {table} ALTER COLUMN {column} TYPE integer");
+        postgres.sql(&two.name, &alter);
+        for (database, alter) in [(one, "MODIFY"), (two, "ALTER COLUMN")] {
+            let mend = format!("ALTER TABLE {table} {alter} {column}");
+            check_unfit(&database, &[&mend]).await;
+            let (url, pool) = (url_of(&database.url), LeaseOptions::new("default"));
+            let leases = open_leases(&url, &pool, &allowing_weak()).await.unwrap();
+            check(&leases.bind("leaf").await.unwrap_err(), &[&mend]);
+        }
+    }
+}
+
+/// Guards that tables which a crash empties, or which have no transactions, are refused.
+#[tokio::test]
+async fn tables_that_forget() {
+    for engine in ["MyISAM", "Aria", "MEMORY"] {
+        let table = LEAF_ALLOC.replace("InnoDB", engine);
+        let database = mariadb_with(shared_mariadb(), &table, "");
+        let words = ["the engine of leaf_alloc is", "allow-weak-store"];
+        check_weak(&database, &words).await;
+    }
+    let database = postgres_with("UNLOGGED TABLE", BIGINT, "");
+    let words = ["the persistence of leaf_alloc is unlogged", "SET LOGGED"];
+    check_weak(&database, &words).await;
+    for table in ["leafid_tag", "leafid_worker", "leafid_pool"] {
+        let more = format!("CREATE UNLOGGED TABLE {table} (x bigint)");
+        let database = postgres_with("TABLE", BIGINT, &more);
+        let error = refusal(&database).await;
+        check(
+            &error,
+            &[&format!("the persistence of {table} is unlogged")],
+        );
+    }
+    let rule = "CREATE RULE keep AS ON UPDATE TO leaf_alloc DO ALSO NOTHING";
+    let database = postgres_with("TABLE", BIGINT, rule);
+    check_weak(&database, &["the rule keep of leaf_alloc"]).await;
+}
+
+/// Guards that a trigger which cannot change the row is let through.
+#[tokio::test]
+async fn a_trigger_after_the_change_does_no_harm() {
+    let trigger = "CREATE TABLE log (max_id bigint); CREATE TRIGGER audit AFTER UPDATE \
+        ON leaf_alloc FOR EACH ROW INSERT INTO log VALUES (NEW.max_id)";
+    let database = mariadb_with(shared_mariadb(), LEAF_ALLOC, trigger);
+    take(&*open_at(&database.url).await, "order", 10).await;
+    let logged = shared_mariadb().sql(&database.name, "SELECT max_id FROM log");
+    assert_eq!(logged, "11");
+}
+
+/// Guards that Baidu's table is held to the same.
+#[tokio::test]
+async fn a_worker_node_table_that_forgets() {
+    let server = shared_mariadb();
+    let node = WorkerNode {
+        host: "10.0.0.5".into(),
+        port: "1-1".into(),
+        kind: WorkerKind::Actual,
+    };
+    let weak = [
+        (
+            "ALTER TABLE WORKER_NODE ENGINE=MyISAM",
+            "the engine of WORKER_NODE",
+        ),
+        (
+            "CREATE TRIGGER again BEFORE INSERT ON WORKER_NODE FOR EACH ROW SET NEW.PORT = 'x'",
+            "the trigger again of WORKER_NODE",
+        ),
+    ];
+    for (spoil, word) in weak {
+        let database = server.create_database();
+        server.sql(&database.name, &format!("{}; {spoil}", baidu::TABLE_SQL));
+        let url = url_of(&database.url);
+        let error = baidu::assign(&url, &node, &StoreOptions::default()).await;
+        check(&error.unwrap_err(), &[word]);
+        let worker = baidu::assign(&url, &node, &allowing_weak()).await;
+        assert_eq!(worker.unwrap(), 1);
+    }
 }
 
 /// Guards that the check of what was kept lets through what is right, to the last number.
 #[tokio::test]
 async fn what_is_kept_passes() {
     for database in [
-        mariadb_with(shared_mariadb(), LEAF_ALLOC, "0", ""),
-        postgres_with("bigint", ""),
+        mariadb_with(
+            shared_mariadb(),
+            LEAF_ALLOC,
+            "UPDATE leaf_alloc SET max_id = 0",
+        ),
+        postgres_with("TABLE", BIGINT, ""),
     ] {
         let store = open_at(&database.url).await;
         let top = Reserve {

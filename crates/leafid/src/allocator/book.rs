@@ -162,8 +162,16 @@ impl Allocator {
         state.supply = Supply::Waiting { until };
         let failures = state.failures;
         drop(state);
+        let tag = &self.tag;
+        if error.weak_store().is_some() {
+            shared.tell(&Event::WeakStore {
+                tag,
+                error: &error,
+                failures,
+            });
+        }
         shared.tell(&Event::Failed {
-            tag: &self.tag,
+            tag,
             error: &error,
             failures,
             retry_after,

@@ -20,7 +20,8 @@ pub(super) enum Obstacle {
 
 impl From<StoreError> for Obstacle {
     fn from(error: StoreError) -> Self {
-        if error.is_retryable() {
+        // A registry that could forget is there, and none to do without.
+        if error.is_retryable() && error.weak_store().is_none() {
             Self::Failed(error)
         } else {
             Self::Refused(error.to_string())

@@ -1,0 +1,68 @@
+//! How far a database is trusted: which weaknesses are refused, and how they are named.
+
+use leafid::store::{StoreError, StoreReport, WeakStore, Weakness};
+
+use crate::StoreOptions;
+
+impl StoreOptions {
+    /// Refuses a store that could lose what it acknowledges, unless that is allowed.
+    pub(crate) fn judge(&self, report: StoreReport) -> Result<(), StoreError> {
+        if report.weaknesses.is_empty() || self.allow_weak {
+            return Ok(());
+        }
+        Err(WeakStore::refused(report))
+    }
+}
+
+pub(crate) fn weakness(setting: &str, value: &str, wanted: &str, danger: &str) -> Weakness {
+    Weakness {
+        setting: setting.to_owned(),
+        value: value.to_owned(),
+        wanted: wanted.to_owned(),
+        danger: danger.to_owned(),
+    }
+}
+
+/// A trigger or a rule that can change what is written.
+pub(crate) fn weak_trigger(
+    what: &str,
+    name: &str,
+    table: &str,
+    kind: &str,
+    drop: &str,
+) -> Weakness {
+    weakness(
+        &format!("the {what} {name} of {table}"),
+        kind,
+        &format!("none ({drop})"),
+        "it can change what is written",
+    )
+}
+
+/// A column that cannot hold what is written into it.
+pub(crate) struct Column<'a> {
+    pub(crate) table: &'a str,
+    pub(crate) name: &'a str,
+    pub(crate) kind: &'a str,
+    pub(crate) is_generated: bool,
+    /// The statement that mends it.
+    pub(crate) mend: &'a str,
+}
+
+/// Refuses a column, with the statement that mends it.
+pub(crate) fn unfit(column: &Column<'_>) -> StoreError {
+    let Column {
+        table,
+        name,
+        kind,
+        is_generated,
+        mend,
+    } = column;
+    let fault = match is_generated {
+        true => "a generated column, which keeps nothing that is written",
+        false => "which cannot hold every number",
+    };
+    StoreError::Unsupported {
+        message: format!("the column {name} of {table} is {kind}, {fault}: {mend}"),
+    }
+}

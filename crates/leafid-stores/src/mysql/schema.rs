@@ -1,0 +1,163 @@
+//! What the tables in a MySQL or MariaDB look like: what differs in the field, what could lose a
+//! commit or change what is written, and what cannot hold an id at all.
+
+use leafid::store::{StoreError, Weakness};
+use sqlx::{AssertSqlSafe, MySqlConnection, Row};
+
+use crate::judge::{Column, unfit, weak_trigger, weakness};
+
+/// The tables of segments and of a registry.
+pub(super) const TABLES: &str = "'leaf_alloc', 'leafid_tag', 'leafid_worker', 'leafid_pool'";
+/// Baidu's table of worker ids.
+pub(super) const WORKER_NODE: &str = "'WORKER_NODE'";
+
+/// The columns that must hold every id, epoch and time, and how they are declared.
+const NUMBERS: [(&str, &str, &str); 5] = [
+    ("leaf_alloc", "max_id", "BIGINT NOT NULL DEFAULT 1"),
+    ("leafid_tag", "id_limit", "BIGINT DEFAULT NULL"),
+    ("leafid_tag", "deleted_max_id", "BIGINT DEFAULT NULL"),
+    ("leafid_worker", "epoch", "BIGINT NOT NULL"),
+    ("leafid_worker", "until_ms", "BIGINT NOT NULL"),
+];
+
+/// What differs between the tables in the field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Shape {
+    pub(super) has_own_table: bool,
+    /// The expression for the description: Leaf's column, or the one of the variant.
+    pub(super) description: &'static str,
+    /// Whether the column of the name sorts and compares by bytes.
+    pub(super) is_binary: bool,
+}
+
+/// What was found.
+pub(super) struct Schema {
+    pub(super) shape: Shape,
+    pub(super) weaknesses: Vec<Weakness>,
+    /// A column that cannot hold what is written into it.
+    unfit: Option<StoreError>,
+}
+
+impl Schema {
+    /// Looks at the tables of this list, in one statement.
+    pub(super) async fn read(
+        connection: &mut MySqlConnection,
+        tables: &'static str,
+    ) -> Result<Self, sqlx::Error> {
+        let mut schema = Self {
+            shape: Shape {
+                has_own_table: false,
+                description: "NULL",
+                is_binary: false,
+            },
+            weaknesses: Vec::new(),
+            unfit: None,
+        };
+        let rows = sqlx::raw_sql(AssertSqlSafe(select(tables)));
+        for row in rows.fetch_all(connection).await? {
+            let text = |index: usize| row.try_get::<String, _>(index);
+            let (table, name) = (text(1)?, text(2)?);
+            let details = [text(3)?, text(4)?, text(5)?];
+            match text(0)?.as_str() {
+                "table" => schema.weaknesses.extend(weak_engine(&table, &details)),
+                "trigger" => schema.trigger(&table, &name, &details),
+                _ => schema.column(&table, &name, &details),
+            }
+        }
+        Ok(schema)
+    }
+
+    /// Refuses a column that cannot hold what is written into it.
+    pub(super) fn check(&mut self) -> Result<(), StoreError> {
+        self.unfit.take().map_or(Ok(()), Err)
+    }
+
+    fn column(&mut self, table: &str, name: &str, [collation, kind, extra]: &[String; 3]) {
+        self.shape.see(table, name, collation);
+        let Some((table, name, wanted)) = NUMBERS.iter().find(|(of, number, _)| {
+            table.eq_ignore_ascii_case(of) && name.eq_ignore_ascii_case(number)
+        }) else {
+            return;
+        };
+        let generated = ["VIRTUAL", "STORED", "PERSISTENT"];
+        let is_generated = generated.iter().any(|word| extra.starts_with(word));
+        let is_fit = kind.starts_with("bigint") && !is_generated;
+        if !is_fit && self.unfit.is_none() {
+            self.unfit = Some(unfit(&Column {
+                table,
+                name,
+                kind,
+                is_generated,
+                mend: &format!("ALTER TABLE {table} MODIFY {name} {wanted}"),
+            }));
+        }
+    }
+
+    /// One that runs after the change cannot alter the row any more.
+    fn trigger(&mut self, table: &str, name: &str, [timing, event, _]: &[String; 3]) {
+        if timing == "BEFORE" && matches!(event.as_str(), "INSERT" | "UPDATE") {
+            let kind = format!("{timing} {event}");
+            let drop = format!("DROP TRIGGER {name}");
+            self.weaknesses
+                .push(weak_trigger("trigger", name, table, &kind, &drop));
+        }
+    }
+}
+
+impl Shape {
+    fn see(&mut self, table: &str, column: &str, collation: &str) {
+        match (table, column.to_lowercase().as_str()) {
+            ("leafid_tag", _) => self.has_own_table = true,
+            ("leaf_alloc", "biz_tag") => {
+                self.is_binary = matches!(
+                    collation,
+                    "utf8mb4_bin"
+                        | "utf8mb4_nopad_bin"
+                        | "utf8mb4_0900_bin"
+                        | "utf8mb3_bin"
+                        | "utf8_bin"
+                );
+            }
+            ("leaf_alloc", "description") => self.description = "a.description",
+            ("leaf_alloc", "desc") => self.description = "a.`desc`",
+            _ => {}
+        }
+    }
+}
+
+fn weak_engine(table: &str, [engine, kind, _]: &[String; 3]) -> Option<Weakness> {
+    let found = if engine.is_empty() { kind } else { engine };
+    let is_weak = !engine.eq_ignore_ascii_case("InnoDB");
+    is_weak.then(|| {
+        weakness(
+            &format!("the engine of {table}"),
+            found,
+            "InnoDB",
+            "the table has no transactions, and a crash loses its last changes",
+        )
+    })
+}
+
+/// What a row is of, the table, a name, and up to three details. The names compare alike whatever
+/// the collations of `information_schema` are.
+fn select(tables: &str) -> String {
+    let parts = [
+        "'column', table_name, column_name, collation_name, column_type, extra \
+            FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name",
+        "'table', table_name, '', engine, table_type, '' \
+            FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name",
+        "'trigger', event_object_table, trigger_name, action_timing, event_manipulation, '' \
+            FROM information_schema.triggers \
+            WHERE event_object_schema = DATABASE() AND event_object_table",
+    ];
+    let parts = parts.map(|part| {
+        let (columns, from) = part.split_once(" FROM ").unwrap_or((part, ""));
+        let columns = columns.split(", ").map(|column| {
+            let column = column.trim();
+            format!("CAST(COALESCE({column}, '') AS CHAR)")
+        });
+        let columns: Vec<String> = columns.collect();
+        format!("SELECT {} FROM {from} IN ({tables})", columns.join(", "))
+    });
+    parts.join(" UNION ALL ")
+}

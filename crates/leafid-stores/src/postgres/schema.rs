@@ -1,0 +1,131 @@
+//! What a PostgreSQL server and its tables look like, read in one statement: what could lose a
+//! commit or change what is written, and what cannot hold an id at all.
+
+use std::collections::HashMap;
+
+use leafid::store::{StoreError, Weakness};
+use sqlx::{PgConnection, Row};
+
+use crate::judge::{Column, unfit, weak_trigger, weakness};
+
+/// What a row is of, a name, and two details. The tables are those that a statement finds without
+/// naming a schema. Triggers and rules count that run at an insert (4) or an update (16).
+const SELECT: &str = "WITH t AS (SELECT name, to_regclass(name) AS oid FROM unnest(ARRAY[ \
+    'leaf_alloc', 'leafid_tag', 'leafid_worker', 'leafid_pool']) AS name) \
+    SELECT 'setting', name, setting, '' FROM pg_settings WHERE name IN ('server_version', 'fsync', \
+        'full_page_writes', 'synchronous_commit', 'synchronous_standby_names', \
+        'transaction_read_only') \
+    UNION ALL SELECT 'server', 'system', system_identifier::text, '' FROM pg_control_system() \
+    UNION ALL SELECT 'server', 'timeline', timeline_id::text, '' FROM pg_control_checkpoint() \
+    UNION ALL SELECT 'server', 'recovery', pg_is_in_recovery()::text, '' \
+    UNION ALL SELECT 'table', t.name, c.relkind::text, c.relpersistence::text \
+        FROM t JOIN pg_class c ON c.oid = t.oid \
+    UNION ALL SELECT 'column', t.name || '.' || a.attname, \
+        format_type(COALESCE(NULLIF(y.typbasetype, 0), y.oid), NULL), a.attgenerated::text \
+        FROM t JOIN pg_attribute a ON a.attrelid = t.oid JOIN pg_type y ON y.oid = a.atttypid \
+        WHERE a.attnum > 0 AND NOT a.attisdropped \
+    UNION ALL SELECT 'trigger', t.name, g.tgname::text, '' FROM t JOIN pg_trigger g \
+        ON g.tgrelid = t.oid WHERE NOT g.tgisinternal AND g.tgenabled IN ('O', 'A') \
+        AND (g.tgtype & 20) <> 0 \
+    UNION ALL SELECT 'rule', t.name, r.rulename::text, '' FROM t JOIN pg_rewrite r \
+        ON r.ev_class = t.oid WHERE r.ev_type IN ('2', '3')";
+
+/// The columns that must hold every id, epoch and time.
+const NUMBERS: [&str; 5] = [
+    "leaf_alloc.max_id",
+    "leafid_tag.id_limit",
+    "leafid_tag.deleted_max_id",
+    "leafid_worker.epoch",
+    "leafid_worker.until_ms",
+];
+
+/// What was found.
+#[derive(Default)]
+pub(super) struct Schema {
+    /// Settings, and what the server says of itself.
+    facts: HashMap<String, String>,
+    pub(super) has_own_table: bool,
+    pub(super) weaknesses: Vec<Weakness>,
+    /// A column that cannot hold what is written into it.
+    unfit: Option<StoreError>,
+}
+
+impl Schema {
+    pub(super) async fn read(connection: &mut PgConnection) -> Result<Self, sqlx::Error> {
+        let mut schema = Self::default();
+        for row in sqlx::raw_sql(SELECT).fetch_all(connection).await? {
+            let text = |index: usize| row.try_get::<String, _>(index);
+            let (what, name, value, detail) = (text(0)?, text(1)?, text(2)?, text(3)?);
+            match what.as_str() {
+                "table" => schema.table(&name, &value, &detail),
+                "column" => schema.column(&name, &value, &detail),
+                "trigger" | "rule" => {
+                    let drop = format!("DROP {} {value} ON {name}", what.to_uppercase());
+                    let weak = weak_trigger(&what, &value, &name, "in force", &drop);
+                    schema.weaknesses.push(weak);
+                }
+                _ => drop(schema.facts.insert(name, value)),
+            }
+        }
+        Ok(schema)
+    }
+
+    /// Refuses a column that cannot hold what is written into it.
+    pub(super) fn check(&mut self) -> Result<(), StoreError> {
+        self.unfit.take().map_or(Ok(()), Err)
+    }
+
+    /// A setting, or what the server says of itself; empty if it does not say.
+    pub(super) fn get(&self, name: &str) -> &str {
+        self.facts.get(name).map_or("", String::as_str)
+    }
+
+    fn table(&mut self, table: &str, kind: &str, persistence: &str) {
+        self.has_own_table |= table == "leafid_tag";
+        // Plain and partitioned ones.
+        if !matches!(kind, "r" | "p") {
+            let found = match kind {
+                "v" => "a view",
+                "m" => "a materialized view",
+                "f" => "a foreign table",
+                _ => "no table",
+            };
+            let danger = "what is written may not be kept";
+            let setting = format!("the kind of {table}");
+            self.weaknesses
+                .push(weakness(&setting, found, "a table", danger));
+        }
+        let (found, danger) = match persistence {
+            "u" => ("unlogged", "a crash empties it"),
+            "t" => ("temporary", "it goes with the connection"),
+            _ => return,
+        };
+        let setting = format!("the persistence of {table}");
+        let wanted = format!("permanent (ALTER TABLE {table} SET LOGGED)");
+        self.weaknesses
+            .push(weakness(&setting, found, &wanted, danger));
+    }
+
+    fn column(&mut self, column: &str, kind: &str, generated: &str) {
+        let is_generated = !generated.is_empty();
+        let is_fit = kind == "bigint" && !is_generated;
+        let (true, false, Some((table, name))) = (
+            NUMBERS.contains(&column),
+            is_fit || self.unfit.is_some(),
+            column.split_once('.'),
+        ) else {
+            return;
+        };
+        let change = match is_generated {
+            true => "DROP EXPRESSION",
+            false => "TYPE bigint",
+        };
+        self.unfit = Some(unfit(&Column {
+            table,
+            name,
+            kind,
+            is_generated,
+            mend: &format!("ALTER TABLE {table} ALTER COLUMN {name} {change}"),
+        }));
+    }
+}

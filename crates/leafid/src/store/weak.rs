@@ -1,0 +1,54 @@
+//! `WeakStore`: why a store is refused that can be reached.
+
+use super::{StoreError, StoreReport};
+
+/// A store could lose what it acknowledges, so that ids come twice; it is refused. The source of a
+/// [`StoreError::Unavailable`], because the next server of a list, or the same one with another
+/// setting, can be used.
+///
+/// # Example
+///
+/// ```
+/// use leafid::blocking::block_on;
+/// use leafid::store::{MemoryStore, SegmentStore, WeakStore};
+///
+/// let error = WeakStore::refused(block_on(MemoryStore::new().inspect())?);
+/// assert!(error.is_retryable());
+/// assert!(error.to_string().contains("durability is none"));
+/// let report = error.weak_store().expect("it says which store");
+/// assert_eq!(report.product, "memory");
+/// # Ok::<(), leafid::store::StoreError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("a weak store is not used")]
+pub struct WeakStore {
+    /// What the store is, and what is weak about it.
+    pub report: StoreReport,
+}
+
+impl WeakStore {
+    /// The error for a store that this report is of: it names the store, each setting, and what
+    /// allows them.
+    #[must_use]
+    pub fn refused(report: StoreReport) -> StoreError {
+        let each = report.weaknesses.iter().map(ToString::to_string);
+        let message = format!(
+            "{} could lose what it acknowledges, and then ids come twice: {}; it is refused unless \
+            allow-weak-store is true (StoreOptions::allow_weak in the library)",
+            report.location,
+            each.collect::<Vec<_>>().join("; ")
+        );
+        StoreError::unavailable(message, Self { report })
+    }
+}
+
+impl StoreError {
+    /// What the store is that was refused for its settings; `None` for any other error.
+    #[must_use]
+    pub fn weak_store(&self) -> Option<&StoreReport> {
+        let Self::Unavailable { source, .. } = self else {
+            return None;
+        };
+        source.downcast_ref().map(|weak: &WeakStore| &weak.report)
+    }
+}
