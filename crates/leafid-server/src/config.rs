@@ -116,7 +116,9 @@ pub struct Config {
     pub tokens: Vec<TokenSpec>,
     /// Quotas in force from the start, in ids a second, besides those of the tokens.
     pub quotas: Vec<(QuotaScope, u64)>,
-    /// How long requests in flight may take after SIGTERM.
+    /// How long requests are still served after SIGTERM, without being ready.
+    pub shutdown_delay: Duration,
+    /// How long requests in flight may take after that.
     pub shutdown_grace: Duration,
     /// How much is logged.
     pub log: LevelFilter,
@@ -240,6 +242,7 @@ impl Default for Config {
             access_file: None,
             tokens: Vec::new(),
             quotas: Vec::new(),
+            shutdown_delay: Duration::ZERO,
             shutdown_grace: Duration::from_secs(10),
             log: LevelFilter::INFO,
             log_format: LogFormat::Text,

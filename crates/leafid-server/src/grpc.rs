@@ -128,6 +128,10 @@ impl GrpcDoor {
         request: Request<Incoming>,
     ) -> Result<(Deadline, Answering), Refusal> {
         use Method as M;
+        if self.service.health().is_leaving() {
+            // The call is served; the next one shall go elsewhere.
+            traffic.refuse();
+        }
         let deadline = Deadline::of(request.headers())?;
         if deadline.has_passed() {
             return Err(Refusal::deadline_exceeded());

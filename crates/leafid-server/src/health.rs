@@ -51,15 +51,19 @@ pub(crate) struct Kinds {
 }
 
 /// Where the process is in its life.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
 #[repr(u8)]
 pub(crate) enum Phase {
-    /// The store's settings were not seen yet; nothing is reserved. Exits: `Serving`, `Draining`.
+    /// The store's settings were not seen yet; nothing is reserved. Exits: `Serving`, `Leaving`,
+    /// `Draining`.
     Starting = 0,
-    /// Segments are fetched. Exits: `Draining`.
+    /// Segments are fetched. Exits: `Leaving`, `Draining`.
     Serving = 1,
-    /// Told to stop; finishes what is in flight. No exit.
-    Draining = 2,
+    /// Told to stop: no longer ready, and serving all the same until everybody has noticed. Exits:
+    /// `Draining`.
+    Leaving = 2,
+    /// Finishes what is in flight. No exit.
+    Draining = 3,
 }
 
 /// Whether the process is ready, and why.
@@ -109,6 +113,7 @@ impl Health {
         match self.phase.load(Ordering::Acquire) {
             0 => Phase::Starting,
             1 => Phase::Serving,
+            2 => Phase::Leaving,
             _ => Phase::Draining,
         }
     }
@@ -134,6 +139,13 @@ impl Health {
             StoreStanding::Fails { message, .. } => message,
             _ => "it has not answered yet".into(),
         })
+    }
+
+    /// Whether callers shall go elsewhere.
+    #[inline]
+    pub(crate) fn is_leaving(&self) -> bool {
+        // Relaxed: nothing is read behind it.
+        self.phase.load(Ordering::Relaxed) >= Phase::Leaving as u8
     }
 
     /// Waits for a change of phase.
@@ -182,7 +194,7 @@ impl Readiness {
     #[must_use]
     pub fn is_ready(&self) -> bool {
         match &self.worker {
-            Some(worker) if !self.segment => self.phase != Phase::Draining && worker.is_ready(),
+            Some(worker) if !self.segment => self.phase < Phase::Leaving && worker.is_ready(),
             _ => {
                 let fails = matches!(self.store, StoreStanding::Fails { .. });
                 self.phase == Phase::Serving && (!fails || self.has_ids)
@@ -204,6 +216,7 @@ impl fmt::Display for Readiness {
         let phase = match self.phase {
             Phase::Starting => "waiting for the store",
             Phase::Serving => "segments are fetched",
+            Phase::Leaving => "shutting down: requests are served until `shutdown-delay` is over",
             Phase::Draining => "shutting down",
         };
         writeln!(f, "[{}]driver: {phase}", mark(self.phase == Phase::Serving))?;

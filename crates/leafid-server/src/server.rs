@@ -68,6 +68,7 @@ pub struct Server {
     metrics: Arc<Metrics>,
     supply: Supply,
     registry_driver: Option<RegistryDriver>,
+    shutdown_delay: Duration,
     shutdown_grace: Duration,
     /// How many serve connections.
     threads: usize,
@@ -133,6 +134,7 @@ impl Server {
             },
             service,
             registry_driver,
+            shutdown_delay: config.shutdown_delay,
             shutdown_grace: config.shutdown_grace,
             threads: config.thread_count(),
         }
@@ -156,8 +158,8 @@ impl Server {
         Arc::clone(&self.service)
     }
 
-    /// Serves until `shutdown` is ready, then finishes what is in flight, within
-    /// `shutdown_grace`.
+    /// Serves until `shutdown` is ready, goes on for `shutdown_delay` without being ready, then
+    /// finishes what is in flight, within `shutdown_grace`.
     ///
     /// # Errors
     ///
@@ -167,7 +169,10 @@ impl Server {
         let mut running = self.begin()?;
         let ended = tokio::select! {
             ended = &mut running.supply => ended.unwrap_or(Ok(())),
-            () = shutdown => Ok(()),
+            () = shutdown => {
+                running.leave().await;
+                Ok(())
+            }
         };
         running.finish().await;
         ended
@@ -184,6 +189,7 @@ impl Server {
             metrics,
             supply,
             registry_driver,
+            shutdown_delay,
             shutdown_grace,
             threads,
         } = self;
@@ -212,6 +218,7 @@ impl Server {
             supply: tokio::spawn(supply.run()),
             registry_driver: registry_driver.map(tokio::spawn),
             asked,
+            shutdown_delay,
             shutdown_grace,
         })
     }
@@ -226,10 +233,26 @@ struct Running {
     registry_driver: Option<JoinHandle<()>>,
     /// The shutdown, for the doors.
     asked: Shutdown,
+    shutdown_delay: Duration,
     shutdown_grace: Duration,
 }
 
 impl Running {
+    /// Is no longer ready, and serves on until those who look at that have had the time to notice.
+    async fn leave(&self) {
+        if self.shutdown_delay.is_zero() {
+            return;
+        }
+        self.service.health().enter(Phase::Leaving);
+        let delay = self.shutdown_delay;
+        tracing::info!(
+            ?delay,
+            "shutting down: not ready; requests are served meanwhile"
+        );
+        self.asked.leave();
+        tokio::time::sleep(delay).await;
+    }
+
     /// Closes the doors, finishes what is in flight, and gives the worker id back.
     async fn finish(self) {
         self.service.health().enter(Phase::Draining);

@@ -37,8 +37,19 @@ pub fn shutdown_signal() -> std::io::Result<impl Future<Output = ()> + Send + 's
 /// Tells connections to finish. Clones share one state.
 #[derive(Debug, Clone)]
 pub(crate) struct Shutdown {
-    asked: watch::Sender<bool>,
+    stage: watch::Sender<Stage>,
     alone: Option<Arc<Alone>>,
+}
+
+/// How far the shutdown is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
+enum Stage {
+    /// Nobody has asked for it.
+    Serving,
+    /// New connections are still served; each is told to go elsewhere with its next answer.
+    Leaving,
+    /// Connections finish what they are at, and end.
+    Ending,
 }
 
 /// Tells one connection to finish, while the others go on.
@@ -48,7 +59,7 @@ pub(crate) struct Alone(watch::Sender<bool>);
 impl Shutdown {
     pub(crate) fn new() -> Self {
         Self {
-            asked: watch::Sender::new(false),
+            stage: watch::Sender::new(Stage::Serving),
             alone: None,
         }
     }
@@ -57,25 +68,35 @@ impl Shutdown {
     pub(crate) fn for_one(&self) -> (Self, Arc<Alone>) {
         let alone = Arc::new(Alone(watch::Sender::new(false)));
         let shutdown = Self {
-            asked: self.asked.clone(),
+            stage: self.stage.clone(),
             alone: Some(Arc::clone(&alone)),
         };
         (shutdown, alone)
     }
 
+    /// Has connections tell their peers to go elsewhere.
+    pub(crate) fn leave(&self) {
+        self.stage.send_replace(Stage::Leaving);
+    }
+
     pub(crate) fn ask(&self) {
-        self.asked.send_replace(true);
+        self.stage.send_replace(Stage::Ending);
+    }
+
+    /// Is ready once connections shall tell their peers to go elsewhere.
+    pub(crate) async fn leaving(&self) {
+        reached(&self.stage, Stage::Leaving).await;
     }
 
     /// Is ready once connections shall finish.
     pub(crate) async fn asked(&self) {
         let Some(alone) = &self.alone else {
-            return asked(&self.asked).await;
+            return reached(&self.stage, Stage::Ending).await;
         };
         // On the heap: those that are not told alone shall not take its memory.
         Box::pin(async {
             tokio::select! {
-                () = asked(&self.asked) => {}
+                () = reached(&self.stage, Stage::Ending) => {}
                 () = asked(&alone.0) => {}
             }
         })
@@ -87,6 +108,12 @@ impl Alone {
     pub(crate) fn ask(&self) {
         self.0.send_replace(true);
     }
+}
+
+async fn reached(sender: &watch::Sender<Stage>, stage: Stage) {
+    let mut now = sender.subscribe();
+    // The sender is alive: it is borrowed.
+    let _is_reached = now.wait_for(|now| *now >= stage).await;
 }
 
 async fn asked(sender: &watch::Sender<bool>) {

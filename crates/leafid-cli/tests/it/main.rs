@@ -18,6 +18,7 @@ mod decode;
 mod kinds;
 mod leaf;
 mod registries;
+mod rolling;
 mod serving;
 mod settings;
 mod snowflake;

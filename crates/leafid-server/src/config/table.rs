@@ -300,10 +300,26 @@ pub const SETTINGS: &[Setting] = &[
         field: Field::File(|config| &mut config.access_file),
     },
     Setting {
+        key: "shutdown-delay",
+        value: "TIME",
+        doc: "How long the server still serves after SIGTERM or SIGINT although it is no longer \
+              ready. Behind a balancer it should be longer than that takes to notice, such as \
+              5s in Kubernetes: connections that come meanwhile are served, and each is told \
+              with its answer to go elsewhere. 0s stops at once, which is right where nothing \
+              stands in front.",
+        field: Field::Time {
+            min: Duration::ZERO,
+            max: TEN_MINUTES,
+            get: |config| Some(config.shutdown_delay),
+            set: |config, time| config.shutdown_delay = time,
+        },
+    },
+    Setting {
         key: "shutdown-grace",
         value: "TIME",
-        doc: "How long requests in flight may take after SIGTERM or SIGINT. When it is over, or \
-              at a second signal, connections are cut. Keep it below the patience of whoever \
+        doc: "How long requests in flight may take after SIGTERM or SIGINT, and after \
+              `shutdown-delay`. When it is over, or \
+              at a second signal, connections are cut. Keep both together below the patience of whoever \
               sends the signal (30 s in Kubernetes).",
         field: Field::Time {
             min: Duration::ZERO,

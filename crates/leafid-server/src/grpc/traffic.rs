@@ -4,6 +4,7 @@
 //! A call is owed for until all of its answer has been handed over to be sent, which needs a peer
 //! that reads. A stream whose caller asks for nothing owes nothing, however long it stays open.
 
+use std::future::pending;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -31,7 +32,7 @@ pub(super) struct Traffic {
     backlog: Arc<Backlog>,
     /// The end of the call that begins, for its task: see `Traffic::announce`.
     announced: AtomicU64,
-    /// Told when a call was refused for want of a place.
+    /// Told when a call was refused for want of a place, or came while the server leaves.
     refused: Notify,
     shutdown: Shutdown,
 }
@@ -118,7 +119,7 @@ impl Traffic {
         &self.backlog
     }
 
-    /// Makes the connection give up its place.
+    /// Makes the connection begin no more calls.
     pub(super) fn refuse(&self) {
         self.refused.notify_one();
     }
@@ -129,6 +130,7 @@ impl Traffic {
         tokio::select! {
             () = self.shutdown.asked() => {}
             () = self.refused.notified() => {}
+            () = self.leaving() => {}
             leave = self.silent(limits) => return leave,
             () = self.backlog.cut_off() => return Leave::Cut,
         }
@@ -136,6 +138,15 @@ impl Traffic {
             Leave::Finish
         } else {
             Leave::Cut
+        }
+    }
+
+    /// Is ready once the server is about to shut down, if there were calls. Others are told with
+    /// their first.
+    async fn leaving(&self) {
+        self.shutdown.leaving().await;
+        if self.begun.load(Ordering::Relaxed) == 0 {
+            pending::<()>().await;
         }
     }
 
@@ -323,6 +334,22 @@ mod tests {
         assert_eq!(end_of(&traffic).await, (Leave::Finish, 1));
         let _ongoing = traffic.begin();
         assert_eq!(end_of(&traffic).await, (Leave::Cut, 1));
+    }
+
+    /// Guards: once the server is about to shut down, a connection that had calls is told at once,
+    /// and another with its first.
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_leaves_says_so() {
+        let traffic = open();
+        let begun = Instant::now();
+        traffic.shutdown.leave();
+        let rest = tokio::time::timeout(Duration::from_secs(1), end_of(&traffic)).await;
+        assert!(rest.is_err(), "a new connection was told: {rest:?}");
+        drop(traffic.begin());
+        traffic.refuse();
+        assert_eq!(end_of(&traffic).await.0, Leave::Finish);
+        assert_eq!(end_of(&traffic).await.0, Leave::Finish);
+        assert_eq!(begun.elapsed(), Duration::from_secs(1));
     }
 
     /// Guards: a stream keeps its connection as long as it owes nothing, or its answers leave.

@@ -1,13 +1,14 @@
 //! One connection: served by hyper, watched for silence, and told to finish at shutdown.
 
 use std::convert::Infallible;
-use std::future::{Future, poll_fn};
+use std::future::{Future, pending, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
 use hyper::body::Incoming;
+use hyper::header::{CONNECTION, HeaderValue};
 use hyper::server::conn::{http1, http2};
 use hyper::service::Service;
 use hyper::{Request, Response};
@@ -21,6 +22,7 @@ use crate::bell::Belled;
 use crate::limits::Limits;
 use crate::linger::end;
 use crate::listen::{Admitted, Io, Place};
+use crate::shutdown::Shutdown;
 use crate::unread::Backlog;
 
 /// How connections are served: HTTP/1.1, and HTTP/2 for those who open with its preface.
@@ -59,6 +61,7 @@ struct Shared {
     door: Arc<Door>,
     place: Place,
     backlog: Arc<Backlog>,
+    is_http2: AtomicBool,
     begun: AtomicU64,
     ended: AtomicU64,
     /// Whether the peer shall be told to begin nothing more here.
@@ -79,18 +82,28 @@ impl Service<Request<Incoming>> for Conversation {
     fn call(&self, mut request: Request<Incoming>) -> Answering {
         let shared = &*self.0;
         count_up(&shared.begun);
+        let is_leaving = shared.door.front.service.health().is_leaving();
+        if is_leaving {
+            shared.leave();
+        }
         let answer = match shared.place {
             Place::Full => shared.door.at_once(&mut request),
             Place::Operators => shared.refuse(&request),
         };
-        if let Some(answer) = answer {
+        if let Some(mut answer) = answer {
             count_up(&shared.ended);
+            if is_leaving {
+                shared.say_goodbye(&mut answer);
+            }
             return Answering::Now(Some(answer));
         }
         let shared = Arc::clone(&self.0);
         Answering::Later(Box::pin(async move {
-            let answer = shared.door.answer(request, &shared.backlog).await;
+            let mut answer = shared.door.answer(request, &shared.backlog).await;
             count_up(&shared.ended);
+            if is_leaving {
+                shared.say_goodbye(&mut answer);
+            }
             answer
         }))
     }
@@ -131,7 +144,20 @@ impl Shared {
         Some(answer)
     }
 
-    // Relaxed, in both: all of it happens in the connection's task.
+    /// Tells the peer to come with its next request over another connection. Over HTTP/2 that is
+    /// told apart from the answers.
+    fn say_goodbye<B>(&self, answer: &mut Response<B>) {
+        if !self.is_http2() {
+            let close = HeaderValue::from_static("close");
+            answer.headers_mut().insert(CONNECTION, close);
+        }
+    }
+
+    // Relaxed, in all: all of it happens in the connection's task.
+
+    fn is_http2(&self) -> bool {
+        self.is_http2.load(Ordering::Relaxed)
+    }
 
     fn leave(&self) {
         self.is_leaving.store(true, Ordering::Relaxed);
@@ -154,14 +180,21 @@ pub(super) async fn serve<S: Io>(door: Arc<Door>, mut stream: S, admitted: Admit
         door: Arc::clone(&door),
         place,
         backlog: Arc::clone(&backlog),
+        is_http2: AtomicBool::new(false),
         begun: AtomicU64::new(0),
         ended: AtomicU64::new(0),
         is_leaving: AtomicBool::new(false),
     });
+    let silent = async {
+        tokio::select! {
+            () = silent(&shared, &limits) => {}
+            () = leaving(&shared, &shutdown) => {}
+        }
+    };
     let mut around = Around {
         shared: &shared,
         asked: Belled::new(shutdown.asked()),
-        silent: Belled::new(silent(&shared, &limits)),
+        silent: Belled::new(silent),
         is_told: false,
     };
     let Some(preface) = around.first_bytes(&mut stream).await else {
@@ -169,6 +202,7 @@ pub(super) async fn serve<S: Io>(door: Arc<Door>, mut stream: S, admitted: Admit
     };
     let versions = &door.versions;
     let is_http2 = preface.is_http2();
+    shared.is_http2.store(is_http2, Ordering::Relaxed);
     let (pipe, link) = Pipe::new(stream, preface, backlog);
     let io = TokioIo::new(pipe);
     let conversation = Conversation(Arc::clone(&shared));
@@ -317,6 +351,16 @@ async fn silent(shared: &Shared, limits: &Limits) {
         // A request crossed our word, and the connection ends with its answer.
         tokio::time::sleep(limits.answer_max).await;
     }
+}
+
+/// Tells a connection of HTTP/2 that has had requests to begin no more, once the server is about to
+/// shut down; all others hear of it with their next answer. Never ready.
+async fn leaving(shared: &Shared, shutdown: &Shutdown) {
+    shutdown.leaving().await;
+    if shared.is_http2() && shared.seen().0 > 0 {
+        shared.leave();
+    }
+    pending().await
 }
 
 /// Why a connection is to end.

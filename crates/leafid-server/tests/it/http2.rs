@@ -181,3 +181,22 @@ fn who_does_not_hear_it_is_cut() {
     deaf.stream.read_to_end(&mut bytes).unwrap();
     assert!(bytes.contains(&GOAWAY));
 }
+
+/// Guards: a server that is about to shut down tells connections of HTTP/2 to go, those at rest at
+/// once, and those that come meanwhile with their first answer.
+#[test]
+fn a_server_that_leaves_says_so() {
+    let config = Config {
+        shutdown_delay: Duration::from_secs(600),
+        ..Config::default()
+    };
+    let mut site = Site::with(&config, Limits::default());
+    let mut early = Http2::connect(&site);
+    assert!(early.is_ok("/v1/tags/order/ids"));
+    site.stop();
+    assert!(early.is_told_to_go());
+    let mut late = Http2::connect(&site);
+    assert!(late.is_ok("/v1/tags/order/ids"));
+    assert!(late.is_told_to_go());
+    assert_eq!(site.ask("GET /readyz").status, 503);
+}
