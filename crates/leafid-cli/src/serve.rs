@@ -48,6 +48,7 @@ impl Serve {
             tracing::warn!("{note}");
         }
         allow_open_files();
+        leave_open_files(&mut loaded.config);
         // Before there is a second thread: see there.
         leafid_server::warm_up();
         // Drivers and the first of the threads that serve connections; the server makes the others.
@@ -140,6 +141,24 @@ fn allow_open_files() {
     };
     if let Err(error) = setrlimit(Resource::Nofile, all) {
         tracing::warn!(%error, "cannot raise the limit on open files, and so on connections");
+    }
+}
+
+/// Takes fewer connections where they would leave no open files for the stores and the journal.
+fn leave_open_files(config: &mut Config) {
+    let Some(open_files) = getrlimit(Resource::Nofile).current else {
+        return;
+    };
+    let connections = config.connections_within(open_files);
+    if connections < config.connections_max {
+        tracing::warn!(
+            connections,
+            open_files,
+            wanted = config.connections_max,
+            "fewer connections than connections-max: the limit on open files is too low for them \
+             (ulimit -Hn, LimitNOFILE in systemd)"
+        );
+        config.connections_max = connections;
     }
 }
 

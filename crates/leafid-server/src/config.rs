@@ -51,6 +51,9 @@ use crate::limits::Limits;
 use crate::listeners::Addresses;
 use crate::service::{QuotaScope, TokenSpec};
 
+/// Open files for what there are few of: listeners, the journal, the log, a registry, files that are
+/// read again.
+const FILES_RESERVE: u64 = 64;
 /// The embedded store's file in its folder.
 const EMBEDDED_FILE: &str = "leafid.db";
 
@@ -74,6 +77,8 @@ pub struct Config {
     pub tls: TlsConfig,
     /// Connections open at once, through all doors.
     pub connections_max: u32,
+    /// Connections of one peer address; 0: three quarters of `connections_max`.
+    pub connections_per_address: u32,
     /// Bytes of answers that were not read yet, over all connections.
     pub unread_max: u64,
     /// The same of one connection.
@@ -183,11 +188,26 @@ impl Config {
     pub fn limits(&self) -> Limits {
         Limits {
             connections_max: self.connections_max,
+            connections_per_address: self.connections_per_address,
             unread_max: usize::try_from(self.unread_max).unwrap_or(usize::MAX),
             connection_unread_max: usize::try_from(self.connection_unread_max)
                 .unwrap_or(usize::MAX),
             ..Limits::default()
         }
+    }
+
+    /// How many connections a process may have that may have so many files open: fewer than
+    /// `connections_max`, where stores, journal and log would be left without any.
+    #[must_use]
+    pub fn connections_within(&self, open_files: u64) -> u32 {
+        let operators = u64::from(Limits::default().operator_connections_max);
+        // A connection to SQLite is three files; a thread that serves connections has three.
+        let stores = 3 * u64::from(self.store_connections);
+        let threads = 3 * u64::try_from(self.thread_count()).unwrap_or(u64::MAX);
+        let reserve = FILES_RESERVE + operators + stores + threads;
+        let left = open_files.saturating_sub(reserve).max(open_files / 4);
+        let left = u32::try_from(left).unwrap_or(u32::MAX).max(1);
+        self.connections_max.min(left)
     }
 
     /// Where the doors listen.
@@ -221,6 +241,7 @@ impl Default for Config {
             grpc: Some(SocketAddr::from(([127, 0, 0, 1], 50051))),
             tls: TlsConfig::default(),
             connections_max: Limits::default().connections_max,
+            connections_per_address: 0,
             unread_max: Limits::default().unread_max as u64,
             connection_unread_max: Limits::default().connection_unread_max as u64,
             data_dir: PathBuf::from("leafid-data"),
@@ -260,6 +281,26 @@ impl fmt::Debug for Config {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Guards that whatever the limit on open files is, some are left for the store.
+    #[test]
+    fn connections_leave_open_files_for_the_store() {
+        let config = Config {
+            threads: 2,
+            ..Config::default()
+        };
+        for (open_files, connections) in [
+            (1_048_576, 50_000),
+            (50_158, 50_000),
+            (50_157, 49_999),
+            (1024, 866),
+            (100, 25),
+            (1, 1),
+        ] {
+            let within = config.connections_within(open_files);
+            assert_eq!(within, connections, "{open_files}");
+        }
+    }
 
     /// Guards the promise that no password is ever printed.
     #[test]

@@ -17,6 +17,9 @@ pub struct Limits {
     /// Connections open at once, through all doors; on one more only health and administration
     /// are answered. Default: 50,000.
     pub connections_max: u32,
+    /// Connections of one peer address (IPv6: of one /64 network); one more counts as one beyond
+    /// `connections_max`. 0: three quarters of `connections_max`. Default: 0.
+    pub connections_per_address: u32,
     /// Connections beyond `connections_max`, for operators; one more is told to come back later
     /// and closed. Once half of them are there, each that comes makes the oldest finish and go, so
     /// that idle ones never take them all. Default: 64.
@@ -165,10 +168,21 @@ impl Default for RespLimits {
     }
 }
 
+impl Limits {
+    /// The most connections of one peer address.
+    pub(crate) fn address_connections_max(&self) -> u32 {
+        match self.connections_per_address {
+            0 => self.connections_max - self.connections_max / 4,
+            max => max,
+        }
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {
             connections_max: 50_000,
+            connections_per_address: 0,
             operator_connections_max: 64,
             requests_max: 20_000,
             admin_requests_max: 32,

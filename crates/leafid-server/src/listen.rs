@@ -2,8 +2,10 @@
 //! puts each on a lane.
 
 mod operators;
+mod shares;
 
 use std::future::Future;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,6 +22,7 @@ use crate::tls::{Alpn, Tls};
 use crate::unread::Backlog;
 
 use operators::OperatorPlaces;
+use shares::{Share, Shares};
 
 /// How long to wait after the system refused a connection, such as for want of file descriptors.
 const ACCEPT_RETRY: Duration = Duration::from_millis(50);
@@ -89,6 +92,8 @@ impl Admitted {
 struct Taken {
     place: Place,
     permit: OwnedSemaphorePermit,
+    /// Its part of what its address may have; those of operators have none.
+    share: Option<Share>,
     /// What it is told to finish by.
     shutdown: Shutdown,
 }
@@ -96,6 +101,7 @@ struct Taken {
 /// Places for connections, shared by all doors.
 pub(crate) struct Places {
     all: Arc<Semaphore>,
+    shares: Arc<Shares>,
     operators: OperatorPlaces,
     limits: Limits,
 }
@@ -104,16 +110,21 @@ impl Places {
     pub(crate) fn new(limits: &Limits) -> Self {
         Self {
             all: Arc::new(Semaphore::new(limits.connections_max as usize)),
+            shares: Shares::new(limits.address_connections_max()),
             operators: OperatorPlaces::new(limits.operator_connections_max as usize),
             limits: *limits,
         }
     }
 
-    fn take(&self, serves_operators: bool, shutdown: &Shutdown) -> Option<Taken> {
-        if let Ok(permit) = Arc::clone(&self.all).try_acquire_owned() {
+    fn take(&self, address: IpAddr, serves_operators: bool, shutdown: &Shutdown) -> Option<Taken> {
+        let share = self.shares.take(address);
+        if share.is_some()
+            && let Ok(permit) = Arc::clone(&self.all).try_acquire_owned()
+        {
             return Some(Taken {
                 place: Place::Full,
                 permit,
+                share,
                 shutdown: shutdown.clone(),
             });
         }
@@ -124,6 +135,7 @@ impl Places {
         Some(Taken {
             place: Place::Operators,
             permit,
+            share: None,
             shutdown,
         })
     }
@@ -172,7 +184,7 @@ impl Hall {
         let mut failures: u32 = 0;
         loop {
             match listener.accept().await {
-                Ok((stream, _)) => self.admit(door, stream),
+                Ok((stream, peer)) => self.admit(door, stream, peer.ip()),
                 Err(error) => {
                     failures = failures.saturating_add(1);
                     if failures.is_power_of_two() {
@@ -184,15 +196,18 @@ impl Hall {
         }
     }
 
-    fn admit<D: Door>(&self, door: &Arc<D>, stream: TcpStream) {
-        let Some(taken) = self.places.take(D::SERVES_OPERATORS, &self.shutdown) else {
+    fn admit<D: Door>(&self, door: &Arc<D>, stream: TcpStream, address: IpAddr) {
+        let places = &self.places;
+        let Some(taken) = places.take(address, D::SERVES_OPERATORS, &self.shutdown) else {
             return self.refuse::<D>(&stream);
         };
         let Taken {
             place,
             permit,
+            share,
             shutdown,
         } = taken;
+        let permit = (permit, share);
         let admitted = Admitted {
             place,
             shutdown,

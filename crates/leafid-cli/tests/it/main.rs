@@ -17,6 +17,7 @@ mod commands;
 mod decode;
 mod kinds;
 mod leaf;
+mod open_files;
 mod registries;
 mod rolling;
 mod serving;

@@ -132,6 +132,25 @@ impl Server {
         server
     }
 
+    /// As [`start`](Self::start), with so many open files at the most.
+    pub(crate) fn start_with_open_files(folder: &Path, open_files: u32) -> Self {
+        let limited = format!("ulimit -n {open_files}; exec \"$0\" \"$@\"");
+        let arguments = ["serve", "--http", "127.0.0.1:0"];
+        let program = command(folder, &arguments);
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &limited]).arg(program.get_program());
+        shell.args(program.get_args()).current_dir(folder);
+        for (name, value) in program.get_envs() {
+            match value {
+                Some(value) => shell.env(name, value),
+                None => shell.env_remove(name),
+            };
+        }
+        let server = Self::launch(shell, folder);
+        server.wait_until_ready();
+        server
+    }
+
     /// As [`start`](Self::start), without waiting until it is ready.
     pub(crate) fn start_unready(folder: &Path, arguments: &[&str]) -> Self {
         Self::spawn(folder, arguments, |_| ())

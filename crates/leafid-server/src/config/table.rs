@@ -56,6 +56,7 @@ pub const SETTINGS: &[Setting] = &[
     tls::CLIENT_CA,
     tls::PLAIN,
     connections::CONNECTIONS_MAX,
+    connections::CONNECTIONS_PER_ADDRESS,
     connections::UNREAD_MAX,
     connections::CONNECTION_UNREAD_MAX,
     Setting {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use leafid_server::{Config, Limits};
 
 use crate::http2::Http2;
-use crate::site::{Site, read_to_end};
+use crate::site::{Site, eventually, read_to_end};
 
 /// A server whose one place for everything is taken.
 struct FullSite {
@@ -145,4 +145,30 @@ fn who_makes_room_is_answered_first() {
     let answer = read_to_end(&mut busy);
     assert!(answer.starts_with("HTTP/1.1 201 "), "{answer}");
     assert!(answer.contains("connection: close\r\n"), "{answer}");
+}
+
+/// Guards: an address that has its share is treated as if all places were taken, and has one again
+/// once a connection of its own has gone.
+#[test]
+fn an_address_has_its_share() {
+    let limits = Limits {
+        connections_per_address: 2,
+        ..Limits::default()
+    };
+    let site = Site::with(&Config::default(), limits);
+    let ids = "GET /v1/tags/order/ids";
+    let held: Vec<_> = (0..2)
+        .map(|_| {
+            let mut stream = site.connect();
+            stream
+                .write_all(b"GET /livez HTTP/1.1\r\nhost: x\r\n\r\n")
+                .unwrap();
+            assert!(stream.read(&mut [0; 1024]).unwrap() > 0);
+            stream
+        })
+        .collect();
+    assert_eq!(site.ask(ids).status, 503);
+    assert_eq!(site.ask("GET /readyz").status, 200);
+    drop(held);
+    eventually("a place", || site.ask(ids).status == 200);
 }

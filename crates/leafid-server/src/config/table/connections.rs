@@ -12,13 +12,33 @@ pub(super) const CONNECTIONS_MAX: Setting = Setting {
     doc: "The most connections open at once, through all doors. Beyond it a few more are let \
           in for health and administration; callers for ids are told to come back later. An \
           idle connection costs some kilobytes here and in the kernel, and one open file: \
-          the server takes as many as the hard limit allows (ulimit -Hn).",
+          the server takes as many as the hard limit allows (ulimit -Hn), less those that \
+          stores, journal and log need, and says at start if that is fewer.",
     field: Field::Count {
         min: 1,
         max: 10_000_000,
         get: |config| Some(config.connections_max.into()),
         set: |config, count| {
             config.connections_max = u32::try_from(count).unwrap_or(u32::MAX);
+        },
+    },
+};
+
+pub(super) const CONNECTIONS_PER_ADDRESS: Setting = Setting {
+    key: "connections-per-address",
+    value: "COUNT",
+    doc: "The most connections of one peer address; of IPv6, of one /64 network. Beyond it an \
+          address is treated as if `connections-max` were reached. 0 is three quarters of \
+          `connections-max`: one address never takes all places, and a proxy or a gateway, \
+          behind which all callers have one address, is not in the way. Fewer is safer where \
+          callers come each with an address of their own; behind a proxy it is how many that \
+          may have.",
+    field: Field::Count {
+        min: 0,
+        max: 10_000_000,
+        get: |config| Some(config.connections_per_address.into()),
+        set: |config, count| {
+            config.connections_per_address = u32::try_from(count).unwrap_or(u32::MAX);
         },
     },
 };
