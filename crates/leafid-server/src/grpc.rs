@@ -41,7 +41,7 @@ use std::sync::Arc;
 
 use hyper::body::Incoming;
 use hyper::header::CONTENT_TYPE;
-use hyper::{Request, Response, StatusCode};
+use hyper::{HeaderMap, Request, Response, StatusCode};
 use tonic::body::Body;
 use tonic::codegen::{BoxFuture, Service as _};
 use tonic::{Code, Status};
@@ -132,6 +132,8 @@ impl GrpcDoor {
             // The call is served; the next one shall go elsewhere.
             traffic.refuse();
         }
+        let head_len_max = self.service.limits().head_len_max;
+        check_metadata(request.headers(), head_len_max)?;
         let deadline = Deadline::of(request.headers())?;
         if deadline.has_passed() {
             return Err(Refusal::deadline_exceeded());
@@ -232,6 +234,18 @@ fn not_grpc(request: &Request<Incoming>) -> Option<Response<Body>> {
     Some(answer)
 }
 
+/// Refuses a call with too much metadata, counted as HTTP/2 does.
+fn check_metadata(headers: &HeaderMap, len_max: usize) -> Result<(), Refusal> {
+    let lens = headers
+        .iter()
+        .map(|(name, value)| name.as_str().len() + value.len() + 32);
+    let len: usize = lens.sum();
+    match len > len_max {
+        true => Err(Refusal::too_much_metadata(len, len_max)),
+        false => Ok(()),
+    }
+}
+
 /// `application/grpc`, alone or with the form of its messages, which is that of protobuf.
 fn is_grpc(content_type: Option<&hyper::header::HeaderValue>) -> bool {
     let Some(rest) =
@@ -247,7 +261,7 @@ fn refusal(refusal: Refusal) -> Response<Body> {
 }
 
 /// The status that an answer ends with at once; OK for one that goes on.
-fn code_of(headers: &hyper::HeaderMap) -> Code {
+fn code_of(headers: &HeaderMap) -> Code {
     let status = headers.get("grpc-status");
     status.map_or(Code::Ok, |status| Code::from_bytes(status.as_bytes()))
 }

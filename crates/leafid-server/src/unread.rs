@@ -28,6 +28,8 @@ pub(crate) struct Unread {
     connection_max: usize,
     /// Connections that were cut because the process was beyond its bound.
     cut: AtomicU64,
+    /// Connections that were cut because their peers sent frames without end.
+    floods: AtomicU64,
     /// Connections that have counted anything. A connection comes in once, and its entry goes
     /// after it.
     connections: Mutex<Vec<Weak<Backlog>>>,
@@ -40,6 +42,7 @@ impl Unread {
             total_max: limits.unread_max,
             connection_max: limits.connection_unread_max,
             cut: AtomicU64::new(0),
+            floods: AtomicU64::new(0),
             connections: Mutex::default(),
         })
     }
@@ -59,6 +62,21 @@ impl Unread {
     /// Connections that were cut because the process was beyond its bound.
     pub(crate) fn cut_count(&self) -> u64 {
         self.cut.load(Ordering::Relaxed)
+    }
+
+    /// Connections that were cut because their peers sent frames without end.
+    pub(crate) fn flood_count(&self) -> u64 {
+        self.floods.load(Ordering::Relaxed)
+    }
+
+    fn flooded(&self) {
+        let count = self.floods.fetch_add(1, Ordering::Relaxed) + 1;
+        if count.is_power_of_two() {
+            tracing::warn!(
+                count,
+                "cut a connection whose peer sent HTTP/2 frames without end that ask for nothing"
+            );
+        }
     }
 
     fn add(&self, len: usize) {

@@ -205,7 +205,9 @@ fn many_that_do_not_read_are_bounded_together() {
         connections.push(stream);
     }
     attacked.check("100 connections of batches over HTTP/1", 16);
-    let cut = attacked.server.metric("leafid_connections_cut_total");
+    let cut = attacked
+        .server
+        .metric(r#"leafid_connections_cut_total{reason="unread"}"#);
     assert!(cut > 0.0, "none was cut");
     let unread = attacked.server.metric("leafid_unread_bytes");
     assert!(unread <= 8_388_608.0, "{unread}");

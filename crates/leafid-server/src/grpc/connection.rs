@@ -20,12 +20,16 @@ use crate::bell::Belled;
 use crate::limits::Limits;
 use crate::listen::{Admitted, Io};
 
+/// So many times as much metadata as a call may have is read, so that a call with too much is told in
+/// gRPC's words; beyond it h2 answers by itself, which clients call UNKNOWN.
+const HEADS: usize = 4;
+
 /// How a connection is served.
 fn builder(tasks: Tasks, limits: &Limits) -> Builder<Tasks> {
     let mut builder = Builder::new(tasks);
     builder
         .timer(TokioTimer::new())
-        .max_header_list_size(u32::try_from(limits.head_len_max).unwrap_or(u32::MAX))
+        .max_header_list_size(u32::try_from(HEADS * limits.head_len_max).unwrap_or(u32::MAX))
         .max_concurrent_streams(limits.streams_max)
         .initial_stream_window_size(limits.stream_window_len)
         .initial_connection_window_size(limits.connection_window_len)

@@ -27,7 +27,7 @@ impl Deadline {
             Some(timeout) => Ok(Self(Some(timeout))),
             None => Err(Refusal::bad_field(
                 "grpc-timeout",
-                format!("{timeout:?} is no time: send up to 8 digits and one of H M S m u n"),
+                "the value is no time: send up to 8 digits and one of H M S m u n",
             )),
         }
     }

@@ -98,6 +98,13 @@ impl Refusal {
         Self::new(Code::Unimplemented, "unknown_method", message, next)
     }
 
+    /// The metadata of a call is too long.
+    pub(super) fn too_much_metadata(len: usize, len_max: usize) -> Self {
+        let message = format!("the metadata takes {len} bytes, more than {len_max}");
+        let next = "send less metadata, such as a shorter token";
+        Self::new(Code::ResourceExhausted, "too_much_metadata", message, next)
+    }
+
     /// What tonic says by itself of a message that it cannot take; other statuses are none.
     fn of_message(status: &Status) -> Option<Self> {
         let code = status.code();
@@ -246,6 +253,7 @@ mod tests {
             Refusal::unknown_method(),
             Refusal::deadline_exceeded(),
             Refusal::timeout(Duration::ZERO),
+            Refusal::too_much_metadata(0, 0),
         ];
         let own = own.map(|refusal| (refusal.code, refusal.reason));
         let of_message = [

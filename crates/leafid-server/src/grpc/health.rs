@@ -16,6 +16,7 @@ use tonic_health::pb::{HealthCheckRequest, HealthCheckResponse};
 use super::ids::Answered;
 use super::v1::{ids_server, tags_server};
 use crate::service::Service;
+use crate::shown::shown;
 
 /// How often a watched server looks at itself. The end comes at once, whatever this is.
 const LOOK_INTERVAL: Duration = Duration::from_millis(500);
@@ -43,7 +44,8 @@ impl Health for HealthDoor {
         }
         // The service's definition asks for this status, and clients look for no more.
         let message = format!(
-            "no service {name:?} here: ask about {}",
+            "no service {:?} here: ask about {}",
+            shown(&name),
             NAMES[1..].join(", ")
         );
         Err(Status::not_found(message))

@@ -9,6 +9,7 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::traffic::Traffic;
+use crate::frames::Frames;
 use crate::listen::Io;
 
 /// Bytes that HTTP/2 opens with. h2 ends a connection at the first that differs.
@@ -19,14 +20,16 @@ pub(super) struct Socket<S> {
     stream: S,
     /// Bytes of the preface that came in.
     preface_len: usize,
+    frames: Frames,
     traffic: Arc<Traffic>,
 }
 
 impl<S: Io> Socket<S> {
-    pub(super) const fn new(stream: S, traffic: Arc<Traffic>) -> Self {
+    pub(super) fn new(stream: S, traffic: Arc<Traffic>) -> Self {
         Self {
             stream,
             preface_len: 0,
+            frames: Frames::new(PREFACE_LEN),
             traffic,
         }
     }
@@ -63,7 +66,12 @@ impl<S: Io> AsyncRead for Socket<S> {
         if self.preface_len < PREFACE_LEN {
             self.begin(buf.filled().len() - before);
         }
-        Poll::Ready(Ok(()))
+        let this = &mut *self;
+        let looked = this
+            .traffic
+            .backlog()
+            .look(&mut this.frames, &buf.filled()[before..]);
+        Poll::Ready(looked)
     }
 }
 

@@ -360,7 +360,7 @@ async fn leaving(shared: &Shared, shutdown: &Shutdown) {
     if shared.is_http2() && shared.seen().0 > 0 {
         shared.leave();
     }
-    pending().await
+    pending::<()>().await;
 }
 
 /// Why a connection is to end.

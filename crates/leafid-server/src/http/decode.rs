@@ -108,6 +108,7 @@ fn layout(text: &str) -> Result<Layout, Problem> {
 fn number(text: &str) -> Result<u64, Problem> {
     let number = text.parse().ok().filter(|_| !text.starts_with('+'));
     number.ok_or_else(|| {
+        let text = crate::shown::shown(text);
         let detail = format!("\"{text}\" is no id: an id is a whole number of at most 64 bits");
         Problem::new(Kind::BAD_FIELD, detail, "give the id in decimal").with_field("id")
     })

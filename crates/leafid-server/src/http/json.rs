@@ -185,7 +185,7 @@ pub(crate) fn unknown_name(what: &str, name: &str, known: &[impl AsRef<str>]) ->
         None if known.is_empty() => format!("leave it out: this call takes no {what}"),
         None => format!("known here: {}", names().collect::<Vec<_>>().join(", ")),
     };
-    let detail = format!("{what} \"{name}\" is not known here");
+    let detail = format!("{what} \"{}\" is not known here", crate::shown::shown(name));
     Problem::new(Kind::UNKNOWN_FIELD, detail, next).with_field(name)
 }
 
@@ -201,6 +201,7 @@ fn check_type(headers: &HeaderMap) -> Result<(), Problem> {
     if essence == "application/json" || essence.ends_with("+json") {
         return Ok(());
     }
+    let declared = crate::shown::shown(declared);
     let detail = format!("the body is declared as \"{declared}\"");
     let next = "add the header content-type: application/json (curl: --json, or -H)";
     Err(Problem::new(Kind::UNSUPPORTED_MEDIA_TYPE, detail, next))
@@ -208,10 +209,5 @@ fn check_type(headers: &HeaderMap) -> Result<(), Problem> {
 
 /// A value as it stands in a message: short.
 fn shown(value: &Value) -> String {
-    const SHOWN_LEN_MAX: usize = 60;
-    let text = value.to_string();
-    match text.char_indices().nth(SHOWN_LEN_MAX) {
-        Some((end, _)) => format!("{}...", &text[..end]),
-        None => text,
-    }
+    crate::shown::shown(&value.to_string()).into_owned()
 }

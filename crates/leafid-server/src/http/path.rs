@@ -7,6 +7,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 use url::form_urlencoded;
 
 use super::problem::{Kind, Problem};
+use crate::shown::shown;
 
 /// What stands for itself neither in a path nor in a query.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
@@ -75,6 +76,7 @@ impl<'a> Query<'a> {
         };
         let number = text.parse().ok().filter(|_| !text.starts_with('+'));
         number.map(Some).ok_or_else(|| {
+            let text = shown(text);
             let detail = format!("parameter \"{name}\" is \"{text}\", which is no whole number");
             Problem::new(Kind::BAD_FIELD, detail, "give a whole number").with_field(name)
         })

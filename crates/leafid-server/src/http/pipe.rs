@@ -18,6 +18,7 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::preface::Preface;
+use crate::frames::Frames;
 use crate::listen::Io;
 use crate::unread::{Backlog, Charge, FREE_LEN};
 
@@ -32,6 +33,8 @@ pub(super) struct Pipe<S: Io> {
     stream: Option<S>,
     /// What came in before hyper.
     preface: Preface,
+    /// Over HTTP/2: what comes in, frame by frame.
+    frames: Option<Box<Frames>>,
     /// Whether the last look at the socket found nothing to read.
     is_dry: bool,
     /// Written by hyper; sent up to `sent`.
@@ -92,6 +95,7 @@ impl<S: Io> Pipe<S> {
         });
         let pipe = Self {
             stream: Some(stream),
+            frames: preface.is_http2().then(|| Box::new(Frames::new(0))),
             preface,
             is_dry: false,
             out: Vec::new(),
@@ -167,21 +171,26 @@ impl<S: Io> AsyncRead for Pipe<S> {
         context: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        let this = &mut *self;
         // With what follows, or hyper would make room for it beside the preface, and keep that.
-        let has_begun = self.preface.read(buf);
-        let Some(stream) = &mut self.stream else {
+        let has_begun = this.preface.read(buf);
+        let Some(stream) = &mut this.stream else {
             return Poll::Ready(Ok(()));
         };
         if buf.remaining() == 0 {
             return Poll::Ready(Ok(()));
         }
+        let before = buf.filled().len();
         let read = Pin::new(stream).poll_read(context, buf);
-        self.is_dry = read.is_pending();
-        if has_begun && self.is_dry {
+        this.is_dry = read.is_pending();
+        if let Some(frames) = &mut this.frames {
+            this.backlog.look(frames, &buf.filled()[before..])?;
+        }
+        if has_begun && this.is_dry {
             return Poll::Ready(Ok(()));
         }
-        if self.is_dry
-            && let Poll::Ready(Err(error)) = self.poll_send(context)
+        if this.is_dry
+            && let Poll::Ready(Err(error)) = this.poll_send(context)
         {
             return Poll::Ready(Err(error));
         }

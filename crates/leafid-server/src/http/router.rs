@@ -22,6 +22,7 @@ use super::front::Front;
 use super::problem::{Kind, Problem};
 use super::route::Route;
 use super::{clock, decode, ids, leaf, openapi, path, probes, quotas, tags, workers};
+use crate::shown::shown;
 use crate::unread::{Backlog, Charge};
 
 /// Bytes of the longest list, roughly: what it took is counted once it is made.
@@ -71,7 +72,7 @@ pub(super) fn routes(front: &Front) -> Routes {
 }
 
 async fn not_found(uri: Uri) -> Problem {
-    let detail = format!("there is nothing at {}", uri.path());
+    let detail = format!("there is nothing at {}", shown(uri.path()));
     let next = "see /openapi.json for what there is";
     Problem::new(Kind::NOT_FOUND, detail, next)
 }

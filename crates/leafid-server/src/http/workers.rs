@@ -203,7 +203,7 @@ fn worker_id(service: &Service, text: &str) -> Result<WorkerId, Problem> {
     let number = text.parse().ok().filter(|_| !text.starts_with('+'));
     number.map(WorkerId::new).ok_or_else(|| {
         let max = service.layout().worker_max();
-        let detail = format!("\"{text}\" is no worker id");
+        let detail = format!("\"{}\" is no worker id", crate::shown::shown(text));
         Problem::new(
             Kind::BAD_FIELD,
             detail,

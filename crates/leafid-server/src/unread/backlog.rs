@@ -1,5 +1,6 @@
 //! `Backlog`: the unread bytes of one connection.
 
+use std::io;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -8,6 +9,7 @@ use bytes::Bytes;
 use tokio::sync::Notify;
 
 use super::{FREE_LEN, Unread};
+use crate::frames::{Flood, Frames};
 
 /// The unread bytes of one connection.
 pub(crate) struct Backlog {
@@ -123,6 +125,16 @@ impl Backlog {
         let len = u64::try_from(len).unwrap_or(u64::MAX);
         self.sent.store(before.wrapping_add(len), Ordering::Relaxed);
         self.stuck(false);
+    }
+
+    /// Looks at frames that came in; an error where they are a flood, which ends the connection.
+    #[inline]
+    pub(crate) fn look(&self, frames: &mut Frames, bytes: &[u8]) -> io::Result<()> {
+        let looked = frames.read(bytes, self.sent.load(Ordering::Relaxed));
+        looked.map_err(|Flood| {
+            self.unread.flooded();
+            io::ErrorKind::ConnectionAborted.into()
+        })
     }
 
     /// Whether the socket takes no more.

@@ -8,6 +8,7 @@
 mod access;
 mod decode;
 mod doors;
+mod floods;
 mod grpc;
 mod http2;
 mod ids;

@@ -8,6 +8,9 @@ use super::{
     Epoch, Layout, LayoutError, LayoutSpec, ParseEpochError, ParseTimeUnitError, SequencePlace,
 };
 
+/// The most characters of a layout: the longest that means something has fewer.
+const LEN_MAX: usize = 100;
+
 /// Why a text is no [`Layout`].
 ///
 /// # Example
@@ -31,6 +34,12 @@ pub enum ParseLayoutError {
     Unknown {
         /// The text, without its epoch.
         text: String,
+    },
+    /// It is longer than any layout.
+    #[error("a layout has at most {max} characters, this one has {len}", max = LEN_MAX)]
+    TooLong {
+        /// How many it has.
+        len: usize,
     },
     /// Widths without an epoch behind.
     #[error("the layout \"{text}\" has no epoch: add one, as in {text}@2020-01-01T00:00:00Z")]
@@ -92,6 +101,10 @@ impl FromStr for Layout {
     type Err = ParseLayoutError;
 
     fn from_str(text: &str) -> Result<Self, ParseLayoutError> {
+        let len = text.chars().count();
+        if len > LEN_MAX {
+            return Err(ParseLayoutError::TooLong { len });
+        }
         let (widths, epoch) = match text.split_once('@') {
             Some((widths, epoch)) => (widths, Some(epoch)),
             None => (text, None),

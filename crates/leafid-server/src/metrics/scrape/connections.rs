@@ -3,7 +3,7 @@
 use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::metrics::MetricType;
 
-use super::{Encoded, count_of, counter, family, gauge, to_float};
+use super::{Encoded, count_of, family, gauge, to_float};
 use crate::metrics::{DoorName, Metrics};
 use crate::service::Service;
 
@@ -24,11 +24,18 @@ pub(super) fn encode(
     for door in DoorName::ALL {
         count_of(&mut refused, &[("door", door.name())], counts.refused(door))?;
     }
-    counter(
-        encoder,
-        "connections_cut",
-        "connections cut because unread answers were beyond unread-max",
+    let help =
+        "connections cut, because unread answers were beyond unread-max or for a flood of frames";
+    let mut cut = family(encoder, "connections_cut", help, MetricType::Counter)?;
+    count_of(
+        &mut cut,
+        &[("reason", "unread")],
         metrics.unread.cut_count(),
+    )?;
+    count_of(
+        &mut cut,
+        &[("reason", "flood")],
+        metrics.unread.flood_count(),
     )?;
     gauge(
         encoder,

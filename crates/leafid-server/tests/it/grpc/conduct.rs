@@ -265,3 +265,23 @@ fn what_is_no_grpc_is_told_in_http() {
     check("GET", "application/grpc", 405);
     check("POST", "application/grpc+proto", 200);
 }
+
+/// Guards that what does not fit is said in a way that clients understand, and that an error does
+/// not echo so much that they take the echo for the error.
+#[test]
+fn what_is_too_long_is_said_in_short() {
+    let line = Line::new();
+    let mut call = request("order");
+    let long = "x".repeat(20_000).parse().unwrap();
+    call.metadata_mut().insert("x-long", long);
+    let status = line.run(line.ids().next(call)).unwrap_err();
+    assert_eq!(status.code(), Code::ResourceExhausted, "{status:?}");
+    assert!(status.message().contains("16384"), "{status:?}");
+    for layout in ["x".repeat(4000), format!("leaf@{}", "1".repeat(4000))] {
+        let call = DecodeRequest { id: 1, layout };
+        let status = line.run(line.ids().decode(call)).unwrap_err();
+        check_status(&status, Code::InvalidArgument, "BAD_FIELD", Some("layout"));
+        assert!(status.message().len() < 200, "{status:?}");
+    }
+    assert_eq!(line.next("order").unwrap(), 1);
+}
