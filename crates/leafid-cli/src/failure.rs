@@ -7,6 +7,8 @@ use std::process::ExitCode;
 
 use leafid::IssueError;
 use leafid::store::StoreError;
+use leafid_server::LogFormat;
+use serde_json::json;
 use tokio::time::error::Elapsed;
 
 /// What a subcommand comes to.
@@ -18,6 +20,7 @@ pub(crate) struct Failure {
     messages: Vec<String>,
     next: String,
     code: u8,
+    format: LogFormat,
 }
 
 impl Failure {
@@ -32,6 +35,7 @@ impl Failure {
             messages,
             next: next.into(),
             code: 1,
+            format: LogFormat::Text,
         }
     }
 
@@ -48,8 +52,25 @@ impl Failure {
         Self::several(Vec::new(), "")
     }
 
+    /// The same, told as the lines of the log are.
+    pub(crate) fn in_format(self, format: LogFormat) -> Self {
+        Self { format, ..self }
+    }
+
     /// Prints it, and answers the exit code.
     pub(crate) fn report(self) -> ExitCode {
+        let lines = match self.format {
+            LogFormat::Text => self.lines(),
+            LogFormat::Json => self.json(),
+        };
+        // Where standard error is closed, the exit code alone has to do.
+        let _ = io::stderr().write_all(lines.as_bytes());
+        ExitCode::from(self.code)
+    }
+}
+
+impl Failure {
+    fn lines(&self) -> String {
         let mut lines = String::new();
         for message in &self.messages {
             lines.push_str(&format!("error: {message}\n"));
@@ -57,9 +78,19 @@ impl Failure {
         if !self.next.is_empty() {
             lines.push_str(&format!("next: {}\n", self.next));
         }
-        // Where standard error is closed, the exit code alone has to do.
-        let _ = io::stderr().write_all(lines.as_bytes());
-        ExitCode::from(self.code)
+        lines
+    }
+
+    /// With the names that the log has for what both have.
+    fn json(&self) -> String {
+        let line = |message: &String| {
+            let timestamp = jiff::Timestamp::now().to_string();
+            let fields = json!({"message": message, "next": self.next});
+            let line = json!({"timestamp": timestamp, "level": "ERROR", "fields": fields,
+                              "target": "leafid"});
+            format!("{line}\n")
+        };
+        self.messages.iter().map(line).collect()
     }
 }
 

@@ -7,10 +7,11 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use leafid_server::{
-    AccessFile, Addresses, Config, ConfigError, LaneRuntime, Listeners, LogFormat, ServeError,
-    Server, Stores, Tls, Workers, reload_on_hangup, shutdown_signal,
+    AccessFile, Addresses, Config, ConfigError, LaneRuntime, Listeners, Loaded, LogFormat,
+    ServeError, Server, Stores, Tls, Workers, reload_on_hangup, shutdown_signal,
 };
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tracing::level_filters::LevelFilter;
 
 use crate::client::quoted;
 use crate::failure::{Failure, Outcome, with_causes};
@@ -36,29 +37,35 @@ pub(crate) struct Serve {
 
 impl Serve {
     pub(crate) fn run(self) -> Outcome {
-        let mut loaded = self.flags.0.load()?;
-        let noted = read_access(&mut loaded.config)?;
-        loaded.notes.extend(noted);
-        loaded.notes.extend(source::notes(&loaded.config)?);
-        let tls = Tls::read(&loaded.config, loaded.config.limits()).map_err(not_encrypted)?;
-        let tls = tls.map(Arc::new);
-        loaded.notes.extend(tls.iter().flat_map(|tls| tls.notes()));
-        start_log(&loaded.config);
-        for note in &loaded.notes {
-            tracing::warn!("{note}");
-        }
-        allow_open_files();
-        leave_open_files(&mut loaded.config);
-        // Before there is a second thread: see there.
-        leafid_server::warm_up();
-        // Drivers and the first of the threads that serve connections; the server makes the others.
-        let runtime = runtime()?;
-        let mut served = Ok(());
-        runtime.block_on(pin!(async { served = serve(&loaded.config, tls).await }));
-        // Nothing that still runs is worth waiting for: all requests have been answered.
-        runtime.shutdown_background();
-        served
+        let loaded = self.flags.0.load()?;
+        let log_format = loaded.config.log_format;
+        serve_until_stopped(loaded).map_err(|failure| failure.in_format(log_format))
     }
+}
+
+/// With settings that are known, so that what goes wrong is told as they say.
+fn serve_until_stopped(mut loaded: Loaded) -> Outcome {
+    let noted = read_access(&mut loaded.config)?;
+    loaded.notes.extend(noted);
+    loaded.notes.extend(source::notes(&loaded.config)?);
+    let tls = Tls::read(&loaded.config, loaded.config.limits()).map_err(not_encrypted)?;
+    let tls = tls.map(Arc::new);
+    loaded.notes.extend(tls.iter().flat_map(|tls| tls.notes()));
+    start_log(&loaded.config);
+    for note in &loaded.notes {
+        tracing::warn!("{note}");
+    }
+    allow_open_files();
+    leave_open_files(&mut loaded.config);
+    // Before there is a second thread: see there.
+    leafid_server::warm_up();
+    // Drivers and the first of the threads that serve connections; the server makes the others.
+    let runtime = runtime()?;
+    let mut served = Ok(());
+    runtime.block_on(pin!(async { served = serve(&loaded.config, tls).await }));
+    // Nothing that still runs is worth waiting for: all requests have been answered.
+    runtime.shutdown_background();
+    served
 }
 
 async fn serve(config: &Config, tls: Option<Arc<Tls>>) -> Outcome {
@@ -80,7 +87,12 @@ async fn serve(config: &Config, tls: Option<Arc<Tls>>) -> Outcome {
         tokio::spawn(reloading.map_err(|error| no_signals(&error))?);
     }
     // A server whose greeting nobody reads serves all the same.
-    let _ = output::print(&greeting(&server.addresses(), config));
+    let greeting = greeting(&server.addresses(), config);
+    let _ = output::print(match config.log {
+        // Where nothing is to be told, the addresses are: a port may have been chosen here.
+        LevelFilter::OFF => greeting.split_inclusive('\n').next().unwrap_or_default(),
+        _ => &greeting,
+    });
     server.run(stop).await.map_err(not_served)
 }
 

@@ -5,6 +5,7 @@
 //! series is bounded: tags beyond `metrics_tags_max` are summed up under the tag `(other)`.
 
 mod connections;
+mod format;
 mod grpc;
 mod http;
 mod resp;
@@ -28,6 +29,7 @@ use crate::unread::Unread;
 use crate::watch::Watch;
 
 pub(crate) use self::connections::{Connected, DoorName};
+pub(crate) use self::format::Format;
 pub(crate) use self::grpc::GrpcCounts;
 #[cfg(test)]
 pub(crate) use self::grpc::name as grpc_name;
@@ -52,10 +54,10 @@ pub(crate) struct Metrics {
     started: Duration,
     /// Tags with series of their own. Once in, a tag stays in, so that its counters do not jump.
     tags: Mutex<BTreeSet<Tag>>,
-    latest: Mutex<Latest>,
+    latest: Mutex<[Latest; 2]>,
 }
 
-/// The last scrape, as long as somebody has not read it.
+/// The last scrape of a format, as long as somebody has not read it.
 #[derive(Default)]
 struct Latest {
     at: Duration,
@@ -96,13 +98,14 @@ impl Metrics {
 
     /// The text of a scrape. Those who ask while another has not read his get the same text: who
     /// never reads shall not hold one for each time he asks.
-    pub(crate) fn text(self: &Arc<Self>, service: &Arc<Service>) -> Bytes {
+    pub(crate) fn text(self: &Arc<Self>, service: &Arc<Service>, format: Format) -> Bytes {
         let now = self.clock.now();
         let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        let latest = &mut latest[format as usize];
         let shared = latest.text.upgrade();
         let shared = shared.filter(|_| now.saturating_sub(latest.at) < SHARED_MAX);
         let text = shared.unwrap_or_else(|| {
-            let text = Arc::new(Text(self.render(service)));
+            let text = Arc::new(Text(format.write(self.render(service))));
             (latest.at, latest.text) = (now, Arc::downgrade(&text));
             text
         });

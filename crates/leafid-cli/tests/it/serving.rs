@@ -1,12 +1,14 @@
 //! Guards the first minute with the server: ids from nothing, restarts, signals.
 
 use std::collections::HashSet;
-use std::io::Write;
+use std::io::{BufRead as _, BufReader, Write};
 use std::net::TcpStream;
+use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
+use serde_json::Value;
 use tempfile::tempdir;
 
 use crate::process::{Server, command, finish, ids, read_all};
@@ -141,5 +143,54 @@ fn a_port_in_use_is_named_with_what_to_do() {
     let second = finish(&mut command(folder.path(), &arguments));
     let error = format!("cannot listen on {}", server.address());
     second.check_failed(1, &error, "choose another address with --http ADDR");
+    server.stop();
+}
+
+/// Guards that with the log off nothing is printed but where the server listens, which a program
+/// that started it on free ports has to know.
+#[test]
+fn with_the_log_off_only_the_addresses_are_printed() {
+    let folder = tempdir().unwrap();
+    let arguments = ["serve", "--http", "127.0.0.1:0", "--log", "off"];
+    let mut child = command(folder.path(), &arguments)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut greeting = String::new();
+    out.read_line(&mut greeting).unwrap();
+    assert!(
+        greeting.contains("listens on http://127.0.0.1:"),
+        "{greeting}"
+    );
+    let id = child.id().to_string();
+    let told = Command::new("kill").args(["-s", "TERM", &id]).status();
+    assert!(told.unwrap().success());
+    assert_eq!(read_all(out), "");
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8(ended.stderr).unwrap(), "");
+    assert_eq!(ended.status.code(), Some(0));
+}
+
+/// Guards that a program which reads the log as JSON can read why the server did not start.
+#[test]
+fn what_ends_the_start_is_told_as_the_log_is() {
+    let folder = tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let mut arguments = vec!["serve", "--data-dir", "other", "--http", server.address()];
+    arguments.extend(["--log-format", "json"]);
+    let second = finish(&mut command(folder.path(), &arguments));
+    assert_eq!(second.code, 1);
+    let lines = second.errors.lines();
+    let lines: Vec<Value> = lines
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let last = lines.last().unwrap();
+    let message = last["fields"]["message"].as_str().unwrap();
+    let wanted = format!("cannot listen on {}", server.address());
+    assert!(message.starts_with(&wanted), "{last}");
+    assert_eq!(last["level"], "ERROR");
+    assert!(last["fields"]["next"].as_str().unwrap().contains("--http"));
     server.stop();
 }

@@ -1,11 +1,13 @@
 //! `/livez`, `/readyz` and `/metrics`: what operators' programs ask for.
 
 use axum::extract::{RawQuery, State};
-use hyper::StatusCode;
+use hyper::header::ACCEPT;
+use hyper::{HeaderMap, StatusCode};
 use url::form_urlencoded;
 
 use super::answer::{self, Answer};
 use super::front::{Front, Served};
+use crate::metrics::Format;
 
 /// Whether the process lives. It answers, so it does.
 #[utoipa::path(
@@ -45,14 +47,15 @@ pub(crate) async fn readyz(State(service): Served, RawQuery(query): RawQuery) ->
     answer::text(status, short)
 }
 
-/// Metrics in the text format of OpenMetrics, which Prometheus reads.
+/// Metrics in the text format of Prometheus; as OpenMetrics for those who accept that.
 #[utoipa::path(
     get, path = "/metrics", tag = "operation", operation_id = "metrics",
     responses((status = 200, description = "the metrics", body = String,
-               content_type = "application/openmetrics-text"))
+               content_type = "text/plain"))
 )]
-pub(crate) async fn metrics(State(front): State<Front>) -> Answer {
-    let text = front.metrics.text(&front.service);
-    let content_type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    answer::of(StatusCode::OK, content_type, text)
+pub(crate) async fn metrics(State(front): State<Front>, headers: HeaderMap) -> Answer {
+    let accept = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok());
+    let format = Format::accepted(accept.unwrap_or_default());
+    let text = front.metrics.text(&front.service, format);
+    answer::of(StatusCode::OK, format.content_type(), text)
 }

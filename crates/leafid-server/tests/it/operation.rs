@@ -1,6 +1,6 @@
 //! Guards what operators rely on: health, metrics, weak stores, the shutdown.
 
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -99,9 +99,11 @@ fn metrics_tell_what_happened() {
     let reply = site.ask("GET /metrics");
     assert_eq!(
         reply.header("content-type"),
-        "application/openmetrics-text; version=1.0.0; charset=utf-8"
+        "text/plain; version=0.0.4; charset=utf-8"
     );
     for line in [
+        "# TYPE leafid_ids_issued_total counter",
+        "# TYPE leafid_build_info gauge",
         "leafid_ids_issued_total{tag=\"order\"} 5",
         "leafid_segment_step{tag=\"order\"} 1000.0",
         "leafid_http_requests_total{route=\"/v1/tags/{tag}/ids\",status=\"200\"} 1",
@@ -114,7 +116,6 @@ fn metrics_tell_what_happened() {
         "leafid_ready 1.0",
         "leafid_tags_loaded 1.0",
         "leafid_build_info{version=\"0.1.0\"} 1",
-        "# EOF",
     ] {
         assert!(
             reply.body.lines().any(|found| found == line),
@@ -134,6 +135,22 @@ fn metrics_tell_what_happened() {
             "{name}"
         );
     }
+}
+
+/// Guards that who asks for OpenMetrics gets it, as Prometheus does.
+#[test]
+fn openmetrics_is_there_for_who_asks() {
+    let site = Site::new();
+    let head = "host: x\r\nconnection: close\r\naccept: application/openmetrics-text;version=1.0.0";
+    let text = site.raw(&format!("GET /metrics HTTP/1.1\r\n{head}\r\n\r\n"));
+    let kind = "content-type: application/openmetrics-text; version=1.0.0; charset=utf-8\r\n";
+    assert!(text.contains(kind), "{text}");
+    assert!(
+        text.contains("# TYPE leafid_ids_issued counter\n"),
+        "{text}"
+    );
+    assert!(text.ends_with("# EOF\n"), "{text}");
+    assert!(!site.ask("GET /metrics").body.contains("# EOF"));
 }
 
 #[test]
@@ -213,18 +230,18 @@ fn the_shutdown_finishes_what_is_in_flight() {
     // One connection idles, one sends half a body.
     let mut idle = site.connect();
     let mut busy = site.connect();
-    let head = "POST /v1/tags/order/ids HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 11\r\n\r\n{\"cou";
+    let head = "POST /v1/tags/order/ids HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 11\r\nexpect: 100-continue\r\n\r\n";
     busy.write_all(head.as_bytes()).unwrap();
+    // Who is told so is in flight.
+    let mut told = [0; 512];
+    let len = busy.read(&mut told).unwrap();
+    assert!(told[..len].starts_with(b"HTTP/1.1 100 Continue"));
+    busy.write_all(b"{\"cou").unwrap();
     idle.write_all(b"GET /livez HTTP/1.1\r\nhost: x\r\n\r\n")
         .unwrap();
     eventually("the first answer", || {
         let mut byte = [0; 512];
         idle.peek(&mut byte).unwrap() > 0
-    });
-    eventually("the second request is in flight", || {
-        site.ask("GET /metrics")
-            .body
-            .contains("leafid_connections{door=\"http\"} 3")
     });
 
     site.stop();
