@@ -141,6 +141,9 @@ pub(crate) fn run_child(mut arguments: impl Iterator<Item = String>) {
         is_over.store(true, Ordering::Relaxed);
         let wall = (after.0 - before.0).as_secs_f64();
         let rate = (after.1 - before.1) as f64 / wall;
-        println!("{rate} {}", (after.2 - before.2).as_secs_f64() / wall);
+        println!(
+            "{rate} {}",
+            after.2.saturating_sub(before.2).as_secs_f64() / wall
+        );
     });
 }

@@ -86,11 +86,14 @@ impl Check {
             }
             error => error.into(),
         })?;
+        let probed = source.runtime.block_on(source.generators.probe_store());
+        let is_usable = probed.is_ok();
         if self.json {
-            output::json(&as_json(&report))?;
+            output::json(&as_json(&report, is_usable))?;
         } else {
-            output::print(&as_text(&report))?;
+            output::print(&as_text(&report, is_usable))?;
         }
+        probed?;
         if report.weaknesses.is_empty() {
             return Ok(());
         }
@@ -105,7 +108,7 @@ impl Check {
     }
 }
 
-fn as_json(report: &StoreReport) -> serde_json::Value {
+fn as_json(report: &StoreReport, is_usable: bool) -> serde_json::Value {
     let weaknesses = report.weaknesses.iter().map(|weakness| {
         json!({
             "setting": weakness.setting,
@@ -115,7 +118,8 @@ fn as_json(report: &StoreReport) -> serde_json::Value {
         })
     });
     json!({
-        "ok": report.weaknesses.is_empty(),
+        "ok": is_usable && report.weaknesses.is_empty(),
+        "usable": is_usable,
         "product": report.product,
         "location": report.location,
         "identity": report.identity,
@@ -124,8 +128,9 @@ fn as_json(report: &StoreReport) -> serde_json::Value {
     })
 }
 
-fn as_text(report: &StoreReport) -> String {
+fn as_text(report: &StoreReport, is_usable: bool) -> String {
     let own_table = match report.has_own_table {
+        _ if !is_usable => "ids cannot be reserved from it",
         true => "leaf_alloc, leafid_tag",
         false => "leaf_alloc only (`leafid store init` adds policies, limits and deleted tags)",
     };
@@ -136,7 +141,7 @@ fn as_text(report: &StoreReport) -> String {
     for weakness in &report.weaknesses {
         text.push_str(&format!("weak      {weakness}\n"));
     }
-    if report.weaknesses.is_empty() {
+    if report.weaknesses.is_empty() && is_usable {
         text.push_str("durable   yes: what it acknowledges, it keeps\n");
     }
     text

@@ -125,6 +125,16 @@ fn log(event: &Event<'_>) {
         Event::LimitReached { tag, limit } => {
             tracing::error!(%tag, %limit, "alarm: the limit is reached; raise it or move to another tag");
         }
+        Event::StoreDown { error, location } => tracing::warn!(
+            error = with_causes(error),
+            in_use = location.map(tracing::field::display),
+            "the store is down: nothing can be reserved; memory goes on issuing what it holds, and the store is asked again and again"
+        ),
+        Event::StoreUp { down_for, location } => tracing::warn!(
+            ?down_for,
+            in_use = location.map(tracing::field::display),
+            "the store is up again"
+        ),
         Event::RefreshFailed { error } => tracing::warn!(
             error = with_causes(error),
             "settings of tags in use could not be read again; the old ones stay in force"

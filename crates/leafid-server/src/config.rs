@@ -95,6 +95,8 @@ pub struct Config {
     pub store_connect_timeout: Duration,
     /// Time-out of a statement.
     pub store_statement_timeout: Duration,
+    /// How often the store is asked whether reservations go through.
+    pub store_probe_interval: Duration,
     /// Whether segment ids are served (Leaf's `leaf.segment.enable`).
     pub segment: bool,
     /// Whether a tag is created on first use; `None`: with the embedded store only.
@@ -250,6 +252,7 @@ impl Default for Config {
             store_connections: 8,
             store_connect_timeout: Duration::from_secs(10),
             store_statement_timeout: Duration::from_secs(15),
+            store_probe_interval: Duration::from_secs(2),
             segment: true,
             create_tags: None,
             step: leafid::store::TagSettings::STEP_DEFAULT,

@@ -1,7 +1,8 @@
 //! `Health`: whether this process is ready and reaches its store.
 //!
-//! Ready means: better with requests than without them. It becomes so once the store was reached
-//! and its settings were found good, and ends with the shutdown signal. A store that fails later
+//! Ready means: better with requests than without them. It becomes so once the store was reached,
+//! its settings were found good and reservations go through, and ends with the shutdown signal. A
+//! store that fails later
 //! does not end it while memory holds ids: all servers share the store, so that all would leave
 //! the rotation at once and withhold what they hold.
 //!
@@ -13,14 +14,14 @@ mod worker;
 
 use std::fmt;
 use std::pin::pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use leafid::store::StoreState;
 use leafid::{Clock, Generators, WorkerRegistry};
 use tokio::sync::Notify;
 
-use crate::watch::{StoreStanding, Watch};
 use worker::WorkerStanding;
 
 /// How many tags are looked at for ids in memory while the store fails.
@@ -38,7 +39,8 @@ pub struct Health {
     /// `None`: snowflake ids are off.
     registry: Option<WorkerRegistry>,
     clock: Arc<dyn Clock>,
-    watch: Arc<Watch>,
+    /// The store as it was seen before the generators look after it.
+    first_seen: Mutex<StoreState>,
     phase: AtomicU8,
     /// Told when the phase changes.
     changed: Notify,
@@ -75,29 +77,24 @@ pub(crate) enum Phase {
 pub struct Readiness {
     phase: Phase,
     segment: bool,
-    store: StoreStanding,
+    store: StoreState,
     /// For how long the store has failed.
     failing_for: Duration,
-    /// Whether memory holds ids; looked at while the store fails only.
+    /// Whether memory holds ids; looked at only while the store does not answer.
     has_ids: bool,
     /// `None`: snowflake ids are off.
     worker: Option<WorkerStanding>,
 }
 
 impl Health {
-    pub(crate) fn new(
-        kinds: Kinds,
-        generators: Generators,
-        clock: Arc<dyn Clock>,
-        watch: Arc<Watch>,
-    ) -> Self {
+    pub(crate) fn new(kinds: Kinds, generators: Generators, clock: Arc<dyn Clock>) -> Self {
         let Kinds { segment, registry } = kinds;
         Self {
             segment,
             registry,
             generators,
             clock,
-            watch,
+            first_seen: Mutex::default(),
             phase: AtomicU8::new(Phase::Starting as u8),
             changed: Notify::new(),
         }
@@ -107,6 +104,30 @@ impl Health {
         // A phase never goes back: a store found good while draining changes nothing.
         self.phase.fetch_max(phase as u8, Ordering::AcqRel);
         self.changed.notify_waiters();
+    }
+
+    /// The store could not be reached at the start.
+    pub(crate) fn store_not_reached(&self, message: String) {
+        let mut seen = self
+            .first_seen
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let since = match *seen {
+            StoreState::Down { since, .. } => since,
+            _ => self.clock.now(),
+        };
+        *seen = StoreState::Down { since, message };
+    }
+
+    /// Whether reservations go through.
+    pub(crate) fn store(&self) -> StoreState {
+        if self.phase() != Phase::Starting {
+            return self.generators.store_state();
+        }
+        self.first_seen
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     pub(crate) fn phase(&self) -> Phase {
@@ -131,12 +152,12 @@ impl Health {
         if self.phase() != Phase::Starting {
             return Ok(());
         }
-        let is_failing = matches!(self.watch.standing(), StoreStanding::Fails { .. });
+        let is_failing = matches!(self.store(), StoreState::Down { .. });
         if !is_failing && tokio::time::timeout(wait_max, changed).await.is_ok() {
             return Ok(());
         }
-        Err(match self.watch.standing() {
-            StoreStanding::Fails { message, .. } => message,
+        Err(match self.store() {
+            StoreState::Down { message, .. } => message,
             _ => "it has not answered yet".into(),
         })
     }
@@ -169,11 +190,13 @@ impl Health {
     /// Whether the process is ready now.
     #[must_use]
     pub fn readiness(&self) -> Readiness {
-        let store = self.watch.standing();
+        let store = self.store();
         let mut failing_for = Duration::ZERO;
         let mut has_ids = false;
-        if let StoreStanding::Fails { since, .. } = store {
+        if let StoreState::Down { since, .. } = store {
             failing_for = self.clock.now().saturating_sub(since);
+        }
+        if !store.is_up() {
             let statuses = self.generators.statuses(TAGS_SEEN_MAX);
             has_ids = statuses.iter().any(|status| status.remaining > 0);
         }
@@ -195,17 +218,14 @@ impl Readiness {
     pub fn is_ready(&self) -> bool {
         match &self.worker {
             Some(worker) if !self.segment => self.phase < Phase::Leaving && worker.is_ready(),
-            _ => {
-                let fails = matches!(self.store, StoreStanding::Fails { .. });
-                self.phase == Phase::Serving && (!fails || self.has_ids)
-            }
+            _ => self.phase == Phase::Serving && (self.store.is_up() || self.has_ids),
         }
     }
 
-    /// Whether the store answered its last call.
+    /// Whether reservations go through.
     #[must_use]
-    pub fn store_answers(&self) -> bool {
-        self.store == StoreStanding::Answers
+    pub const fn store_answers(&self) -> bool {
+        self.store.is_up()
     }
 }
 
@@ -221,9 +241,12 @@ impl fmt::Display for Readiness {
         };
         writeln!(f, "[{}]driver: {phase}", mark(self.phase == Phase::Serving))?;
         match &self.store {
-            StoreStanding::Unasked => writeln!(f, "[-]store: not asked yet")?,
-            StoreStanding::Answers => writeln!(f, "[+]store: answers")?,
-            StoreStanding::Fails { message, .. } => {
+            StoreState::Unasked => writeln!(f, "[-]store: not asked yet")?,
+            StoreState::Up { location: None } => writeln!(f, "[+]store: answers")?,
+            StoreState::Up {
+                location: Some(location),
+            } => writeln!(f, "[+]store: {location} answers")?,
+            StoreState::Down { message, .. } => {
                 let seconds = self.failing_for.as_secs();
                 writeln!(f, "[-]store: fails for {seconds} s: {message}")?;
                 let memory = if self.has_ids { "holds" } else { "holds no" };

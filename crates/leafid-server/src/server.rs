@@ -101,12 +101,7 @@ impl Server {
             segment: config.segment,
             registry: registry.clone(),
         };
-        let health = Health::new(
-            kinds,
-            generators.clone(),
-            Arc::clone(&clock),
-            Arc::clone(&watch),
-        );
+        let health = Health::new(kinds, generators.clone(), Arc::clone(&clock));
         let service = Arc::new(Service::new(
             generators,
             registry,
@@ -119,7 +114,7 @@ impl Server {
         Self {
             metrics: Arc::new(Metrics::new(
                 events,
-                Arc::clone(&watch),
+                watch,
                 Arc::clone(&clock),
                 listeners.tls.clone(),
                 &limits,
@@ -128,7 +123,6 @@ impl Server {
             supply: Supply {
                 service: Arc::clone(&service),
                 driver,
-                watch,
                 clock,
                 allow_weak_store: config.allow_weak_store,
             },
@@ -329,6 +323,7 @@ fn options(config: &Config) -> Options {
         policy: config.policy,
         wait_max: config.wait_max,
         refresh_interval: config.refresh_interval,
+        probe_interval: config.store_probe_interval,
         tags_max: config.tags_max,
         create_missing: config.creates_tags().then_some(created),
         ..Options::default()

@@ -1,5 +1,4 @@
-//! Supply: waits for the store, looks at its settings, then lets the driver fetch segments, and
-//! asks a failing store now and then whether it is back.
+//! Supply: waits for the store, looks at its settings, then lets the driver fetch segments.
 //!
 //! Before the store's settings were seen the driver does not run, so that no id leaves a store
 //! that could forget it.
@@ -14,20 +13,15 @@ use crate::alarms::with_causes;
 use crate::error::ServeError;
 use crate::health::Phase;
 use crate::service::Service;
-use crate::watch::{StoreStanding, Watch};
 
 /// How long to wait before a store that was not reached is tried again; doubles each time.
 const CONTACT_RETRY_MIN: Duration = Duration::from_millis(100);
 const CONTACT_RETRY_MAX: Duration = Duration::from_secs(5);
-/// How often a failing store is asked whether it is back. The driver asks too, but only for tags
-/// that need a segment.
-const PROBE_INTERVAL: Duration = Duration::from_secs(2);
 
 /// What supply works with.
 pub(crate) struct Supply {
     pub(crate) service: Arc<Service>,
     pub(crate) driver: Driver,
-    pub(crate) watch: Arc<Watch>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) allow_weak_store: bool,
 }
@@ -42,18 +36,13 @@ impl Supply {
         let Self {
             service,
             driver,
-            watch,
             clock,
             allow_weak_store,
         } = self;
         let report = contact(&service, &*clock).await?;
         judge(report, allow_weak_store)?;
         service.health().enter(Phase::Serving);
-        let probe = probe(service, watch, clock);
-        tokio::select! {
-            () = driver => {}
-            () = probe => {}
-        }
+        driver.await;
         Ok(())
     }
 }
@@ -75,6 +64,7 @@ async fn contact(service: &Service, clock: &dyn Clock) -> Result<StoreReport, Se
                     return Err(ServeError::WeakStore { report });
                 }
                 failures = failures.saturating_add(1);
+                service.health().store_not_reached(error.to_string());
                 if failures.is_power_of_two() {
                     tracing::warn!(
                         error = with_causes(&error),
@@ -104,16 +94,4 @@ fn judge(report: StoreReport, allow_weak_store: bool) -> Result<(), ServeError> 
         tracing::warn!("weak store allowed: {weakness}");
     }
     Ok(())
-}
-
-async fn probe(service: Arc<Service>, watch: Arc<Watch>, clock: Arc<dyn Clock>) {
-    loop {
-        clock.sleep(PROBE_INTERVAL).await;
-        if !matches!(watch.standing(), StoreStanding::Fails { .. }) {
-            continue;
-        }
-        if service.generators().inspect_store().await.is_ok() {
-            tracing::info!("the store answers again");
-        }
-    }
 }

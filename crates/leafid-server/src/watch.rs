@@ -1,9 +1,8 @@
-//! `Watched`: a store whose calls are counted and timed, and whose last answer is remembered. It
-//! changes nothing about the calls.
+//! `Watched`: a store whose calls are counted and timed. It changes nothing about the calls.
 
 use std::future::Future;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use leafid::store::{
@@ -28,10 +27,11 @@ pub(crate) enum Call {
     Update,
     Delete,
     Inspect,
+    Probe,
 }
 
 impl Call {
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 8] = [
         Self::Reserve,
         Self::Read,
         Self::List,
@@ -39,6 +39,7 @@ impl Call {
         Self::Update,
         Self::Delete,
         Self::Inspect,
+        Self::Probe,
     ];
 
     pub(crate) const fn name(self) -> &'static str {
@@ -50,6 +51,7 @@ impl Call {
             Self::Update => "update",
             Self::Delete => "delete",
             Self::Inspect => "inspect",
+            Self::Probe => "probe",
         }
     }
 }
@@ -58,25 +60,6 @@ impl Call {
 #[derive(Debug)]
 pub(crate) struct Watch {
     calls: [CallWatch; Call::ALL.len()],
-    /// Whether the store answers, as its last call showed.
-    standing: Mutex<StoreStanding>,
-}
-
-/// Whether the store answers, as its last call showed.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) enum StoreStanding {
-    /// It was not asked yet. Exits: `Answers`, `Fails`.
-    #[default]
-    Unasked,
-    /// Its last call was answered. Exits: `Fails`.
-    Answers,
-    /// Its last call failed. Exits: `Answers`.
-    Fails {
-        /// When the first of the failures in a row was, on the server's clock.
-        since: Duration,
-        /// What the store said last.
-        message: String,
-    },
 }
 
 /// What was seen of one kind of call.
@@ -95,7 +78,6 @@ impl Watch {
                 calls: AtomicU64::new(0),
                 failures: AtomicU64::new(0),
             }),
-            standing: Mutex::default(),
         }
     }
 
@@ -103,26 +85,8 @@ impl Watch {
         &self.calls[call as usize]
     }
 
-    pub(crate) fn standing(&self) -> StoreStanding {
-        self.lock().clone()
-    }
-
-    fn answered(&self) {
-        *self.lock() = StoreStanding::Answers;
-    }
-
-    fn failed(&self, call: Call, message: String, now: Duration) {
+    fn failed(&self, call: Call) {
         self.of(call).failures.fetch_add(1, Ordering::Relaxed);
-        let mut standing = self.lock();
-        let since = match *standing {
-            StoreStanding::Fails { since, .. } => since,
-            _ => now,
-        };
-        *standing = StoreStanding::Fails { since, message };
-    }
-
-    fn lock(&self) -> MutexGuard<'_, StoreStanding> {
-        self.standing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -159,11 +123,8 @@ impl Watched {
         };
         let answer = answer.await;
         timer.is_answered = true;
-        match &answer {
-            Err(error) if error.is_retryable() => {
-                self.watch.failed(call, error.to_string(), self.clock.now());
-            }
-            _ => self.watch.answered(),
+        if matches!(&answer, Err(error) if error.is_retryable()) {
+            self.watch.failed(call);
         }
         answer
     }
@@ -180,13 +141,12 @@ struct Timer<'a> {
 impl Drop for Timer<'_> {
     fn drop(&mut self) {
         let Watched { watch, clock, .. } = self.watched;
-        let now = clock.now();
-        let took = now.saturating_sub(self.started);
+        let took = clock.now().saturating_sub(self.started);
         let seen = watch.of(self.call);
         seen.latency.observe(took.as_secs_f64());
         seen.calls.fetch_add(1, Ordering::Relaxed);
         if !self.is_answered {
-            watch.failed(self.call, "it did not answer in time".into(), now);
+            watch.failed(self.call);
         }
     }
 }
@@ -218,5 +178,9 @@ impl SegmentStore for Watched {
 
     fn inspect(&self) -> StoreResult<'_, StoreReport> {
         Box::pin(self.timed(Call::Inspect, self.store.inspect()))
+    }
+
+    fn probe(&self) -> StoreResult<'_, String> {
+        Box::pin(self.timed(Call::Probe, self.store.probe()))
     }
 }

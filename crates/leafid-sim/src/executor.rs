@@ -215,7 +215,7 @@ impl Executor {
         let next = self.clock.next_wake().into_iter().chain(pause_ends).min();
         let to = next.map_or(until, |next| next.clamp(now, until));
         self.trace = fold(self.trace, u64::try_from(to.as_nanos()).unwrap_or(u64::MAX));
-        self.clock.advance(to - now);
+        self.clock.advance(to.saturating_sub(now));
         let over: Vec<Process> = self
             .paused
             .iter()

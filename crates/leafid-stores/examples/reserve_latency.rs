@@ -37,7 +37,7 @@ async fn measure(name: &str, url: &str) -> Result<(), Box<dyn Error>> {
     let started = clock.now();
     let store = open(&url, &options).await?;
     store.create(&TagSpec::new(tag.clone())).await?;
-    let opened = clock.now() - started;
+    let opened = clock.now().saturating_sub(started);
     let mut reserve = Reserve {
         tag,
         count: 1000,
@@ -48,7 +48,7 @@ async fn measure(name: &str, url: &str) -> Result<(), Box<dyn Error>> {
     for _ in 0..ROUNDS {
         let started = clock.now();
         reserve.floor = Some(store.reserve(&reserve).await?.segment.end());
-        times.push(clock.now() - started);
+        times.push(clock.now().saturating_sub(started));
     }
     times.sort();
     let [p50, p99, max] =

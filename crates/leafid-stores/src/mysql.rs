@@ -84,6 +84,10 @@ impl System for Mysql {
         self.first_usable().await
     }
 
+    fn server(session: &Session) -> Option<&str> {
+        Some(&session.name)
+    }
+
     async fn is_alive(&self, session: &mut Session) -> bool {
         session.connection.ping().await.is_ok()
     }
@@ -200,6 +204,10 @@ impl System for Mysql {
             }
         }
         Ok(found.report())
+    }
+
+    async fn probe(&self, session: &mut Session) -> Result<(), Fault> {
+        Ok(connect::probe(&mut session.connection).await?)
     }
 
     fn hint(error: &sqlx::Error) -> Option<&'static str> {

@@ -30,6 +30,8 @@ pub(crate) struct Pool<S: System> {
     refused_at: Mutex<Option<Duration>>,
     /// Connections at rest, the most recently used last.
     resting: Mutex<Vec<Resting<S::Connection>>>,
+    /// The server of the connection taken last; `None` after a failure.
+    in_use: Mutex<Option<String>>,
 }
 
 struct Resting<C> {
@@ -63,6 +65,7 @@ impl<S: System> Pool<S> {
             is_renewing: AtomicBool::new(false),
             refused_at: Mutex::new(None),
             resting: Mutex::new(Vec::new()),
+            in_use: Mutex::default(),
         }
     }
 
@@ -70,18 +73,34 @@ impl<S: System> Pool<S> {
         &self.system
     }
 
+    /// The server that calls go to, by its URL without a password, if it is known.
+    pub(crate) fn in_use(&self) -> Option<String> {
+        self.lock_in_use().clone()
+    }
+
     pub(crate) async fn take(self: &Arc<Self>) -> Result<Loan<'_, S>, StoreError> {
+        let loan = self.take_any().await?;
+        if let Some(server) = S::server(&loan.connection) {
+            let mut in_use = self.lock_in_use();
+            if in_use.as_deref() != Some(server) {
+                *in_use = Some(server.to_owned());
+            }
+        }
+        Ok(loan)
+    }
+
+    async fn take_any(self: &Arc<Self>) -> Result<Loan<'_, S>, StoreError> {
         let closed = |error| StoreError::unavailable("the store is closed", error);
         let permit = self.permits.acquire().await.map_err(closed)?;
         while let Some(mut resting) = self.pop() {
             let now = self.clock.now();
-            if now - resting.age.born > self.age_max {
+            if now.saturating_sub(resting.age.born) > self.age_max {
                 if S::CONNECTIONS_MAX == 1 {
                     continue;
                 }
                 self.renew();
             }
-            let is_fresh = now - resting.since <= REST_MAX;
+            let is_fresh = now.saturating_sub(resting.since) <= REST_MAX;
             if (is_fresh || self.system.is_alive(&mut resting.connection).await)
                 && self.is_trusted(&mut resting).await
             {
@@ -145,7 +164,7 @@ impl<S: System> Pool<S> {
     fn replace(&self, connection: S::Connection, judged: Duration) {
         let now = self.clock.now();
         let mut resting = self.lock();
-        resting.retain(|resting| now - resting.age.born <= self.age_max);
+        resting.retain(|resting| now.saturating_sub(resting.age.born) <= self.age_max);
         resting.push(Resting {
             connection,
             age: Age { born: now, judged },
@@ -165,6 +184,11 @@ impl<S: System> Pool<S> {
     pub(crate) fn clear(&self) {
         let resting = std::mem::take(&mut *self.lock());
         drop(resting);
+        *self.lock_in_use() = None;
+    }
+
+    fn lock_in_use(&self) -> MutexGuard<'_, Option<String>> {
+        self.in_use.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn pop(&self) -> Option<Resting<S::Connection>> {
@@ -207,7 +231,8 @@ impl<S: System> Loan<'_, S> {
             } = self;
             let since = pool.clock.now();
             let mut resting = pool.lock();
-            let is_young = |age: Age| since - age.born <= pool.age_max;
+            // The other may have been made while this one waited for the lock.
+            let is_young = |age: Age| since.saturating_sub(age.born) <= pool.age_max;
             // An old one is needed no more once a young one is there.
             if is_young(age) || !resting.iter().any(|other| is_young(other.age)) {
                 resting.push(Resting {

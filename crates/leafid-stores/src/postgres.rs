@@ -64,6 +64,10 @@ impl System for Postgres {
         self.first_usable().await
     }
 
+    fn server(session: &Session) -> Option<&str> {
+        Some(&session.name)
+    }
+
     async fn is_alive(&self, session: &mut Session) -> bool {
         session.connection.ping().await.is_ok()
     }
@@ -184,19 +188,33 @@ impl System for Postgres {
     }
 
     async fn init(&self, session: &mut Session) -> Result<InitReport, Fault> {
-        let found = found_tables(&mut session.connection).await?;
-        let statements = TABLE_SQL.into_iter().chain(leases::TABLE_SQL);
-        for (table, sql) in TABLES.iter().zip(statements) {
-            if found.is_missing(table) {
-                sqlx::raw_sql(sql).execute(&mut session.connection).await?;
-            }
-        }
-        Ok(found.report())
+        let mut transaction = session.connection.begin().await?;
+        let answer = create_missing(&mut transaction).await;
+        finish(transaction, answer).await
+    }
+
+    async fn probe(&self, session: &mut Session) -> Result<(), Fault> {
+        Ok(connect::probe(&mut session.connection).await?)
     }
 
     fn hint(error: &sqlx::Error) -> Option<&'static str> {
         connect::hint(error)
     }
+}
+
+/// A server that waits for the tables may be creating those of its registry meanwhile.
+async fn create_missing(connection: &mut PgConnection) -> Result<InitReport, Fault> {
+    sqlx::raw_sql(leases::CREATE_LOCK)
+        .execute(&mut *connection)
+        .await?;
+    let found = found_tables(connection).await?;
+    let statements = TABLE_SQL.into_iter().chain(leases::TABLE_SQL);
+    for (table, sql) in TABLES.iter().zip(statements) {
+        if found.is_missing(table) {
+            sqlx::raw_sql(sql).execute(&mut *connection).await?;
+        }
+    }
+    Ok(found.report())
 }
 
 /// Those that a statement finds without naming a schema.

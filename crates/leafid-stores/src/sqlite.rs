@@ -25,7 +25,7 @@ use crate::private::FileId;
 use crate::row::{
     Bounds, OwnColumns, StoredRow, check_kept, first_max_id, padded, records, refusal,
 };
-use crate::store::{Fault, System};
+use crate::store::{Fault, PROBE_SQL, System};
 use crate::tables::FoundTables;
 use crate::{InitReport, StoreOptions};
 
@@ -169,6 +169,10 @@ impl System for Sqlite {
         }
     }
 
+    fn server(_: &Session) -> Option<&str> {
+        None
+    }
+
     async fn is_alive(&self, _: &mut Session) -> bool {
         true
     }
@@ -253,6 +257,11 @@ impl System for Sqlite {
 
     async fn init(&self, session: &mut Session) -> Result<InitReport, Fault> {
         Ok(session.found.report())
+    }
+
+    async fn probe(&self, session: &mut Session) -> Result<(), Fault> {
+        let done = sqlx::raw_sql(PROBE_SQL).execute(session.reading()?).await;
+        session.noted(done.map(drop).map_err(Fault::from))
     }
 
     fn hint(error: &sqlx::Error) -> Option<&'static str> {

@@ -25,6 +25,9 @@ pub(crate) trait System: Send + Sync + 'static {
     /// Connects to the first server that can be used.
     fn connect(&self) -> impl Future<Output = Result<Self::Connection, StoreError>> + Send;
 
+    /// The server that a connection goes to, as people may see it; `None` where there is only one.
+    fn server(connection: &Self::Connection) -> Option<&str>;
+
     fn is_alive(&self, connection: &mut Self::Connection) -> impl Future<Output = bool> + Send;
 
     /// Looks again whether the connection's server can be trusted.
@@ -83,6 +86,13 @@ pub(crate) trait System: Send + Sync + 'static {
         connection: &mut Self::Connection,
     ) -> impl Future<Output = Result<InitReport, Fault>> + Send;
 
+    /// Whether rows may be written now: a statement that changes none, and that the database
+    /// refuses where it would refuse a reservation.
+    fn probe(
+        &self,
+        connection: &mut Self::Connection,
+    ) -> impl Future<Output = Result<(), Fault>> + Send;
+
     /// What an error of this database means and what to do, where it is known.
     fn hint(error: &sqlx::Error) -> Option<&'static str>;
 }
@@ -121,6 +131,12 @@ impl Fault {
         ))
     }
 }
+
+/// Changes no row of `leaf_alloc`, and asks for all that a reservation needs: the table, the right
+/// to write it, a server that is no replica and, with Galera, one that has its majority.
+pub(crate) const PROBE_SQL: &str = "UPDATE leaf_alloc SET max_id = max_id WHERE 1 = 0";
+/// How hints name the command that creates the tables; the store's URL is put in.
+const INIT: &str = "`leafid store init`";
 
 /// In characters, as Leaf's column is declared.
 const DESCRIPTION_LEN_MAX: usize = 256;
@@ -183,8 +199,17 @@ impl<S: System> SqlStore<S> {
         })
     }
 
+    /// The server in use, or all that there are.
+    fn in_use(&self) -> String {
+        self.pool.in_use().unwrap_or_else(|| self.location.clone())
+    }
+
     fn explain(&self, what: &str, fault: Fault) -> StoreError {
-        let message = |reason: &str| format!("cannot {what} at {}: {reason}", self.location);
+        let message = |reason: &str| {
+            let at = self.in_use();
+            let reason = reason.replace(INIT, &format!("`leafid store init --store {at}`"));
+            format!("cannot {what} at {at}: {reason}")
+        };
         match fault {
             Fault::Meaning(StoreError::Unavailable {
                 message: reason,
@@ -322,9 +347,18 @@ impl<S: System> SegmentStore for SqlStore<S> {
             let answer = self.pool.system().inspect(&mut loan.connection).await;
             let report = loan.settle(answer)?;
             Ok(StoreReport {
-                location: self.location.clone(),
+                location: self.in_use(),
                 ..report
             })
+        }))
+    }
+
+    fn probe(&self) -> StoreResult<'_, String> {
+        Box::pin(self.bounded(|| "reserve ids".into(), async {
+            let mut loan = self.pool.take().await?;
+            let answer = self.pool.system().probe(&mut loan.connection).await;
+            loan.settle(answer)?;
+            Ok(self.in_use())
         }))
     }
 }

@@ -16,8 +16,8 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-const POLL: Duration = Duration::from_millis(20);
-const POLLS_MAX: u32 = 1500;
+pub(crate) const POLL: Duration = Duration::from_millis(20);
+pub(crate) const POLLS_MAX: u32 = 1500;
 
 /// An empty database on one of the servers.
 #[derive(Debug, Clone, PartialEq, Eq)]

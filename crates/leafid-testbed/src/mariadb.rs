@@ -6,11 +6,17 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::child::{
-    Database, RunAs, ServerProcess, find_program, free_port, is_root, new_folder, run, usual_places,
+    Database, POLL, POLLS_MAX, RunAs, ServerProcess, find_program, free_port, is_root, new_folder,
+    run, usual_places,
 };
 use crate::server::{PASSWORD, PASSWORD_IN_URL, password_methods, server_methods};
 
 const PACKAGE: &str = "mariadb-server";
+/// Where the library of Galera may be.
+const GALERA: [&str; 2] = [
+    "/usr/lib/galera/libgalera_smm.so",
+    "/usr/lib/libgalera_smm.so",
+];
 
 /// A MariaDB server on a free port of 127.0.0.1, with its files in a temporary folder.
 ///
@@ -65,6 +71,60 @@ impl MariaDb {
             &format!("CREATE USER leafid@'%' IDENTIFIED BY '{PASSWORD}'"),
         );
         server
+    }
+
+    /// Starts a server that is a Galera cluster of one node.
+    ///
+    /// # Panics
+    ///
+    /// As [`start`](Self::start).
+    #[must_use]
+    pub fn start_galera() -> Self {
+        let provider = find_program(&GALERA.map(PathBuf::from), "galera-4");
+        let [group, transfer, incremental] = [free_port(), free_port(), free_port()];
+        Self::start_with(&[
+            "--wsrep-on=ON",
+            &format!("--wsrep-provider={}", provider.display()),
+            "--wsrep-cluster-address=gcomm://",
+            &format!("--wsrep-node-address=127.0.0.1:{group}"),
+            &format!("--wsrep-sst-receive-address=127.0.0.1:{transfer}"),
+            &format!(
+                "--wsrep-provider-options=gmcast.listen_addr=tcp://127.0.0.1:{group};\
+                ist.recv_addr=127.0.0.1:{incremental};gcache.size=8M;pc.wait_prim_timeout=PT1S"
+            ),
+            "--binlog-format=ROW",
+            "--innodb-autoinc-lock-mode=2",
+        ])
+    }
+
+    /// Takes a node of Galera out of its cluster: it goes on answering, but reads and writes no
+    /// table of an engine.
+    pub fn leave_cluster(&self) {
+        let nobody = format!(
+            "SET GLOBAL wsrep_cluster_address = 'gcomm://127.0.0.1:{}'",
+            free_port()
+        );
+        self.sql("mysql", &nobody);
+        self.await_galera("OFF");
+    }
+
+    /// Makes it a cluster again.
+    pub fn form_cluster(&self) {
+        self.sql("mysql", "SET GLOBAL wsrep_cluster_address = 'gcomm://'");
+        self.await_galera("ON");
+    }
+
+    fn await_galera(&self, wanted: &str) {
+        for _ in 0..POLLS_MAX {
+            if self
+                .sql("mysql", "SHOW STATUS LIKE 'wsrep_ready'")
+                .ends_with(wanted)
+            {
+                return;
+            }
+            std::thread::sleep(POLL);
+        }
+        panic!("wsrep_ready is not {wanted}");
     }
 
     /// Creates an empty database with a name of its own.

@@ -25,7 +25,7 @@ use crate::tag::Tag;
 
 use demand::Demand;
 pub(crate) use refill::After;
-pub(crate) use shared::Shared;
+pub(crate) use shared::{Shared, within};
 use state::{Standing, State, Supply};
 pub use status::{Stage, Status};
 
@@ -199,7 +199,7 @@ impl Allocator {
             if now >= deadline || self.is_off_until_after(deadline) {
                 return Err(Miss::Refused(error));
             }
-            let timer = shared.clock.sleep(deadline - now);
+            let timer = shared.clock.sleep(deadline.saturating_sub(now));
             if let Either::Right(_) = select(changed, timer).await {
                 return attempt();
             }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use crate::generators::Generators;
 use crate::segment::Segment;
-use crate::store::{Reserve, StoreError, StoreReport, TagKind, TagPatch, TagRecord, TagSpec};
+use crate::store::{
+    Reserve, StoreError, StoreReport, StoreState, TagKind, TagPatch, TagRecord, TagSpec,
+};
 use crate::tag::Tag;
 
 impl Generators {
@@ -31,7 +33,7 @@ impl Generators {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub async fn create_tag(&self, spec: &TagSpec) -> Result<TagRecord, StoreError> {
-        let record = self.shared().store.create(spec).await?;
+        let record = self.seen(self.shared().store.create(spec).await)?;
         if let Some(allocator) = self.loaded(spec.tag.as_str()) {
             allocator.expect_row();
         }
@@ -58,7 +60,7 @@ impl Generators {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub async fn update_tag(&self, tag: &Tag, patch: &TagPatch) -> Result<TagRecord, StoreError> {
-        let record = self.shared().store.update(tag, patch).await?;
+        let record = self.seen(self.shared().store.update(tag, patch).await)?;
         if let Some(allocator) = self.loaded(tag.as_str()) {
             allocator.refresh(self.shared(), record.settings, None);
         }
@@ -86,7 +88,7 @@ impl Generators {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub async fn delete_tag(&self, tag: &Tag) -> Result<(), StoreError> {
-        self.shared().store.delete(tag).await?;
+        self.seen(self.shared().store.delete(tag).await)?;
         if let Some(allocator) = self.loaded(tag.as_str()) {
             allocator.forget_row(self.shared(), None);
         }
@@ -128,7 +130,9 @@ impl Generators {
             floor: loaded.as_ref().and_then(|allocator| allocator.floor()),
             limit: record.settings.limit,
         };
-        let segment = self.shared().store.reserve(&reserve).await?.segment;
+        let segment = self
+            .seen(self.shared().store.reserve(&reserve).await)?
+            .segment;
         if let Some(allocator) = loaded {
             allocator.raise_floor(segment.end());
         }
@@ -145,12 +149,8 @@ impl Generators {
     ///
     /// See [`delete_tag`](Self::delete_tag).
     pub async fn read_tag(&self, tag: &Tag) -> Result<Option<TagRecord>, StoreError> {
-        Ok(self
-            .shared()
-            .store
-            .read(std::slice::from_ref(tag))
-            .await?
-            .pop())
+        let tags = std::slice::from_ref(tag);
+        Ok(self.seen(self.shared().store.read(tags).await)?.pop())
     }
 
     /// Lists up to `count` tags in ascending byte order, from the first one after `after`.
@@ -173,7 +173,7 @@ impl Generators {
         after: Option<&Tag>,
         count: u32,
     ) -> Result<Vec<TagRecord>, StoreError> {
-        self.shared().store.list(after, count).await
+        self.seen(self.shared().store.list(after, count).await)
     }
 
     /// Says what the store is and how far it can be trusted.
@@ -192,7 +192,42 @@ impl Generators {
     /// # Ok::<(), leafid::store::StoreError>(())
     /// ```
     pub async fn inspect_store(&self) -> Result<StoreReport, StoreError> {
-        self.shared().store.inspect().await
+        self.seen(self.shared().store.inspect().await)
+    }
+
+    /// Finds out whether a reservation could go through now, and answers which server it would go
+    /// to.
+    ///
+    /// # Errors
+    ///
+    /// As [`SegmentStore::probe`](crate::store::SegmentStore::probe).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use leafid::{Generators, Options, blocking::block_on, store::MemoryStore};
+    ///
+    /// let (generators, _driver) = Generators::open(MemoryStore::new(), Options::default());
+    /// assert_eq!(block_on(generators.probe_store())?, "memory:");
+    /// # Ok::<(), leafid::store::StoreError>(())
+    /// ```
+    pub async fn probe_store(&self) -> Result<String, StoreError> {
+        self.shared().store.probe().await
+    }
+
+    /// Whether reservations go through, as the driver last saw it. Asks nobody.
+    ///
+    /// # Example
+    ///
+    /// See [`StoreState`].
+    #[must_use]
+    pub fn store_state(&self) -> StoreState {
+        self.shared().availability.state()
+    }
+
+    /// Passes the answer of a call on; a failure has the driver look whether the store is down.
+    fn seen<T>(&self, answer: Result<T, StoreError>) -> Result<T, StoreError> {
+        answer.inspect_err(|error| self.shared().store_suspect(error))
     }
 
     fn loaded(&self, tag: &str) -> Option<Arc<crate::allocator::Allocator>> {

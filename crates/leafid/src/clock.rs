@@ -51,7 +51,7 @@ pub trait Clock: Send + Sync + 'static {
 /// let clock = SystemClock::new();
 /// let before = clock.now();
 /// leafid::blocking::block_on(clock.sleep(Duration::from_millis(2)));
-/// assert!(clock.now() - before >= Duration::from_millis(2));
+/// assert!(clock.now().saturating_sub(before) >= Duration::from_millis(2));
 /// assert!(clock.wall() > Duration::from_secs(1_700_000_000));
 /// ```
 #[derive(Debug, Clone)]

@@ -1,8 +1,10 @@
 //! `Driver`: the one background future that fetches segments for all tags.
 //!
 //! It takes up the tags that ask, runs up to `calls_max` refills at once, repeats the failed
-//! ones, and reads the rows of tags in use again. It decides when; what is done for a tag is
+//! ones, reads the rows of tags in use again, and probes the store. It decides when; what is done for a tag is
 //! decided in `allocator/refill.rs`.
+
+mod probe;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -18,6 +20,8 @@ use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use crate::allocator::{After, Allocator, Shared};
 use crate::event::Event;
 use crate::store::{BoxFuture, READ_LEN_MAX};
+
+use probe::Probe;
 
 /// How many unknown tags are remembered as unknown; beyond that the oldest is forgotten early.
 const UNKNOWN_MAX: usize = 10_000;
@@ -81,6 +85,10 @@ struct Run {
     unknown: VecDeque<(Duration, Arc<Allocator>)>,
     refresh: futures_util::future::Fuse<BoxFuture<'static, ()>>,
     refresh_at: Duration,
+    probe: Probe,
+    /// A tag whose call failed and which tries whether reservations go through again, before all
+    /// others do.
+    trial: Option<Arc<Allocator>>,
 }
 
 /// A tag to be taken up again at a time; ordered by the time alone.
@@ -88,10 +96,8 @@ struct Later(Duration, Arc<Allocator>);
 
 impl Run {
     fn new(shared: Arc<Shared>) -> Self {
-        let refresh_at = shared
-            .clock
-            .now()
-            .saturating_add(shared.options.refresh_interval);
+        let now = shared.clock.now();
+        let refresh_at = now.saturating_add(shared.options.refresh_interval);
         Self {
             shared,
             refills: Refills::new(),
@@ -99,6 +105,8 @@ impl Run {
             unknown: VecDeque::new(),
             refresh: futures_util::future::Fuse::terminated(),
             refresh_at,
+            probe: Probe::new(now),
+            trial: None,
         }
     }
 
@@ -113,6 +121,7 @@ impl Run {
             let mut timer = self.shared.clock.sleep(self.time_to_next()).fuse();
             futures_util::select_biased! {
                 (allocator, after) = self.refills.select_next_some() => self.book(allocator, after),
+                answer = &mut self.probe.call => self.probed(answer),
                 () = &mut self.refresh => {}
                 () = work => {}
                 () = timer => {}
@@ -122,15 +131,14 @@ impl Run {
 
     fn start_what_is_due(&mut self) {
         let now = self.shared.clock.now();
+        self.probe.start_if_due(&self.shared);
+        let has_returned = self.shared.availability.take_returned();
         while self
             .later
             .peek()
-            .is_some_and(|Reverse(later)| later.0 <= now)
+            .is_some_and(|Reverse(later)| has_returned || later.0 <= now)
         {
-            if let Some(Reverse(Later(_, allocator))) = self.later.pop() {
-                allocator.resume();
-                self.shared.ask(allocator);
-            }
+            let _resumed = self.resume_next();
         }
         while self.refills.len() < self.shared.options.calls_max.max(1) {
             let Some(allocator) = self.shared.next_asked() else {
@@ -161,7 +169,53 @@ impl Run {
         }));
     }
 
+    /// Takes the tag up again whose time comes first.
+    fn resume_next(&mut self) -> Option<Arc<Allocator>> {
+        let Reverse(Later(_, allocator)) = self.later.pop()?;
+        allocator.resume();
+        self.shared.ask(Arc::clone(&allocator));
+        Some(allocator)
+    }
+
+    fn probed(&mut self, answer: probe::Answer) {
+        match answer {
+            Ok(location) => {
+                self.probe.went_well = true;
+                self.shared.availability.located(location);
+                self.try_one();
+            }
+            Err(error) => {
+                self.probe.went_well = false;
+                self.shared.store_down(&error);
+            }
+        }
+    }
+
+    /// The probe went well. If a call for a tag has failed, one such tag shows whether it does now;
+    /// a probe cannot tell of a full disk.
+    fn try_one(&mut self) {
+        if self.shared.availability.is_up() || self.trial.is_some() {
+            return;
+        }
+        self.trial = self.resume_next();
+        if self.trial.is_none() {
+            self.shared.store_up();
+        }
+    }
+
     fn book(&mut self, allocator: Arc<Allocator>, after: After) {
+        if self
+            .trial
+            .as_ref()
+            .is_some_and(|trial| Arc::ptr_eq(trial, &allocator))
+        {
+            self.trial = None;
+        }
+        if matches!(after, After::RetryAt(_)) {
+            self.probe.went_well = false;
+        } else if self.probe.went_well {
+            self.try_one();
+        }
         match after {
             After::Rest => {}
             After::Again => self.shared.ask(allocator),
@@ -181,7 +235,10 @@ impl Run {
         let later = self.later.peek().map(|Reverse(later)| later.0);
         let unknown = self.unknown.front().map(|(at, _)| *at);
         let refresh = self.refresh.is_terminated().then_some(self.refresh_at);
-        let next = [later, unknown, refresh].into_iter().flatten().min();
+        let next = [later, unknown, refresh, self.probe.next_at()]
+            .into_iter()
+            .flatten()
+            .min();
         let idle = self.shared.options.refresh_interval;
         next.map_or(idle, |next| next.saturating_sub(self.shared.clock.now()))
     }
@@ -198,6 +255,7 @@ async fn refresh(shared: Arc<Shared>) {
     };
     for chunk in in_use.chunks(READ_LEN_MAX) {
         if let Err(error) = Allocator::refresh_all(&shared, chunk).await {
+            shared.store_suspect(&error);
             shared.tell(&Event::RefreshFailed { error: &error });
             return;
         }

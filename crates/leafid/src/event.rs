@@ -104,6 +104,21 @@ pub enum Event<'a> {
         /// Why.
         error: &'a StoreError,
     },
+    /// The store does not answer: a reservation or a probe failed. It is asked again and again,
+    /// and memory goes on issuing what it holds.
+    StoreDown {
+        /// Why.
+        error: &'a StoreError,
+        /// The server that was in use, without a password, if it is known.
+        location: Option<&'a str>,
+    },
+    /// A reservation or a probe went well again; tags that wait are served at once.
+    StoreUp {
+        /// For how long none did.
+        down_for: Duration,
+        /// The server that answered, without a password, if it is known.
+        location: Option<&'a str>,
+    },
     /// A worker id was claimed, or taken back.
     WorkerClaimed {
         /// Which, and from when to when.

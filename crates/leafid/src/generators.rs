@@ -61,7 +61,8 @@ impl Drop for Handle {
 
 impl Generators {
     /// Opens the tags of a store, and returns the driver that fetches their segments. Nothing is
-    /// read or reserved before the first id is asked for.
+    /// read or reserved before the first id is asked for; whether the store answers is found out
+    /// at once.
     ///
     /// # Example
     ///

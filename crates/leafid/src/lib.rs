@@ -25,6 +25,7 @@ pub mod blocking;
 pub mod store;
 
 mod allocator;
+mod availability;
 mod block;
 mod catalog;
 mod clock;

@@ -33,6 +33,11 @@ pub struct Options {
     /// How often the rows of tags in use are read again, 500 tags a statement. Shorter sees a
     /// changed or deleted tag sooner. Default: 60 s.
     pub refresh_interval: Duration,
+    /// How often the store is asked whether reservations go through, while none does that shows
+    /// it, and how long it may take to answer that. An outage and its end are noticed within twice
+    /// that time. Shorter asks an idle store more often; longer bears one that is slow to answer.
+    /// At least 10 ms. Default: 2 s.
+    pub probe_interval: Duration,
     /// How long an unknown tag stays unknown without asking the store again. Shorter sees a
     /// freshly made tag sooner, longer spares the store. At least 10 ms. Default: 1 s.
     pub unknown_for: Duration,
@@ -61,6 +66,7 @@ impl Default for Options {
             wait_max: Duration::from_secs(1),
             create_missing: None,
             refresh_interval: Duration::from_secs(60),
+            probe_interval: Duration::from_secs(2),
             unknown_for: Duration::from_secs(1),
             calls_max: 64,
             tags_max: 1_000_000,

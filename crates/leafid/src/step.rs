@@ -235,9 +235,21 @@ mod tests {
         check_leaf(2000, 0, 0, Duration::ZERO, 2000);
         check_leaf(2000, 2000, 1, Duration::ZERO, 2000);
         check_leaf(2000, 2000, 2, Duration::ZERO, 4000);
-        check_leaf(2000, 2000, 2, minutes(15) - Duration::from_millis(1), 4000);
+        check_leaf(
+            2000,
+            2000,
+            2,
+            minutes(15).saturating_sub(Duration::from_millis(1)),
+            4000,
+        );
         check_leaf(2000, 4000, 3, minutes(15), 4000);
-        check_leaf(2000, 4000, 3, minutes(30) - Duration::from_millis(1), 4000);
+        check_leaf(
+            2000,
+            4000,
+            3,
+            minutes(30).saturating_sub(Duration::from_millis(1)),
+            4000,
+        );
         check_leaf(2000, 4000, 3, minutes(30), 2000);
         check_leaf(2000, 3000, 3, minutes(30), 3000);
         check_leaf(2000, 2000, 3, minutes(90), 2000);

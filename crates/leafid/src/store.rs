@@ -12,6 +12,7 @@ mod journal;
 mod lease;
 mod memory;
 mod record;
+mod state;
 mod weak;
 
 use std::error::Error as StdError;
@@ -30,6 +31,7 @@ pub use lease::conformance as lease_conformance;
 pub use lease::{IDENTITY_LEN_MAX, LeaseKey, LeaseRecord, LeaseStore, LeaseSwap, new_identity};
 pub use memory::{MemoryLeaseStore, MemoryStore};
 pub use record::{ParseTagKindError, TagKind, TagPatch, TagRecord, TagSettings, TagSpec};
+pub use state::StoreState;
 pub use weak::WeakStore;
 
 /// A boxed future, so that stores can be trait objects. One allocation per call to a store, and
@@ -138,6 +140,16 @@ pub trait SegmentStore: Send + Sync + 'static {
     ///
     /// [`StoreError::Unavailable`].
     fn inspect(&self) -> StoreResult<'_, StoreReport>;
+
+    /// Finds out, cheaply, whether a reservation could go through now, and answers which server it
+    /// would go to, without a password. Changes nothing, needs no tag, and goes well only where
+    /// the rows may be written: not on a replica, and not in a database without them. It is called
+    /// every few seconds.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unavailable`], which says what is in the way.
+    fn probe(&self) -> StoreResult<'_, String>;
 }
 
 /// The most tags in one call to [`SegmentStore::read`].

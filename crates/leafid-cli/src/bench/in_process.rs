@@ -52,7 +52,7 @@ pub(super) fn run(bench: &Bench) -> Outcome<Report> {
         loop_kind: "closed",
         callers: bench.callers,
         count: bench.count,
-        took: clock.now() - before,
+        took: clock.now().saturating_sub(before),
         all,
     })
 }
@@ -99,7 +99,7 @@ fn call_singly(generator: &Generator, clock: &SystemClock, until: Duration) -> O
             return Ok(measured);
         }
         let is_issued = generator.next_blocking().is_ok();
-        measured.record(clock.now() - before);
+        measured.record(clock.now().saturating_sub(before));
         measured.calls += u64::from(is_issued);
         measured.failures += u64::from(!is_issued);
     }
@@ -118,7 +118,7 @@ fn call_many(
             return Ok(measured);
         }
         let is_issued = block_on(generator.next_many(count)).is_ok();
-        measured.record(clock.now() - before);
+        measured.record(clock.now().saturating_sub(before));
         measured.calls += u64::from(is_issued);
         measured.failures += u64::from(!is_issued);
     }

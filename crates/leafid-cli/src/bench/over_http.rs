@@ -32,7 +32,7 @@ pub(super) fn run(bench: &Bench, server: &str) -> Outcome<Report> {
         },
         callers: bench.callers,
         count: bench.count,
-        took: clock.now() - before,
+        took: clock.now().saturating_sub(before),
         all,
     })
 }
@@ -111,7 +111,7 @@ impl Caller<'_> {
     fn call(&self, since: Duration, measured: &mut Measured) {
         let Bench { tag, count, .. } = self.bench;
         let is_issued = self.client.take(tag.as_str(), *count).is_ok();
-        measured.record(self.clock.now() - since);
+        measured.record(self.clock.now().saturating_sub(since));
         measured.calls += u64::from(is_issued);
         measured.failures += u64::from(!is_issued);
     }

@@ -7,6 +7,7 @@
 )]
 
 mod callers;
+mod outage;
 mod process;
 
 mod access;

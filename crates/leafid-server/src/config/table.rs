@@ -142,6 +142,20 @@ pub const SETTINGS: &[Setting] = &[
         },
     },
     Setting {
+        key: "store-probe-interval",
+        value: "TIME",
+        doc: "How often the store is asked whether a reservation could go through, while none \
+              does that shows it, and how long the answer may take. An outage and its end are \
+              noticed within twice that time. Shorter asks an idle store more often; longer \
+              bears one that is slow to answer.",
+        field: Field::Time {
+            min: TENTH,
+            max: MINUTE,
+            get: |config| Some(config.store_probe_interval),
+            set: |config, time| config.store_probe_interval = time,
+        },
+    },
+    Setting {
         key: "segment",
         value: "BOOL",
         doc: "Whether segment ids are served. Off, every request for one is refused with an \

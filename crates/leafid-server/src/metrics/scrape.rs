@@ -17,7 +17,7 @@ use prometheus_client::metrics::MetricType;
 
 use super::{Metrics, grpc};
 use crate::service::Service;
-use crate::watch::{Call, StoreStanding};
+use crate::watch::Call;
 
 type Encoded = Result<(), fmt::Error>;
 type NoLabels = [(&'static str, &'static str); 0];
@@ -149,11 +149,11 @@ impl Scrape {
 
     fn store(&self, encoder: &mut DescriptorEncoder<'_>) -> Encoded {
         let watch = &self.metrics.watch;
-        let answers = watch.standing() == StoreStanding::Answers;
+        let answers = self.service.health().store().is_up();
         gauge(
             encoder,
             "store_up",
-            "1 if the store answered its last call",
+            "1 while reservations go through, which is found out every store-probe-interval",
             f64::from(u8::from(answers)),
         )?;
         let help = "calls to the store";

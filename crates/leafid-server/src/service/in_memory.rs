@@ -9,7 +9,6 @@ use super::{Service, TokenSpec};
 use crate::config::Config;
 use crate::health::{Health, Kinds, Phase};
 use crate::limits::Limits;
-use crate::watch::Watch;
 use crate::workers::Peers;
 
 impl Service {
@@ -36,8 +35,7 @@ impl Service {
             segment: true,
             registry: None,
         };
-        let watch = Arc::new(Watch::new());
-        let health = Health::new(kinds, generators.clone(), Arc::clone(&clock), watch);
+        let health = Health::new(kinds, generators.clone(), Arc::clone(&clock));
         health.enter(Phase::Serving);
         let service = Self::new(
             generators,

@@ -316,7 +316,7 @@ fn the_rate_is_kept_while_callers_press() {
         });
         callers.map(|caller| caller.join().unwrap()).iter().sum()
     });
-    let took = (clock.now() - start).as_secs_f64();
+    let took = (clock.now().saturating_sub(start)).as_secs_f64();
     #[expect(clippy::cast_precision_loss, reason = "some thousands")]
     let share = given as f64 / (rate as f64 * took);
     // A tenth of a second in advance is 3 % of three seconds, and a batch 1.7 %.

@@ -333,4 +333,8 @@ impl SegmentStore for Moody {
     fn inspect(&self) -> StoreResult<'_, StoreReport> {
         self.or_away(self.inner.inspect())
     }
+
+    fn probe(&self) -> StoreResult<'_, String> {
+        self.or_away(self.inner.probe())
+    }
 }

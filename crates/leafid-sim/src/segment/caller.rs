@@ -178,7 +178,7 @@ impl Caller {
             }
             Some(Ok(runs)) => {
                 if in_quiet {
-                    self.judge_promptness(tag, self.field.clock.now() - began_at);
+                    self.judge_promptness(tag, self.field.clock.now().saturating_sub(began_at));
                 }
                 history.push(Event::Issued { call, runs });
                 Ok(())

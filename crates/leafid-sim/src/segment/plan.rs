@@ -167,6 +167,7 @@ fn options(random: &mut Rng) -> Options {
         create_missing: random.bool().then(TagSettings::default),
         refresh_interval: span(random, 50, 20_000),
         unknown_for: span(random, 1, 2_000),
+        probe_interval: span(random, 10, 5_000),
         calls_max: random.usize(1..=8),
         tags_max: 1_000,
         retry_min,

@@ -178,4 +178,11 @@ impl SegmentStore for SimStore {
             .network
             .call(async move { server.rows.inspect().await })
     }
+
+    fn probe(&self) -> StoreResult<'_, String> {
+        let server = Arc::clone(&self.server);
+        self.server
+            .network
+            .call(async move { server.rows.probe().await })
+    }
 }

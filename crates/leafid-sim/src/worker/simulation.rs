@@ -290,7 +290,7 @@ impl Simulation {
         let began = self.executor.clock.now();
         let until = began + self.field.plan.patience();
         self.executor.run(until, is_done).map_err(livelock)?;
-        let waited = self.executor.clock.now() - began;
+        let waited = self.executor.clock.now().saturating_sub(began);
         *self
             .blows
             .entry("seconds until all were served")

@@ -8,7 +8,7 @@ use url::Url;
 use super::Mysql;
 use super::report::Variables;
 use super::schema::{self, Schema, Shape};
-use crate::store::{Fault, at_server, first_of, server_fault};
+use crate::store::{Fault, PROBE_SQL, at_server, first_of, server_fault};
 use crate::url::servers::public;
 
 /// A connection, and what the tables looked like when it was made.
@@ -62,6 +62,13 @@ impl Mysql {
         let fault = |error: sqlx::Error| server_fault(name, hint(&error), error);
         let mut connection = server.connect().await.map_err(fault)?;
         self.settle(&mut connection).await.map_err(fault)?;
+        match probe(&mut connection).await {
+            // What is missing is missing on every server, and may be what `init` is about to make.
+            Err(error) if matches!(number(&error), Some(1054 | 1142 | 1143 | 1146)) => {}
+            // Told below, with all that is wrong.
+            Err(error) if matches!(number(&error), Some(1290 | 1792 | 1836 | 3100)) => {}
+            answer => answer.map_err(fault)?,
+        }
         let shape = self.judge_server(&mut connection, name).await?;
         Ok(Session {
             connection,
@@ -107,6 +114,13 @@ impl Mysql {
     }
 }
 
+/// Whether the server lets `leaf_alloc` be written. A node of Galera that has lost its majority
+/// answers everything else.
+pub(super) async fn probe(connection: &mut MySqlConnection) -> Result<(), sqlx::Error> {
+    sqlx::raw_sql(PROBE_SQL).execute(connection).await?;
+    Ok(())
+}
+
 /// The server's number for an error.
 pub(super) fn number(error: &sqlx::Error) -> Option<u16> {
     let error = error
@@ -126,6 +140,7 @@ pub(super) fn hint(error: &sqlx::Error) -> Option<&'static str> {
         1142 | 1143 | 1227 => {
             "the user lacks a right: grant SELECT, INSERT, UPDATE and DELETE on the tables (CREATE for `leafid store init`)"
         }
+        1047 => "the node is not part of a Galera cluster that has its majority",
         1146 => "a table is missing: run `leafid store init`",
         1054 => {
             "a column is missing: the table is not Leaf's leaf_alloc, or leafid_tag is of an older version: ALTER TABLE leafid_tag ADD COLUMN kind VARCHAR(16)"

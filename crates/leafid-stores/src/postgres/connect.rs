@@ -8,7 +8,7 @@ use url::Url;
 use super::schema::Schema;
 use super::{Postgres, report};
 use crate::StoreOptions;
-use crate::store::{Fault, at_server, first_of, server_fault};
+use crate::store::{Fault, PROBE_SQL, at_server, first_of, server_fault};
 use crate::url::servers::public;
 
 /// A connection, and whether our own table was there when it was made.
@@ -115,6 +115,12 @@ impl Postgres {
         self.options.judge(StoreReport { location, ..report })?;
         Ok(has_own_table)
     }
+}
+
+/// Whether the server lets `leaf_alloc` be written.
+pub(super) async fn probe(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
+    sqlx::raw_sql(PROBE_SQL).execute(connection).await?;
+    Ok(())
 }
 
 pub(super) fn hint(error: &sqlx::Error) -> Option<&'static str> {

@@ -28,7 +28,7 @@ pub(super) const TABLE_SQL: [&str; 2] = [
 
 /// Of many first starts at once one creates the tables; `IF NOT EXISTS` alone does not keep them
 /// apart. The number is the letters `leafid` in ASCII.
-const CREATE_LOCK: &str = "SELECT pg_advisory_xact_lock(119182681598308)";
+pub(super) const CREATE_LOCK: &str = "SELECT pg_advisory_xact_lock(119182681598308)";
 
 impl LeaseSystem for Postgres {
     const SQL: LeaseSql = LeaseSql {

@@ -250,7 +250,7 @@ async fn check_hanging(server: impl Bed) {
     for _ in 0..2 {
         let started = clock.now();
         let error = store.reserve(&wish("order", 10)).await.unwrap_err();
-        let taken = clock.now() - started;
+        let taken = clock.now().saturating_sub(started);
         assert!(error.is_retryable(), "{error:?}");
         assert!(
             taken < statement_timeout + Duration::from_millis(300),
@@ -342,7 +342,7 @@ async fn check_errors(server: &dyn Bed) {
     let hidden = leafid_testbed::free_port();
     let right = database.url.as_str();
     let cases = [
-        (right.to_owned(), "run `leafid store init`"),
+        (right.to_owned(), "run `leafid store init --store "),
         (
             right.replace(password, "s3cret-but-wrong"),
             "user or password is wrong",

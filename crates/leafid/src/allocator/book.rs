@@ -47,6 +47,7 @@ impl Allocator {
             After::Again
         };
         drop(state);
+        shared.store_reserved();
         let tag = &self.tag;
         shared.tell(&Event::Reserved {
             tag,
@@ -176,6 +177,7 @@ impl Allocator {
             failures,
             retry_after,
         });
+        shared.store_down(&error);
         After::RetryAt(until)
     }
 

@@ -11,6 +11,7 @@ use event_listener::Event as Notify;
 use futures_util::future::{Either, select};
 
 use super::Allocator;
+use crate::availability::Availability;
 use crate::clock::Clock;
 use crate::event::{Event, Observer};
 use crate::options::Options;
@@ -34,6 +35,7 @@ pub(crate) struct Shared {
     pub(crate) observer: Arc<dyn Observer>,
     pub(crate) options: Options,
     pub(crate) tags: Tags,
+    pub(crate) availability: Availability,
     /// Tags that ask for the driver. Each is in it once at the most: its `Supply` says so.
     queue: Mutex<VecDeque<Arc<Allocator>>>,
     /// Told when the queue got an entry, or the driver shall go.
@@ -61,6 +63,7 @@ impl Shared {
                 .resize_mode(papaya::ResizeMode::Blocking)
                 .build(),
             options,
+            availability: Availability::default(),
             queue: Mutex::default(),
             work: Notify::new(),
             stopped: AtomicBool::new(false),
@@ -134,12 +137,21 @@ pub(super) async fn bounded<T>(
     shared: &Shared,
     call: impl Future<Output = Result<T, StoreError>> + Send,
 ) -> Result<T, StoreError> {
-    let timer = shared.clock.sleep(shared.options.call_max);
+    within(shared, shared.options.call_max, call).await
+}
+
+/// The same, giving up after `wait_max`.
+pub(crate) async fn within<T>(
+    shared: &Shared,
+    wait_max: Duration,
+    call: impl Future<Output = Result<T, StoreError>> + Send,
+) -> Result<T, StoreError> {
+    let timer = shared.clock.sleep(wait_max);
     match select(std::pin::pin!(call), timer).await {
         Either::Left((answer, _)) => answer,
         Either::Right(_) => Err(StoreError::unavailable(
             "the store gave no answer in time",
-            format!("no answer within {:?}", shared.options.call_max),
+            format!("no answer within {wait_max:?}"),
         )),
     }
 }

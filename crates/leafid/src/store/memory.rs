@@ -144,6 +144,10 @@ impl SegmentStore for MemoryStore {
         Box::pin(async { self.lock().delete(tag) })
     }
 
+    fn probe(&self) -> StoreResult<'_, String> {
+        Box::pin(async { Ok("memory:".into()) })
+    }
+
     fn inspect(&self) -> StoreResult<'_, StoreReport> {
         Box::pin(async {
             Ok(StoreReport {

@@ -120,7 +120,7 @@ fn a_server_whose_clock_is_wrong_does_not_start() {
             right.set_wall(wall);
             let clock = setup.clock.clone();
             clock.set_wall(if seconds < 0.0 {
-                wall - SECOND * 60
+                wall.saturating_sub(SECOND * 60)
             } else {
                 wall + SECOND * 60
             });
@@ -147,14 +147,14 @@ fn a_clock_set_back_across_a_restart() {
     let (worker, last) = (server.worker(), server.next());
     drop(server);
     // A little: it goes on above.
-    clock.set_wall(clock.wall() - SECOND * 5);
+    clock.set_wall(clock.wall().saturating_sub(SECOND * 5));
     let server = start().start();
     let next = server.next();
     assert_eq!(next.worker, worker);
     assert!(next.unix_ms > last.unix_ms);
     drop(server);
     // A lot, and nobody to ask: it refuses, and says both times.
-    clock.set_wall(clock.wall() - HOUR);
+    clock.set_wall(clock.wall().saturating_sub(HOUR));
     let mut server = start().start();
     let text = server.try_next().unwrap_err().to_string();
     assert!(text.contains("its own last report"), "{text}");

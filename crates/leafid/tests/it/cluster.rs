@@ -225,8 +225,11 @@ impl Server {
     pub(crate) fn step(&self, seconds: f64) {
         let wall = self.clock.wall();
         let by = Duration::from_secs_f64(seconds.abs());
-        self.clock
-            .set_wall(if seconds < 0.0 { wall - by } else { wall + by });
+        self.clock.set_wall(if seconds < 0.0 {
+            wall.saturating_sub(by)
+        } else {
+            wall + by
+        });
     }
 
     pub(crate) fn try_next(&self) -> Result<Id, SnowflakeError> {

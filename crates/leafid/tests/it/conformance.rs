@@ -41,6 +41,7 @@ enum Fault {
     ReadLeavesOut,
     PreviousWrong,
     KindForgotten,
+    ProbeChanges,
 }
 
 /// A memory store with one fault.
@@ -173,6 +174,17 @@ impl SegmentStore for Broken {
     fn inspect(&self) -> StoreResult<'_, StoreReport> {
         self.inner.inspect()
     }
+
+    fn probe(&self) -> StoreResult<'_, String> {
+        Box::pin(async move {
+            if self.is(Fault::ProbeChanges) {
+                for row in self.inner.list(None, 10).await? {
+                    self.inner.put_max_id(&row.tag, row.max_id + 1)?;
+                }
+            }
+            self.inner.probe().await
+        })
+    }
 }
 
 fn run_broken(fault: Fault) -> Result<usize, Failures> {
@@ -214,6 +226,7 @@ fn broken_stores_do_not_conform() {
     check(Fault::ReadLeavesOut, "read many");
     check(Fault::PreviousWrong, "a floor heals");
     check(Fault::KindForgotten, "kinds keep");
+    check(Fault::ProbeChanges, "probe");
 }
 
 /// Guards that a failure says which check it is and what the contract says.

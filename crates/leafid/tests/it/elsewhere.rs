@@ -58,7 +58,7 @@ fn a_lease_without_a_registry_is_none_in_one() {
         check_refused(&server);
     }
     store.set(Mood::Well);
-    clock.set_wall(clock.wall() - SECOND * 9);
+    clock.set_wall(clock.wall().saturating_sub(SECOND * 9));
     let next = setup(&store, &journal, &clock).start().next();
     assert_eq!((last.worker, next.worker), (ZERO, ZERO));
     assert!(next.unix_ms > last.unix_ms, "{next:?} after {last:?}");
@@ -211,9 +211,9 @@ fn a_given_number_may_be_changed_back() {
         given.start()
     };
     let last = start(1).next();
-    clock.set_wall(clock.wall() - SECOND * 2);
+    clock.set_wall(clock.wall().saturating_sub(SECOND * 2));
     start(2).next();
-    clock.set_wall(clock.wall() - SECOND * 2);
+    clock.set_wall(clock.wall().saturating_sub(SECOND * 2));
     let next = start(1).next();
     assert!(next.unix_ms > last.unix_ms, "{next:?} after {last:?}");
 }

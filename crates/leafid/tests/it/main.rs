@@ -5,6 +5,7 @@
     reason = "a test ends at the first surprise"
 )]
 
+mod availability;
 mod claims;
 mod clocks;
 mod cluster;

@@ -260,7 +260,7 @@ fn a_given_worker_id_needs_no_registry() {
     server.advance(SECOND * 10);
     let last = server.next().unix_ms.max(last.unix_ms);
     drop(server);
-    clock.set_wall(clock.wall() - SECOND * 5);
+    clock.set_wall(clock.wall().saturating_sub(SECOND * 5));
     let server = start(1023);
     let next = server.next();
     assert!(next.unix_ms > last && next.worker == WorkerId::new(1023));
@@ -291,7 +291,7 @@ fn a_layout_may_be_changed_back() {
     assert!(text.contains("wait some seconds"), "{text}");
     clock.advance(SECOND * 10);
     start(Layout::WIDE).next();
-    clock.set_wall(clock.wall() - SECOND * 10);
+    clock.set_wall(clock.wall().saturating_sub(SECOND * 10));
     let mut back = start(Layout::LEAF);
     back.advance(SECOND * 30);
     let next = back.next();

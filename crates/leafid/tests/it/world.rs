@@ -29,6 +29,8 @@ pub(crate) enum Mood {
     Refusing,
     /// It never answers.
     Silent,
+    /// Its disk is full: it answers all but reservations.
+    Full,
 }
 
 /// A store in memory whose mood and speed can be changed, and which counts its calls.
@@ -40,6 +42,8 @@ pub(crate) struct TestStore {
     pub(crate) reserves: Mutex<Vec<u64>>,
     /// The numbers of tags in all reads.
     pub(crate) reads: Mutex<Vec<usize>>,
+    /// How many probes there were.
+    pub(crate) probes: Mutex<usize>,
 }
 
 impl TestStore {
@@ -50,6 +54,7 @@ impl TestStore {
             setup: Mutex::default(),
             reserves: Mutex::default(),
             reads: Mutex::default(),
+            probes: Mutex::default(),
         }
     }
 
@@ -75,7 +80,7 @@ impl TestStore {
             self.clock.sleep(delay).await;
         }
         match mood {
-            Mood::Well | Mood::AnswersLate => call.await,
+            Mood::Well | Mood::AnswersLate | Mood::Full => call.await,
             Mood::Down => Err(StoreError::unavailable(
                 "cannot reach the store",
                 "it is down",
@@ -96,6 +101,10 @@ impl TestStore {
 impl SegmentStore for TestStore {
     fn reserve<'a>(&'a self, reserve: &'a Reserve) -> StoreResult<'a, Reserved> {
         self.reserves.lock().unwrap().push(reserve.count);
+        if self.setup.lock().unwrap().0 == Mood::Full {
+            let error = StoreError::unavailable("cannot reserve", "the disk is full");
+            return Box::pin(async { Err(error) });
+        }
         Box::pin(self.answer(self.memory.reserve(reserve)))
     }
 
@@ -122,6 +131,11 @@ impl SegmentStore for TestStore {
 
     fn inspect(&self) -> StoreResult<'_, StoreReport> {
         self.memory.inspect()
+    }
+
+    fn probe(&self) -> StoreResult<'_, String> {
+        *self.probes.lock().unwrap() += 1;
+        Box::pin(self.answer(self.memory.probe()))
     }
 }
 

@@ -1,6 +1,7 @@
-//! What the contract says of many tags, `read` and `list`, and of the whole store, `inspect`.
+//! What the contract says of many tags, `read` and `list`, and of the whole store, `inspect` and
+//! `probe`.
 
-use super::{Check, Handles, Outcome, chain, check, create, same, tag};
+use super::{Check, Handles, Outcome, chain, check, create, reserve, row, same, tag, wish};
 use crate::store::READ_LEN_MAX;
 use crate::tag::Tag;
 
@@ -19,6 +20,11 @@ pub(super) const CHECKS: &[Check] = &[
         "inspect",
         "says what the store is, alike through every handle",
         inspect
+    ),
+    check!(
+        "probe",
+        "finds out whether a reservation could go through now; changes nothing, needs no tag",
+        probe
     ),
 ];
 
@@ -122,4 +128,25 @@ async fn inspect(handles: &Handles) -> Outcome {
         return Err(format!("a text is empty in {first:?}"));
     }
     same("has_own_table", &first.has_own_table, &true)
+}
+
+async fn probe(handles: &Handles) -> Outcome {
+    let look = async |what: &str| {
+        let at = handles.first.probe().await;
+        let at = at.map_err(|error| format!("{what}: {}", chain(&error)))?;
+        if at.is_empty() {
+            return Err(format!("{what}: it does not say where the store is"));
+        }
+        Ok(())
+    };
+    look("without a tag").await?;
+    create(&*handles.second, "order").await?;
+    reserve(&*handles.second, &wish("order", 10)).await?;
+    let before = row(&*handles.second, "order").await?;
+    look("beside a tag").await?;
+    same(
+        "the row after a probe",
+        &row(&*handles.second, "order").await?,
+        &before,
+    )
 }

@@ -1,0 +1,104 @@
+//! Whether a reservation could go through: what a probe finds out, and which server of a list is
+//! used.
+
+use leafid_stores::{StoreOptions, init};
+use leafid_testbed::{MariaDb, shared_mariadb, shared_postgres};
+
+use crate::{chain, create, open_at, open_with, take, url_of};
+
+async fn init_at(url: &str) {
+    init(&url_of(url), &StoreOptions::default()).await.unwrap();
+}
+
+/// Why the store cannot be used.
+async fn refusal(url: &str) -> String {
+    chain(&open_at(url).await.probe().await.unwrap_err())
+}
+
+/// Guards that a node of Galera which is not part of its cluster, and answers all but reads and
+/// writes of tables, is passed over for the next server, which is named; and used again later.
+#[tokio::test]
+async fn a_galera_node_without_its_cluster_is_passed_over() {
+    let galera = MariaDb::start_galera();
+    let (first, second) = (galera.create_database(), shared_mariadb().create_database());
+    init_at(&first.url).await;
+    init_at(&second.url).await;
+    create(&*open_at(&first.url).await, "order").await;
+    create(&*open_at(&second.url).await, "order").await;
+    let used = open_at(&first.url).await;
+    let at_first = format!("mysql://leafid@127.0.0.1:{}/{}", galera.port(), first.name);
+    assert_eq!(used.probe().await.unwrap(), at_first);
+
+    galera.leave_cluster();
+    // The node cuts its connections, so that this finds nothing but their end.
+    assert!(used.probe().await.is_err());
+    let error = refusal(&first.url).await;
+    assert!(
+        error.contains("Galera") && error.contains(&at_first),
+        "{error}"
+    );
+    // The second one has not what the first one committed.
+    let options = StoreOptions {
+        allow_weak: true,
+        ..StoreOptions::default()
+    };
+    let both = open_with(&format!("{},{}", first.url, second.url), options).await;
+    let port = shared_mariadb().port();
+    let at_second = format!("mysql://leafid@127.0.0.1:{port}/{}", second.name);
+    assert_eq!(both.probe().await.unwrap(), at_second);
+    assert_eq!(take(&*both, "order", 10).await.start(), 1);
+
+    galera.form_cluster();
+    assert_eq!(used.probe().await.unwrap(), at_first);
+    assert_eq!(take(&*used, "order", 10).await.start(), 1);
+}
+
+/// Guards that a database without the tables is no store, and that the command is named which
+/// makes it one.
+#[tokio::test]
+async fn an_empty_database_cannot_be_used() {
+    let (mysql, postgres) = (shared_mariadb(), shared_postgres());
+    for (database, at) in [
+        (
+            mysql.create_database(),
+            format!("mysql://leafid@127.0.0.1:{}", mysql.port()),
+        ),
+        (
+            postgres.create_database(),
+            format!("postgres://leafid@127.0.0.1:{}", postgres.port()),
+        ),
+    ] {
+        let store = open_at(&database.url).await;
+        let error = chain(&store.probe().await.unwrap_err());
+        let command = format!("run `leafid store init --store {at}/{}`", database.name);
+        assert!(error.contains(&command), "{command} is not in: {error}");
+        assert!(!error.contains("s3cret"), "{error}");
+        init_at(&database.url).await;
+        assert!(store.probe().await.is_ok(), "at once, without a new start");
+    }
+}
+
+/// Guards that a probe finds out what a read does not: a server that became a replica, and a right
+/// that is missing.
+#[tokio::test]
+async fn a_probe_asks_for_all_that_a_reservation_needs() {
+    let server = MariaDb::start();
+    let database = server.create_database();
+    init_at(&database.url).await;
+    let store = open_at(&database.url).await;
+    create(&*store, "order").await;
+    server.sql("mysql", "SET GLOBAL read_only = 1");
+    assert!(store.list(None, 1).await.is_ok());
+    let error = chain(&store.probe().await.unwrap_err());
+    assert!(error.contains("read-only"), "{error}");
+    let error = refusal(&database.url).await;
+    assert!(error.contains("read_only is on"), "{error}");
+    server.sql("mysql", "SET GLOBAL read_only = 0");
+    assert!(store.probe().await.is_ok());
+
+    let name = &database.name;
+    let sql = format!("CREATE USER r@'%' IDENTIFIED BY 'r'; GRANT SELECT ON {name}.* TO r@'%'");
+    server.sql("mysql", &sql);
+    let error = refusal(&format!("mysql://r:r@127.0.0.1:{}/{name}", server.port())).await;
+    assert!(error.contains("grant SELECT, INSERT, UPDATE"), "{error}");
+}

@@ -1,0 +1,111 @@
+//! Whether the store answers: noticed without a caller, told once, and what follows from it, in
+//! virtual time.
+
+use std::time::Duration;
+
+use leafid::Clock as _;
+use leafid::store::{SegmentStore as _, StoreState, TagSpec};
+
+use crate::world::{Mood, World, fixed, seconds, tag};
+
+/// What is promised of noticing an outage, and its end.
+const NOTICED_MAX: Duration = Duration::from_secs(5);
+
+fn is_down(world: &World) -> bool {
+    matches!(world.generators.store_state(), StoreState::Down { .. })
+}
+
+/// Guards: an outage and its end are noticed although nobody needs the store, are told once each,
+/// and the store is no more often asked while it is away.
+#[test]
+fn an_outage_that_nobody_meets_is_noticed() {
+    for mood in [Mood::Down, Mood::Silent] {
+        let mut world = World::new(fixed());
+        world.advance(seconds(10));
+        assert!(world.generators.store_state().is_up(), "{mood:?}");
+        assert_eq!(world.log.count("StoreUp"), 0, "it was never down");
+        world.store.set(mood, Duration::ZERO);
+        world.advance(NOTICED_MAX);
+        assert!(is_down(&world), "{mood:?}");
+        let before = *world.store.probes.lock().unwrap();
+        world.advance(seconds(60));
+        let probes = *world.store.probes.lock().unwrap() - before;
+        assert!((25..=31).contains(&probes), "{mood:?}: {probes} in 60 s");
+        world.store.set(Mood::Well, Duration::ZERO);
+        world.advance(NOTICED_MAX);
+        assert!(world.generators.store_state().is_up(), "{mood:?}");
+        let told = ["StoreDown", "StoreUp"].map(|event| world.log.count(event));
+        assert_eq!(told, [1, 1], "{mood:?}");
+        // From the first failure to the first success.
+        let spans = (58..=66).filter(|span| world.log.count(&format!("down_for: {span}")) == 1);
+        assert_eq!(spans.count(), 1, "{mood:?}");
+    }
+}
+
+/// Guards: when the store is back, all tags that wait out a pause are served at once, and not when
+/// each pause is over.
+#[test]
+fn a_store_that_is_back_serves_all_that_wait() {
+    let mut world = World::new(fixed());
+    let names: Vec<String> = (0..200).map(|number| format!("tag{number}")).collect();
+    for name in &names {
+        let spec = TagSpec::new(tag(name));
+        leafid::blocking::block_on(world.store.memory.create(&spec)).unwrap();
+    }
+    world.store.set(Mood::Down, Duration::ZERO);
+    for name in &names {
+        assert!(world.generators.try_next(name).is_err());
+    }
+    world.advance(seconds(60));
+    world.store.set(Mood::Well, Duration::ZERO);
+    let back = world.clock.now();
+    while is_down(&world) {
+        world.advance(Duration::from_millis(1));
+    }
+    let noticed = world.clock.now().saturating_sub(back);
+    assert!(noticed <= seconds(2), "noticed after {noticed:?}");
+    let served = names
+        .iter()
+        .filter(|name| world.generators.try_next(name).is_ok());
+    assert_eq!(served.count(), names.len());
+}
+
+/// Guards: a store that answers all but reservations, as with a full disk, is down until one goes
+/// through; no probe says otherwise, and one tag alone is tried ahead of its time.
+#[test]
+fn a_probe_does_not_outweigh_a_reservation_that_fails() {
+    let mut world = World::with_tag("order", 10, fixed());
+    world.store.set(Mood::Full, Duration::ZERO);
+    assert!(world.next("order").is_err());
+    world.advance(seconds(120));
+    assert!(is_down(&world));
+    let told = ["StoreDown", "StoreUp"].map(|event| world.log.count(event));
+    assert_eq!(told, [1, 0]);
+    let tries = world.store.reserves().len();
+    assert!(tries <= 120, "{tries} reservations tried in 120 s");
+    world.store.set(Mood::Well, Duration::ZERO);
+    world.advance(NOTICED_MAX);
+    assert!(world.generators.store_state().is_up());
+    assert_eq!(world.next("order").unwrap(), 1);
+}
+
+/// Guards: a failed call of an administrator has the store looked at, and does not bring it down
+/// by itself; a store that serves reservations is not probed besides.
+#[test]
+fn reservations_and_other_calls_count_for_what_they_show() {
+    let mut world = World::with_tag("order", 1, fixed());
+    world.advance(seconds(1));
+    let before = *world.store.probes.lock().unwrap();
+    for _ in 0..100 {
+        world.next("order").unwrap();
+        world.advance(Duration::from_millis(500));
+    }
+    assert_eq!(*world.store.probes.lock().unwrap(), before);
+
+    world.store.set(Mood::Down, Duration::ZERO);
+    let generators = world.generators.clone();
+    let order = tag("order");
+    assert!(world.run(generators.read_tag(&order)).is_err());
+    world.advance(Duration::from_millis(1));
+    assert!(is_down(&world), "found out at once");
+}
