@@ -93,7 +93,9 @@ async fn serve(config: &Config, tls: Option<Arc<Tls>>) -> Outcome {
         LevelFilter::OFF => greeting.split_inclusive('\n').next().unwrap_or_default(),
         _ => &greeting,
     });
-    server.run(stop).await.map_err(not_served)
+    let served = server.run(stop).await.map_err(not_served);
+    source::settle(config).await;
+    served
 }
 
 /// Puts what the access file says into the settings; answers what the operator should know.

@@ -9,14 +9,13 @@ use leafid_stores::StoreUrl;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::client::quoted;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Outcome, with_causes};
 
 /// An open store. Its generators keep nothing in memory: nothing runs their driver.
 pub(crate) struct Source {
     pub(crate) runtime: Runtime,
     pub(crate) generators: Generators,
-    creates_tags: bool,
-    step: u32,
+    config: Config,
 }
 
 /// Opens the store that the settings name.
@@ -55,6 +54,17 @@ pub(crate) fn notes(config: &Config) -> Outcome<Vec<String>> {
     Ok(notes)
 }
 
+/// Makes the files of store and registry whole, at the end of a program.
+pub(crate) async fn settle(config: &Config) {
+    let registry = config.registry_url().ok().flatten();
+    for url in config.store_url().into_iter().chain(registry) {
+        if let Err(error) = leafid_stores::settle(&url, &config.store_options()).await {
+            let error = with_causes(&error);
+            tracing::warn!(error, "the store's write-ahead log stays beside its file");
+        }
+    }
+}
+
 /// A runtime for a command that does one thing after the other.
 pub(crate) fn runtime() -> Outcome<Runtime> {
     leafid_server::warm_up();
@@ -75,8 +85,7 @@ impl Source {
         Ok(Self {
             runtime,
             generators,
-            creates_tags: config.creates_tags(),
-            step: config.step,
+            config: config.clone(),
         })
     }
 
@@ -85,7 +94,7 @@ impl Source {
     pub(crate) fn take(&self, tag: &Tag, count: u64) -> Outcome<Segment> {
         let reserving = async {
             match self.generators.reserve(tag, count).await {
-                Err(StoreError::UnknownTag) if self.creates_tags => {
+                Err(StoreError::UnknownTag) if self.config.creates_tags() => {
                     match self.generators.create_tag(&self.spec(tag)).await {
                         Ok(_) | Err(StoreError::TagExists) => {}
                         Err(error) => return Err(error),
@@ -108,7 +117,7 @@ impl Source {
     pub(crate) fn spec(&self, tag: &Tag) -> TagSpec {
         TagSpec {
             settings: TagSettings {
-                step: self.step,
+                step: self.config.step,
                 ..TagSettings::default()
             },
             ..TagSpec::new(tag.clone())
@@ -136,8 +145,20 @@ impl Source {
             .block_on(self.generators.update_tag(tag, patch))?)
     }
 
+    pub(crate) fn raise(&self, tag: &Tag, next: u64) -> Outcome<TagRecord> {
+        Ok(self
+            .runtime
+            .block_on(self.generators.raise_tag(tag, next))?)
+    }
+
     pub(crate) fn delete(&self, tag: &Tag) -> Outcome {
         Ok(self.runtime.block_on(self.generators.delete_tag(tag))?)
+    }
+}
+
+impl Drop for Source {
+    fn drop(&mut self) {
+        self.runtime.block_on(settle(&self.config));
     }
 }
 

@@ -1,4 +1,8 @@
-//! `leafid store`: creates the tables of a store, and checks how far it can be trusted.
+//! `leafid store`: creates the tables of a store, checks how far it can be trusted, copies it and
+//! brings it back.
+
+mod backup;
+mod restore;
 
 use leafid::store::{StoreError, StoreReport};
 use serde_json::json;
@@ -8,12 +12,14 @@ use crate::flags::StoreFlags;
 use crate::output;
 use crate::source::{self, Source};
 
-/// Create the tables of a store, or check how far it can be trusted.
+/// Create the tables of a store, check how far it can be trusted, copy it or bring it back.
 #[derive(clap::Args)]
 #[command(before_help = "\
 Examples:
   leafid store check --store mysql://leaf@db:3306/leaf
-  leafid store init --store postgres://leafid@db/leafid --store-password-file password")]
+  leafid store init --store postgres://leafid@db/leafid --store-password-file password
+  leafid store backup monday.db
+  leafid store restore monday.db --margin 5000000")]
 pub(crate) struct Stores {
     #[command(subcommand)]
     command: Command,
@@ -23,6 +29,8 @@ pub(crate) struct Stores {
 enum Command {
     Init(Init),
     Check(Check),
+    Backup(backup::Backup),
+    Restore(restore::Restore),
 }
 
 /// Create the tables that are missing; what exists is left as it is.
@@ -54,6 +62,8 @@ impl Stores {
         match self.command {
             Command::Init(init) => init.run(),
             Command::Check(check) => check.run(),
+            Command::Backup(backup) => backup.run(),
+            Command::Restore(restore) => restore.run(),
         }
     }
 }

@@ -18,6 +18,7 @@ Examples:
   leafid tag create trace --kind snowflake
   leafid tag list
   leafid tag set order --step 5000
+  leafid tag set order --next 2000000
   leafid tag show order --json --store mysql://leaf@db:3306/leaf")]
 pub(crate) struct Tags {
     #[command(subcommand)]
@@ -87,6 +88,10 @@ struct Set {
     /// What it is for; an empty text removes it.
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
+    /// Where its next segment starts; upwards only. Servers issue what they hold in memory first.
+    #[arg(long, value_name = "ID")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=Limit::INT64.largest()))]
+    next: Option<u64>,
     #[command(flatten)]
     target: TargetFlags,
 }
@@ -228,10 +233,13 @@ impl Set {
         if let Some(description) = &description {
             fields.insert("description".into(), description.clone().into());
         }
+        if let Some(next) = self.next {
+            fields.insert("next".into(), next.to_string().into());
+        }
         if fields.is_empty() {
             return Err(Failure::usage(
                 "nothing to change",
-                "name a setting: --step, --policy, --limit or --description",
+                "name a setting: --step, --policy, --limit, --description or --next",
             ));
         }
         let row = match self.target.target()? {
@@ -249,7 +257,9 @@ impl Set {
                     limit: self.settings.limit,
                     description,
                 };
-                TagRow::from(&source.set(&self.tag, &patch)?)
+                let record = source.set(&self.tag, &patch)?;
+                let raised = self.next.map(|next| source.raise(&self.tag, next));
+                TagRow::from(&raised.transpose()?.unwrap_or(record))
             }
         };
         print_row(&row, self.target.json)

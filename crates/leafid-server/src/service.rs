@@ -222,6 +222,24 @@ impl Service {
         Ok(self.view(record))
     }
 
+    /// Lets the next segment of a tag start at `next`, upwards only.
+    ///
+    /// # Errors
+    ///
+    /// [`ServiceError::UnknownTag`], [`ServiceError::SnowflakeTag`], [`ServiceError::Store`].
+    pub async fn raise_tag(
+        &self,
+        caller: &Caller,
+        tag: &Tag,
+        next: u64,
+    ) -> Result<TagView, ServiceError> {
+        self.access.check_admin(caller)?;
+        let _place = self.gate.admin().await;
+        let raised = self.generators.raise_tag(tag, next).await;
+        let record = raised.map_err(|error| ServiceError::of_tag(error, tag))?;
+        Ok(self.view(record))
+    }
+
     /// Deletes a tag.
     ///
     /// # Errors

@@ -22,7 +22,7 @@ const HOLDER_LEN_MAX: usize = 128;
 const ADDRESS_LEN_MAX: usize = 255;
 
 /// The row of `leafid_pool` with the identity of the whole database. No pool can have this name.
-const IDENTITY: &str = "#identity";
+pub(crate) const IDENTITY: &str = "#identity";
 
 /// A database that can lease worker ids. Every call gets a connection of its own.
 pub(crate) trait LeaseSystem: System {

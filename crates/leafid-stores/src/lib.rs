@@ -49,6 +49,9 @@ mod leases;
 
 mod journal;
 
+#[cfg(feature = "sqlite")]
+mod restoring;
+
 #[cfg(feature = "mysql")]
 pub mod baidu;
 
@@ -93,6 +96,10 @@ use crate::url::Place;
 pub use crate::journal::FileJournal;
 pub use crate::leaf_worker_file::leaf_worker_file;
 pub use crate::lease_options::{LeaseOptions, POOL_LEN_MAX};
+#[cfg(feature = "sqlite")]
+pub use crate::restoring::{
+    Knowledge, RaisedTag, RestoreOptions, RestoreReport, backup, restore, settle,
+};
 pub use crate::url::{StoreUrl, UrlError, known_schemes};
 
 /// Bounds of a store.

@@ -1,9 +1,11 @@
 //! The SQL we send to SQLite: one file, write-ahead log, flushed at every commit.
 
+mod backup;
 mod file;
 mod leases;
 mod mark;
 mod report;
+mod restore;
 mod session;
 
 use std::path::Path;
@@ -342,7 +344,8 @@ async fn create_in(
     spec: &TagSpec,
 ) -> Result<TagRecord, Fault> {
     let insert = "INSERT INTO leaf_alloc (biz_tag, max_id, step, description) \
-        SELECT ?1, max(?2, coalesce((SELECT deleted_max_id FROM leafid_tag WHERE tag = ?1), 1)), ?3, ?4 \
+        SELECT ?1, max(?2, coalesce((SELECT max(deleted_max_id) FROM leafid_tag \
+        WHERE tag IN (?1, '')), 1)), ?3, ?4 \
         WHERE true ON CONFLICT DO NOTHING";
     let query = sqlx::query(insert)
         .bind(spec.tag.as_str())

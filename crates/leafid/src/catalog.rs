@@ -118,11 +118,7 @@ impl Generators {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub async fn reserve(&self, tag: &Tag, count: u64) -> Result<Segment, StoreError> {
-        let record = self.read_tag(tag).await?.ok_or(StoreError::UnknownTag)?;
-        if record.settings.kind != TagKind::Segment {
-            let message = crate::Never::NoSegments { tag: tag.clone() }.to_string();
-            return Err(StoreError::Unsupported { message });
-        }
+        let record = self.read_segment_tag(tag).await?;
         let loaded = self.loaded(tag.as_str());
         let reserve = Reserve {
             tag: tag.clone(),
@@ -137,6 +133,60 @@ impl Generators {
             allocator.raise_floor(segment.end());
         }
         Ok(segment)
+    }
+
+    /// Lets the next segment of a tag start at `next`, upwards only: after a store was brought
+    /// back from a copy, or ids were taken over from elsewhere. Servers issue what they hold in
+    /// memory first.
+    ///
+    /// # Errors
+    ///
+    /// As [`SegmentStore::reserve`](crate::store::SegmentStore::reserve), and
+    /// [`StoreError::Unsupported`] for a snowflake tag, or one that is there already.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use leafid::store::{MemoryStore, TagSpec};
+    /// use leafid::{Generators, Options, Tag, blocking::block_on};
+    ///
+    /// let (generators, _driver) = Generators::open(MemoryStore::new(), Options::default());
+    /// let tag = Tag::new("order")?;
+    /// block_on(generators.create_tag(&TagSpec::new(tag.clone())))?;
+    /// assert_eq!(block_on(generators.raise_tag(&tag, 5000))?.max_id, 5000);
+    /// assert!(block_on(generators.raise_tag(&tag, 5000)).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub async fn raise_tag(&self, tag: &Tag, next: u64) -> Result<TagRecord, StoreError> {
+        let record = self.read_segment_tag(tag).await?;
+        if next <= record.max_id {
+            let message = format!(
+                "tag \"{tag}\" goes on at {}, and can only be raised: choose a larger number",
+                record.max_id
+            );
+            return Err(StoreError::Unsupported { message });
+        }
+        // The id below is reserved and left out: one statement, as durable as any reservation.
+        let reserve = Reserve {
+            tag: tag.clone(),
+            count: 1,
+            floor: Some(next - 1),
+            limit: record.settings.limit,
+        };
+        let segment = self.shared().store.reserve(&reserve).await?.segment;
+        if let Some(allocator) = self.loaded(tag.as_str()) {
+            allocator.raise_floor(segment.end());
+        }
+        self.read_segment_tag(tag).await
+    }
+
+    async fn read_segment_tag(&self, tag: &Tag) -> Result<TagRecord, StoreError> {
+        let record = self.read_tag(tag).await?.ok_or(StoreError::UnknownTag)?;
+        if record.settings.kind == TagKind::Segment {
+            return Ok(record);
+        }
+        let message = crate::Never::NoSegments { tag: tag.clone() }.to_string();
+        Err(StoreError::Unsupported { message })
     }
 
     /// Reads a tag's row; `None` if it has none.

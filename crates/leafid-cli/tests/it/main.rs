@@ -11,6 +11,7 @@ mod outage;
 mod process;
 
 mod access;
+mod backup;
 mod baidu;
 mod clients;
 mod clock_faults;

@@ -84,8 +84,12 @@ impl Tags for TagsDoor {
 
     async fn update_tag(&self, request: Request<UpdateTagRequest>) -> Answered<v1::Tag> {
         let caller = caller(&self.service, request.metadata())?;
-        let (tag, patch) = read::patch(request.into_inner())?;
+        let (tag, patch, next) = read::patch(request.into_inner())?;
         let view = self.service.update_tag(&caller, &tag, &patch).await?;
+        let view = match next {
+            Some(next) => self.service.raise_tag(&caller, &tag, next).await?,
+            None => view,
+        };
         Ok(Response::new(v1::Tag::from(&view)))
     }
 

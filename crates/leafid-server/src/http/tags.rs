@@ -125,8 +125,12 @@ pub(crate) async fn change(
 ) -> Answered {
     let tag = Tag::new(tag)?;
     let fields = Fields::read(request, service.limits(), PATCH_FIELDS).await?;
-    let patch = body::patch(fields)?;
+    let (patch, next) = body::patch(fields)?;
     let view = service.update_tag(&caller, &tag, &patch).await?;
+    let view = match next {
+        Some(next) => service.raise_tag(&caller, &tag, next).await?,
+        None => view,
+    };
     Ok(answer::json(StatusCode::OK, &TagDocument::of_view(&view)))
 }
 

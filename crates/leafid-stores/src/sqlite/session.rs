@@ -95,6 +95,14 @@ impl Session {
         })
     }
 
+    /// Closes it, and says how that went.
+    pub(super) async fn close(mut self) -> Result<(), Fault> {
+        match self.connection.take() {
+            Some(connection) => Ok(connection.close().await?),
+            None => Ok(()),
+        }
+    }
+
     fn connection(&mut self) -> &mut SqliteConnection {
         self.connection.as_mut().expect("taken only when dropped")
     }

@@ -40,9 +40,17 @@ pub(super) fn spec(request: CreateTagRequest, step: u32) -> Result<TagSpec, Refu
     Ok(spec)
 }
 
-/// Which tag to change, and what of it.
-pub(super) fn patch(request: UpdateTagRequest) -> Result<(Tag, TagPatch), Refusal> {
-    let UpdateTagRequest { tag, update_mask } = request;
+/// Which tag to change, and what of it, and where its next segment is to start.
+pub(super) fn patch(request: UpdateTagRequest) -> Result<(Tag, TagPatch, Option<u64>), Refusal> {
+    let UpdateTagRequest {
+        tag,
+        update_mask,
+        next,
+    } = request;
+    if next > Limit::INT64.largest() {
+        let message = format!("next is {next}: it is at most 2^63 - 2");
+        return Err(Refusal::bad_field("next", message));
+    }
     let tag = tag.unwrap_or_default();
     let mut patch = TagPatch::default();
     for path in paths(&tag, update_mask.map(|mask| mask.paths).unwrap_or_default()) {
@@ -62,7 +70,8 @@ pub(super) fn patch(request: UpdateTagRequest) -> Result<(Tag, TagPatch), Refusa
             }
         }
     }
-    Ok((name("tag.name", tag.name)?, patch))
+    let next = (next > 0).then_some(next);
+    Ok((name("tag.name", tag.name)?, patch, next))
 }
 
 /// What is to be changed: what is named, or what has a value.

@@ -51,6 +51,10 @@ pub(crate) struct TagChange {
     limit: Option<String>,
     /// What it is for; null removes it.
     description: Option<String>,
+    /// Where the next segment starts, as a string or a number; upwards only. Servers issue what
+    /// they hold in memory first.
+    #[schema(example = "1000000")]
+    next: Option<String>,
 }
 
 pub(crate) const CREATE_FIELDS: &[&str] = &[
@@ -62,7 +66,7 @@ pub(crate) const CREATE_FIELDS: &[&str] = &[
     "limit",
     "description",
 ];
-pub(crate) const PATCH_FIELDS: &[&str] = &["step", "policy", "limit", "description"];
+pub(crate) const PATCH_FIELDS: &[&str] = &["step", "policy", "limit", "description", "next"];
 pub(crate) const POLICY_FIELDS: &[&str] = &["name", "step_max", "cover_seconds"];
 
 /// Leaf's column is a `varchar(256)`.
@@ -83,13 +87,15 @@ pub(super) fn spec(mut fields: Fields, step: u32) -> Result<TagSpec, Problem> {
     Ok(spec)
 }
 
-pub(super) fn patch(mut fields: Fields) -> Result<TagPatch, Problem> {
-    Ok(TagPatch {
+/// What to change, and where the next segment is to start.
+pub(super) fn patch(mut fields: Fields) -> Result<(TagPatch, Option<u64>), Problem> {
+    let patch = TagPatch {
         step: step(&mut fields)?,
         policy: policy(&mut fields)?,
         limit: limit(&mut fields)?,
         description: description(&mut fields)?,
-    })
+    };
+    Ok((patch, fields.number("next", Limit::INT64.largest())?))
 }
 
 /// The kind; that of snowflakes leaves nothing else to be set.

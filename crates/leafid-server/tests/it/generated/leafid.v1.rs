@@ -475,6 +475,10 @@ pub struct UpdateTagRequest {
     /// is changed; * is all of them.
     #[prost(message, optional, tag = "2")]
     pub update_mask: ::core::option::Option<::prost_types::FieldMask>,
+    /// Where the next segment starts; 0 leaves that as it is. Upwards only, up to 2^63 - 2. Servers
+    /// issue what they hold in memory first.
+    #[prost(uint64, tag = "3")]
+    pub next: u64,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct DeleteTagRequest {

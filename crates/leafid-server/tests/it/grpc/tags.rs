@@ -45,9 +45,20 @@ impl Line {
         let request = UpdateTagRequest {
             tag: Some(tag),
             update_mask: (!mask.is_empty()).then_some(FieldMask { paths }),
+            next: 0,
         };
         let updated = self.run(self.tags().update_tag(request));
         updated.map(tonic::Response::into_inner)
+    }
+
+    fn raise(&self, name: &str, next: u64) -> Result<Tag, Status> {
+        let request = UpdateTagRequest {
+            tag: Some(named(name)),
+            update_mask: None,
+            next,
+        };
+        let raised = self.run(self.tags().update_tag(request));
+        raised.map(tonic::Response::into_inner)
     }
 
     fn delete(&self, name: &str) -> Result<(), Status> {
@@ -306,4 +317,16 @@ fn lists_come_page_by_page() {
         "BAD_TAG",
         Some("page_token"),
     );
+}
+
+/// Guards that a tag goes on where it is told, upwards only.
+#[test]
+fn a_tag_is_raised_and_never_lowered() {
+    let line = Line::new();
+    line.create(named("order"), 0).unwrap();
+    assert_eq!(line.raise("order", 5000).unwrap().max_id, 5000);
+    for next in [4999, 5000, u64::MAX] {
+        line.raise("order", next).unwrap_err();
+    }
+    assert_eq!(line.raise("order", 5001).unwrap().max_id, 5001);
 }

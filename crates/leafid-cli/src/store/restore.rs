@@ -1,0 +1,95 @@
+//! `leafid store restore`: brings an embedded store back from a copy.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use leafid::{Clock as _, Limit, SystemClock};
+use leafid_server::Config;
+use leafid_stores::{RaisedTag, RestoreOptions, RestoreReport};
+use serde_json::json;
+
+use crate::failure::Outcome;
+use crate::flags::StoreFlags;
+use crate::{output, source};
+
+/// The time in ids may differ by this from the clock's; more than it ever does.
+const FOLLOW_MAX: Duration = Duration::from_secs(10);
+
+/// Bring a store that is a SQLite file back from a copy; no server may run on it.
+///
+/// Every tag is raised by the margin, because ids were given after the copy was made that it does
+/// not know: choose more than any tag gave since. Tags that the copy does not have start above the
+/// margin. Worker ids stay taken for as long as a lease may still run, unless the file that is
+/// replaced knows all of them. That file is kept aside.
+#[derive(clap::Args)]
+pub(super) struct Restore {
+    /// The copy: made by `leafid store backup`, or any other whole one.
+    file: PathBuf,
+    /// How many ids of each tag to skip.
+    #[arg(long, value_name = "COUNT", default_value_t = RestoreOptions::default().margin)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=Limit::INT64.largest()))]
+    margin: u64,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    flags: StoreFlags,
+}
+
+impl Restore {
+    pub(super) fn run(self) -> Outcome {
+        let config = self.flags.0.load_store()?.config;
+        let url = source::url(&config)?;
+        let how = self.how(&config);
+        let options = config.store_options();
+        let restoring = leafid_stores::restore(&url, &self.file, &how, &options);
+        let report = source::runtime()?.block_on(restoring)?;
+        if self.json {
+            return output::json(&as_json(&report));
+        }
+        output::print(&as_text(&report, &source::place(&config)))
+    }
+
+    fn how(&self, config: &Config) -> RestoreOptions {
+        let workers = &config.workers;
+        let now_ms = SystemClock::new().wall().as_millis();
+        RestoreOptions {
+            margin: self.margin,
+            // A lease is extended from the last id on, which may be ahead of the clock.
+            lease: workers.lease.max(workers.journal_ahead * 2) + workers.ahead_max + FOLLOW_MAX,
+            now_ms: u64::try_from(now_ms).unwrap_or(u64::MAX),
+        }
+    }
+}
+
+fn as_json(report: &RestoreReport) -> serde_json::Value {
+    let tags = report.tags.iter().map(|raised| {
+        let RaisedTag {
+            tag,
+            from,
+            to,
+            is_spent,
+        } = raised;
+        let (from, to) = (from.to_string(), to.to_string());
+        json!({ "tag": tag, "from": from, "to": to, "spent": is_spent })
+    });
+    json!({
+        "tags": tags.collect::<Vec<_>>(),
+        "workers": report.workers,
+        "former": report.aside.as_ref().map(|aside| aside.display().to_string()),
+        "note": report.knowledge.to_string(),
+    })
+}
+
+fn as_text(report: &RestoreReport, place: &str) -> String {
+    let mut text = format!("restored {place}\n");
+    for raised in &report.tags {
+        text.push_str(&format!("raised {raised}\n"));
+    }
+    text.push_str(&format!("worker ids kept back: {}\n", report.workers));
+    text.push_str(&format!("{}\n", report.knowledge));
+    if let Some(aside) = &report.aside {
+        text.push_str(&format!("the former file is now {}\n", aside.display()));
+    }
+    text
+}

@@ -1,0 +1,245 @@
+//! A store that is one file, kept and brought back: copies of it, and what is raised when one is
+//! taken in its place.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use leafid::store::StoreError;
+
+use crate::store::Fault;
+use crate::url::{Place, StoreUrl};
+use crate::{StoreOptions, sqlite::Sqlite};
+
+/// How a store is brought back from a copy.
+///
+/// # Example
+///
+/// ```
+/// let options = leafid_stores::RestoreOptions { now_ms: 1_800_000_000_000, ..Default::default() };
+/// assert_eq!(options.margin, 100_000_000);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RestoreOptions {
+    /// By how much every tag is raised: more than the ids of any tag that were reserved since the
+    /// copy was made. Default 100 million, a day of 1,157 ids a second.
+    pub margin: u64,
+    /// How long a lease of a worker id is at most. Default an hour.
+    pub lease: Duration,
+    /// The time now, in milliseconds since 1970-01-01T00:00:00Z.
+    pub now_ms: u64,
+}
+
+impl Default for RestoreOptions {
+    fn default() -> Self {
+        Self {
+            margin: 100_000_000,
+            lease: Duration::from_secs(3600),
+            now_ms: 0,
+        }
+    }
+}
+
+/// What was done when a store was brought back.
+///
+/// # Example
+///
+/// See [`restore`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RestoreReport {
+    /// The tags of the copy, in ascending order.
+    pub tags: Vec<RaisedTag>,
+    /// How many rows of worker ids were raised or made.
+    pub workers: u64,
+    /// What the file that was replaced could tell.
+    pub knowledge: Knowledge,
+    /// Where that file is now; `None` if there was none.
+    pub aside: Option<PathBuf>,
+}
+
+/// A tag that was raised.
+///
+/// # Example
+///
+/// ```
+/// use leafid_stores::RaisedTag;
+///
+/// let raised = RaisedTag { tag: "order".into(), from: 1001, to: 100_001_001, is_spent: false };
+/// assert_eq!(raised.to_string(), "order: from 1001 to 100001001");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RaisedTag {
+    /// Its name.
+    pub tag: String,
+    /// Its max id in the copy.
+    pub from: u64,
+    /// Its max id now.
+    pub to: u64,
+    /// Whether that is above its limit, so that it gives no ids any more.
+    pub is_spent: bool,
+}
+
+impl fmt::Display for RaisedTag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: from {} to {}", self.tag, self.from, self.to)?;
+        if self.is_spent {
+            f.write_str(", its limit: it gives no more ids until the limit is raised")?;
+        }
+        Ok(())
+    }
+}
+
+/// What a file that was replaced could tell of what was given.
+///
+/// # Example
+///
+/// ```
+/// assert!(leafid_stores::Knowledge::Nothing.to_string().contains("margin"));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Knowledge {
+    /// It was there with all that it had acknowledged.
+    Everything,
+    /// It was there, and may have been behind.
+    Something,
+    /// It was not there, or could not be read.
+    Nothing,
+}
+
+impl fmt::Display for Knowledge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Everything => {
+                "the former file had all that was given, and was taken into account"
+            }
+            Self::Something => {
+                "the former file was taken into account, but may have been behind: the margin \
+                must be more than any tag gave since"
+            }
+            Self::Nothing => {
+                "there was no former file that could be read: the margin must be more than any \
+                tag gave since the copy was made"
+            }
+        })
+    }
+}
+
+/// Copies a store that is a SQLite file to a new file at `target`, while servers use it, and
+/// answers how many tags are in it. The copy is one file, whole and durable, that only its owner
+/// reads. Put it back by [`restore`], not by hand.
+///
+/// # Errors
+///
+/// [`StoreError::Unsupported`] for a database server and when there is no store;
+/// [`StoreError::Unavailable`] when the file cannot be read, or the copy cannot be written, such as
+/// when there is a file already.
+///
+/// # Example
+///
+/// See [`restore`].
+pub async fn backup(
+    url: &StoreUrl,
+    target: &Path,
+    options: &StoreOptions,
+) -> Result<u64, StoreError> {
+    let sqlite = sqlite_of(url, options, "backup")?;
+    meaning("copy", url, sqlite.backup(target).await)
+}
+
+/// Takes the copy at `source` in place of a store that is a SQLite file, and keeps that aside.
+/// No server may use it. Every tag is raised, and no worker id can be claimed before a lease would
+/// have ended that somebody may hold; see [`RestoreOptions`].
+///
+/// # Errors
+///
+/// [`StoreError::Unsupported`] for a database server; [`StoreError::Unavailable`] when a program
+/// uses the store, the copy is not whole, or the disk fails. Nothing is changed then.
+///
+/// # Example
+///
+/// ```
+/// use leafid::store::TagSpec;
+/// use leafid::Tag;
+/// use leafid_stores::{RestoreOptions, StoreOptions, StoreUrl, backup, open, restore, settle};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # tokio::runtime::Runtime::new()?.block_on(async {
+/// # let folder = tempfile::tempdir()?;
+/// let url = StoreUrl::sqlite(folder.path().join("leafid.db"));
+/// let options = StoreOptions::default();
+/// let store = open(&url, &options).await?;
+/// store.create(&TagSpec::new(Tag::new("order")?)).await?;
+/// let copy = folder.path().join("copy.db");
+/// assert_eq!(backup(&url, &copy, &options).await?, 1);
+///
+/// let url = StoreUrl::sqlite(folder.path().join("other.db"));
+/// let report = restore(&url, &copy, &RestoreOptions::default(), &options).await?;
+/// assert_eq!(report.tags[0].to_string(), "order: from 1 to 100000001");
+/// # Ok(()) })
+/// # }
+/// ```
+pub async fn restore(
+    url: &StoreUrl,
+    source: &Path,
+    how: &RestoreOptions,
+    options: &StoreOptions,
+) -> Result<RestoreReport, StoreError> {
+    let sqlite = sqlite_of(url, options, "restore")?;
+    meaning("restore", url, sqlite.restore(source, how).await)
+}
+
+/// Makes the file of a SQLite store whole: folds in what is only in its write-ahead log. For the
+/// end of a program; does nothing for a database server, nor for a file that failed.
+///
+/// # Errors
+///
+/// [`StoreError::Unavailable`] when the file cannot be used.
+///
+/// # Example
+///
+/// ```
+/// use leafid_stores::{StoreOptions, StoreUrl, settle};
+///
+/// # tokio::runtime::Runtime::new()?.block_on(async {
+/// let url: StoreUrl = "mysql://leaf@db/leaf".parse()?;
+/// settle(&url, &StoreOptions::default()).await?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub async fn settle(url: &StoreUrl, options: &StoreOptions) -> Result<(), StoreError> {
+    match sqlite_of(url, options, "settle") {
+        Ok(sqlite) => meaning("close", url, sqlite.settle().await),
+        Err(_) => Ok(()),
+    }
+}
+
+fn sqlite_of(url: &StoreUrl, options: &StoreOptions, what: &str) -> Result<Sqlite, StoreError> {
+    match url.place() {
+        Place::Sqlite(path) => Ok(Sqlite::new(path, options)),
+        #[cfg(any(
+            feature = "mysql",
+            feature = "postgres",
+            feature = "redis",
+            feature = "etcd",
+            feature = "zookeeper"
+        ))]
+        _ => Err(StoreError::Unsupported {
+            message: format!(
+                "{what} is for SQLite files, and {url} is a server: use its own tools, as \
+                docs/backup.md tells"
+            ),
+        }),
+    }
+}
+
+fn meaning<T>(what: &str, url: &StoreUrl, answer: Result<T, Fault>) -> Result<T, StoreError> {
+    use crate::store::System as _;
+    answer.map_err(|fault| match fault {
+        Fault::Meaning(error) => error,
+        Fault::Sql(error) => {
+            let hint = Sqlite::hint(&error).unwrap_or("the file cannot be used");
+            StoreError::unavailable(format!("cannot {what} {url}: {hint}"), error)
+        }
+    })
+}

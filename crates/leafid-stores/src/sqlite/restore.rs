@@ -1,0 +1,210 @@
+//! A SQLite store brought back from a copy: every tag is raised above what may have been given
+//! since the copy was made, and no worker id comes inside a lease that may still run.
+
+mod raise;
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use leafid::store::StoreError;
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
+
+use self::raise::Former;
+use super::backup::{cannot, lone_options, vacuum_into};
+use super::mark::{Mark, MarkRecord};
+use super::{Sqlite, create_tables, is_busy, session};
+use crate::private;
+use crate::restoring::{RestoreOptions, RestoreReport};
+use crate::store::{Fault, System as _};
+
+impl Sqlite {
+    /// Takes the copy at `source` in place of the file, which is kept aside.
+    pub(crate) async fn restore(
+        &self,
+        source: &Path,
+        options: &RestoreOptions,
+    ) -> Result<RestoreReport, Fault> {
+        let path = self.file.path();
+        private::make_folder(private::folder_of(path))
+            .map_err(|error| cannot("make the folder of", path, error))?;
+        let mut replaced = Replaced::open(path).await?;
+        let new = private::beside(path, ".restoring");
+        let restored = self.prepare(source, &new, &mut replaced, options).await;
+        let restored = match restored {
+            Ok(report) => replaced
+                .swap(&new)
+                .map(|aside| RestoreReport { aside, ..report }),
+            Err(fault) => Err(fault),
+        };
+        if restored.is_err() {
+            let _ = fs::remove_file(&new);
+        }
+        restored
+    }
+
+    /// Makes the file that is to be taken.
+    async fn prepare(
+        &self,
+        source: &Path,
+        new: &Path,
+        replaced: &mut Replaced,
+        options: &RestoreOptions,
+    ) -> Result<RestoreReport, Fault> {
+        copy_of(source, new).await?;
+        // From here on the file in use is ours alone, until it is aside.
+        let former = replaced.lock_and_read().await?;
+        let mut connection = lone_options(new).create_if_missing(false).connect().await?;
+        create_tables(&mut connection).await?;
+        let report = raise::raise(&mut connection, &former, options).await?;
+        connection.close().await?;
+        File::open(new)
+            .and_then(|file| file.sync_all())
+            .map_err(|error| cannot("flush", new, error))?;
+        Ok(report)
+    }
+}
+
+/// Writes what is in a copy into a new file, if it is whole.
+async fn copy_of(source: &Path, new: &Path) -> Result<(), Fault> {
+    let no_copy = |error: sqlx::Error| {
+        let hint = Sqlite::hint(&error).unwrap_or("it cannot be read");
+        let message = format!("{} is no whole copy of a store: {hint}", source.display());
+        Fault::Meaning(StoreError::unavailable(message, error))
+    };
+    let opened = lone_options(source)
+        .create_if_missing(false)
+        .connect()
+        .await;
+    let mut connection = opened.map_err(no_copy)?;
+    let select = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'leaf_alloc'";
+    let tables: i64 = sqlx::query_scalar(select)
+        .fetch_one(&mut connection)
+        .await
+        .map_err(no_copy)?;
+    let check: String = sqlx::query_scalar("PRAGMA integrity_check(1)")
+        .fetch_one(&mut connection)
+        .await
+        .map_err(no_copy)?;
+    if tables == 0 || check != "ok" {
+        let why = if tables == 0 {
+            "it has no table leaf_alloc"
+        } else {
+            &check
+        };
+        let source = source.display();
+        let message = format!("{source} is no whole copy of a store: {why}");
+        return Err(Fault::unsupported(message));
+    }
+    vacuum_into(&mut connection, new).await?;
+    Ok(connection.close().await?)
+}
+
+/// The file that is replaced, if there is one.
+struct Replaced {
+    path: PathBuf,
+    /// `None` if it is not there, or cannot be read.
+    connection: Option<SqliteConnection>,
+    marked: Option<MarkRecord>,
+}
+
+impl Replaced {
+    /// Makes sure that nobody uses it.
+    async fn open(path: &Path) -> Result<Self, Fault> {
+        let mut marked = None;
+        if mark_of(path).exists() {
+            let mark = Mark::open(&mark_of(path)).and_then(|mut mark| mark.read());
+            marked = mark.map_err(|error| cannot("read the mark of", path, error))?;
+        }
+        let mut connection = None;
+        if path.exists() {
+            let options: SqliteConnectOptions = lone_options(path).create_if_missing(false);
+            // One that cannot be read needs no lock.
+            connection = options.connect().await.ok();
+        }
+        let mut replaced = Self {
+            path: path.to_owned(),
+            connection,
+            marked,
+        };
+        replaced.lock().await?;
+        Ok(replaced)
+    }
+
+    /// Only without any other connection can a file do without its write-ahead log.
+    async fn lock(&mut self) -> Result<(), Fault> {
+        let Some(connection) = &mut self.connection else {
+            return Ok(());
+        };
+        let locked = sqlx::raw_sql("PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE; COMMIT");
+        match locked.execute(connection).await {
+            Ok(_) => Ok(()),
+            Err(error) if is_busy(&error) => {
+                let path = self.path.display();
+                let message = format!("a server or another program uses {path}: stop it first");
+                Err(StoreError::unavailable(message, error).into())
+            }
+            Err(_) => {
+                self.connection = None;
+                Ok(())
+            }
+        }
+    }
+
+    /// Keeps everybody out, and reads what is still known.
+    async fn lock_and_read(&mut self) -> Result<Former, Fault> {
+        self.lock().await?;
+        let mut former = Former {
+            marked: self.marked.clone(),
+            ..Former::default()
+        };
+        let Some(connection) = &mut self.connection else {
+            return Ok(former);
+        };
+        sqlx::raw_sql("BEGIN EXCLUSIVE")
+            .execute(&mut *connection)
+            .await?;
+        if let Ok(rows) = raise::rows_of(connection).await {
+            former.rows = Some(rows);
+            former.state = session::state_of(connection).await.ok();
+        }
+        Ok(former)
+    }
+
+    /// Puts the new file in place and the former one aside; answers where that is. If the machine
+    /// stops in between, the mark is there without its file, and no server starts.
+    fn swap(self, new: &Path) -> Result<Option<PathBuf>, Fault> {
+        let failed = |error| cannot("replace", &self.path, error);
+        let aside = self.set_aside().map_err(failed)?;
+        fs::rename(new, &self.path).map_err(failed)?;
+        let mark = mark_of(&self.path);
+        if mark.exists() {
+            fs::remove_file(mark).map_err(failed)?;
+        }
+        private::sync_folder(private::folder_of(&self.path)).map_err(failed)?;
+        Ok(aside)
+    }
+
+    fn set_aside(&self) -> std::io::Result<Option<PathBuf>> {
+        if !self.path.exists() {
+            return Ok(None);
+        }
+        let names = (1..).map(|number| private::beside(&self.path, &format!(".before-{number}")));
+        let Some(aside) = names.take(10_000).find(|name| !name.exists()) else {
+            return Err(std::io::ErrorKind::AlreadyExists.into());
+        };
+        // One that could not be read may still have them.
+        for ending in ["-wal", "-shm"] {
+            let part = private::beside(&self.path, ending);
+            if part.exists() {
+                fs::rename(part, private::beside(&aside, ending))?;
+            }
+        }
+        fs::rename(&self.path, &aside)?;
+        Ok(Some(aside))
+    }
+}
+
+fn mark_of(path: &Path) -> PathBuf {
+    private::beside(path, "-mark")
+}

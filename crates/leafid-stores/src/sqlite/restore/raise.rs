@@ -1,0 +1,284 @@
+//! What is raised in a copy before a server may use it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use leafid::{Layout, Limit};
+use sqlx::{Connection as _, Sqlite as Dialect, SqliteConnection, Transaction};
+
+use super::MarkRecord;
+use crate::leases::IDENTITY;
+use crate::restoring::{Knowledge, RaisedTag, RestoreOptions, RestoreReport};
+use crate::store::Fault;
+
+/// So many worker ids above the largest that is known may have been claimed since.
+const WORKERS_MORE: u32 = 32;
+/// What stands for every tag of which neither file knows.
+pub(in crate::sqlite) const ANY_TAG: &str = "";
+
+/// What is known of the file that is replaced.
+#[derive(Default)]
+pub(super) struct Former {
+    /// `None` if there is no file, or it cannot be read.
+    pub(super) rows: Option<Rows>,
+    pub(super) state: Option<MarkRecord>,
+    pub(super) marked: Option<MarkRecord>,
+}
+
+/// The numbers in a file.
+#[derive(Default)]
+pub(super) struct Rows {
+    /// By tag: up to where ids were reserved, or had been when it was deleted.
+    tags: BTreeMap<String, Kept>,
+    /// By pool: the layout, and the rows by worker id.
+    pools: BTreeMap<String, (String, BTreeMap<u32, Held>)>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Kept {
+    max_id: Option<u64>,
+    deleted: Option<u64>,
+    limit: Option<u64>,
+}
+
+/// The numbers of a worker's row.
+#[derive(Clone, Copy, Default)]
+struct Held {
+    epoch: u64,
+    until_ms: u64,
+}
+
+impl Former {
+    /// Whether it has all that was ever acknowledged.
+    fn knowledge(&self) -> Knowledge {
+        match &self.rows {
+            None => Knowledge::Nothing,
+            Some(_) if self.is_up_to_date() => Knowledge::Everything,
+            Some(_) => Knowledge::Something,
+        }
+    }
+
+    /// As a server that starts on it would find.
+    fn is_up_to_date(&self) -> bool {
+        let (Some(state), Some(marked)) = (&self.state, &self.marked) else {
+            return false;
+        };
+        state.identity == marked.identity && state.generation >= marked.generation
+    }
+}
+
+impl Kept {
+    fn highest(self) -> u64 {
+        self.max_id.max(self.deleted).unwrap_or(1).max(1)
+    }
+}
+
+/// Reads the numbers of a file; a row that is bad, or a table that is not there, is left out.
+pub(super) async fn rows_of(connection: &mut SqliteConnection) -> Result<Rows, sqlx::Error> {
+    let mut rows = Rows::default();
+    let select = "SELECT biz_tag, max_id FROM leaf_alloc";
+    let tags: Vec<(String, i64)> = sqlx::query_as(select).fetch_all(&mut *connection).await?;
+    for (tag, max_id) in tags {
+        rows.tags.entry(tag).or_default().max_id = u64::try_from(max_id).ok();
+    }
+    let select = "SELECT tag, deleted_max_id, id_limit FROM leafid_tag";
+    let own: Vec<(String, Option<i64>, Option<i64>)> =
+        sqlx::query_as(select).fetch_all(&mut *connection).await?;
+    let number = |number: Option<i64>| number.and_then(|number| u64::try_from(number).ok());
+    for (tag, deleted, limit) in own {
+        let kept = rows.tags.entry(tag).or_default();
+        (kept.deleted, kept.limit) = (number(deleted), number(limit));
+    }
+    let select = "SELECT pool, layout FROM leafid_pool";
+    let pools: Vec<(String, String)> = sqlx::query_as(select).fetch_all(&mut *connection).await?;
+    // The identity of the registry is none of its pools.
+    for (pool, layout) in pools.into_iter().filter(|(pool, _)| pool != IDENTITY) {
+        rows.pools.entry(pool).or_default().0 = layout;
+    }
+    let select = "SELECT pool, worker, epoch, until_ms FROM leafid_worker";
+    let workers: Vec<(String, i64, i64, i64)> =
+        sqlx::query_as(select).fetch_all(connection).await?;
+    for (pool, worker, epoch, until_ms) in workers {
+        if let Ok(worker) = u32::try_from(worker) {
+            let held = Held {
+                epoch: epoch.unsigned_abs(),
+                until_ms: until_ms.unsigned_abs(),
+            };
+            rows.pools.entry(pool).or_default().1.insert(worker, held);
+        }
+    }
+    Ok(rows)
+}
+
+/// Raises all that is in a copy, in one transaction.
+pub(super) async fn raise(
+    connection: &mut SqliteConnection,
+    former: &Former,
+    options: &RestoreOptions,
+) -> Result<RestoreReport, Fault> {
+    let rows = rows_of(connection).await?;
+    let mut transaction = connection.begin().await?;
+    let knowledge = former.knowledge();
+    let tags = raise_tags(&mut transaction, &rows, former, options).await?;
+    if knowledge != Knowledge::Everything {
+        let start = options.margin.saturating_add(1);
+        bury(&mut transaction, ANY_TAG, start).await?;
+    }
+    let workers = raise_workers(&mut transaction, &rows, former, options).await?;
+    rename(&mut transaction, former).await?;
+    transaction.commit().await?;
+    Ok(RestoreReport {
+        tags,
+        workers,
+        knowledge,
+        aside: None,
+    })
+}
+
+async fn raise_tags(
+    transaction: &mut Transaction<'_, Dialect>,
+    rows: &Rows,
+    former: &Former,
+    options: &RestoreOptions,
+) -> Result<Vec<RaisedTag>, Fault> {
+    let known = former.rows.as_ref();
+    let mut raised = Vec::new();
+    let names = known.into_iter().flat_map(|rows| rows.tags.keys());
+    let names: BTreeSet<&String> = rows.tags.keys().chain(names).collect();
+    for tag in names {
+        let of = |rows: &Rows| rows.tags.get(tag).copied().unwrap_or_default();
+        let (copy, last) = (of(rows), known.map(of).unwrap_or_default());
+        let wanted = copy
+            .highest()
+            .max(last.highest())
+            .saturating_add(options.margin);
+        let Some(from) = copy.max_id else {
+            // Deleted, or made after the copy: whoever makes it again goes on from there.
+            bury(transaction, tag, wanted).await?;
+            continue;
+        };
+        let limit = copy.limit.unwrap_or(Limit::INT64.largest());
+        // At the limit it gives nothing more, which is the safe side.
+        let to = wanted.min(limit.saturating_add(1)).max(from);
+        sqlx::query("UPDATE leaf_alloc SET max_id = ? WHERE biz_tag = ?")
+            .bind(whole(to))
+            .bind(tag)
+            .execute(&mut **transaction)
+            .await?;
+        raised.push(RaisedTag {
+            tag: tag.clone(),
+            from,
+            to,
+            is_spent: to > limit,
+        });
+    }
+    Ok(raised)
+}
+
+/// Notes how far a tag went that has no row.
+async fn bury(
+    transaction: &mut Transaction<'_, Dialect>,
+    tag: &str,
+    max_id: u64,
+) -> Result<(), Fault> {
+    let upsert = "INSERT INTO leafid_tag (tag, deleted_max_id) VALUES (?, ?) \
+        ON CONFLICT (tag) DO UPDATE SET \
+        deleted_max_id = max(coalesce(deleted_max_id, 1), excluded.deleted_max_id)";
+    let query = sqlx::query(upsert).bind(tag).bind(whole(max_id));
+    query.execute(&mut **transaction).await?;
+    Ok(())
+}
+
+/// Lets no worker id be claimed before a lease would have ended that was extended, or claimed, at
+/// the last moment. A file that knows everything has the leases themselves.
+async fn raise_workers(
+    transaction: &mut Transaction<'_, Dialect>,
+    rows: &Rows,
+    former: &Former,
+    options: &RestoreOptions,
+) -> Result<u64, Fault> {
+    let known = former.rows.as_ref();
+    let is_complete = former.knowledge() == Knowledge::Everything;
+    let lease_ms = u64::try_from(options.lease.as_millis()).unwrap_or(u64::MAX);
+    let until_min = match is_complete {
+        true => 0,
+        false => options.now_ms.saturating_add(lease_ms),
+    };
+    let mut count = 0;
+    let pools = known.into_iter().flat_map(|rows| rows.pools.keys());
+    let pools: BTreeSet<&String> = rows.pools.keys().chain(pools).collect();
+    for pool in pools {
+        let none = (String::new(), BTreeMap::new());
+        let (layout, copy) = rows.pools.get(pool).unwrap_or(&none);
+        let (last_layout, last) = known.and_then(|rows| rows.pools.get(pool)).unwrap_or(&none);
+        let layout = if layout.is_empty() {
+            last_layout
+        } else {
+            layout
+        };
+        sqlx::query("INSERT INTO leafid_pool (pool, layout) VALUES (?, ?) ON CONFLICT DO NOTHING")
+            .bind(pool)
+            .bind(layout)
+            .execute(&mut **transaction)
+            .await?;
+        let mut workers: BTreeSet<u32> = copy.keys().chain(last.keys()).copied().collect();
+        if !is_complete {
+            let most = layout.parse().map_or(u32::MAX, Layout::worker_max);
+            let more = workers.last().map_or(0, |last| last.saturating_add(1));
+            workers.extend(
+                0..more
+                    .saturating_add(WORKERS_MORE)
+                    .min(most.saturating_add(1)),
+            );
+        }
+        for worker in workers {
+            let of = |held: &BTreeMap<u32, Held>| held.get(&worker).copied().unwrap_or_default();
+            let (copy, last) = (of(copy), of(last));
+            let held = Held {
+                epoch: copy.epoch.max(last.epoch).saturating_add(1),
+                until_ms: copy.until_ms.max(last.until_ms).max(until_min),
+            };
+            keep_out(transaction, pool, worker, held).await?;
+            count += 1;
+        }
+    }
+    Ok(count)
+}
+
+async fn keep_out(
+    transaction: &mut Transaction<'_, Dialect>,
+    pool: &str,
+    worker: u32,
+    held: Held,
+) -> Result<(), Fault> {
+    let upsert = "INSERT INTO leafid_worker (pool, worker, epoch, holder, address, until_ms) \
+        VALUES (?, ?, ?, 'restored', '', ?) ON CONFLICT (pool, worker) DO UPDATE SET \
+        epoch = excluded.epoch, holder = excluded.holder, address = excluded.address, \
+        until_ms = excluded.until_ms, updated = strftime('%Y-%m-%dT%H:%M:%fZ', 'now')";
+    let query = sqlx::query(upsert).bind(pool).bind(worker);
+    let query = query.bind(whole(held.epoch)).bind(whole(held.until_ms));
+    query.execute(&mut **transaction).await?;
+    Ok(())
+}
+
+/// It is another database and another registry from now on, further than any that was here: no
+/// journal may take a lease in it for its own.
+async fn rename(transaction: &mut Transaction<'_, Dialect>, former: &Former) -> Result<(), Fault> {
+    let known = [&former.state, &former.marked].into_iter().flatten();
+    let known = known.map(|record| record.generation).max().unwrap_or(0);
+    sqlx::raw_sql("UPDATE leafid_file SET identity = lower(hex(randomblob(16)))")
+        .execute(&mut **transaction)
+        .await?;
+    sqlx::query("DELETE FROM leafid_pool WHERE pool = ?")
+        .bind(IDENTITY)
+        .execute(&mut **transaction)
+        .await?;
+    sqlx::query("UPDATE leafid_generation SET generation = max(generation, ?) + 1")
+        .bind(whole(known))
+        .execute(&mut **transaction)
+        .await?;
+    Ok(())
+}
+
+fn whole(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
