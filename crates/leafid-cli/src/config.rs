@@ -137,7 +137,8 @@ fn toml_line(shown: &Shown) -> String {
     let is_bare = value.parse::<u64>().is_ok() || value.parse::<bool>().is_ok();
     match (is_list, is_bare) {
         (true, _) => {
-            let urls: Vec<String> = value.split(' ').map(|url| format!("{url:?}")).collect();
+            let urls = shown.urls();
+            let urls: Vec<String> = urls.iter().map(|url| format!("{url:?}")).collect();
             format!("{setting} = [{}]", urls.join(", "))
         }
         (false, true) => format!("{setting} = {value}"),

@@ -15,7 +15,7 @@ use crate::failure::{Failure, Outcome, with_causes};
 pub(crate) struct Source {
     pub(crate) runtime: Runtime,
     pub(crate) generators: Generators,
-    config: Config,
+    config: Box<Config>,
 }
 
 /// Opens the store that the settings name.
@@ -85,7 +85,7 @@ impl Source {
         Ok(Self {
             runtime,
             generators,
-            config: config.clone(),
+            config: Box::new(config.clone()),
         })
     }
 

@@ -12,6 +12,7 @@ mod access;
 
 // What a setting is, and how its value is read and shown.
 mod password;
+mod secrets;
 mod setting;
 mod tls;
 mod value;

@@ -9,7 +9,6 @@
 mod slots;
 mod text;
 
-use std::ffi::OsString;
 use std::fs::{self, File, Metadata, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -20,6 +19,8 @@ use leafid::store::{Journal, JournalRecord, StoreError, StoreResult};
 use tokio::runtime::Handle;
 
 use slots::{Fault, Slots};
+
+use crate::private;
 
 /// A journal in a file. **Thread-safe.** No second process can open it meanwhile.
 ///
@@ -90,8 +91,11 @@ impl FileJournal {
             let message = format!("cannot open the journal {}", path.display());
             StoreError::unavailable(message, error)
         };
-        make_folder(folder_of(&path)).map_err(failed)?;
-        let old_lock = match File::options().write(true).open(beside(&path, ".lock")) {
+        private::make_folder(private::folder_of(&path)).map_err(failed)?;
+        let old_lock = match File::options()
+            .write(true)
+            .open(private::beside(&path, ".lock"))
+        {
             Ok(lock) => Some(lock),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(failed(error)),
@@ -100,7 +104,7 @@ impl FileJournal {
             try_lock(lock, &path)?;
         }
         let (file, number) = open_and_lock(&path)?;
-        sync_folder(folder_of(&path)).map_err(failed)?;
+        private::sync_folder(private::folder_of(&path)).map_err(failed)?;
         let state = State {
             call: 0,
             failure: None,
@@ -123,7 +127,7 @@ fn open_and_lock(path: &Path) -> Result<(File, FileNumber), StoreError> {
         let message = format!("cannot open the journal {}", path.display());
         StoreError::unavailable(message, error)
     };
-    let mut options = File::options();
+    let mut options = private::options();
     options.create(true).truncate(false).read(true).write(true);
     for _ in 0..OPENS_MAX {
         let file = options.open(path).map_err(failed)?;
@@ -294,42 +298,4 @@ fn inode(file: &Metadata) -> u64 {
 #[cfg(not(unix))]
 fn inode(_: &Metadata) -> u64 {
     0
-}
-
-fn beside(path: &Path, end: &str) -> PathBuf {
-    let mut name = OsString::from(path);
-    name.push(end);
-    name.into()
-}
-
-fn folder_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    }
-}
-
-/// Makes a folder that is still there after a power cut.
-fn make_folder(folder: &Path) -> io::Result<()> {
-    if folder.is_dir() {
-        return Ok(());
-    }
-    let parent = folder_of(folder);
-    make_folder(parent)?;
-    match fs::create_dir(folder) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-        _ => sync_folder(parent),
-    }
-}
-
-/// A new name in a folder is durable once the folder is flushed.
-#[cfg(unix)]
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
-}
-
-/// Windows cannot flush a folder, and journals the names itself.
-#[cfg(not(unix))]
-fn sync_folder(_: &Path) -> io::Result<()> {
-    Ok(())
 }

@@ -4,6 +4,7 @@
 
 use std::collections::HashSet;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -228,4 +229,30 @@ fn a_new_store_is_told_and_a_lost_one_is_refused() {
     fs::remove_file(file(folder.path(), "")).unwrap();
     let mut serve = command(folder.path(), &["serve", "--http", "127.0.0.1:0"]);
     finish(serve.args(SETTINGS)).check_failed(1, "is another database", "");
+}
+
+/// Guards that nobody else on the machine reads what a server keeps.
+#[test]
+fn files_and_their_folder_are_for_their_owner_alone() {
+    let folder = tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let data = folder.path().join("leafid-data");
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&data), 0o700);
+    let mut names = Vec::new();
+    for entry in fs::read_dir(&data).unwrap() {
+        let path = entry.unwrap().path();
+        assert_eq!(mode(&path), 0o600, "{}", path.display());
+        names.push(path.file_name().unwrap().to_string_lossy().into_owned());
+    }
+    names.sort();
+    let wanted = [
+        "leafid.db",
+        "leafid.db-mark",
+        "leafid.db-shm",
+        "leafid.db-wal",
+    ];
+    assert_eq!(names[..4], wanted);
+    assert_eq!(names[4], "worker.journal", "{names:?}");
+    server.stop();
 }

@@ -204,6 +204,7 @@ impl Layers {
         }
         self.check_workers(&config);
         self.check_tls(&config);
+        self.note_open_secrets();
         let Self {
             assigned,
             mistakes,
@@ -352,6 +353,14 @@ impl Loaded {
             value,
             origin: assigned.map_or(Origin::Default, |assigned| assigned.origin.clone()),
         }
+    }
+}
+
+impl Shown {
+    /// The URLs, where the value is a list of them.
+    #[must_use]
+    pub fn urls(&self) -> Vec<String> {
+        super::value::urls(std::slice::from_ref(&self.value))
     }
 }
 

@@ -97,21 +97,33 @@ pub(super) fn choice(text: &str, names: &'static [&'static str]) -> Result<&'sta
     })
 }
 
-/// URLs have no spaces, so spaces separate them; a comma does where another URL begins after it.
+/// A space or a comma separates URLs where another one begins after it; elsewhere it is a part of
+/// the URL, such as of its password.
 pub(super) fn urls(texts: &[String]) -> Vec<String> {
-    let mut urls: Vec<String> = Vec::new();
-    for word in texts.iter().flat_map(|text| text.split_whitespace()) {
-        for (index, part) in word.split(',').enumerate() {
-            match urls.last_mut() {
-                Some(last) if index > 0 && !part.contains("://") => {
-                    last.push(',');
-                    last.push_str(part);
-                }
-                _ => urls.push(part.to_owned()),
-            }
-        }
+    texts.iter().flat_map(|text| urls_of(text)).collect()
+}
+
+fn urls_of(text: &str) -> Vec<String> {
+    let is_separator = |c: char| c.is_whitespace() || c == ',';
+    let separators = text.char_indices().filter(|(_, c)| is_separator(*c));
+    let ends = separators.filter(|(at, c)| begins_url(text[at + c.len_utf8()..].trim_start()));
+    let mut urls = Vec::new();
+    let mut start = 0;
+    for end in ends.map(|(at, _)| at).chain([text.len()]) {
+        let url = text[start..end].trim_matches(is_separator);
+        urls.extend(Some(url.to_owned()).filter(|url| !url.is_empty()));
+        start = end;
     }
     urls
+}
+
+/// By a scheme that is known, so that no password is taken for a URL.
+fn begins_url(text: &str) -> bool {
+    let Some((scheme, rest)) = text.split_once(':') else {
+        return false;
+    };
+    let is_known = leafid_stores::known_schemes().contains(&scheme);
+    is_known && (rest.starts_with("//") || scheme == "sqlite")
 }
 
 #[cfg(test)]
@@ -167,7 +179,34 @@ mod tests {
             choice("jsn", &["text", "json"]).unwrap_err(),
             "not a choice, did you mean json?"
         );
-        let list = ["a://b,c:2 d://e".to_owned(), "f://u:p,q@g,h://i".to_owned()];
-        assert_eq!(urls(&list), ["a://b,c:2", "d://e", "f://u:p,q@g", "h://i"]);
+    }
+
+    /// Guards that a password with a space or a comma stays one piece: cut in two it was wrong, and
+    /// its second half was shown.
+    #[test]
+    fn urls_are_cut_where_another_one_begins() {
+        let check = |text: &str, expected: &[&str]| {
+            assert_eq!(urls(&[text.to_owned()]), expected, "{text:?}");
+        };
+        check("mysql://b,c:2 redis://e", &["mysql://b,c:2", "redis://e"]);
+        check(
+            "mysql://u:p,q@g,mysql://i",
+            &["mysql://u:p,q@g", "mysql://i"],
+        );
+        check(
+            "mysql://u:p  q@g  mysql://i ",
+            &["mysql://u:p  q@g", "mysql://i"],
+        );
+        check(
+            "mysql://u:p\u{2003}q://x@g",
+            &["mysql://u:p\u{2003}q://x@g"],
+        );
+        check("mysql://i,\u{2003}mysql://j", &["mysql://i", "mysql://j"]);
+        check(
+            "sqlite:a b.db sqlite:c.db",
+            &["sqlite:a b.db", "sqlite:c.db"],
+        );
+        check("", &[]);
+        check("none", &["none"]);
     }
 }

@@ -327,3 +327,67 @@ fn leaf_modes_are_on_or_off_as_in_leaf() {
         &["leaf.segment.enable is true, but leaf.properties:2 has no leaf.jdbc.url"],
     );
 }
+
+/// Guards the promise that no password is shown, whatever is in it: each pair of odd characters
+/// between two marks, none of which may come out.
+#[test]
+fn no_odd_password_is_shown() {
+    let odd = " \t\n,;:@/?#%&='\"\\|{}[]<>^`+$!é\u{2003}";
+    let pairs = odd.chars().flat_map(|a| odd.chars().map(move |b| (a, b)));
+    let mut read = 0;
+    for (a, b) in pairs {
+        for pattern in ["mysql://u:MARK{}MARK@h/d", "redis://:MARK{}MARK@h"] {
+            let url = pattern.replace("{}", &format!("{a}{b}"));
+            for variable in ["LEAFID_STORE", "LEAFID_REGISTRY"] {
+                let sources = Sources {
+                    environment: variables(&[(variable, &url)]),
+                    ..Sources::default()
+                };
+                let text = match sources.load() {
+                    Ok(loaded) => {
+                        read += 1;
+                        format!("{loaded:?} {:?} {:?}", loaded.config, loaded.shown())
+                    }
+                    Err(error) => format!("{error} {error:?}"),
+                };
+                assert!(!text.contains("MARK"), "{url:?}: {text}");
+            }
+        }
+    }
+    assert!(read > 100, "only {read} could be read at all");
+}
+
+/// Guards that a file with a password in it which everybody can read is named, and no other.
+#[test]
+fn a_file_with_a_password_that_everybody_reads_is_named() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let files = Files::new();
+    let password = files.write("password", "hunter2\n");
+    let config = files.write("leafid.toml", "store = \"mysql://u:hunter2@a/d\"\n");
+    let plain = files.write("plain.toml", "store = \"mysql://u@a/d\"\n");
+    let notes = |mode: u32, config: &Path| {
+        for file in [&password, &config.to_owned()] {
+            std::fs::set_permissions(file, std::fs::Permissions::from_mode(mode)).unwrap();
+        }
+        let sources = Sources {
+            flags: vec![flag("registry-password-file", password.to_str().unwrap())],
+            config: Some(config.to_owned()),
+            ..Sources::default()
+        };
+        sources.load().unwrap().notes
+    };
+    let open = notes(0o644, &config);
+    assert_eq!(open.len(), 2, "{open:?}");
+    assert!(
+        open[0].contains("leafid.toml has a password in it"),
+        "{open:?}"
+    );
+    assert!(
+        open[1].contains("password has a password in it"),
+        "{open:?}"
+    );
+    assert!(!open.concat().contains("hunter"), "{open:?}");
+    assert_eq!(notes(0o644, &plain).len(), 1);
+    assert!(notes(0o640, &config).is_empty());
+}

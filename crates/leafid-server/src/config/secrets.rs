@@ -1,0 +1,43 @@
+//! Files with passwords that every user of the machine can read: the operator is told which.
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use super::layers::{Assigned, Layers};
+use super::{Origin, without_password};
+
+impl Layers {
+    /// Names the files that hold a password and that others can read.
+    pub(super) fn note_open_secrets(&mut self) {
+        let files: BTreeSet<PathBuf> = self.assigned.iter().filter_map(secret_file).collect();
+        self.notes
+            .extend(files.iter().filter_map(|file| open_note(file)));
+    }
+}
+
+/// The file that holds the password of a setting, if it has one.
+fn secret_file(assigned: &Assigned) -> Option<PathBuf> {
+    let text = assigned.texts.concat();
+    if assigned.setting.is_file() {
+        return Some(PathBuf::from(text));
+    }
+    let Origin::File { path, .. } = &assigned.origin else {
+        return None;
+    };
+    let is_secret = assigned.setting.is_password() || without_password(&text) != text;
+    is_secret.then(|| path.clone())
+}
+
+fn open_note(path: &Path) -> Option<String> {
+    let mode = std::fs::metadata(path).ok()?.mode();
+    if mode & 0o007 == 0 {
+        return None;
+    }
+    let path = path.display();
+    Some(format!(
+        "the file {path} has a password in it and can be read or changed by every user of this \
+         machine (mode {:03o}): chmod o= {path}",
+        mode & 0o777
+    ))
+}
