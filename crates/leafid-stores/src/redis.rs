@@ -163,6 +163,13 @@ fn explain(error: RedisError) -> StoreError {
         {
             LACKS_A_RIGHT
         }
+        _ if error
+            .detail()
+            .is_some_and(|text| text.contains("unknown command")) =>
+        {
+            "the server does not know a command that we need, as a Sentinel does not, which holds no \
+            keys: name the primary, and none of its replicas may be promoted"
+        }
         (ErrorKind::Server(ServerErrorKind::ReadOnly | ServerErrorKind::MasterDown), _) => {
             "the server is a replica or read-only: name the primary"
         }

@@ -250,6 +250,10 @@ impl FromStr for StoreUrl {
             }
             #[cfg(feature = "redis")]
             "redis" | "rediss" => servers::redis(text, scheme).map(|url| Self(Place::Redis(url))),
+            #[cfg(feature = "redis")]
+            "redis+sentinel" | "rediss+sentinel" | "redis-sentinel" | "sentinel" => {
+                Err(servers::no_sentinel())
+            }
             #[cfg(feature = "etcd")]
             "etcd" | "etcd+https" => {
                 servers::etcd(text, scheme).map(|servers| Self(Place::Etcd(servers)))
@@ -385,7 +389,11 @@ mod tests {
              redis, rediss, etcd, etcd+https, zookeeper",
         );
         check_error("redis://u:s3cret@h/x", "the database is a number");
-        check_error("redis://u:s3cret@a,b", "one server");
+        check_error("redis://u:s3cret@a,b", "lists and Sentinel are refused");
+        check_error(
+            "redis+sentinel://u:s3cret@a:26379,b:26379/mymaster",
+            "name one server, the primary",
+        );
         check_error("redis://u:s3cret@h?ssl-ca=x", "rediss://");
         check_error("redis://u:s3cret@h?db=3", "unknown option \"db\"");
         check_error("rediss://", "write rediss://USER");

@@ -74,8 +74,9 @@ fn weaknesses_of(info: &Info<'_>) -> Vec<Weakness> {
     let replicas = info.get("connected_slaves");
     if !matches!(replicas, "" | "0") {
         let danger = "replicas lag, so a fail-over to one can lose leases that were acknowledged";
-        let wanted = "0, or keep the registry in etcd, ZooKeeper or a database";
-        found.push(weakness("connected_slaves", replicas, wanted, danger));
+        let wanted = "0 (REPLICAOF NO ONE on each replica), or keep worker ids in etcd, ZooKeeper or a \
+            database";
+        found.push(weakness("the number of replicas", replicas, wanted, danger));
     }
     found
 }
@@ -133,7 +134,12 @@ mod tests {
         );
         check(
             "role:slave\r\naof_enabled:0\r\nmaxmemory_policy:allkeys-lru\r\nconnected_slaves:2\r\n",
-            &["role", "appendonly", "maxmemory-policy", "connected_slaves"],
+            &[
+                "role",
+                "appendonly",
+                "maxmemory-policy",
+                "the number of replicas",
+            ],
         );
         check("", &["role", "appendonly"]);
     }

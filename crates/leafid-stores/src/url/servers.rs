@@ -45,13 +45,25 @@ pub(super) fn postgres(text: &str, scheme: &str) -> Result<Vec<Url>, UrlError> {
     Ok(servers)
 }
 
+/// Why neither several servers nor Sentinels can be named.
+#[cfg(feature = "redis")]
+const ONE_PRIMARY: &str = "name one server, the primary: lists and Sentinel are refused, because a \
+    replica that is promoted has forgotten leases that were acknowledged; where one server is not \
+    enough, keep worker ids in etcd, ZooKeeper or a database";
+
+/// For a URL that names Sentinels.
+#[cfg(feature = "redis")]
+pub(super) fn no_sentinel() -> UrlError {
+    not_a_url("redis", ONE_PRIMARY)
+}
+
 /// One server: replicas of Redis lag, so none may stand in for another.
 #[cfg(feature = "redis")]
 pub(super) fn redis(text: &str, scheme: &str) -> Result<Url, UrlError> {
     let mut servers = with_tls_options(text, scheme, "rediss")?;
     let bad = |reason: &str| Err(not_a_url(scheme, reason));
     let (Some(server), true) = (servers.pop(), servers.is_empty()) else {
-        return bad("name one server, the primary");
+        return bad(ONE_PRIMARY);
     };
     let number = server.path().trim_matches('/');
     if !number.is_empty() && number.parse::<u32>().is_err() {

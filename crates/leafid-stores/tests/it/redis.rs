@@ -164,6 +164,32 @@ async fn redis_replica_is_refused() {
     assert!(leases.swap(&claim(1)).await.unwrap());
 }
 
+/// Guards that a replica which could be promoted is named with what to do, and that a Sentinel, which
+/// knows none of our commands, is told from a server that fails.
+#[tokio::test]
+async fn redis_replicas_and_sentinels_are_named() {
+    let (server, replica) = (Redis::start(), Redis::start());
+    replica.command(&["CONFIG", "SET", "masterauth", server.passwords()[0]]);
+    let port = server.port().to_string();
+    replica.command(&["REPLICAOF", "127.0.0.1", &port]);
+    for _ in 0..3000 {
+        if server
+            .command(&["INFO", "replication"])
+            .contains("connected_slaves:1")
+        {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    let report = leases_at(&server.url(), &new_pool()).await.inspect().await;
+    let weaknesses = report.unwrap().weaknesses;
+    let text = weaknesses.first().map(ToString::to_string).unwrap();
+    assert!(text.contains("REPLICAOF NO ONE on each replica"), "{text}");
+
+    let sentinel = Redis::start_with(&["--rename-command", "EVAL", ""]);
+    check_error(&sentinel.url(), "as a Sentinel does not").await;
+}
+
 /// Guards that a damaged row is named and not overwritten by somebody who did not see it.
 #[tokio::test]
 async fn redis_damaged_row() {
