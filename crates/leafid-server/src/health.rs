@@ -8,7 +8,8 @@
 //!
 //! Where segment ids are served, they alone decide: snowflake ids are on without being asked for,
 //! and a server must not leave the rotation, nor enter it, for what its callers may not use. Where
-//! they are off, the worker id decides.
+//! they are off, the worker id decides. What is in the way of snowflake ids on this server alone, a
+//! journal that cannot be written, ends readiness in any case: another server can issue them.
 
 mod worker;
 
@@ -218,7 +219,12 @@ impl Readiness {
     pub fn is_ready(&self) -> bool {
         match &self.worker {
             Some(worker) if !self.segment => self.phase < Phase::Leaving && worker.is_ready(),
-            _ => self.phase == Phase::Serving && (self.store.is_up() || self.has_ids),
+            _ => {
+                let worker = self.worker.as_ref();
+                let is_whole = worker.is_none_or(|worker| !worker.journal_fails);
+                let has_ids = self.store.is_up() || self.has_ids;
+                self.phase == Phase::Serving && has_ids && is_whole
+            }
         }
     }
 

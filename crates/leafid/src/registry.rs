@@ -122,6 +122,7 @@ struct Standing {
     clock_steps: u64,
     claims: u64,
     failures: u64,
+    journal_fails: bool,
     store_answers: Option<bool>,
 }
 
@@ -202,6 +203,7 @@ impl WorkerRegistry {
                 clock_steps: 0,
                 claims: 0,
                 failures: 0,
+                journal_fails: false,
                 store_answers: None,
             }),
         });
@@ -419,6 +421,7 @@ impl Shared {
             clock_steps: standing.clock_steps,
             claims: standing.claims,
             failures: standing.failures,
+            journal_fails: standing.journal_fails,
             store_answers: standing.store_answers,
             end_ms: layout.end_unix_ms(),
         }

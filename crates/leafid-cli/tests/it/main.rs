@@ -17,6 +17,7 @@ mod clients;
 mod clock_faults;
 mod commands;
 mod decode;
+mod journals;
 mod kinds;
 mod leaf;
 mod open_files;

@@ -12,6 +12,8 @@ use crate::wall::date;
 pub(super) struct WorkerStanding {
     stage: RegistryStage,
     is_ready: bool,
+    /// The journal of this server, and of no other, is in the way.
+    pub(super) journal_fails: bool,
     /// `None`: for good, as nobody leases it.
     left_s: Option<u64>,
     store_answers: Option<bool>,
@@ -27,6 +29,7 @@ impl WorkerStanding {
         Self {
             stage: status.stage.clone(),
             is_ready: status.is_ready(),
+            journal_fails: status.journal_fails,
             left_s: leased.map(|_| status.left_ms / 1000),
             store_answers: status.store_answers,
             clock_offset_ms: status.clock_offset_ms,

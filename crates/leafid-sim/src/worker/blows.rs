@@ -101,6 +101,7 @@ impl Simulation {
         if let Some(lease) = &mut record.lease {
             lease.acknowledged = false;
         }
+        self.registry.bury(self.servers[at].disk.identity);
         for at in [at, to] {
             self.servers[at].disk = self.new_disk(Some(record.clone()));
         }

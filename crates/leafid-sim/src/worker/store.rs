@@ -2,7 +2,7 @@
 //! `MemoryLeaseStore`; each server process has a connection of its own, which notes what it came to
 //! know. The faults are those of `network.rs`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -26,6 +26,8 @@ pub(crate) struct Registry {
     pub(crate) has_clock: bool,
     /// Who is behind the name of a holder.
     holders: Mutex<BTreeMap<String, Identity>>,
+    /// Who is gone for good, and has left name and journal to others.
+    gone: Mutex<BTreeSet<Identity>>,
     /// When each worker id was heard of last.
     heard: Mutex<BTreeMap<WorkerId, Duration>>,
     pub(crate) bug: Option<Bug>,
@@ -44,6 +46,7 @@ impl Registry {
             history,
             has_clock,
             holders: Mutex::default(),
+            gone: Mutex::default(),
             heard: Mutex::default(),
             bug,
         }
@@ -53,6 +56,11 @@ impl Registry {
     pub(crate) fn knows(&self, holder: &str, identity: Identity) {
         let mut holders = lock(&self.holders);
         holders.entry(holder.to_owned()).or_insert(identity);
+    }
+
+    /// Notes that nobody has this identity any more.
+    pub(crate) fn bury(&self, identity: Identity) {
+        lock(&self.gone).insert(identity);
     }
 
     /// All rows, at once.
@@ -99,7 +107,7 @@ impl Registry {
             self.hears(worker);
             let mut before = row.as_ref().and_then(|row| self.held(row));
             if let (Some(before), Some(row)) = (&mut before, &row)
-                && before.identity != held.identity
+                && lock(&self.gone).contains(&before.identity)
                 && name(row) == name(&swap.record)
             {
                 let (from, to) = (before.identity, held.identity);

@@ -77,7 +77,7 @@ struct Known {
 /// One of the two places.
 enum Slot {
     Empty,
-    Whole(Text),
+    Whole(Box<Text>),
     Bad(Problem),
 }
 
@@ -119,7 +119,7 @@ impl<D: Disk> Slots<D> {
             first,
             is_long,
         });
-        Ok(found)
+        Ok(found.map(|text| *text))
     }
 
     /// Writes a record.
@@ -185,7 +185,7 @@ fn slot(bytes: &[u8]) -> Slot {
     match end {
         None => Slot::Empty,
         Some(end) => match text::parse(&bytes[..=end]) {
-            Ok(text) => Slot::Whole(text),
+            Ok(text) => Slot::Whole(Box::new(text)),
             Err(problem) => Slot::Bad(problem),
         },
     }

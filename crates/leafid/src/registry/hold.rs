@@ -233,6 +233,7 @@ impl Run {
         shared.core.tell_opened();
         let mut standing = shared.lock();
         standing.lease = Some(lease);
+        standing.journal_fails = false;
         standing.stage = RegistryStage::Holding {
             worker: lease.worker,
         };
@@ -256,7 +257,10 @@ impl Run {
     fn journal_failed(&self, held: &mut Held, error: &StoreError) {
         let reason = format!("the journal of this server cannot be written: {error}");
         self.shared.core.close(reason.as_str(), false);
-        self.shared.lock().stage = RegistryStage::Refused { reason };
+        let mut standing = self.shared.lock();
+        standing.stage = RegistryStage::Refused { reason };
+        standing.journal_fails = true;
+        drop(standing);
         if !held.journal_fails {
             held.journal_fails = true;
             self.shared.tell(&Event::JournalFailed { error });

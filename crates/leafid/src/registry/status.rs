@@ -34,6 +34,9 @@ pub struct RegistryStatus {
     pub claims: u64,
     /// How many calls to the registry failed.
     pub failures: u64,
+    /// Whether nothing is issued because this server's own journal cannot be written: others can
+    /// issue meanwhile.
+    pub journal_fails: bool,
     /// Whether the last call to the registry went through; `None` before the first.
     pub store_answers: Option<bool>,
     /// The last instant that the layout has bits for, in milliseconds since 1970-01-01T00:00:00Z.
