@@ -83,16 +83,24 @@ mod tests {
         let door = Arc::new(RespDoor::new(Arc::new(service), counts));
         let (ours, mut theirs) = duplex(16);
         let stream = BufStream::with_capacity(4096, 4096, ours);
-        tokio::spawn(door.serve(stream, Admitted::for_tests(Shutdown::new())));
-        let text = "x".repeat(99);
+        let admitted = Admitted::for_tests(Shutdown::new());
+        let backlog = Arc::clone(&admitted.backlog);
+        tokio::spawn(door.serve(stream, admitted));
+        // Also more than the stream takes at once.
+        let text = "x".repeat(10_000);
         let command = format!("ECHO {text}\r\n");
         theirs.write_all(command.as_bytes()).await.unwrap();
-        let expected = format!("$99\r\n{text}\r\n");
+        let expected = format!("$10000\r\n{text}\r\n");
         let mut answers = vec![0; expected.len()];
         let reading = theirs.read_exact(&mut answers);
         // The clock stands still while anything moves, so this is over only if nothing does.
         let read = tokio::time::timeout(Limits::default().ping_max / 2, reading).await;
         assert!(matches!(read, Ok(Ok(_))), "the rest stays behind");
         assert_eq!(String::from_utf8(answers).unwrap(), expected);
+        tokio::task::yield_now().await;
+        assert!(
+            backlog.is_open(),
+            "its peer counts as one that does not read"
+        );
     }
 }

@@ -188,7 +188,7 @@ fn unread_commands_over_resp() {
         stream.write_all(&command.repeat(30)).unwrap();
         connections.push(stream);
     }
-    attacked.check("20 connections of COMMAND INFO", 8);
+    attacked.check("20 connections of COMMAND INFO", 4);
 }
 
 /// Guards: with many connections that hold little each, the bound of the process is kept, those

@@ -113,10 +113,10 @@ impl<S: Io> Pipe<S> {
             return Poll::Ready(Ok(()));
         }
         let sent = self.poll_send_out(context);
+        self.backlog.stuck(sent.is_pending());
         if sent.is_ready() {
             self.charge = None;
         } else {
-            self.backlog.stuck(true);
             let len = self.out.capacity();
             if len > FREE_LEN {
                 let backlog = &self.backlog;
@@ -303,8 +303,13 @@ mod tests {
         assert!(matches!(written, Poll::Ready(Ok(6))));
         link.rest(&mut context);
         assert!(Pin::new(&mut pipe).poll_flush(&mut context).is_pending());
+        assert!(!pipe.backlog.is_open());
         pipe.stream.as_mut().unwrap().may_leave = true;
         assert!(Pin::new(&mut pipe).poll_flush(&mut context).is_ready());
+        assert!(
+            pipe.backlog.is_open(),
+            "its peer counts as one that does not read"
+        );
         drop(pipe);
         assert_eq!(link.left().unwrap().stream.left, b"answer");
     }

@@ -261,6 +261,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
         if self.output.is_empty() {
             let flushed = Pin::new(&mut self.stream).poll_flush(context);
             self.is_flushed = flushed.is_ready();
+            self.backlog.stuck(flushed.is_pending());
             return flushed;
         }
         let mut sent = 0;
