@@ -134,6 +134,8 @@ fn as_json(report: &StoreReport, is_usable: bool) -> serde_json::Value {
         "location": report.location,
         "identity": report.identity,
         "own_table": report.has_own_table,
+        "connection": report.transport.as_ref().map(|transport| transport.security.name()),
+        "connection_advice": report.transport.as_ref().and_then(|transport| transport.advice.clone()),
         "weaknesses": weaknesses.collect::<Vec<_>>(),
     })
 }
@@ -148,6 +150,12 @@ fn as_text(report: &StoreReport, is_usable: bool) -> String {
         "product   {}\nlocation  {}\nidentity  {}\ntables    {own_table}\n",
         report.product, report.location, report.identity
     );
+    if let Some(transport) = &report.transport {
+        text.push_str(&format!("connected {transport}\n"));
+        if let Some(advice) = &transport.advice {
+            text.push_str(&format!("exposed   {advice}\n"));
+        }
+    }
     for weakness in &report.weaknesses {
         text.push_str(&format!("weak      {weakness}\n"));
     }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use leafid::store::StoreReport;
+use leafid::store::{StoreReport, Transport};
 use leafid::{Clock, Driver};
 
 use crate::alarms::with_causes;
@@ -84,8 +84,12 @@ fn judge(report: StoreReport, allow_weak_store: bool) -> Result<(), ServeError> 
     tracing::info!(
         product = report.product,
         location = report.location,
+        connection = report.transport.as_ref().map(tracing::field::display),
         "store reached"
     );
+    if let Some((transport, advice)) = exposed(&report) {
+        tracing::warn!("the connection to the store is {transport}: {advice}");
+    }
     if !report.weaknesses.is_empty() && !allow_weak_store {
         let report = Box::new(report);
         return Err(ServeError::WeakStore { report });
@@ -94,4 +98,10 @@ fn judge(report: StoreReport, allow_weak_store: bool) -> Result<(), ServeError> 
         tracing::warn!("weak store allowed: {weakness}");
     }
     Ok(())
+}
+
+/// A connection that others can come between, and what to change.
+pub(crate) fn exposed(report: &StoreReport) -> Option<(&Transport, &str)> {
+    let transport = report.transport.as_ref()?;
+    Some((transport, transport.advice.as_deref()?))
 }

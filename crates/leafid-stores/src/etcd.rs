@@ -159,6 +159,7 @@ impl EtcdLeases {
             location: self.calls.location.clone(),
             identity: format!("cluster {}", status.header.cluster_id),
             has_own_table: true,
+            transport: None,
             // etcd flushes every write before it answers; that this was switched off cannot be
             // seen from here.
             weaknesses: Vec::new(),

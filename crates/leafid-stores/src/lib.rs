@@ -37,6 +37,9 @@ mod store;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 mod judge;
 
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+mod wire;
+
 mod pool;
 
 mod private;

@@ -192,7 +192,12 @@ impl System for Mysql {
         let variables = Variables::read(&mut session.connection).await?;
         let schema = Schema::read(&mut session.connection, self.tables).await?;
         session.shape = schema.shape;
-        Ok(variables.report(schema, self.servers.len() > 1))
+        let report = variables.report(schema, self.servers.len() > 1);
+        let transport = Some(session.transport().await?);
+        Ok(StoreReport {
+            transport,
+            ..report
+        })
     }
 
     async fn init(&self, session: &mut Session) -> Result<InitReport, Fault> {

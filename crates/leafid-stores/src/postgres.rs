@@ -184,7 +184,12 @@ impl System for Postgres {
     async fn inspect(&self, session: &mut Session) -> Result<StoreReport, Fault> {
         let schema = Schema::read(&mut session.connection).await?;
         session.has_own_table = schema.has_own_table;
-        Ok(report::report(schema, self.servers.len() > 1))
+        let transport = Some(session.transport(&schema));
+        let report = report::report(schema, self.servers.len() > 1);
+        Ok(StoreReport {
+            transport,
+            ..report
+        })
     }
 
     async fn init(&self, session: &mut Session) -> Result<InitReport, Fault> {

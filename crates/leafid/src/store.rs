@@ -13,6 +13,7 @@ mod lease;
 mod memory;
 mod record;
 mod state;
+mod transport;
 mod weak;
 
 use std::error::Error as StdError;
@@ -32,6 +33,7 @@ pub use lease::{IDENTITY_LEN_MAX, LeaseKey, LeaseRecord, LeaseStore, LeaseSwap, 
 pub use memory::{MemoryLeaseStore, MemoryStore};
 pub use record::{ParseTagKindError, TagKind, TagPatch, TagRecord, TagSettings, TagSpec};
 pub use state::StoreState;
+pub use transport::{Security, Transport};
 pub use weak::WeakStore;
 
 /// A boxed future, so that stores can be trait objects. One allocation per call to a store, and
@@ -259,6 +261,8 @@ pub struct StoreReport {
     pub identity: String,
     /// Whether the store has a place for policies, limits and deleted tags.
     pub has_own_table: bool,
+    /// How it is reached; `None` where it does not tell, or nothing leaves the machine.
+    pub transport: Option<Transport>,
     /// Settings that could lose a reservation which was acknowledged.
     pub weaknesses: Vec<Weakness>,
 }

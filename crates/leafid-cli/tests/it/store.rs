@@ -34,7 +34,15 @@ fn init_makes_the_tables_and_check_finds_them_good() {
             (&checked["ok"], &checked["own_table"]),
             (&true.into(), &true.into())
         );
-        assert!(store(&["check"]).ok().contains("durable   yes"));
+        let text = store(&["check"]).ok();
+        assert!(text.contains("durable   yes"), "{text}");
+        // On this machine that is no danger.
+        let connection = checked["connection"].as_str().expect("a word");
+        assert!(["plain", "unverified"].contains(&connection), "{checked}");
+        assert!(
+            text.contains("connected ") && !text.contains("exposed "),
+            "{text}"
+        );
     }
 }
 

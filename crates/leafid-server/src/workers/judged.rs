@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::supply::exposed;
 use leafid::store::{LeaseRecord, LeaseStore, LeaseSwap, StoreError, StoreReport, StoreResult};
 
 /// A registry whose settings are looked at.
@@ -48,8 +49,12 @@ impl Judged {
         tracing::info!(
             product = report.product,
             location = report.location,
+            connection = report.transport.as_ref().map(tracing::field::display),
             "registry of worker ids reached"
         );
+        if let Some((transport, advice)) = exposed(report) {
+            tracing::warn!("the connection to the registry of worker ids is {transport}: {advice}");
+        }
         let allowed = report.weaknesses.iter().filter(|_| self.allow_weak);
         for weakness in allowed {
             tracing::warn!("weak registry of worker ids allowed: {weakness}");

@@ -1,8 +1,8 @@
 //! Connecting to MySQL and MariaDB: the first server of the list that may be written to.
 
-use leafid::store::{StoreError, StoreReport};
-use sqlx::mysql::{MySqlConnectOptions, MySqlDatabaseError};
-use sqlx::{ConnectOptions, MySqlConnection};
+use leafid::store::{StoreError, StoreReport, Transport};
+use sqlx::mysql::{MySqlConnectOptions, MySqlDatabaseError, MySqlSslMode};
+use sqlx::{ConnectOptions, MySqlConnection, Row};
 use url::Url;
 
 use super::Mysql;
@@ -10,6 +10,7 @@ use super::report::Variables;
 use super::schema::{self, Schema, Shape};
 use crate::store::{Fault, PROBE_SQL, at_server, first_of, server_fault};
 use crate::url::servers::public;
+use crate::wire::Wire;
 
 /// A connection, and what the tables looked like when it was made.
 pub(crate) struct Session {
@@ -17,6 +18,8 @@ pub(crate) struct Session {
     pub(super) shape: Shape,
     /// The server's URL, as people may see it.
     pub(super) name: String,
+    /// How the server was reached.
+    server: MySqlConnectOptions,
 }
 
 impl Session {
@@ -27,6 +30,30 @@ impl Session {
             self.shape = schema.shape;
         }
         Ok(())
+    }
+
+    /// Whether the connection is encrypted, which by itself depends on what the server offers.
+    pub(super) async fn transport(&mut self) -> Result<Transport, sqlx::Error> {
+        let mode = self.server.get_ssl_mode();
+        let is_encrypted = match mode {
+            MySqlSslMode::Disabled => false,
+            MySqlSslMode::Preferred => {
+                let show = sqlx::raw_sql("SHOW SESSION STATUS LIKE 'Ssl_cipher'");
+                let row = show.fetch_optional(&mut self.connection).await?;
+                let cipher = row.map(|row| row.try_get::<String, _>(1)).transpose()?;
+                cipher.is_some_and(|cipher| !cipher.is_empty())
+            }
+            _ => true,
+        };
+        let is_verified = matches!(mode, MySqlSslMode::VerifyCa | MySqlSslMode::VerifyIdentity);
+        let wire = Wire {
+            host: self.server.get_host(),
+            is_socket: self.server.get_socket().is_some(),
+            is_verified,
+            is_encrypted,
+            wanted: ["ssl-mode=verify_identity", "ssl-ca"],
+        };
+        Ok(wire.transport())
     }
 
     pub(super) async fn need_own_table(&mut self, what: &str) -> Result<(), Fault> {
@@ -62,18 +89,17 @@ impl Mysql {
         let fault = |error: sqlx::Error| server_fault(name, hint(&error), error);
         let mut connection = server.connect().await.map_err(fault)?;
         self.settle(&mut connection).await.map_err(fault)?;
+        let shape = self.judge_server(&mut connection, name).await?;
         match probe(&mut connection).await {
             // What is missing is missing on every server, and may be what `init` is about to make.
             Err(error) if matches!(number(&error), Some(1054 | 1142 | 1143 | 1146)) => {}
-            // Told below, with all that is wrong.
-            Err(error) if matches!(number(&error), Some(1290 | 1792 | 1836 | 3100)) => {}
             answer => answer.map_err(fault)?,
         }
-        let shape = self.judge_server(&mut connection, name).await?;
         Ok(Session {
             connection,
             shape,
             name: name.to_owned(),
+            server: server.clone(),
         })
     }
 

@@ -38,6 +38,7 @@ impl Variables {
             location: String::new(),
             identity: self.identity(),
             has_own_table: schema.shape.has_own_table,
+            transport: None,
             weaknesses,
         }
     }

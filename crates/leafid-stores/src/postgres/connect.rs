@@ -1,7 +1,7 @@
 //! Connecting to PostgreSQL: the first server of the list that may be written to.
 
-use leafid::store::{StoreError, StoreReport};
-use sqlx::postgres::PgConnectOptions;
+use leafid::store::{StoreError, StoreReport, Transport};
+use sqlx::postgres::{PgConnectOptions, PgSslMode};
 use sqlx::{ConnectOptions, PgConnection, Row};
 use url::Url;
 
@@ -10,6 +10,7 @@ use super::{Postgres, report};
 use crate::StoreOptions;
 use crate::store::{Fault, PROBE_SQL, at_server, first_of, server_fault};
 use crate::url::servers::public;
+use crate::wire::Wire;
 
 /// A connection, and whether our own table was there when it was made.
 pub(crate) struct Session {
@@ -17,6 +18,8 @@ pub(crate) struct Session {
     pub(super) has_own_table: bool,
     /// The server's URL, as people may see it.
     pub(super) name: String,
+    /// How the server was reached.
+    server: PgConnectOptions,
 }
 
 impl Session {
@@ -30,6 +33,25 @@ impl Session {
             self.has_own_table = row.try_get(0)?;
         }
         Ok(())
+    }
+
+    /// Whether the connection is encrypted, which by itself depends on what the server offers.
+    pub(super) fn transport(&self, schema: &Schema) -> Transport {
+        let mode = self.server.get_ssl_mode();
+        let is_encrypted = match mode {
+            PgSslMode::Disable | PgSslMode::Allow => false,
+            PgSslMode::Prefer => schema.get("tls") == "true",
+            _ => true,
+        };
+        let host = self.server.get_host();
+        let wire = Wire {
+            host,
+            is_socket: self.server.get_socket().is_some() || host.starts_with('/'),
+            is_verified: matches!(mode, PgSslMode::VerifyCa | PgSslMode::VerifyFull),
+            is_encrypted,
+            wanted: ["sslmode=verify-full", "sslrootcert"],
+        };
+        wire.transport()
     }
 
     pub(super) async fn need_own_table(&mut self, what: &str) -> Result<(), Fault> {
@@ -82,6 +104,7 @@ impl Postgres {
             connection,
             has_own_table,
             name: name.to_owned(),
+            server: server.clone(),
         })
     }
 

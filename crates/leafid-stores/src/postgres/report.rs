@@ -19,6 +19,7 @@ pub(super) fn report(schema: Schema, is_listed: bool) -> StoreReport {
         location: String::new(),
         identity,
         has_own_table: schema.has_own_table,
+        transport: None,
         weaknesses,
     }
 }

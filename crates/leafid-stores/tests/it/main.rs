@@ -32,7 +32,7 @@ mod schema;
 mod sqlite;
 #[cfg(feature = "redis")]
 mod starts;
-#[cfg(all(feature = "mysql", feature = "redis"))]
+#[cfg(all(feature = "mysql", feature = "postgres", feature = "redis"))]
 mod tls;
 #[cfg(all(feature = "mysql", feature = "postgres"))]
 mod trust;

@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::process::Command;
 
+use leafid::store::Security;
 use leafid_stores::{StoreOptions, init};
-use leafid_testbed::{MariaDb, Redis, free_port};
+use leafid_testbed::{MariaDb, Postgres, Redis, free_port, shared_mariadb, shared_postgres};
 
 use crate::registries::{check_error, claim, leases_at, new_pool};
 use crate::{chain, open_at, url_of};
@@ -53,8 +54,17 @@ async fn mariadb_over_tls() {
         init(&url_of(&with(options)), &StoreOptions::default())
             .await
             .unwrap();
-        open_at(&with(options)).await.inspect().await.unwrap();
+        let report = open_at(&with(options)).await.inspect().await.unwrap();
+        let transport = report.transport.unwrap();
+        let wanted = match options.contains("verify") {
+            true => Security::Verified,
+            false => Security::Unverified,
+        };
+        // On this machine nobody can come between.
+        assert_eq!((transport.security, transport.advice), (wanted, None));
     }
+    let report = open_at(&plain).await.inspect().await.unwrap();
+    assert_eq!(report.transport.unwrap().security, Security::Unverified);
     let wrong = format!("ssl-mode=verify_identity&ssl-ca={}", file("other.pem"));
     let error = open_at(&with(&wrong)).await.inspect().await.unwrap_err();
     assert!(chain(&error).contains("ertificate"), "{}", chain(&error));
@@ -64,6 +74,62 @@ async fn mariadb_over_tls() {
         .await
         .unwrap_err();
     assert!(error.is_retryable(), "{error:?}");
+}
+
+/// Guards that a connection in plain text is told from an encrypted one.
+#[tokio::test]
+async fn plain_text_is_told() {
+    let mariadb = shared_mariadb().create_database().url + "?ssl-mode=disabled";
+    let postgres = shared_postgres().create_database().url;
+    for url in [mariadb, postgres] {
+        init(&url_of(&url), &StoreOptions::default()).await.unwrap();
+        let report = open_at(&url).await.inspect().await.unwrap();
+        let transport = report.transport.unwrap();
+        assert_eq!(
+            (transport.security, transport.advice),
+            (Security::Plain, None)
+        );
+    }
+}
+
+/// Guards the same for PostgreSQL, where TLS is used by itself if the server has it.
+#[tokio::test]
+async fn postgres_over_tls() {
+    let folder = tempfile::tempdir().unwrap();
+    make_certificates(folder.path());
+    let server = Postgres::start();
+    let data = server.sql("postgres", "SHOW data_directory");
+    // The server reads them as its own user, and no others may.
+    for name in ["server.pem", "server.key"] {
+        let content = std::fs::read_to_string(folder.path().join(name)).unwrap();
+        let put = format!("COPY (SELECT '{content}') TO PROGRAM 'umask 077; cat > {data}/{name}'");
+        server.sql(
+            "postgres",
+            &put.replace("SELECT '", "SELECT line FROM regexp_split_to_table('")
+                .replace("')", "', '\n') AS line)"),
+        );
+    }
+    for set in [
+        "ssl_cert_file = 'server.pem'",
+        "ssl_key_file = 'server.key'",
+        "ssl = on",
+    ] {
+        server.sql("postgres", &format!("ALTER SYSTEM SET {set}"));
+    }
+    server.sql("postgres", "SELECT pg_reload_conf()");
+    let plain = server.create_database().url;
+    let verified = format!(
+        "{plain}?sslmode=verify-full&sslrootcert={}",
+        folder.path().join("ca.pem").display()
+    );
+    let cases = [
+        (plain, Security::Unverified),
+        (verified, Security::Verified),
+    ];
+    for (url, wanted) in cases {
+        let report = open_at(&url).await.inspect().await.unwrap();
+        assert_eq!(report.transport.unwrap().security, wanted);
+    }
 }
 
 /// Guards that both sides show their certificates, and that one which does not fit is refused.

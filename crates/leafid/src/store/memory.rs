@@ -155,6 +155,7 @@ impl SegmentStore for MemoryStore {
                 location: "memory:".into(),
                 identity: "this process".into(),
                 has_own_table: true,
+                transport: None,
                 weaknesses: vec![Weakness {
                     setting: "store".into(),
                     value: "memory".into(),

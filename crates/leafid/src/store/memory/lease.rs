@@ -97,6 +97,7 @@ impl LeaseStore for MemoryLeaseStore {
                 location: "memory:".into(),
                 identity: "this process".into(),
                 has_own_table: true,
+                transport: None,
                 weaknesses: vec![Weakness {
                     setting: "registry".into(),
                     value: "memory".into(),
