@@ -127,7 +127,8 @@ impl Service {
             access: Access::new(clock, &config.tokens, &config.quotas),
             gate: Gate::new(limits.requests_max, limits.admin_requests_max),
             generators,
-            snowflakes: registry.map(|registry| Snowflakes::new(registry, peers)),
+            snowflakes: registry
+                .map(|registry| Snowflakes::new(registry, peers, config.workers.clock_offset_max)),
             health,
             limits,
             step: config.step,

@@ -17,7 +17,9 @@ use crate::config::{Config, WorkerIdSource};
 use crate::error::ServeError;
 
 pub(crate) use judged::Judged;
-pub(crate) use peers::Peers;
+#[cfg(test)]
+pub(crate) use peers::PeerAnswer;
+pub(crate) use peers::{Peers, Presence};
 
 /// The journal's file in `data-dir`.
 const JOURNAL_FILE: &str = "worker.journal";

@@ -8,7 +8,7 @@ use leafid::Layout;
 use serde_json::{Value, json};
 use tempfile::tempdir;
 
-use crate::process::{Server, command, finish, run};
+use crate::process::{Server, command, finish, run, until};
 
 /// Starts a server with a folder of its own, so that two can run in one.
 fn start(folder: &Path, own: &str, arguments: &[&str]) -> Server {
@@ -307,10 +307,10 @@ fn exhaustion_names_the_holders() {
         "sqlite:shared.db",
         "--layout",
         "time41x1ms/worker1/sequence21@2020-01-01T00:00:00Z",
-        // What a released worker id waits for.
         "--clock-offset-max=1s",
         "--journal-ahead=500ms",
         "--ahead-max=0s",
+        "--worker-lease=10s",
     ];
     let named = |own: &str| {
         let address = format!("{own}.example:8080");
@@ -336,17 +336,11 @@ fn exhaustion_names_the_holders() {
     );
     let log = third.log();
     assert!(log.contains("alarm: all worker ids are held"), "{log}");
-    // A dead one's worker id can be had soon.
+    // A dead one's worker id can be had once its reservation is over.
     first.kill();
-    let released = ureq::post(format!("{}/v1/workers/0/release", third.url))
-        .send_json(json!({ "dead": true }));
-    assert!(released.is_ok(), "{released:?}");
-    for _ in 0..500 {
-        if own(&third)["stage"] == "holding" {
-            break;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
+    until("worker id of the dead one", || {
+        (own(&third)["stage"] == "holding").then_some(())
+    });
     assert_eq!(worker(&third), 0);
     third.stop();
     second.stop();

@@ -225,7 +225,7 @@ const fn status(code: service::Code) -> Code {
         C::NotAdmin => Code::PermissionDenied,
         C::UnknownTag | C::UnknownToken | C::UnknownWorker => Code::NotFound,
         C::TagExists => Code::AlreadyExists,
-        C::LimitReached | C::SnowflakeTag | C::WorkerAlive | C::TooManyQuotas => {
+        C::LimitReached | C::SnowflakeTag | C::WorkerAlive | C::WorkerHeld | C::TooManyQuotas => {
             Code::FailedPrecondition
         }
         C::WorkerChanged => Code::Aborted,

@@ -82,6 +82,9 @@ impl Code {
                     .into()
             }
             Self::WorkerAlive => "stop that server, and it gives the worker id back".into(),
+            Self::WorkerHeld => {
+                "wait until its reservation ends: then any server can claim it".into()
+            }
             Self::WorkerChanged => "see GET /v1/workers for who holds it now".into(),
             Self::TooManyQuotas => {
                 "take another tag's quota away with DELETE /v1/quotas/tags/{tag}".into()

@@ -56,6 +56,7 @@ codes! {
     LimitReached "limit_reached" "the tag has no numbers left below its limit"
     SnowflakeTag "snowflake_tag" "the tag issues snowflake ids, which have no segments"
     WorkerAlive "worker_alive" "the holder of the worker id lives"
+    WorkerHeld "worker_held" "the worker id is reserved, and nobody can tell that its holder is dead"
     WorkerChanged "worker_changed" "the worker id's row has just changed"
     TooManyQuotas "too_many_quotas" "as many tags have quotas as this server takes on"
     OverQuota "over_quota" "more ids a second were taken than the quota allows"

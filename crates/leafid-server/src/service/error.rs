@@ -51,6 +51,16 @@ pub enum ServiceError {
         /// Who holds it, and how that is known.
         holder: String,
     },
+    /// The worker id is reserved, and nobody can tell that its holder is dead.
+    #[error("worker id {worker} stays reserved until {until}: {why}")]
+    WorkerHeld {
+        /// The worker id.
+        worker: WorkerId,
+        /// Where its reservation ends.
+        until: String,
+        /// Why it is not released before.
+        why: String,
+    },
     /// The row of a worker id changed while it was being released.
     #[error("the row of worker id {worker} has just changed: look at it again")]
     WorkerChanged {
@@ -154,6 +164,7 @@ impl ServiceError {
             Self::Snowflake(error) => of_snowflake(error),
             Self::UnknownWorker { .. } => Code::UnknownWorker,
             Self::WorkerAlive { .. } => Code::WorkerAlive,
+            Self::WorkerHeld { .. } => Code::WorkerHeld,
             Self::WorkerChanged { .. } => Code::WorkerChanged,
             Self::NotStarted { .. } => Code::StoreUnavailable,
             Self::BadCount { .. } => Code::BadCount,

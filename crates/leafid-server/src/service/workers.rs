@@ -1,19 +1,22 @@
 //! Snowflake ids, and the worker id that this server makes them with.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use leafid::store::LeaseRecord;
 use leafid::{Id, RegistryStatus, Snowflake, SnowflakeIds, WorkerId, WorkerRegistry};
 
 use super::{Caller, Service, ServiceError};
 use crate::sharded::Sharded;
-use crate::workers::Peers;
+use crate::workers::{Peers, Presence};
 
 /// The generator, and the registry that keeps it supplied with a worker id.
 #[derive(Debug)]
 pub(super) struct Snowflakes {
     pub(super) registry: WorkerRegistry,
     peers: Peers,
+    /// How far the clocks of servers may be apart.
+    clock_margin: Duration,
     snowflake: Snowflake,
     counts: Sharded<Counts>,
 }
@@ -37,8 +40,9 @@ impl Snowflakes {
         }
     }
 
-    pub(super) fn new(registry: WorkerRegistry, peers: Peers) -> Self {
+    pub(super) fn new(registry: WorkerRegistry, peers: Peers, clock_margin: Duration) -> Self {
         Self {
+            clock_margin,
             snowflake: registry.snowflake(),
             registry,
             peers,
@@ -226,13 +230,15 @@ impl Service {
         Ok(rows.into_iter().map(view).collect())
     }
 
-    /// Frees a worker id whose holder is dead, as the caller has made sure. It is refused when the
-    /// holder is this server, or answers at its address.
+    /// Frees a worker id whose holder is dead, as the caller has made sure. While its reservation
+    /// lasts that is done only for an admin's token, and only if the machine of the holder says
+    /// that nothing listens at its address any more: if the holder lives, ids come twice.
     ///
     /// # Errors
     ///
     /// As [`workers`](Self::workers), and [`ServiceError::UnknownWorker`],
-    /// [`ServiceError::WorkerAlive`], [`ServiceError::WorkerChanged`].
+    /// [`ServiceError::WorkerAlive`], [`ServiceError::WorkerHeld`],
+    /// [`ServiceError::WorkerChanged`].
     pub async fn release_dead_worker(
         &self,
         caller: &Caller,
@@ -242,9 +248,7 @@ impl Service {
         let rows = self.workers(caller).await?;
         let row = rows.into_iter().find(|row| row.record.worker == worker);
         let row = row.ok_or(ServiceError::UnknownWorker { worker })?;
-        if let Some(holder) = alive(&row, &self.snowflakes()?.peers).await {
-            return Err(ServiceError::WorkerAlive { worker, holder });
-        }
+        self.check_dead(&row).await?;
         let registry = &self.snowflakes()?.registry;
         if !registry.release_dead(&row.record).await? {
             return Err(ServiceError::WorkerChanged { worker });
@@ -252,6 +256,28 @@ impl Service {
         let rows = self.workers(caller).await?;
         let row = rows.into_iter().find(|row| row.record.worker == worker);
         row.ok_or(ServiceError::WorkerChanged { worker })
+    }
+
+    /// Whether a worker id can be freed without a danger. Once its reservation is over, by any
+    /// clock, nothing is taken from its holder.
+    async fn check_dead(&self, row: &WorkerView) -> Result<(), ServiceError> {
+        let Snowflakes {
+            registry,
+            peers,
+            clock_margin,
+            ..
+        } = self.snowflakes()?;
+        let record = &row.record;
+        let margin_ms = u64::try_from(clock_margin.as_millis()).unwrap_or(u64::MAX);
+        if !row.is_own && record.until_ms.saturating_add(margin_ms) <= registry.now_ms() {
+            return Ok(());
+        }
+        // Asked even where it is not released: that it lives is the better answer.
+        let presence = match row.is_own {
+            true => None,
+            false => Some(peers.look(&record.address).await),
+        };
+        judge(record, presence, self.needs_token())
     }
 
     /// What the clocks of this server show.
@@ -287,17 +313,71 @@ impl Service {
     }
 }
 
-/// Who was found to be alive with this worker id.
-async fn alive(row: &WorkerView, peers: &Peers) -> Option<String> {
-    let LeaseRecord {
-        worker, address, ..
-    } = &row.record;
-    if row.is_own {
-        return Some("this server holds it".into());
+/// Whether the holder of a reserved worker id is dead, as far as anybody can tell; `None`: it is
+/// this server.
+fn judge(
+    record: &LeaseRecord,
+    presence: Option<Presence>,
+    needs_token: bool,
+) -> Result<(), ServiceError> {
+    let worker = record.worker;
+    let address = &record.address;
+    let alive = |holder: String| Err(ServiceError::WorkerAlive { worker, holder });
+    let why = match presence {
+        None => return alive("this server holds it".into()),
+        Some(Presence::Answers(answer)) if answer.worker == Some(worker) => {
+            return alive(format!("the server at {address} answers with it"));
+        }
+        Some(Presence::Answers(_)) => {
+            format!("a server answers at {address}, which may be its holder under another number")
+        }
+        Some(Presence::Unknown(why)) => why,
+        Some(Presence::Nobody) if needs_token => return Ok(()),
+        Some(Presence::Nobody) => {
+            "this server asks for no token, so that nobody answers for releasing it (access-file)"
+                .into()
+        }
+    };
+    let until = match record.until_ms {
+        LeaseRecord::FOREVER => "its holder gives it back".to_owned(),
+        until_ms => crate::wall::time(until_ms.cast_signed()),
+    };
+    Err(ServiceError::WorkerHeld { worker, until, why })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workers::PeerAnswer;
+
+    /// Guards that a reserved worker id is released in one case only.
+    #[test]
+    fn only_an_admin_releases_what_its_machine_says_is_gone() {
+        let record = LeaseRecord {
+            worker: WorkerId::new(3),
+            epoch: 1,
+            holder: "6f1c".into(),
+            address: "10.1.2.3:8080".into(),
+            until_ms: 1_900_000_000_000,
+        };
+        let check = |presence: Option<Presence>, needs_token, expected: &str| {
+            let judged = judge(&record, presence, needs_token);
+            let code = judged.map_or_else(|error| error.code().name(), |()| "released");
+            assert_eq!(code, expected);
+        };
+        let answers = |worker: Option<u32>| {
+            let worker = worker.map(WorkerId::new);
+            Some(Presence::Answers(PeerAnswer { unix_ms: 1, worker }))
+        };
+        for needs_token in [true, false] {
+            check(None, needs_token, "worker_alive");
+            check(answers(Some(3)), needs_token, "worker_alive");
+            check(answers(Some(4)), needs_token, "worker_held");
+            check(answers(None), needs_token, "worker_held");
+            let unknown = Presence::Unknown("it is silent".into());
+            check(Some(unknown), needs_token, "worker_held");
+        }
+        check(Some(Presence::Nobody), true, "released");
+        check(Some(Presence::Nobody), false, "worker_held");
     }
-    if address.is_empty() || !row.is_held {
-        return None;
-    }
-    let answer = peers.ask(address).await?;
-    (answer.worker == Some(*worker)).then(|| format!("the server at {address} answers with it"))
 }

@@ -1,5 +1,7 @@
 //! `Peers`: asks other servers over HTTP what their clocks show, and which worker id they hold.
 
+use std::io::ErrorKind;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,6 +22,8 @@ use crate::tls::Tls;
 
 /// How long a peer may take to answer.
 const ANSWER_MAX: Duration = Duration::from_secs(1);
+/// How long a look at a server that may be dead may take: connecting, and an answer.
+const LOOK_MAX: Duration = Duration::from_secs(3);
 /// Bytes of an answer.
 const ANSWER_LEN_MAX: usize = 4096;
 /// How many peers are asked. The mean of so many is as good as that of all.
@@ -30,6 +34,17 @@ const PEERS_MAX: usize = 32;
 pub(crate) struct Peers {
     /// Of this server: where it is on, it is on at most of the others.
     tls: Option<Arc<Tls>>,
+}
+
+/// What was found at the address of a server that may be dead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Presence {
+    /// It answers.
+    Answers(PeerAnswer),
+    /// The machine is there, and says that nothing listens at that port.
+    Nobody,
+    /// Nobody can tell, and why.
+    Unknown(String),
 }
 
 /// What a peer answers at `/v1/clock`; the same fields that `http/clock.rs` writes.
@@ -63,6 +78,45 @@ impl Peers {
         })
     }
 
+    /// Looks whether a server is at an address. Only a machine that says "nothing listens here" is
+    /// taken for a no: silence can be a paused process or a network that is cut.
+    pub(crate) async fn look(&self, address: &str) -> Presence {
+        if address.is_empty() {
+            return Presence::Unknown("its holder gave no address at which to ask it".into());
+        }
+        let looking = async {
+            let found = tokio::net::lookup_host(address).await;
+            let found: Vec<SocketAddr> = found.map(Iterator::collect).unwrap_or_default();
+            match found.iter().find_map(|found| beyond_asking(found.ip())) {
+                // It may be a server of this machine. If it is not there, that tells nothing.
+                Some(why) => self.ask(address).await.map_or_else(
+                    || Presence::Unknown(format!("the address {address} of its holder {why}")),
+                    Presence::Answers,
+                ),
+                None => self.look_at(address, &found).await,
+            }
+        };
+        let looked = tokio::time::timeout(LOOK_MAX, looking).await;
+        looked.unwrap_or_else(|_| no_answer(address))
+    }
+
+    async fn look_at(&self, address: &str, found: &[SocketAddr]) -> Presence {
+        if found.is_empty() {
+            return Presence::Unknown(format!("the address {address} of its holder is not known"));
+        }
+        for place in found {
+            match TcpStream::connect(place).await {
+                Err(error) if error.kind() == ErrorKind::ConnectionRefused => {}
+                Err(_) => return no_answer(address),
+                Ok(_) => {
+                    let answer = self.ask(address).await;
+                    return answer.map_or_else(|| no_answer(address), Presence::Answers);
+                }
+            }
+        }
+        Presence::Nobody
+    }
+
     /// With TLS first where it is on here, and without: while servers move to TLS, some have it
     /// and some have not.
     async fn get(&self, address: &str) -> Option<Bytes> {
@@ -94,6 +148,21 @@ impl PeerClocks for Peers {
                 .collect();
             mean(&shown)
         })
+    }
+}
+
+fn no_answer(address: &str) -> Presence {
+    Presence::Unknown(format!(
+        "its holder at {address} cannot be asked: no answer of a leafid server comes from there"
+    ))
+}
+
+/// Why an address says nothing about the machine of a holder.
+fn beyond_asking(ip: IpAddr) -> Option<&'static str> {
+    match ip.to_canonical() {
+        ip if ip.is_loopback() => Some("is that of every machine for itself"),
+        ip if ip.is_unspecified() => Some("names no machine"),
+        _ => None,
     }
 }
 
@@ -229,6 +298,48 @@ mod tests {
         let peers = Peers::new(Some(with_tls("this")));
         let asked = [row(encrypted), row(plain)];
         assert_eq!(peers.mean_ms(&asked).await, Some(1500));
+    }
+
+    /// Guards that nobody is taken for dead who only cannot be asked.
+    #[tokio::test]
+    async fn a_loopback_address_says_nothing_about_another_machine() {
+        let peers = Peers::default();
+        let gone = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (gone, listener) = (gone.local_addr().unwrap(), gone);
+        drop(listener);
+        let port = gone.port();
+        for address in [
+            String::new(),
+            gone.to_string(),
+            format!("localhost:{port}"),
+            format!("[::1]:{port}"),
+            format!("[::ffff:127.0.0.1]:{port}"),
+            format!("0.0.0.0:{port}"),
+            "nowhere".into(),
+        ] {
+            let looked = peers.look(&address).await;
+            assert!(
+                matches!(looked, Presence::Unknown(_)),
+                "{address}: {looked:?}"
+            );
+        }
+        // Past that: a port where nothing listens, one where something else does, and a server.
+        const OURS: &str = "HTTP/1.1 200 OK\r\n\r\n{\"unix_ms\":\"2000\",\"worker\":7}";
+        assert_eq!(
+            peers.look_at(&gone.to_string(), &[gone]).await,
+            Presence::Nobody
+        );
+        for (text, is_ours) in [(OURS, true), ("HTTP/1.1 200 OK\r\n\r\n<html>", false)] {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let address = listener.local_addr().unwrap();
+            tokio::spawn(async move {
+                drop(listener.accept().await.unwrap());
+                answer(listener.accept().await.unwrap().0, text).await;
+            });
+            let looked = peers.look_at(&address.to_string(), &[address]).await;
+            let answers = matches!(looked, Presence::Answers(answer) if answer.unix_ms == 2000);
+            assert_eq!(answers, is_ours, "{looked:?}");
+        }
     }
 
     #[test]
