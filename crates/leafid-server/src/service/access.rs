@@ -17,7 +17,7 @@ use crossbeam_utils::CachePadded;
 use leafid::Clock;
 use papaya::ResizeMode;
 
-use super::caller::{Caller, Pass, Token};
+use super::caller::{Caller, Pass, Standing, Token};
 use super::error::ServiceError;
 use super::quota::Bucket;
 use crate::sharded::Sharded;
@@ -111,6 +111,12 @@ impl Access {
             Some(pass) if pass.is_gone() => TokenRefusal::Unknown,
             Some(_) => return Ok(()),
         };
+        self.let_in_without(why)
+    }
+
+    /// Lets a caller in who has no token in force, where none is asked for.
+    #[inline]
+    fn let_in_without(&self, why: TokenRefusal) -> Result<(), ServiceError> {
         if self.needs_token() {
             return Err(self.refuse(why));
         }
@@ -203,15 +209,18 @@ impl Access {
 
     /// Whether a caller may change tags, quotas and worker ids.
     pub(super) fn check_admin(&self, caller: &Caller) -> Result<(), ServiceError> {
-        self.check_token(caller)?;
-        match &caller.pass {
-            Some(pass) if !pass.is_admin() && !pass.is_gone() => {
+        // One look: a token that is taken away meanwhile must not pass for another answer.
+        let why = match caller.pass.as_ref().map(|pass| (pass, pass.standing())) {
+            Some((_, Standing::Admin)) => return Ok(()),
+            Some((pass, Standing::Taker)) => {
                 self.refusals.count_token(TokenRefusal::NotAdmin);
                 let token = pass.name.clone();
-                Err(ServiceError::NotAdmin { token })
+                return Err(ServiceError::NotAdmin { token });
             }
-            _ => Ok(()),
-        }
+            Some((_, Standing::Gone)) => TokenRefusal::Unknown,
+            None => TokenRefusal::Missing,
+        };
+        self.let_in_without(why)
     }
 
     /// The quotas in force, in the order of what they are on.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use crossbeam_utils::CachePadded;
 
@@ -26,39 +26,63 @@ pub(super) type Pass = Arc<CachePadded<Arc<Token>>>;
 /// A token, as the server has it: without its secret.
 pub(super) struct Token {
     pub(super) name: String,
-    /// Whether it may change tags, quotas and worker ids.
-    is_admin: AtomicBool,
-    /// Whether it was taken away. Connections that showed it once still hold it.
-    is_gone: AtomicBool,
+    /// Its [`Standing`], in one number: who looks once sees all of it.
+    standing: AtomicU8,
+}
+
+/// What a token lets its holder do at the moment of one look. Two looks may see two answers, so
+/// nothing is decided by a second one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// Nothing any more: it was taken away. Connections that showed it once still hold it.
+    Gone,
+    /// Take ids and look.
+    Taker,
+    /// Change tags, quotas and worker ids too.
+    Admin,
+}
+
+impl Standing {
+    const ALL: [Self; 3] = [Self::Gone, Self::Taker, Self::Admin];
+
+    const fn of(is_admin: bool) -> Self {
+        match is_admin {
+            true => Self::Admin,
+            false => Self::Taker,
+        }
+    }
 }
 
 impl Token {
     pub(super) const fn new(name: String, is_admin: bool) -> Self {
         Self {
             name,
-            is_admin: AtomicBool::new(is_admin),
-            is_gone: AtomicBool::new(false),
+            standing: AtomicU8::new(Standing::of(is_admin) as u8),
         }
     }
 
-    // Relaxed, here and below: the flags stand for themselves, nothing is read behind them.
+    // Relaxed, here and below: the number stands for itself, nothing is read behind it.
 
-    pub(super) fn is_admin(&self) -> bool {
-        self.is_admin.load(Ordering::Relaxed)
+    #[inline]
+    pub(super) fn standing(&self) -> Standing {
+        let number = usize::from(self.standing.load(Ordering::Relaxed));
+        Standing::ALL.get(number).copied().unwrap_or(Standing::Gone)
     }
 
+    /// For a token that was not taken away; one change at a time.
     pub(super) fn set_admin(&self, is_admin: bool) {
-        self.is_admin.store(is_admin, Ordering::Relaxed);
+        self.standing
+            .store(Standing::of(is_admin) as u8, Ordering::Relaxed);
     }
 
     #[inline]
     pub(super) fn is_gone(&self) -> bool {
-        self.is_gone.load(Ordering::Relaxed)
+        self.standing() == Standing::Gone
     }
 
     /// Takes it away for good, also from those who hold it.
     pub(super) fn revoke(&self) {
-        self.is_gone.store(true, Ordering::Relaxed);
+        self.standing.store(Standing::Gone as u8, Ordering::Relaxed);
     }
 }
 

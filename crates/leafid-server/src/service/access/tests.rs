@@ -201,3 +201,35 @@ fn the_last_change_of_a_quota_holds() {
         ]
     );
 }
+
+/// Guards that a token which is taken away at the very moment passes as an admin at none: many
+/// looks, while another thread takes it away.
+#[test]
+fn a_token_that_goes_is_never_an_admin() {
+    const ROUNDS: usize = 2000;
+    let (mut passed, mut refused, mut gone) = (0, 0, 0);
+    for _ in 0..ROUNDS {
+        let (_, access) = access(&[spec("a", None), spec("b", None)], &[]);
+        let taker = caller(&access, "a");
+        let start = std::sync::Barrier::new(2);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                start.wait();
+                access.put(&[spec("b", None)], &[]);
+            });
+            start.wait();
+            loop {
+                match access.check_admin(&taker) {
+                    Ok(()) => passed += 1,
+                    Err(ServiceError::NotAdmin { .. }) => refused += 1,
+                    Err(_) => break gone += 1,
+                }
+            }
+        });
+    }
+    assert_eq!(passed, 0, "of {refused} looks before it was gone");
+    assert!(
+        refused > ROUNDS && gone == ROUNDS,
+        "they never met: {refused}, {gone}"
+    );
+}
