@@ -80,12 +80,16 @@ impl Check {
 
 /// What the operator should know of settings, access file and certificate, if all can be used.
 fn notes(sources: &Sources) -> Result<Vec<String>, ConfigError> {
+    let mut loaded = sources.load()?;
+    if let Some(path) = &loaded.config.access_file {
+        let file = AccessFile::read(path, &loaded.config.limits())?;
+        loaded.notes.extend(file.notes);
+        loaded.config.tokens = file.tokens;
+    }
+    loaded.check_exposure()?;
     let Loaded {
         config, mut notes, ..
-    } = sources.load()?;
-    if let Some(path) = &config.access_file {
-        notes.extend(AccessFile::read(path, &config.limits())?.notes);
-    }
+    } = loaded;
     if let Some(tls) = Tls::read(&config, config.limits())? {
         notes.extend(tls.notes());
     }

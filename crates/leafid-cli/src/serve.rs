@@ -7,8 +7,8 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use leafid_server::{
-    AccessFile, Addresses, Config, ConfigError, LaneRuntime, Listeners, Loaded, LogFormat,
-    ServeError, Server, Stores, Tls, Workers, reload_on_hangup, shutdown_signal,
+    AccessFile, Addresses, Config, ConfigError, Hangups, LaneRuntime, Listeners, Loaded, LogFormat,
+    ServeError, Server, Stores, Tls, Workers, shutdown_signal,
 };
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tracing::level_filters::LevelFilter;
@@ -28,7 +28,8 @@ use crate::{output, source};
 #[command(before_help = "\
 Examples:
   leafid serve
-  leafid serve --http 0.0.0.0:8080 --store mysql://leaf@db:3306/leaf --store-password-file password
+  leafid serve --store mysql://leaf@db:3306/leaf --store-password-file password
+  leafid serve --http 0.0.0.0:8080 --access-file access.toml
   leafid serve --leaf-properties leaf.properties")]
 pub(crate) struct Serve {
     #[command(flatten)]
@@ -47,6 +48,7 @@ impl Serve {
 fn serve_until_stopped(mut loaded: Loaded) -> Outcome {
     let noted = read_access(&mut loaded.config)?;
     loaded.notes.extend(noted);
+    loaded.check_exposure()?;
     loaded.notes.extend(source::notes(&loaded.config)?);
     let tls = Tls::read(&loaded.config, loaded.config.limits()).map_err(not_encrypted)?;
     let tls = tls.map(Arc::new);
@@ -70,6 +72,7 @@ fn serve_until_stopped(mut loaded: Loaded) -> Outcome {
 
 async fn serve(config: &Config, tls: Option<Arc<Tls>>) -> Outcome {
     let stop = stop()?;
+    let hangups = Hangups::listen().map_err(|error| no_signals(&error))?;
     let listeners = Listeners::bind(config.addresses())
         .await
         .map_err(not_served)?
@@ -82,10 +85,7 @@ async fn serve(config: &Config, tls: Option<Arc<Tls>>) -> Outcome {
     };
     let server = Server::new(config, config.limits(), stores, listeners);
     let access_file = config.access_file.clone();
-    if access_file.is_some() || tls.is_some() {
-        let reloading = reload_on_hangup(server.service(), access_file, tls);
-        tokio::spawn(reloading.map_err(|error| no_signals(&error))?);
-    }
+    tokio::spawn(hangups.reload(server.service(), access_file, tls));
     // A server whose greeting nobody reads serves all the same.
     let greeting = greeting(&server.addresses(), config);
     let _ = output::print(match config.log {

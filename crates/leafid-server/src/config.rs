@@ -9,6 +9,7 @@ mod table;
 
 // Who may take ids, and how many.
 mod access;
+mod exposure;
 
 // What a setting is, and how its value is read and shown.
 mod password;
@@ -74,6 +75,11 @@ pub struct Config {
     pub resp: Option<SocketAddr>,
     /// Where gRPC listens; `None`: nowhere.
     pub grpc: Option<SocketAddr>,
+    /// Names under which HTTP may be called, besides those of this machine; empty: any, unless it
+    /// listens on loopback only.
+    pub allowed_hosts: Vec<String>,
+    /// Serve whoever comes, also from other machines.
+    pub insecure: bool,
     /// Whether and how they speak TLS.
     pub tls: TlsConfig,
     /// Connections open at once, through all doors.
@@ -242,6 +248,8 @@ impl Default for Config {
             http: SocketAddr::from(([127, 0, 0, 1], 8080)),
             resp: Some(SocketAddr::from(([127, 0, 0, 1], 6380))),
             grpc: Some(SocketAddr::from(([127, 0, 0, 1], 50051))),
+            allowed_hosts: Vec::new(),
+            insecure: false,
             tls: TlsConfig::default(),
             connections_max: Limits::default().connections_max,
             connections_per_address: 0,

@@ -17,6 +17,7 @@ mod json;
 #[expect(unused_qualifications, reason = "utoipa's macros write them")]
 mod leaf;
 mod openapi;
+mod page;
 mod path;
 mod pipe;
 mod preface;
@@ -36,10 +37,11 @@ use hyper::body::Incoming;
 use hyper::header::{CONNECTION, HOST, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Request, Response};
+use leafid::Tag;
 
 use crate::listen::{self, Admitted, Io};
 use crate::metrics::{DoorName, Metrics};
-use crate::service::Service;
+use crate::service::{Caller, Service};
 use crate::tls::Alpn;
 use crate::unread::Backlog;
 
@@ -51,6 +53,7 @@ use problem::Problem;
 use router::Routes;
 
 pub use openapi::openapi;
+pub(crate) use page::Hosts;
 pub(crate) use route::Route;
 
 /// What a connection too many is told.
@@ -85,8 +88,8 @@ pub(crate) struct Door {
 }
 
 impl Door {
-    pub(crate) fn new(service: Arc<Service>, metrics: Arc<Metrics>) -> Self {
-        let front = Front::new(service, metrics);
+    pub(crate) fn new(service: Arc<Service>, metrics: Arc<Metrics>, hosts: Hosts) -> Self {
+        let front = Front::new(service, metrics, hosts);
         let routes = router::routes(&front);
         let versions = Versions::new(front.service.limits());
         Self {
@@ -125,8 +128,12 @@ impl Door {
     ) -> Answer {
         let (front, service) = (&self.front, &*self.front.service);
         let answering = async {
-            front.check(&parts.uri)?;
+            front.check(route, parts)?;
             let caller = &who::caller(service, &parts.headers)?;
+            if front.creates_nothing(route, &parts.uri, &parts.headers) {
+                let tag = Tag::new(&*path::decode(name)?)?;
+                front.in_time(exists(service, caller, &tag)).await?;
+            }
             match route {
                 // No timer: it has no body, and its wait is bounded by wait_max.
                 Route::SegmentGet => leaf::segment(service, caller, name).await,
@@ -163,6 +170,10 @@ impl Door {
         answer.headers_mut().insert(CONNECTION, close);
         Some(answer.map(AnswerBody::Whole))
     }
+}
+
+async fn exists(service: &Service, caller: &Caller, tag: &Tag) -> Result<(), Problem> {
+    Ok(service.tag(caller, tag).await.map(drop)?)
 }
 
 impl listen::Door for Door {

@@ -17,6 +17,7 @@ mod linger;
 mod listen;
 mod listeners;
 mod metrics;
+mod regular;
 mod reload;
 mod resp;
 mod server;
@@ -42,7 +43,7 @@ pub use http::openapi;
 pub use lanes::LaneRuntime;
 pub use limits::{Limits, RespLimits};
 pub use listeners::{Addresses, Listeners};
-pub use reload::reload_on_hangup;
+pub use reload::Hangups;
 pub use server::{Server, Stores, warm_up};
 pub use service::{
     Caller, ClockView, Code, Issued, QuotaScope, Service, ServiceError, SnowflakeParts, TagPage,

@@ -95,6 +95,8 @@ pub struct Limits {
     /// How long a request body, or the message of a gRPC call, may take to come in; what takes
     /// longer is answered 408, DEADLINE_EXCEEDED. Default: 10 s.
     pub body_max: Duration,
+    /// How long reading the access file or the certificate again may take.
+    pub reload_max: Duration,
     /// How long an answer may take to be made, whatever it waits for. Default: 30 s.
     pub answer_max: Duration,
     /// Ids in one call for several. Each is some 20 bytes of the answer. Default: 10,000.
@@ -211,6 +213,7 @@ impl Default for Limits {
             idle_max: Duration::from_secs(60),
             leave_max: Duration::from_secs(1),
             body_max: Duration::from_secs(10),
+            reload_max: Duration::from_secs(10),
             answer_max: Duration::from_secs(30),
             count_max: 10_000,
             range_len_max: 10_000_000,

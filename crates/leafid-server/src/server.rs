@@ -17,7 +17,7 @@ use crate::config::Config;
 use crate::error::ServeError;
 use crate::grpc::GrpcDoor;
 use crate::health::{Health, Kinds, Phase};
-use crate::http::Door;
+use crate::http::{Door, Hosts};
 use crate::lanes::Lanes;
 use crate::limits::Limits;
 use crate::listen::{Hall, Places};
@@ -69,6 +69,8 @@ pub struct Server {
     supply: Supply,
     registry_driver: Option<RegistryDriver>,
     shutdown_delay: Duration,
+    /// The names under which HTTP may be called.
+    hosts: Hosts,
     shutdown_grace: Duration,
     /// How many serve connections.
     threads: usize,
@@ -111,7 +113,9 @@ impl Server {
             limits,
             config,
         ));
+        let hosts = Hosts::new(listeners.http_addr(), &config.allowed_hosts);
         Self {
+            hosts,
             metrics: Arc::new(Metrics::new(
                 events,
                 watch,
@@ -184,6 +188,7 @@ impl Server {
             supply,
             registry_driver,
             shutdown_delay,
+            hosts,
             shutdown_grace,
             threads,
         } = self;
@@ -197,7 +202,7 @@ impl Server {
         };
         let resp = RespDoor::new(Arc::clone(&service), Arc::clone(&metrics.resp));
         let grpc = GrpcDoor::new(Arc::clone(&service), Arc::clone(&metrics));
-        let http = Arc::new(Door::new(Arc::clone(&service), metrics));
+        let http = Arc::new(Door::new(Arc::clone(&service), metrics, hosts));
         let doors = tokio::spawn(async move {
             tokio::join!(
                 hall.listen(http, listeners.http.socket),

@@ -77,6 +77,9 @@ struct InForce {
     is_key_open: bool,
 }
 
+/// What the files said when they were read again.
+pub(crate) struct Prepared(Arc<InForce>);
+
 impl Tls {
     /// Reads the files that the settings name; `None` when they name none.
     ///
@@ -103,12 +106,20 @@ impl Tls {
     ///
     /// As [`read`](Self::read); then everything stays as it was.
     pub fn read_again(&self) -> Result<(), ConfigError> {
-        let read = Arc::new(InForce::read(&self.config, &self.limits)?);
-        *self
-            .in_force
-            .write()
-            .unwrap_or_else(PoisonError::into_inner) = read;
+        self.put(self.prepare()?);
         Ok(())
+    }
+
+    /// What the files say now, not yet in force.
+    pub(crate) fn prepare(&self) -> Result<Prepared, ConfigError> {
+        let read = InForce::read(&self.config, &self.limits)?;
+        Ok(Prepared(Arc::new(read)))
+    }
+
+    /// New connections see this from now on.
+    pub(crate) fn put(&self, prepared: Prepared) {
+        let in_force = self.in_force.write();
+        *in_force.unwrap_or_else(PoisonError::into_inner) = prepared.0;
     }
 
     /// What the operator should know of the certificate and its key.

@@ -184,7 +184,7 @@ impl Connection {
     /// The status of an HTTP request.
     fn get(&mut self, path: &str, token: &str) -> String {
         let request = format!(
-            "GET {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n\r\n",
+            "GET {path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {}\r\n\r\n",
             secret(token)
         );
         self.0.get_mut().write_all(request.as_bytes()).unwrap();
@@ -295,4 +295,116 @@ fn a_hangup_reads_the_file_again_and_drops_no_connection() {
     reload(&server, "can be read or changed by other users (mode 644)");
     assert_eq!(http.get(path, "new"), "200");
     server.stop();
+}
+
+/// Guards that the signal to read files again ends no server, also one that has none to read.
+#[test]
+fn a_hangup_ends_no_server() {
+    let folder = tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    for expected in ["1", "2", "3"] {
+        server.signal("HUP");
+        let answer = server.get("/api/segment/get/order");
+        assert_eq!(answer, (200, expected.to_owned()), "{}", server.log());
+    }
+    server.stop();
+}
+
+/// Guards that a certificate which cannot be read, because opening it would wait for ever, keeps
+/// no token that was taken away.
+#[test]
+fn tokens_are_read_again_whatever_the_certificate_does() {
+    let folder = tempdir().unwrap();
+    let certificate = leafid_testbed::Authority::new().issue(["127.0.0.1"]);
+    certificate.write(folder.path(), "server");
+    write(
+        folder.path(),
+        &[token("old", ""), token("stays", "")].concat(),
+    );
+    let tls = ["--tls-cert", "server.pem", "--tls-key", "server.key"];
+    let arguments = [&["--access-file", "access.toml"][..], &tls].concat();
+    let server = Server::start(folder.path(), &arguments);
+    let status = |name: &str| server.get_as("/v1/tags/order/ids", &secret(name)).0;
+    assert_eq!((status("old"), status("stays")), (200, 200));
+    let cert = folder.path().join("server.pem");
+    std::fs::remove_file(&cert).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(&cert).status();
+    assert!(made.unwrap().success());
+    write(folder.path(), &token("stays", ""));
+    for round in 1..=2 {
+        reload(&server, "it is no regular file");
+        assert_eq!(
+            (status("old"), status("stays")),
+            (401, 200),
+            "round {round}"
+        );
+    }
+    // The access file itself may be such a file too.
+    certificate.write(folder.path(), "new");
+    std::fs::rename(folder.path().join("new.pem"), &cert).unwrap();
+    std::fs::rename(
+        folder.path().join("new.key"),
+        folder.path().join("server.key"),
+    )
+    .unwrap();
+    let access = folder.path().join("access.toml");
+    std::fs::remove_file(&access).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(&access).status();
+    assert!(made.unwrap().success());
+    reload(&server, "the certificate was read again");
+    assert!(
+        server.log().contains("cannot read the access file"),
+        "{}",
+        server.log()
+    );
+    assert_eq!((status("old"), status("stays")), (401, 200));
+    server.stop();
+}
+
+/// Guards that nobody opens a server to other machines by mistake.
+#[test]
+fn a_server_that_asks_nobody_is_not_opened_to_the_network() {
+    let folder = tempdir().unwrap();
+    for (flag, key) in [("--http", "http"), ("--resp", "resp"), ("--grpc", "grpc")] {
+        let refused = run(
+            folder.path(),
+            &["serve", "--http=127.0.0.1:0", flag, "0.0.0.0:0"],
+        );
+        let refused = match key {
+            "http" => run(folder.path(), &["serve", flag, "0.0.0.0:0"]),
+            _ => refused,
+        };
+        let error = format!("{key} listens on 0.0.0.0:0 (from {flag}), which other machines reach");
+        refused.check_failed(1, &error, "docs/");
+        refused.check_failed(1, "set access-file", "");
+    }
+    let check = |arguments: &[&str]| {
+        let open = ["config", "check", "--http", "0.0.0.0:0"];
+        run(folder.path(), &[&open, arguments].concat())
+    };
+    check(&[]).check_failed(
+        1,
+        "or set insecure = true (--insecure) if that is meant",
+        "",
+    );
+    let noted = check(&["--insecure"]).ok();
+    assert!(noted.contains("note: http listens on 0.0.0.0:0"), "{noted}");
+    write(
+        folder.path(),
+        "[[quota]]\nserver = true\nids_per_second = 5\n",
+    );
+    check(&["--access-file", "access.toml"]).check_failed(1, "nobody is asked for a token", "");
+    write(folder.path(), &token("ops", "admin = true"));
+    let quiet = check(&["--access-file", "access.toml"]).ok();
+    assert_eq!(quiet, "the settings can be used\n");
+    // Leaf's own file brings the address, and is served as Leaf serves it.
+    let leaf = "leaf.segment.enable=false\nleaf.snowflake.enable=false\n";
+    std::fs::write(folder.path().join("leaf.properties"), leaf).unwrap();
+    let as_leaf = ["config", "check", "--leaf-properties", "leaf.properties"];
+    let noted = run(folder.path(), &as_leaf).ok();
+    assert!(
+        noted.contains("(from leaf.properties), which other machines reach"),
+        "{noted}"
+    );
+    assert!(noted.contains("as with Leaf: set access-file"), "{noted}");
 }

@@ -21,6 +21,7 @@ mod journals;
 mod kinds;
 mod leaf;
 mod open_files;
+mod pages;
 mod registries;
 mod rolling;
 mod serving;

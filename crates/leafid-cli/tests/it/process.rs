@@ -227,10 +227,20 @@ impl Server {
         Ok((answer.status().as_u16(), body))
     }
 
+    /// Status and body, with the secret of a token.
+    pub(crate) fn get_as(&self, path: &str, secret: &str) -> (u16, String) {
+        let request = self.agent.get(format!("{}{path}", self.url));
+        let request = request.header("authorization", format!("Bearer {secret}"));
+        let mut answer = request.call().unwrap();
+        let body = answer.body_mut().read_to_string().unwrap();
+        (answer.status().as_u16(), body)
+    }
+
     /// Status and body of a POST without a body.
     pub(crate) fn post(&self, path: &str) -> (u16, String) {
         let url = format!("{}{path}", self.url);
-        let mut answer = self.agent.post(url).send_empty().unwrap();
+        let post = self.agent.post(url).content_type("application/json");
+        let mut answer = post.send_empty().unwrap();
         let body = answer.body_mut().read_to_string().unwrap();
         (answer.status().as_u16(), body)
     }

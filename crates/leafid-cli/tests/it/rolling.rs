@@ -93,7 +93,7 @@ impl Answer {
 
 /// Asks for an id; `None`: the connection ended instead.
 fn ask(stream: &mut UnixStream) -> Option<Answer> {
-    let request = b"GET /v1/tags/order/ids HTTP/1.1\r\nhost: x\r\n\r\n";
+    let request = b"GET /v1/tags/order/ids HTTP/1.1\r\nhost: localhost\r\n\r\n";
     stream.write_all(request).ok()?;
     let mut bytes = Vec::new();
     let mut chunk = [0; 4096];
@@ -193,7 +193,7 @@ fn while_it_leaves_it_serves() {
     });
     for _ in 0..3 {
         let mut stream = std::net::TcpStream::connect(server.address()).unwrap();
-        let request = b"GET /v1/tags/order/ids HTTP/1.1\r\nhost: x\r\n\r\n";
+        let request = b"GET /v1/tags/order/ids HTTP/1.1\r\nhost: localhost\r\n\r\n";
         stream.write_all(request).unwrap();
         let answer = crate::process::read_all(stream);
         assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");

@@ -116,7 +116,7 @@ fn a_signal_lets_requests_in_flight_finish() {
 
 fn half_a_request(server: &Server) -> TcpStream {
     let mut stream = TcpStream::connect(server.address()).unwrap();
-    let head = "POST /v1/tags/order/ids HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n\
+    let head = "POST /v1/tags/order/ids HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
                 connection: close\r\ncontent-length: 11\r\n\r\n{\"coun";
     stream.write_all(head.as_bytes()).unwrap();
     stream

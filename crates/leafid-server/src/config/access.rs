@@ -6,7 +6,6 @@
 
 mod token;
 
-use std::fs::File;
 use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -16,6 +15,7 @@ use toml::de::DeTable;
 
 use super::ConfigError;
 use crate::limits::Limits;
+use crate::regular;
 use crate::service::{QuotaScope, TokenSpec};
 use crate::suggest::nearest;
 
@@ -94,8 +94,7 @@ impl AccessFile {
 
 /// The file's text and its mode.
 fn contents(path: &Path, limits: &Limits) -> Result<(String, u32), String> {
-    let file = File::open(path).map_err(|error| error.to_string())?;
-    let metadata = file.metadata().map_err(|error| error.to_string())?;
+    let (file, metadata) = regular::open(path)?;
     let max = limits.access_file_len_max;
     let mut text = String::new();
     // One byte more than allowed tells that there are too many.

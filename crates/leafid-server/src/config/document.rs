@@ -12,8 +12,8 @@ const INTRODUCTION: &str = "\
 
 # Settings of the server
 
-    leafid serve --http 0.0.0.0:8080 --store mysql://leaf@db:3306/leaf
-    LEAFID_HTTP=0.0.0.0:8080 LEAFID_STORE=mysql://leaf@db:3306/leaf leafid serve
+    leafid serve --http 0.0.0.0:8080 --access-file access.toml --store mysql://leaf@db:3306/leaf
+    LEAFID_HTTP=0.0.0.0:8080 LEAFID_ACCESS_FILE=access.toml LEAFID_STORE=mysql://leaf@db:3306/leaf leafid serve
     leafid config show --origin        # every value, and where it comes from
 
 A setting has one name in four places: `--wait-max` as a flag, `LEAFID_WAIT_MAX` as an
@@ -30,6 +30,7 @@ The file is one flat table:
 
 ```toml
 http = \"0.0.0.0:8080\"
+access-file = \"access.toml\"
 store = [\"mysql://leaf@db1:3306/leaf\", \"mysql://leaf@db2:3306/leaf\"]
 store-password-file = \"/run/secrets/leaf\"
 wait-max = \"250ms\"

@@ -50,6 +50,8 @@ pub struct Loaded {
     /// What the operator should know: what of Leaf's file has no effect here.
     pub notes: Vec<String>,
     assigned: Vec<Assigned>,
+    /// Leaf's own file, if one was read.
+    pub(super) leaf_file: Option<PathBuf>,
 }
 
 /// One setting as it may be shown.
@@ -106,6 +108,8 @@ pub(super) struct Layers {
     pub(super) notes: Vec<String>,
     /// Leaf's `leaf.snowflake.port`, which is no setting here.
     pub(super) leaf_port: Option<u16>,
+    /// Leaf's own file, if one was read.
+    leaf_file: Option<PathBuf>,
 }
 
 impl Layers {
@@ -146,6 +150,7 @@ impl Sources {
         }
         if let Some(path) = self.leaf_file() {
             leaf_properties::read(&path, &mut layers);
+            layers.leaf_file = Some(path);
         }
         environment::read(&self.environment, &mut layers);
         self.read_flags(&mut layers);
@@ -209,6 +214,7 @@ impl Layers {
             assigned,
             mistakes,
             notes,
+            leaf_file,
             ..
         } = self;
         if !mistakes.is_empty() {
@@ -218,6 +224,7 @@ impl Layers {
             config,
             notes,
             assigned,
+            leaf_file,
         })
     }
 }

@@ -1,5 +1,6 @@
 //! `SETTINGS`: the one table of settings. A new setting is a field of `Config` and a row here.
 
+mod access;
 mod connections;
 mod tls;
 mod workers;
@@ -33,22 +34,22 @@ pub const SETTINGS: &[Setting] = &[
         value: "ADDR",
         doc: "Where HTTP listens. Port 0 takes a free port, which is printed at start. The \
               default is reached from this machine only; 0.0.0.0:8080 opens it to the network, \
-              and whoever reaches it can take ids and manage tags, unless `access-file` asks for \
-              tokens.",
+              which takes `access-file` with tokens, `tls-client-ca`, or `insecure`.",
         field: Field::Address(|config| &mut config.http),
     },
     Setting {
         key: "resp",
         value: "ADDR",
         doc: "Where the Redis protocol listens, for any Redis client: INCR order. off leaves it \
-              out, which saves the port. As with `http`, whoever reaches it can take ids.",
+              out, which saves the port. On an address that other machines reach it takes what \
+              `http` takes.",
         field: Field::AddressOrOff(|config| &mut config.resp),
     },
     Setting {
         key: "grpc",
         value: "ADDR",
-        doc: "Where gRPC listens. off leaves it out, which saves the port. As with `http`, whoever \
-              reaches it can take ids and manage tags.",
+        doc: "Where gRPC listens. off leaves it out, which saves the port. On an address \
+              that other machines reach it takes what `http` takes.",
         field: Field::AddressOrOff(|config| &mut config.grpc),
     },
     tls::CERT,
@@ -305,15 +306,9 @@ pub const SETTINGS: &[Setting] = &[
             set: |config, count| config.threads = usize::try_from(count).unwrap_or(0),
         },
     },
-    Setting {
-        key: "access-file",
-        value: "FILE",
-        doc: "A TOML file of tokens and quotas (docs/access.md). With tokens in it, callers \
-              without one are refused; without this file everybody who reaches the server may \
-              take ids and change tags. Read at start and again at each SIGHUP, without dropping \
-              a connection; a file with a mistake in it then changes nothing.",
-        field: Field::File(|config| &mut config.access_file),
-    },
+    access::ACCESS_FILE,
+    access::INSECURE,
+    access::ALLOWED_HOSTS,
     Setting {
         key: "shutdown-delay",
         value: "TIME",

@@ -44,6 +44,11 @@ impl Door {
             Route::Ranges => return None,
             _ => {}
         }
+        let front = &self.front;
+        let sender = front.check_sender(route, request.method(), uri, request.headers());
+        if sender.is_err() || front.creates_nothing(route, uri, request.headers()) {
+            return None;
+        }
         let caller = match who::caller(service, request.headers()) {
             Ok(caller) => caller,
             Err(error) => return Some((route, Err(error.into()))),
@@ -96,6 +101,7 @@ mod tests {
     use tokio::runtime::Runtime;
 
     use super::*;
+    use crate::http::Hosts;
     use crate::limits::Limits;
     use crate::metrics::Metrics;
     use crate::service::{Caller, Service};
@@ -115,7 +121,11 @@ mod tests {
             let caller = Caller::anonymous();
             let first = runtime.block_on(service.next(&caller, "order"));
             assert_eq!(first.unwrap().get(), 1);
-            let door = Door::new(Arc::new(service), Arc::new(Metrics::for_tests()));
+            let door = Door::new(
+                Arc::new(service),
+                Arc::new(Metrics::for_tests()),
+                Hosts::default(),
+            );
             Self {
                 door,
                 _runtime: runtime,

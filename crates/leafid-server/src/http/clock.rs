@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use super::answer::{self, Answered};
 use super::front::Served;
 use super::problem::ProblemDocument;
-use super::who::Who;
+use super::who::Changer;
 use crate::service::ClockView;
 
 /// What a server's clocks show. Peers read it too (`workers/peers.rs`).
@@ -66,7 +66,7 @@ pub(crate) async fn show(State(service): Served) -> Answered {
          content_type = "application/problem+json"),
     )
 )]
-pub(crate) async fn accept(State(service): Served, Who(caller): Who) -> Answered {
+pub(crate) async fn accept(State(service): Served, Changer(caller): Changer) -> Answered {
     let clock = ClockDocument::from(service.accept_clock(&caller)?);
     Ok(answer::json(StatusCode::ACCEPTED, &clock))
 }

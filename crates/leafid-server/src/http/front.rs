@@ -6,11 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{FromRef, State};
-use hyper::Uri;
 use hyper::header::HeaderValue;
+use hyper::http::request::Parts;
+use hyper::{HeaderMap, Method, Uri};
 
 use super::answer::Answer;
 use super::leaf;
+use super::page::{self, Hosts};
 use super::problem::{Kind, Problem};
 use super::route::Route;
 use crate::metrics::Metrics;
@@ -27,12 +29,14 @@ pub(super) type Served = State<Arc<Service>>;
 pub(crate) struct Front {
     pub(crate) service: Arc<Service>,
     pub(crate) metrics: Arc<Metrics>,
-    /// How the URLs begin under which callers find us.
+    /// The names under which callers find us.
+    hosts: Arc<Hosts>,
+    /// How the URLs begin under which they do.
     scheme: &'static str,
 }
 
 impl Front {
-    pub(super) fn new(service: Arc<Service>, metrics: Arc<Metrics>) -> Self {
+    pub(super) fn new(service: Arc<Service>, metrics: Arc<Metrics>, hosts: Hosts) -> Self {
         let scheme = match metrics.tls {
             Some(_) => "https",
             None => "http",
@@ -40,12 +44,44 @@ impl Front {
         Self {
             service,
             metrics,
+            hosts: Arc::new(hosts),
             scheme,
         }
     }
 
-    /// Refuses a request whose target is too long.
-    pub(super) fn check(&self, uri: &Uri) -> Result<(), Problem> {
+    /// Refuses a request whose target is too long, and what a web page may not send. Leaf's own
+    /// paths are served under every name, as Leaf does.
+    pub(super) fn check(&self, route: Route, request: &Parts) -> Result<(), Problem> {
+        let Parts { uri, headers, .. } = request;
+        self.check_len(uri)?;
+        self.check_sender(route, &request.method, uri, headers)
+    }
+
+    /// Whether an id of Leaf's path may only come from a tag that exists: under a name that is none
+    /// of this server's own, a web page may have sent the request.
+    pub(super) fn creates_nothing(&self, route: Route, uri: &Uri, headers: &HeaderMap) -> bool {
+        route == Route::SegmentGet && self.hosts.are_foreign(uri, headers)
+    }
+
+    /// Refuses what a web page may not send.
+    pub(super) fn check_sender(
+        &self,
+        route: Route,
+        method: &Method,
+        uri: &Uri,
+        headers: &HeaderMap,
+    ) -> Result<(), Problem> {
+        if !route.is_leafs() {
+            self.hosts.check(uri, headers)?;
+        }
+        // Every method of what issues ids does so.
+        if route.issues() || !method.is_safe() {
+            page::check_page(uri, headers)?;
+        }
+        Ok(())
+    }
+
+    fn check_len(&self, uri: &Uri) -> Result<(), Problem> {
         let max = self.service.limits().target_len_max;
         let target = uri.path_and_query().map_or("", |target| target.as_str());
         if target.len() > max {

@@ -13,10 +13,10 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::answer::{self, Answered};
 use super::front::Served;
-use super::json::{Fields, read_body};
+use super::json::{Fields, check_declared, read_body};
 use super::path::{self, Query};
 use super::problem::{Problem, ProblemDocument};
-use super::who::Who;
+use super::who::Changer;
 use crate::service::{Caller, Issued, Service};
 use crate::unread::{Backlog, Charge, FREE_LEN};
 
@@ -133,6 +133,7 @@ pub(crate) async fn post(
     if body.is_empty() {
         return get(called, tag, request.uri.query()).await;
     }
+    check_declared(&request.headers, called.caller)?;
     let mut fields = Fields::parse(&request.headers, &body, COUNT_FIELDS)?;
     let count = fields.count("count", limits.count_max)?.unwrap_or(1);
     issue(called, tag, count).await
@@ -193,7 +194,7 @@ fn ids_json(issued: &Issued) -> Bytes {
 )]
 pub(crate) async fn post_range(
     State(service): Served,
-    Who(caller): Who,
+    Changer(caller): Changer,
     Path(tag): Path<String>,
     request: Request,
 ) -> Answered {

@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 
 use super::problem::{Kind, Problem};
 use crate::limits::Limits;
+use crate::service::Caller;
 use crate::suggest::nearest;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -189,6 +190,22 @@ pub(crate) fn unknown_name(what: &str, name: &str, known: &[impl AsRef<str>]) ->
     Problem::new(Kind::UNKNOWN_FIELD, detail, next).with_field(name)
 }
 
+/// Refuses a request without a token that does not say that its body is JSON, also one without a
+/// body.
+pub(crate) fn check_declared(headers: &HeaderMap, caller: &Caller) -> Result<(), Problem> {
+    if caller.token().is_some() {
+        return Ok(());
+    }
+    if headers.contains_key(CONTENT_TYPE) {
+        return check_type(headers);
+    }
+    let detail = "this call has no content-type, and without a token it needs one";
+    Err(Problem::new(Kind::UNSUPPORTED_MEDIA_TYPE, detail, DECLARE))
+}
+
+/// What to do about a body that is not declared as JSON.
+const DECLARE: &str = "add the header content-type: application/json (curl: --json, or -H)";
+
 /// A form or plain text is what a foreign web page can send without being asked, so a body must
 /// say that it is JSON.
 fn check_type(headers: &HeaderMap) -> Result<(), Problem> {
@@ -203,8 +220,7 @@ fn check_type(headers: &HeaderMap) -> Result<(), Problem> {
     }
     let declared = crate::shown::shown(declared);
     let detail = format!("the body is declared as \"{declared}\"");
-    let next = "add the header content-type: application/json (curl: --json, or -H)";
-    Err(Problem::new(Kind::UNSUPPORTED_MEDIA_TYPE, detail, next))
+    Err(Problem::new(Kind::UNSUPPORTED_MEDIA_TYPE, detail, DECLARE))
 }
 
 /// A value as it stands in a message: short.

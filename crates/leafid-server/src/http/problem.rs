@@ -59,6 +59,8 @@ kinds! {
     BAD_JSON BAD_REQUEST "bad_json" "the body is not the JSON that this call takes"
     UNKNOWN_FIELD BAD_REQUEST "unknown_field" "a field has a name that this call does not know"
     BAD_PATH BAD_REQUEST "bad_path" "the path is not percent-encoded UTF-8"
+    FOREIGN_PAGE FORBIDDEN "foreign_page" "web pages of other sites may not call this server"
+    FOREIGN_HOST FORBIDDEN "foreign_host" "the server is not known by this name"
     NOT_FOUND NOT_FOUND "not_found" "there is nothing at this path"
     METHOD_NOT_ALLOWED METHOD_NOT_ALLOWED "method_not_allowed" "the path does not take this method"
     TIMEOUT REQUEST_TIMEOUT "timeout" "the body did not come in time"
@@ -90,6 +92,7 @@ impl Kind {
             | Code::LimitReached
             | Code::SnowflakeTag
             | Code::WorkerAlive
+            | Code::WorkerHeld
             | Code::WorkerChanged
             | Code::TooManyQuotas => StatusCode::CONFLICT,
             Code::OverQuota => StatusCode::TOO_MANY_REQUESTS,

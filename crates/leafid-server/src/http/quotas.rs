@@ -11,7 +11,7 @@ use super::answer::{self, Answered};
 use super::front::Served;
 use super::json::Fields;
 use super::problem::{Problem, ProblemDocument};
-use super::who::Who;
+use super::who::{Changer, Who};
 use crate::service::{Caller, QuotaScope, Service};
 
 /// A quota to be put in force.
@@ -89,7 +89,7 @@ pub(crate) async fn list(State(service): Served, Who(caller): Who) -> Answered {
 )]
 pub(crate) async fn set_server(
     State(service): Served,
-    Who(caller): Who,
+    Changer(caller): Changer,
     request: Request,
 ) -> Answered {
     set(&service, &caller, &QuotaScope::Server, request).await
@@ -104,7 +104,7 @@ pub(crate) async fn set_server(
          content_type = "application/problem+json"),
     )
 )]
-pub(crate) async fn remove_server(State(service): Served, Who(caller): Who) -> Answered {
+pub(crate) async fn remove_server(State(service): Served, Changer(caller): Changer) -> Answered {
     remove(&service, &caller, &QuotaScope::Server)
 }
 
@@ -121,7 +121,7 @@ pub(crate) async fn remove_server(State(service): Served, Who(caller): Who) -> A
 )]
 pub(crate) async fn set_tag(
     State(service): Served,
-    Who(caller): Who,
+    Changer(caller): Changer,
     Path(tag): Path<String>,
     request: Request,
 ) -> Answered {
@@ -141,7 +141,7 @@ pub(crate) async fn set_tag(
 )]
 pub(crate) async fn remove_tag(
     State(service): Served,
-    Who(caller): Who,
+    Changer(caller): Changer,
     Path(tag): Path<String>,
 ) -> Answered {
     remove(&service, &caller, &QuotaScope::Tag(Tag::new(tag)?))
@@ -160,7 +160,7 @@ pub(crate) async fn remove_tag(
 )]
 pub(crate) async fn set_token(
     State(service): Served,
-    Who(caller): Who,
+    Changer(caller): Changer,
     Path(name): Path<String>,
     request: Request,
 ) -> Answered {
@@ -179,7 +179,7 @@ pub(crate) async fn set_token(
 )]
 pub(crate) async fn remove_token(
     State(service): Served,
-    Who(caller): Who,
+    Changer(caller): Changer,
     Path(name): Path<String>,
 ) -> Answered {
     remove(&service, &caller, &QuotaScope::Token(name))

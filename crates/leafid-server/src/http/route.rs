@@ -73,6 +73,14 @@ impl Route {
         )
     }
 
+    /// Whether it gives out ids, whatever the method.
+    pub(crate) const fn issues(self) -> bool {
+        matches!(
+            self,
+            Self::SegmentGet | Self::SnowflakeGet | Self::Ids | Self::Ranges
+        )
+    }
+
     /// The route of a path that issues ids, with the name in it, still encoded. Leaf's also with a
     /// slash behind the name, or with an empty one, as Spring takes them.
     pub(crate) fn issuing(path: &str) -> Option<(Self, &str)> {

@@ -81,11 +81,12 @@ async fn not_found(uri: Uri) -> Problem {
 async fn enter(State(front): State<Front>, request: Request, next: Next) -> Response {
     let matched = request.extensions().get::<MatchedPath>();
     let route = matched.map_or(Route::Other, |path| Route::of_matched(path.as_str()));
-    let uri = request.uri().clone();
+    let (parts, body) = request.into_parts();
     let answering = async {
-        front.check(&uri)?;
+        front.check(route, &parts)?;
         // So that axum, which leaves malformed parts as they are, meets none.
-        path::decode(uri.path())?;
+        path::decode(parts.uri.path())?;
+        let request = Request::from_parts(parts, body);
         front.in_time(async { Ok(next.run(request).await) }).await
     };
     let answered: Result<Response, Problem> = answering.await;

@@ -14,7 +14,7 @@ use super::front::Served;
 use super::json::Fields;
 use super::path::{Query, encode};
 use super::problem::ProblemDocument;
-use super::who::Who;
+use super::who::{Changer, Who};
 
 #[cfg(test)]
 pub(crate) use body::POLICY_FIELDS;
@@ -75,7 +75,11 @@ pub(crate) async fn list(
          content_type = "application/problem+json"),
     )
 )]
-pub(crate) async fn create(State(service): Served, Who(caller): Who, request: Request) -> Answered {
+pub(crate) async fn create(
+    State(service): Served,
+    Changer(caller): Changer,
+    request: Request,
+) -> Answered {
     let fields = Fields::read(request, service.limits(), CREATE_FIELDS).await?;
     let spec = body::spec(fields, service.step())?;
     let view = service.create_tag(&caller, &spec).await?;
@@ -119,7 +123,7 @@ pub(crate) async fn show(
 )]
 pub(crate) async fn change(
     State(service): Served,
-    Who(caller): Who,
+    Changer(caller): Changer,
     Path(tag): Path<String>,
     request: Request,
 ) -> Answered {
@@ -147,7 +151,7 @@ pub(crate) async fn change(
 )]
 pub(crate) async fn delete(
     State(service): Served,
-    Who(caller): Who,
+    Changer(caller): Changer,
     Path(tag): Path<String>,
 ) -> Answered {
     service.delete_tag(&caller, &Tag::new(tag)?).await?;

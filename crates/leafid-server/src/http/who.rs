@@ -7,6 +7,7 @@ use hyper::HeaderMap;
 use hyper::header::AUTHORIZATION;
 use hyper::http::request::Parts;
 
+use super::json;
 use super::problem::Problem;
 use crate::service::{Caller, Service, ServiceError};
 
@@ -29,6 +30,24 @@ pub(super) fn caller(service: &Service, headers: &HeaderMap) -> Result<Caller, S
     });
     // What is malformed counts as a wrong secret.
     service.authenticate(None, secret.unwrap_or_default())
+}
+
+/// Who sends a request that changes something, for handlers of the router. It shows a token, or
+/// declares its body as JSON: neither is something that a browser lets a page of another site do
+/// unasked, also one that does not say where its request comes from.
+pub(super) struct Changer(pub(super) Caller);
+
+impl<S: Send + Sync> FromRequestParts<S> for Changer
+where
+    Arc<Service>: FromRef<S>,
+{
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let Who(caller) = Who::from_request_parts(parts, state).await?;
+        json::check_declared(&parts.headers, &caller)?;
+        Ok(Self(caller))
+    }
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for Who

@@ -11,7 +11,7 @@ use super::answer::{self, Answered};
 use super::front::Served;
 use super::json::Fields;
 use super::problem::{Kind, Problem, ProblemDocument};
-use super::who::Who;
+use super::who::{Changer, Who};
 use crate::service::{Service, WorkerView};
 use crate::wall::time;
 
@@ -183,7 +183,7 @@ pub(crate) async fn list(State(service): Served, Who(caller): Who) -> Answered {
 )]
 pub(crate) async fn release(
     State(service): Served,
-    Who(caller): Who,
+    Changer(caller): Changer,
     Path(id): Path<String>,
     request: Request,
 ) -> Answered {

@@ -27,7 +27,7 @@ fn guarded() -> Site {
 fn ask(site: &Site, authorization: &str, request: &str, body: &str) -> Reply {
     let (method, path) = request.split_once(' ').unwrap();
     let head = format!(
-        "{method} {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\
+        "{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
          authorization: {authorization}\r\ncontent-type: application/json\r\n\
          content-length: {}\r\n\r\n{body}",
         body.len()

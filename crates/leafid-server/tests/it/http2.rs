@@ -71,7 +71,8 @@ impl Http2 {
     fn begin(&mut self, method: u8, flags: u8, path: &str) {
         self.last = if self.last == 0 { 1 } else { self.last + 2 };
         // http, :authority and :path by their numbers in HPACK's table.
-        let mut head = vec![method, 0x86, 0x01, 1, b'x', 0x04];
+        let mut head = vec![method, 0x86, 0x01, 9];
+        head.extend_from_slice(b"localhost\x04");
         head.push(u8::try_from(path.len()).unwrap());
         head.extend_from_slice(path.as_bytes());
         self.write(HEADERS, flags | END_HEADERS, self.last, &head);

@@ -140,7 +140,7 @@ fn metrics_tell_what_happened() {
 #[test]
 fn openmetrics_is_there_for_who_asks() {
     let site = Site::new();
-    let head = "host: x\r\nconnection: close\r\naccept: application/openmetrics-text;version=1.0.0";
+    let head = "host: localhost\r\nconnection: close\r\naccept: application/openmetrics-text;version=1.0.0";
     let text = site.raw(&format!("GET /metrics HTTP/1.1\r\n{head}\r\n\r\n"));
     let kind = "content-type: application/openmetrics-text; version=1.0.0; charset=utf-8\r\n";
     assert!(text.contains(kind), "{text}");
@@ -229,14 +229,14 @@ fn the_shutdown_finishes_what_is_in_flight() {
     // One connection idles, one sends half a body.
     let mut idle = site.connect();
     let mut busy = site.connect();
-    let head = "POST /v1/tags/order/ids HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 11\r\nexpect: 100-continue\r\n\r\n";
+    let head = "POST /v1/tags/order/ids HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 11\r\nexpect: 100-continue\r\n\r\n";
     busy.write_all(head.as_bytes()).unwrap();
     // Who is told so is in flight.
     let mut told = [0; 512];
     let len = busy.read(&mut told).unwrap();
     assert!(told[..len].starts_with(b"HTTP/1.1 100 Continue"));
     busy.write_all(b"{\"cou").unwrap();
-    idle.write_all(b"GET /livez HTTP/1.1\r\nhost: x\r\n\r\n")
+    idle.write_all(b"GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n")
         .unwrap();
     eventually("the first answer", || {
         let mut byte = [0; 512];
@@ -273,7 +273,7 @@ fn the_shutdown_does_not_wait_for_ever() {
     };
     let mut site = Site::with(&config, Limits::default());
     let mut stuck = site.connect();
-    let head = "POST /v1/tags HTTP/1.1\r\nhost: x\r\ncontent-length: 11\r\n\r\n{";
+    let head = "POST /v1/tags HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 11\r\n\r\n{";
     stuck.write_all(head.as_bytes()).unwrap();
     eventually("it is connected", || {
         site.ask("GET /metrics")

@@ -25,7 +25,7 @@ impl FullSite {
         };
         let site = Site::with(&Config::default(), limits);
         let mut held = site.connect();
-        held.write_all(b"GET /livez HTTP/1.1\r\nhost: x\r\n\r\n")
+        held.write_all(b"GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n")
             .unwrap();
         assert!(held.read(&mut [0; 1024]).unwrap() > 0);
         Self { site, _held: held }
@@ -50,7 +50,7 @@ fn no_route_issues_ids_to_who_has_a_place_of_operators() {
     ] {
         // It does not ask for the end: the server does.
         let body = r#"{"length":2}"#;
-        let head = "host: x\r\ncontent-type: application/json";
+        let head = "host: localhost\r\ncontent-type: application/json";
         let answer = site.raw(&format!(
             "{request} HTTP/1.1\r\n{head}\r\ncontent-length: {}\r\n\r\n{body}",
             body.len()
@@ -104,8 +104,8 @@ fn crowded() -> FullSite {
 #[test]
 fn idle_connections_make_room() {
     let full = crowded();
-    let livez = "GET /livez HTTP/1.1\r\nhost: x\r\n\r\n";
-    let refused = "GET /v1/tags/order/ids HTTP/1.1\r\nhost: x\r\n\r\n";
+    let livez = "GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    let refused = "GET /v1/tags/order/ids HTTP/1.1\r\nhost: localhost\r\n\r\n";
     for start in ["", "G", livez, refused] {
         let mut idle = Vec::new();
         for number in 0..40 {
@@ -134,7 +134,7 @@ fn idle_connections_make_room() {
 fn who_makes_room_is_answered_first() {
     let full = crowded();
     let mut busy = full.site.connect();
-    let head = "POST /v1/tags HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 15\r\nexpect: 100-continue\r\n\r\n";
+    let head = "POST /v1/tags HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 15\r\nexpect: 100-continue\r\n\r\n";
     busy.write_all(head.as_bytes()).unwrap();
     // The server waits for the body now.
     assert!(busy.read(&mut [0; 1024]).unwrap() > 0);
@@ -161,7 +161,7 @@ fn an_address_has_its_share() {
         .map(|_| {
             let mut stream = site.connect();
             stream
-                .write_all(b"GET /livez HTTP/1.1\r\nhost: x\r\n\r\n")
+                .write_all(b"GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n")
                 .unwrap();
             assert!(stream.read(&mut [0; 1024]).unwrap() > 0);
             stream

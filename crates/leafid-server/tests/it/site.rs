@@ -142,6 +142,8 @@ impl Site {
         if let Some((kind, body)) = body {
             head += &format!("content-type: {kind}\r\ncontent-length: {}\r\n", body.len());
             text = body;
+        } else if method != "GET" {
+            head += "content-type: application/json\r\n";
         }
         Reply::parse(&self.raw(&format!("{head}\r\n{text}")))
     }

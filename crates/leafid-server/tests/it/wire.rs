@@ -12,8 +12,9 @@ use crate::site::{Reply, Site, eventually, read_to_end};
 #[test]
 fn pipelined_requests_are_answered_in_order() {
     let site = Site::new();
-    let one = "GET /api/segment/get/order HTTP/1.1\r\nhost: x\r\n\r\n";
-    let last = "GET /api/segment/get/order HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+    let one = "GET /api/segment/get/order HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    let last =
+        "GET /api/segment/get/order HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
     let answers = site.raw(&format!("{}{last}", one.repeat(99)));
     let ids: Vec<u64> = answers
         .split("\r\n\r\n")
@@ -28,7 +29,7 @@ fn pipelined_requests_are_answered_in_order() {
 #[test]
 fn requests_before_the_end_of_a_stream_are_answered() {
     let site = Site::new();
-    let one = "GET /api/segment/get/order HTTP/1.1\r\nhost: x\r\n\r\n";
+    let one = "GET /api/segment/get/order HTTP/1.1\r\nhost: localhost\r\n\r\n";
     for (count, tail) in [(2, ""), (16, ""), (40, ""), (3, "GET /half")] {
         let mut stream = site.connect();
         let requests = one.repeat(count) + tail;
@@ -58,8 +59,7 @@ fn nonsense_is_refused() {
         Reply::parse(&site.raw("GET /a b HTTP/1.1\r\n\r\n")).status,
         400
     );
-    let both =
-        "POST /v1/tags HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\n{}";
+    let both = "POST /v1/tags HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\n{}";
     assert_eq!(Reply::parse(&site.raw(both)).status, 400);
 }
 
@@ -87,11 +87,11 @@ fn large_bodies_are_refused_with_and_without_a_length() {
     site.check_problem("POST /v1/tags", &body, 413, "too_large");
     let chunk = format!("1000\r\n{}\r\n", "x".repeat(0x1000));
     let chunked = format!(
-        "POST /v1/tags HTTP/1.1\r\nhost: x\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n{}0\r\n\r\n",
+        "POST /v1/tags HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n{}0\r\n\r\n",
         chunk.repeat(5)
     );
     assert_eq!(Reply::parse(&site.raw(&chunked)).status, 413);
-    let small = "POST /v1/tags/a/ids HTTP/1.1\r\nhost: x\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n5\r\n{\"cou\r\n7\r\nnt\":2} \r\n0\r\n\r\n";
+    let small = "POST /v1/tags/a/ids HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n5\r\n{\"cou\r\n7\r\nnt\":2} \r\n0\r\n\r\n";
     let reply = Reply::parse(&site.raw(small));
     assert!(reply.body.contains(r#"{"ids":["1","2"]}"#), "{reply:?}");
 }
@@ -116,7 +116,7 @@ fn slow_heads_and_silence_end_a_connection() {
     }
     let mut stream = site.connect();
     stream
-        .write_all(b"GET /livez HTTP/1.1\r\nhost: x\r\n\r\n")
+        .write_all(b"GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n")
         .unwrap();
     assert!(
         read_to_end(&mut stream).contains("200 OK"),
@@ -142,8 +142,7 @@ fn a_dripping_head_ends_a_connection() {
 #[test]
 fn a_slow_body_is_refused() {
     let site = impatient();
-    let head =
-        "POST /v1/tags HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 11\r\n\r\n{";
+    let head = "POST /v1/tags HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: 11\r\n\r\n{";
     let reply = Reply::parse(&site.raw(head));
     assert_eq!(
         (reply.status, &reply.json()["code"]),
@@ -157,7 +156,7 @@ fn a_busy_connection_outlives_the_time_outs() {
     let mut stream = site.connect();
     for _ in 0..10 {
         stream
-            .write_all(b"GET /livez HTTP/1.1\r\nhost: x\r\n\r\n")
+            .write_all(b"GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n")
             .unwrap();
         let mut bytes = [0; 1024];
         assert!(stream.read(&mut bytes).unwrap() > 0);
@@ -177,7 +176,7 @@ fn one_connection_too_many_is_told_to_come_back() {
         .map(|_| {
             let mut stream = site.connect();
             stream
-                .write_all(b"GET /livez HTTP/1.1\r\nhost: x\r\n\r\n")
+                .write_all(b"GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n")
                 .unwrap();
             let mut bytes = [0; 1024];
             assert!(stream.read(&mut bytes).unwrap() > 0);
@@ -191,19 +190,19 @@ fn one_connection_too_many_is_told_to_come_back() {
     // One more is for operators: it gets no id, and is closed if it asks for one.
     let mut operator = site.connect();
     let mut bytes = [0; 1024];
-    let livez = "GET /livez HTTP/1.1\r\nhost: x\r\n\r\n";
+    let livez = "GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n";
     operator.write_all(livez.as_bytes()).unwrap();
     let len = operator.read(&mut bytes).unwrap();
     assert!(bytes[..len].starts_with(b"HTTP/1.1 200 OK"));
     // And for yet another there is no place at all.
     check_refused(&Reply::parse(&read_to_end(&mut site.connect())));
-    let id = "GET /v1/tags/order/ids HTTP/1.1\r\nhost: x\r\n\r\n";
+    let id = "GET /v1/tags/order/ids HTTP/1.1\r\nhost: localhost\r\n\r\n";
     operator.write_all(id.as_bytes()).unwrap();
     check_refused(&Reply::parse(&read_to_end(&mut operator)));
     drop(held);
     eventually("a slot is free", || {
         let mut stream = site.connect();
-        let request = "GET /livez HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+        let request = "GET /livez HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
         stream.write_all(request.as_bytes()).is_ok() && read_to_end(&mut stream).contains("200 OK")
     });
 }
@@ -256,7 +255,7 @@ fn answers_on_kept_connections_do_not_wait_for_the_next_request() {
     const REQUESTS: usize = 50;
     let site = Site::new();
     let ask = |stream: &mut std::net::TcpStream, path: &str| {
-        let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\n\r\n");
+        let request = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n");
         stream.write_all(request.as_bytes()).unwrap();
         let mut bytes = [0; 1024];
         let len = stream.read(&mut bytes).unwrap();

@@ -1,0 +1,163 @@
+//! Which front ends other machines reach although nobody there is asked who he is. Such a server
+//! does not start, unless somebody says that it is meant.
+
+use std::net::SocketAddr;
+
+use super::layers::{ConfigError, Loaded};
+use super::{Config, Origin};
+
+impl Config {
+    /// The front ends that answer callers from other machines without knowing who they are: their
+    /// settings, and where they listen. A token or a certificate of the client makes him known.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use leafid_server::{Config, TokenSpec};
+    ///
+    /// let mut config = Config { http: "0.0.0.0:8080".parse()?, ..Config::default() };
+    /// assert_eq!(config.exposed(), [("http", config.http)]);
+    /// config.tokens = vec![TokenSpec::new("billing", "9f2c6f0b8d1e4a7c")];
+    /// assert!(config.exposed().is_empty());
+    /// # Ok::<(), std::net::AddrParseError>(())
+    /// ```
+    #[must_use]
+    pub fn exposed(&self) -> Vec<(&'static str, SocketAddr)> {
+        let tls = &self.tls;
+        let shows_certificate = tls.is_on() && tls.client_ca.is_some() && !tls.plain;
+        if !self.tokens.is_empty() || shows_certificate {
+            return Vec::new();
+        }
+        let all = [
+            ("http", Some(self.http)),
+            ("resp", self.resp),
+            ("grpc", self.grpc),
+        ];
+        let all = all.into_iter().filter_map(|(key, at)| Some((key, at?)));
+        all.filter(|(_, at)| !at.ip().to_canonical().is_loopback())
+            .collect()
+    }
+}
+
+impl Loaded {
+    /// Refuses settings under which other machines reach a front end and nobody is asked who he
+    /// is, unless `insecure` says so; to be called once the tokens are in `config`. Where Leaf's
+    /// own file brings such an address, it is served as Leaf serves it, with a note.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`] names each such front end, and what to set.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use leafid_server::Sources;
+    ///
+    /// let flags = vec![("http", vec!["0.0.0.0:8080".into()])];
+    /// let mut loaded = Sources { flags, ..Sources::default() }.load()?;
+    /// let error = loaded.check_exposure().unwrap_err();
+    /// assert!(error.to_string().contains("set access-file"));
+    /// # Ok::<(), leafid_server::ConfigError>(())
+    /// ```
+    pub fn check_exposure(&mut self) -> Result<(), ConfigError> {
+        let mut mistakes = Vec::new();
+        for (key, at) in self.config.exposed() {
+            let origin = self.origin_of(key);
+            let found = format!(
+                "{key} listens on {at} (from {origin}), which other machines reach, and nobody is \
+                 asked for a token: whoever reaches it can take ids and change tags"
+            );
+            if self.config.insecure {
+                self.notes.push(found);
+            } else if self.is_of_leaf(&origin) {
+                self.notes.push(format!(
+                    "{found}, as with Leaf: set access-file, listen on 127.0.0.1, or set insecure \
+                     = true if that is meant"
+                ));
+            } else {
+                mistakes.push(format!(
+                    "{found}; set access-file (docs/access.md) or tls-client-ca, listen on \
+                     127.0.0.1, or set insecure = true (--insecure) if that is meant"
+                ));
+            }
+        }
+        match mistakes.is_empty() {
+            true => Ok(()),
+            false => Err(ConfigError { mistakes }),
+        }
+    }
+
+    fn origin_of(&self, key: &str) -> Origin {
+        let shown = self.shown();
+        let found = shown.into_iter().find(|shown| shown.setting == key);
+        found.map_or(Origin::Default, |shown| shown.origin)
+    }
+
+    /// Whether a value is what Leaf's own file stands for.
+    fn is_of_leaf(&self, origin: &Origin) -> bool {
+        let path = match origin {
+            Origin::File { path, line: None } => path,
+            _ => return false,
+        };
+        self.leaf_file.as_ref() == Some(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TokenSpec;
+
+    #[test]
+    fn only_what_others_reach_unknown_is_exposed() {
+        let check = |change: fn(&mut Config), expected: &[&str]| {
+            let mut config = Config::default();
+            change(&mut config);
+            let found: Vec<&str> = config.exposed().iter().map(|(key, _)| *key).collect();
+            assert_eq!(found, expected);
+        };
+        fn open(config: &mut Config) {
+            config.http = "[::]:1".parse().unwrap();
+            config.resp = Some("10.1.2.3:1".parse().unwrap());
+            config.grpc = Some("0.0.0.0:0".parse().unwrap());
+        }
+        fn with_certificates(config: &mut Config) {
+            open(config);
+            config.tls.cert = Some("cert".into());
+            config.tls.key = Some("key".into());
+        }
+        check(|_| {}, &[]);
+        check(open, &["http", "resp", "grpc"]);
+        check(with_certificates, &["http", "resp", "grpc"]);
+        check(
+            |config| {
+                with_certificates(config);
+                config.tls.client_ca = Some("ca".into());
+            },
+            &[],
+        );
+        check(
+            |config| {
+                with_certificates(config);
+                config.tls.client_ca = Some("ca".into());
+                config.tls.plain = true;
+            },
+            &["http", "resp", "grpc"],
+        );
+        check(
+            |config| {
+                open(config);
+                config.tokens = vec![TokenSpec::new("a", "s3cret")];
+            },
+            &[],
+        );
+        check(
+            |config| {
+                config.grpc = None;
+                config.resp = Some("[::ffff:127.0.0.1]:1".parse().unwrap());
+                config.http = "[::1]:1".parse().unwrap();
+            },
+            &[],
+        );
+    }
+}
