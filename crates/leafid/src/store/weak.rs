@@ -14,7 +14,7 @@ use super::{StoreError, StoreReport};
 ///
 /// let error = WeakStore::refused(block_on(MemoryStore::new().inspect())?);
 /// assert!(error.is_retryable());
-/// assert!(error.to_string().contains("durability is none"));
+/// assert!(error.to_string().contains("store is memory"));
 /// let report = error.weak_store().expect("it says which store");
 /// assert_eq!(report.product, "memory");
 /// # Ok::<(), leafid::store::StoreError>(())
