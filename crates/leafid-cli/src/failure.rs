@@ -125,6 +125,7 @@ impl From<StoreError> for Failure {
             }
             StoreError::BadRow { .. } => "correct the row in the database",
             StoreError::Unsupported { .. } => "`leafid store check` shows how the store is set up",
+            StoreError::Conflict { .. } => "try again",
             StoreError::Unavailable { .. } => next_for_unavailable(&error),
         };
         Self::new(with_causes(&error), next)

@@ -123,7 +123,7 @@ impl Watched {
         };
         let answer = answer.await;
         timer.is_answered = true;
-        if matches!(&answer, Err(error) if error.is_retryable()) {
+        if matches!(&answer, Err(StoreError::Unavailable { .. })) {
             self.watch.failed(call);
         }
         answer

@@ -202,6 +202,10 @@ impl System for Postgres {
         Ok(connect::probe(&mut session.connection).await?)
     }
 
+    fn is_conflict(error: &sqlx::Error) -> bool {
+        connect::is_conflict(error)
+    }
+
     fn hint(error: &sqlx::Error) -> Option<&'static str> {
         connect::hint(error)
     }

@@ -266,6 +266,11 @@ impl System for Sqlite {
         session.noted(done.map(drop).map_err(Fault::from))
     }
 
+    /// A file that is locked for too long is as bad as one that is away.
+    fn is_conflict(_: &sqlx::Error) -> bool {
+        false
+    }
+
     fn hint(error: &sqlx::Error) -> Option<&'static str> {
         let code = error.as_database_error()?.code()?.parse::<u32>().ok()?;
         Some(match code & 0xff {

@@ -93,6 +93,9 @@ pub(crate) trait System: Send + Sync + 'static {
         connection: &mut Self::Connection,
     ) -> impl Future<Output = Result<(), Fault>> + Send;
 
+    /// Whether an error says that another transaction was in the way and nothing was changed.
+    fn is_conflict(error: &sqlx::Error) -> bool;
+
     /// What an error of this database means and what to do, where it is known.
     fn hint(error: &sqlx::Error) -> Option<&'static str>;
 }
@@ -192,7 +195,7 @@ impl<S: System> SqlStore<S> {
         };
         answer.map_err(|fault| {
             let error = self.explain(&what(), fault);
-            if error.is_retryable() {
+            if matches!(error, StoreError::Unavailable { .. }) {
                 self.pool.clear();
             }
             error
@@ -219,6 +222,10 @@ impl<S: System> SqlStore<S> {
                 source,
             },
             Fault::Meaning(error) => error,
+            Fault::Sql(error) if S::is_conflict(&error) => StoreError::Conflict {
+                message: message(S::hint(&error).unwrap_or(plain(&error))),
+                source: Box::new(error),
+            },
             Fault::Sql(error) => {
                 StoreError::unavailable(message(S::hint(&error).unwrap_or(plain(&error))), error)
             }

@@ -25,7 +25,7 @@ use crate::tag::Tag;
 
 use demand::Demand;
 pub(crate) use refill::After;
-pub(crate) use shared::{Shared, within};
+pub(crate) use shared::{Shared, repeated, within};
 use state::{Standing, State, Supply};
 pub use status::{Stage, Status};
 

@@ -92,8 +92,11 @@ impl Shared {
         });
     }
 
-    /// A reservation or a probe failed.
+    /// A reservation or a probe failed; for a conflict with others it did not.
     pub(crate) fn store_down(&self, error: &StoreError) {
+        if matches!(error, StoreError::Conflict { .. }) {
+            return;
+        }
         let mut known = self.availability.lock();
         known.reserved_at = None;
         let message = error.to_string();

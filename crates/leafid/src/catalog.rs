@@ -3,10 +3,12 @@
 
 use std::sync::Arc;
 
+use crate::allocator::repeated;
 use crate::generators::Generators;
 use crate::segment::Segment;
 use crate::store::{
-    Reserve, StoreError, StoreReport, StoreState, TagKind, TagPatch, TagRecord, TagSpec,
+    Reserve, SegmentStore, StoreError, StoreReport, StoreResult, StoreState, TagKind, TagPatch,
+    TagRecord, TagSpec,
 };
 use crate::tag::Tag;
 
@@ -33,7 +35,7 @@ impl Generators {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub async fn create_tag(&self, spec: &TagSpec) -> Result<TagRecord, StoreError> {
-        let record = self.seen(self.shared().store.create(spec).await)?;
+        let record = self.asked(|store| store.create(spec)).await?;
         if let Some(allocator) = self.loaded(spec.tag.as_str()) {
             allocator.expect_row();
         }
@@ -60,7 +62,7 @@ impl Generators {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub async fn update_tag(&self, tag: &Tag, patch: &TagPatch) -> Result<TagRecord, StoreError> {
-        let record = self.seen(self.shared().store.update(tag, patch).await)?;
+        let record = self.asked(|store| store.update(tag, patch)).await?;
         if let Some(allocator) = self.loaded(tag.as_str()) {
             allocator.refresh(self.shared(), record.settings, None);
         }
@@ -88,7 +90,7 @@ impl Generators {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub async fn delete_tag(&self, tag: &Tag) -> Result<(), StoreError> {
-        self.seen(self.shared().store.delete(tag).await)?;
+        self.asked(|store| store.delete(tag)).await?;
         if let Some(allocator) = self.loaded(tag.as_str()) {
             allocator.forget_row(self.shared(), None);
         }
@@ -126,8 +128,7 @@ impl Generators {
             floor: loaded.as_ref().and_then(|allocator| allocator.floor()),
             limit: record.settings.limit,
         };
-        let segment = self
-            .seen(self.shared().store.reserve(&reserve).await)?
+        let segment = self.asked(|store| store.reserve(&reserve)).await?
             .segment;
         if let Some(allocator) = loaded {
             allocator.raise_floor(segment.end());
@@ -200,7 +201,7 @@ impl Generators {
     /// See [`delete_tag`](Self::delete_tag).
     pub async fn read_tag(&self, tag: &Tag) -> Result<Option<TagRecord>, StoreError> {
         let tags = std::slice::from_ref(tag);
-        Ok(self.seen(self.shared().store.read(tags).await)?.pop())
+        Ok(self.asked(|store| store.read(tags)).await?.pop())
     }
 
     /// Lists up to `count` tags in ascending byte order, from the first one after `after`.
@@ -223,7 +224,7 @@ impl Generators {
         after: Option<&Tag>,
         count: u32,
     ) -> Result<Vec<TagRecord>, StoreError> {
-        self.seen(self.shared().store.list(after, count).await)
+        self.asked(|store| store.list(after, count)).await
     }
 
     /// Says what the store is and how far it can be trusted.
@@ -242,7 +243,7 @@ impl Generators {
     /// # Ok::<(), leafid::store::StoreError>(())
     /// ```
     pub async fn inspect_store(&self) -> Result<StoreReport, StoreError> {
-        self.seen(self.shared().store.inspect().await)
+        self.asked(|store| store.inspect()).await
     }
 
     /// Finds out whether a reservation could go through now, and answers which server it would go
@@ -275,9 +276,15 @@ impl Generators {
         self.shared().availability.state()
     }
 
-    /// Passes the answer of a call on; a failure has the driver look whether the store is down.
-    fn seen<T>(&self, answer: Result<T, StoreError>) -> Result<T, StoreError> {
-        answer.inspect_err(|error| self.shared().store_suspect(error))
+    /// Asks the store, again where others were in the way; a failure has the driver look whether it
+    /// is down.
+    async fn asked<'s, T>(
+        &'s self,
+        call: impl Fn(&'s dyn SegmentStore) -> StoreResult<'s, T>,
+    ) -> Result<T, StoreError> {
+        let shared = self.shared();
+        let answer = repeated(shared, || call(&*shared.store)).await;
+        answer.inspect_err(|error| shared.store_suspect(error))
     }
 
     fn loaded(&self, tag: &str) -> Option<Arc<crate::allocator::Allocator>> {

@@ -104,6 +104,12 @@ pub enum Event<'a> {
         /// Why.
         error: &'a StoreError,
     },
+    /// A call to the store lost against another transaction, changed nothing, and is repeated at
+    /// once.
+    Conflict {
+        /// What the store said.
+        error: &'a StoreError,
+    },
     /// The store does not answer: a reservation or a probe failed. It is asked again and again,
     /// and memory goes on issuing what it holds.
     StoreDown {

@@ -68,6 +68,7 @@ pub type StoreResult<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 /// - An answer to [`reserve`](Self::reserve) is given only once the reservation is **durable**,
 ///   and no two answers, to whichever process, overlap.
 /// - A store translates. It does not retry, cache or log; the driver does, in one place.
+/// - [`StoreError::Conflict`] is answered only where nothing was changed; it is repeated at once.
 /// - Every call ends in bounded time, with an error if need be.
 /// - After an error the outcome may be unknown; the caller then counts the segment as lost.
 ///
@@ -347,6 +348,15 @@ pub enum StoreError {
         /// What is missing and what to do.
         message: String,
     },
+    /// Another transaction was in the way (a deadlock, a conflict between nodes, a lock held for
+    /// too long). Nothing was changed, and the store is well: the same call may go through at once.
+    #[error("{message}")]
+    Conflict {
+        /// What could not be done, and where; never a password.
+        message: String,
+        /// The vendor's error.
+        source: Box<dyn StdError + Send + Sync>,
+    },
     /// The store cannot be used now, or the outcome of a call is unknown.
     #[error("{message}")]
     Unavailable {
@@ -372,6 +382,6 @@ impl StoreError {
     /// Whether the same call may go through later.
     #[must_use]
     pub const fn is_retryable(&self) -> bool {
-        matches!(self, Self::Unavailable { .. })
+        matches!(self, Self::Unavailable { .. } | Self::Conflict { .. })
     }
 }

@@ -140,6 +140,11 @@ impl Scrape {
                 "how often the settings of tags in use could not be read again",
                 &events.refresh_failures,
             ),
+            (
+                "store_conflicts",
+                "calls to the store that met another transaction, changed nothing and were repeated",
+                &events.store_conflicts,
+            ),
         ];
         for (name, help, count) in counters {
             counter(encoder, name, help, count.load(Ordering::Relaxed))?;

@@ -202,7 +202,7 @@ impl ServiceError {
             Self::OverQuota { retry_after, .. } => Some(*retry_after),
             Self::Overloaded { .. } => Some(OVERLOAD_RETRY),
             Self::NotStarted { .. }
-            | Self::Store(StoreError::Unavailable { .. })
+            | Self::Store(StoreError::Unavailable { .. } | StoreError::Conflict { .. })
             | Self::Issue(IssueError::Never(Never::Stopped { .. }))
             | Self::Snowflake(SnowflakeError::Stopped) => Some(STORE_RETRY),
             _ => None,
@@ -296,6 +296,6 @@ const fn of_store(error: &StoreError) -> Code {
         StoreError::LimitReached { .. } => Code::LimitReached,
         StoreError::BadRow { .. } => Code::BadRow,
         StoreError::Unsupported { .. } => Code::Unsupported,
-        StoreError::Unavailable { .. } => Code::StoreUnavailable,
+        StoreError::Unavailable { .. } | StoreError::Conflict { .. } => Code::StoreUnavailable,
     }
 }

@@ -155,6 +155,11 @@ pub(super) fn number(error: &sqlx::Error) -> Option<u16> {
     Some(error.number())
 }
 
+/// A deadlock, two nodes of Galera that changed one row at once, or a lock held for too long.
+pub(super) fn is_conflict(error: &sqlx::Error) -> bool {
+    matches!(number(error), Some(1205 | 1213))
+}
+
 pub(super) fn hint(error: &sqlx::Error) -> Option<&'static str> {
     Some(match number(error)? {
         1040 | 1203 | 1226 => {
@@ -176,7 +181,9 @@ pub(super) fn hint(error: &sqlx::Error) -> Option<&'static str> {
         }
         1364 => "a column of the table has no default value: give it one",
         1205 => "the row is locked by another transaction for too long",
-        1213 => "the server chose this transaction to end a deadlock; nothing was changed",
+        1213 => {
+            "the server chose this transaction to end a deadlock or a conflict between nodes; nothing was changed"
+        }
         1290 | 1792 | 1836 | 3100 => "the server has become read-only",
         1053 | 1077 | 1079 | 1927 => "the server is shutting down",
         _ => return None,

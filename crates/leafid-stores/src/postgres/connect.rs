@@ -146,6 +146,14 @@ pub(super) async fn probe(connection: &mut PgConnection) -> Result<(), sqlx::Err
     Ok(())
 }
 
+/// A deadlock, two transactions that cannot be put in an order, or a lock held for too long.
+pub(super) fn is_conflict(error: &sqlx::Error) -> bool {
+    let code = error
+        .as_database_error()
+        .and_then(sqlx::error::DatabaseError::code);
+    matches!(code.as_deref(), Some("40001" | "40P01" | "55P03"))
+}
+
 pub(super) fn hint(error: &sqlx::Error) -> Option<&'static str> {
     let code = error.as_database_error()?.code()?;
     Some(match &*code {
@@ -162,7 +170,9 @@ pub(super) fn hint(error: &sqlx::Error) -> Option<&'static str> {
         "55P03" | "57014" => {
             "the server did not finish in time: the row is locked, or the server is slow"
         }
-        "40P01" => "the server chose this transaction to end a deadlock; nothing was changed",
+        "40001" | "40P01" => {
+            "the server chose this transaction to end a conflict; nothing was changed"
+        }
         "25006" => "the server has become read-only",
         "57P01" | "57P02" | "57P03" => "the server is starting or shutting down",
         "53100" => "the server's disk is full",

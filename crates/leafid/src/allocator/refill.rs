@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::shared::bounded;
+use super::shared::{bounded, repeated};
 use super::state::{Standing, Supply};
 use super::{Allocator, Shared};
 use crate::event::Event;
@@ -67,7 +67,8 @@ impl Allocator {
             return Ok(self.rest());
         };
         let started = shared.clock.now();
-        match bounded(shared, shared.store.reserve(&plan.reserve)).await {
+        let reserve = || bounded(shared, shared.store.reserve(&plan.reserve));
+        match repeated(shared, reserve).await {
             Ok(reserved) => {
                 let reserved = plan.verify(reserved)?;
                 Ok(self.book_segment(shared, &plan, reserved, started))
@@ -89,7 +90,7 @@ impl Allocator {
             settings,
             ..TagSpec::new(self.tag.clone())
         };
-        match bounded(shared, shared.store.create(&spec)).await {
+        match repeated(shared, || bounded(shared, shared.store.create(&spec))).await {
             // Another process was faster; its row counts.
             Err(StoreError::TagExists) => {
                 let record = self.read(shared).await?.ok_or(StoreError::UnknownTag)?;
@@ -101,7 +102,8 @@ impl Allocator {
 
     async fn read(&self, shared: &Shared) -> Result<Option<TagRecord>, StoreError> {
         let tags = std::slice::from_ref(&self.tag);
-        Ok(bounded(shared, shared.store.read(tags)).await?.pop())
+        let read = || bounded(shared, shared.store.read(tags));
+        Ok(repeated(shared, read).await?.pop())
     }
 
     /// Decides what to reserve; `None` when nothing is needed.
@@ -159,7 +161,8 @@ impl Allocator {
             .iter()
             .map(|allocator| allocator.lock().changes)
             .collect();
-        let records = bounded(shared, shared.store.read(&tags)).await?;
+        let read = || bounded(shared, shared.store.read(&tags));
+        let records = repeated(shared, read).await?;
         let settings: HashMap<Tag, TagSettings> = records
             .into_iter()
             .map(|record| (record.tag, record.settings))

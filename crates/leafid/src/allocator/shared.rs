@@ -24,6 +24,12 @@ const UNKNOWN_FOR_MIN: Duration = Duration::from_millis(10);
 /// A failing store is left alone at least so long, or the driver would do nothing else.
 const RETRY_MIN: Duration = Duration::from_millis(1);
 
+/// A call that loses against other transactions is made so often at most.
+const CONFLICT_TRIES_MAX: u32 = 10;
+/// Its pauses are drawn from this much, which doubles with each conflict, and from the longest.
+const CONFLICT_PAUSE: Duration = Duration::from_millis(2);
+const CONFLICT_PAUSE_MAX: Duration = Duration::from_millis(100);
+
 /// All loaded tags. Hashed by the seed of the options, so that a simulation visits them in the
 /// same order each time.
 pub(crate) type Tags = papaya::HashMap<Tag, Arc<Allocator>, foldhash::fast::FixedState>;
@@ -98,13 +104,19 @@ impl Shared {
             ..
         } = self.options;
         let doubled = retry_min.saturating_mul(1 << failures.saturating_sub(1).min(20));
-        let random = self
-            .random
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .f64();
-        let wait = doubled.min(retry_max).mul_f64(1.0 - random / 2.0);
+        let wait = doubled.min(retry_max).mul_f64(1.0 - self.random() / 2.0);
         wait.max(RETRY_MIN)
+    }
+
+    /// How long to wait after so many conflicts in a row, so that those who met part.
+    fn conflict_pause(&self, conflicts: u32) -> Duration {
+        let doubled = CONFLICT_PAUSE.saturating_mul(1 << conflicts.min(20));
+        doubled.min(CONFLICT_PAUSE_MAX).mul_f64(self.random())
+    }
+
+    fn random(&self) -> f64 {
+        let mut random = self.random.lock().unwrap_or_else(PoisonError::into_inner);
+        random.f64()
     }
 
     /// Until when a tag that was just found to be unknown stays so.
@@ -153,5 +165,28 @@ pub(crate) async fn within<T>(
             "the store gave no answer in time",
             format!("no answer within {wait_max:?}"),
         )),
+    }
+}
+
+/// Makes a call again, almost at once, while it loses against other transactions. A lock that is
+/// held for long ends this by the time that one call may take.
+pub(crate) async fn repeated<T, F>(shared: &Shared, call: impl Fn() -> F) -> Result<T, StoreError>
+where
+    F: Future<Output = Result<T, StoreError>> + Send,
+{
+    let began = shared.clock.now();
+    let mut conflicts = 0;
+    loop {
+        let error = match call().await {
+            Err(error @ StoreError::Conflict { .. }) => error,
+            answer => return answer,
+        };
+        conflicts += 1;
+        shared.tell(&Event::Conflict { error: &error });
+        let took = shared.clock.now().saturating_sub(began);
+        if conflicts == CONFLICT_TRIES_MAX || took >= shared.options.call_max {
+            return Err(error);
+        }
+        shared.clock.sleep(shared.conflict_pause(conflicts)).await;
     }
 }
