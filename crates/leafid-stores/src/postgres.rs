@@ -3,20 +3,21 @@
 mod connect;
 mod leases;
 mod report;
+mod reserve;
 mod schema;
 
 use leafid::Tag;
 use leafid::store::{Reserve, Reserved, StoreError, StoreReport, TagPatch, TagRecord, TagSpec};
-use sqlx::postgres::{PgConnectOptions, PgRow};
-use sqlx::{AssertSqlSafe, Connection, PgConnection, Postgres as Dialect, Transaction};
+use sqlx::postgres::{PgArguments, PgConnectOptions, PgRow};
+use sqlx::query::{Query, QueryScalar};
+use sqlx::{
+    AssertSqlSafe, Connection, FromRow, PgConnection, Postgres as Dialect, Row, SqlSafeStr,
+    Transaction,
+};
 use url::Url;
 
 use self::connect::Session;
-use self::schema::Schema;
-use crate::row::{
-    Bounds, KEEP_OWN, OwnColumns, StoredRow, check_kept, check_started, finish, first_max_id,
-    records, refusal,
-};
+use crate::row::{KEEP_OWN, OwnColumns, StoredRow, check_started, finish, first_max_id, records};
 use crate::store::{Fault, System};
 use crate::tables::{FoundTables, TABLES};
 use crate::{InitReport, StoreOptions};
@@ -44,14 +45,27 @@ pub(crate) struct Postgres {
     /// The servers, in the order in which they are tried, with their URL for messages.
     servers: Vec<(PgConnectOptions, String)>,
     options: StoreOptions,
+    /// Begins each transaction, with the settings that it needs.
+    begin: String,
 }
 
 impl Postgres {
     pub(crate) fn new(servers: &[Url], options: &StoreOptions) -> Self {
         Self {
-            servers: connect::servers(servers, options),
+            servers: connect::servers(servers),
             options: *options,
+            begin: connect::begin(options),
         }
+    }
+
+    /// Every call is a transaction, whose settings go with it: a pooler such as PgBouncer may lend
+    /// us another connection of the server for the next one.
+    async fn begin<'a>(
+        &self,
+        session: &'a mut Session,
+    ) -> Result<Transaction<'a, Dialect>, sqlx::Error> {
+        let begin = AssertSqlSafe(self.begin.clone());
+        session.connection.begin_with(begin).await
     }
 }
 
@@ -78,33 +92,8 @@ impl System for Postgres {
         Ok(())
     }
 
-    /// One statement, one round trip. The row is locked first and then read, so that `old` is
-    /// the value that the update changes, however many others wait for the row.
     async fn reserve(&self, session: &mut Session, reserve: &Reserve) -> Result<Reserved, Fault> {
-        if let Some(bounds) = Bounds::of(reserve) {
-            let update = "WITH old AS MATERIALIZED \
-                (SELECT biz_tag, max_id FROM leaf_alloc WHERE biz_tag = $1 FOR UPDATE) \
-                UPDATE leaf_alloc a SET max_id = GREATEST(old.max_id, $2) + $3, update_time = now() \
-                FROM old WHERE a.biz_tag = old.biz_tag \
-                AND old.max_id >= 0 AND GREATEST(old.max_id, $2) <= $4 \
-                RETURNING old.max_id::bigint, a.max_id::bigint";
-            let query = sqlx::query_as(update).bind(reserve.tag.as_str());
-            let query = query
-                .bind(bounds.floor)
-                .bind(bounds.count)
-                .bind(bounds.start_max);
-            let row: Option<(i64, i64)> = query.fetch_optional(&mut session.connection).await?;
-            if let Some((previous, max_id)) = row {
-                // The statement changes no row that holds less.
-                let reserved = reserve.reserved(u64::try_from(previous).unwrap_or(0))?;
-                check_kept(reserve, &reserved, max_id)?;
-                return Ok(reserved);
-            }
-        }
-        let select = "SELECT max_id::bigint FROM leaf_alloc WHERE biz_tag = $1";
-        let query = sqlx::query_scalar(select).bind(reserve.tag.as_str());
-        let max_id: Option<i64> = query.fetch_optional(&mut session.connection).await?;
-        Err(refusal(reserve, max_id.ok_or(StoreError::UnknownTag)?))
+        reserve::reserve(&mut session.connection, &self.begin, reserve).await
     }
 
     async fn read(&self, session: &mut Session, tags: &[Tag]) -> Result<Vec<TagRecord>, Fault> {
@@ -113,11 +102,11 @@ impl System for Postgres {
             "{} WHERE a.biz_tag = ANY($1)",
             select(session.has_own_table)
         );
-        let query = sqlx::query(AssertSqlSafe(sql)).bind(names);
-        records(
-            stored(&query.fetch_all(&mut session.connection).await?)?,
-            tags,
-        )
+        let query = unnamed(AssertSqlSafe(sql)).bind(names);
+        let mut transaction = self.begin(session).await?;
+        let rows = query.fetch_all(&mut *transaction).await;
+        let rows = finish(transaction, rows.map_err(Fault::from)).await?;
+        records(stored(&rows)?, tags)
     }
 
     async fn list(
@@ -135,10 +124,12 @@ impl System for Postgres {
         // A row whose name is no tag makes room for another one.
         while listed.len() < count as usize {
             let wanted = i64::try_from(count as usize - listed.len()).unwrap_or(i64::MAX);
-            let query = sqlx::query(AssertSqlSafe(sql.clone()))
+            let query = unnamed(AssertSqlSafe(sql.clone()))
                 .bind(&after)
                 .bind(wanted);
-            let rows = stored(&query.fetch_all(&mut session.connection).await?)?;
+            let mut transaction = self.begin(session).await?;
+            let rows = query.fetch_all(&mut *transaction).await;
+            let rows = stored(&finish(transaction, rows.map_err(Fault::from)).await?)?;
             let Some(last) = rows.last() else { break };
             after.clone_from(&last.tag);
             for row in rows {
@@ -154,7 +145,7 @@ impl System for Postgres {
             session.need_own_table(KEEP_OWN).await?;
         }
         let has_own_table = session.has_own_table;
-        let mut transaction = session.connection.begin().await?;
+        let mut transaction = self.begin(session).await?;
         let answer = create_in(&mut transaction, has_own_table, spec, &own).await;
         finish(transaction, answer).await
     }
@@ -169,20 +160,20 @@ impl System for Postgres {
             session.look_for_own_table().await?;
         }
         let has_own_table = session.has_own_table;
-        let mut transaction = session.connection.begin().await?;
+        let mut transaction = self.begin(session).await?;
         let answer = update_in(&mut transaction, has_own_table, tag, patch).await;
         finish(transaction, answer).await
     }
 
     async fn delete(&self, session: &mut Session, tag: &Tag) -> Result<(), Fault> {
         session.need_own_table("delete a tag").await?;
-        let mut transaction = session.connection.begin().await?;
+        let mut transaction = self.begin(session).await?;
         let answer = delete_in(&mut transaction, tag).await;
         finish(transaction, answer).await
     }
 
     async fn inspect(&self, session: &mut Session) -> Result<StoreReport, Fault> {
-        let schema = Schema::read(&mut session.connection).await?;
+        let schema = self.schema(&mut session.connection).await?;
         session.has_own_table = schema.has_own_table;
         let transport = Some(session.transport(&schema));
         let report = report::report(schema, self.servers.len() > 1);
@@ -193,7 +184,7 @@ impl System for Postgres {
     }
 
     async fn init(&self, session: &mut Session) -> Result<InitReport, Fault> {
-        let mut transaction = session.connection.begin().await?;
+        let mut transaction = self.begin(session).await?;
         let answer = create_missing(&mut transaction).await;
         finish(transaction, answer).await
     }
@@ -228,9 +219,14 @@ async fn create_missing(connection: &mut PgConnection) -> Result<InitReport, Fau
 
 /// Those that a statement finds without naming a schema.
 async fn found_tables(connection: &mut PgConnection) -> Result<FoundTables, sqlx::Error> {
-    let select = "SELECT name FROM unnest($1::text[]) AS name WHERE to_regclass(name) IS NOT NULL";
-    let names = sqlx::query_scalar(select).bind(TABLES.as_slice());
-    Ok(FoundTables::of(&names.fetch_all(connection).await?))
+    let select = format!(
+        "SELECT name FROM unnest(string_to_array('{}', ',')) AS name \
+        WHERE to_regclass(name) IS NOT NULL",
+        TABLES.join(",")
+    );
+    let rows = sqlx::raw_sql(AssertSqlSafe(select)).fetch_all(connection);
+    let names: Result<Vec<String>, _> = rows.await?.iter().map(|row| row.try_get(0)).collect();
+    Ok(FoundTables::of(&names?))
 }
 
 fn select(has_own_table: bool) -> String {
@@ -253,10 +249,23 @@ fn stored(rows: &[PgRow]) -> Result<Vec<StoredRow>, sqlx::Error> {
     rows.iter().map(StoredRow::read).collect()
 }
 
+/// A statement that the server forgets at once: behind a pooler, the next transaction may find
+/// another connection, where another program gave the same name to another statement.
+pub(super) fn unnamed<'q>(sql: impl SqlSafeStr) -> Query<'q, Dialect, PgArguments> {
+    sqlx::query(sql).persistent(false)
+}
+
+fn unnamed_scalar<'q, T>(sql: impl SqlSafeStr) -> QueryScalar<'q, Dialect, T, PgArguments>
+where
+    (T,): for<'r> FromRow<'r, PgRow>,
+{
+    sqlx::query_scalar(sql).persistent(false)
+}
+
 /// Locks the row until the end of the transaction and answers its max id.
 async fn lock(connection: &mut PgConnection, tag: &Tag) -> Result<i64, Fault> {
     let select = "SELECT max_id::bigint FROM leaf_alloc WHERE biz_tag = $1 FOR UPDATE";
-    let max_id = sqlx::query_scalar(select)
+    let max_id = unnamed_scalar(select)
         .bind(tag.as_str())
         .fetch_optional(connection)
         .await?;
@@ -269,7 +278,7 @@ async fn row_of(
     tag: &Tag,
 ) -> Result<StoredRow, Fault> {
     let sql = format!("{} WHERE a.biz_tag = $1", select(has_own_table));
-    let query = sqlx::query(AssertSqlSafe(sql)).bind(tag.as_str());
+    let query = unnamed(AssertSqlSafe(sql)).bind(tag.as_str());
     let row = query.fetch_optional(&mut **transaction).await?;
     Ok(StoredRow::read(&row.ok_or(StoreError::UnknownTag)?)?)
 }
@@ -284,7 +293,7 @@ async fn create_in(
     let step = i64::from(spec.settings.step);
     let insert = "INSERT INTO leaf_alloc (biz_tag, max_id, step, description) \
         VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING";
-    let query = sqlx::query(insert)
+    let query = unnamed(insert)
         .bind(spec.tag.as_str())
         .bind(max_id)
         .bind(step);
@@ -298,14 +307,14 @@ async fn create_in(
     // Only now: who deletes the tag holds the lock that the insert has waited for.
     if has_own_table {
         let select = "SELECT deleted_max_id FROM leafid_tag WHERE tag = $1";
-        let query = sqlx::query_scalar(select).bind(spec.tag.as_str());
+        let query = unnamed_scalar(select).bind(spec.tag.as_str());
         let deleted: Option<Option<i64>> = query.fetch_optional(&mut **transaction).await?;
         if deleted.is_some() || !own.is_empty() {
             write_own(transaction, &spec.tag, own).await?;
         }
         if let Some(deleted) = deleted.flatten().filter(|deleted| *deleted > max_id) {
             let update = "UPDATE leaf_alloc SET max_id = $1 WHERE biz_tag = $2";
-            let query = sqlx::query(update).bind(deleted).bind(spec.tag.as_str());
+            let query = unnamed(update).bind(deleted).bind(spec.tag.as_str());
             query.execute(&mut **transaction).await?;
             max_id = deleted;
         }
@@ -331,7 +340,7 @@ async fn update_in(
     if (row.step, &row.description) != (before.step, &before.description) {
         let update = "UPDATE leaf_alloc SET step = $1, description = $2, update_time = now() \
             WHERE biz_tag = $3";
-        let query = sqlx::query(update).bind(row.step).bind(&row.description);
+        let query = unnamed(update).bind(row.step).bind(&row.description);
         query.bind(tag.as_str()).execute(&mut **transaction).await?;
     }
     if row.own != before.own {
@@ -346,9 +355,9 @@ async fn delete_in(transaction: &mut Transaction<'_, Dialect>, tag: &Tag) -> Res
     write_own(transaction, tag, &OwnColumns::default()).await?;
     let remember = "UPDATE leafid_tag \
         SET deleted_max_id = GREATEST(COALESCE(deleted_max_id, 1), $1) WHERE tag = $2";
-    let query = sqlx::query(remember).bind(max_id).bind(tag.as_str());
+    let query = unnamed(remember).bind(max_id).bind(tag.as_str());
     query.execute(&mut **transaction).await?;
-    let query = sqlx::query("DELETE FROM leaf_alloc WHERE biz_tag = $1").bind(tag.as_str());
+    let query = unnamed("DELETE FROM leaf_alloc WHERE biz_tag = $1").bind(tag.as_str());
     query.execute(&mut **transaction).await?;
     Ok(())
 }
@@ -362,7 +371,7 @@ async fn write_own(
         VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (tag) DO UPDATE SET policy = excluded.policy, \
         step_max = excluded.step_max, cover_seconds = excluded.cover_seconds, \
         id_limit = excluded.id_limit, kind = excluded.kind";
-    let query = sqlx::query(upsert)
+    let query = unnamed(upsert)
         .bind(tag.as_str())
         .bind(&own.policy)
         .bind(own.step_max);

@@ -1,4 +1,4 @@
-//! Real servers for tests: MariaDB, PostgreSQL, Redis, etcd and ZooKeeper as child processes on
+//! Real servers for tests: MariaDB, PostgreSQL (also behind PgBouncer), Redis, etcd and ZooKeeper as child processes on
 //! free ports, with their files in a temporary folder, a TCP proxy that misbehaves on demand, a
 //! wall clock that steps on demand, certificates, stand-ins for Java Leaf, and programs in other
 //! languages.
@@ -24,6 +24,7 @@ mod fake_clock;
 mod java_leaf;
 mod java_leaf_worker;
 mod mariadb;
+mod pgbouncer;
 mod postgres;
 mod proxy;
 mod redis;
@@ -38,6 +39,7 @@ pub use fake_clock::FakeClock;
 pub use java_leaf::{JavaLeaf, LEAF_ALLOC, LEAF_ALLOC_SURROGATE};
 pub use java_leaf_worker::{JavaLeafStart, JavaLeafWorker, RefusedStart};
 pub use mariadb::{MariaDb, shared_mariadb};
+pub use pgbouncer::PgBouncer;
 pub use postgres::{Postgres, shared_postgres};
 pub use proxy::Proxy;
 pub use redis::{Redis, shared_redis};

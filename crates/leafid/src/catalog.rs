@@ -128,8 +128,7 @@ impl Generators {
             floor: loaded.as_ref().and_then(|allocator| allocator.floor()),
             limit: record.settings.limit,
         };
-        let segment = self.asked(|store| store.reserve(&reserve)).await?
-            .segment;
+        let segment = self.asked(|store| store.reserve(&reserve)).await?.segment;
         if let Some(allocator) = loaded {
             allocator.raise_floor(segment.end());
         }

@@ -64,21 +64,15 @@ impl Session {
     }
 }
 
-/// The servers with the settings that a session needs, which travel with the first packet.
-pub(super) fn servers(servers: &[Url], options: &StoreOptions) -> Vec<(PgConnectOptions, String)> {
-    let timeout_ms = options.statement_timeout.as_millis().max(1).to_string();
+/// The servers. No setting travels with the first packet: PgBouncer refuses those that it does not
+/// know.
+pub(super) fn servers(servers: &[Url]) -> Vec<(PgConnectOptions, String)> {
     let one = |server: &Url| {
         let options: PgConnectOptions = server
             .as_str()
             .parse()
             .expect("a StoreUrl was parsed by this very function");
-        let options = options.options([
-            // Whatever the server's default: an answer means that the commit is on disk.
-            ("synchronous_commit", "on"),
-            // The statements rely on it: each sees what others committed before it.
-            ("default_transaction_isolation", "read committed"),
-            ("statement_timeout", timeout_ms.as_str()),
-        ]);
+        let options = options.extra_float_digits(None);
         let options = match options.get_application_name() {
             Some(_) => options,
             None => options.application_name("leafid"),
@@ -88,7 +82,33 @@ pub(super) fn servers(servers: &[Url], options: &StoreOptions) -> Vec<(PgConnect
     servers.iter().map(one).collect()
 }
 
+/// What begins a transaction. Whatever the server's defaults: each statement sees what others
+/// committed before it, an answer means that the commit is on disk, and a row that is locked is
+/// told from a server that is slow.
+pub(super) fn begin(options: &StoreOptions) -> String {
+    let timeout_ms = options.statement_timeout.as_millis().max(4);
+    let lock_ms = timeout_ms * 3 / 4;
+    format!(
+        "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = on; \
+        SET LOCAL statement_timeout = {timeout_ms}; SET LOCAL lock_timeout = {lock_ms}"
+    )
+}
+
 impl Postgres {
+    /// What the server is, as a transaction of ours sees it.
+    pub(super) async fn schema(
+        &self,
+        connection: &mut PgConnection,
+    ) -> Result<Schema, sqlx::Error> {
+        let begin = sqlx::AssertSqlSafe(self.begin.clone());
+        sqlx::raw_sql(begin).execute(&mut *connection).await?;
+        let schema = Schema::read(connection).await;
+        let ended = sqlx::raw_sql("ROLLBACK").execute(connection).await;
+        let schema = schema?;
+        ended?;
+        Ok(schema)
+    }
+
     pub(super) async fn first_usable(&self) -> Result<Session, StoreError> {
         let timeout = self.options.connect_timeout_of(self.servers.len());
         let tries = self.servers.iter();
@@ -117,7 +137,7 @@ impl Postgres {
         name: &str,
     ) -> Result<bool, StoreError> {
         let fault = |error: sqlx::Error| server_fault(name, hint(&error), error);
-        let mut schema = Schema::read(connection).await.map_err(fault)?;
+        let mut schema = self.schema(connection).await.map_err(fault)?;
         let read_only = |reason: &str, cause: &str| {
             let message = format!("{name} is read-only: {reason}");
             Err(StoreError::unavailable(message, cause))

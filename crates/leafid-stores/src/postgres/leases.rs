@@ -1,10 +1,10 @@
 //! The SQL of a registry for PostgreSQL. Each change is one statement, committed by itself.
 
 use leafid::store::LeaseRecord;
-use sqlx::{Connection, PgConnection, Row};
+use sqlx::{PgConnection, Row};
 
 use super::connect::Session;
-use super::{Postgres, found_tables};
+use super::{Postgres, found_tables, unnamed, unnamed_scalar};
 use crate::leases::{LeaseSql, LeaseSystem, Statement, record};
 use crate::row::finish;
 use crate::store::Fault;
@@ -46,7 +46,7 @@ impl LeaseSystem for Postgres {
         if !found.must_create_registry()? {
             return Ok(());
         }
-        let mut transaction = session.connection.begin().await?;
+        let mut transaction = self.begin(session).await?;
         let answer = create_tables(&mut transaction).await;
         finish(transaction, answer).await
     }
@@ -56,21 +56,28 @@ impl LeaseSystem for Postgres {
         session: &mut Session,
         statement: &Statement<'_>,
     ) -> Result<bool, Fault> {
-        let done = statement.query().execute(&mut session.connection).await?;
+        let mut transaction = self.begin(session).await?;
+        let query = statement.query().persistent(false);
+        let done = query.execute(&mut *transaction).await;
+        let done = finish(transaction, done.map_err(Fault::from)).await?;
         Ok(done.rows_affected() == 1)
     }
 
     async fn layout(&self, session: &mut Session, pool: &str) -> Result<Option<String>, Fault> {
         let select = "SELECT layout::text FROM leafid_pool WHERE pool = $1";
-        let query = sqlx::query_scalar(select).bind(pool);
-        Ok(query.fetch_optional(&mut session.connection).await?)
+        let query = unnamed_scalar(select).bind(pool);
+        let mut transaction = self.begin(session).await?;
+        let layout = query.fetch_optional(&mut *transaction).await;
+        finish(transaction, layout.map_err(Fault::from)).await
     }
 
     async fn leases(&self, session: &mut Session, pool: &str) -> Result<Vec<LeaseRecord>, Fault> {
         let select = "SELECT worker::bigint, epoch::bigint, holder::text, address::text, \
             until_ms::bigint FROM leafid_worker WHERE pool = $1 ORDER BY worker";
-        let query = sqlx::query(select).bind(pool);
-        let rows = query.fetch_all(&mut session.connection).await?;
+        let query = unnamed(select).bind(pool);
+        let mut transaction = self.begin(session).await?;
+        let rows = query.fetch_all(&mut *transaction).await;
+        let rows = finish(transaction, rows.map_err(Fault::from)).await?;
         rows.iter().map(|row| record(pool, row)).collect()
     }
 

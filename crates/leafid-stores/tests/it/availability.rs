@@ -1,10 +1,12 @@
 //! Whether a reservation could go through: what a probe finds out, and which server of a list is
 //! used.
 
+use leafid::store::StoreError;
 use leafid_stores::{StoreOptions, init};
-use leafid_testbed::{MariaDb, shared_mariadb, shared_postgres};
+use leafid_testbed::{LEAF_ALLOC_SURROGATE, MariaDb, shared_mariadb, shared_postgres};
+use sqlx::Connection as _;
 
-use crate::{chain, create, open_at, open_with, take, url_of};
+use crate::{chain, create, open_at, open_with, take, url_of, wish};
 
 async fn init_at(url: &str) {
     init(&url_of(url), &StoreOptions::default()).await.unwrap();
@@ -101,4 +103,39 @@ async fn a_probe_asks_for_all_that_a_reservation_needs() {
     server.sql("mysql", &sql);
     let error = refusal(&format!("mysql://r:r@127.0.0.1:{}/{name}", server.port())).await;
     assert!(error.contains("grant SELECT, INSERT, UPDATE"), "{error}");
+}
+
+/// Guards that who loses a deadlock is told so, that nothing was changed, and that the store is
+/// well; a real one, over the two keys of Leaf's variant of the table.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deadlock_is_a_conflict() {
+    // One of its own: who waits there is ours.
+    let server = MariaDb::start();
+    let database = server.create_database();
+    let insert = "INSERT INTO leaf_alloc (biz_tag, step) VALUES ('order', 10)";
+    server.sql(&database.name, &format!("{LEAF_ALLOC_SURROGATE}; {insert}"));
+    let store = open_at(&database.url).await;
+    assert_eq!(take(&*store, "order", 10).await.end(), 11);
+    let mut other = sqlx::MySqlConnection::connect(&database.url).await.unwrap();
+    let lock_row = "START TRANSACTION; UPDATE leaf_alloc SET step = step + 1 WHERE id = 1";
+    sqlx::raw_sql(lock_row).execute(&mut other).await.unwrap();
+    // It locks the name's key, and waits for the row.
+    let waiting = tokio::spawn({
+        let store = store.clone();
+        async move { store.reserve(&wish("order", 10)).await }
+    });
+    let waits = "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'";
+    while server.sql("mysql", waits) == "0" {
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    let lock_key = "SELECT id FROM leaf_alloc WHERE biz_tag = 'order' FOR UPDATE; COMMIT";
+    sqlx::raw_sql(lock_key).execute(&mut other).await.unwrap();
+    let error = waiting.await.unwrap().unwrap_err();
+    assert!(matches!(error, StoreError::Conflict { .. }), "{error:?}");
+    assert!(error.is_retryable());
+    assert_eq!(
+        take(&*store, "order", 10).await.start(),
+        11,
+        "nothing was changed"
+    );
 }

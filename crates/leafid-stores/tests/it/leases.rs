@@ -66,7 +66,7 @@ async fn error_of(registry: &dyn LeaseStore) -> StoreError {
     registry.swap(&claim(7)).await.unwrap_err()
 }
 
-fn check_conforms(fresh: impl Fn() -> String) {
+pub(crate) fn check_conforms(fresh: impl Fn() -> String) {
     check_leases_conform(|| {
         let url = fresh();
         async move {

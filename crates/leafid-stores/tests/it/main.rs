@@ -20,6 +20,8 @@ mod kinds;
 mod leases;
 #[cfg(feature = "mysql")]
 mod mysql;
+#[cfg(all(feature = "sqlite", feature = "mysql", feature = "postgres"))]
+mod pgbouncer;
 #[cfg(feature = "postgres")]
 mod postgres;
 #[cfg(feature = "redis")]

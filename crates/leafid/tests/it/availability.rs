@@ -109,3 +109,27 @@ fn reservations_and_other_calls_count_for_what_they_show() {
     world.advance(Duration::from_millis(1));
     assert!(is_down(&world), "found out at once");
 }
+
+/// Guards: who loses against another transaction goes on almost at once, with no pause of an
+/// outage and no word of one; and not without end.
+#[test]
+fn a_conflict_is_no_outage() {
+    let mut world = World::with_tag("order", 10, fixed());
+    *world.store.conflicts.lock().unwrap() = 9;
+    let began = world.clock.now();
+    assert_eq!(world.next("order").unwrap(), 1);
+    let took = world.clock.now().saturating_sub(began);
+    assert!(took < seconds(1), "{took:?}");
+    let told = ["Conflict {", "Failed {", "StoreDown"].map(|event| world.log.count(event));
+    assert_eq!(told, [9, 0, 0]);
+
+    *world.store.conflicts.lock().unwrap() = 1_000_000;
+    while world.next("order").is_ok() {}
+    world.advance(seconds(60));
+    assert!(world.generators.store_state().is_up());
+    let tries = 1_000_000 - *world.store.conflicts.lock().unwrap();
+    assert!(tries < 1_000, "{tries} in a minute");
+    *world.store.conflicts.lock().unwrap() = 0;
+    world.advance(seconds(10));
+    assert_eq!(world.next("order").unwrap(), 11);
+}

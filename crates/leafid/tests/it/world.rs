@@ -38,6 +38,8 @@ pub(crate) struct TestStore {
     pub(crate) memory: MemoryStore,
     clock: ManualClock,
     setup: Mutex<(Mood, Duration)>,
+    /// So many of the next reservations lose against another transaction.
+    pub(crate) conflicts: Mutex<u32>,
     /// The lengths of all reservations asked for.
     pub(crate) reserves: Mutex<Vec<u64>>,
     /// The numbers of tags in all reads.
@@ -52,6 +54,7 @@ impl TestStore {
             memory: MemoryStore::new(),
             clock,
             setup: Mutex::default(),
+            conflicts: Mutex::default(),
             reserves: Mutex::default(),
             reads: Mutex::default(),
             probes: Mutex::default(),
@@ -101,6 +104,15 @@ impl TestStore {
 impl SegmentStore for TestStore {
     fn reserve<'a>(&'a self, reserve: &'a Reserve) -> StoreResult<'a, Reserved> {
         self.reserves.lock().unwrap().push(reserve.count);
+        let mut conflicts = self.conflicts.lock().unwrap();
+        if *conflicts > 0 {
+            *conflicts -= 1;
+            let error = StoreError::Conflict {
+                message: "another transaction won".into(),
+                source: "deadlock".into(),
+            };
+            return Box::pin(async { Err(error) });
+        }
         if self.setup.lock().unwrap().0 == Mood::Full {
             let error = StoreError::unavailable("cannot reserve", "the disk is full");
             return Box::pin(async { Err(error) });
