@@ -19,6 +19,7 @@ pub(crate) struct EventCounts {
     pub(crate) limits_reached: AtomicU64,
     pub(crate) refresh_failures: AtomicU64,
     pub(crate) store_conflicts: AtomicU64,
+    pub(crate) registry_regressions: AtomicU64,
     pub(crate) worker_losses: AtomicU64,
     pub(crate) worker_quarantines: AtomicU64,
     pub(crate) journal_failures: AtomicU64,
@@ -73,7 +74,9 @@ impl Alarms {
         let counter = match event {
             Event::Regressed { .. } => &self.counts.regressions,
             Event::WeakStore { .. } => &self.counts.weak_stores,
-            Event::RegistryFailed { error, .. } if error.weak_store().is_some() => {
+            Event::RegistryFailed { error, .. } | Event::RegistryDown { error }
+                if error.weak_store().is_some() =>
+            {
                 &self.counts.weak_stores
             }
             Event::Reserved { .. } => &self.counts.segments,
@@ -81,6 +84,7 @@ impl Alarms {
             Event::LimitReached { .. } => &self.counts.limits_reached,
             Event::RefreshFailed { .. } => &self.counts.refresh_failures,
             Event::Conflict { .. } => &self.counts.store_conflicts,
+            Event::RegistryRegressed { .. } => &self.counts.registry_regressions,
             Event::WorkerLost { .. } => &self.counts.worker_losses,
             Event::Quarantined { .. } => &self.counts.worker_quarantines,
             Event::JournalFailed { .. } => &self.counts.journal_failures,

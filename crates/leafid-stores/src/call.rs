@@ -1,10 +1,11 @@
 //! `Calls`: what every call to a registry without SQL has in common: its time-out, and the first
-//! words of its errors.
+//! words of its errors. `Resting`: a connection that is kept for the next look at one row.
 
 use std::future::Future;
 use std::time::Duration;
 
 use leafid::store::StoreError;
+use tokio::sync::Mutex;
 
 use crate::StoreOptions;
 use crate::url::StoreUrl;
@@ -51,5 +52,36 @@ impl Calls {
             },
             error => error,
         }
+    }
+}
+
+/// A connection that rests between two questions which change nothing.
+pub(crate) struct Resting<C>(Mutex<Option<C>>);
+
+impl<C> Default for Resting<C> {
+    fn default() -> Self {
+        Self(Mutex::new(None))
+    }
+}
+
+impl<C> Resting<C> {
+    /// Asks over the connection at rest; if that fails, for it may have died meanwhile, as if
+    /// there were none. The one that answered rests again.
+    pub(crate) async fn ask<T>(
+        &self,
+        again: impl AsyncFnOnce(&mut C) -> Result<T, StoreError>,
+        anew: impl AsyncFnOnce() -> Result<(C, T), StoreError>,
+    ) -> Result<T, StoreError> {
+        let mut resting = self.0.lock().await;
+        // Taken out, so that it is gone if nobody waits for the answer to its end.
+        if let Some(mut connection) = resting.take()
+            && let Ok(answer) = again(&mut connection).await
+        {
+            *resting = Some(connection);
+            return Ok(answer);
+        }
+        let (connection, answer) = anew().await?;
+        *resting = Some(connection);
+        Ok(answer)
     }
 }

@@ -10,6 +10,7 @@ mod session;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use leafid::WorkerId;
 use leafid::store::{
     LeaseRecord, LeaseStore, LeaseSwap, StoreError, StoreReport, StoreResult, new_identity,
 };
@@ -17,7 +18,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::call::Calls;
+use crate::call::{Calls, Resting};
 use crate::dial::Server;
 use crate::lease_options::place_of;
 use crate::store::first_of;
@@ -35,6 +36,9 @@ pub(crate) struct EtcdLeases {
     layout: String,
     identity: String,
     location: String,
+    /// The connection of the last look at one row. Logging in costs etcd a tenth of a second of
+    /// its processor, which is too much for a question that comes every few seconds.
+    resting: Resting<Session>,
 }
 
 #[derive(Deserialize)]
@@ -79,6 +83,7 @@ impl EtcdLeases {
             layout: format!("/leafid/{pool}/layout"),
             identity: format!("/leafid/{pool}/identity"),
             location: place_of(url, pool),
+            resting: Resting::default(),
         }
     }
 
@@ -120,6 +125,16 @@ impl EtcdLeases {
                 key.to_owned(),
             )),
         }
+    }
+
+    async fn look(&self, worker: &str) -> Result<Option<LeaseRecord>, StoreError> {
+        let question = json!({ "key": encode(&format!("{}{worker}", self.rows)) });
+        let again = async |session: &mut Session| session.call("kv/range", &question).await;
+        let anew = async || self.ask("kv/range", &question).await;
+        let range: Range = parse(self.resting.ask(again, anew).await?)?;
+        let pair = range.kvs.first();
+        let row = pair.map(|pair| lease_row::read(worker, &decode(&pair.value)?));
+        row.transpose()
     }
 
     async fn read_all(&self) -> Result<Vec<LeaseRecord>, StoreError> {
@@ -228,6 +243,12 @@ impl LeaseStore for EtcdLeases {
 
     fn leases(&self) -> StoreResult<'_, Vec<LeaseRecord>> {
         Box::pin(self.calls.bounded("read the worker ids", self.read_all()))
+    }
+
+    fn lease(&self, worker: WorkerId) -> StoreResult<'_, Option<LeaseRecord>> {
+        let what = format!("read the row of worker id {worker}");
+        let worker = worker.to_string();
+        Box::pin(async move { self.calls.bounded(&what, self.look(&worker)).await })
     }
 
     fn swap<'a>(&'a self, swap: &'a LeaseSwap) -> StoreResult<'a, bool> {

@@ -54,6 +54,13 @@ pub(crate) trait LeaseSystem: System {
         pool: &str,
     ) -> impl Future<Output = Result<Vec<LeaseRecord>, Fault>> + Send;
 
+    fn lease(
+        &self,
+        connection: &mut Self::Connection,
+        pool: &str,
+        worker: i64,
+    ) -> impl Future<Output = Result<Option<LeaseRecord>, Fault>> + Send;
+
     /// Milliseconds since 1970-01-01T00:00:00Z; `None` if the clock is that of this machine.
     fn clock_ms(
         &self,
@@ -215,6 +222,17 @@ impl<S: LeaseSystem> LeaseStore for SqlLeases<S> {
             let mut loan = self.store.pool.take().await?;
             let system = self.store.pool.system();
             let answer = system.leases(&mut loan.connection, &self.pool).await;
+            loan.settle(answer)
+        }))
+    }
+
+    fn lease(&self, worker: WorkerId) -> StoreResult<'_, Option<LeaseRecord>> {
+        let what = move || format!("read the row of worker id {worker}");
+        Box::pin(self.store.bounded(what, async move {
+            let mut loan = self.store.pool.take().await?;
+            let system = self.store.pool.system();
+            let number = i64::from(worker.get());
+            let answer = system.lease(&mut loan.connection, &self.pool, number).await;
             loan.settle(answer)
         }))
     }

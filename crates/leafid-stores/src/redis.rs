@@ -2,11 +2,13 @@
 //! has the layout; both have the pool as their hash tag.
 //!
 //! Each call has a connection of its own: calls are minutes apart, and a connection that rested
-//! that long is often dead without either side knowing. What changes or reads rows is a script,
+//! that long is often dead without either side knowing. Only the look at one row, which comes every
+//! few seconds, keeps its connection for the next one. What changes or reads rows is a script,
 //! which Redis runs as one step; it refuses on a replica, whose rows may be old.
 
 mod report;
 
+use leafid::WorkerId;
 use leafid::store::{
     LeaseKey, LeaseRecord, LeaseStore, LeaseSwap, StoreError, StoreReport, StoreResult,
     new_identity,
@@ -19,7 +21,7 @@ use redis::{
 use tokio::task::JoinSet;
 use url::Url;
 
-use crate::call::Calls;
+use crate::call::{Calls, Resting};
 use crate::dial::Server;
 use crate::lease_options::place_of;
 use crate::url::StoreUrl;
@@ -45,6 +47,9 @@ return ARGV[1]
 /// KEYS: the rows.
 const LEASES: &str = "return redis.call('HGETALL', KEYS[1])";
 
+/// KEYS: the rows. ARGV: worker id.
+const LEASE: &str = "return redis.call('HGET', KEYS[1], ARGV[1])";
+
 /// KEYS: the rows. ARGV: worker id, expected epoch and until_ms or two empty texts, new row.
 /// Numbers are compared as texts, because those of a script are exact up to 2^53 only.
 const SWAP: &str = r#"
@@ -67,6 +72,8 @@ pub(crate) struct RedisLeases {
     layout: String,
     identity: String,
     location: String,
+    /// The connection of the last look at one row.
+    resting: Resting<Session>,
 }
 
 /// A connection, and the task that keeps it going for as long as this lives.
@@ -85,6 +92,7 @@ impl RedisLeases {
             layout: format!("leafid:{{{pool}}}:layout"),
             identity: format!("leafid:{{{pool}}}:identity"),
             location: place_of(url, pool),
+            resting: Resting::default(),
         }
     }
 
@@ -131,16 +139,39 @@ impl RedisLeases {
         key: &str,
         arguments: &[&str],
     ) -> Result<T, StoreError> {
+        let mut session = self.connect().await?;
+        session.run(script, key, arguments).await.map_err(explain)
+    }
+
+    async fn look(&self, worker: &str) -> Result<Option<String>, StoreError> {
+        let again = async |session: &mut Session| {
+            let row = session.run(LEASE, &self.rows, &[worker]).await;
+            row.map_err(explain)
+        };
+        let anew = async || {
+            let mut session = self.connect().await?;
+            let row = again(&mut session).await?;
+            Ok((session, row))
+        };
+        self.resting.ask(again, anew).await
+    }
+}
+
+impl Session {
+    async fn run<T: FromRedisValue>(
+        &mut self,
+        script: &str,
+        key: &str,
+        arguments: &[&str],
+    ) -> Result<T, RedisError> {
         let mut eval = cmd("EVAL");
         eval.arg(format!("{ON_PRIMARY}{script}"))
             .arg(1)
             .arg(key)
             .arg(arguments);
-        self.connect().await?.ask(&eval).await.map_err(explain)
+        self.ask(&eval).await
     }
-}
 
-impl Session {
     async fn ask<T: FromRedisValue>(&mut self, command: &Cmd) -> Result<T, RedisError> {
         command.query_async(&mut self.connection).await
     }
@@ -215,6 +246,15 @@ impl LeaseStore for RedisLeases {
                 .map(|(worker, row)| lease_row::read(worker, row))
                 .collect()
         }))
+    }
+
+    fn lease(&self, worker: WorkerId) -> StoreResult<'_, Option<LeaseRecord>> {
+        let what = format!("read the row of worker id {worker}");
+        let worker = worker.to_string();
+        Box::pin(async move {
+            let row = self.calls.bounded(&what, self.look(&worker)).await?;
+            row.map(|row| lease_row::read(&worker, &row)).transpose()
+        })
     }
 
     fn swap<'a>(&'a self, swap: &'a LeaseSwap) -> StoreResult<'a, bool> {

@@ -46,6 +46,24 @@ pub(crate) struct ZooKeeperLeases {
     location: String,
 }
 
+/// A look that the caller may give up on. The client would come back to a server that was away
+/// only after a while, and a new session is there at once, so the next call opens one.
+struct Unanswered<'a>(Option<&'a Sessions>);
+
+impl Unanswered<'_> {
+    fn end(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Unanswered<'_> {
+    fn drop(&mut self) {
+        if let Some(sessions) = self.0 {
+            sessions.close();
+        }
+    }
+}
+
 /// Our row of a worker id, and its version.
 type Row = (LeaseRecord, i32);
 
@@ -211,6 +229,15 @@ impl ZooKeeperLeases {
         Ok(records)
     }
 
+    async fn read_one(&self, worker: WorkerId) -> Result<Option<LeaseRecord>, StoreError> {
+        let session = self.session().await?;
+        session.sync(&self.tree.rows()).await?;
+        let row = self.row(&session, worker).await?.map(|(row, _)| row);
+        let forever = self.forever(&session).await?;
+        let owner = self.owner(&session, &forever, worker).await?;
+        Ok(view(worker, row, &owner).map(|view| view.record))
+    }
+
     async fn try_swap(&self, swap: &LeaseSwap) -> Result<bool, StoreError> {
         let worker = swap.record.worker;
         let session = self.session().await?;
@@ -329,6 +356,16 @@ impl LeaseStore for ZooKeeperLeases {
 
     fn leases(&self) -> StoreResult<'_, Vec<LeaseRecord>> {
         Box::pin(self.bounded("list worker ids", self.list()))
+    }
+
+    fn lease(&self, worker: WorkerId) -> StoreResult<'_, Option<LeaseRecord>> {
+        let what = format!("read the row of worker id {worker}");
+        Box::pin(async move {
+            let unanswered = Unanswered(Some(&self.sessions));
+            let row = self.bounded(&what, self.read_one(worker)).await;
+            unanswered.end();
+            row
+        })
     }
 
     fn swap<'a>(&'a self, swap: &'a LeaseSwap) -> StoreResult<'a, bool> {

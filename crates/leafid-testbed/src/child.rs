@@ -16,6 +16,8 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use tempfile::TempDir;
+
 pub(crate) const POLL: Duration = Duration::from_millis(20);
 pub(crate) const POLLS_MAX: u32 = 1500;
 
@@ -146,6 +148,24 @@ impl ServerProcess {
         let log = fs::read_to_string(self.log_path()).unwrap_or_default();
         let lines: Vec<&str> = log.lines().collect();
         lines[lines.len().saturating_sub(20)..].join("\n")
+    }
+
+    /// A copy of the files; the server must not run.
+    pub(crate) fn backup(&self) -> TempDir {
+        assert!(lock(&self.child).is_none(), "{self:?} still runs");
+        let backup = tempfile::tempdir();
+        let backup = backup.unwrap_or_else(|error| panic!("cannot make a folder: {error}"));
+        copy_files(&self.folder, backup.path());
+        backup
+    }
+
+    /// Puts a copy in place of the files; the server must not run.
+    pub(crate) fn put_back(&self, backup: &TempDir) {
+        assert!(lock(&self.child).is_none(), "{self:?} still runs");
+        run(Command::new("find")
+            .arg(&self.folder)
+            .args(["-mindepth", "1", "-delete"]));
+        copy_files(backup.path(), &self.folder);
     }
 
     /// Sends a signal (`KILL`, `STOP`, ...) to the server and its children, the server first, so
@@ -296,6 +316,11 @@ pub(crate) fn find_program(candidates: &[PathBuf], package: &str) -> PathBuf {
 
 pub(crate) fn is_root() -> bool {
     run(Command::new("id").arg("-u")).trim() == "0"
+}
+
+/// With owners, rights and times.
+fn copy_files(from: &Path, to: &Path) {
+    run(Command::new("cp").arg("-a").arg(from.join(".")).arg(to));
 }
 
 /// Runs a command to its end, which must be a good one, and answers what it wrote.

@@ -33,6 +33,25 @@ macro_rules! server_methods {
                 self.process.start(|| self.is_ready());
             }
 
+            /// A copy of the files of a server that was stopped, to be [`put_back`](Self::put_back).
+            ///
+            /// # Panics
+            ///
+            /// When they cannot be copied.
+            #[must_use]
+            pub fn backup(&self) -> tempfile::TempDir {
+                self.process.backup()
+            }
+
+            /// Puts a copy in place of the files of a server that was stopped.
+            ///
+            /// # Panics
+            ///
+            /// When they cannot be copied.
+            pub fn put_back(&self, backup: &tempfile::TempDir) {
+                self.process.put_back(backup);
+            }
+
             /// Stops the server's processor time, so that it accepts connections and answers
             /// nothing.
             pub fn pause(&self) {

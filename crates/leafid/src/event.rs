@@ -165,6 +165,32 @@ pub enum Event<'a> {
         /// What the registry's failure is.
         error: &'a StoreError,
     },
+    /// The worker id could not be given back; it stays reserved for this server.
+    WorkerKept {
+        /// With which worker id, and until when.
+        lease: Lease,
+        /// Why.
+        error: &'a StoreError,
+    },
+    /// The registry has forgotten what it had acknowledged to this server: it was emptied, or an
+    /// older copy of it was put back. Issuing has stopped, [`WorkerLost`](Event::WorkerLost)
+    /// follows, and whoever took the worker id meanwhile may have made the same ids.
+    RegistryRegressed {
+        /// With which worker id.
+        lease: Lease,
+        /// What was found in its place.
+        found: Option<&'a LeaseRecord>,
+    },
+    /// The registry of worker ids does not answer. Told once, until it answers again.
+    RegistryDown {
+        /// Why.
+        error: &'a StoreError,
+    },
+    /// The registry of worker ids answers again.
+    RegistryUp {
+        /// For how long it did not.
+        after: Duration,
+    },
     /// A call to the registry of worker ids failed; it will be repeated.
     RegistryFailed {
         /// Why.
@@ -212,6 +238,7 @@ impl Event<'_> {
             self,
             Self::Regressed { .. }
                 | Self::WeakStore { .. }
+                | Self::RegistryRegressed { .. }
                 | Self::LimitNear { .. }
                 | Self::LimitReached { .. }
                 | Self::WorkerLost { .. }

@@ -65,8 +65,8 @@ pub use lease::Lease;
 pub use limit::{Limit, ParseLimitError};
 pub use options::Options;
 pub use registry::{
-    PeerClocks, RegistryDriver, RegistryOptions, RegistryParts, RegistryStage, RegistryStatus,
-    WorkerChoice, WorkerRegistry,
+    ClockAhead, PeerClocks, RegistryDriver, RegistryOptions, RegistryParts, RegistryStage,
+    RegistryStatus, WorkerChoice, WorkerRegistry,
 };
 pub use segment::{Segment, TakenMany};
 pub use snowflake::{

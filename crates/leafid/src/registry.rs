@@ -3,6 +3,8 @@
 //!
 //! The handle is here; the driver, which does the work, in `registry/driver.rs`.
 
+mod accept;
+mod calls;
 mod claim;
 mod clock_check;
 mod driver;
@@ -11,6 +13,7 @@ mod hold;
 mod journaled;
 mod obstacle;
 mod options;
+mod own_row;
 mod release;
 mod start;
 mod status;
@@ -26,6 +29,9 @@ use crate::lease::Lease;
 use crate::snowflake::{Core, Snowflake};
 use crate::store::{BoxFuture, Journal, LeaseRecord, LeaseStore, LeaseSwap, StoreError};
 
+use calls::Answering;
+
+pub use accept::ClockAhead;
 pub use driver::RegistryDriver;
 pub use options::{RegistryOptions, WorkerChoice};
 pub use status::{RegistryStage, RegistryStatus};
@@ -119,11 +125,14 @@ pub(crate) struct Shared {
 struct Standing {
     stage: RegistryStage,
     lease: Option<Lease>,
+    /// Where the ids of the only worker id that there may be end, while they are what is in the
+    /// way; in milliseconds since 1970.
+    ahead_until_ms: Option<u64>,
     clock_steps: u64,
     claims: u64,
     failures: u64,
     journal_fails: bool,
-    store_answers: Option<bool>,
+    answering: Answering,
 }
 
 /// What a registry works with, besides its options.
@@ -200,11 +209,12 @@ impl WorkerRegistry {
             standing: Mutex::new(Standing {
                 stage: RegistryStage::Starting,
                 lease: None,
+                ahead_until_ms: None,
                 clock_steps: 0,
                 claims: 0,
                 failures: 0,
                 journal_fails: false,
-                store_answers: None,
+                answering: Answering::Unasked,
             }),
         });
         let driver = RegistryDriver::new(Arc::clone(&shared));
@@ -251,17 +261,21 @@ impl WorkerRegistry {
     /// operator who knows. If ids have been issued far ahead of it, their worker id is left alone
     /// until that time has come, and another one is claimed.
     ///
+    /// # Errors
+    ///
+    /// [`ClockAhead`] when there is no other worker id to claim, because this one was chosen
+    /// ([`WorkerChoice::Exactly`]). Nothing changes then: ids go on with the time they carry.
+    ///
     /// # Example
     ///
     /// ```
     /// # use leafid::{RegistryOptions, RegistryParts, WorkerRegistry};
     /// # let (registry, _driver) = WorkerRegistry::open_with(RegistryParts::default(), RegistryOptions::default());
-    /// registry.accept_clock();
+    /// registry.accept_clock()?;
+    /// # Ok::<(), leafid::ClockAhead>(())
     /// ```
-    pub fn accept_clock(&self) {
-        let shared = &self.handle.shared;
-        shared.accepts_clock.store(true, Ordering::Release);
-        shared.core.called.notify(usize::MAX);
+    pub fn accept_clock(&self) -> Result<(), ClockAhead> {
+        self.handle.shared.accept_clock()
     }
 
     /// Stops issuing for good, gives the worker id back, and ends the driver.
@@ -376,29 +390,6 @@ impl Shared {
         self.observer.event(event);
     }
 
-    /// Runs a call to the registry, giving up on it after `call_max`, and notes whether it
-    /// answered.
-    async fn bounded<T>(
-        &self,
-        call: impl Future<Output = Result<T, StoreError>>,
-    ) -> Result<T, StoreError> {
-        let call_max = self.options.call_max;
-        let timer = self.core.timeline.clock().sleep(call_max);
-        let answer = match futures_util::future::select(std::pin::pin!(call), timer).await {
-            futures_util::future::Either::Left((answer, _)) => answer,
-            futures_util::future::Either::Right(_) => Err(StoreError::unavailable(
-                format!("no answer within {call_max:?}"),
-                "timed out",
-            )),
-        };
-        let mut standing = self.lock();
-        let failed = matches!(&answer, Err(error) if error.is_retryable());
-        standing.store_answers = Some(!failed);
-        standing.failures += u64::from(failed);
-        drop(standing);
-        answer
-    }
-
     async fn sleep(&self, duration: Duration) {
         self.core.timeline.clock().sleep(duration).await;
     }
@@ -422,7 +413,7 @@ impl Shared {
             claims: standing.claims,
             failures: standing.failures,
             journal_fails: standing.journal_fails,
-            store_answers: standing.store_answers,
+            store_answers: standing.answering.answers(),
             end_ms: layout.end_unix_ms(),
         }
     }

@@ -15,17 +15,17 @@ const STORE_CALLERS: [&str; 10] = [
     "crates/leafid/src/catalog.rs",
     "crates/leafid/src/driver/probe.rs",
     "crates/leafid/src/registry.rs",
+    "crates/leafid/src/registry/calls.rs",
     "crates/leafid/src/registry/claim.rs",
     "crates/leafid/src/registry/clock_check.rs",
-    "crates/leafid/src/registry/hold.rs",
     "crates/leafid/src/registry/release.rs",
     "crates/leafid/src/registry/start.rs",
     "crates/leafid-server/src/watch.rs",
 ];
 /// The methods of `SegmentStore` and of `LeaseStore`.
-const STORE_METHODS: [&str; 13] = [
-    "reserve", "read", "list", "create", "update", "delete", "inspect", "probe", "bind", "leases",
-    "swap", "report", "clock_ms",
+const STORE_METHODS: [&str; 14] = [
+    "reserve", "read", "list", "create", "update", "delete", "inspect", "probe", "bind", "lease",
+    "leases", "swap", "report", "clock_ms",
 ];
 
 /// Only the driver calls a store, because only there calls are bounded, counted and repeated.

@@ -291,6 +291,41 @@ fn an_operator_confirms_the_corrected_clock() {
     server.stop();
 }
 
+/// Guards that a server which was given its worker id says no where accepting the clock would
+/// leave it without one, says until when, and goes on by itself at that time.
+#[test]
+fn a_worker_id_that_was_set_is_kept_until_its_time_has_come() {
+    let bed = Bed::new(&["--registry", "none", "--worker-id", "7"]);
+    bed.clock.offset(HOUR_S);
+    let server = bed.start();
+    let callers = Callers::start(&server);
+    callers.wait_for_ids(2000);
+    step(&bed, &server, 0.0);
+    let check_refused = |server: &Server| {
+        let (status, body) = server.post("/v1/clock/accept");
+        assert_eq!(status, 409, "{body}");
+        let says = |part| assert!(body.contains(part), "no {part:?} in {body}");
+        says("clock_ahead");
+        says("worker id 7 is the only one");
+        says("set worker-id to one that no server had");
+    };
+    check_refused(&server);
+    callers.wait_for_ids(2000);
+    callers.told().check_nothing_refused();
+    server.kill();
+    let server = bed.spawn();
+    callers.turn_to(&server);
+    let reason = started(&server).unwrap();
+    assert!(reason.contains("worker id 7 is the only one"), "{reason}");
+    check_refused(&server);
+    // The time has come.
+    bed.clock.offset(HOUR_S + 10.0);
+    wait_until_it_holds(&server);
+    callers.wait_for_ids(2000);
+    check_unique(&callers.stop().given);
+    server.stop();
+}
+
 /// Guards Leaf's policies: a step back refuses, with the error that says so; it ends by itself,
 /// and no id comes twice.
 #[test]

@@ -1,6 +1,6 @@
 //! The log lines about the worker id and the clock.
 
-use leafid::store::LeaseRecord;
+use leafid::store::{LeaseRecord, StoreError};
 use leafid::{Event, Lease};
 
 use super::with_causes;
@@ -34,9 +34,30 @@ pub(super) fn log(event: &Event<'_>) {
             error = with_causes(error),
             "the registry cannot be reached; this server goes on inside the reservation that its journal remembers"
         ),
-        Event::RegistryFailed { error, retry_after } => tracing::warn!(
+        Event::WorkerKept { lease, error } => tracing::warn!(
+            worker = %lease.worker,
+            until = until(lease),
             error = with_causes(error),
-            ?retry_after,
+            "the worker id could not be given back; it stays reserved for this server until then"
+        ),
+        Event::RegistryRegressed { lease, found } => tracing::error!(
+            worker = %lease.worker,
+            found = found_shown(*found),
+            "alarm: the registry of worker ids has forgotten what it promised this server: it was emptied, or an older copy was put back; whoever got this worker id meanwhile may have issued the same snowflake ids for up to registry-check"
+        ),
+        Event::RegistryDown { error } => tracing::warn!(
+            error = with_causes(error),
+            "the registry of worker ids does not answer; snowflake ids go on inside their reservation"
+        ),
+        Event::RegistryUp { after } => {
+            tracing::info!(?after, "the registry of worker ids answers again");
+        }
+        Event::RegistryFailed { error, .. } if is_silence(error) => tracing::debug!(
+            error = with_causes(error),
+            "a call to the registry of worker ids failed; it is tried again"
+        ),
+        Event::RegistryFailed { error, .. } => tracing::warn!(
+            error = with_causes(error),
             "a call to the registry of worker ids failed; it is tried again"
         ),
         Event::JournalFailed { error } => tracing::error!(
@@ -71,6 +92,23 @@ fn until(lease: &Lease) -> String {
     match lease.until_ms {
         LeaseRecord::FOREVER => "for good".into(),
         until_ms => time(until_ms.cast_signed()),
+    }
+}
+
+/// Whether that the registry does not answer has been told already.
+fn is_silence(error: &StoreError) -> bool {
+    error.is_retryable() && error.weak_store().is_none()
+}
+
+fn found_shown(row: Option<&LeaseRecord>) -> String {
+    match row {
+        None => "nothing".into(),
+        Some(row) => format!(
+            "epoch {} of {} until {}",
+            row.epoch,
+            format!("{} {}", row.holder, row.address).trim(),
+            time(row.until_ms.cast_signed())
+        ),
     }
 }
 

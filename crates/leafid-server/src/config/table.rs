@@ -278,6 +278,7 @@ pub const SETTINGS: &[Setting] = &[
     workers::CLOCK_POLICY,
     workers::AHEAD_MAX,
     workers::WORKER_LEASE,
+    workers::REGISTRY_CHECK,
     workers::CLOCK_OFFSET_MAX,
     workers::WORKER_STEP,
     workers::JOURNAL_AHEAD,

@@ -41,6 +41,8 @@ pub struct WorkerConfig {
     pub ahead_max: Duration,
     /// How long a reservation is.
     pub lease: Duration,
+    /// How old the last look at the own row may become.
+    pub check_interval: Duration,
     /// How far the clock may be away from others when a worker id is claimed.
     pub clock_offset_max: Duration,
     /// How often the clocks are compared and the journal is written.
@@ -62,6 +64,7 @@ impl Default for WorkerConfig {
             clock_policy: options.snowflake.policy,
             ahead_max: options.snowflake.ahead_max,
             lease: options.lease,
+            check_interval: options.check_interval,
             clock_offset_max: options.clock_offset_max,
             step_interval: options.step_interval,
             journal_ahead: options.journal_ahead,
@@ -199,6 +202,7 @@ impl Config {
             clock_policy,
             ahead_max,
             lease,
+            check_interval,
             clock_offset_max,
             step_interval,
             journal_ahead,
@@ -212,6 +216,7 @@ impl Config {
                 wait_max: self.wait_max,
             },
             lease,
+            check_interval,
             clock_offset_max,
             step_interval,
             journal_ahead,

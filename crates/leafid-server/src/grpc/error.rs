@@ -225,9 +225,12 @@ const fn status(code: service::Code) -> Code {
         C::NotAdmin => Code::PermissionDenied,
         C::UnknownTag | C::UnknownToken | C::UnknownWorker => Code::NotFound,
         C::TagExists => Code::AlreadyExists,
-        C::LimitReached | C::SnowflakeTag | C::WorkerAlive | C::WorkerHeld | C::TooManyQuotas => {
-            Code::FailedPrecondition
-        }
+        C::LimitReached
+        | C::SnowflakeTag
+        | C::WorkerAlive
+        | C::WorkerHeld
+        | C::ClockAhead
+        | C::TooManyQuotas => Code::FailedPrecondition,
         C::WorkerChanged => Code::Aborted,
         C::OverQuota | C::Overloaded => Code::ResourceExhausted,
         C::BadRow | C::LayoutEnded => Code::Internal,

@@ -94,6 +94,7 @@ impl Kind {
             | Code::WorkerAlive
             | Code::WorkerHeld
             | Code::WorkerChanged
+            | Code::ClockAhead
             | Code::TooManyQuotas => StatusCode::CONFLICT,
             Code::OverQuota => StatusCode::TOO_MANY_REQUESTS,
             Code::BadRow | Code::LayoutEnded => StatusCode::INTERNAL_SERVER_ERROR,

@@ -85,6 +85,7 @@ impl Code {
             Self::WorkerHeld => {
                 "wait until its reservation ends: then any server can claim it".into()
             }
+            Self::ClockAhead => "wait until the clock has come to that time, or set worker-id to one that no server had, and start again".into(),
             Self::WorkerChanged => "see GET /v1/workers for who holds it now".into(),
             Self::TooManyQuotas => {
                 "take another tag's quota away with DELETE /v1/quotas/tags/{tag}".into()

@@ -58,6 +58,7 @@ codes! {
     WorkerAlive "worker_alive" "the holder of the worker id lives"
     WorkerHeld "worker_held" "the worker id is reserved, and nobody can tell that its holder is dead"
     WorkerChanged "worker_changed" "the worker id's row has just changed"
+    ClockAhead "clock_ahead" "ids of the only worker id that this server may have are ahead of the clock"
     TooManyQuotas "too_many_quotas" "as many tags have quotas as this server takes on"
     OverQuota "over_quota" "more ids a second were taken than the quota allows"
     BadRow "bad_row" "the tag's row in the store cannot be used"

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use leafid::store::StoreError;
-use leafid::{DecomposeError, IssueError, Never, NotYetReason, SnowflakeError, Tag, WorkerId};
+use leafid::{
+    ClockAhead, DecomposeError, IssueError, Never, NotYetReason, SnowflakeError, Tag, WorkerId,
+};
 
 use super::access::QuotaScope;
 use super::code::Code;
@@ -67,6 +69,9 @@ pub enum ServiceError {
         /// The worker id.
         worker: WorkerId,
     },
+    /// The wall clock was not accepted.
+    #[error("the wall clock is not accepted: {0}")]
+    ClockAhead(#[from] ClockAhead),
     /// The store was not reached since the start, so its settings are unknown.
     #[error("no id can be issued before the store is reached: {reason}")]
     NotStarted {
@@ -166,6 +171,7 @@ impl ServiceError {
             Self::WorkerAlive { .. } => Code::WorkerAlive,
             Self::WorkerHeld { .. } => Code::WorkerHeld,
             Self::WorkerChanged { .. } => Code::WorkerChanged,
+            Self::ClockAhead(_) => Code::ClockAhead,
             Self::NotStarted { .. } => Code::StoreUnavailable,
             Self::BadCount { .. } => Code::BadCount,
             Self::UnknownTag { .. } => Code::UnknownTag,

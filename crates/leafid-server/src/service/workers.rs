@@ -300,11 +300,12 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// [`ServiceError::SnowflakeOff`], [`ServiceError::NotAdmin`], [`ServiceError::NoToken`].
+    /// [`ServiceError::SnowflakeOff`], [`ServiceError::NotAdmin`], [`ServiceError::NoToken`],
+    /// [`ServiceError::ClockAhead`].
     pub fn accept_clock(&self, caller: &Caller) -> Result<ClockView, ServiceError> {
         self.access.check_admin(caller)?;
         let before = self.clock()?;
-        self.snowflakes()?.registry.accept_clock();
+        self.snowflakes()?.registry.accept_clock()?;
         Ok(before)
     }
 

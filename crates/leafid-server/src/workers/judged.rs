@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::supply::exposed;
+use leafid::WorkerId;
 use leafid::store::{LeaseRecord, LeaseStore, LeaseSwap, StoreError, StoreReport, StoreResult};
 
 /// A registry whose settings are looked at.
@@ -82,6 +83,10 @@ impl LeaseStore for Judged {
 
     fn leases(&self) -> StoreResult<'_, Vec<LeaseRecord>> {
         self.leases.leases()
+    }
+
+    fn lease(&self, worker: WorkerId) -> StoreResult<'_, Option<LeaseRecord>> {
+        self.leases.lease(worker)
     }
 
     fn swap<'a>(&'a self, swap: &'a LeaseSwap) -> StoreResult<'a, bool> {

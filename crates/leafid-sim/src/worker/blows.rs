@@ -165,7 +165,7 @@ impl Simulation {
 
     fn accept_wall(&mut self, at: usize) -> bool {
         let life = self.servers[at].life.as_ref();
-        life.inspect(|life| life.registry.accept_clock()).is_some()
+        life.is_some_and(|life| life.registry.accept_clock().is_ok())
     }
 }
 

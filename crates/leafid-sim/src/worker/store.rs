@@ -178,6 +178,16 @@ impl LeaseStore for SimLeaseStore {
         })
     }
 
+    fn lease(&self, worker: WorkerId) -> StoreResult<'_, Option<LeaseRecord>> {
+        let registry = Arc::clone(&self.registry);
+        let call = self.call(async move { registry.rows.lease(worker).await });
+        Box::pin(async move {
+            let row = call.await?;
+            row.iter().for_each(|row| self.acknowledge(row));
+            Ok(row)
+        })
+    }
+
     fn swap<'a>(&'a self, swap: &'a LeaseSwap) -> StoreResult<'a, bool> {
         let (registry, wish) = (Arc::clone(&self.registry), swap.clone());
         let call = self.call(async move {

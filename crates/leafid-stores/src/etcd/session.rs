@@ -1,5 +1,6 @@
 //! `Session`: one connection to one etcd server, logged in if need be, over etcd's JSON gateway.
-//! It lives for one call to the registry: those are minutes apart, and tokens expire meanwhile.
+//! It lives for one call to the registry: those are minutes apart, and tokens expire meanwhile. Only
+//! that of the look at one row, which comes every few seconds, lives on to the next one.
 
 use std::error::Error;
 

@@ -75,6 +75,19 @@ impl LeaseSystem for Mysql {
         rows.iter().map(|row| record(pool, row)).collect()
     }
 
+    async fn lease(
+        &self,
+        session: &mut Session,
+        pool: &str,
+        worker: i64,
+    ) -> Result<Option<LeaseRecord>, Fault> {
+        let select = "SELECT worker, epoch, holder, address, until_ms FROM leafid_worker \
+            WHERE pool = ? AND worker = ?";
+        let query = sqlx::query(select).bind(pool).bind(worker);
+        let row = query.fetch_optional(&mut session.connection).await?;
+        row.map(|row| record(pool, &row)).transpose()
+    }
+
     async fn clock_ms(&self, session: &mut Session) -> Result<Option<i64>, Fault> {
         // Not UNIX_TIMESTAMP(NOW()), which is wrong in the hour in which summer time ends.
         let select = "SELECT CAST(TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', \

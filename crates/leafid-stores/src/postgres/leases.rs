@@ -81,6 +81,19 @@ impl LeaseSystem for Postgres {
         rows.iter().map(|row| record(pool, row)).collect()
     }
 
+    async fn lease(
+        &self,
+        session: &mut Session,
+        pool: &str,
+        worker: i64,
+    ) -> Result<Option<LeaseRecord>, Fault> {
+        let select = "SELECT worker::bigint, epoch::bigint, holder::text, address::text, \
+            until_ms::bigint FROM leafid_worker WHERE pool = $1 AND worker = $2";
+        let query = sqlx::query(select).bind(pool).bind(worker);
+        let row = query.fetch_optional(&mut session.connection).await?;
+        row.map(|row| record(pool, &row)).transpose()
+    }
+
     async fn clock_ms(&self, session: &mut Session) -> Result<Option<i64>, Fault> {
         let select = "SELECT floor(EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::bigint";
         let row = sqlx::raw_sql(select)

@@ -67,6 +67,20 @@ impl LeaseSystem for Sqlite {
         rows.iter().map(|row| record(pool, row)).collect()
     }
 
+    async fn lease(
+        &self,
+        session: &mut Session,
+        pool: &str,
+        worker: i64,
+    ) -> Result<Option<LeaseRecord>, Fault> {
+        let select = "SELECT worker, epoch, holder, address, until_ms FROM leafid_worker \
+            WHERE pool = ? AND worker = ?";
+        let query = sqlx::query(select).bind(pool).bind(worker);
+        let row = query.fetch_optional(session.reading()?).await;
+        let row = session.noted(row.map_err(Fault::from))?;
+        row.map(|row| record(pool, &row)).transpose()
+    }
+
     /// The file has only the clock of this machine.
     async fn clock_ms(&self, _: &mut Session) -> Result<Option<i64>, Fault> {
         Ok(None)

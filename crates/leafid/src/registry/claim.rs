@@ -8,6 +8,7 @@
 use fastrand::Rng;
 
 use super::WorkerChoice;
+use super::driver::WorkerUntil;
 use crate::lease::Lease;
 use crate::store::{JournalRecord, LeaseRecord, LeaseStore, LeaseSwap, StoreError};
 use crate::worker_id::WorkerId;
@@ -33,6 +34,8 @@ pub(crate) struct Claimant<'a> {
     pub(crate) nonce: u64,
     /// Worker ids not to be taken back before their reservation is over.
     pub(crate) avoided: &'a [WorkerId],
+    /// Where our ids of worker ids end that this process had and lost, the last one at the end.
+    pub(crate) lost: &'a [WorkerUntil],
     pub(crate) now_ms: u64,
     pub(crate) lease_ms: u64,
 }
@@ -98,7 +101,11 @@ fn claim_of(claimant: &Claimant<'_>, candidate: &Candidate) -> Claim {
     let last = journal.lease.filter(|last| last.worker == candidate.worker);
     // Whatever the registry says of it, or does not say any more: nothing of ours comes twice.
     let issued_ms = journal.floor_ms.max(last.map_or(0, |last| last.below_ms));
-    let start_ms = candidate.start_ms.max(claimant.now_ms).max(issued_ms);
+    let lost = claimant.lost.iter();
+    let lost = lost.filter(|lost| lost.worker == candidate.worker);
+    let ended_ms = lost.map(|lost| lost.until_ms).max().unwrap_or(0);
+    let start_ms = candidate.start_ms.max(claimant.now_ms);
+    let start_ms = start_ms.max(issued_ms).max(ended_ms);
     let lease = Lease {
         worker: candidate.worker,
         epoch: seen.map_or(0, |row| row.epoch) + 1,
@@ -114,8 +121,9 @@ fn claim_of(claimant: &Claimant<'_>, candidate: &Candidate) -> Claim {
     Claim { lease, swap }
 }
 
-/// What to try next: our own worker id; else one that was held under our address; else the hint;
-/// else one whose reservation is over, the oldest first; else one that nobody ever had.
+/// What to try next: our own worker id, also if its row is gone; else one that was held under our
+/// address; else the hint; else one whose reservation is over, the oldest first; else one that
+/// nobody ever had.
 fn choose(
     claimant: &Claimant<'_>,
     rows: &[LeaseRecord],
@@ -132,6 +140,10 @@ fn choose(
         .find_map(|row| own(claimant, row));
     if own.is_some() {
         return own;
+    }
+    let forgotten = forgotten(claimant, rows, choices);
+    if let Some(candidate) = forgotten.filter(|candidate| wanted(candidate.worker)) {
+        return Some(candidate);
     }
     let mut free: Vec<&LeaseRecord> = rows.iter().filter(|row| wanted(row.worker)).collect();
     free.retain(|row| row.until_ms <= claimant.now_ms);
@@ -182,6 +194,17 @@ const fn new(worker: WorkerId) -> Candidate {
     }
 }
 
+/// The worker id that we had, if its row is gone. In a registry that was emptied every other one
+/// may still be in use by a holder that has not noticed yet; ours is not. Only at the first try:
+/// a registry that shares its numbers with others may be unable to create it.
+fn forgotten(claimant: &Claimant<'_>, rows: &[LeaseRecord], choices: usize) -> Option<Candidate> {
+    let lost = claimant.lost.last().map(|lost| lost.worker);
+    let worker = lost.or_else(|| claimant.journal.lease.map(|lease| lease.worker))?;
+    let is_there = rows.iter().any(|row| row.worker == worker);
+    let is_ours = choices == 1 && !is_there && !claimant.avoided.contains(&worker);
+    is_ours.then(|| new(worker))
+}
+
 /// Our own row, if nobody has claimed it since we wrote our journal: then all ids issued with it
 /// lie below the journal's bound. The journal may be one claim ahead of the registry, because it
 /// is written first.
@@ -204,7 +227,8 @@ fn absent(claimant: &Claimant<'_>, rows: &[LeaseRecord], count: usize) -> Vec<Wo
     let mut absent = Vec::new();
     let mut number = 0;
     while absent.len() < count && number <= claimant.worker_max {
-        if !taken.contains(&number) {
+        let is_avoided = claimant.avoided.contains(&WorkerId::new(number));
+        if !taken.contains(&number) && !is_avoided {
             absent.push(WorkerId::new(number));
         }
         let Some(next) = number.checked_add(1) else {

@@ -70,13 +70,23 @@ pub(super) struct Run {
     /// It issues on the strength of its journal, and the registry has not confirmed that yet.
     pub(super) is_weak: bool,
     /// Worker ids whose ids lie too far in the future.
-    pub(super) quarantined: Vec<WorkerId>,
+    pub(super) quarantined: Vec<WorkerUntil>,
+    /// Worker ids that were lost, each once, and where their ids ended.
+    pub(super) lost: Vec<WorkerUntil>,
     /// An operator takes the wall clock for right, and nothing was claimed since.
     pub(super) is_clock_accepted: bool,
     /// Failures of the registry in a row.
     pub(super) failures: u32,
     /// What was refused last, so that it is told once.
     pub(super) refused: String,
+}
+
+/// Up to when ids of a worker id may have been made.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WorkerUntil {
+    pub(crate) worker: WorkerId,
+    /// No id of it that we made carries this time or a later one, in milliseconds since 1970.
+    pub(crate) until_ms: u64,
 }
 
 /// How holding a worker id ended.
@@ -86,6 +96,9 @@ pub(super) enum End {
     Stopped,
     /// The reservation was lost, used up, or put in quarantine; another one is wanted.
     Another,
+    /// The registry has forgotten us, and our worker id is somebody else's. Other servers may be
+    /// about to find out the same, so that no worker id is to be trusted yet.
+    Displaced,
 }
 
 async fn run(shared: Arc<Shared>) {
@@ -96,6 +109,7 @@ async fn run(shared: Arc<Shared>) {
         nonce: fastrand::u64(1..),
         is_weak: false,
         quarantined: Vec::new(),
+        lost: Vec::new(),
         is_clock_accepted: false,
         failures: 0,
         refused: String::new(),
@@ -113,9 +127,20 @@ impl Run {
         while let Some(lease) = self.start().await {
             match self.hold(lease).await {
                 End::Another => self.note_loss().await,
+                End::Displaced => {
+                    self.note_loss().await;
+                    self.pause(self.noticed_max()).await;
+                }
                 End::Stopped => return,
             }
         }
+    }
+
+    /// Once so much time has passed since the registry forgot, every server that it answers has
+    /// noticed, and the last ids that it made before lie in the past.
+    fn noticed_max(&self) -> Duration {
+        let options = &self.shared.options;
+        options.check_interval + options.snowflake.ahead_max
     }
 
     /// The holder in the row of the present lease.
@@ -144,6 +169,16 @@ impl Run {
         let record = journal.clone();
         // A journal that fails is told when something is to be issued.
         let _noted = self.write_record(record).await;
+    }
+
+    /// The worker ids that are left alone now.
+    pub(super) fn avoided(&self, now_ms: u64) -> Vec<WorkerId> {
+        let kept = self.shared.accepted_ahead_max();
+        let kept_ms = u64::try_from(kept.as_millis()).unwrap_or(u64::MAX);
+        let left_alone = self.quarantined.iter().filter(|one| one.until_ms > now_ms);
+        let ahead = self.lost.iter();
+        let ahead = ahead.filter(|one| one.until_ms > now_ms.saturating_add(kept_ms));
+        left_alone.chain(ahead).map(|one| one.worker).collect()
     }
 
     pub(super) async fn write_journal(&mut self, lease: JournalLease) -> Result<(), StoreError> {

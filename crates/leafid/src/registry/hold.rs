@@ -6,19 +6,22 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 
-use super::claim::{self, Extended};
-use super::clock_check::{self, Second, Verdict};
-use super::driver::{End, Run};
+use super::calls::{Done, extend, look, report};
+use super::claim::Extended;
+use super::clock_check::{self, Verdict};
+use super::driver::{End, Run, WorkerUntil};
 use super::{RegistryStage, Shared};
 use crate::event::Event;
 use crate::lease::Lease;
 use crate::snowflake::ClockPolicy;
 use crate::snowflake::word::Grant;
 use crate::store::{BoxFuture, JournalLease, StoreError};
-use crate::timeline::{FOLLOW_MAX, Look};
+use crate::timeline::Look;
 
 /// How often others are told that this server lives. Source: Leaf.
 const REPORT_INTERVAL: Duration = Duration::from_secs(3);
+/// How soon our own row is read again after it could not be read, if that is sooner than else.
+const LOOK_RETRY: Duration = Duration::from_secs(1);
 /// How often a second source is asked while the clocks disagree.
 const SECOND_INTERVAL_MIN: Duration = Duration::from_secs(1);
 const SECOND_INTERVAL_MAX: Duration = Duration::from_secs(30);
@@ -27,30 +30,27 @@ const SECOND_INTERVAL_MAX: Duration = Duration::from_secs(30);
 const SOME_MIN_MS: u64 = 10;
 
 /// One worker id, while it is held.
-struct Held {
-    lease: Lease,
+pub(super) struct Held {
+    pub(super) lease: Lease,
     calls: FuturesUnordered<BoxFuture<'static, Done>>,
     /// When each kind of call is due; `None` while one is under way.
     extend_at: Option<Duration>,
+    look_at: Option<Duration>,
     report_at: Option<Duration>,
     second_at: Option<Duration>,
     second_interval: Duration,
     disagrees: bool,
     journal_fails: bool,
     reports_fail: bool,
-}
-
-/// What came of a call to the registry.
-enum Done {
-    Extended(Result<Extended, StoreError>),
-    Reported(Result<(), StoreError>),
-    Asked(Option<Second>),
+    looks_fail: bool,
 }
 
 impl Run {
     /// Issues with a worker id until it ends.
     pub(super) async fn hold(&mut self, lease: Lease) -> End {
         let mut held = Held::new(lease);
+        let now = self.shared.core.timeline.clock().now();
+        held.look_at = Some(now + self.shared.options.look_interval());
         self.tell_claimed(lease);
         loop {
             let shared = Arc::clone(&self.shared);
@@ -62,8 +62,8 @@ impl Run {
             if let Some(end) = self.step(&mut held).await {
                 return end;
             }
-            let step = shared.options.step_interval;
-            let mut timer = std::pin::pin!(shared.sleep(step).fuse());
+            let pause = held.pause(&shared);
+            let mut timer = std::pin::pin!(shared.sleep(pause).fuse());
             futures_util::select_biased! {
                 done = held.calls.select_next_some() => {
                     if let Some(end) = self.book(&mut held, done) {
@@ -80,6 +80,7 @@ impl Run {
         let mut standing = self.shared.lock();
         standing.claims += 1;
         standing.lease = Some(lease);
+        standing.ahead_until_ms = None;
         drop(standing);
         self.shared.tell(&Event::WorkerClaimed { lease });
     }
@@ -88,7 +89,7 @@ impl Run {
         if let Some(end) = self.look_at_clocks(held) {
             return Some(end);
         }
-        let now_ms = self.ahead_ms();
+        let now_ms = self.shared.ahead_ms();
         if now_ms >= held.lease.until_ms {
             return Some(self.lose(
                 held.lease,
@@ -98,18 +99,6 @@ impl Run {
         self.call_registry(held, now_ms);
         self.write_and_grant(held, now_ms).await;
         None
-    }
-
-    /// The time it is, or that of the next id if that is later.
-    fn ahead_ms(&self) -> u64 {
-        let core = &self.shared.core;
-        let next_ms = core
-            .word
-            .next_tick()
-            .map(|tick| core.options.layout.unix_ms_of(tick));
-        core.timeline
-            .now_ms()
-            .max(next_ms.map_or(0, i64::unsigned_abs))
     }
 
     fn look_at_clocks(&mut self, held: &mut Held) -> Option<End> {
@@ -140,21 +129,20 @@ impl Run {
     fn accept_wall(&mut self, held: &mut Held) -> Option<End> {
         let shared = Arc::clone(&self.shared);
         let timeline = &shared.core.timeline;
-        let issued_ms = self.ahead_ms();
+        let issued_ms = shared.ahead_ms();
         let offset_ms = timeline.wall_ms().cast_signed() - timeline.now_ms().cast_signed();
         timeline.accept_wall();
         held.disagrees = false;
         shared.tell(&Event::ClockAccepted { offset_ms });
-        let allowed = shared.options.snowflake.ahead_max + FOLLOW_MAX;
         let ahead_ms = issued_ms.saturating_sub(timeline.now_ms());
-        if Duration::from_millis(ahead_ms) <= allowed {
+        if Duration::from_millis(ahead_ms) <= shared.accepted_ahead_max() {
             return None;
         }
         shared.core.word.halt();
         let Lease {
             worker, until_ms, ..
         } = held.lease;
-        self.quarantined.push(worker);
+        self.quarantined.push(WorkerUntil { worker, until_ms });
         shared.lock().lease = None;
         shared.tell(&Event::Quarantined { worker, until_ms });
         Some(End::Another)
@@ -176,6 +164,10 @@ impl Run {
             let names = (self.identity(), self.holder());
             held.calls
                 .push(extend(Arc::clone(shared), held.lease, until_ms, names));
+        }
+        if !self.is_weak && is_due(held.look_at) {
+            held.look_at = None;
+            held.calls.push(look(Arc::clone(shared), held.lease));
         }
         if is_due(held.report_at) {
             held.report_at = None;
@@ -278,21 +270,24 @@ impl Run {
                 self.shared.tell(&Event::WorkerExtended { lease });
             }
             Done::Extended(Ok(Extended::Lost(row))) => {
-                if let Some(lease) = row.as_ref().and_then(|row| self.adopt(row)) {
-                    held.lease = lease;
-                    held.extend_at = Some(now);
-                    return None;
-                }
-                let reason = match row {
-                    Some(row) => format!("it was claimed by {} {}", row.holder, row.address),
-                    None => "its row is gone from the registry".to_owned(),
-                };
-                return Some(self.lose(held.lease, &reason));
+                held.extend_at = Some(now);
+                return self.lost_or_adopted(held, held.lease, row.as_ref(), true);
             }
             Done::Extended(Ok(Extended::Elsewhere)) => {
-                let reason = "the registry is not the one that it was leased from";
-                return Some(self.lose(held.lease, reason));
+                return Some(self.lose_elsewhere(held.lease));
             }
+            Done::Looked {
+                lease,
+                row: Ok(row),
+            } => {
+                held.look_at = Some(now + self.shared.options.look_interval());
+                held.looks_fail = false;
+                return self.lost_or_adopted(held, lease, row.as_ref(), false);
+            }
+            Done::Looked {
+                lease,
+                row: Err(error),
+            } => return self.book_unread(held, lease, &error),
             Done::Extended(Err(error)) => {
                 let retry_after = self.retry_after();
                 held.extend_at = Some(now + retry_after);
@@ -314,6 +309,22 @@ impl Run {
         None
     }
 
+    /// A registry that does not answer may come back with our row. One that says no, such as a file
+    /// that somebody has replaced, will not.
+    fn book_unread(&mut self, held: &mut Held, lease: Lease, error: &StoreError) -> Option<End> {
+        let retry_after = LOOK_RETRY.min(self.shared.options.look_interval());
+        held.look_at = Some(self.shared.core.timeline.clock().now() + retry_after);
+        if let StoreError::Unsupported { message } = error {
+            return Some(self.lose(lease, message));
+        }
+        if !error.is_retryable() && !held.looks_fail {
+            held.looks_fail = true;
+            self.shared
+                .tell(&Event::RegistryFailed { error, retry_after });
+        }
+        None
+    }
+
     /// The first of several failures in a row is told.
     fn book_report(&self, held: &mut Held, reported: Result<(), StoreError>, now: Duration) {
         held.report_at = Some(now + REPORT_INTERVAL);
@@ -329,23 +340,6 @@ impl Run {
         }
         held.reports_fail = failed;
     }
-
-    /// Stops issuing at once.
-    fn lose(&self, lease: Lease, reason: &str) -> End {
-        self.shared.core.word.halt();
-        self.shared.core.close(reason, false);
-        let mut standing = self.shared.lock();
-        standing.lease = None;
-        standing.stage = RegistryStage::Refused {
-            reason: reason.to_owned(),
-        };
-        drop(standing);
-        self.shared.tell(&Event::WorkerLost {
-            worker: lease.worker,
-            reason,
-        });
-        End::Another
-    }
 }
 
 impl Held {
@@ -354,41 +348,27 @@ impl Held {
             lease,
             calls: FuturesUnordered::new(),
             extend_at: Some(Duration::ZERO),
+            look_at: Some(Duration::ZERO),
             report_at: Some(Duration::ZERO),
             second_at: Some(Duration::ZERO),
             second_interval: SECOND_INTERVAL_MIN,
             disagrees: false,
             journal_fails: false,
             reports_fail: false,
+            looks_fail: false,
         }
     }
-}
 
-fn extend(
-    shared: Arc<Shared>,
-    lease: Lease,
-    until_ms: u64,
-    (identity, holder): (String, String),
-) -> BoxFuture<'static, Done> {
-    Box::pin(async move {
-        let Ok(store) = shared.store() else {
-            return Done::Extended(Ok(Extended::Until(lease)));
-        };
-        let address = &shared.options.address;
-        let extended = claim::extend(store, lease, until_ms, (&identity, &holder), address);
-        Done::Extended(shared.bounded(extended).await)
-    })
-}
-
-fn report(shared: Arc<Shared>, lease: Lease, holder: String) -> BoxFuture<'static, Done> {
-    Box::pin(async move {
-        let Ok(store) = shared.store() else {
-            return Done::Reported(Ok(()));
-        };
-        let record = lease.record(&holder, &shared.options.address);
-        let now_ms = shared.core.timeline.now_ms();
-        Done::Reported(shared.bounded(store.report(&record, now_ms)).await)
-    })
+    /// How long there is nothing to do, if no call comes to its end.
+    fn pause(&self, shared: &Shared) -> Duration {
+        let step = shared.options.step_interval;
+        let now = shared.core.timeline.clock().now();
+        let until_look = self.look_at.map(|at| at.saturating_sub(now));
+        // What is due already waits for something else than time.
+        until_look
+            .filter(|left| !left.is_zero())
+            .map_or(step, |left| left.min(step))
+    }
 }
 
 impl Shared {

@@ -123,7 +123,7 @@ impl Run {
                     && last.until_ms > last.below_ms.max(now_ms)
                     && last.until_ms < LeaseRecord::FOREVER
                     && (choice == WorkerChoice::Any || choice == WorkerChoice::Exactly(last.worker))
-                    && !self.quarantined.contains(&last.worker)
+                    && !self.avoided(now_ms).contains(&last.worker)
             });
         let Some(last) = last else {
             return Err(Obstacle::Failed(error));

@@ -25,6 +25,9 @@ pub enum WorkerChoice {
     Exactly(WorkerId),
 }
 
+/// A shorter one would keep the registry busy with nothing else.
+const CHECK_INTERVAL_MIN: Duration = Duration::from_millis(100);
+
 /// What can be set about worker ids.
 ///
 /// # Example
@@ -58,6 +61,11 @@ pub struct RegistryOptions {
     /// After a crash ids start that far ahead; a driver that stands still for longer stops them.
     /// Default: 3 s.
     pub journal_ahead: Duration,
+    /// How old the last look at this server's own row in the registry may become: it is read anew
+    /// after half of this, and the registry counts as down once it has not answered for all of it.
+    /// So long a registry that was emptied, or in which an older copy was put back, can go
+    /// unnoticed; meanwhile ids can come twice. At least 100 ms. Default: 5 s.
+    pub check_interval: Duration,
     /// How far this machine's clock may be away from the registry's, from the mean of the peers'
     /// and behind its own last report when a worker id is claimed. Default: 10 s.
     pub clock_offset_max: Duration,
@@ -83,11 +91,20 @@ impl Default for RegistryOptions {
             lease: Duration::from_secs(3600),
             step_interval: Duration::from_secs(1),
             journal_ahead: Duration::from_secs(3),
+            check_interval: Duration::from_secs(5),
             clock_offset_max: Duration::from_secs(10),
             call_max: Duration::from_secs(30),
             retry_min: Duration::from_millis(100),
             retry_max: Duration::from_secs(5),
             seed: fastrand::u64(..),
         }
+    }
+}
+
+impl RegistryOptions {
+    /// How long after one look at our own row the next one begins, and how long it may take: both
+    /// together are `check_interval`.
+    pub(super) fn look_interval(&self) -> Duration {
+        self.check_interval.max(CHECK_INTERVAL_MIN) / 2
     }
 }

@@ -1,10 +1,9 @@
 //! Giving a worker id back, so that others need not wait for the end of its reservation.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use super::claim;
 use super::driver::Run;
+use super::{Shared, claim};
 use crate::event::Event;
 use crate::lease::Lease;
 use crate::store::{JournalLease, StoreError};
@@ -23,13 +22,10 @@ impl Run {
                 self.shared.tell(&Event::WorkerReleased { worker });
             }
             Ok(false) => {}
-            Err(error) => {
-                let retry_after = Duration::ZERO;
-                self.shared.tell(&Event::RegistryFailed {
-                    error: &error,
-                    retry_after,
-                });
-            }
+            Err(error) => self.shared.tell(&Event::WorkerKept {
+                lease,
+                error: &error,
+            }),
         }
     }
 
@@ -42,7 +38,12 @@ impl Run {
             return Ok(false);
         };
         // While the registry is down nothing is given back, so that a restart can go on without it.
-        shared.bounded(store.leases()).await?;
+        // Asked twice, because the first may be sent over a connection that died at rest.
+        let mut is_there = look_at(&shared, lease).await;
+        if is_there.as_ref().is_err_and(StoreError::is_retryable) {
+            is_there = look_at(&shared, lease).await;
+        }
+        is_there?;
         // From here on somebody else may get what is left of it.
         self.note_end(lease, used_ms, false).await?;
         let Some(journal) = &self.journal else {
@@ -75,4 +76,12 @@ impl Run {
         };
         self.write_journal(noted).await
     }
+}
+
+/// Reads our own row, for whether the registry answers.
+async fn look_at(shared: &Shared, lease: Lease) -> Result<(), StoreError> {
+    let row = shared.store()?.lease(lease.worker);
+    let row = shared.within(shared.options.look_interval(), row).await;
+    shared.note(row.as_ref().err());
+    row.map(drop)
 }

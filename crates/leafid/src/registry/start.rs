@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::WorkerChoice;
 use super::claim::{self, Claim, Claimant, ROUNDS_MAX};
 use super::clock_check::{behind_own_report, check_at_start, too_far_ahead};
-use super::driver::Run;
+use super::driver::{Run, WorkerUntil};
 use super::obstacle::{Obstacle, found_or_store_error, obstacle};
+use super::{ClockAhead, WorkerChoice};
 use crate::event::Event;
 use crate::lease::Lease;
 use crate::store::{JournalClaim, JournalLease, JournalRecord, JournalRegistry, LeaseStore};
@@ -102,18 +102,23 @@ impl Run {
             return Ok(());
         };
         let is_any = self.shared.options.choice == WorkerChoice::Any;
-        if is_any && self.quarantined.contains(&last.worker) {
+        let is_left_alone = |one: &WorkerUntil| one.worker == last.worker;
+        if is_any && self.quarantined.iter().any(is_left_alone) {
             return Ok(());
         }
-        if !is_any || !is_confirmed {
+        if let WorkerChoice::Exactly(worker) = self.shared.options.choice {
+            let until_ms = last.below_ms;
+            self.shared.lock().ahead_until_ms = Some(until_ms);
+            let ahead = ClockAhead { worker, until_ms };
+            let reason = format!("{reason}; if the clock is right: {ahead}");
             return Err(Obstacle::Refused(reason));
         }
-        self.quarantined.push(last.worker);
-        let until_ms = last.until_ms;
-        self.shared.tell(&Event::Quarantined {
-            worker: last.worker,
-            until_ms,
-        });
+        if !is_confirmed {
+            return Err(Obstacle::Refused(reason));
+        }
+        let (worker, until_ms) = (last.worker, last.until_ms);
+        self.quarantined.push(WorkerUntil { worker, until_ms });
+        self.shared.tell(&Event::Quarantined { worker, until_ms });
         Ok(())
     }
 
@@ -133,6 +138,8 @@ impl Run {
             return Ok(None);
         };
         let shared = Arc::clone(&self.shared);
+        let now_ms = shared.core.timeline.now_ms();
+        let avoided = self.avoided(now_ms);
         let claimant = Claimant {
             choice: shared.options.choice,
             preferred: shared.options.preferred,
@@ -140,11 +147,11 @@ impl Run {
             address: &shared.options.address,
             journal: &former,
             nonce: self.nonce,
-            avoided: &self.quarantined,
-            now_ms: shared.core.timeline.now_ms(),
+            avoided: &avoided,
+            lost: &self.lost,
+            now_ms,
             lease_ms: shared.lease_ms(),
         };
-        let now_ms = claimant.now_ms;
         let found = claim::find(store, &claimant, round, &mut self.rng);
         let claim = match shared.bounded(found_or_store_error(found)).await? {
             Ok(claim) => claim,

@@ -41,6 +41,7 @@ use crate::worker_id::WorkerId;
 /// let claim = LeaseSwap { expected: None, record: record.clone() };
 /// assert!(block_on(store.swap(&claim))?);
 /// assert!(!block_on(store.swap(&claim))?);
+/// assert_eq!(block_on(store.lease(record.worker))?, Some(record.clone()));
 /// assert_eq!(block_on(store.leases())?, [record]);
 /// # Ok::<(), leafid::store::StoreError>(())
 /// ```
@@ -77,6 +78,15 @@ pub trait LeaseStore: Send + Sync + 'static {
     ///
     /// [`StoreError`](super::StoreError).
     fn leases(&self) -> StoreResult<'_, Vec<LeaseRecord>>;
+
+    /// The row of one worker id, as [`leases`](Self::leases) would show it now; `None` if it has
+    /// none. Each holder asks for its own row every few seconds, so this should cost little however
+    /// many rows there are.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`](super::StoreError).
+    fn lease(&self, worker: WorkerId) -> StoreResult<'_, Option<LeaseRecord>>;
 
     /// Writes a row if it still is as the caller saw it; `false` if it is not, and then nothing
     /// was written.

@@ -9,7 +9,7 @@ use leafid::store::lease_conformance::{Failures, LeaseHandles, run_claims};
 use leafid::store::{
     LeaseRecord, LeaseStore, LeaseSwap, MemoryLeaseStore, StoreReport, StoreResult,
 };
-use leafid::{Clock, SystemClock};
+use leafid::{Clock, SystemClock, WorkerId};
 
 /// What is wrong with a registry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,6 +75,14 @@ impl LeaseStore for Faulty {
                 rows.iter_mut().for_each(|row| row.until_ms = 0);
             }
             Ok(rows)
+        })
+    }
+
+    fn lease(&self, worker: WorkerId) -> StoreResult<'_, Option<LeaseRecord>> {
+        Box::pin(async move {
+            // What is wrong with changes shall be seen in their effects.
+            SystemClock::new().sleep(Duration::from_millis(5)).await;
+            self.inner.lease(worker).await
         })
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use leafid::{Clock as _, ClockPolicy, ManualClock, SnowflakeError, WorkerId};
+use leafid::{Clock as _, ClockPolicy, ManualClock, SnowflakeError, WorkerChoice, WorkerId};
 
 use crate::cluster::{Server, Setup, millis, restarts, store};
 
@@ -75,7 +75,7 @@ fn an_operator_may_confirm_the_clock() {
     let mut server = Setup::new(&store()).start();
     server.step(3600.0);
     server.advance(SECOND * 2);
-    server.registry.accept_clock();
+    server.registry.accept_clock().unwrap();
     server.advance(SECOND);
     is_true(&server, millis(server.clock.wall()));
     assert_eq!(
@@ -163,4 +163,46 @@ fn a_clock_set_back_across_a_restart() {
     server.advance(SECOND * 10);
     assert_ne!(server.worker(), worker);
     is_true(&server, millis(clock.wall()));
+}
+
+/// Guards that a server which may have one worker id only is not told that its clock is accepted
+/// where that would leave it without one: ids go on as they are, and a restart says until when it
+/// waits.
+#[test]
+fn a_worker_id_that_was_set_is_kept_until_its_time_has_come() {
+    let (store, clock) = (store(), ManualClock::new());
+    for has_registry in [false, true] {
+        let restart = restarts(&store, &clock);
+        let start = || {
+            let mut setup = restart();
+            setup.options.choice = WorkerChoice::Exactly(WorkerId::new(7));
+            setup.store = setup.store.filter(|_| has_registry);
+            setup
+        };
+        clock.set_wall(clock.wall() + HOUR);
+        let mut server = start().start();
+        server.advance(SECOND * 5);
+        let ahead = server.next();
+        clock.set_wall(clock.wall().saturating_sub(HOUR));
+        server.advance(SECOND * 2);
+        let error = server.registry.accept_clock().unwrap_err();
+        assert_eq!(error.worker, WorkerId::new(7));
+        assert!(error.until_ms > ahead.unix_ms.unsigned_abs());
+        server.advance(SECOND * 5);
+        let last = server.next();
+        assert!(last.unix_ms > ahead.unix_ms, "ids go on as they are");
+        drop(server);
+        let mut server = start().start();
+        let text = server.try_next().unwrap_err().to_string();
+        assert!(text.contains("worker id 7 is the only one"), "{text}");
+        let error = server.registry.accept_clock().unwrap_err();
+        assert!(error.until_ms > last.unix_ms.unsigned_abs());
+        server.advance(HOUR + SECOND * 30);
+        assert!(server.next().unix_ms > last.unix_ms);
+        server.registry.accept_clock().unwrap();
+        server.advance(SECOND * 5);
+        server.next();
+        server.stop();
+        clock.advance(HOUR);
+    }
 }

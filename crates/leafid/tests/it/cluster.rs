@@ -112,6 +112,13 @@ impl LeaseStore for Registry {
         })
     }
 
+    fn lease(&self, worker: WorkerId) -> StoreResult<'_, Option<LeaseRecord>> {
+        Box::pin(async move {
+            let memory = self.memory.get();
+            self.answer(memory.lease(worker)).await
+        })
+    }
+
     fn swap<'a>(&'a self, swap: &'a LeaseSwap) -> StoreResult<'a, bool> {
         Box::pin(async move {
             let memory = self.memory.get();

@@ -10,7 +10,7 @@ use leafid::store::lease_conformance::{Failures, LeaseHandles, run_all};
 use leafid::store::{
     BoxFuture, LeaseRecord, LeaseStore, LeaseSwap, MemoryLeaseStore, StoreReport, StoreResult,
 };
-use leafid::{Clock, ManualClock};
+use leafid::{Clock, ManualClock, WorkerId};
 
 use crate::odd_registry::Quirk::*;
 use crate::odd_registry::{Quirk, odd};
@@ -80,6 +80,8 @@ const FAULTS: &[(Quirk, &str)] = &[
     (SecondHandleLate, "seen by the other handle"),
     (LeasesCut, "all rows are listed"),
     (LeasesTwice, "all rows are listed"),
+    (LeaseLate, "one row is read"),
+    (LeaseOfAny, "one row is read"),
     (ClockInSeconds, "a plausible clock"),
     (ClockGoesBack, "a plausible clock"),
     (Nameless, "it says what it is"),
@@ -150,6 +152,10 @@ impl LeaseStore for Slow {
 
     fn leases(&self) -> StoreResult<'_, Vec<LeaseRecord>> {
         self.later(self.inner.leases())
+    }
+
+    fn lease(&self, worker: WorkerId) -> StoreResult<'_, Option<LeaseRecord>> {
+        self.later(self.inner.lease(worker))
     }
 
     fn swap<'a>(&'a self, swap: &'a LeaseSwap) -> StoreResult<'a, bool> {

@@ -11,6 +11,7 @@ mod clocks;
 mod cluster;
 mod conformance;
 mod elsewhere;
+mod forgotten;
 mod kinds;
 mod lease_conformance;
 mod odd_registry;

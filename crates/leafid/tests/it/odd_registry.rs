@@ -57,6 +57,8 @@ pub(crate) enum Quirk {
     LeasesOfOthers,
     LeasesCut,
     LeasesTwice,
+    LeaseLate,
+    LeaseOfAny,
     ClockInSeconds,
     ClockGoesBack,
     Nameless,
@@ -287,6 +289,19 @@ impl LeaseStore for Odd {
                 _ => {}
             }
             Ok(leases)
+        })
+    }
+
+    fn lease(&self, worker: WorkerId) -> StoreResult<'_, Option<LeaseRecord>> {
+        Box::pin(async move {
+            self.reach()?;
+            let rows = self.rows.lock().await;
+            Ok(match self.is {
+                LeaseLate => rows.seen_late.get(&worker),
+                LeaseOfAny => rows.leases.values().next(),
+                _ => rows.leases.get(&worker),
+            }
+            .cloned())
         })
     }
 

@@ -176,6 +176,22 @@ pub(super) const WORKER_LEASE: Setting = Setting {
     },
 };
 
+pub(super) const REGISTRY_CHECK: Setting = Setting {
+    key: "registry-check",
+    value: "TIME",
+    doc: "How old the last look at this server's own row in the registry may become. The row is \
+          read anew after half of this time, and the registry counts as down once it has given no \
+          answer for all of it. A registry that was emptied, or in which an older copy was put \
+          back, can go unnoticed for so long; ids can come twice meanwhile, and not after. Shorter \
+          notices sooner; longer asks the registry less often.",
+    field: Field::Time {
+        min: TENTH,
+        max: MINUTE,
+        get: |config| Some(config.workers.check_interval),
+        set: |config, time| config.workers.check_interval = time,
+    },
+};
+
 pub(super) const CLOCK_OFFSET_MAX: Setting = Setting {
     key: "clock-offset-max",
     value: "TIME",

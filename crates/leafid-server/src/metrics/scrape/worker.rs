@@ -26,6 +26,11 @@ pub(super) fn encode(
     clock(&status, encoder)?;
     let counters = [
         (
+            "registry_regressions",
+            "how often the registry of worker ids had forgotten what it promised this server",
+            &events.registry_regressions,
+        ),
+        (
             "worker_losses",
             "how often the worker id was lost to somebody else or to the end of its reservation",
             &events.worker_losses,

@@ -70,6 +70,10 @@ impl LeaseStore for MemoryLeaseStore {
         Box::pin(async { Ok(self.lock().leases.values().cloned().collect()) })
     }
 
+    fn lease(&self, worker: WorkerId) -> StoreResult<'_, Option<LeaseRecord>> {
+        Box::pin(async move { Ok(self.lock().leases.get(&worker).cloned()) })
+    }
+
     fn swap<'a>(&'a self, swap: &'a LeaseSwap) -> StoreResult<'a, bool> {
         Box::pin(async {
             let mut rows = self.lock();

@@ -1,10 +1,10 @@
 //! What the contract says of rows and of `leases`.
 
 use super::{
-    Check, EPOCH_MAX, LeaseHandles, Outcome, UNTIL_MS, check, claim, first_claim, is_free, row,
-    rows, same, shows, swap, unchanged,
+    Check, EPOCH_MAX, LeaseHandles, Outcome, UNTIL_MS, chain, check, claim, first_claim, is_free,
+    row, rows, same, shows, swap, unchanged,
 };
-use crate::store::LeaseRecord;
+use crate::store::{LeaseRecord, LeaseStore};
 use crate::worker_id::WorkerId;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -38,6 +38,11 @@ pub(super) const CHECKS: &[Check] = &[
         "worker ids are kept apart",
         "the row of a worker id is found under it, however large it is",
         worker_ids
+    ),
+    check!(
+        "one row is read",
+        "lease answers the row of one worker id as leases shows it now, and None if there is none",
+        one_row
     ),
 ];
 
@@ -156,4 +161,37 @@ async fn worker_ids(handles: &LeaseHandles) -> Outcome {
     let mut seen = rows(&*handles.second).await?;
     seen.retain(|row| !is_free(row));
     same("the rows that were claimed", &seen, &written)
+}
+
+async fn one_row(handles: &LeaseHandles) -> Outcome {
+    let first = claim(&*handles.first, &first_claim("6f1c")).await?;
+    let other = claim(&*handles.second, &first_claim("6f1d")).await?;
+    let absent = WorkerId::new(other.worker.get().max(first.worker.get()) + 1);
+    let longer = LeaseRecord {
+        until_ms: UNTIL_MS + 60_000,
+        ..first.clone()
+    };
+    let swapped = swap(&*handles.second, Some(first.key()), &longer).await?;
+    same("a swap", &swapped, &true)?;
+    for store in [&handles.first, &handles.second] {
+        let listed = rows(&**store).await?;
+        for (worker, wanted) in [
+            (longer.worker, Some(&longer)),
+            (other.worker, Some(&other)),
+            (absent, listed.iter().find(|row| row.worker == absent)),
+        ] {
+            let seen = lease(&**store, worker).await?;
+            same(
+                &format!("the row of worker id {worker}"),
+                &seen.as_ref(),
+                &wanted,
+            )?;
+        }
+    }
+    Ok(())
+}
+
+async fn lease(store: &dyn LeaseStore, worker: WorkerId) -> Result<Option<LeaseRecord>, String> {
+    let row = store.lease(worker).await;
+    row.map_err(|error| format!("lease of worker id {worker}: {}", chain(&error)))
 }

@@ -1,0 +1,157 @@
+//! Guards the worker id's promise where the registry does not keep its own: it is emptied, or an
+//! older copy of it is put back, under a server that issues, and a second server starts. Both make
+//! the same ids until the first one looks at its row again, and not one after that.
+
+use std::collections::BTreeMap;
+use std::thread;
+
+use leafid::SystemClock;
+use leafid_testbed::{Etcd, Redis, ZooKeeper};
+use serde_json::json;
+use tempfile::{TempDir, tempdir};
+
+use crate::callers::{Callers, Given, now_ms};
+use crate::process::{Server, until};
+
+fn start(folder: &TempDir, registry: &str) -> Server {
+    Server::start_unready(folder.path(), &["--segment=false", "--registry", registry])
+}
+
+/// Waits until a server holds a worker id; answers which.
+fn held(server: &Server) -> u64 {
+    until("worker id", || {
+        let worker = server.json("/v1/worker");
+        let holds = worker["stage"] == "holding";
+        holds.then(|| worker["worker"].as_u64()).flatten()
+    })
+}
+
+/// When ids came that had come before, in milliseconds since 1970.
+fn twice(given: &[Given]) -> Vec<u64> {
+    let mut seen: BTreeMap<u64, u64> = BTreeMap::new();
+    let again = given.iter().filter_map(|given| {
+        let before = seen.insert(given.id, given.told_ms)?;
+        Some(before.max(given.told_ms))
+    });
+    let mut again: Vec<u64> = again.collect();
+    again.sort_unstable();
+    again
+}
+
+const REGRESSIONS: &str = "leafid_registry_regressions_total";
+
+/// `forget` makes the registry forget who holds the first worker id.
+fn check(kind: &str, registry: &str, folder: &TempDir, forget: impl FnOnce()) {
+    let clock = SystemClock::new();
+    let first = start(folder, registry);
+    let worker = held(&first);
+    let first_callers = Callers::start(&first);
+    first_callers.wait_for_ids(5000);
+    forget();
+    let forgot_ms = now_ms(&clock);
+    let other_folder = tempdir().unwrap();
+    let second = start(&other_folder, registry);
+    let second_callers = Callers::start(&second);
+    assert_eq!(held(&second), worker, "the registry has forgotten nothing");
+    second_callers.wait_for_ids(5000);
+    let noticed = until("notice", || {
+        let is_noticed = first.metric(REGRESSIONS) > 0.0;
+        let is_late = now_ms(&clock) > forgot_ms + 30_000;
+        (is_noticed || is_late).then_some(is_noticed)
+    });
+    let noticed_ms = now_ms(&clock);
+    if noticed {
+        assert_ne!(held(&first), held(&second));
+        first_callers.wait_for_ids(5000);
+        second_callers.wait_for_ids(5000);
+    }
+    let mut given = first_callers.stop().given;
+    given.extend(second_callers.stop().given);
+    let twice = twice(&given);
+    let after_s = |ms: u64| (ms.saturating_sub(forgot_ms)) as f64 / 1000.0;
+    println!(
+        "{kind}: {} ids of both, {} of them twice, the last {:.1} s after the registry forgot",
+        given.len(),
+        twice.len(),
+        twice.last().map_or(0.0, |ms| after_s(*ms)),
+    );
+    assert!(noticed, "{kind}: not noticed within 30 s");
+    println!("{kind}: noticed after {:.1} s", after_s(noticed_ms));
+    assert!(twice.iter().all(|ms| *ms <= noticed_ms), "{twice:?}");
+    let log = first.log();
+    let alarm = "alarm: the registry of worker ids has forgotten";
+    assert_eq!(log.matches(alarm).count(), 1, "{log}");
+    assert_eq!(second.metric(REGRESSIONS), 0.0);
+    first.stop();
+    second.stop();
+}
+
+/// Guards a registry that was emptied while it ran.
+#[test]
+fn a_registry_that_is_emptied_is_noticed() {
+    let (etcd, redis) = (Etcd::start(), Redis::start());
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            check("etcd, emptied", &etcd.url(), &tempdir().unwrap(), || {
+                // All keys.
+                etcd.call(
+                    "kv/deleterange",
+                    &json!({ "key": "AA==", "range_end": "AA==" }),
+                );
+            });
+        });
+        scope.spawn(|| {
+            check("redis, emptied", &redis.url(), &tempdir().unwrap(), || {
+                redis.flush();
+            });
+        });
+    });
+}
+
+/// Guards a registry that was stopped, and came back with the files of an earlier time: before
+/// anybody used it, or when the server had given its worker id back.
+#[test]
+fn a_registry_whose_backup_is_put_back_is_noticed() {
+    let (etcd, zookeeper, redis) = (Etcd::start(), ZooKeeper::start(), Redis::start());
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let folder = tempdir().unwrap();
+            let server = start(&folder, &etcd.url());
+            held(&server);
+            server.stop();
+            etcd.stop();
+            let backup = etcd.backup();
+            etcd.start_again();
+            check("etcd, put back", &etcd.url(), &folder, || {
+                etcd.stop();
+                etcd.put_back(&backup);
+                etcd.start_again();
+            });
+        });
+        scope.spawn(|| {
+            zookeeper.stop();
+            let backup = zookeeper.backup();
+            zookeeper.start_again();
+            check(
+                "zookeeper, put back",
+                &zookeeper.url(),
+                &tempdir().unwrap(),
+                || {
+                    zookeeper.stop();
+                    zookeeper.put_back(&backup);
+                    zookeeper.start_again();
+                },
+            );
+        });
+        scope.spawn(|| {
+            redis.stop();
+            let backup = redis.backup();
+            redis.start_again();
+            check("redis, put back", &redis.url(), &tempdir().unwrap(), || {
+                redis.stop();
+                redis.put_back(&backup);
+                redis.start_again();
+            });
+        });
+    });
+}

@@ -1,0 +1,111 @@
+//! Guards that whether the registry of worker ids answers is known within seconds, although
+//! nothing has to be asked of it for half an hour: in the metrics, in `/readyz` and `/v1/worker`,
+//! and in the log, by one line when it goes and one when it is back.
+
+use std::thread;
+
+use leafid::SystemClock;
+use leafid_testbed::{Etcd, MariaDb, Redis, ZooKeeper};
+use tempfile::tempdir;
+
+use crate::callers::{Callers, check_unique, now_ms};
+use crate::process::{Server, run, until};
+
+const UP: &str = "leafid_registry_up";
+const GONE: &str = "the registry of worker ids does not answer";
+const BACK: &str = "the registry of worker ids answers again";
+
+/// Waits until the metric shows this; answers how long that took, in seconds.
+fn wait_for(server: &Server, up: f64) -> f64 {
+    let clock = SystemClock::new();
+    let start_ms = now_ms(&clock);
+    until("registry's state", || {
+        (server.metric(UP).total_cmp(&up).is_eq()).then_some(())
+    });
+    (now_ms(&clock) - start_ms) as f64 / 1000.0
+}
+
+fn count(server: &Server, text: &str) -> usize {
+    server.log().matches(text).count()
+}
+
+fn check(kind: &str, registry: &str, stop: impl Fn(), start_again: impl Fn()) {
+    let folder = tempdir().unwrap();
+    let server = Server::start(folder.path(), &["--segment=false", "--registry", registry]);
+    let callers = Callers::start(&server);
+    wait_for(&server, 1.0);
+    for outage in 1..=2 {
+        stop();
+        let gone_s = wait_for(&server, 0.0);
+        let (_, ready) = server.get("/readyz?verbose");
+        assert!(ready.contains("[-]registry: does not answer"), "{ready}");
+        assert_eq!(server.json("/v1/worker")["registry_answers"], false);
+        until("line", || (count(&server, GONE) == outage).then_some(()));
+        callers.wait_for_ids(20_000);
+        start_again();
+        let back_s = wait_for(&server, 1.0);
+        let (_, ready) = server.get("/readyz?verbose");
+        assert!(ready.contains("[+]registry: answers"), "{ready}");
+        println!("{kind}: gone after {gone_s:.1} s, back after {back_s:.1} s");
+        until("line", || (count(&server, BACK) == outage).then_some(()));
+        assert_eq!(count(&server, GONE), outage, "{}", server.log());
+    }
+    let told = callers.stop();
+    told.check_nothing_refused();
+    check_unique(&told.given);
+    let log = server.log();
+    let is_timed = |line: &str| line.contains(BACK) && line.contains("after=");
+    assert_eq!(
+        log.lines().filter(|line| is_timed(line)).count(),
+        2,
+        "{log}"
+    );
+    assert!(!log.contains("alarm:"), "{log}");
+    server.stop();
+}
+
+/// Guards registries that are killed, and refuse connections.
+#[test]
+fn a_registry_that_is_killed_is_missed_at_once() {
+    let (etcd, zookeeper, redis) = (Etcd::start(), ZooKeeper::start(), Redis::start());
+    thread::scope(|scope| {
+        scope.spawn(|| check("etcd", &etcd.url(), || etcd.kill(), || etcd.start_again()));
+        scope.spawn(|| {
+            check(
+                "redis",
+                &redis.url(),
+                || redis.kill(),
+                || redis.start_again(),
+            );
+        });
+        scope.spawn(|| {
+            let start_again = || zookeeper.start_again();
+            check(
+                "zookeeper",
+                &zookeeper.url(),
+                || zookeeper.kill(),
+                start_again,
+            );
+        });
+    });
+}
+
+/// Guards registries that go on taking connections and answer nothing.
+#[test]
+fn a_registry_that_hangs_is_missed_at_once() {
+    let (database, zookeeper, redis) = (MariaDb::start(), ZooKeeper::start(), Redis::start());
+    let url = database.create_database().url;
+    run(
+        tempdir().unwrap().path(),
+        &["store", "init", "--store", &url],
+    )
+    .ok();
+    thread::scope(|scope| {
+        scope.spawn(|| check("mariadb", &url, || database.pause(), || database.resume()));
+        scope.spawn(|| check("redis", &redis.url(), || redis.pause(), || redis.resume()));
+        scope.spawn(|| {
+            let resume = || zookeeper.resume();
+            check("zookeeper", &zookeeper.url(), || zookeeper.pause(), resume);
+        });
+    });
+}

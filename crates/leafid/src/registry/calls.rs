@@ -1,0 +1,161 @@
+//! Calls to the registry: each is bounded, and whether it was answered is noted, with one event
+//! when answers cease and one when they are back.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Shared;
+use super::claim::{self, Extended};
+use super::clock_check::Second;
+use crate::event::Event;
+use crate::lease::Lease;
+use crate::store::{BoxFuture, LeaseRecord, StoreError};
+
+/// Whether the registry answers, as the last call to it showed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Answering {
+    /// It was not asked yet. Exits: `Answers`, `Silent`.
+    #[default]
+    Unasked,
+    /// Exits: `Silent`.
+    Answers,
+    /// Exits: `Answers`.
+    Silent {
+        /// When the first call in a row failed, on the boot clock.
+        since: Duration,
+    },
+}
+
+impl Answering {
+    pub(super) fn answers(self) -> Option<bool> {
+        match self {
+            Self::Unasked => None,
+            Self::Answers => Some(true),
+            Self::Silent { .. } => Some(false),
+        }
+    }
+}
+
+/// What came of a call that was made while a worker id is held.
+pub(super) enum Done {
+    Extended(Result<Extended, StoreError>),
+    Reported(Result<(), StoreError>),
+    Asked(Option<Second>),
+    Looked {
+        /// As it was when the look began.
+        lease: Lease,
+        row: Result<Option<LeaseRecord>, StoreError>,
+    },
+}
+
+pub(super) fn extend(
+    shared: Arc<Shared>,
+    lease: Lease,
+    until_ms: u64,
+    (identity, holder): (String, String),
+) -> BoxFuture<'static, Done> {
+    Box::pin(async move {
+        let Ok(store) = shared.store() else {
+            return Done::Extended(Ok(Extended::Until(lease)));
+        };
+        let address = &shared.options.address;
+        let extended = claim::extend(store, lease, until_ms, (&identity, &holder), address);
+        Done::Extended(shared.bounded(extended).await)
+    })
+}
+
+pub(super) fn report(
+    shared: Arc<Shared>,
+    lease: Lease,
+    holder: String,
+) -> BoxFuture<'static, Done> {
+    Box::pin(async move {
+        let Ok(store) = shared.store() else {
+            return Done::Reported(Ok(()));
+        };
+        let record = lease.record(&holder, &shared.options.address);
+        let now_ms = shared.core.timeline.now_ms();
+        let report = store.report(&record, now_ms);
+        let reported = shared.within(shared.options.call_max, report).await;
+        // Where nobody reads reports, one goes well without a call.
+        if let Err(error) = &reported {
+            shared.note(Some(error));
+        }
+        Done::Reported(reported)
+    })
+}
+
+/// Reads our own row.
+pub(super) fn look(shared: Arc<Shared>, lease: Lease) -> BoxFuture<'static, Done> {
+    Box::pin(async move {
+        let row = match shared.store() {
+            Ok(store) => {
+                let max = shared.options.look_interval();
+                let row = shared.within(max, store.lease(lease.worker)).await;
+                shared.note(row.as_ref().err());
+                row
+            }
+            Err(error) => Err(error),
+        };
+        Done::Looked { lease, row }
+    })
+}
+
+impl Shared {
+    /// Runs a call to the registry, giving up on it after `call_max`, and notes whether it was
+    /// answered.
+    pub(super) async fn bounded<T>(
+        &self,
+        call: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let answer = self.within(self.options.call_max, call).await;
+        self.note(answer.as_ref().err());
+        answer
+    }
+
+    /// Runs a call, giving up on it after `max`. Whether it was answered is for the caller to note,
+    /// who knows whether a call like it reaches the registry at all.
+    pub(super) async fn within<T>(
+        &self,
+        max: Duration,
+        call: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let timer = self.core.timeline.clock().sleep(max);
+        match futures_util::future::select(std::pin::pin!(call), timer).await {
+            futures_util::future::Either::Left((answer, _)) => answer,
+            futures_util::future::Either::Right(_) => Err(StoreError::unavailable(
+                format!("no answer within {max:?}"),
+                "timed out",
+            )),
+        }
+    }
+
+    /// Notes what came of a call that reaches the registry.
+    pub(super) fn note(&self, error: Option<&StoreError>) {
+        match error.filter(|error| error.is_retryable()) {
+            Some(error) => self.note_silence(error),
+            None => self.note_answer(),
+        }
+    }
+
+    fn note_answer(&self) {
+        let now = self.core.timeline.clock().now();
+        let before = std::mem::replace(&mut self.lock().answering, Answering::Answers);
+        if let Answering::Silent { since } = before {
+            let after = now.saturating_sub(since);
+            self.tell(&Event::RegistryUp { after });
+        }
+    }
+
+    fn note_silence(&self, error: &StoreError) {
+        let since = self.core.timeline.clock().now();
+        let mut standing = self.lock();
+        standing.failures += 1;
+        if matches!(standing.answering, Answering::Silent { .. }) {
+            return;
+        }
+        standing.answering = Answering::Silent { since };
+        drop(standing);
+        self.tell(&Event::RegistryDown { error });
+    }
+}

@@ -1,0 +1,224 @@
+//! Worker ids in a registry that forgets: emptied, or put back to an older copy, under servers that
+//! run. How long that goes unnoticed, and what comes of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use leafid::blocking::block_on;
+use leafid::store::{LeaseStore as _, LeaseSwap, MemoryLeaseStore};
+use leafid::{Clock as _, Layout, ManualClock, RegistryOptions, WorkerChoice, WorkerId};
+
+use crate::cluster::{Mood, Server, Setup, millis, restarts, store};
+
+const SECOND: Duration = Duration::from_secs(1);
+const STEP: Duration = Duration::from_millis(100);
+/// How long a registry that forgot may go unnoticed.
+const CHECK: Duration = Duration::from_secs(5);
+
+/// Servers on one clock. Each makes an id every step, so that two with one worker id meet.
+struct Cluster {
+    servers: Vec<Server>,
+    /// Which server made ids of this worker id and time.
+    made: BTreeMap<(WorkerId, i64), usize>,
+    /// When two servers made ids of one worker id and time, which can be equal.
+    met: Vec<Duration>,
+}
+
+impl Cluster {
+    fn new(servers: Vec<Server>) -> Self {
+        Self {
+            servers,
+            made: BTreeMap::new(),
+            met: Vec::new(),
+        }
+    }
+
+    fn run(&mut self, time: Duration) {
+        let clock = self.servers[0].clock.clone();
+        let until = clock.now() + time;
+        while clock.now() < until {
+            self.servers[0].advance(STEP);
+            for (number, server) in self.servers.iter_mut().enumerate() {
+                server.advance(Duration::ZERO);
+                let Ok(id) = server.try_next() else {
+                    continue;
+                };
+                let parts = Layout::LEAF.decompose(id.get());
+                let place = (parts.worker, parts.unix_ms);
+                if *self.made.entry(place).or_insert(number) != number {
+                    self.met.push(clock.now());
+                }
+            }
+        }
+    }
+
+    fn workers(&self) -> Vec<WorkerId> {
+        self.servers.iter().map(Server::worker).collect()
+    }
+}
+
+fn setup(store: &std::sync::Arc<crate::cluster::Registry>, clock: &ManualClock) -> Setup {
+    let mut setup = Setup::new(store);
+    setup.options.check_interval = CHECK;
+    setup.clock = clock.clone();
+    setup
+}
+
+/// Another registry with the same rows.
+fn copy(of: &MemoryLeaseStore) -> MemoryLeaseStore {
+    let copy = MemoryLeaseStore::new();
+    for record in block_on(of.leases()).unwrap() {
+        let put = LeaseSwap {
+            expected: None,
+            record,
+        };
+        assert!(block_on(copy.swap(&put)).unwrap());
+    }
+    copy
+}
+
+/// Guards that a server whose row is gone stops within the interval, says so, and goes on with a
+/// worker id that nobody else has, above all that it made before.
+#[test]
+fn a_registry_that_was_emptied_is_noticed_within_the_interval() {
+    let (store, clock) = (store(), ManualClock::new());
+    let mut cluster = Cluster::new(vec![setup(&store, &clock).start()]);
+    cluster.run(SECOND * 20);
+    let last = cluster.servers[0].next().unix_ms;
+    store.memory.set(MemoryLeaseStore::new());
+    let emptied = clock.now();
+    cluster.servers.push(setup(&store, &clock).start());
+    assert_eq!(cluster.workers(), [WorkerId::new(0); 2], "nobody knows yet");
+    cluster.run(CHECK);
+    let noticed = &cluster.servers[0].log;
+    assert_eq!(noticed.count("RegistryRegressed"), 1);
+    assert_eq!(noticed.count("WorkerLost"), 1);
+    cluster.run(SECOND * 60);
+    assert_ne!(cluster.workers()[0], cluster.workers()[1]);
+    assert!(cluster.servers[0].next().unix_ms > last);
+    let met = &cluster.met;
+    println!(
+        "{} times two made ids of one time, up to {:?}",
+        met.len(),
+        met.last()
+    );
+    assert!(!met.is_empty() && met.iter().all(|at| *at < emptied + CHECK));
+    assert_eq!(cluster.servers[1].log.count("RegistryRegressed"), 0);
+}
+
+/// Guards that servers which find the registry emptied take their own worker ids back, and none of
+/// another that has not noticed yet: not one id comes twice.
+#[test]
+fn servers_of_an_emptied_registry_keep_apart() {
+    let (store, clock) = (store(), ManualClock::new());
+    let start = |_| setup(&store, &clock).start();
+    let mut cluster = Cluster::new((0..5).map(start).collect());
+    let before = cluster.workers();
+    cluster.run(SECOND * 20);
+    for _ in 0..3 {
+        store.memory.set(MemoryLeaseStore::new());
+        cluster.run(SECOND * 20);
+    }
+    assert_eq!(cluster.workers(), before);
+    assert_eq!(cluster.met, []);
+    for server in &cluster.servers {
+        assert_eq!(server.log.count("RegistryRegressed"), 3);
+    }
+}
+
+/// Guards the same for an older copy, in which all reservations are over; and that a server whose
+/// worker id was taken meanwhile waits until every other has noticed too.
+#[test]
+fn an_older_copy_is_noticed_within_the_interval() {
+    let (store, clock) = (store(), ManualClock::new());
+    let start = |_| setup(&store, &clock).start();
+    let mut cluster = Cluster::new((0..3).map(start).collect());
+    let older = copy(&store.memory.get());
+    cluster.run(SECOND * 3700);
+    store.memory.set(older);
+    let restored = clock.now();
+    // It takes one whose reservation is over, as that copy says.
+    cluster.servers.push(setup(&store, &clock).start());
+    cluster.run(SECOND * 30);
+    let distinct: BTreeSet<WorkerId> = cluster.workers().into_iter().collect();
+    assert_eq!(distinct.len(), 4);
+    let met = &cluster.met;
+    assert!(!met.is_empty() && met.iter().all(|at| *at < restored + CHECK));
+    let noticed = |server: &&Server| server.log.count("RegistryRegressed") == 1;
+    assert_eq!(cluster.servers.iter().filter(noticed).count(), 3);
+}
+
+/// Guards that the outage in which a registry is put back is no cover: the row is read as soon as
+/// the registry answers.
+#[test]
+fn a_registry_that_comes_back_empty_is_noticed_at_once() {
+    let (store, clock) = (store(), ManualClock::new());
+    let start = restarts(&store, &clock);
+    let mut server = start().start();
+    server.advance(SECOND * 20);
+    store.set(Mood::Down);
+    server.advance(SECOND * 60);
+    assert_eq!(server.status().store_answers, Some(false));
+    // Also by one that was started meanwhile, on the strength of its journal.
+    for is_restarted in [false, true] {
+        if is_restarted {
+            drop(server);
+            server = start().start();
+            server.advance(SECOND * 60);
+        }
+        store.memory.set(MemoryLeaseStore::new());
+        store.set(Mood::Well);
+        server.advance(SECOND * 5 + STEP);
+        assert_eq!(server.log.count("WorkerLost"), 1);
+        let is_known = usize::from(!is_restarted);
+        assert_eq!(server.log.count("RegistryRegressed"), is_known);
+        server.next();
+        store.set(Mood::Down);
+        server.advance(SECOND * 60);
+    }
+}
+
+/// Guards that whether the registry answers is known within the interval, and told once each way,
+/// although nothing else is asked of it for half an hour.
+#[test]
+fn an_outage_of_the_registry_is_told_once_each_way() {
+    let store = store();
+    let mut server = Setup::new(&store).start();
+    server.advance(SECOND * 60);
+    assert_eq!(server.log.count("RegistryDown"), 0);
+    for outage in 1..=3 {
+        store.set(Mood::Down);
+        server.advance(CHECK);
+        assert_eq!(server.status().store_answers, Some(false));
+        server.advance(SECOND * 60);
+        assert_eq!(server.log.count("RegistryDown"), outage);
+        assert_eq!(server.log.count("RegistryUp"), outage - 1);
+        store.set(Mood::Well);
+        server.advance(CHECK);
+        assert_eq!(server.status().store_answers, Some(true));
+        assert_eq!(server.log.count("RegistryUp"), outage);
+        server.advance(SECOND * 60);
+    }
+    assert_eq!(server.log.count("WorkerLost"), 0);
+}
+
+/// Guards that a worker id which an operator released is not used on beyond the interval, and
+/// that this is not taken for a registry that forgot.
+#[test]
+fn a_released_worker_id_is_not_used_on() {
+    let store = store();
+    let mut setup = Setup::new(&store);
+    setup.options = RegistryOptions {
+        choice: WorkerChoice::Exactly(WorkerId::new(7)),
+        ..setup.options
+    };
+    let mut server = setup.start();
+    let last_ms = server.next().unix_ms.unsigned_abs();
+    let row = block_on(server.registry.leases()).unwrap().remove(0);
+    assert!(block_on(server.registry.release_dead(&row)).unwrap());
+    server.advance(CHECK);
+    assert_eq!(server.log.count("WorkerLost"), 1);
+    assert_eq!(server.log.count("RegistryRegressed"), 0);
+    server.advance(SECOND * 60);
+    assert!(server.next().unix_ms.unsigned_abs() >= last_ms + millis(CHECK));
+}
