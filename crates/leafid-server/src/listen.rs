@@ -156,7 +156,7 @@ impl Places {
 
 /// What all doors share.
 pub(crate) struct Hall {
-    pub(crate) lanes: Lanes,
+    pub(crate) lanes: Arc<Lanes>,
     pub(crate) places: Places,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) shutdown: Shutdown,

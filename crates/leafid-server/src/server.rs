@@ -193,8 +193,9 @@ impl Server {
             threads,
         } = self;
         let asked = Shutdown::new();
+        let lanes = Arc::new(Lanes::start(threads).map_err(ServeError::Threads)?);
         let hall = Hall {
-            lanes: Lanes::start(threads).map_err(ServeError::Threads)?,
+            lanes: Arc::clone(&lanes),
             places: Places::new(service.limits()),
             metrics: Arc::clone(&metrics),
             shutdown: asked.clone(),
@@ -214,6 +215,7 @@ impl Server {
         Ok(Running {
             service,
             doors,
+            lanes,
             supply: tokio::spawn(supply.run()),
             registry_driver: registry_driver.map(tokio::spawn),
             asked,
@@ -228,6 +230,9 @@ struct Running {
     service: Arc<Service>,
     /// Ends once nobody is served any more.
     doors: JoinHandle<()>,
+    /// A call of an operator opens the store's connections on the lane that serves it, so they live
+    /// no longer than the lanes, and giving the worker id back needs them.
+    lanes: Arc<Lanes>,
     supply: JoinHandle<Result<(), ServeError>>,
     registry_driver: Option<JoinHandle<()>>,
     /// The shutdown, for the doors.
@@ -266,6 +271,8 @@ impl Running {
         if !self.supply.is_finished() {
             self.supply.abort();
         }
+        // From here on nobody needs the store.
+        drop(self.lanes);
     }
 }
 

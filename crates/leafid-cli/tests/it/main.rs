@@ -18,6 +18,7 @@ mod clock_faults;
 mod commands;
 mod decode;
 mod forgotten;
+mod give_back;
 mod journals;
 mod kinds;
 mod leaf;
