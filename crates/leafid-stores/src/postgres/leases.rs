@@ -89,8 +89,10 @@ impl LeaseSystem for Postgres {
     ) -> Result<Option<LeaseRecord>, Fault> {
         let select = "SELECT worker::bigint, epoch::bigint, holder::text, address::text, \
             until_ms::bigint FROM leafid_worker WHERE pool = $1 AND worker = $2";
-        let query = sqlx::query(select).bind(pool).bind(worker);
-        let row = query.fetch_optional(&mut session.connection).await?;
+        let query = unnamed(select).bind(pool).bind(worker);
+        let mut transaction = self.begin(session).await?;
+        let row = query.fetch_optional(&mut *transaction).await;
+        let row = finish(transaction, row.map_err(Fault::from)).await?;
         row.map(|row| record(pool, &row)).transpose()
     }
 
