@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use leafid::store::StoreError;
 use leafid::{Event, Observer};
 
+use crate::regressions::Regressions;
+
 /// What has happened so far, for the metrics.
 #[derive(Debug, Default)]
 pub(crate) struct EventCounts {
@@ -28,14 +30,16 @@ pub(crate) struct EventCounts {
 /// Takes note of events.
 pub(crate) struct Alarms {
     counts: Arc<EventCounts>,
+    regressions: Arc<Regressions>,
     /// Failures to get or extend a worker id since the last time it went well.
     worker_failures: AtomicU32,
 }
 
 impl Alarms {
-    pub(crate) fn new(counts: Arc<EventCounts>) -> Self {
+    pub(crate) fn new(counts: Arc<EventCounts>, regressions: Arc<Regressions>) -> Self {
         Self {
             counts,
+            regressions,
             worker_failures: AtomicU32::new(0),
         }
     }
@@ -55,6 +59,7 @@ impl Observer for Alarms {
                     return;
                 }
             }
+            Event::Regressed { tag, .. } => self.regressions.note(tag),
             // The first of a row, then the 2nd, 4th, 8th, ...: a long outage must not fill the
             // disk.
             Event::WorkerRefused { .. } | Event::RegistryFailed { .. } => {
@@ -124,9 +129,14 @@ fn log(event: &Event<'_>) {
                 tracing::error!(%tag, failures, error = %error, "alarm: a weak store is refused; it is tried again");
             }
         }
-        Event::Regressed { tag, floor, found } => tracing::error!(
-            %tag, floor, found,
-            "alarm: the store went back in time; ids go on above the floor, none repeats; find out whether a backup was restored or a replica took over"
+        Event::Regressed {
+            tag,
+            floor,
+            found,
+            discarded,
+        } => tracing::error!(
+            %tag, floor, found, %discarded,
+            "alarm: the store went back in time; this server discards what it drew, goes on above that, and repeats none of its own ids; not known is whether others had come further, or drew numbers from `found` on since: see docs/operating.md; find out whether a backup was restored or a replica took over"
         ),
         Event::LimitNear {
             tag,
@@ -211,7 +221,8 @@ mod tests {
             .with_writer(lines.clone())
             .with_ansi(false)
             .finish();
-        let alarms = Alarms::new(Arc::clone(&counts));
+        let regressions = Regressions::new(Arc::new(leafid::ManualClock::new()));
+        let alarms = Alarms::new(Arc::clone(&counts), Arc::new(regressions));
         tracing::subscriber::with_default(log, || alarms.event(event));
         let bytes = lines
             .0
@@ -229,13 +240,15 @@ mod tests {
             tag: &tag,
             floor: 5001,
             found: 1001,
+            discarded: leafid::Segment::new(7001, 8001).unwrap(),
         });
         assert_eq!(text.lines().count(), 1, "{text}");
         assert!(
             text.contains("ERROR") && text.contains("went back in time"),
             "{text}"
         );
-        assert!(text.contains("tag=order floor=5001 found=1001"), "{text}");
+        let fields = "tag=order floor=5001 found=1001 discarded=[7001, 8001)";
+        assert!(text.contains(fields), "{text}");
         assert_eq!(counts.regressions.load(Ordering::Relaxed), 1);
     }
 

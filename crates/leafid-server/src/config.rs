@@ -116,6 +116,8 @@ pub struct Config {
     pub wait_max: Duration,
     /// How often the rows of tags in use are read again.
     pub refresh_interval: Duration,
+    /// How many ids are left out when the store of a tag went back; `None`: worked out.
+    pub regression_margin: Option<u64>,
     /// How many tags may be in use at once.
     pub tags_max: usize,
     /// Whether snowflake ids are served (Leaf's `leaf.snowflake.enable`).
@@ -268,6 +270,7 @@ impl Default for Config {
             policy: StepPolicy::default(),
             wait_max: Duration::from_secs(1),
             refresh_interval: Duration::from_secs(60),
+            regression_margin: None,
             tags_max: 1_000_000,
             snowflake: true,
             workers: WorkerConfig::default(),

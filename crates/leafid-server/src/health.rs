@@ -23,6 +23,7 @@ use leafid::store::StoreState;
 use leafid::{Clock, Generators, WorkerRegistry};
 use tokio::sync::Notify;
 
+use crate::regressions::{Regressions, WentBack};
 use worker::WorkerStanding;
 
 /// How many tags are looked at for ids in memory while the store fails.
@@ -42,6 +43,7 @@ pub struct Health {
     clock: Arc<dyn Clock>,
     /// The store as it was seen before the generators look after it.
     first_seen: Mutex<StoreState>,
+    regressions: Arc<Regressions>,
     phase: AtomicU8,
     /// Told when the phase changes.
     changed: Notify,
@@ -81,6 +83,8 @@ pub struct Readiness {
     store: StoreState,
     /// For how long the store has failed.
     failing_for: Duration,
+    /// The store went back in time, not long ago.
+    went_back: Option<WentBack>,
     /// Whether memory holds ids; looked at only while the store does not answer.
     has_ids: bool,
     /// `None`: snowflake ids are off.
@@ -88,7 +92,12 @@ pub struct Readiness {
 }
 
 impl Health {
-    pub(crate) fn new(kinds: Kinds, generators: Generators, clock: Arc<dyn Clock>) -> Self {
+    pub(crate) fn new(
+        kinds: Kinds,
+        generators: Generators,
+        clock: Arc<dyn Clock>,
+        regressions: Arc<Regressions>,
+    ) -> Self {
         let Kinds { segment, registry } = kinds;
         Self {
             segment,
@@ -96,6 +105,7 @@ impl Health {
             generators,
             clock,
             first_seen: Mutex::default(),
+            regressions,
             phase: AtomicU8::new(Phase::Starting as u8),
             changed: Notify::new(),
         }
@@ -207,6 +217,7 @@ impl Health {
             segment: self.segment,
             store,
             failing_for,
+            went_back: self.regressions.named(),
             has_ids,
             worker: registry.map(|registry| WorkerStanding::of(&registry.status())),
         }
@@ -226,6 +237,13 @@ impl Readiness {
                 self.phase == Phase::Serving && has_ids && is_whole
             }
         }
+    }
+
+    /// Whether the store was found to have gone back in time, today. The server serves on: its own
+    /// ids do not repeat, and those of others cannot be known here.
+    #[must_use]
+    pub const fn store_went_back(&self) -> bool {
+        self.went_back.is_some()
     }
 
     /// Whether reservations go through.
@@ -258,6 +276,9 @@ impl fmt::Display for Readiness {
                 let memory = if self.has_ids { "holds" } else { "holds no" };
                 writeln!(f, "[{}]memory: {memory} ids", mark(self.has_ids))?;
             }
+        }
+        if let Some(went_back) = &self.went_back {
+            writeln!(f, "{went_back}")?;
         }
         if let Some(worker) = &self.worker {
             write!(f, "{worker}")?;

@@ -17,6 +17,7 @@ mod linger;
 mod listen;
 mod listeners;
 mod metrics;
+mod regressions;
 mod regular;
 mod reload;
 mod resp;

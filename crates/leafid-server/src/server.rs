@@ -23,6 +23,7 @@ use crate::limits::Limits;
 use crate::listen::{Hall, Places};
 use crate::listeners::{Addresses, Listeners};
 use crate::metrics::Metrics;
+use crate::regressions::Regressions;
 use crate::resp::RespDoor;
 use crate::service::Service;
 use crate::shutdown::{Shutdown, within};
@@ -85,7 +86,9 @@ impl Server {
         let watch = Arc::new(Watch::new());
         let watched = Watched::new(segments, Arc::clone(&watch), Arc::clone(&clock));
         let events = Arc::new(EventCounts::default());
-        let alarms: Arc<dyn Observer> = Arc::new(Alarms::new(Arc::clone(&events)));
+        let regressions = Arc::new(Regressions::new(Arc::clone(&clock)));
+        let alarms = Alarms::new(Arc::clone(&events), Arc::clone(&regressions));
+        let alarms: Arc<dyn Observer> = Arc::new(alarms);
         let (generators, driver) = Generators::open_with(
             Arc::new(watched),
             Arc::clone(&clock),
@@ -103,7 +106,7 @@ impl Server {
             segment: config.segment,
             registry: registry.clone(),
         };
-        let health = Health::new(kinds, generators.clone(), Arc::clone(&clock));
+        let health = Health::new(kinds, generators.clone(), Arc::clone(&clock), regressions);
         let service = Arc::new(Service::new(
             generators,
             registry,
@@ -337,6 +340,7 @@ fn options(config: &Config) -> Options {
         refresh_interval: config.refresh_interval,
         probe_interval: config.store_probe_interval,
         tags_max: config.tags_max,
+        regression_margin: config.regression_margin,
         create_missing: config.creates_tags().then_some(created),
         ..Options::default()
     }

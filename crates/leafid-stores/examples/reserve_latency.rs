@@ -42,7 +42,9 @@ async fn measure(name: &str, url: &str) -> Result<(), Box<dyn Error>> {
         tag,
         count: 1000,
         floor: None,
+        margin: 0,
         limit: Limit::INT64,
+        is_longest: false,
     };
     let mut times: Vec<Duration> = Vec::with_capacity(ROUNDS);
     for _ in 0..ROUNDS {

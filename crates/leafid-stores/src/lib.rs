@@ -19,7 +19,7 @@
 //! let store = open(&url, &StoreOptions::default()).await?;
 //! let tag = Tag::new("order")?;
 //! store.create(&TagSpec::new(tag.clone())).await?;
-//! let reserve = Reserve { tag, count: 1000, floor: None, limit: Limit::INT64 };
+//! let reserve = Reserve { tag, count: 1000, floor: None, margin: 0, limit: Limit::INT64, is_longest: false };
 //! assert_eq!(store.reserve(&reserve).await?.segment.to_string(), "[1, 1001)");
 //! # Ok(()) })
 //! # }

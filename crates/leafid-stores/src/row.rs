@@ -44,6 +44,8 @@ pub(crate) struct OwnColumns {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
     pub(crate) floor: i64,
+    /// Where the segment starts if the store holds less than the floor.
+    pub(crate) jump: i64,
     pub(crate) count: i64,
     pub(crate) start_max: i64,
 }
@@ -54,8 +56,11 @@ impl Bounds {
         let start_max = i64::try_from(reserve.start_max()?).ok()?;
         let count = i64::try_from(reserve.count).ok()?;
         let floor = i64::try_from(reserve.floor.unwrap_or(1).max(1)).unwrap_or(i64::MAX);
+        let below_floor = reserve.floor.unwrap_or(1).saturating_sub(1);
+        let jump = i64::try_from(reserve.start(below_floor).max(1)).unwrap_or(i64::MAX);
         Some(Self {
             floor,
+            jump: jump.max(floor),
             count,
             start_max,
         })
@@ -107,6 +112,7 @@ impl StoredRow {
         Ok(Some(TagRecord {
             tag,
             max_id,
+            segment_max: None,
             settings,
             description,
             updated_ms,

@@ -310,11 +310,10 @@ async fn reserve_in(
     let (Some(reserved), Some(bounds)) = (reserved, Bounds::of(reserve)) else {
         return Err(refusal(reserve, max_id));
     };
-    let update = "UPDATE leaf_alloc SET max_id = max(max_id, ?1) + ?2, \
-        update_time = CAST(unixepoch('subsec') * 1000 AS INTEGER) \
-        WHERE biz_tag = ?3 AND max(max_id, ?1) <= ?4";
-    let query = sqlx::query(update).bind(bounds.floor).bind(bounds.count);
-    let query = query.bind(reserve.tag.as_str()).bind(bounds.start_max);
+    let update = "UPDATE leaf_alloc SET max_id = iif(max_id < ?1, ?2, max(max_id, 1)) + ?3, \
+        update_time = CAST(unixepoch('subsec') * 1000 AS INTEGER) WHERE biz_tag = ?4";
+    let query = sqlx::query(update).bind(bounds.floor).bind(bounds.jump);
+    let query = query.bind(bounds.count).bind(reserve.tag.as_str());
     query.execute(&mut **transaction).await?;
     let kept = sqlx::query_scalar(select).bind(reserve.tag.as_str());
     check_kept(

@@ -8,6 +8,7 @@
 mod book;
 mod demand;
 mod refill;
+mod regression;
 mod shared;
 mod state;
 mod status;
@@ -295,7 +296,7 @@ impl Allocator {
         let mut state = self.lock();
         let is_idle = matches!(state.standing, Standing::Unknown { .. })
             && state.supply == Supply::Idle
-            && state.floor.is_none();
+            && state.lengths.is_unused();
         if is_idle {
             state.standing = Standing::Retired;
         }
@@ -305,17 +306,6 @@ impl Allocator {
     /// The last id given out here.
     pub(crate) fn last(&self) -> Option<Id> {
         self.buffer.last()
-    }
-
-    /// The highest end of a segment known here.
-    pub(crate) fn floor(&self) -> Option<u64> {
-        self.lock().floor
-    }
-
-    /// Takes note of a segment reserved past this allocator.
-    pub(crate) fn raise_floor(&self, end: u64) {
-        let mut state = self.lock();
-        state.floor = state.floor.max(Some(end));
     }
 
     /// Wakes all who wait, to look again.

@@ -64,7 +64,7 @@ impl Generators {
     pub async fn update_tag(&self, tag: &Tag, patch: &TagPatch) -> Result<TagRecord, StoreError> {
         let record = self.asked(|store| store.update(tag, patch)).await?;
         if let Some(allocator) = self.loaded(tag.as_str()) {
-            allocator.refresh(self.shared(), record.settings, None);
+            allocator.refresh(self.shared(), &record, None);
         }
         Ok(record)
     }
@@ -121,18 +121,26 @@ impl Generators {
     /// ```
     pub async fn reserve(&self, tag: &Tag, count: u64) -> Result<Segment, StoreError> {
         let record = self.read_segment_tag(tag).await?;
-        let loaded = self.loaded(tag.as_str());
         let reserve = Reserve {
             tag: tag.clone(),
             count: count.max(1),
-            floor: loaded.as_ref().and_then(|allocator| allocator.floor()),
+            floor: Some(record.max_id),
+            margin: 0,
             limit: record.settings.limit,
+            is_longest: record.segment_max < Some(count),
         };
-        let segment = self.asked(|store| store.reserve(&reserve)).await?.segment;
-        if let Some(allocator) = loaded {
-            allocator.raise_floor(segment.end());
+        let Some(allocator) = self.loaded(tag.as_str()) else {
+            let reserved = self.asked(|store| store.reserve(&reserve)).await?;
+            return Ok(reserved.segment);
+        };
+        loop {
+            // At most twice: a store that went back twice in a row is refused.
+            let reserve = allocator.wish(self.shared(), &reserve);
+            let reserved = self.asked(|store| store.reserve(&reserve)).await?;
+            if let Some(segment) = allocator.accept(self.shared(), &reserve, reserved)? {
+                return Ok(segment);
+            }
         }
-        Ok(segment)
     }
 
     /// Lets the next segment of a tag start at `next`, upwards only: after a store was brought
@@ -171,7 +179,9 @@ impl Generators {
             tag: tag.clone(),
             count: 1,
             floor: Some(next - 1),
+            margin: 0,
             limit: record.settings.limit,
+            is_longest: false,
         };
         let segment = self.shared().store.reserve(&reserve).await?.segment;
         if let Some(allocator) = self.loaded(tag.as_str()) {

@@ -89,6 +89,9 @@ struct Run {
     /// A tag whose call failed and which tries whether reservations go through again, before all
     /// others do.
     trial: Option<Arc<Allocator>>,
+    /// The store failed, and the rows of all loaded tags were not read since: it may have gone
+    /// back in time meanwhile, and who notices first repeats nothing.
+    has_failed: bool,
 }
 
 /// A tag to be taken up again at a time; ordered by the time alone.
@@ -107,6 +110,7 @@ impl Run {
             refresh_at,
             probe: Probe::new(now),
             trial: None,
+            has_failed: false,
         }
     }
 
@@ -156,7 +160,8 @@ impl Run {
         }
         if now >= self.refresh_at && self.refresh.is_terminated() {
             self.refresh_at = now.saturating_add(self.shared.options.refresh_interval);
-            let refresh: BoxFuture<'static, ()> = Box::pin(refresh(Arc::clone(&self.shared)));
+            let refresh: BoxFuture<'static, ()> =
+                Box::pin(refresh(Arc::clone(&self.shared), |tag| tag.is_in_use()));
             self.refresh = refresh.fuse();
         }
     }
@@ -216,6 +221,14 @@ impl Run {
         } else if self.probe.went_well {
             self.try_one();
         }
+        let is_failure = matches!(after, After::RetryAt(_));
+        if self.has_failed && !is_failure && self.refresh.is_terminated() {
+            self.has_failed = false;
+            let refresh: BoxFuture<'static, ()> =
+                Box::pin(refresh(Arc::clone(&self.shared), |tag| tag.has_drawn()));
+            self.refresh = refresh.fuse();
+        }
+        self.has_failed |= is_failure;
         match after {
             After::Rest => {}
             After::Again => self.shared.ask(allocator),
@@ -244,16 +257,16 @@ impl Run {
     }
 }
 
-/// Reads the rows of the tags in use again, one statement at a time.
-async fn refresh(shared: Arc<Shared>) {
-    let in_use: Vec<Arc<Allocator>> = {
+/// Reads the rows of these tags again, one statement at a time.
+async fn refresh(shared: Arc<Shared>, is_wanted: fn(&Allocator) -> bool) {
+    let wanted: Vec<Arc<Allocator>> = {
         let tags = shared.tags.pin();
         tags.values()
-            .filter(|allocator| allocator.is_in_use())
+            .filter(|allocator| is_wanted(allocator))
             .cloned()
             .collect()
     };
-    for chunk in in_use.chunks(READ_LEN_MAX) {
+    for chunk in wanted.chunks(READ_LEN_MAX) {
         if let Err(error) = Allocator::refresh_all(&shared, chunk).await {
             shared.store_suspect(&error);
             shared.tell(&Event::RefreshFailed { error: &error });

@@ -19,7 +19,7 @@ use crate::worker_id::WorkerId;
 /// use leafid::{Event, Tag};
 ///
 /// let tag = Tag::new("order")?;
-/// let event = Event::Regressed { tag: &tag, floor: 5001, found: 1001 };
+/// let event = Event::LimitNear { tag: &tag, headroom: 1000, limit: leafid::Limit::INT32 };
 /// assert!(event.is_alarm());
 /// # Ok::<(), leafid::TagError>(())
 /// ```
@@ -73,8 +73,12 @@ pub enum Event<'a> {
         /// How many calls for this tag failed in a row.
         failures: u32,
     },
-    /// The store went back in time: it held a max id below one that it had acknowledged. The
-    /// reservation was made above the floor, so no id repeats within what this process has seen.
+    /// The store went back in time: it held a max id below one that it had told of. The segment
+    /// that showed it starts a margin above that one, and is discarded.
+    ///
+    /// Known: ids that this process issues from now on differ from all that it issued before.
+    /// Not known: how far other processes had come before, and whether one that saw less than
+    /// this one drew the numbers from `found` on since.
     Regressed {
         /// The tag.
         tag: &'a Tag,
@@ -82,6 +86,8 @@ pub enum Event<'a> {
         floor: u64,
         /// What the store held.
         found: u64,
+        /// The segment that is not issued from. The next one comes above it.
+        discarded: Segment,
     },
     /// A tag has less than a tenth, and then less than a hundredth, of its numbers left.
     LimitNear {

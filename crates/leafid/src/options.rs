@@ -46,6 +46,13 @@ pub struct Options {
     /// How many tags may be loaded at once, at some 1.3 kB each. A loaded tag stays loaded, since it
     /// knows its floor; beyond the bound a new one is refused. Default: 1,000,000.
     pub tags_max: usize,
+    /// How many ids are left out above what this process knows of when the store of a tag went
+    /// back in time: other processes may have come further, and their ids must not come again. `None`:
+    /// sixteen times the longest segment that any process said it had reserved of the tag, or twice
+    /// what the others drew between two segments of this one, if that is more. Where the store does
+    /// not keep how long segments were, the longest that the tag's policy allows counts. More is safer,
+    /// and uses up a tag with a near limit. Default: none.
+    pub regression_margin: Option<u64>,
     /// How long after a failure the store is tried again; doubles with each failure in a row,
     /// with a random half taken off. At least 1 ms. Default: 50 ms.
     pub retry_min: Duration,
@@ -70,6 +77,7 @@ impl Default for Options {
             unknown_for: Duration::from_secs(1),
             calls_max: 64,
             tags_max: 1_000_000,
+            regression_margin: None,
             retry_min: Duration::from_millis(50),
             retry_max: Duration::from_secs(5),
             call_max: Duration::from_secs(30),

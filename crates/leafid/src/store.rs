@@ -81,15 +81,18 @@ pub type StoreResult<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 /// let store = MemoryStore::new();
 /// let tag = Tag::new("order")?;
 /// block_on(store.create(&TagSpec::new(tag.clone())))?;
-/// let reserve = Reserve { tag, count: 1000, floor: None, limit: Limit::INT64 };
+/// let reserve = Reserve { tag, count: 1000, floor: None, margin: 0, limit: Limit::INT64, is_longest: false };
 /// let reserved = block_on(store.reserve(&reserve))?;
 /// assert_eq!((reserved.segment.start(), reserved.segment.end()), (1, 1001));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait SegmentStore: Send + Sync + 'static {
     /// Reserves `count` ids of a tag, durably:
-    /// `start = max(max_id, floor, 1)`, then `max_id = start + count`, the segment being
-    /// `[start, start + count)`, in one transaction.
+    /// `start = max(max_id, 1)`, or `floor + margin` if `max_id` is below the floor; then
+    /// `max_id = start + count`, the segment being `[start, start + count)`, in one transaction.
+    ///
+    /// The row's max id is never below what [`delete`](Self::delete) kept in mind, also where the
+    /// row was made again past the store; [`read`](Self::read) tells the same.
     ///
     /// # Errors
     ///
@@ -172,7 +175,9 @@ pub const READ_LEN_MAX: usize = 500;
 /// use leafid::{Limit, Tag, store::Reserve};
 ///
 /// let tag = Tag::new("order")?;
-/// let reserve = Reserve { tag, count: 2000, floor: Some(40_001), limit: Limit::INT64 };
+/// let (floor, limit) = (Some(40_001), Limit::INT64);
+/// let reserve = Reserve { tag, count: 2000, floor, margin: 4000, limit, is_longest: false };
+/// assert_eq!((reserve.start(50_001), reserve.start(30_001)), (50_001, 44_001));
 /// assert_eq!(reserve.start_max(), Some(9_223_372_036_854_773_807));
 /// # Ok::<(), leafid::TagError>(())
 /// ```
@@ -182,11 +187,18 @@ pub struct Reserve {
     pub tag: Tag,
     /// How many; at least 1.
     pub count: u64,
-    /// The highest end of a segment this caller ever saw for the tag. The segment starts there
-    /// or above, even if the store went back in time.
+    /// The highest max id this caller ever saw of the tag. The segment starts there or above, even
+    /// if the store went back in time.
     pub floor: Option<u64>,
+    /// How many ids are left out above the floor if the store holds less than that: others may have
+    /// come further than this caller before the store went back.
+    pub margin: u64,
     /// The largest id that may be issued.
     pub limit: Limit,
+    /// No segment of the tag that this caller knows of was as long. A store that has a place for
+    /// it keeps `count` in mind as [`TagRecord::segment_max`], durably, before the segment is
+    /// anybody's.
+    pub is_longest: bool,
 }
 
 impl Reserve {
@@ -200,7 +212,10 @@ impl Reserve {
     /// Where the segment starts, given the max id in the store.
     #[must_use]
     pub fn start(&self, max_id: u64) -> u64 {
-        max_id.max(self.floor.unwrap_or(1)).max(1)
+        match self.floor {
+            Some(floor) if max_id < floor => floor.saturating_add(self.margin).max(1),
+            _ => max_id.max(1),
+        }
     }
 
     /// The answer to this wish when the store held `previous` and the reservation is durable.

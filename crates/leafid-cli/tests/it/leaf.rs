@@ -220,8 +220,9 @@ fn call_java_leaf(url: &str, given: &Given) {
 fn a_table_put_back_raises_one_alarm_and_repeats_no_id() {
     let folder = tempdir().unwrap();
     let database = leaf_database(LEAF_ALLOC);
-    let server = Server::start(folder.path(), &["--store", &database.url]);
-    let given = Given::new(1 << 20);
+    let flags = ["--store", &database.url, "--regression-margin", "100000"];
+    let server = Server::start(folder.path(), &flags);
+    let given = Given::new(1 << 25);
     let take = |batches: usize| {
         for _ in 0..batches {
             let (status, body) = server.get(&format!("/v1/tags/{TAG}/ids?count=500"));

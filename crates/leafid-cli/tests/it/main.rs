@@ -32,6 +32,7 @@ mod settings;
 mod snowflake;
 mod store;
 mod store_files;
+mod store_went_back;
 mod tls;
 mod unread;
 mod worker;

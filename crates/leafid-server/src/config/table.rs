@@ -267,6 +267,32 @@ pub const SETTINGS: &[Setting] = &[
             set: |config, time| config.refresh_interval = time,
         },
     },
+    Setting {
+        key: "regression-margin",
+        value: "COUNT",
+        doc: "How many ids of a tag are left out when its store went back in time, as after a \
+              restored backup or the promotion of a replica that lagged. Other servers had come \
+              further than this one, and their ids must not come again: more is safer, and uses \
+              up a tag whose limit is near. auto: sixteen times the longest segment that the \
+              policy allows, or twice what the others drew between two segments of this one, if \
+              that is more. All servers should have the same `step-max`.",
+        field: Field::Text {
+            allowed: "auto, or a number of ids",
+            get: |config| {
+                let margin = config.regression_margin;
+                margin.map_or_else(|| "auto".to_owned(), |margin| margin.to_string())
+            },
+            set: |config, text| {
+                config.regression_margin = match text {
+                    "auto" => None,
+                    text => Some(text.parse().map_err(|_| {
+                        format!("{text} is neither auto nor a number from 0 to {}", u64::MAX)
+                    })?),
+                };
+                Ok(())
+            },
+        },
+    },
     workers::SNOWFLAKE,
     workers::REGISTRY,
     workers::REGISTRY_PASSWORD,

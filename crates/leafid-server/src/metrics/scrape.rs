@@ -153,6 +153,13 @@ impl Scrape {
     }
 
     fn store(&self, encoder: &mut DescriptorEncoder<'_>) -> Encoded {
+        let went_back = self.service.health().readiness().store_went_back();
+        gauge(
+            encoder,
+            "store_went_back",
+            "1 for a day after the store was found to have gone back in time",
+            f64::from(u8::from(went_back)),
+        )?;
         let watch = &self.metrics.watch;
         let answers = self.service.health().store().is_up();
         gauge(

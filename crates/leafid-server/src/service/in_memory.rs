@@ -9,6 +9,7 @@ use super::{Service, TokenSpec};
 use crate::config::Config;
 use crate::health::{Health, Kinds, Phase};
 use crate::limits::Limits;
+use crate::regressions::Regressions;
 use crate::workers::Peers;
 
 impl Service {
@@ -35,7 +36,8 @@ impl Service {
             segment: true,
             registry: None,
         };
-        let health = Health::new(kinds, generators.clone(), Arc::clone(&clock));
+        let regressions = Arc::new(Regressions::new(Arc::clone(&clock)));
+        let health = Health::new(kinds, generators.clone(), Arc::clone(&clock), regressions);
         health.enter(Phase::Serving);
         let service = Self::new(
             generators,

@@ -37,6 +37,8 @@ impl Simulation {
             Blow::Step => self.change_step(tag),
             Blow::DeleteOrCreate => self.delete_or_create(server, tag),
             Blow::PutBack => self.put_back(tag),
+            Blow::Replicate => self.replicate(),
+            Blow::Promote => self.promote(),
             Blow::RaiseLimit => self.raise_limit(tag),
             Blow::Leaf => {
                 let is_leaf = self.field.plan.tags[tag].has_leaf;
@@ -101,6 +103,31 @@ impl Simulation {
         self.store.rows.put_max_id(name, back).is_ok()
     }
 
+    /// The replica catches up with all that is durable.
+    fn replicate(&mut self) -> bool {
+        let tags = 0..self.field.plan.tags.len();
+        self.replica = tags
+            .map(|tag| self.row(tag).map(|row| row.max_id))
+            .collect();
+        true
+    }
+
+    /// The store fails, and its replica takes over: the reservations since it last caught up are
+    /// lost, of all tags at once.
+    fn promote(&mut self) -> bool {
+        let mut is_struck = false;
+        for (tag, max_id) in self.replica.clone().into_iter().enumerate() {
+            let now = self.row(tag).map(|row| row.max_id);
+            let Some(max_id) = max_id.filter(|max_id| Some(*max_id) < now) else {
+                continue;
+            };
+            self.field.history.push(Event::Promoted { tag });
+            let name = &self.store.tags[tag];
+            is_struck |= self.store.rows.put_max_id(name, max_id).is_ok();
+        }
+        is_struck
+    }
+
     /// An operator deletes or creates a tag, through a server or behind its back.
     fn delete_or_create(&mut self, server: usize, tag: TagNumber) -> bool {
         if !self.field.plan.tags[tag].comes_and_goes {
@@ -139,6 +166,8 @@ impl Blow {
             Self::Step => "step changes",
             Self::DeleteOrCreate => "deletions and creations",
             Self::PutBack => "stores put back",
+            Self::Replicate => "replications",
+            Self::Promote => "promotions",
             Self::RaiseLimit => "raised limits",
             Self::Leaf => "draws by Leaf",
         }

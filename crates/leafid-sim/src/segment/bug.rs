@@ -23,6 +23,9 @@ pub enum Bug {
     ReadThenWrite,
     /// Acknowledged reservations are lost now and then, as in a fail-over to a replica that lags.
     LostWrite,
+    /// The column holds no more than this, and says nothing: as an `INT` without strict mode, or a
+    /// trigger.
+    Clamped,
     /// The limit is not looked at.
     NoLimit,
     /// The floor in the statement is not looked at.
@@ -31,7 +34,8 @@ pub enum Bug {
 
 impl Bug {
     /// Those that no client can see, and that the checkers therefore must.
-    pub const FATAL: [Self; 4] = [
+    pub const FATAL: [Self; 5] = [
+        Self::Clamped,
         Self::Overlap,
         Self::ReuseAfterUnknown,
         Self::ReadThenWrite,
@@ -41,6 +45,9 @@ impl Bug {
     /// Those that show in the answer, so that the library must refuse it.
     pub const VISIBLE: [Self; 2] = [Self::NoLimit, Self::NoFloor];
 }
+
+/// The largest max id that a clamped column holds.
+const CLAMP: u64 = 4_000;
 
 /// What a connection with a bug remembers.
 #[derive(Default)]
@@ -105,6 +112,14 @@ impl Bug {
                 server.network.clock.sleep(Duration::from_millis(20)).await;
                 server.rows.put_max_id(&wish.tag, before)?;
                 right(wish)
+            }
+            Self::Clamped => {
+                let reserved = right(wish)?;
+                let end = reserved.segment.end().min(CLAMP);
+                server
+                    .rows
+                    .put_max_id(&wish.tag, end.max(before.min(CLAMP)))?;
+                Ok(reserved)
             }
             Self::LostWrite => {
                 let reserved = right(wish)?;

@@ -70,6 +70,7 @@ mod samples {
         Event::Reserved {
             tag: 0,
             segment: segment(start, end),
+            is_noticed: false,
         }
     }
 }

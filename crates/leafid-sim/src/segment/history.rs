@@ -41,7 +41,12 @@ pub(crate) enum Event {
         floor: Option<u64>,
     },
     /// The store made a reservation durable, whoever comes to know of it.
-    Reserved { tag: TagNumber, segment: Segment },
+    Reserved {
+        tag: TagNumber,
+        segment: Segment,
+        /// It held less than whoever asked had known of.
+        is_noticed: bool,
+    },
     /// The server came to know of its reservation.
     Acknowledged {
         process: Process,
@@ -57,6 +62,8 @@ pub(crate) enum Event {
     Created { tag: TagNumber, max_id: u64 },
     /// The store went back in time.
     PutBack { tag: TagNumber },
+    /// So it did, as a replica that lagged was promoted.
+    Promoted { tag: TagNumber },
     /// The largest id of a tag was set.
     LimitSet { tag: TagNumber, largest: u64 },
     /// How a server's tag stood at its end.

@@ -20,6 +20,10 @@ pub(crate) enum Blow {
     Step,
     DeleteOrCreate,
     PutBack,
+    /// The replica of the store catches up.
+    Replicate,
+    /// The replica is promoted: what it does not have is lost.
+    Promote,
     RaiseLimit,
     Leaf,
 }
@@ -73,19 +77,38 @@ pub(crate) struct Plan {
     pub(crate) options: Options,
 }
 
+/// The margin of runs with a replica: more than others can have drawn, so that a promotion which
+/// the first one to draw has noticed repeats nothing.
+const PROMOTION_MARGIN: u64 = 1 << 40;
+
 impl Plan {
     pub(crate) fn new(random: &mut Rng) -> Self {
         let tags = (0..random.usize(1..=4)).map(|number| tag(random, number));
-        let tags: Vec<TagPlan> = tags.collect();
+        let mut tags: Vec<TagPlan> = tags.collect();
+        let has_replica = random.u8(..4) == 0;
+        if has_replica {
+            for tag in &mut tags {
+                // One way of going back at a time, so that it is known what each may cost.
+                (tag.is_put_back, tag.comes_and_goes) = (false, false);
+            }
+        }
+        let mut options = options(random);
+        if has_replica {
+            options.regression_margin = Some(PROMOTION_MARGIN);
+        }
+        let mut blows = blows(random, &tags);
+        if has_replica {
+            blows.extend([Blow::Replicate, Blow::Replicate, Blow::Promote]);
+        }
         Self {
             servers: random.usize(1..=4),
             callers: random.usize(1..=6),
             think_max: span(random, 1, 2_000),
             count_max: 1 << random.u32(1..=10),
             faults: Faults::draw(random),
-            blows: blows(random, &tags),
+            blows,
             blow_gap_max: span(random, 50, 20_000),
-            options: options(random),
+            options,
             tags,
         }
     }
@@ -170,6 +193,7 @@ fn options(random: &mut Rng) -> Options {
         probe_interval: span(random, 10, 5_000),
         calls_max: random.usize(1..=8),
         tags_max: 1_000,
+        regression_margin: random.bool().then(|| random.u64(..100_000)),
         retry_min,
         retry_max: retry_min + span(random, 1, 2_000),
         call_max: span(random, 50, 5_000),

@@ -33,6 +33,8 @@ pub(crate) struct Simulation {
     /// The process that runs in each server's place, and its generators.
     pub(crate) servers: Vec<(Process, Generators)>,
     next_process: u32,
+    /// The max id of each tag that the replica of the store has.
+    pub(crate) replica: Vec<Option<u64>>,
     pub(crate) blows: BTreeMap<&'static str, u64>,
 }
 
@@ -91,6 +93,7 @@ impl Simulation {
             store,
             servers: Vec::new(),
             next_process: 1,
+            replica: Vec::new(),
             blows: BTreeMap::new(),
         }
     }

@@ -93,6 +93,7 @@ impl StoreServer {
         self.history.push(Event::Reserved {
             tag: self.number(&reserve.tag),
             segment: reserved.segment,
+            is_noticed: Some(reserved.previous) < reserve.floor,
         });
         Ok(reserved)
     }

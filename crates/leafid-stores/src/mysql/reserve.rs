@@ -19,6 +19,7 @@ pub(super) async fn reserve(
     );
     let Some(Bounds {
         floor,
+        jump,
         count,
         start_max,
     }) = Bounds::of(reserve)
@@ -28,8 +29,9 @@ pub(super) async fn reserve(
     };
     let statements = format!(
         "START TRANSACTION; UPDATE leaf_alloc a \
-        SET a.max_id = GREATEST(LAST_INSERT_ID(a.max_id), {floor}) + {count} WHERE {row} \
-        AND a.max_id >= 0 AND GREATEST(a.max_id, {floor}) <= {start_max}; {select}; COMMIT"
+        SET a.max_id = IF(LAST_INSERT_ID(a.max_id) < {floor}, {jump}, a.max_id) + {count} \
+        WHERE {row} AND a.max_id >= 0 AND IF(a.max_id < {floor}, {jump}, a.max_id) <= {start_max}; \
+        {select}; COMMIT"
     );
     let (changed, previous, max_id) = last_row(connection, statements).await?;
     if changed != 1 {

@@ -17,6 +17,7 @@ pub(super) async fn reserve(
     let name = name_of(reserve);
     if let Some(Bounds {
         floor,
+        jump,
         count,
         start_max,
     }) = Bounds::of(reserve)
@@ -24,9 +25,10 @@ pub(super) async fn reserve(
         let statements = format!(
             "{begin}; WITH old AS MATERIALIZED \
             (SELECT biz_tag, max_id FROM leaf_alloc WHERE biz_tag = {name} FOR UPDATE) \
-            UPDATE leaf_alloc a SET max_id = GREATEST(old.max_id, {floor}) + {count}, \
-            update_time = now() FROM old WHERE a.biz_tag = old.biz_tag \
-            AND old.max_id >= 0 AND GREATEST(old.max_id, {floor}) <= {start_max} \
+            UPDATE leaf_alloc a SET update_time = now(), \
+            max_id = CASE WHEN old.max_id < {floor} THEN {jump} ELSE old.max_id END + {count} \
+            FROM old WHERE a.biz_tag = old.biz_tag AND old.max_id >= 0 \
+            AND CASE WHEN old.max_id < {floor} THEN {jump} ELSE old.max_id END <= {start_max} \
             RETURNING old.max_id::bigint, a.max_id::bigint; COMMIT"
         );
         if let Some(row) = only_row(connection, statements).await? {

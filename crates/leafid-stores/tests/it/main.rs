@@ -123,7 +123,9 @@ fn wish(name: &str, count: u64) -> Reserve {
         tag: tag(name),
         count,
         floor: None,
+        margin: 0,
         limit: Limit::INT64,
+        is_longest: false,
     }
 }
 

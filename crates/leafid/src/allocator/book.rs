@@ -4,14 +4,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::refill::{After, Plan};
+use super::refill::{After, Plan, Seen};
 use super::state::{Standing, State, Supply};
 use super::{Allocator, Shared};
 use crate::error::Never;
 use crate::event::Event;
 use crate::limit::Limit;
 use crate::segment::Segment;
-use crate::store::{Reserved, StoreError, TagKind, TagRecord, TagSettings};
+use crate::store::{Reserved, StoreError, TagKind, TagRecord};
 
 impl Allocator {
     /// A segment is ours: answers demands from it and puts the rest into the buffer.
@@ -31,11 +31,9 @@ impl Allocator {
         state.counts.reserves += 1;
         state.floor = state.floor.max(Some(segment.end()));
         state.put += segment.len();
-        let regressed = plan
-            .reserve
-            .floor
-            .filter(|floor| reserved.previous < *floor);
-        state.counts.regressions += u64::from(regressed.is_some());
+        state.regressions_in_row = 0;
+        state.is_suspect = false;
+        state.lengths.reserved(plan.reserve.floor, &reserved);
         state.step = plan.step;
         self.put(&mut state, segment);
         let near = state.near_limit(segment.end());
@@ -54,13 +52,6 @@ impl Allocator {
             segment,
             took: now.saturating_sub(started),
         });
-        if let Some(floor) = regressed {
-            shared.tell(&Event::Regressed {
-                tag,
-                floor,
-                found: reserved.previous,
-            });
-        }
         if let Some(headroom) = near {
             shared.tell(&Event::LimitNear {
                 tag,
@@ -243,12 +234,19 @@ impl Allocator {
         state.standing = Standing::Live;
         state.asked = false;
         state.refreshed_cursor = self.buffer.cursor();
+        state.floor = state.floor.max(Some(record.max_id));
+        state.lengths.read(record);
         true
     }
 
     /// The driver takes it up again after a failure.
     pub(crate) fn resume(&self) {
         self.lock().supply = Supply::Queued;
+    }
+
+    /// Whether a segment of it was ever reserved here.
+    pub(crate) fn has_drawn(&self) -> bool {
+        !self.lock().lengths.is_unused()
     }
 
     /// Whether it was used, or asked in vain, since its row was last read.
@@ -258,24 +256,27 @@ impl Allocator {
             && (state.asked || state.refreshed_cursor != self.buffer.cursor())
     }
 
-    /// Takes note of the row as it was read again, when `seen` changes were made through this
-    /// process; `None` if it was just changed through this process.
+    /// Takes note of the row as it was read again, and of how things stood when it was asked for;
+    /// `None` if it was just changed through this process. A row that holds less than was known
+    /// then shows a store that went back in time before anybody draws from it.
     pub(crate) fn refresh(
         self: &Arc<Self>,
         shared: &Shared,
-        settings: TagSettings,
-        seen: Option<u64>,
+        record: &TagRecord,
+        seen: Option<Seen>,
     ) {
+        let settings = record.settings;
+        let changes = seen.map(|seen| seen.changes);
         if settings.kind != TagKind::Segment {
-            self.drop_row(Standing::OtherKind, seen);
+            self.drop_row(Standing::OtherKind, changes);
             self.notify();
             return;
         }
         let mut state = self.lock();
-        if !state.is_up_to_date(seen) {
+        if !state.is_up_to_date(changes) {
             return;
         }
-        state.changes += u64::from(seen.is_none());
+        state.changes += u64::from(changes.is_none());
         if state.standing == Standing::OtherKind {
             // It was deleted and created again; whoever asks next has it loaded.
             state.standing = Standing::New;
@@ -285,15 +286,21 @@ impl Allocator {
         }
         state.asked = false;
         state.refreshed_cursor = self.buffer.cursor();
+        state.floor = state.floor.max(Some(record.max_id));
+        state.lengths.read(record);
         let raised = state.limit() < settings.limit;
         state.settings = Some(settings);
         if raised {
             state.warned_below = 100;
         }
+        let went_back = seen.and_then(|seen| seen.floor) > Some(record.max_id);
+        state.is_suspect |= went_back && state.standing == Standing::Live;
         if raised && state.standing == Standing::Exhausted {
             state.standing = Standing::Live;
-            self.ask(&mut state, shared);
+        } else if !state.is_suspect {
+            return;
         }
+        self.ask(&mut state, shared);
     }
 
     /// The row was found gone outside a refill; `seen` as for `refresh`.

@@ -8,11 +8,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::regression::went_below;
 use super::shared::{bounded, repeated};
 use super::state::{Standing, Supply};
 use super::{Allocator, Shared};
 use crate::event::Event;
-use crate::store::{Reserve, Reserved, StoreError, TagRecord, TagSettings, TagSpec};
+use crate::store::{Reserve, Reserved, StoreError, TagRecord, TagSpec};
 use crate::tag::Tag;
 
 /// What the driver does with a tag after a refill.
@@ -33,6 +34,15 @@ pub(super) struct Plan {
     pub(super) reserve: Reserve,
     /// The part of it that the policy asked for; the rest is for demands.
     pub(super) step: u64,
+}
+
+/// How an allocator stood when the store was asked.
+#[derive(Clone, Copy)]
+pub(crate) struct Seen {
+    /// How many changes were made through this process.
+    pub(super) changes: u64,
+    /// What the store cannot hold less than, unless it went back in time.
+    pub(super) floor: Option<u64>,
 }
 
 impl Allocator {
@@ -71,7 +81,10 @@ impl Allocator {
         match repeated(shared, reserve).await {
             Ok(reserved) => {
                 let reserved = plan.verify(reserved)?;
-                Ok(self.book_segment(shared, &plan, reserved, started))
+                Ok(match went_below(plan.reserve.floor, &reserved) {
+                    Some(floor) => self.book_regression(shared, &plan, reserved, floor),
+                    None => self.book_segment(shared, &plan, reserved, started),
+                })
             }
             Err(StoreError::LimitReached { max_id }) => Ok(self.book_limit(shared, &plan, max_id)),
             Err(error) => Err(error),
@@ -116,7 +129,8 @@ impl Allocator {
         }
         let headroom = settings.limit.headroom(state.floor.unwrap_or(1));
         self.refuse_demands(&mut state, settings.limit, headroom);
-        if state.demands.is_empty() && !self.buffer.has_room() {
+        let has_use = self.buffer.has_room() || state.is_suspect;
+        if state.demands.is_empty() && !has_use {
             return None;
         }
         let headroom = headroom.max(1);
@@ -126,11 +140,14 @@ impl Allocator {
             .policy(shared.options.policy)
             .next_step(u64::from(settings.step), &history)
             .min(headroom);
+        let count = step.saturating_add(demanded).min(headroom);
         let reserve = Reserve {
             tag: self.tag.clone(),
-            count: step.saturating_add(demanded).min(headroom),
+            count,
             floor: state.floor,
+            margin: state.margin(shared),
             limit: settings.limit,
+            is_longest: state.lengths.is_longest(count),
         };
         Some(Plan { reserve, step })
     }
@@ -157,23 +174,29 @@ impl Allocator {
             .iter()
             .map(|allocator| allocator.tag.clone())
             .collect();
-        let seen: Vec<u64> = allocators
+        let seen: Vec<Seen> = allocators
             .iter()
-            .map(|allocator| allocator.lock().changes)
+            .map(|allocator| allocator.seen())
             .collect();
         let read = || bounded(shared, shared.store.read(&tags));
         let records = repeated(shared, read).await?;
-        let settings: HashMap<Tag, TagSettings> = records
-            .into_iter()
-            .map(|record| (record.tag, record.settings))
-            .collect();
+        let records: HashMap<&Tag, &TagRecord> =
+            records.iter().map(|record| (&record.tag, record)).collect();
         for (allocator, seen) in allocators.iter().zip(seen) {
-            match settings.get(&allocator.tag) {
-                Some(settings) => allocator.refresh(shared, *settings, Some(seen)),
-                None => allocator.forget_row(shared, Some(seen)),
+            match records.get(&allocator.tag) {
+                Some(record) => allocator.refresh(shared, record, Some(seen)),
+                None => allocator.forget_row(shared, Some(seen.changes)),
             }
         }
         Ok(())
+    }
+
+    fn seen(&self) -> Seen {
+        let state = self.lock();
+        Seen {
+            changes: state.changes,
+            floor: state.floor,
+        }
     }
 }
 
@@ -182,7 +205,7 @@ impl Plan {
     fn verify(&self, reserved: Reserved) -> Result<Reserved, StoreError> {
         let segment = reserved.segment;
         let is_right = segment.len() == self.reserve.count
-            && segment.start() >= self.reserve.floor.unwrap_or(1)
+            && segment.start() >= self.reserve.start(reserved.previous)
             && segment.end() - 1 <= self.reserve.limit.largest();
         if is_right {
             return Ok(reserved);

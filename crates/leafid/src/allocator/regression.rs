@@ -18,8 +18,11 @@ use crate::segment::Segment;
 use crate::step::StepPolicy;
 use crate::store::{Reserve, Reserved, StoreError, TagRecord};
 
-/// Others may hold two segments of the longest.
-const SEGMENTS_HELD: u64 = 2;
+/// So many of the longest segments others may have drawn since this process last did: eight servers
+/// two each, as much as memory holds.
+const SEGMENTS_AHEAD: u64 = 16;
+/// Others may have drawn so many times what they did between two segments of this process.
+const OTHERS_AHEAD: u64 = 2;
 
 /// What is known of how long segments of a tag are, and how fast others draw them.
 #[derive(Debug, Clone, Copy, Default)]
@@ -61,8 +64,8 @@ impl Lengths {
     /// How far above what is known here others may have come.
     fn margin(&self, policy: StepPolicy, own_step: u64) -> u64 {
         let longest = self.kept.unwrap_or_else(|| step_max(policy, own_step));
-        let longest = longest.max(self.own).max(self.others);
-        longest.saturating_mul(SEGMENTS_HELD)
+        let longest = longest.max(self.own).saturating_mul(SEGMENTS_AHEAD);
+        longest.max(self.others.saturating_mul(OTHERS_AHEAD))
     }
 }
 
@@ -125,6 +128,12 @@ impl Allocator {
             discarded: segment,
         });
         is_first
+    }
+
+    /// Takes note of a tag that was raised past this allocator.
+    pub(crate) fn raise_floor(&self, end: u64) {
+        let mut state = self.lock();
+        state.floor = state.floor.max(Some(end));
     }
 
     /// A wish for a segment past memory, with all that is known here.

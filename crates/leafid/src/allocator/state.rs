@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::demand::Demand;
+use super::regression::Lengths;
 use super::status::Stage;
 use crate::error::{IssueError, NotYetReason};
 use crate::limit::Limit;
@@ -26,8 +27,16 @@ pub(super) struct State {
     pub(super) demands: VecDeque<Arc<Demand>>,
     /// The row's settings, once read.
     pub(super) settings: Option<TagSettings>,
-    /// The highest end of a segment ever seen: never-twice's floor. Outlives the row.
+    /// The highest max id that the store ever told of: never-twice's floor. Outlives the row. A
+    /// store that holds less went back in time.
     pub(super) floor: Option<u64>,
+    /// How often in a row the store was found to have gone back.
+    pub(super) regressions_in_row: u32,
+    /// The store went back, or its row looks so: a reservation is due, needed or not, so that it is
+    /// above all that was issued before another server starts on it anew. Until one went well.
+    pub(super) is_suspect: bool,
+    /// How far other processes may have come.
+    pub(super) lengths: Lengths,
     /// The length of the last segment, and how many there were.
     pub(super) step: u64,
     pub(super) loads: u64,
@@ -113,6 +122,9 @@ impl State {
             demands: VecDeque::new(),
             settings: None,
             floor: None,
+            regressions_in_row: 0,
+            is_suspect: false,
+            lengths: Lengths::default(),
             step: 0,
             loads: 0,
             rate: Rate::default(),

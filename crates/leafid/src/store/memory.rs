@@ -72,6 +72,9 @@ impl Rows {
         let row = self.row(&reserve.tag)?;
         let reserved = reserve.reserved(row.max_id)?;
         row.max_id = reserved.segment.end();
+        if reserve.is_longest {
+            row.segment_max = row.segment_max.max(Some(reserve.count));
+        }
         Ok(reserved)
     }
 

@@ -128,8 +128,11 @@ impl Default for TagSettings {
 pub struct TagRecord {
     /// Its name.
     pub tag: Tag,
-    /// The first id not yet given to any segment.
+    /// The first id not yet given to any segment, in this life of the tag or in an earlier one.
     pub max_id: u64,
+    /// The length of the longest segment that was ever reserved of it, as far as servers said so;
+    /// `None` where nothing of the sort is kept.
+    pub segment_max: Option<u64>,
     /// Its settings.
     pub settings: TagSettings,
     /// What it is for.
@@ -179,6 +182,7 @@ impl TagSpec {
         TagRecord {
             tag: self.tag.clone(),
             max_id: self.start,
+            segment_max: None,
             settings: self.settings,
             description: self.description.clone(),
             updated_ms: None,

@@ -234,7 +234,7 @@ fn broken_stores_do_not_conform() {
 fn a_failure_quotes_the_contract() {
     let text = run_broken(Fault::FloorIgnored).unwrap_err().to_string();
     assert!(
-        text.contains("a floor heals: the contract says: start = max(max_id, floor, 1)"),
+        text.contains("a floor heals: the contract says: start is not below the floor"),
         "{text}"
     );
 }

@@ -18,6 +18,7 @@ mod odd_registry;
 mod preferred;
 mod races;
 mod registry;
+mod regression;
 mod stress;
 mod supply;
 mod tags;

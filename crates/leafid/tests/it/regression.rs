@@ -107,11 +107,11 @@ fn demands_are_answered_above_the_margin() {
     let generators = world.generators.clone();
     let many = world.run(generators.next_many("order", 250)).unwrap();
     let runs: Vec<String> = many.runs().iter().map(ToString::to_string).collect();
-    // 99 are in memory. 200 are left out above 101, and the segment of 350 after them is discarded.
-    assert_eq!(runs, ["[2, 101)", "[651, 802)"]);
+    // 99 are in memory. 1600 are left out above 101, and the segment of 350 after them is discarded.
+    assert_eq!(runs, ["[2, 101)", "[2051, 2202)"]);
     world.store.memory.put_max_id(&tag("order"), 1).unwrap();
     let run = world.run(generators.take("order", 1000)).unwrap();
-    assert_eq!(run.start(), 2801, "700 left out, 1100 discarded");
+    assert_eq!(run.start(), 9101, "5600 left out, 1100 discarded");
     assert_eq!(world.log.count("Regressed"), 2);
 }
 
@@ -124,7 +124,7 @@ fn a_reservation_past_memory_is_no_way_around() {
     let generators = world.generators.clone();
     let order = tag("order");
     let segment = world.run(generators.reserve(&order, 10)).unwrap();
-    assert_eq!(segment.to_string(), "[311, 321)");
+    assert_eq!(segment.to_string(), "[1711, 1721)");
     assert_eq!(world.log.count("Regressed"), 1);
     world.store.set(Mood::Forgetting, seconds(0));
     world.store.memory.put_max_id(&order, 1).unwrap();

@@ -27,6 +27,8 @@ pub(crate) enum Mood {
     AnswersLate,
     /// It says that the limit of every tag is reached, though it is not.
     Refusing,
+    /// It does what it is asked, and forgets it.
+    Forgetting,
     /// It never answers.
     Silent,
     /// Its disk is full: it answers all but reservations.
@@ -83,7 +85,7 @@ impl TestStore {
             self.clock.sleep(delay).await;
         }
         match mood {
-            Mood::Well | Mood::AnswersLate | Mood::Full => call.await,
+            Mood::Well | Mood::AnswersLate | Mood::Full | Mood::Forgetting => call.await,
             Mood::Down => Err(StoreError::unavailable(
                 "cannot reach the store",
                 "it is down",
@@ -117,7 +119,13 @@ impl SegmentStore for TestStore {
             let error = StoreError::unavailable("cannot reserve", "the disk is full");
             return Box::pin(async { Err(error) });
         }
-        Box::pin(self.answer(self.memory.reserve(reserve)))
+        Box::pin(async {
+            let reserved = self.answer(self.memory.reserve(reserve)).await?;
+            if self.setup.lock().unwrap().0 == Mood::Forgetting {
+                self.memory.put_max_id(&reserve.tag, 1)?;
+            }
+            Ok(reserved)
+        })
     }
 
     fn read<'a>(&'a self, tags: &'a [Tag]) -> StoreResult<'a, Vec<TagRecord>> {

@@ -1,7 +1,7 @@
 //! Where every number went. A tag's reservations follow each other without overlap, and without a
 //! hole but where the tag was created anew; what a process reserved was issued, skipped, or still
 //! in memory at its end; and what it issued its callers got, but for what was gathered for calls
-//! that got no answer, or stayed in a thread's block.
+//! that were under way at its end, or stayed in a thread's block.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,13 +24,13 @@ fn check_reservations(events: &[Event]) -> Result<(), Violation> {
     let mut created = BTreeSet::new();
     for event in events {
         match event {
-            Event::Reserved { tag, segment } | Event::LeafReserved { tag, segment } => {
+            Event::Reserved { tag, segment, .. } | Event::LeafReserved { tag, segment } => {
                 tags.entry(*tag).or_default().push(*segment);
             }
             Event::Created { tag, max_id } => {
                 created.insert((*tag, *max_id));
             }
-            Event::PutBack { tag } => {
+            Event::PutBack { tag } | Event::Promoted { tag } => {
                 put_back.insert(*tag);
             }
             _ => {}
@@ -56,7 +56,7 @@ fn check_reservations(events: &[Event]) -> Result<(), Violation> {
 struct Sums {
     reserved: u64,
     received: u64,
-    /// What may have been gathered for calls that got no answer.
+    /// What may have been gathered for calls that are under way.
     at_risk: u64,
 }
 
@@ -87,6 +87,11 @@ fn check_processes(events: &[Event]) -> Result<(), Violation> {
                 let sums = tags.entry(key).or_default();
                 sums.received += len;
                 sums.at_risk -= at_risk;
+            }
+            // What was gathered for it counts as skipped.
+            Event::Refused { call } | Event::Abandoned { call } => {
+                let (key, at_risk) = calls[call];
+                tags.entry(key).or_default().at_risk -= at_risk;
             }
             Event::Ended {
                 process,

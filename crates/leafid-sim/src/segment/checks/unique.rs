@@ -1,7 +1,9 @@
 //! No id of a tag is issued twice: by no server, in no life of it, nor by another writer.
 //!
 //! Where the store went back in time, a server can promise that only for what it has seen itself:
-//! there the ids of each process are compared among themselves.
+//! there the ids of each process are compared among themselves. Where a replica was promoted, the
+//! promise holds for all, if whoever drew first had come further than the replica: it notices, and
+//! goes above what others may have. If nobody notices, only witnesses could tell.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,13 +17,7 @@ use crate::violation::Violation;
 type Scope = (TagNumber, Option<Process>);
 
 pub(super) fn check(events: &[Event]) -> Result<(), Violation> {
-    let put_back: BTreeSet<TagNumber> = events
-        .iter()
-        .filter_map(|event| match event {
-            Event::PutBack { tag } => Some(*tag),
-            _ => None,
-        })
-        .collect();
+    let put_back = gone_back_unnoticed(events);
     for (scope, mut runs) in runs_by_scope(events, &put_back) {
         runs.sort_unstable_by_key(Segment::start);
         if let Some(pair) = runs.windows(2).find(|pair| pair[0].end() > pair[1].start()) {
@@ -33,6 +29,31 @@ pub(super) fn check(events: &[Event]) -> Result<(), Violation> {
         }
     }
     Ok(())
+}
+
+/// The tags whose store went back without anybody being able to tell.
+fn gone_back_unnoticed(events: &[Event]) -> BTreeSet<TagNumber> {
+    let (mut unnoticed, mut promoted) = (BTreeSet::new(), BTreeSet::new());
+    for event in events {
+        match event {
+            Event::PutBack { tag } => {
+                unnoticed.insert(*tag);
+            }
+            Event::Promoted { tag } => {
+                promoted.insert(*tag);
+            }
+            Event::Reserved {
+                tag, is_noticed, ..
+            } if promoted.remove(tag) && !is_noticed => {
+                unnoticed.insert(*tag);
+            }
+            Event::LeafReserved { tag, .. } if promoted.contains(tag) => {
+                unnoticed.insert(*tag);
+            }
+            _ => {}
+        }
+    }
+    unnoticed
 }
 
 fn runs_by_scope(
@@ -88,6 +109,27 @@ mod tests {
             segment: segment(2, 9),
         };
         assert!(check(&[began(0, ONE), issued(0, 1, 3), leaf]).is_err());
+    }
+
+    #[test]
+    fn after_a_promotion_that_was_noticed_all_answer_together() {
+        let reserved = |is_noticed| Event::Reserved {
+            tag: 0,
+            segment: segment(1, 3),
+            is_noticed,
+        };
+        let twice = |is_noticed| {
+            [
+                began(0, ONE),
+                issued(0, 1, 3),
+                Event::Promoted { tag: 0 },
+                reserved(is_noticed),
+                began(4, TWO),
+                issued(4, 1, 3),
+            ]
+        };
+        assert!(check(&twice(true)).is_err());
+        assert!(check(&twice(false)).is_ok());
     }
 
     #[test]

@@ -56,6 +56,9 @@ impl Given {
     /// What the slots hold below `number` is dropped from now on.
     #[inline]
     pub(super) fn drop_below(&self, number: u64) {
-        self.dropped_to.store(number, Ordering::Relaxed);
+        // Not an exchange: one writer at a time.
+        if number > self.dropped_to.load(Ordering::Relaxed) {
+            self.dropped_to.store(number, Ordering::Relaxed);
+        }
     }
 }

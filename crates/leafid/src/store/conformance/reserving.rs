@@ -1,7 +1,7 @@
 //! What the contract says of `reserve`.
 
 use super::{
-    Check, Handles, Outcome, check, create, create_as, limit, max_id, refused, reserve, same,
+    Check, Handles, Outcome, check, create, create_as, limit, max_id, refused, reserve, row, same,
     segment, tag, wish,
 };
 use crate::limit::Limit;
@@ -28,7 +28,7 @@ pub(super) const CHECKS: &[Check] = &[
         "a tag starts at spec.start",
         own_start
     ),
-    check!("a start of 0", "start = max(max_id, floor, 1)", zero_start),
+    check!("a start of 0", "start = max(max_id, 1)", zero_start),
     check!(
         "the row tells",
         "max_id is the end of the last segment",
@@ -36,8 +36,13 @@ pub(super) const CHECKS: &[Check] = &[
     ),
     check!(
         "a floor heals",
-        "start = max(max_id, floor, 1), and the answer has the value before",
+        "start is not below the floor, and the answer has the value before",
         floor_heals
+    ),
+    check!(
+        "a margin is left out",
+        "start = floor + margin, if max_id is below the floor",
+        margin_left_out
     ),
     check!(
         "a low floor",
@@ -73,6 +78,11 @@ pub(super) const CHECKS: &[Check] = &[
         "a floor past the limit",
         "LimitReached: nothing is reserved, the floor is not kept",
         floor_past_limit
+    ),
+    check!(
+        "the longest is kept",
+        "segment_max is the longest that callers said so of, or is not kept at all",
+        longest_kept
     ),
     check!(
         "an unknown tag",
@@ -173,6 +183,32 @@ async fn floor_heals(handles: &Handles) -> Outcome {
     let after = reserve(&*handles.second, &wish("order", 10)).await?;
     segment("the segment after", &after, 5011, 5021)?;
     same("previous after", &after.previous, &5011)
+}
+
+async fn margin_left_out(handles: &Handles) -> Outcome {
+    create(&*handles.first, "order").await?;
+    reserve(&*handles.first, &wish("order", 100)).await?;
+    let wish = |floor, margin| Reserve {
+        floor: Some(floor),
+        margin,
+        ..wish("order", 10)
+    };
+    let seen = reserve(&*handles.first, &wish(101, 5000)).await?;
+    segment("a floor that the store holds", &seen, 101, 111)?;
+    let seen = reserve(&*handles.first, &wish(112, 5000)).await?;
+    segment("a floor above that", &seen, 5112, 5122)?;
+    same("previous", &seen.previous, &111)?;
+    let greedy = Reserve {
+        limit: limit(10_000),
+        ..wish(6000, 5000)
+    };
+    let too_far = handles.first.reserve(&greedy).await;
+    refused("a margin past the limit", too_far, is_limit)?;
+    for margin in [1 << 62, (1 << 63) - 1, u64::MAX] {
+        let too_far = handles.first.reserve(&wish(1 << 62, margin)).await;
+        refused("a margin past all ids", too_far, is_limit)?;
+    }
+    same("max_id", &max_id(&*handles.second, "order").await?, &5122)
 }
 
 async fn low_floor(handles: &Handles) -> Outcome {
@@ -314,6 +350,27 @@ async fn floor_past_limit(handles: &Handles) -> Outcome {
         91,
         101,
     )
+}
+
+async fn longest_kept(handles: &Handles) -> Outcome {
+    create(&*handles.first, "order").await?;
+    for (count, is_longest, wanted) in [
+        (700, false, None),
+        (500, true, Some(500)),
+        (9, true, Some(500)),
+    ] {
+        let wish = Reserve {
+            is_longest,
+            ..wish("order", count)
+        };
+        reserve(&*handles.first, &wish).await?;
+        let row = row(&*handles.second, "order").await?;
+        let kept = row.and_then(|row| row.segment_max);
+        if kept.is_some() {
+            same("the longest", &kept, &wanted)?;
+        }
+    }
+    Ok(())
 }
 
 async fn unknown(handles: &Handles) -> Outcome {

@@ -1,0 +1,127 @@
+//! Guards never-twice where the store of two servers goes back in time: an old copy of the tables
+//! is put back, or a replica that lagged is promoted. All ids of both servers are compared.
+
+use std::collections::HashSet;
+
+use leafid_testbed::{shared_mariadb, shared_postgres};
+use tempfile::tempdir;
+
+use crate::process::{Server, ids, run, until};
+
+/// A database, and how to speak to it.
+struct Store {
+    url: String,
+    sql: Box<dyn Fn(&str) -> String>,
+}
+
+fn stores() -> [(&'static str, Store); 2] {
+    let mariadb = shared_mariadb().create_database();
+    let postgres = shared_postgres().create_database();
+    [
+        (
+            "MariaDB",
+            Store {
+                url: mariadb.url,
+                sql: Box::new(move |text| shared_mariadb().sql(&mariadb.name, text)),
+            },
+        ),
+        (
+            "PostgreSQL",
+            Store {
+                url: postgres.url,
+                sql: Box::new(move |text| shared_postgres().sql(&postgres.name, text)),
+            },
+        ),
+    ]
+}
+
+/// What callers of all servers got.
+#[derive(Default)]
+struct Given {
+    seen: HashSet<u64>,
+    twice: usize,
+}
+
+impl Given {
+    fn take(&mut self, server: &Server, batches: usize) {
+        for _ in 0..batches {
+            // A row that is replaced is missed by a call or two.
+            let body = until("ids", || {
+                let (status, body) = server.get("/v1/tags/order/ids?count=500");
+                (status == 200).then_some(body)
+            });
+            for id in ids(&body) {
+                self.twice += usize::from(!self.seen.insert(id));
+            }
+        }
+    }
+}
+
+/// Two servers on one tag. The store goes back below what both have seen; the one that has seen
+/// less draws first.
+fn check(what: &str, store: &Store, copy: &str, put_back: &str) {
+    let folder = tempdir().unwrap();
+    run(folder.path(), &["store", "init", "--store", &store.url]).ok();
+    (store.sql)("INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('order', 1, 1000)");
+    let start = |own| {
+        let flags = [
+            "--store",
+            &store.url,
+            "--policy",
+            "fixed",
+            "--data-dir",
+            own,
+        ];
+        Server::start(folder.path(), &flags)
+    };
+    let (slow, fast) = (start("slow"), start("fast"));
+    let mut given = Given::default();
+    (store.sql)(copy);
+    given.take(&slow, 3);
+    given.take(&fast, 9);
+    (store.sql)(put_back);
+    for _ in 0..10 {
+        given.take(&slow, 4);
+        given.take(&fast, 4);
+    }
+    assert_eq!(
+        given.twice,
+        0,
+        "{what}: of {} ids\n{}",
+        given.seen.len(),
+        slow.log()
+    );
+    // One of them notices, and the other one finds a store that is above all that it has seen.
+    let noticed = |server: &&Server| server.metric("leafid_store_regressions_total") > 0.0;
+    let noticed: Vec<&Server> = [&slow, &fast].into_iter().filter(noticed).collect();
+    assert_eq!(noticed.len(), 1, "{what}");
+    assert_eq!(noticed[0].metric("leafid_store_went_back"), 1.0);
+    let (status, verbose) = noticed[0].get("/readyz?verbose");
+    assert_eq!(status, 200);
+    assert!(
+        verbose.contains("went back in time, last found"),
+        "{verbose}"
+    );
+    let log = noticed[0].log();
+    let alarms = log.matches("alarm: the store went back in time").count();
+    assert_eq!(alarms, 1, "{log}");
+    slow.stop();
+    fast.stop();
+}
+
+#[test]
+fn a_promoted_replica_repeats_no_id_of_two_servers() {
+    for (what, store) in stores() {
+        check(what, &store, "SELECT 1", "UPDATE leaf_alloc SET max_id = 1");
+    }
+}
+
+#[test]
+fn an_old_copy_of_the_tables_repeats_no_id_of_two_servers() {
+    for (what, store) in stores() {
+        let copy = "CREATE TABLE kept AS SELECT * FROM leaf_alloc";
+        let put_back = "BEGIN; DELETE FROM leaf_alloc; \
+                        INSERT INTO leaf_alloc SELECT * FROM kept; COMMIT";
+        check(what, &store, copy, put_back);
+    }
+}
