@@ -250,12 +250,12 @@ fn select(shape: &Shape) -> String {
     let own = match shape.has_own_table {
         true => {
             "t.policy, CAST(t.step_max AS SIGNED), CAST(t.cover_seconds AS SIGNED), \
-            CAST(t.id_limit AS SIGNED), t.kind FROM leaf_alloc a LEFT JOIN leafid_tag t \
+            CAST(t.id_limit AS SIGNED), t.kind, CAST(t.deleted_max_id AS SIGNED) FROM leaf_alloc a LEFT JOIN leafid_tag t \
             ON t.tag = CONVERT(a.biz_tag USING utf8mb4) COLLATE utf8mb4_bin"
         }
         false => {
             "CAST(NULL AS CHAR), CAST(NULL AS SIGNED), CAST(NULL AS SIGNED), \
-            CAST(NULL AS SIGNED), CAST(NULL AS CHAR) FROM leaf_alloc a"
+            CAST(NULL AS SIGNED), CAST(NULL AS CHAR), CAST(NULL AS SIGNED) FROM leaf_alloc a"
         }
     };
     format!(

@@ -233,10 +233,11 @@ fn select(has_own_table: bool) -> String {
     let own = match has_own_table {
         true => {
             "t.policy::text, t.step_max::bigint, t.cover_seconds::bigint, t.id_limit::bigint, \
-            t.kind::text FROM leaf_alloc a LEFT JOIN leafid_tag t ON t.tag = a.biz_tag COLLATE \"C\""
+            t.kind::text, t.deleted_max_id::bigint FROM leaf_alloc a LEFT JOIN leafid_tag t ON t.tag = a.biz_tag COLLATE \"C\""
         }
         false => {
-            "NULL::text, NULL::bigint, NULL::bigint, NULL::bigint, NULL::text FROM leaf_alloc a"
+            "NULL::text, NULL::bigint, NULL::bigint, NULL::bigint, NULL::text, NULL::bigint \
+            FROM leaf_alloc a"
         }
     };
     format!(

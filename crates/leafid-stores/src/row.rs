@@ -3,7 +3,7 @@
 //!
 //! The columns, in the order in which every statement selects them: `biz_tag`, `max_id`, `step`,
 //! `description`, `update_time` in milliseconds, `policy`, `step_max`, `cover_seconds`,
-//! `id_limit`, `kind`.
+//! `id_limit`, `kind`, `deleted_max_id`.
 
 use std::time::Duration;
 
@@ -28,6 +28,8 @@ pub(crate) struct StoredRow {
     pub(crate) description: Option<String>,
     pub(crate) updated_ms: Option<i64>,
     pub(crate) own: OwnColumns,
+    /// How far a former life of the tag went.
+    pub(crate) deleted_max_id: Option<i64>,
 }
 
 /// What the columns of our own table hold; all empty without a row there.
@@ -88,6 +90,7 @@ impl StoredRow {
                 id_limit: row.try_get(8)?,
                 kind: row.try_get(9)?,
             },
+            deleted_max_id: row.try_get(10)?,
         })
     }
 
@@ -104,6 +107,9 @@ impl StoredRow {
         };
         let max_id = u64::try_from(self.max_id)
             .map_err(|_| bad_row(&self.tag, "max_id", self.max_id, "0 or more"))?;
+        // The row may have been made again by Leaf's own statements, which know of no former life.
+        let former = u64::try_from(self.deleted_max_id.unwrap_or(0)).unwrap_or(0);
+        let max_id = max_id.max(former);
         let Self {
             description,
             updated_ms,

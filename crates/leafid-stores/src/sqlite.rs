@@ -62,7 +62,7 @@ const ROW_SQL: [&str; 2] = [
 ];
 
 const COLUMNS: &str = "a.biz_tag, a.max_id, a.step, a.description, a.update_time, \
-    t.policy, t.step_max, t.cover_seconds, t.id_limit, t.kind \
+    t.policy, t.step_max, t.cover_seconds, t.id_limit, t.kind, t.deleted_max_id \
     FROM leaf_alloc a LEFT JOIN leafid_tag t ON t.tag = a.biz_tag";
 
 /// First starts of many processes on one file get in each other's way for a moment.

@@ -91,9 +91,6 @@ pub trait SegmentStore: Send + Sync + 'static {
     /// `start = max(max_id, 1)`, or `floor + margin` if `max_id` is below the floor; then
     /// `max_id = start + count`, the segment being `[start, start + count)`, in one transaction.
     ///
-    /// The row's max id is never below what [`delete`](Self::delete) kept in mind, also where the
-    /// row was made again past the store; [`read`](Self::read) tells the same.
-    ///
     /// # Errors
     ///
     /// [`StoreError::UnknownTag`] when the tag has no row; [`StoreError::LimitReached`] when the
@@ -102,7 +99,9 @@ pub trait SegmentStore: Send + Sync + 'static {
     fn reserve<'a>(&'a self, reserve: &'a Reserve) -> StoreResult<'a, Reserved>;
 
     /// Reads the rows of these tags, in one statement for up to [`READ_LEN_MAX`] of them. Tags
-    /// without a row are left out of the answer; its order is free.
+    /// without a row are left out of the answer; its order is free. Where a tag was deleted and its
+    /// row made again past the store, [`TagRecord::max_id`] is not below what
+    /// [`delete`](Self::delete) kept in mind: the floor of who reserves from it.
     ///
     /// # Errors
     ///

@@ -125,3 +125,27 @@ fn an_old_copy_of_the_tables_repeats_no_id_of_two_servers() {
         check(what, &store, copy, put_back);
     }
 }
+
+/// Guards: a tag that was deleted here and made again by Leaf's own statement goes on above its
+/// former life, also on a server that never saw that.
+#[test]
+fn a_tag_made_again_by_hand_goes_on_above_its_former_life() {
+    for (what, store) in stores() {
+        let folder = tempdir().unwrap();
+        run(folder.path(), &["store", "init", "--store", &store.url]).ok();
+        let insert = "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('order', 1, 1000)";
+        (store.sql)(insert);
+        let flags = ["--store", &store.url, "--policy", "fixed"];
+        let mut given = Given::default();
+        let server = Server::start(folder.path(), &flags);
+        given.take(&server, 9);
+        server.stop();
+        let deleted = ["tag", "delete", "order", "--store", &store.url];
+        run(folder.path(), &deleted).ok();
+        (store.sql)(insert);
+        let server = Server::start(folder.path(), &flags);
+        given.take(&server, 9);
+        assert_eq!(given.twice, 0, "{what}: of {} ids", given.seen.len());
+        server.stop();
+    }
+}
