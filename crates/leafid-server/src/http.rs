@@ -173,7 +173,7 @@ impl Door {
 }
 
 async fn exists(service: &Service, caller: &Caller, tag: &Tag) -> Result<(), Problem> {
-    Ok(service.tag(caller, tag).await.map(drop)?)
+    Ok(service.check_exists(caller, tag).await?)
 }
 
 impl listen::Door for Door {

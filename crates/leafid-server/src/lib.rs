@@ -48,7 +48,7 @@ pub use reload::Hangups;
 pub use server::{Server, Stores, warm_up};
 pub use service::{
     Caller, ClockView, Code, Issued, QuotaScope, Service, ServiceError, SnowflakeParts, TagPage,
-    TagView, TokenSpec, WorkerView,
+    TagPattern, TagView, TokenScope, TokenSpec, WorkerView,
 };
 pub use shutdown::shutdown_signal;
 pub use tls::Tls;

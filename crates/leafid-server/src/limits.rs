@@ -36,6 +36,8 @@ pub struct Limits {
     pub ids_per_second_max: u64,
     /// Tokens in an access file, at some 6 KB each. Default: 1000.
     pub tokens_max: usize,
+    /// Patterns of tags that a token is good for. Default: 1000.
+    pub token_tags_max: usize,
     /// Characters in the name of a token. Default: 64.
     pub token_name_len_max: usize,
     /// Characters that a token's secret has at least: with fewer it could be found by trying.
@@ -191,6 +193,7 @@ impl Default for Limits {
             quotas_max: 10_000,
             ids_per_second_max: 1_000_000_000,
             tokens_max: 1000,
+            token_tags_max: 1000,
             token_name_len_max: 64,
             secret_len_min: 16,
             secret_len_max: 512,

@@ -32,7 +32,7 @@ use crate::workers::Peers;
 
 use access::Access;
 pub(crate) use access::TokenRefusal;
-pub use access::{QuotaScope, TokenSpec};
+pub use access::{QuotaScope, TagPattern, TokenScope, TokenSpec};
 pub(crate) use advice::Wording;
 pub use caller::Caller;
 pub use code::Code;
@@ -141,14 +141,14 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// [`ServiceError::BadCount`], [`ServiceError::Store`].
+    /// [`ServiceError::BadCount`], [`ServiceError::NotAllowed`], [`ServiceError::Store`].
     pub async fn tags(
         &self,
         caller: &Caller,
         after: Option<&Tag>,
         count: u32,
     ) -> Result<TagPage, ServiceError> {
-        self.access.check_token(caller)?;
+        self.access.check_look(caller, None)?;
         let max = self.limits.page_len_max;
         if count == 0 || count > max {
             return Err(ServiceError::BadCount {
@@ -163,6 +163,7 @@ impl Service {
         let more = tags.len() > page_len;
         tags.truncate(page_len);
         let next = tags.last().filter(|_| more).map(|last| last.tag.clone());
+        tags.retain(|record| self.access.shows(caller, record.tag.as_str()));
         Ok(TagPage { tags, next })
     }
 
@@ -172,10 +173,23 @@ impl Service {
     ///
     /// [`ServiceError::UnknownTag`], [`ServiceError::Store`].
     pub async fn tag(&self, caller: &Caller, tag: &Tag) -> Result<TagView, ServiceError> {
-        self.access.check_token(caller)?;
+        self.access.check_look(caller, Some(tag.as_str()))?;
         let _place = self.gate.admin().await;
         match self.generators.read_tag(tag).await? {
             Some(record) => Ok(self.view(record)),
+            None => Err(ServiceError::UnknownTag { tag: tag.clone() }),
+        }
+    }
+
+    /// Whether a tag is there of which a caller may take ids.
+    pub(crate) async fn check_exists(
+        &self,
+        caller: &Caller,
+        tag: &Tag,
+    ) -> Result<(), ServiceError> {
+        self.access.check(caller, Some(tag.as_str()), 0)?;
+        match self.generators.read_tag(tag).await? {
+            Some(_) => Ok(()),
             None => Err(ServiceError::UnknownTag { tag: tag.clone() }),
         }
     }
@@ -259,9 +273,10 @@ impl Service {
     ///
     /// [`ServiceError::SegmentOff`].
     pub fn statuses(&self, caller: &Caller, count: usize) -> Result<Vec<Status>, ServiceError> {
-        self.access.check_token(caller)?;
+        self.access.check_look(caller, None)?;
         self.switched_on()?;
         let mut statuses = self.generators.statuses(count);
+        statuses.retain(|status| self.access.shows(caller, status.tag.as_str()));
         statuses.sort_by(|a, b| a.tag.cmp(&b.tag));
         Ok(statuses)
     }
@@ -311,8 +326,13 @@ impl Service {
     ///
     /// [`ServiceError::NoToken`].
     pub fn quotas(&self, caller: &Caller) -> Result<Vec<(QuotaScope, u64)>, ServiceError> {
-        self.access.check_token(caller)?;
-        Ok(self.access.quotas())
+        self.access.check_look(caller, None)?;
+        let mut quotas = self.access.quotas();
+        quotas.retain(|(scope, _)| match scope {
+            QuotaScope::Tag(tag) => self.access.shows(caller, tag.as_str()),
+            QuotaScope::Server | QuotaScope::Token(_) => true,
+        });
+        Ok(quotas)
     }
 
     /// Puts a quota in force on this server at once, in ids a second; 0 stops what it is on, and

@@ -222,7 +222,7 @@ const fn status(code: service::Code) -> Code {
     match code {
         C::BadCount | C::BadTag | C::BadField => Code::InvalidArgument,
         C::NoToken | C::BadToken => Code::Unauthenticated,
-        C::NotAdmin => Code::PermissionDenied,
+        C::NotAdmin | C::NotAllowed => Code::PermissionDenied,
         C::UnknownTag | C::UnknownToken | C::UnknownWorker => Code::NotFound,
         C::TagExists => Code::AlreadyExists,
         C::LimitReached

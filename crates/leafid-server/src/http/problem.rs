@@ -86,7 +86,7 @@ impl Kind {
         let status = match code {
             Code::BadCount | Code::BadTag | Code::BadField => StatusCode::BAD_REQUEST,
             Code::NoToken | Code::BadToken => StatusCode::UNAUTHORIZED,
-            Code::NotAdmin => StatusCode::FORBIDDEN,
+            Code::NotAdmin | Code::NotAllowed => StatusCode::FORBIDDEN,
             Code::UnknownTag | Code::UnknownToken | Code::UnknownWorker => StatusCode::NOT_FOUND,
             Code::TagExists
             | Code::LimitReached

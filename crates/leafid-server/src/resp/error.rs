@@ -37,7 +37,7 @@ const fn word(code: Code) -> &'static str {
         | Code::ClockBehind
         | Code::ShuttingDown => "TRYAGAIN",
         Code::Overloaded | Code::OverQuota => "BUSY",
-        Code::NotAdmin => "NOPERM",
+        Code::NotAdmin | Code::NotAllowed => "NOPERM",
         _ => "ERR",
     }
 }

@@ -5,6 +5,7 @@
 //! Left to others: where tokens are written down. Invariant: a token that was taken away lets
 //! nobody in, also not those who showed it before.
 
+mod grants;
 mod refusals;
 mod spec;
 
@@ -21,6 +22,8 @@ use super::caller::{Caller, Pass, Standing, Token};
 use super::error::ServiceError;
 use super::quota::Bucket;
 use crate::sharded::Sharded;
+pub(super) use grants::Grants;
+pub use grants::{TagPattern, TokenScope};
 use refusals::Refusals;
 pub(crate) use refusals::TokenRefusal;
 pub use spec::{QuotaScope, TokenSpec};
@@ -48,7 +51,7 @@ struct Entry {
 
 impl Entry {
     fn new(spec: &TokenSpec) -> Self {
-        let token = Arc::new(Token::new(spec.name.clone(), spec.is_admin));
+        let token = Arc::new(Token::new(spec.name.clone(), spec.is_admin, spec.grants()));
         let pass = || Arc::new(CachePadded::new(Arc::clone(&token)));
         Self {
             passes: Sharded::of(pass),
@@ -103,7 +106,47 @@ impl Access {
         Ok(Caller { pass })
     }
 
-    /// Whether a caller may look at things.
+    /// Whether a caller may look at a tag, or with `None` at what has no tag.
+    pub(crate) fn check_look(
+        &self,
+        caller: &Caller,
+        tag: Option<&str>,
+    ) -> Result<(), ServiceError> {
+        self.check_token(caller)?;
+        match limited(caller) {
+            Some(token) if !token.grants.let_look(tag) => {
+                Err(self.not_allowed(token, "look at", tag))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a caller who looks at many tags is shown this one.
+    pub(super) fn shows(&self, caller: &Caller, tag: &str) -> bool {
+        limited(caller).is_none_or(|token| token.grants.let_look(Some(tag)))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn not_allowed(&self, token: &Token, what: &str, tag: Option<&str>) -> ServiceError {
+        self.refusals.count_token(TokenRefusal::NotAllowed);
+        ServiceError::NotAllowed {
+            token: token.name.clone(),
+            what: match tag {
+                Some(tag) => format!("{what} tag {tag:?}"),
+                None => format!("{what} this"),
+            },
+        }
+    }
+
+    /// Whether what a caller takes in one call is a share of what is left of a tag: callers with
+    /// an admin's token, and where no token is asked for, take as much as they like.
+    pub(super) fn is_shared_out(&self, caller: &Caller) -> bool {
+        let standing = caller.pass.as_ref().map(|pass| pass.standing());
+        self.needs_token() && standing != Some(Standing::Admin)
+    }
+
+    /// Whether a caller showed a token that is known.
     #[inline]
     pub(crate) fn check_token(&self, caller: &Caller) -> Result<(), ServiceError> {
         let why = match &caller.pass {
@@ -129,7 +172,9 @@ impl Access {
         self.refusals.count_token(why);
         match why {
             TokenRefusal::Missing => ServiceError::NoToken,
-            TokenRefusal::Unknown | TokenRefusal::NotAdmin => ServiceError::BadToken,
+            TokenRefusal::Unknown | TokenRefusal::NotAdmin | TokenRefusal::NotAllowed => {
+                ServiceError::BadToken
+            }
         }
     }
 
@@ -142,6 +187,11 @@ impl Access {
         count: u64,
     ) -> Result<(), ServiceError> {
         self.check_token(caller)?;
+        if let Some(token) = limited(caller)
+            && !token.grants.let_take(tag)
+        {
+            return Err(self.not_allowed(token, "take ids of", tag));
+        }
         if self.has_quotas.load(Ordering::Relaxed) {
             return self.check_quotas(caller, tag, count);
         }
@@ -309,10 +359,13 @@ impl Access {
         let tokens = self.tokens.pin();
         for spec in specs {
             match tokens.get(&spec.secret) {
-                Some(entry) if entry.token.name == spec.name => {
+                Some(entry)
+                    if entry.token.name == spec.name && entry.token.grants == spec.grants() =>
+                {
                     entry.token.set_admin(spec.is_admin);
                 }
-                // A token of another name is another token, with a quota of its own.
+                // A token of another name, or good for something else, is another token. Who holds
+                // the former one has to show it again.
                 _ => {
                     if let Some(former) = tokens.insert(spec.secret, Entry::new(spec)) {
                         former.token.revoke();
@@ -348,6 +401,13 @@ impl Access {
         let any = !self.quotas.is_empty();
         self.has_quotas.store(any, Ordering::Relaxed);
     }
+}
+
+/// The token of a caller, if it leaves anything out.
+#[inline]
+fn limited(caller: &Caller) -> Option<&Token> {
+    let pass = caller.pass.as_ref()?;
+    pass.is_limited.then_some(&***pass)
 }
 
 /// What quotas a call may come under, in the order in which they are looked at.

@@ -68,6 +68,9 @@ impl Code {
             Self::NoToken => format!("send {token}").into(),
             Self::BadToken => "send the secret of one of the tokens in the access file".into(),
             Self::NotAdmin => "use a token with admin = true".into(),
+            Self::NotAllowed => {
+                "use a token whose scope and tags in the access file allow it".into()
+            }
             Self::UnknownTag => format!("create it with {create_tag}").into(),
             Self::UnknownToken => "see the access file for those that there are".into(),
             Self::UnknownWorker => "see GET /v1/workers for those that there are".into(),

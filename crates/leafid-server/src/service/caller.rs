@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use crossbeam_utils::CachePadded;
 
+use super::access::Grants;
+
 /// Who asks. A door makes one from the secret that came with a request or a connection, by
 /// [`Service::authenticate`](crate::Service::authenticate); without a secret it is anonymous.
 ///
@@ -26,6 +28,10 @@ pub(super) type Pass = Arc<CachePadded<Arc<Token>>>;
 /// A token, as the server has it: without its secret.
 pub(super) struct Token {
     pub(super) name: String,
+    /// What it is good for. With other ones it is another token.
+    pub(super) grants: Grants,
+    /// Whether they leave anything out.
+    pub(super) is_limited: bool,
     /// Its [`Standing`], in one number: who looks once sees all of it.
     standing: AtomicU8,
 }
@@ -54,9 +60,11 @@ impl Standing {
 }
 
 impl Token {
-    pub(super) const fn new(name: String, is_admin: bool) -> Self {
+    pub(super) fn new(name: String, is_admin: bool, grants: Grants) -> Self {
         Self {
             name,
+            is_limited: grants.are_limited(),
+            grants,
             standing: AtomicU8::new(Standing::of(is_admin) as u8),
         }
     }

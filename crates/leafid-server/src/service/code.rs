@@ -49,6 +49,7 @@ codes! {
     NoToken "no_token" "the call needs a token"
     BadToken "bad_token" "the token is not known here"
     NotAdmin "not_admin" "the token may take ids and nothing else"
+    NotAllowed "not_allowed" "the token is not good for this call"
     UnknownTag "unknown_tag" "the tag does not exist"
     UnknownToken "unknown_token" "there is no token of that name"
     UnknownWorker "unknown_worker" "nobody ever held this worker id"

@@ -139,6 +139,14 @@ pub enum ServiceError {
         /// The name of the token.
         token: String,
     },
+    /// The caller's token is not good for this call, or not for this tag.
+    #[error("the token \"{token}\" may not {what}")]
+    NotAllowed {
+        /// The name of the token.
+        token: String,
+        /// What it may not do.
+        what: String,
+    },
     /// There is no token of that name.
     #[error("there is no token named \"{name}\"")]
     UnknownToken {
@@ -182,6 +190,7 @@ impl ServiceError {
             Self::NoToken => Code::NoToken,
             Self::BadToken => Code::BadToken,
             Self::NotAdmin { .. } => Code::NotAdmin,
+            Self::NotAllowed { .. } => Code::NotAllowed,
             Self::UnknownToken { .. } => Code::UnknownToken,
             Self::TooManyQuotas { .. } => Code::TooManyQuotas,
             Self::Decompose(_) => Code::BadField,
@@ -230,7 +239,11 @@ impl ServiceError {
     pub const fn is_refusal(&self) -> bool {
         matches!(
             self,
-            Self::NoToken | Self::BadToken | Self::OverQuota { .. } | Self::Overloaded { .. }
+            Self::NoToken
+                | Self::BadToken
+                | Self::NotAllowed { .. }
+                | Self::OverQuota { .. }
+                | Self::Overloaded { .. }
         )
     }
 

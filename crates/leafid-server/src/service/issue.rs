@@ -2,7 +2,7 @@
 //! memory at once, without a lock and without allocating; the other waits for a segment if memory
 //! holds too few.
 
-use leafid::{Generator, Id, Segment};
+use leafid::{Generator, Id, Limit, Segment, Tag};
 
 use super::{Caller, Issued, Service, ServiceError};
 use crate::health::Phase;
@@ -11,6 +11,26 @@ use crate::health::Phase;
 /// have it looked up each time.
 #[derive(Debug, Default)]
 pub(crate) struct LastTag(Option<Generator>);
+
+/// One call may take this part of the ids that are left of a tag below its limit: so a caller
+/// cannot use a tag up before somebody sees it.
+const SHARE: u64 = 1000;
+/// It may always take so many.
+const SHARE_MIN: u64 = 1000;
+
+fn fits(
+    field: &'static str,
+    count: u64,
+    limit: Limit,
+    max_id: Option<u64>,
+) -> Result<(), ServiceError> {
+    let headroom = limit.headroom(max_id.unwrap_or(0));
+    let max = (headroom / SHARE).max(SHARE_MIN);
+    if count > max {
+        return Err(ServiceError::BadCount { field, count, max });
+    }
+    Ok(())
+}
 
 impl Service {
     /// The next id of a tag of either kind, out of memory. Never waits.
@@ -118,6 +138,7 @@ impl Service {
         self.access.check_token(caller)?;
         self.check_count("count", count, self.limits.count_max)?;
         self.let_in(caller, tag, count)?;
+        self.check_share(caller, "count", tag, count)?;
         match self.generators.try_next_many(tag, count) {
             Ok(taken) => {
                 self.access.charge(caller, Some(tag), count);
@@ -160,6 +181,7 @@ impl Service {
     ) -> Result<Issued, ServiceError> {
         let _waiting = self.gate.wait()?;
         self.started().await?;
+        self.check_unseen_share(caller, "count", tag, count).await?;
         match self.generators.next_many(tag, count).await {
             Ok(taken) => {
                 self.access.charge(caller, Some(tag), count);
@@ -189,6 +211,7 @@ impl Service {
         self.access.check_token(caller)?;
         self.check_count("length", length, self.limits.range_len_max)?;
         self.let_in(caller, tag, length)?;
+        self.check_share(caller, "length", tag, length)?;
         let taken = self.generators.try_take(tag, length);
         let run = taken.map_err(ServiceError::of_run)?;
         self.access.charge(caller, Some(tag), length);
@@ -223,6 +246,8 @@ impl Service {
     ) -> Result<Segment, ServiceError> {
         let _waiting = self.gate.wait()?;
         self.started().await?;
+        self.check_unseen_share(caller, "length", tag, length)
+            .await?;
         let taken = self.generators.take(tag, length).await;
         let run = taken.map_err(ServiceError::of_run)?;
         self.access.charge(caller, Some(tag), length);
@@ -259,6 +284,49 @@ impl Service {
             return Err(ServiceError::BadCount { field, count, max });
         }
         Ok(())
+    }
+
+    /// Whether a call takes no more than its share of what is left of a tag that is in use here.
+    /// An id after the other is not looked at: it takes as long as it takes.
+    fn check_share(
+        &self,
+        caller: &Caller,
+        field: &'static str,
+        tag: &str,
+        count: u64,
+    ) -> Result<(), ServiceError> {
+        if count <= SHARE_MIN || !self.access.is_shared_out(caller) {
+            return Ok(());
+        }
+        match self.generators.status(tag) {
+            Some(status) => fits(field, count, status.limit, status.max_id),
+            None => Ok(()),
+        }
+    }
+
+    /// The same for a tag of which this server may know nothing yet.
+    async fn check_unseen_share(
+        &self,
+        caller: &Caller,
+        field: &'static str,
+        tag: &str,
+        count: u64,
+    ) -> Result<(), ServiceError> {
+        if count <= SHARE_MIN || !self.access.is_shared_out(caller) {
+            return Ok(());
+        }
+        let known = self.generators.status(tag);
+        if known.is_some_and(|status| status.max_id.is_some()) {
+            return self.check_share(caller, field, tag, count);
+        }
+        // What is no tag, or not there, has its own error from who takes the ids.
+        let Ok(tag) = Tag::new(tag) else {
+            return Ok(());
+        };
+        match self.generators.read_tag(&tag).await? {
+            Some(record) => fits(field, count, record.settings.limit, Some(record.max_id)),
+            None => Ok(()),
+        }
     }
 
     /// Whether segment ids are served here.

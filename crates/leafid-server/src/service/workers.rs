@@ -207,7 +207,7 @@ impl Service {
     ///
     /// [`ServiceError::SnowflakeOff`], [`ServiceError::NoToken`].
     pub fn worker(&self, caller: &Caller) -> Result<RegistryStatus, ServiceError> {
-        self.access.check_token(caller)?;
+        self.access.check_look(caller, None)?;
         self.worker_status().ok_or(ServiceError::SnowflakeOff)
     }
 
@@ -217,7 +217,7 @@ impl Service {
     ///
     /// [`ServiceError::SnowflakeOff`], [`ServiceError::Store`].
     pub async fn workers(&self, caller: &Caller) -> Result<Vec<WorkerView>, ServiceError> {
-        self.access.check_token(caller)?;
+        self.access.check_look(caller, None)?;
         let _place = self.gate.admin().await;
         let registry = &self.snowflakes()?.registry;
         let rows = registry.leases().await?;

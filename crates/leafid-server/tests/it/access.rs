@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use leafid::{Clock, SystemClock};
-use leafid_server::{Caller, Config, Limits, QuotaScope, TokenSpec};
+use leafid_server::{Caller, Config, Limits, QuotaScope, TagPattern, TokenScope, TokenSpec};
 use serde_json::json;
 
 use crate::site::{Reply, Site};
@@ -321,4 +321,124 @@ fn the_rate_is_kept_while_callers_press() {
     let share = given as f64 / (rate as f64 * took);
     // A tenth of a second in advance is 3 % of three seconds, and a batch 1.7 %.
     assert!((0.97..=1.06).contains(&share), "{given} in {took} s");
+}
+
+/// A token for some tags, one that only looks, and one that only takes.
+fn with_grants() -> Site {
+    let token = |name: &str, scope, tags: &[&str]| {
+        let mut spec = TokenSpec::new(name, &format!("the-secret-of-{name}"));
+        spec.scope = scope;
+        spec.tags = tags.iter().copied().map(TagPattern::new).collect();
+        spec
+    };
+    let mut admin = TokenSpec::new("admin", ADMIN);
+    admin.is_admin = true;
+    let config = Config {
+        tokens: vec![
+            token("shop", TokenScope::All, &["order", "pay-*"]),
+            token("taker", TokenScope::Ids, &[]),
+            token("looker", TokenScope::Read, &[]),
+            admin,
+        ],
+        ..Config::default()
+    };
+    Site::with(&config, Limits::default())
+}
+
+/// Guards what a token is good for, through HTTP and the Redis protocol.
+#[test]
+fn tokens_are_good_for_their_tags_and_their_scope() {
+    let site = with_grants();
+    for tag in ["order", "pay-in", "user"] {
+        let made = as_admin(&site, "POST /v1/tags", &json!({ "tag": tag }).to_string());
+        assert_eq!(made.status, 201);
+    }
+    let status = |name: &str, request: &str, body: &str| {
+        let reply = ask(
+            &site,
+            &format!("Bearer the-secret-of-{name}"),
+            request,
+            body,
+        );
+        if reply.status == 403 {
+            assert_eq!(reply.json()["code"], "not_allowed", "{request}");
+        }
+        reply.status
+    };
+    let range = r#"{"length":5}"#;
+    for (request, body, of_shop, of_taker, of_looker) in [
+        ("GET /v1/tags/order/ids", "", 200, 200, 403),
+        ("POST /v1/tags/pay-in/ids", r#"{"count":2}"#, 200, 200, 403),
+        ("POST /v1/tags/pay-in/ranges", range, 200, 200, 403),
+        ("GET /v1/tags/user/ids", "", 403, 200, 403),
+        ("POST /v1/tags/user/ranges", range, 403, 200, 403),
+        ("GET /v1/tags/order", "", 200, 403, 200),
+        ("GET /v1/tags/user", "", 403, 403, 200),
+        ("GET /v1/tags", "", 200, 403, 200),
+        ("GET /v1/quotas", "", 200, 403, 200),
+        ("GET /cache", "", 200, 500, 200),
+        ("GET /api/segment/get/user", "", 500, 200, 500),
+    ] {
+        let found = ["shop", "taker", "looker"].map(|name| status(name, request, body));
+        assert_eq!(found, [of_shop, of_taker, of_looker], "{request}");
+    }
+    let listed = ask(&site, "Bearer the-secret-of-shop", "GET /v1/tags", "").json();
+    let tags = listed["tags"].as_array().unwrap().iter();
+    let tags: Vec<&str> = tags.map(|tag| tag["tag"].as_str().unwrap()).collect();
+    assert_eq!(tags, ["order", "pay-in"]);
+    let redis = |name: &str, commands: &str| {
+        let mut stream = std::net::TcpStream::connect(site.addresses.resp.unwrap()).unwrap();
+        let text = format!("AUTH the-secret-of-{name}\r\n{commands}\r\nQUIT\r\n");
+        std::io::Write::write_all(&mut stream, text.as_bytes()).unwrap();
+        crate::site::read_to_end(&mut stream)
+    };
+    let refused = "-NOPERM not_allowed the token \"shop\" may not take ids of tag \"user\"";
+    assert!(redis("shop", "INCR user").contains(refused));
+    assert!(redis("shop", "INCRBY user 5").contains(refused));
+    assert!(redis("shop", "INCR order").starts_with("+OK\r\n:"));
+    assert!(redis("shop", "GET user").contains("-NOPERM not_allowed"));
+    assert!(redis("taker", "GET user").contains("may not look at tag"));
+    assert!(redis("looker", "INCR order").contains("-NOPERM not_allowed"));
+    assert!(redis("looker", "GET user").starts_with("+OK\r\n$"));
+    let refusals = metric(&site, "leafid_token_refusals_total{reason=\"not_allowed\"}");
+    assert!(refusals >= 15.0, "{refusals}");
+}
+
+/// Guards that a token does not use up a tag of 2^31 ids in a moment.
+#[test]
+fn a_call_takes_a_share_of_what_is_left() {
+    const CALLS: u64 = 158;
+    let site = with_grants();
+    let made = as_admin(&site, "POST /v1/tags", r#"{"tag":"order","limit":"int32"}"#);
+    assert_eq!(made.status, 201);
+    let mut left = u64::from(i32::MAX.unsigned_abs());
+    for call in 0..CALLS {
+        let take = |length: u64| {
+            let body = json!({ "length": length }).to_string();
+            let request = "POST /v1/tags/order/ranges";
+            ask(&site, "Bearer the-secret-of-taker", request, &body)
+        };
+        let refused = take(10_000_000);
+        assert_eq!(
+            (refused.status, refused.json()["code"].as_str()),
+            (400, Some("bad_count"))
+        );
+        let detail = refused.json()["detail"].as_str().unwrap().to_owned();
+        let most: u64 = detail.rsplit(' ').next().unwrap().parse().unwrap();
+        assert!(most <= left / 1000 + 1, "{detail} of {left}");
+        assert_eq!(take(most).status, 200, "call {call}: {detail}");
+        left -= most;
+    }
+    println!("{left} of {} left after {CALLS} calls", i32::MAX);
+    assert!(left > 1_700_000_000, "{left} left");
+    let whole = as_admin(
+        &site,
+        "POST /v1/tags/order/ranges",
+        r#"{"length":10000000}"#,
+    );
+    assert_eq!(
+        whole.status, 200,
+        "an admin takes what he likes: {}",
+        whole.body
+    );
 }

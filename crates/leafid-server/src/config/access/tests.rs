@@ -2,6 +2,7 @@
 
 use super::token::{HASH_OF_NOTHING, from_hex};
 use super::*;
+use crate::service::{TagPattern, TokenScope};
 
 /// Every secret of these tests begins so; no message may show it.
 const SECRET: &str = "s3cret";
@@ -240,4 +241,34 @@ fn what_an_operator_should_know_is_noted() {
         "{noted:?}"
     );
     assert_eq!(notes(0o400, ""), Vec::<String>::new());
+}
+
+#[test]
+fn a_token_may_be_good_for_some_tags_only() {
+    let token = |more: &str| {
+        format!("[[token]]\nname = 'a'\nsecret = '{SECRET}-and-16-more-of-it'\n{more}\n")
+    };
+    let file = parse(&token("scope = 'ids'\ntags = ['order', 'pay-*']")).unwrap();
+    let [spec] = &file.tokens[..] else {
+        panic!("{file:?}");
+    };
+    assert_eq!(spec.scope, TokenScope::Ids);
+    let tags = ["order", "pay-*"].map(TagPattern::new);
+    assert_eq!(spec.tags, tags);
+    let tags_wanted = "5: tags must be a list of 1 to 1000 names of tags";
+    let check_line = |more: &str, mistakes: &[&str]| check(&token(&format!("\n{more}")), mistakes);
+    check_line("tags = []", &[tags_wanted]);
+    check_line("tags = 'order'", &[tags_wanted]);
+    check_line("tags = ['']", &[tags_wanted]);
+    check_line("tags = [1]", &[tags_wanted]);
+    check_line("scope = 'write'", &["5: scope must be \"ids\""]);
+    check_line("scope = true", &["5: scope must be \"ids\""]);
+    check_line(
+        "admin = true\ntags = ['a']",
+        &["1: an admin may do everything"],
+    );
+    check_line(
+        "admin = true\nscope = 'ids'",
+        &["1: an admin may do everything"],
+    );
 }

@@ -2,13 +2,22 @@
 //!
 //! Invariant: no message shows a secret, nor what stands where one should.
 
+use leafid::Tag;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::Reading;
-use crate::service::TokenSpec;
+use crate::service::{TagPattern, TokenScope, TokenSpec};
 
-const TOKEN_KEYS: [&str; 5] = ["name", "secret", "secret_sha256", "admin", "ids_per_second"];
+const TOKEN_KEYS: [&str; 7] = [
+    "name",
+    "secret",
+    "secret_sha256",
+    "admin",
+    "ids_per_second",
+    "scope",
+    "tags",
+];
 
 /// The SHA-256 of nothing: what a slip of the pen makes of `sha256sum`.
 pub(super) const HASH_OF_NOTHING: &str =
@@ -21,7 +30,16 @@ impl Reading<'_> {
         let made = self.secret(table, start, name.unwrap_or_default());
         let is_admin = self.switch(table, "admin");
         let ids_per_second = self.number(table, "ids_per_second");
+        let scope = self.scope_of_token(table);
+        let tags = self.tags(table);
+        if is_admin == Some(true) && (table.contains_key("scope") || table.contains_key("tags")) {
+            let message = "an admin may do everything with every tag: leave out admin, or scope \
+                           and tags";
+            self.mistake(start, message);
+        }
         if let (Some(_), Some(mut spec)) = (name, made) {
+            spec.scope = scope;
+            spec.tags = tags;
             spec.is_admin = is_admin.unwrap_or(false);
             spec.ids_per_second = ids_per_second;
             self.check_unique(&spec, start);
@@ -32,6 +50,39 @@ impl Reading<'_> {
             let max = self.limits.tokens_max;
             self.mistake(start, format!("there are more than {max} tokens"));
         }
+    }
+
+    fn scope_of_token(&mut self, table: &DeTable<'_>) -> TokenScope {
+        let Some(value) = table.get("scope") else {
+            return TokenScope::default();
+        };
+        let scope = value.get_ref().as_str().and_then(TokenScope::from_name);
+        scope.unwrap_or_else(|| {
+            let message = "scope must be \"ids\" (take ids), \"read\" (look) or \"all\" (both)";
+            self.mistake(value.span().start, message);
+            TokenScope::default()
+        })
+    }
+
+    fn tags(&mut self, table: &DeTable<'_>) -> Vec<TagPattern> {
+        let Some(value) = table.get("tags") else {
+            return Vec::new();
+        };
+        let max = self.limits.token_tags_max;
+        let texts = value.get_ref().as_array().map(|array| {
+            let texts = array.iter().map(|text| text.get_ref().as_str());
+            texts.collect::<Option<Vec<&str>>>()
+        });
+        let is_name = |text: &&str| !text.is_empty() && text.chars().count() <= Tag::LEN_MAX;
+        let texts = texts.flatten().unwrap_or_default();
+        if texts.is_empty() || texts.len() > max || !texts.iter().all(is_name) {
+            let message = format!(
+                "tags must be a list of 1 to {max} names of tags, in which * stands for any \
+                 characters: tags = [\"order\", \"pay-*\"]"
+            );
+            self.mistake(value.span().start, message);
+        }
+        texts.into_iter().map(TagPattern::new).collect()
     }
 
     fn name<'t>(&mut self, table: &'t DeTable<'_>, start: usize) -> Option<&'t str> {

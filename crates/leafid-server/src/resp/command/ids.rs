@@ -104,7 +104,11 @@ pub(super) fn get(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
     let Ok(tag) = tag(args) else {
         return turn.fail(BAD_TAG);
     };
-    match turn.door.service.last(tag) {
+    let service = &turn.door.service;
+    if let Err(error) = service.access().check_look(&turn.state.caller, Some(tag)) {
+        return turn.fail_of(&error, 1);
+    }
+    match service.last(tag) {
         Some(id) => turn.reply.bulk_number(id.get()),
         None => turn.reply.null(),
     }

@@ -14,16 +14,24 @@ pub(crate) enum TokenRefusal {
     Unknown,
     /// The token may not change anything.
     NotAdmin,
+    /// The token is not good for this call, or not for this tag.
+    NotAllowed,
 }
 
 impl TokenRefusal {
-    pub(crate) const ALL: [Self; 3] = [Self::Missing, Self::Unknown, Self::NotAdmin];
+    pub(crate) const ALL: [Self; 4] = [
+        Self::Missing,
+        Self::Unknown,
+        Self::NotAdmin,
+        Self::NotAllowed,
+    ];
 
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Missing => "missing",
             Self::Unknown => "unknown",
             Self::NotAdmin => "not_admin",
+            Self::NotAllowed => "not_allowed",
         }
     }
 }

@@ -7,6 +7,8 @@ use leafid::Tag;
 use papaya::Equivalent;
 use sha2::{Digest as _, Sha256};
 
+use super::grants::{Grants, TagPattern, TokenScope};
+
 /// A secret, hashed: looked up so, it is not compared byte by byte, and not kept.
 pub(super) type SecretHash = [u8; 32];
 
@@ -34,6 +36,10 @@ pub struct TokenSpec {
     pub is_admin: bool,
     /// Ids a second; `None` for as many as there are.
     pub ids_per_second: Option<u64>,
+    /// Whether it may take ids, look at things, or both; an admin may do both.
+    pub scope: TokenScope,
+    /// Of which tags; empty, and for an admin: of all.
+    pub tags: Vec<TagPattern>,
 }
 
 impl TokenSpec {
@@ -51,6 +57,19 @@ impl TokenSpec {
             secret: sha256,
             is_admin: false,
             ids_per_second: None,
+            scope: TokenScope::All,
+            tags: Vec::new(),
+        }
+    }
+
+    /// What it is good for.
+    pub(super) fn grants(&self) -> Grants {
+        if self.is_admin {
+            return Grants::default();
+        }
+        Grants {
+            scope: self.scope,
+            tags: self.tags.clone(),
         }
     }
 

@@ -70,7 +70,7 @@ fn callers_without_a_token_are_refused_only_where_there_are_tokens() {
         matches!(closed.check_admin(&a), Err(ServiceError::NotAdmin { token }) if token == "a")
     );
     let counted = TokenRefusal::ALL.map(|why| closed.refused_tokens(why));
-    assert_eq!(counted, [2, 2, 1]);
+    assert_eq!(counted, [2, 2, 1, 0]);
 }
 
 /// Guards that a token which was taken away ends with it, also for those who showed it before.
@@ -232,4 +232,40 @@ fn a_token_that_goes_is_never_an_admin() {
         refused > ROUNDS && gone == ROUNDS,
         "they never met: {refused}, {gone}"
     );
+}
+
+/// Guards that a token whose grants change is another one, and that one which keeps them stays.
+#[test]
+fn grants_hold_from_the_next_call_on() {
+    let limited = |tags: &[&str], scope| {
+        let tags = tags.iter().copied().map(TagPattern::new).collect();
+        let spec = spec("a", None);
+        TokenSpec {
+            tags,
+            scope,
+            ..spec
+        }
+    };
+    let (_, access) = access(&[limited(&["order", "pay-*"], TokenScope::All)], &[]);
+    let a = caller(&access, "a");
+    let takes = |caller: &Caller, tag| access.check(caller, Some(tag), 1).is_ok();
+    let looks = |caller: &Caller, tag| access.check_look(caller, tag).is_ok();
+    assert!(takes(&a, "order") && takes(&a, "pay-in") && !takes(&a, "user"));
+    assert!(looks(&a, Some("order")) && looks(&a, None) && !looks(&a, Some("user")));
+    assert!(access.shows(&a, "pay-x") && !access.shows(&a, "x"));
+    assert_eq!(access.refused_tokens(TokenRefusal::NotAllowed), 2);
+    access.put(&[limited(&["order", "pay-*"], TokenScope::All)], &[]);
+    assert!(takes(&a, "order"), "nothing has changed");
+    access.put(&[limited(&["order"], TokenScope::Ids)], &[]);
+    assert!(!takes(&a, "order"), "it has to be shown again");
+    let a = caller(&access, "a");
+    assert!(takes(&a, "order") && !takes(&a, "pay-in") && !looks(&a, Some("order")));
+    assert!(!looks(&a, None));
+    access.put(&[limited(&[], TokenScope::Read)], &[]);
+    let a = caller(&access, "a");
+    assert!(!takes(&a, "order") && looks(&a, Some("order")) && looks(&a, None));
+    assert!(matches!(
+        access.check_admin(&a),
+        Err(ServiceError::NotAdmin { .. })
+    ));
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use leafid_server::{Config, Limits, TokenSpec};
+use leafid_server::{Config, Limits, TagPattern, TokenScope, TokenSpec};
 use tokio::io::AsyncReadExt as _;
 use tokio::net::TcpStream;
 use tonic::metadata::MetadataMap;
@@ -155,4 +155,33 @@ fn an_idle_connection_is_told_to_go() {
         drop(watched);
         watching.closed().await;
     });
+}
+
+/// Guards that what a token is good for holds over gRPC too.
+#[test]
+fn a_token_is_good_for_its_tags_and_its_scope() {
+    let mut shop = TokenSpec::new("shop", "ids");
+    shop.tags = vec![TagPattern::new("pay-*")];
+    let mut looker = TokenSpec::new("looker", "look");
+    looker.scope = TokenScope::Read;
+    let config = Config {
+        tokens: vec![shop, looker],
+        ..Config::default()
+    };
+    let line = Line::to(Site::with(&config, Limits::default()));
+    let next = |authorization: &str, tag: &str| {
+        let request = NextRequest { tag: tag.into() };
+        line.run(line.ids().next(with(authorization, request)))
+    };
+    assert_eq!(next("Bearer ids", "pay-in").unwrap().into_inner().id, 1);
+    for (authorization, tag) in [("Bearer ids", "order"), ("Bearer look", "pay-in")] {
+        let status = next(authorization, tag).unwrap_err();
+        check_status(&status, Code::PermissionDenied, "NOT_ALLOWED", None);
+    }
+    let list = |authorization: &str| {
+        let request = with(authorization, ListTagsRequest::default());
+        let listed = line.run(line.tags().list_tags(request));
+        listed.unwrap().into_inner().tags.len()
+    };
+    assert_eq!((list("Bearer ids"), list("Bearer look")), (1, 1));
 }
