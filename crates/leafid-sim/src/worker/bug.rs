@@ -100,6 +100,12 @@ impl Bug {
         }
     }
 
+    /// Whether a holder reads its row again. Who extends without comparing does not: else it would
+    /// see that the row is another's, and stop before its next extension.
+    pub(crate) fn looks(self) -> bool {
+        !matches!(self, Self::BlindExtension | Self::LostLeaseIgnored)
+    }
+
     /// The rows as this registry shows them.
     pub(crate) fn show(self, registry: &Registry, mut rows: Vec<LeaseRecord>) -> Vec<LeaseRecord> {
         if self == Self::TakenOverAtNow {

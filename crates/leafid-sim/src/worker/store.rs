@@ -180,7 +180,12 @@ impl LeaseStore for SimLeaseStore {
 
     fn lease(&self, worker: WorkerId) -> StoreResult<'_, Option<LeaseRecord>> {
         let registry = Arc::clone(&self.registry);
-        let call = self.call(async move { registry.rows.lease(worker).await });
+        let call = self.call(async move {
+            if registry.bug.is_some_and(|bug| !bug.looks()) {
+                return Err(StoreError::unavailable("the row is not read", "a bug"));
+            }
+            registry.rows.lease(worker).await
+        });
         Box::pin(async move {
             let row = call.await?;
             row.iter().for_each(|row| self.acknowledge(row));
