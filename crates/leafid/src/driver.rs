@@ -161,7 +161,7 @@ impl Run {
         if now >= self.refresh_at && self.refresh.is_terminated() {
             self.refresh_at = now.saturating_add(self.shared.options.refresh_interval);
             let refresh: BoxFuture<'static, ()> =
-                Box::pin(refresh(Arc::clone(&self.shared), |tag| tag.is_in_use()));
+                Box::pin(refresh(Arc::clone(&self.shared), Allocator::is_in_use));
             self.refresh = refresh.fuse();
         }
     }
@@ -225,7 +225,7 @@ impl Run {
         if self.has_failed && !is_failure && self.refresh.is_terminated() {
             self.has_failed = false;
             let refresh: BoxFuture<'static, ()> =
-                Box::pin(refresh(Arc::clone(&self.shared), |tag| tag.has_drawn()));
+                Box::pin(refresh(Arc::clone(&self.shared), Allocator::has_drawn));
             self.refresh = refresh.fuse();
         }
         self.has_failed |= is_failure;
