@@ -28,7 +28,7 @@ macro_rules! server_methods {
             ///
             /// # Panics
             ///
-            /// As [`start`](Self::start).
+            /// When it does not start.
             pub fn start_again(&self) {
                 self.process.start(|| self.is_ready());
             }
