@@ -164,16 +164,19 @@ fn leave_open_files(config: &mut Config) {
         return;
     };
     let connections = config.connections_within(open_files);
-    if connections < config.connections_max {
-        tracing::warn!(
-            connections,
-            open_files,
-            wanted = config.connections_max,
-            "fewer connections than connections-max: the limit on open files is too low for them \
-             (ulimit -Hn, LimitNOFILE in systemd)"
-        );
-        config.connections_max = connections;
+    let wanted = config.connections_max;
+    if connections >= wanted {
+        return;
     }
+    const TEXT: &str = "fewer connections than connections-max: the limit on open files is too low \
+        for them (ulimit -Hn, LimitNOFILE in systemd)";
+    // The default is what few machines allow, and fewer need.
+    if wanted == Config::default().connections_max {
+        tracing::info!(connections, open_files, wanted, "{TEXT}");
+    } else {
+        tracing::warn!(connections, open_files, wanted, "{TEXT}");
+    }
+    config.connections_max = connections;
 }
 
 fn runtime() -> Outcome<LaneRuntime> {

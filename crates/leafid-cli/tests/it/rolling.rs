@@ -177,7 +177,8 @@ fn a_rolling_restart_loses_nothing() {
     });
     let (answers, lost) = (met.answers.into_inner(), met.lost.into_inner());
     println!("{answers} answers, {lost} lost");
-    assert!(answers > 1000, "{answers} answers");
+    // Enough to be on the way at every step, also where the machine is busy with other things.
+    assert!(answers > 100, "{answers} answers");
     assert_eq!(lost, 0, "of {answers}");
 }
 
