@@ -1,4 +1,4 @@
-//! `shown`: what a caller sent, as it stands in what he is told: short, however much it was. Over
+//! `shown`: what a caller sent, as an error quotes it: short, however long it was. Over
 //! gRPC an error stands in the metadata, which clients take only little of.
 
 use std::borrow::Cow;

@@ -1,5 +1,5 @@
-//! Which front ends other machines reach although nobody there is asked who he is. Such a server
-//! does not start, unless somebody says that it is meant.
+//! Which front ends other machines reach without authentication. Such a server does not start
+//! unless `insecure` allows it.
 
 use std::net::SocketAddr;
 
