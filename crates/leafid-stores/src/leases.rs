@@ -34,6 +34,9 @@ pub(crate) trait LeaseSystem: System {
         connection: &mut Self::Connection,
     ) -> impl Future<Output = Result<(), Fault>> + Send;
 
+    /// Why this process may not use the registry any more, whatever it answers later.
+    fn refusal(&self) -> Option<String>;
+
     /// Carries out a statement that changes one row; `false` if it changed none, be it because a
     /// new row is there already.
     fn change(
@@ -228,13 +231,20 @@ impl<S: LeaseSystem> LeaseStore for SqlLeases<S> {
 
     fn lease(&self, worker: WorkerId) -> StoreResult<'_, Option<LeaseRecord>> {
         let what = move || format!("read the row of worker id {worker}");
-        Box::pin(self.store.bounded(what, async move {
+        let system = self.store.pool.system();
+        let row = self.store.bounded(what, async move {
             let mut loan = self.store.pool.take().await?;
-            let system = self.store.pool.system();
             let number = i64::from(worker.get());
             let answer = system.lease(&mut loan.connection, &self.pool, number).await;
             loan.settle(answer)
-        }))
+        });
+        // The holder stops for good, instead of waiting until the row can be read again.
+        Box::pin(async move {
+            row.await.map_err(|error| match system.refusal() {
+                Some(message) => StoreError::Unsupported { message },
+                None => error,
+            })
+        })
     }
 
     fn swap<'a>(&'a self, swap: &'a LeaseSwap) -> StoreResult<'a, bool> {

@@ -10,7 +10,7 @@ use std::process::Command;
 
 use tempfile::{TempDir, tempdir};
 
-use crate::process::{Run, Server, command, finish, ids, run};
+use crate::process::{Run, Server, command, finish, ids, run, until};
 
 const SETTINGS: [&str; 3] = ["--snowflake=false", "--policy=fixed", "--step=1000"];
 const BATCH: &str = "/v1/tags/order/ids?count=1000";
@@ -255,4 +255,27 @@ fn files_and_their_folder_are_for_their_owner_alone() {
     assert_eq!(names[..4], wanted);
     assert_eq!(names[4], "worker.journal", "{names:?}");
     server.stop();
+}
+
+/// Guards that a file which is also the registry of worker ids takes the worker id with it: whoever
+/// opens what is there now may be given the same one.
+#[test]
+fn a_file_that_is_replaced_ends_the_lease_of_its_worker_id() {
+    let folder = tempdir().unwrap();
+    let server = Server::start(folder.path(), &["--registry-check=1s"]);
+    let path = "/api/snowflake/get/order";
+    assert_eq!(server.get(path).0, 200);
+    for ending in ["", "-wal", "-shm"] {
+        let away = file(folder.path(), ending).with_extension(format!("away{ending}"));
+        fs::rename(file(folder.path(), ending), away).unwrap();
+    }
+    until("snowflake ids end", || {
+        (server.get(path).0 != 200).then_some(())
+    });
+    let (_, worker) = server.get("/v1/worker");
+    assert!(
+        worker.contains("was removed while it was in use"),
+        "{worker}"
+    );
+    server.kill();
 }

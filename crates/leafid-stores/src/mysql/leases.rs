@@ -48,6 +48,10 @@ impl LeaseSystem for Mysql {
         Ok(())
     }
 
+    fn refusal(&self) -> Option<String> {
+        None
+    }
+
     async fn change(
         &self,
         session: &mut Session,

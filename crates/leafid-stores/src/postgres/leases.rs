@@ -51,6 +51,10 @@ impl LeaseSystem for Postgres {
         finish(transaction, answer).await
     }
 
+    fn refusal(&self) -> Option<String> {
+        None
+    }
+
     async fn change(
         &self,
         session: &mut Session,

@@ -69,6 +69,11 @@ impl DatabaseFile {
         self.refusal.get().is_some()
     }
 
+    /// Why it may not be used any more.
+    pub(super) fn refusal(&self) -> Option<String> {
+        self.refusal.get().cloned()
+    }
+
     /// Whether it may still be used.
     pub(super) fn check(&self) -> Result<(), StoreError> {
         match self.refusal.get() {

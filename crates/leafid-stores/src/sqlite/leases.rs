@@ -39,6 +39,10 @@ impl LeaseSystem for Sqlite {
         Ok(())
     }
 
+    fn refusal(&self) -> Option<String> {
+        self.file.refusal()
+    }
+
     async fn change(
         &self,
         session: &mut Session,
