@@ -4,6 +4,7 @@ use std::fmt;
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use leafid::Escaped;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -279,7 +280,26 @@ pub(crate) fn quoted(tag: &str) -> String {
     if tag.chars().all(is_plain) && !tag.starts_with('-') {
         return tag.to_owned();
     }
+    if tag.contains(Escaped::is_invisible) {
+        return escaped(tag);
+    }
     format!("'{}'", tag.replace('\'', r"'\''"))
+}
+
+/// The same in the form of bash and zsh in which every character can be written out.
+fn escaped(tag: &str) -> String {
+    let mut text = "$'".to_owned();
+    for c in tag.chars() {
+        match c {
+            '\'' | '\\' => text.extend(['\\', c]),
+            _ if Escaped::is_invisible(c) => {
+                let _ = write!(text, "\\U{:08x}", u32::from(c));
+            }
+            _ => text.push(c),
+        }
+    }
+    text.push('\'');
+    text
 }
 
 fn path_of(tag: &str) -> String {
@@ -308,6 +328,7 @@ mod tests {
         assert_eq!(quoted("order-1"), "order-1");
         assert_eq!(quoted("it's"), r"'it'\''s'");
         assert_eq!(quoted("-x"), "'-x'");
+        assert_eq!(quoted("a'\u{202e}b"), r"$'a\'\U0000202eb'");
     }
 
     #[test]

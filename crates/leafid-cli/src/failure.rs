@@ -5,8 +5,8 @@ use std::fmt::Display;
 use std::io::{self, ErrorKind, Write as _};
 use std::process::ExitCode;
 
-use leafid::IssueError;
 use leafid::store::StoreError;
+use leafid::{Escaped, IssueError, Tag};
 use leafid_server::LogFormat;
 use serde_json::json;
 use tokio::time::error::Elapsed;
@@ -73,10 +73,10 @@ impl Failure {
     fn lines(&self) -> String {
         let mut lines = String::new();
         for message in &self.messages {
-            lines.push_str(&format!("error: {message}\n"));
+            lines.push_str(&format!("error: {}\n", plain(message)));
         }
         if !self.next.is_empty() {
-            lines.push_str(&format!("next: {}\n", self.next));
+            lines.push_str(&format!("next: {}\n", plain(&self.next)));
         }
         lines
     }
@@ -85,13 +85,25 @@ impl Failure {
     fn json(&self) -> String {
         let line = |message: &String| {
             let timestamp = jiff::Timestamp::now().to_string();
-            let fields = json!({"message": message, "next": self.next});
+            let fields = json!({"message": plain(message), "next": plain(&self.next)});
             let line = json!({"timestamp": timestamp, "level": "ERROR", "fields": fields,
                               "target": "leafid"});
             format!("{line}\n")
         };
         self.messages.iter().map(line).collect()
     }
+}
+
+/// A text that may have several lines, with what came from outside escaped.
+fn plain(text: &str) -> String {
+    let lines = text.split('\n').map(|line| Escaped(line).to_string());
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Checks that a tag may be created under this name.
+pub(crate) fn check_new(tag: &Tag) -> Outcome {
+    let checked = tag.check_new();
+    checked.map_err(|error| Failure::usage(error, "choose a name without them"))
 }
 
 /// For writing to standard output. A reader who has seen enough, such as `head`, is no failure.

@@ -19,6 +19,7 @@ mod worker;
 mod client;
 mod failure;
 mod flags;
+mod log;
 mod output;
 mod row;
 mod source;

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write as _};
 
+use leafid::Escaped;
 use serde::Serialize;
 
 use crate::failure::Outcome;
@@ -16,6 +17,21 @@ pub(crate) fn print(text: &str) -> Outcome {
 /// Prints a line.
 pub(crate) fn line(text: &str) -> Outcome {
     print(&format!("{text}\n"))
+}
+
+/// Prints a table, with what came from outside escaped.
+pub(crate) fn table<const COLUMNS: usize>(
+    header: [&str; COLUMNS],
+    rows: impl IntoIterator<Item = [String; COLUMNS]>,
+) -> Outcome {
+    let mut table = comfy_table::Table::new();
+    table.load_style(comfy_table::presets::NOTHING);
+    table.set_header(header);
+    for row in rows {
+        table.add_row(row.map(|cell| Escaped(&cell).to_string()));
+    }
+    let lines = table.lines().map(|line| format!("{}\n", line.trim_end()));
+    print(&lines.collect::<String>())
 }
 
 /// Prints a value as one line of JSON.

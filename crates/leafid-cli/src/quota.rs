@@ -104,18 +104,14 @@ impl List {
         if rows.is_empty() {
             return output::line("no quotas");
         }
-        let mut table = comfy_table::Table::new();
-        table.load_style(comfy_table::presets::NOTHING);
-        table.set_header(["ON", "NAME", "IDS PER SECOND"]);
-        for row in &rows {
-            table.add_row([
+        let rows = rows.iter().map(|row| {
+            [
                 row["on"].as_str().unwrap_or_default().to_owned(),
                 row["name"].as_str().unwrap_or("-").to_owned(),
                 row["ids_per_second"].to_string(),
-            ]);
-        }
-        let lines = table.lines().map(|line| format!("{}\n", line.trim_end()));
-        output::print(&lines.collect::<String>())
+            ]
+        });
+        output::table(["ON", "NAME", "IDS PER SECOND"], rows)
     }
 }
 

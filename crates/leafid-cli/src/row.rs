@@ -64,7 +64,7 @@ impl From<&TagRecord> for TagRow {
         let updated = updated.and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
         let of_segments = (record.settings.kind == TagKind::Segment).then_some(record.settings);
         Self {
-            tag: record.tag.to_string(),
+            tag: record.tag.as_str().to_owned(),
             kind: record.settings.kind.to_string(),
             max_id: of_segments.map(|_| record.max_id.to_string()),
             step: of_segments.map(|settings| settings.step),

@@ -1,13 +1,13 @@
 //! `leafid serve`: runs the server until a signal.
 
 use std::future::Future;
-use std::io::{self, ErrorKind, IsTerminal as _};
+use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::pin::pin;
 use std::sync::Arc;
 
 use leafid_server::{
-    AccessFile, Addresses, Config, ConfigError, Hangups, LaneRuntime, Listeners, Loaded, LogFormat,
+    AccessFile, Addresses, Config, ConfigError, Hangups, LaneRuntime, Listeners, Loaded,
     ServeError, Server, Stores, Tls, Workers, shutdown_signal,
 };
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -16,7 +16,7 @@ use tracing::level_filters::LevelFilter;
 use crate::client::quoted;
 use crate::failure::{Failure, Outcome, with_causes};
 use crate::flags::ServerFlags;
-use crate::{output, source};
+use crate::{log, output, source};
 
 /// Serve ids over HTTP, the Redis protocol and gRPC until SIGTERM or SIGINT.
 ///
@@ -53,7 +53,7 @@ fn serve_until_stopped(mut loaded: Loaded) -> Outcome {
     let tls = Tls::read(&loaded.config, loaded.config.limits()).map_err(not_encrypted)?;
     let tls = tls.map(Arc::new);
     loaded.notes.extend(tls.iter().flat_map(|tls| tls.notes()));
-    start_log(&loaded.config);
+    log::start(&loaded.config);
     for note in &loaded.notes {
         tracing::warn!("{note}");
     }
@@ -332,17 +332,6 @@ fn not_bound(setting: &str, address: SocketAddr, error: &io::Error) -> Failure {
         _ => format!("choose an address of this machine with --{setting} ADDR{off}"),
     };
     Failure::new(format!("cannot listen on {address}: {error}"), next)
-}
-
-fn start_log(config: &Config) {
-    let log = tracing_subscriber::fmt()
-        .with_max_level(config.log)
-        .with_writer(io::stderr)
-        .with_ansi(io::stderr().is_terminal());
-    match config.log_format {
-        LogFormat::Text => log.init(),
-        LogFormat::Json => log.json().init(),
-    }
 }
 
 #[cfg(test)]

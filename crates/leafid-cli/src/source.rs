@@ -95,6 +95,7 @@ impl Source {
         let reserving = async {
             match self.generators.reserve(tag, count).await {
                 Err(StoreError::UnknownTag) if self.config.creates_tags() => {
+                    tag.check_new().map_err(|_| StoreError::UnknownTag)?;
                     match self.generators.create_tag(&self.spec(tag)).await {
                         Ok(_) | Err(StoreError::TagExists) => {}
                         Err(error) => return Err(error),

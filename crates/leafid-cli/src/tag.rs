@@ -1,11 +1,11 @@
 //! `leafid tag`: creates, lists, shows, changes and deletes tags.
 
 use leafid::store::{TagKind, TagPatch, TagSettings};
-use leafid::{Limit, StepPolicy, Tag};
+use leafid::{Escaped, Limit, StepPolicy, Tag};
 use serde_json::{Map, Value, json};
 
 use crate::client::quoted;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Outcome, check_new};
 use crate::output;
 use crate::row::{TagPage, TagRow};
 use crate::target::{Target, TargetFlags};
@@ -163,6 +163,7 @@ impl Tags {
 
 impl Create {
     fn run(self) -> Outcome {
+        check_new(&self.tag)?;
         let mut fields = self.settings.fields();
         if let Some(start) = self.start {
             fields.insert("start".into(), start.to_string().into());
@@ -315,7 +316,7 @@ fn print_row(row: &TagRow, is_json: bool) -> Outcome {
         let value = row.live.as_ref().and_then(|live| live.get(key));
         lines.extend(value.map(|value| (name, plain(value))));
     }
-    let line = |(name, value): &(&str, String)| format!("{name:<16}{value}\n");
+    let line = |(name, value): &(&str, String)| format!("{name:<16}{}\n", Escaped(value));
     output::print(&lines.iter().map(line).collect::<String>())
 }
 
@@ -333,8 +334,6 @@ fn print_page(page: TagPage, is_json: bool) -> Outcome {
     if page.tags.is_empty() {
         return output::line("no tags");
     }
-    let mut table = comfy_table::Table::new();
-    table.load_style(comfy_table::presets::NOTHING);
     let header = [
         "TAG",
         "KIND",
@@ -344,21 +343,7 @@ fn print_page(page: TagPage, is_json: bool) -> Outcome {
         "LIMIT",
         "DESCRIPTION",
     ];
-    table.set_header(header);
-    for row in &page.tags {
-        let step = row.step.map(|step| step.to_string());
-        table.add_row([
-            row.tag.as_str(),
-            &row.kind,
-            row.max_id.as_deref().unwrap_or("-"),
-            step.as_deref().unwrap_or("-"),
-            row.policy_name().unwrap_or("-"),
-            row.limit.as_deref().unwrap_or("-"),
-            row.description.as_deref().unwrap_or_default(),
-        ]);
-    }
-    let lines = table.lines().map(|line| format!("{}\n", line.trim_end()));
-    output::print(&lines.collect::<String>())?;
+    output::table(header, page.tags.iter().map(cells))?;
     match (page.next, page.tags.last()) {
         (Some(_), Some(last)) => {
             let after = quoted(&last.tag);
@@ -366,4 +351,19 @@ fn print_page(page: TagPage, is_json: bool) -> Outcome {
         }
         _ => Ok(()),
     }
+}
+
+/// A tag as a row of the table; a dash for what it does not have.
+fn cells(row: &TagRow) -> [String; 7] {
+    let or_dash = |text: Option<&str>| text.unwrap_or("-").to_owned();
+    let step = row.step.map(|step| step.to_string());
+    [
+        row.tag.clone(),
+        row.kind.clone(),
+        or_dash(row.max_id.as_deref()),
+        or_dash(step.as_deref()),
+        or_dash(row.policy_name()),
+        or_dash(row.limit.as_deref()),
+        row.description.clone().unwrap_or_default(),
+    ]
 }

@@ -1,5 +1,6 @@
 //! `leafid worker`: the worker ids of snowflake ids, as a server sees them.
 
+use leafid::Escaped;
 use serde_json::Value;
 
 use crate::failure::{Failure, Outcome};
@@ -74,20 +75,16 @@ impl List {
         if rows.is_empty() {
             return output::line("no worker id was ever held");
         }
-        let mut table = comfy_table::Table::new();
-        table.load_style(comfy_table::presets::NOTHING);
-        table.set_header(["WORKER", "STATE", "UNTIL", "ADDRESS", "HOLDER"]);
-        for row in &rows {
-            table.add_row([
+        let rows = rows.iter().map(|row| {
+            [
                 text(&row["worker"]),
                 state(row).to_owned(),
                 text(&row["until"]),
                 text(&row["address"]),
                 text(&row["holder"]),
-            ]);
-        }
-        let lines = table.lines().map(|line| format!("{}\n", line.trim_end()));
-        output::print(&lines.collect::<String>())
+            ]
+        });
+        output::table(["WORKER", "STATE", "UNTIL", "ADDRESS", "HOLDER"], rows)
     }
 }
 
@@ -147,7 +144,7 @@ impl Release {
 fn text(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
-        Value::String(text) => text.clone(),
+        Value::String(text) => Escaped(text).to_string(),
         other => other.to_string(),
     }
 }

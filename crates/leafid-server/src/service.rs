@@ -23,7 +23,7 @@ mod error;
 use std::sync::Arc;
 
 use leafid::store::{TagKind, TagPatch, TagRecord, TagSpec};
-use leafid::{Clock, Generators, Layout, Parts, Stage, Status, Tag, WorkerRegistry};
+use leafid::{Clock, Generators, IssueError, Layout, Parts, Stage, Status, Tag, WorkerRegistry};
 
 use crate::config::Config;
 use crate::health::Health;
@@ -198,13 +198,16 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// [`ServiceError::TagExists`], [`ServiceError::Store`].
+    /// [`ServiceError::TagExists`], [`ServiceError::Issue`] for a name that no new tag may have,
+    /// [`ServiceError::Store`].
     pub async fn create_tag(
         &self,
         caller: &Caller,
         spec: &TagSpec,
     ) -> Result<TagView, ServiceError> {
         self.access.check_admin(caller)?;
+        let checked = spec.tag.check_new();
+        checked.map_err(|error| IssueError::Never(error.into()))?;
         let _place = self.gate.admin().await;
         let created = self.generators.create_tag(spec).await;
         let record = created.map_err(|error| ServiceError::of_tag(error, &spec.tag))?;

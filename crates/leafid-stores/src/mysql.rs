@@ -130,7 +130,7 @@ impl System for Mysql {
         };
         let select = select(&session.shape);
         let sql = format!("{select} WHERE {name} > ? ORDER BY {name} LIMIT ?");
-        let mut after = after.map_or(String::new(), Tag::to_string);
+        let mut after = after.map_or("", Tag::as_str).to_owned();
         let mut listed = Vec::new();
         // A row whose name is no tag makes room for another one.
         while listed.len() < count as usize {

@@ -119,7 +119,7 @@ impl System for Postgres {
         let sql = format!(
             "{select} WHERE a.biz_tag COLLATE \"C\" > $1 ORDER BY a.biz_tag COLLATE \"C\" LIMIT $2"
         );
-        let mut after = after.map_or(String::new(), Tag::to_string);
+        let mut after = after.map_or("", Tag::as_str).to_owned();
         let mut listed = Vec::new();
         // A row whose name is no tag makes room for another one.
         while listed.len() < count as usize {

@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use leafid::Escaped;
 use leafid::store::StoreError;
 
 use crate::store::Fault;
@@ -81,7 +82,13 @@ pub struct RaisedTag {
 
 impl fmt::Display for RaisedTag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: from {} to {}", self.tag, self.from, self.to)?;
+        write!(
+            f,
+            "{}: from {} to {}",
+            Escaped(&self.tag),
+            self.from,
+            self.to
+        )?;
         if self.is_spent {
             f.write_str(", its limit: it gives no more ids until the limit is raised")?;
         }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use leafid::store::{
     Reserve, Reserved, StoreError, TagKind, TagPatch, TagRecord, TagSettings, TagSpec,
 };
-use leafid::{Limit, StepPolicy, Tag};
+use leafid::{Escaped, Limit, StepPolicy, Tag};
 use sqlx::{ColumnIndex, Database, Decode, Row, Transaction, Type};
 
 use crate::store::Fault;
@@ -198,7 +198,8 @@ impl OwnColumns {
             return Ok(TagKind::Segment);
         };
         let wanted = "segment, snowflake or null";
-        name.parse().map_err(|_| bad_row(tag, "kind", name, wanted))
+        name.parse()
+            .map_err(|_| bad_row(tag, "kind", Escaped(name), wanted))
     }
 
     fn limit(&self, tag: &str) -> Result<Limit, StoreError> {

@@ -209,7 +209,7 @@ impl System for Sqlite {
         count: u32,
     ) -> Result<Vec<TagRecord>, Fault> {
         let sql = format!("SELECT {COLUMNS} WHERE a.biz_tag > ? ORDER BY a.biz_tag LIMIT ?");
-        let mut after = after.map_or(String::new(), Tag::to_string);
+        let mut after = after.map_or("", Tag::as_str).to_owned();
         let mut listed = Vec::new();
         // A row whose name is no tag makes room for another one.
         while listed.len() < count as usize {

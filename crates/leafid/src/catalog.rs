@@ -18,7 +18,8 @@ impl Generators {
     ///
     /// # Errors
     ///
-    /// As [`SegmentStore::create`](crate::store::SegmentStore::create).
+    /// As [`SegmentStore::create`](crate::store::SegmentStore::create), and
+    /// [`StoreError::Unsupported`] for a name that no new tag may have ([`Tag::check_new`]).
     ///
     /// # Example
     ///
@@ -35,6 +36,10 @@ impl Generators {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub async fn create_tag(&self, spec: &TagSpec) -> Result<TagRecord, StoreError> {
+        let checked = spec.tag.check_new();
+        checked.map_err(|error| StoreError::Unsupported {
+            message: error.to_string(),
+        })?;
         let record = self.asked(|store| store.create(spec)).await?;
         if let Some(allocator) = self.loaded(spec.tag.as_str()) {
             allocator.expect_row();

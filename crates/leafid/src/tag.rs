@@ -5,6 +5,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use crate::escaped::Escaped;
+
 /// The name of one sequence of ids, such as `order` (Leaf calls it `biz_tag`).
 ///
 /// A tag has 1 to 128 characters, none of them a control character, with no white space at
@@ -37,6 +39,32 @@ impl Tag {
         let name = name.as_ref();
         check(name)?;
         Ok(Self(Arc::from(name)))
+    }
+
+    /// Checks that a tag may be created under this name. Tags that are there already may have
+    /// invisible characters; they go on to work, and are shown with those written out
+    /// ([`Escaped`]).
+    ///
+    /// # Errors
+    ///
+    /// [`TagError::InvisibleCharacter`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use leafid::{Tag, TagError};
+    ///
+    /// assert_eq!(Tag::new("order")?.check_new(), Ok(()));
+    /// let reversed = Tag::new("order\u{202e}")?;
+    /// assert_eq!(reversed.check_new(), Err(TagError::InvisibleCharacter));
+    /// assert_eq!(reversed.to_string(), r"order\u{202e}");
+    /// # Ok::<(), TagError>(())
+    /// ```
+    pub fn check_new(&self) -> Result<(), TagError> {
+        match self.0.contains(Escaped::is_invisible) {
+            true => Err(TagError::InvisibleCharacter),
+            false => Ok(()),
+        }
     }
 
     /// The name as text.
@@ -86,14 +114,18 @@ pub enum TagError {
     /// The name has a control character, such as a line break.
     #[error("a tag must not contain control characters")]
     ControlCharacter,
+    /// The name of a new tag has an invisible character, such as a bidirectional control.
+    #[error("a new tag must not contain invisible characters, such as bidirectional controls")]
+    InvisibleCharacter,
     /// The name starts or ends with white space.
     #[error("a tag must not start or end with white space")]
     OuterWhiteSpace,
 }
 
+/// For people: invisible characters are written out. [`as_str`](Tag::as_str) is the name itself.
 impl fmt::Display for Tag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        Escaped(&self.0).fmt(f)
     }
 }
 

@@ -22,6 +22,7 @@ mod give_back;
 mod journals;
 mod kinds;
 mod leaf;
+mod names;
 mod open_files;
 mod pages;
 mod registries;

@@ -266,6 +266,9 @@ impl Next {
     fn text(&self, scheme: &str, host: &str) -> String {
         match self {
             Self::Text(text) => text.clone().into_owned(),
+            Self::CreateTag(tag) if tag.check_new().is_err() => {
+                "choose a name without invisible characters".to_owned()
+            }
             Self::CreateTag(tag) => {
                 let body = serde_json::json!({ "tag": tag.as_str() }).to_string();
                 let body = body.replace('\'', r"'\''");

@@ -281,7 +281,8 @@ impl SeenTag {
     fn of(status: &Status) -> Self {
         let mut seen = Self::other();
         seen.add(status);
-        seen.tag = status.tag.to_string();
+        // The name itself, as the API has it: labels have escaping rules of their own.
+        seen.tag = status.tag.as_str().to_owned();
         seen.single = Some(Single {
             step: status.step,
             cover_seconds: status.cover.map(|cover| cover.as_secs_f64()),

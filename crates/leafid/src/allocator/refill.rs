@@ -98,6 +98,7 @@ impl Allocator {
         let settings = shared
             .options
             .create_missing
+            .filter(|_| self.tag.check_new().is_ok())
             .ok_or(StoreError::UnknownTag)?;
         let spec = TagSpec {
             settings,

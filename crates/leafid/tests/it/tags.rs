@@ -1,6 +1,6 @@
 //! Tags that come, go and change while a process has them loaded, in virtual time.
 
-use leafid::store::{SegmentStore as _, TagPatch, TagSettings, TagSpec};
+use leafid::store::{SegmentStore as _, StoreError, TagPatch, TagSettings, TagSpec};
 use leafid::{IssueError, Never, Options};
 
 use crate::world::{World, fixed, seconds, tag};
@@ -57,6 +57,31 @@ fn missing_tags_are_created_when_told_to() {
     assert_eq!(world.next("new").unwrap(), 1);
     assert_eq!(world.log.count("Created"), 1);
     assert_eq!(world.store.reserves(), [50]);
+}
+
+/// Guards: no tag is made under a name that could pass for another; one that is there goes on.
+#[test]
+fn names_with_invisible_characters_are_for_old_tags_only() {
+    let mut world = World::new(Options {
+        create_missing: Some(TagSettings::default()),
+        ..fixed()
+    });
+    let name = "order\u{200b}";
+    assert!(matches!(
+        world.next(name).unwrap_err(),
+        IssueError::Never(Never::UnknownTag { .. })
+    ));
+    let (generators, spec) = (world.generators.clone(), TagSpec::new(tag(name)));
+    let refused = world.run(async move { generators.create_tag(&spec).await });
+    assert!(matches!(refused, Err(StoreError::Unsupported { .. })));
+    assert_eq!(world.log.count("Created"), 0);
+    let made_by_hand = world.store.clone();
+    let spec = TagSpec::new(tag(name));
+    world
+        .run(async move { made_by_hand.create(&spec).await })
+        .unwrap();
+    world.advance(seconds(2));
+    assert_eq!(world.next(name).unwrap(), 1);
 }
 
 /// Guards: a tag deleted elsewhere stops within `refresh_interval`; made again, it goes on above.

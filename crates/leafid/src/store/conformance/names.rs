@@ -46,6 +46,9 @@ fn odd_name_list() -> Vec<String> {
         ":a",
         "{}",
         "\u{1F600}",
+        // Not for new tags, but older ones may have them.
+        "a\u{202e}b",
+        "a\u{2028}b",
         "订单",
         "é",
         "null",
