@@ -99,8 +99,10 @@ fn claim_of(claimant: &Claimant<'_>, candidate: &Candidate) -> Claim {
     let journal = claimant.journal;
     let seen = candidate.seen.as_ref();
     let last = journal.lease.filter(|last| last.worker == candidate.worker);
-    // Whatever the registry says of it, or does not say any more: nothing of ours comes twice.
-    let issued_ms = journal.floor_ms.max(last.map_or(0, |last| last.below_ms));
+    // Whatever the registry says of it, or does not say any more: nothing of ours comes twice. If it
+    // is not the last one that was held, it may be one of those before.
+    let issued_ms = last.map_or(journal.former_ms, |last| last.below_ms);
+    let issued_ms = issued_ms.max(journal.floor_ms);
     let lost = claimant.lost.iter();
     let lost = lost.filter(|lost| lost.worker == candidate.worker);
     let ended_ms = lost.map(|lost| lost.until_ms).max().unwrap_or(0);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use leafid::blocking::block_on;
-use leafid::store::{LeaseStore as _, LeaseSwap, MemoryLeaseStore};
+use leafid::store::{LeaseRecord, LeaseStore as _, LeaseSwap, MemoryLeaseStore};
 use leafid::{Clock as _, Layout, ManualClock, RegistryOptions, WorkerChoice, WorkerId};
 
 use crate::cluster::{Mood, Server, Setup, millis, restarts, store};
@@ -200,6 +200,59 @@ fn an_outage_of_the_registry_is_told_once_each_way() {
         server.advance(SECOND * 60);
     }
     assert_eq!(server.log.count("WorkerLost"), 0);
+}
+
+/// Writes a row as an older copy of the registry, or another server, has it.
+fn overwrite(store: &MemoryLeaseStore, worker: WorkerId, epoch: u64, until_ms: u64) {
+    let row = block_on(store.lease(worker)).unwrap();
+    let record = LeaseRecord {
+        worker,
+        epoch,
+        holder: "another".into(),
+        address: String::new(),
+        until_ms,
+    };
+    let expected = row.map(|row| row.key());
+    assert!(block_on(store.swap(&LeaseSwap { expected, record })).unwrap());
+}
+
+/// Guards that a worker id which this server had in a former life is not issued from below what was
+/// issued then, although it had another one since, and the registry knows of neither any more.
+#[test]
+fn a_worker_id_of_a_former_life_goes_on_above_it() {
+    let (store, clock) = (store(), ManualClock::new());
+    let start = restarts(&store, &clock);
+    let start = || {
+        let mut setup = start();
+        setup.options.check_interval = SECOND;
+        setup.start()
+    };
+    let (zero, one) = (WorkerId::new(0), WorkerId::new(1));
+    let mut first = start();
+    first.advance(SECOND * 20);
+    let last = first.next();
+    assert_eq!(last.worker, zero);
+    drop(first);
+    clock.set_wall(clock.wall().saturating_sub(SECOND * 9));
+    let memory = store.memory.get();
+    let far_ms = millis(clock.wall()) + 3_600_000;
+    overwrite(&memory, zero, 2, far_ms);
+    let mut second = start();
+    assert_eq!(second.worker(), one);
+    overwrite(&memory, zero, 1, 0);
+    overwrite(&memory, one, 1, far_ms);
+    let mut next = None;
+    for _ in 0..600 {
+        second.advance(STEP);
+        let id = second.try_next().ok();
+        next = id.map(|id| Layout::LEAF.decompose(id.get()));
+        if next.is_some_and(|next| next.worker == zero) {
+            break;
+        }
+    }
+    let next = next.unwrap();
+    assert_eq!(next.worker, zero);
+    assert!(next.unix_ms > last.unix_ms, "{next:?} after {last:?}");
 }
 
 /// Guards that a worker id which an operator released is not used on beyond the interval, and
