@@ -44,6 +44,8 @@ pub(super) enum Done {
     Looked {
         /// As it was when the look began.
         lease: Lease,
+        /// When that was, on the boot clock.
+        began: Duration,
         row: Result<Option<LeaseRecord>, StoreError>,
     },
 }
@@ -88,6 +90,7 @@ pub(super) fn report(
 /// Reads our own row.
 pub(super) fn look(shared: Arc<Shared>, lease: Lease) -> BoxFuture<'static, Done> {
     Box::pin(async move {
+        let began = shared.core.timeline.clock().now();
         let row = match shared.store() {
             Ok(store) => {
                 let max = shared.options.look_interval();
@@ -97,7 +100,7 @@ pub(super) fn look(shared: Arc<Shared>, lease: Lease) -> BoxFuture<'static, Done
             }
             Err(error) => Err(error),
         };
-        Done::Looked { lease, row }
+        Done::Looked { lease, began, row }
     })
 }
 

@@ -165,7 +165,7 @@ impl Run {
             held.calls
                 .push(extend(Arc::clone(shared), held.lease, until_ms, names));
         }
-        if !self.is_weak && is_due(held.look_at) {
+        if is_due(held.look_at) {
             held.look_at = None;
             held.calls.push(look(Arc::clone(shared), held.lease));
         }
@@ -278,15 +278,18 @@ impl Run {
             }
             Done::Looked {
                 lease,
+                began,
                 row: Ok(row),
             } => {
-                held.look_at = Some(now + self.shared.options.look_interval());
+                // From its beginning on: it may have shown how things were then.
+                held.look_at = Some(began + self.shared.options.look_interval());
                 held.looks_fail = false;
                 return self.lost_or_adopted(held, lease, row.as_ref(), false);
             }
             Done::Looked {
                 lease,
                 row: Err(error),
+                ..
             } => return self.book_unread(held, lease, &error),
             Done::Extended(Err(error)) => {
                 let retry_after = self.retry_after();
@@ -363,11 +366,9 @@ impl Held {
     fn pause(&self, shared: &Shared) -> Duration {
         let step = shared.options.step_interval;
         let now = shared.core.timeline.clock().now();
-        let until_look = self.look_at.map(|at| at.saturating_sub(now));
-        // What is due already waits for something else than time.
-        until_look
-            .filter(|left| !left.is_zero())
-            .map_or(step, |left| left.min(step))
+        // What has come to be due meanwhile, as while the journal was written, is begun at once.
+        let look_at = self.look_at.filter(|_| shared.store.is_some());
+        look_at.map_or(step, |at| at.saturating_sub(now).min(step))
     }
 }
 
