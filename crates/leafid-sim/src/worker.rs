@@ -1,8 +1,8 @@
 //! Worker ids and snowflake ids: servers that lease a worker id each from one registry, with clocks,
 //! disks and callers of their own, and what strikes them.
 //!
-//! The registry never goes back in time here: against that a lease alone protects nobody, as
-//! `lease.rs` of the core says, so there is no promise to check.
+//! The registry forgets now and then: it is emptied, or an older copy of it is put back. What two
+//! servers make then can be equal until they have looked at their rows, and not after.
 
 mod blows;
 mod bug;
@@ -11,6 +11,7 @@ mod checks;
 mod churn;
 mod clock;
 mod disk;
+mod forgetting;
 mod history;
 mod plan;
 mod server;

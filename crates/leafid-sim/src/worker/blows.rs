@@ -8,6 +8,7 @@ use leafid::Clock as _;
 use leafid::store::{JournalLease, JournalRecord, JournalRegistry};
 
 use super::bug::Bug;
+use super::history::Event;
 use super::plan::Blow;
 use super::simulation::Simulation;
 use crate::executor::lock;
@@ -45,6 +46,21 @@ impl Simulation {
             }
             Blow::CopyFolder => self.copy_folder(at),
             Blow::ForeignJournal => self.bring_foreign_journal(at),
+            Blow::BackUp => {
+                self.registry.back_up();
+                true
+            }
+            Blow::Empty => {
+                let identity = self.random.bool().then(|| self.random.u64(..));
+                self.registry.empty(identity);
+                self.bring_newcomer(at);
+                true
+            }
+            Blow::PutBack => {
+                let is_struck = self.registry.put_back();
+                self.bring_newcomer(at);
+                is_struck
+            }
         };
         *self.blows.entry(blow.name()).or_default() += u64::from(struck);
     }
@@ -139,12 +155,23 @@ impl Simulation {
         true
     }
 
+    /// One that nobody knows, and that may be given a worker id which is still in use.
+    fn bring_newcomer(&mut self, at: usize) {
+        if self.random.bool() {
+            self.kill(at);
+            self.servers[at].disk = self.new_disk(None);
+        }
+    }
+
     fn pause(&mut self, at: usize) -> bool {
         let time = self.up_to_two_leases();
         let Some(life) = &self.servers[at].life else {
             return false;
         };
-        self.executor.pause(life.process, time);
+        let (process, until) = (life.process, self.executor.clock.now() + time);
+        self.executor.pause(process, time);
+        let hindered = Event::Hindered { process, until };
+        self.field.history.push(hindered);
         true
     }
 
@@ -183,6 +210,9 @@ impl Blow {
             Self::FailDisk => "disks about to fail",
             Self::CopyFolder => "folders copied",
             Self::ForeignJournal => "journals of another registry",
+            Self::BackUp => "copies of the registry",
+            Self::Empty => "registries emptied",
+            Self::PutBack => "registries put back",
         }
     }
 }

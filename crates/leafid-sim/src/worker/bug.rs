@@ -11,15 +11,15 @@
 //! | [`TakenOverAtNow`](Bug::TakenOverAtNow) | whoever has a time-out | a silent holder's row is shown as free |
 //! | [`JournalAfterwards`](Bug::JournalAfterwards) | Leaf, which reports every 3 s | the journal answers before it is durable |
 //! | [`WeakStartUnacknowledged`](Bug::WeakStartUnacknowledged) | ours, nearly | a claim is read from the journal as if it had been acknowledged |
+//! | [`RowUnread`](Bug::RowUnread) | everybody, ours too | the own row is read at an extension only |
+//! | [`RowTrusted`](Bug::RowTrusted) | ours, nearly | a look at the own row shows what was acknowledged last |
 //! | [`ForeignTrusted`](Bug::ForeignTrusted) | ours | a journal of another registry is read as one of this registry |
 //! | [`CopyTakenForOurs`](Bug::CopyTakenForOurs) | ours | who lost a claim against a copy of itself is told: it went through |
 
 use std::time::Duration;
 
-use futures_util::FutureExt as _;
 use leafid::store::{
-    JournalLease, JournalRecord, JournalRegistry, LeaseKey, LeaseRecord, LeaseStore as _,
-    LeaseSwap, StoreError,
+    JournalLease, JournalRecord, JournalRegistry, LeaseKey, LeaseRecord, LeaseSwap, StoreError,
 };
 
 use super::store::{Registry, name};
@@ -43,6 +43,10 @@ pub enum Bug {
     JournalAfterwards,
     /// A restart without the registry issues on the strength of a claim that may have failed.
     WeakStartUnacknowledged,
+    /// Nobody looks whether the registry still knows what it acknowledged.
+    RowUnread,
+    /// The registry is believed to know what it acknowledged, whatever a look shows.
+    RowTrusted,
     /// A restart without the registry issues with a lease of another one.
     ForeignTrusted,
     /// A row that a copy of this server claimed counts as its own.
@@ -57,7 +61,7 @@ const SILENCE_MAX: Duration = Duration::from_secs(4);
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::FirstStartRace,
         Self::BlindExtension,
         Self::LostLeaseIgnored,
@@ -66,6 +70,8 @@ impl Bug {
         Self::TakenOverAtNow,
         Self::JournalAfterwards,
         Self::WeakStartUnacknowledged,
+        Self::RowUnread,
+        Self::RowTrusted,
         Self::ForeignTrusted,
         Self::CopyTakenForOurs,
     ];
@@ -103,7 +109,10 @@ impl Bug {
     /// Whether a holder reads its row again. Who extends without comparing does not: else it would
     /// see that the row is another's, and stop before its next extension.
     pub(crate) fn looks(self) -> bool {
-        !matches!(self, Self::BlindExtension | Self::LostLeaseIgnored)
+        !matches!(
+            self,
+            Self::BlindExtension | Self::LostLeaseIgnored | Self::RowUnread
+        )
     }
 
     /// The rows as this registry shows them.
@@ -140,13 +149,10 @@ impl Bug {
                 }
             }
             Self::ForeignTrusted => {
-                let identity = registry.rows.identity().now_or_never();
-                record.registry = identity
-                    .and_then(Result::ok)
-                    .map(|identity| JournalRegistry {
-                        identity,
-                        location: registry.rows.location(),
-                    });
+                record.registry = Some(JournalRegistry {
+                    identity: registry.identity(),
+                    location: registry.location(),
+                });
             }
             _ => {}
         }

@@ -69,6 +69,11 @@ impl Caller {
         let snowflake = self.life.registry.snowflake();
         while !self.field.is_healed() {
             self.think().await;
+            if self.field.calls_left.load(Ordering::Relaxed) == 0 {
+                // What is under way settles without further calls, of which there could be millions.
+                self.field.clock.sleep(PATIENT).await;
+                continue;
+            }
             self.field
                 .calls_left
                 .update(Ordering::Relaxed, Ordering::Relaxed, |left| {
@@ -132,6 +137,7 @@ impl Caller {
                 process: self.life.process,
                 identity: self.identity,
                 ids,
+                at: self.field.clock.now(),
                 now_ms: self.life.registry.now_ms(),
             });
         }

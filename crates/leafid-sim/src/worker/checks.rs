@@ -3,9 +3,12 @@
 //! history, but for sorting ids.
 
 mod ascending;
+mod aware;
 mod journal;
 mod near;
+mod noticed;
 mod ownership;
+mod stops;
 mod unique;
 
 use super::history::Event;
@@ -14,11 +17,13 @@ use crate::violation::Violation;
 
 type Check = fn(&[Event], &Plan) -> Result<(), Violation>;
 
-const CHECKS: [Check; 5] = [
+const CHECKS: [Check; 7] = [
     unique::check,
     ascending::check,
     ownership::check,
     journal::check,
+    noticed::check,
+    stops::check,
     near::check,
 ];
 
@@ -55,6 +60,8 @@ fn ends(ids: &[u64]) -> impl Iterator<Item = u64> {
 /// What the checkers' own tests are made of.
 #[cfg(test)]
 mod samples {
+    use std::time::Duration;
+
     use leafid::{Fields, Layout, WorkerId};
 
     use super::super::history::{Event, Held, Identity};
@@ -91,6 +98,7 @@ mod samples {
             process: Process(identity.0),
             identity,
             ids: ids.to_vec(),
+            at: Duration::ZERO,
             now_ms: NOW_MS,
         }
     }

@@ -59,7 +59,14 @@ impl SimJournal {
             (random.f64().powi(3), random.u32(..STALL_EVERY) == 0)
         };
         let longest = self.delay_max * if stalls { STALL } else { 1 };
-        self.clock.sleep(longest.mul_f64(share)).await;
+        let time = longest.mul_f64(share);
+        if stalls {
+            self.history.push(Event::Hindered {
+                process: self.process,
+                until: self.clock.now() + time,
+            });
+        }
+        self.clock.sleep(time).await;
     }
 }
 

@@ -1,6 +1,7 @@
 //! `History`: what happened, in order, for the checkers. The system under test knows nothing of it.
 
 use std::sync::{Mutex, MutexGuard};
+use std::time::Duration;
 
 use leafid::WorkerId;
 
@@ -26,6 +27,8 @@ pub(crate) enum Event {
         process: Process,
         identity: Identity,
         ids: Vec<u64>,
+        /// When it was, by the true clock.
+        at: Duration,
         /// What the server took for the time, in milliseconds since 1970.
         now_ms: u64,
     },
@@ -41,6 +44,21 @@ pub(crate) enum Event {
     },
     /// A server came to know that a row is its own.
     Acknowledged { held: Held },
+    /// The registry has lost rows that it had acknowledged.
+    Forgot { at: Duration },
+    /// A process was told of its own row; and how often the registry had forgotten by then.
+    Looked { process: Process, forgot: u64 },
+    /// What it was told is not what the registry had promised to it.
+    Denied { process: Process, worker: WorkerId },
+    /// It came to know that the registry has written its own row, and how often that had forgotten
+    /// by then.
+    Won {
+        process: Process,
+        worker: WorkerId,
+        forgot: u64,
+    },
+    /// Until then a process had no turn, no disk or no answer with which to look at its row.
+    Hindered { process: Process, until: Duration },
     /// A journal has become durable: ids of this worker id may lie below this time.
     Journaled {
         identity: Identity,
@@ -69,7 +87,11 @@ impl History {
             Event::Issued { ids, now_ms, .. } => {
                 ids.iter().fold(fold(digest, *now_ms), |d, id| fold(d, *id))
             }
-            Event::Refused => fold(digest, 1),
+            Event::Refused
+            | Event::Forgot { .. }
+            | Event::Denied { .. }
+            | Event::Hindered { .. } => fold(digest, 1),
+            Event::Looked { forgot, .. } | Event::Won { forgot, .. } => fold(digest, *forgot),
             Event::Written { held, .. } => fold(fold(digest, 2), held.until_ms),
             Event::Inherited { to, .. } => fold(digest, u64::from(to.0)),
             Event::Acknowledged { held } => fold(fold(digest, 3), held.until_ms),

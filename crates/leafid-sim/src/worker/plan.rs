@@ -28,6 +28,12 @@ pub(crate) enum Blow {
     CopyFolder,
     /// A server comes with a journal that is about another registry.
     ForeignJournal,
+    /// The registry is copied.
+    BackUp,
+    /// It loses all rows.
+    Empty,
+    /// It holds again what it held when it was copied.
+    PutBack,
 }
 
 /// Now and then a write to a journal takes so many times as long as it should.
@@ -96,8 +102,22 @@ impl Plan {
     /// How long a server may have to wait for a worker id at most, once nothing fails any more: for
     /// the end of reservations that were made with clocks that were wrong.
     pub(crate) fn patience(&self) -> Duration {
-        let waits = self.options.call_max * 3 + self.options.retry_max * 3;
-        (self.wall_error_max + self.options.lease + self.ahead_max()) * 2 + waits
+        let options = &self.options;
+        let waits = options.call_max * 3 + options.retry_max * 3 + options.check_interval * 2;
+        (self.wall_error_max + options.lease + self.ahead_max()) * 2 + waits
+    }
+
+    /// How long a server may go on at most after the registry forgot its row, if it can look: what
+    /// the settings say, and while its driver waits for the disk: before the look begins, before it
+    /// is sent, and before its answer is taken.
+    pub(crate) fn notice_max(&self) -> Duration {
+        self.options.check_interval + self.disk_delay_max * 6
+    }
+
+    /// How long the registry takes at most to answer when nothing fails: one that takes longer than
+    /// a look may take is as good as down.
+    pub(crate) fn answer_max(&self) -> Duration {
+        self.options.call_max.min(self.options.check_interval) / 4
     }
 
     /// How long it takes at most to give a worker id back.
@@ -145,6 +165,9 @@ fn blows(random: &mut Rng) -> Vec<Blow> {
         (Blow::FailDisk, 1),
         (Blow::CopyFolder, 2),
         (Blow::ForeignJournal, 1),
+        (Blow::BackUp, 2),
+        (Blow::Empty, 1),
+        (Blow::PutBack, 2),
     ];
     let mut blows = vec![Blow::Kill];
     for (blow, weight) in weights {
@@ -169,6 +192,7 @@ fn options(random: &mut Rng, layout: Layout) -> RegistryOptions {
         lease: Duration::from_secs(10).max(span(random, 10_000, 200_000)),
         step_interval: journal_ahead / random.u32(2..=4),
         journal_ahead,
+        check_interval: span(random, 500, 10_000),
         clock_offset_max: span(random, 1_000, 10_000),
         call_max: span(random, 200, 10_000),
         retry_min,

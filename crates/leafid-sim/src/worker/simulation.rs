@@ -204,10 +204,11 @@ impl Simulation {
             bug: self.registry.bug,
         };
         RegistryParts {
-            store: Some(Arc::new(SimLeaseStore {
-                registry: Arc::clone(&self.registry),
-                identity: server.disk.identity,
-            })),
+            store: Some(Arc::new(SimLeaseStore::new(
+                Arc::clone(&self.registry),
+                server.disk.identity,
+                process,
+            ))),
             journal: Arc::new(journal),
             clock: Arc::new(ServerClock::new(truth, Arc::clone(&server.wall))),
             ..RegistryParts::default()
@@ -253,7 +254,7 @@ impl Simulation {
     /// No more faults: the registry answers, all clocks are right, all servers run.
     fn heal(&mut self) -> Result<(), Violation> {
         *lock(&self.registry.network.faults) = Faults {
-            delay_max: self.field.plan.options.call_max / 8,
+            delay_max: self.field.plan.answer_max() / 2,
             ..Faults::NONE
         };
         self.executor.resume_all();

@@ -3,23 +3,23 @@
 //! know. The faults are those of `network.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use leafid::store::{
-    LeaseRecord, LeaseStore, LeaseSwap, MemoryLeaseStore, StoreError, StoreReport, StoreResult,
-};
+use leafid::store::{LeaseRecord, LeaseStore, LeaseSwap, StoreError, StoreReport, StoreResult};
 use leafid::{Clock as _, WorkerId};
 
 use super::bug::Bug;
+use super::forgetting::Contents;
 use super::history::{Event, Held, History, Identity};
-use crate::executor::lock;
+use crate::executor::{Process, lock};
 use crate::network::Network;
 
 /// The shared half.
 pub(crate) struct Registry {
-    pub(crate) rows: MemoryLeaseStore,
+    pub(super) contents: Contents,
     pub(crate) network: Arc<Network>,
     pub(crate) history: Arc<History>,
     /// Whether it has a clock that others can ask.
@@ -41,7 +41,7 @@ impl Registry {
         bug: Option<Bug>,
     ) -> Self {
         Self {
-            rows: MemoryLeaseStore::new(),
+            contents: Contents::new(),
             network,
             history,
             has_clock,
@@ -65,7 +65,7 @@ impl Registry {
 
     /// All rows, at once.
     pub(crate) fn rows_now(&self) -> Vec<LeaseRecord> {
-        self.rows
+        self.rows()
             .leases()
             .now_or_never()
             .and_then(Result::ok)
@@ -102,7 +102,7 @@ impl Registry {
     pub(crate) async fn swap(&self, swap: &LeaseSwap) -> Result<bool, StoreError> {
         let worker = swap.record.worker;
         let row = self.row(worker);
-        let is_done = self.rows.swap(swap).await?;
+        let is_done = self.rows().swap(swap).await?;
         if let Some(held) = self.held(&swap.record).filter(|_| is_done) {
             self.hears(worker);
             let mut before = row.as_ref().and_then(|row| self.held(row));
@@ -127,16 +127,75 @@ pub(crate) fn name(row: &LeaseRecord) -> &str {
 
 /// A server process's connection to the registry.
 pub(crate) struct SimLeaseStore {
-    pub(crate) registry: Arc<Registry>,
-    pub(crate) identity: Identity,
+    registry: Arc<Registry>,
+    identity: Identity,
+    process: Process,
+    /// The rows that it wrote, as they were acknowledged to it last.
+    promised: Mutex<BTreeMap<WorkerId, LeaseRecord>>,
+    /// It was told of a row of its own, or has written one.
+    is_known: AtomicBool,
+}
+
+/// A call that may end without an answer: it fails on the way, or is given up.
+struct Unanswered<'a> {
+    connection: &'a SimLeaseStore,
+    is_answered: bool,
+}
+
+impl Drop for Unanswered<'_> {
+    fn drop(&mut self) {
+        if !self.is_answered {
+            self.connection.hindered();
+        }
+    }
 }
 
 impl SimLeaseStore {
-    fn call<T: Send + 'static>(
-        &self,
+    pub(crate) fn new(registry: Arc<Registry>, identity: Identity, process: Process) -> Self {
+        Self {
+            registry,
+            identity,
+            process,
+            promised: Mutex::default(),
+            is_known: AtomicBool::new(false),
+        }
+    }
+
+    /// Until its row is known, whatever is lost on the way keeps a process from looking at it.
+    fn call<'a, T: Send + 'static>(
+        &'a self,
         effect: impl Future<Output = Result<T, StoreError>> + Send + 'static,
-    ) -> StoreResult<'static, T> {
-        self.registry.network.call(effect)
+    ) -> StoreResult<'a, T> {
+        // Relaxed, here and below: there is one thread.
+        if self.is_known.load(Ordering::Relaxed) {
+            return self.registry.network.call(effect);
+        }
+        self.look(effect)
+    }
+
+    /// The same for a call that is the look itself.
+    fn look<'a, T: Send + 'static>(
+        &'a self,
+        effect: impl Future<Output = Result<T, StoreError>> + Send + 'static,
+    ) -> StoreResult<'a, T> {
+        let unanswered = Unanswered {
+            connection: self,
+            is_answered: false,
+        };
+        let call = self.registry.network.call(async move { Ok(effect.await) });
+        Box::pin(async move {
+            let mut unanswered = unanswered;
+            let answer = call.await;
+            unanswered.is_answered = answer.is_ok();
+            answer?
+        })
+    }
+
+    fn hindered(&self) {
+        self.registry.history.push(Event::Hindered {
+            process: self.process,
+            until: self.registry.network.clock.now(),
+        });
     }
 
     fn acknowledge(&self, row: &LeaseRecord) {
@@ -145,27 +204,95 @@ impl SimLeaseStore {
             self.registry.history.push(Event::Acknowledged { held });
         }
     }
+
+    /// Takes note of what a look has shown.
+    fn looked(&self, worker: WorkerId, look: &Look) {
+        self.is_known.store(true, Ordering::Relaxed);
+        let (process, forgot) = (self.process, look.forgot);
+        let history = &self.registry.history;
+        if look.is_denied {
+            history.push(Event::Denied { process, worker });
+        }
+        history.push(Event::Looked { process, forgot });
+    }
+
+    /// Takes note of a row that it has written.
+    fn won(&self, swap: &LeaseSwap, forgot: u64) {
+        self.acknowledge(&swap.record);
+        let (process, worker) = (self.process, swap.record.worker);
+        lock(&self.promised).insert(worker, swap.record.clone());
+        self.is_known.store(true, Ordering::Relaxed);
+        let is_extension = swap
+            .expected
+            .is_some_and(|key| key.epoch == swap.record.epoch);
+        if !is_extension {
+            // It has issued nothing yet, and looks from now on.
+            self.hindered();
+        }
+        self.registry.history.push(Event::Won {
+            process,
+            worker,
+            forgot,
+        });
+    }
+}
+
+/// What a look at a row has come to.
+struct Look {
+    row: Option<LeaseRecord>,
+    /// The row is not as it was promised.
+    is_denied: bool,
+    /// How often the registry had forgotten.
+    forgot: u64,
+}
+
+impl Registry {
+    /// Looks at a row of which a server was promised something.
+    async fn look(
+        &self,
+        worker: WorkerId,
+        identity: Identity,
+        promised: Option<LeaseRecord>,
+    ) -> Result<Look, StoreError> {
+        if self.bug.is_some_and(|bug| !bug.looks()) {
+            return Err(StoreError::unavailable("the row is not read", "a bug"));
+        }
+        let row = self.rows().lease(worker).await?;
+        let until_ms = promised.as_ref().map_or(0, |row| row.until_ms);
+        let held = row.as_ref().and_then(|row| self.held(row));
+        let is_kept = held.is_some_and(|held| held.identity == identity);
+        let is_kept = is_kept && row.as_ref().is_some_and(|row| row.until_ms >= until_ms);
+        let row = match self.bug {
+            Some(Bug::RowTrusted) => promised.or(row),
+            _ => row,
+        };
+        Ok(Look {
+            row,
+            is_denied: !is_kept,
+            forgot: self.forgot(),
+        })
+    }
 }
 
 impl LeaseStore for SimLeaseStore {
     fn bind<'a>(&'a self, layout: &'a str) -> StoreResult<'a, String> {
         let (registry, layout) = (Arc::clone(&self.registry), layout.to_owned());
-        self.call(async move { registry.rows.bind(&layout).await })
+        self.call(async move { registry.rows().bind(&layout).await })
     }
 
     fn identity(&self) -> StoreResult<'_, String> {
         let registry = Arc::clone(&self.registry);
-        self.call(async move { registry.rows.identity().await })
+        self.call(async move { Ok(registry.identity()) })
     }
 
     fn location(&self) -> String {
-        self.registry.rows.location()
+        self.registry.location()
     }
 
     fn leases(&self) -> StoreResult<'_, Vec<LeaseRecord>> {
         let registry = Arc::clone(&self.registry);
         let call = self.call(async move {
-            let rows = registry.rows.leases().await?;
+            let rows = registry.rows().leases().await?;
             Ok(match registry.bug {
                 Some(bug) => bug.show(&registry, rows),
                 None => rows,
@@ -179,32 +306,30 @@ impl LeaseStore for SimLeaseStore {
     }
 
     fn lease(&self, worker: WorkerId) -> StoreResult<'_, Option<LeaseRecord>> {
-        let registry = Arc::clone(&self.registry);
-        let call = self.call(async move {
-            if registry.bug.is_some_and(|bug| !bug.looks()) {
-                return Err(StoreError::unavailable("the row is not read", "a bug"));
-            }
-            registry.rows.lease(worker).await
-        });
+        let (registry, identity) = (Arc::clone(&self.registry), self.identity);
+        let promised = lock(&self.promised).get(&worker).cloned();
+        let call = self.look(async move { registry.look(worker, identity, promised).await });
         Box::pin(async move {
-            let row = call.await?;
-            row.iter().for_each(|row| self.acknowledge(row));
-            Ok(row)
+            let look = call.await?;
+            look.row.iter().for_each(|row| self.acknowledge(row));
+            self.looked(worker, &look);
+            Ok(look.row)
         })
     }
 
     fn swap<'a>(&'a self, swap: &'a LeaseSwap) -> StoreResult<'a, bool> {
         let (registry, wish) = (Arc::clone(&self.registry), swap.clone());
         let call = self.call(async move {
-            match registry.bug {
-                Some(bug) => bug.swap(&registry, &wish).await,
-                None => registry.swap(&wish).await,
-            }
+            let is_done = match registry.bug {
+                Some(bug) => bug.swap(&registry, &wish).await?,
+                None => registry.swap(&wish).await?,
+            };
+            Ok((is_done, registry.forgot()))
         });
         Box::pin(async move {
-            let is_done = call.await?;
+            let (is_done, forgot) = call.await?;
             if is_done {
-                self.acknowledge(&swap.record);
+                self.won(swap, forgot);
             }
             Ok(is_done)
         })
@@ -212,7 +337,7 @@ impl LeaseStore for SimLeaseStore {
 
     fn report<'a>(&'a self, record: &'a LeaseRecord, _now_ms: u64) -> StoreResult<'a, ()> {
         let (registry, worker) = (Arc::clone(&self.registry), record.worker);
-        self.call(async move {
+        self.registry.network.call(async move {
             registry.hears(worker);
             Ok(())
         })
@@ -220,7 +345,7 @@ impl LeaseStore for SimLeaseStore {
 
     fn clock_ms(&self) -> StoreResult<'_, Option<u64>> {
         let registry = Arc::clone(&self.registry);
-        self.call(async move {
+        self.registry.network.call(async move {
             let truth = registry.network.clock.wall().as_millis();
             let shown = u64::try_from(truth).ok();
             Ok(shown.filter(|_| registry.has_clock))
@@ -229,6 +354,6 @@ impl LeaseStore for SimLeaseStore {
 
     fn inspect(&self) -> StoreResult<'_, StoreReport> {
         let registry = Arc::clone(&self.registry);
-        self.call(async move { registry.rows.inspect().await })
+        self.call(async move { registry.rows().inspect().await })
     }
 }

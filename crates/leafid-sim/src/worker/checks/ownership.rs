@@ -19,8 +19,12 @@ pub(super) fn check(events: &[Event], plan: &Plan) -> Result<(), Violation> {
                 owned.write(held, before.as_ref());
             }
             Event::Inherited { from, to, worker } => {
-                let inherited = owned.remove(&(*from, *worker)).unwrap_or_default();
-                owned.insert((*to, *worker), inherited);
+                // It stays there: a registry that forgot may let another copy inherit it too.
+                let inherited = owned.entry((*from, *worker)).or_default().ranges.clone();
+                let heir = owned.entry((*to, *worker)).or_default();
+                for (start_ms, end_ms) in inherited {
+                    heir.join(start_ms, end_ms);
+                }
             }
             Event::Acknowledged { held } => {
                 let owned = owned.entry((held.identity, held.worker)).or_default();
@@ -69,9 +73,21 @@ impl Owned {
             }
             _ => {
                 let start_ms = before.map_or(0, |before| before.until_ms);
-                self.ranges.insert(start_ms, held.until_ms);
+                self.join(start_ms, held.until_ms);
             }
         }
+    }
+
+    /// A registry that forgot gives a range that touches others which it gave before.
+    fn join(&mut self, mut start_ms: u64, mut end_ms: u64) {
+        self.ranges.retain(|from_ms, to_ms| {
+            let touches = *from_ms <= end_ms && *to_ms >= start_ms;
+            if touches {
+                (start_ms, end_ms) = (start_ms.min(*from_ms), end_ms.max(*to_ms));
+            }
+            !touches
+        });
+        self.ranges.insert(start_ms, end_ms);
     }
 
     fn holds(&self, tick: Tick) -> bool {
