@@ -24,6 +24,12 @@ pub(crate) async fn open(config: &Config) -> Outcome<Arc<dyn SegmentStore>> {
     Ok(leafid_stores::open(&url, &config.store_options()).await?)
 }
 
+/// Generators that keep nothing in memory: nothing runs their driver.
+pub(crate) fn generators(store: Arc<dyn SegmentStore>) -> Generators {
+    let clock = Arc::new(SystemClock::new());
+    Generators::open_with(store, clock, Arc::new(()), Options::default()).0
+}
+
 /// Where the store is that the settings name.
 pub(crate) fn url(config: &Config) -> Outcome<StoreUrl> {
     let url = config.store_url();
@@ -79,12 +85,9 @@ impl Source {
     pub(crate) fn open(config: &Config) -> Outcome<Self> {
         let runtime = runtime()?;
         let store = runtime.block_on(open(config))?;
-        let clock = Arc::new(SystemClock::new());
-        let (generators, _driver) =
-            Generators::open_with(store, clock, Arc::new(()), Options::default());
         Ok(Self {
             runtime,
-            generators,
+            generators: generators(store),
             config: Box::new(config.clone()),
         })
     }

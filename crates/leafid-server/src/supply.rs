@@ -90,6 +90,14 @@ fn judge(report: StoreReport, allow_weak_store: bool) -> Result<(), ServeError> 
     if let Some((transport, advice)) = exposed(&report) {
         tracing::warn!("the connection to the store is {transport}: {advice}");
     }
+    if !report.missing.is_empty() {
+        tracing::warn!(
+            "the store was made by an older version, and has no {}: run `leafid store init --store \
+            {}`",
+            report.missing.join(", "),
+            report.location
+        );
+    }
     if !report.weaknesses.is_empty() && !allow_weak_store {
         let report = Box::new(report);
         return Err(ServeError::WeakStore { report });

@@ -174,6 +174,7 @@ impl EtcdLeases {
             location: self.calls.location.clone(),
             identity: format!("cluster {}", status.header.cluster_id),
             has_own_table: true,
+            missing: Vec::new(),
             transport: None,
             // etcd flushes every write before it answers; that this was switched off cannot be
             // seen from here.

@@ -87,6 +87,8 @@ mod zookeeper;
 
 mod leaf_worker_file;
 
+mod each;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -96,6 +98,7 @@ use crate::leases::SqlLeases;
 use crate::store::SqlStore;
 use crate::url::Place;
 
+pub use crate::each::open_each;
 pub use crate::journal::FileJournal;
 pub use crate::leaf_worker_file::leaf_worker_file;
 pub use crate::lease_options::{LeaseOptions, POOL_LEN_MAX};
@@ -333,20 +336,34 @@ pub fn file_notes(url: &StoreUrl) -> Vec<String> {
 /// ```
 /// use leafid_stores::InitReport;
 ///
-/// let report = InitReport { created: vec!["leafid_tag".into()], found: vec!["leaf_alloc".into()] };
-/// assert_eq!(report.to_string(), "created leafid_tag; found leaf_alloc");
+/// let report = InitReport {
+///     created: vec!["leafid_worker".into()],
+///     added: vec!["leafid_tag.segment_max".into()],
+///     found: vec!["leaf_alloc".into(), "leafid_tag".into()],
+/// };
+/// assert_eq!(
+///     report.to_string(),
+///     "created leafid_worker; added leafid_tag.segment_max; found leaf_alloc, leafid_tag"
+/// );
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct InitReport {
     /// Tables that were missing and are there now.
     pub created: Vec<String>,
-    /// Tables that were there and were left as they are.
+    /// Columns that our own tables lacked, because an older version made them, and that are there
+    /// now.
+    pub added: Vec<String>,
+    /// Tables that were there. Nothing else of them was changed.
     pub found: Vec<String>,
 }
 
 impl std::fmt::Display for InitReport {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let parts = [("created", &self.created), ("found", &self.found)];
+        let parts = [
+            ("created", &self.created),
+            ("added", &self.added),
+            ("found", &self.found),
+        ];
         let parts = parts.iter().filter(|(_, tables)| !tables.is_empty());
         let parts: Vec<String> = parts
             .map(|(verb, tables)| format!("{verb} {}", tables.join(", ")))
@@ -356,7 +373,9 @@ impl std::fmt::Display for InitReport {
 }
 
 /// Creates the tables that are missing: Leaf's `leaf_alloc`, our own `leafid_tag`, and those of a
-/// registry of worker ids, `leafid_worker` and `leafid_pool`. What exists is left as it is.
+/// registry of worker ids, `leafid_worker` and `leafid_pool`; and adds to `leafid_tag` the columns
+/// that an older version did not make. What exists is left as it is. Servers may run meanwhile, also
+/// those of the older version.
 ///
 /// # Errors
 ///

@@ -22,7 +22,7 @@ use self::report::Variables;
 use self::schema::{Schema, Shape};
 use crate::row::{KEEP_OWN, OwnColumns, StoredRow, finish, padded, records};
 use crate::store::{Fault, System};
-use crate::tables::{FoundTables, TABLES};
+use crate::tables::{FoundTables, OwnTable, TABLES};
 use crate::{InitReport, StoreOptions};
 
 /// The name as bytes of UTF-8, whatever the column's character set.
@@ -45,6 +45,7 @@ const TABLE_SQL: [&str; 2] = [
         id_limit BIGINT DEFAULT NULL,
         kind VARCHAR(16) DEFAULT NULL,
         deleted_max_id BIGINT DEFAULT NULL,
+        segment_max BIGINT DEFAULT NULL,
         PRIMARY KEY (tag)
     ) ENGINE=InnoDB",
 ];
@@ -52,6 +53,8 @@ const TABLE_SQL: [&str; 2] = [
 pub(crate) struct Mysql {
     /// The servers, in the order in which they are tried, with their URL for messages.
     servers: Vec<(MySqlConnectOptions, String)>,
+    /// Whether another one takes over from the one in use.
+    is_listed: bool,
     /// Those that are looked at.
     tables: &'static str,
     options: StoreOptions,
@@ -61,8 +64,17 @@ impl Mysql {
     pub(crate) fn new(servers: &[Url], options: &StoreOptions) -> Self {
         Self {
             servers: connect::servers(servers),
+            is_listed: servers.len() > 1,
             tables: schema::TABLES,
             options: *options,
+        }
+    }
+
+    /// For one server of a list.
+    pub(crate) fn listed(server: &Url, options: &StoreOptions) -> Self {
+        Self {
+            is_listed: true,
+            ..Self::new(std::slice::from_ref(server), options)
         }
     }
 
@@ -100,7 +112,7 @@ impl System for Mysql {
     }
 
     async fn reserve(&self, session: &mut Session, reserve: &Reserve) -> Result<Reserved, Fault> {
-        reserve::reserve(&mut session.connection, reserve).await
+        reserve::reserve(&mut session.connection, session.shape.own, reserve).await
     }
 
     async fn read(&self, session: &mut Session, tags: &[Tag]) -> Result<Vec<TagRecord>, Fault> {
@@ -192,7 +204,7 @@ impl System for Mysql {
         let variables = Variables::read(&mut session.connection).await?;
         let schema = Schema::read(&mut session.connection, self.tables).await?;
         session.shape = schema.shape;
-        let report = variables.report(schema, self.servers.len() > 1);
+        let report = variables.report(schema, self.is_listed);
         let transport = Some(session.transport().await?);
         Ok(StoreReport {
             transport,
@@ -208,7 +220,8 @@ impl System for Mysql {
                 sqlx::raw_sql(sql).execute(&mut session.connection).await?;
             }
         }
-        Ok(found.report())
+        let own = add_columns(&mut session.connection, found).await?;
+        Ok(found.report(own))
     }
 
     async fn probe(&self, session: &mut Session) -> Result<(), Fault> {
@@ -232,6 +245,33 @@ async fn found_tables(connection: &mut MySqlConnection) -> Result<FoundTables, s
     Ok(FoundTables::of(&names?))
 }
 
+/// Adds to our own table what an older version did not make, and answers what there was of it.
+async fn add_columns(
+    connection: &mut MySqlConnection,
+    found: FoundTables,
+) -> Result<OwnTable, Fault> {
+    if found.is_missing("leafid_tag") {
+        return Ok(OwnTable::default());
+    }
+    let own = Schema::read(connection, schema::TABLES).await?.shape.own;
+    for (column, _) in own.missing() {
+        let kind = match column {
+            "kind" => "VARCHAR(16)",
+            _ => "BIGINT",
+        };
+        let add = format!("ALTER TABLE leafid_tag ADD COLUMN {column} {kind} DEFAULT NULL");
+        let added = sqlx::raw_sql(AssertSqlSafe(add)).execute(&mut *connection);
+        match added.await {
+            // Another one was faster.
+            Err(error) if connect::number(&error) == Some(1060) => {}
+            added => {
+                added?;
+            }
+        }
+    }
+    Ok(own)
+}
+
 async fn rows_of(session: &mut Session, tags: &[Tag]) -> Result<Vec<StoredRow>, Fault> {
     if tags.is_empty() {
         return Ok(Vec::new());
@@ -247,16 +287,21 @@ async fn rows_of(session: &mut Session, tags: &[Tag]) -> Result<Vec<StoredRow>, 
 }
 
 fn select(shape: &Shape) -> String {
-    let own = match shape.has_own_table {
-        true => {
+    let segment_max = match shape.own.has_segment_max {
+        true => "t.segment_max",
+        false => "NULL",
+    };
+    let own = match shape.own.is_there {
+        true => format!(
             "t.policy, CAST(t.step_max AS SIGNED), CAST(t.cover_seconds AS SIGNED), \
-            CAST(t.id_limit AS SIGNED), t.kind, CAST(t.deleted_max_id AS SIGNED) FROM leaf_alloc a LEFT JOIN leafid_tag t \
+            CAST(t.id_limit AS SIGNED), t.kind, CAST(t.deleted_max_id AS SIGNED), \
+            CAST({segment_max} AS SIGNED) FROM leaf_alloc a LEFT JOIN leafid_tag t \
             ON t.tag = CONVERT(a.biz_tag USING utf8mb4) COLLATE utf8mb4_bin"
-        }
-        false => {
-            "CAST(NULL AS CHAR), CAST(NULL AS SIGNED), CAST(NULL AS SIGNED), \
-            CAST(NULL AS SIGNED), CAST(NULL AS CHAR), CAST(NULL AS SIGNED) FROM leaf_alloc a"
-        }
+        ),
+        false => "CAST(NULL AS CHAR), CAST(NULL AS SIGNED), CAST(NULL AS SIGNED), \
+            CAST(NULL AS SIGNED), CAST(NULL AS CHAR), CAST(NULL AS SIGNED), \
+            CAST(NULL AS SIGNED) FROM leaf_alloc a"
+            .to_owned(),
     };
     format!(
         "SELECT CONVERT(a.biz_tag USING utf8mb4), CAST(a.max_id AS SIGNED), \

@@ -19,7 +19,7 @@ use url::Url;
 use self::connect::Session;
 use crate::row::{KEEP_OWN, OwnColumns, StoredRow, check_started, finish, first_max_id, records};
 use crate::store::{Fault, System};
-use crate::tables::{FoundTables, TABLES};
+use crate::tables::{FoundTables, OwnTable, TABLES};
 use crate::{InitReport, StoreOptions};
 
 const TABLE_SQL: [&str; 2] = [
@@ -37,13 +37,16 @@ const TABLE_SQL: [&str; 2] = [
         cover_seconds bigint,
         id_limit bigint,
         kind varchar(16),
-        deleted_max_id bigint
+        deleted_max_id bigint,
+        segment_max bigint
     )",
 ];
 
 pub(crate) struct Postgres {
     /// The servers, in the order in which they are tried, with their URL for messages.
     servers: Vec<(PgConnectOptions, String)>,
+    /// Whether another one takes over from the one in use.
+    is_listed: bool,
     options: StoreOptions,
     /// Begins each transaction, with the settings that it needs.
     begin: String,
@@ -53,8 +56,17 @@ impl Postgres {
     pub(crate) fn new(servers: &[Url], options: &StoreOptions) -> Self {
         Self {
             servers: connect::servers(servers),
+            is_listed: servers.len() > 1,
             options: *options,
             begin: connect::begin(options),
+        }
+    }
+
+    /// For one server of a list.
+    pub(crate) fn listed(server: &Url, options: &StoreOptions) -> Self {
+        Self {
+            is_listed: true,
+            ..Self::new(std::slice::from_ref(server), options)
         }
     }
 
@@ -88,20 +100,17 @@ impl System for Postgres {
 
     async fn judge(&self, session: &mut Session) -> Result<(), StoreError> {
         let (connection, name) = (&mut session.connection, &session.name);
-        session.has_own_table = self.judge_server(connection, name).await?;
+        session.own = self.judge_server(connection, name).await?;
         Ok(())
     }
 
     async fn reserve(&self, session: &mut Session, reserve: &Reserve) -> Result<Reserved, Fault> {
-        reserve::reserve(&mut session.connection, &self.begin, reserve).await
+        reserve::reserve(&mut session.connection, &self.begin, session.own, reserve).await
     }
 
     async fn read(&self, session: &mut Session, tags: &[Tag]) -> Result<Vec<TagRecord>, Fault> {
         let names: Vec<&str> = tags.iter().map(Tag::as_str).collect();
-        let sql = format!(
-            "{} WHERE a.biz_tag = ANY($1)",
-            select(session.has_own_table)
-        );
+        let sql = format!("{} WHERE a.biz_tag = ANY($1)", select(session.own));
         let query = unnamed(AssertSqlSafe(sql)).bind(names);
         let mut transaction = self.begin(session).await?;
         let rows = query.fetch_all(&mut *transaction).await;
@@ -115,7 +124,7 @@ impl System for Postgres {
         after: Option<&Tag>,
         count: u32,
     ) -> Result<Vec<TagRecord>, Fault> {
-        let select = select(session.has_own_table);
+        let select = select(session.own);
         let sql = format!(
             "{select} WHERE a.biz_tag COLLATE \"C\" > $1 ORDER BY a.biz_tag COLLATE \"C\" LIMIT $2"
         );
@@ -144,9 +153,9 @@ impl System for Postgres {
         if !own.is_empty() {
             session.need_own_table(KEEP_OWN).await?;
         }
-        let has_own_table = session.has_own_table;
+        let own_table = session.own;
         let mut transaction = self.begin(session).await?;
-        let answer = create_in(&mut transaction, has_own_table, spec, &own).await;
+        let answer = create_in(&mut transaction, own_table, spec, &own).await;
         finish(transaction, answer).await
     }
 
@@ -159,9 +168,9 @@ impl System for Postgres {
         if patch.policy.is_some() || patch.limit.is_some() {
             session.look_for_own_table().await?;
         }
-        let has_own_table = session.has_own_table;
+        let own_table = session.own;
         let mut transaction = self.begin(session).await?;
-        let answer = update_in(&mut transaction, has_own_table, tag, patch).await;
+        let answer = update_in(&mut transaction, own_table, tag, patch).await;
         finish(transaction, answer).await
     }
 
@@ -174,9 +183,9 @@ impl System for Postgres {
 
     async fn inspect(&self, session: &mut Session) -> Result<StoreReport, Fault> {
         let schema = self.schema(&mut session.connection).await?;
-        session.has_own_table = schema.has_own_table;
+        session.own = schema.own;
         let transport = Some(session.transport(&schema));
-        let report = report::report(schema, self.servers.len() > 1);
+        let report = report::report(schema, self.is_listed);
         Ok(StoreReport {
             transport,
             ..report
@@ -214,7 +223,21 @@ async fn create_missing(connection: &mut PgConnection) -> Result<InitReport, Fau
             sqlx::raw_sql(sql).execute(&mut *connection).await?;
         }
     }
-    Ok(found.report())
+    let own_table = match found.is_missing("leafid_tag") {
+        true => OwnTable::default(),
+        false => connect::own_table(connection).await?,
+    };
+    for (column, _) in own_table.missing() {
+        let kind = match column {
+            "kind" => "varchar(16)",
+            _ => "bigint",
+        };
+        let add = format!("ALTER TABLE leafid_tag ADD COLUMN IF NOT EXISTS {column} {kind}");
+        sqlx::raw_sql(AssertSqlSafe(add))
+            .execute(&mut *connection)
+            .await?;
+    }
+    Ok(found.report(own_table))
 }
 
 /// Those that a statement finds without naming a schema.
@@ -229,16 +252,20 @@ async fn found_tables(connection: &mut PgConnection) -> Result<FoundTables, sqlx
     Ok(FoundTables::of(&names?))
 }
 
-fn select(has_own_table: bool) -> String {
-    let own = match has_own_table {
-        true => {
+fn select(own_table: OwnTable) -> String {
+    let segment_max = match own_table.has_segment_max {
+        true => "t.segment_max",
+        false => "NULL",
+    };
+    let own = match own_table.is_there {
+        true => format!(
             "t.policy::text, t.step_max::bigint, t.cover_seconds::bigint, t.id_limit::bigint, \
-            t.kind::text, t.deleted_max_id::bigint FROM leaf_alloc a LEFT JOIN leafid_tag t ON t.tag = a.biz_tag COLLATE \"C\""
-        }
-        false => {
-            "NULL::text, NULL::bigint, NULL::bigint, NULL::bigint, NULL::text, NULL::bigint \
-            FROM leaf_alloc a"
-        }
+            t.kind::text, t.deleted_max_id::bigint, {segment_max}::bigint \
+            FROM leaf_alloc a LEFT JOIN leafid_tag t ON t.tag = a.biz_tag COLLATE \"C\""
+        ),
+        false => "NULL::text, NULL::bigint, NULL::bigint, NULL::bigint, NULL::text, NULL::bigint, \
+            NULL::bigint FROM leaf_alloc a"
+            .to_owned(),
     };
     format!(
         "SELECT a.biz_tag::text, a.max_id::bigint, a.step::bigint, a.description::text, \
@@ -275,10 +302,10 @@ async fn lock(connection: &mut PgConnection, tag: &Tag) -> Result<i64, Fault> {
 
 async fn row_of(
     transaction: &mut Transaction<'_, Dialect>,
-    has_own_table: bool,
+    own_table: OwnTable,
     tag: &Tag,
 ) -> Result<StoredRow, Fault> {
-    let sql = format!("{} WHERE a.biz_tag = $1", select(has_own_table));
+    let sql = format!("{} WHERE a.biz_tag = $1", select(own_table));
     let query = unnamed(AssertSqlSafe(sql)).bind(tag.as_str());
     let row = query.fetch_optional(&mut **transaction).await?;
     Ok(StoredRow::read(&row.ok_or(StoreError::UnknownTag)?)?)
@@ -286,7 +313,7 @@ async fn row_of(
 
 async fn create_in(
     transaction: &mut Transaction<'_, Dialect>,
-    has_own_table: bool,
+    own_table: OwnTable,
     spec: &TagSpec,
     own: &OwnColumns,
 ) -> Result<TagRecord, Fault> {
@@ -306,7 +333,7 @@ async fn create_in(
         return Err(StoreError::TagExists.into());
     }
     // Only now: who deletes the tag holds the lock that the insert has waited for.
-    if has_own_table {
+    if own_table.is_there {
         let select = "SELECT deleted_max_id FROM leafid_tag WHERE tag = $1";
         let query = unnamed_scalar(select).bind(spec.tag.as_str());
         let deleted: Option<Option<i64>> = query.fetch_optional(&mut **transaction).await?;
@@ -320,22 +347,22 @@ async fn create_in(
             max_id = deleted;
         }
     }
-    let row = row_of(transaction, has_own_table, &spec.tag).await?;
+    let row = row_of(transaction, own_table, &spec.tag).await?;
     check_started(&row, max_id)?;
     Ok(row.record()?.ok_or(StoreError::UnknownTag)?)
 }
 
 async fn update_in(
     transaction: &mut Transaction<'_, Dialect>,
-    has_own_table: bool,
+    own_table: OwnTable,
     tag: &Tag,
     patch: &TagPatch,
 ) -> Result<TagRecord, Fault> {
     lock(transaction, tag).await?;
-    if !has_own_table && (patch.policy.is_some() || patch.limit.is_some()) {
+    if !own_table.is_there && (patch.policy.is_some() || patch.limit.is_some()) {
         return Err(Fault::no_own_table(KEEP_OWN));
     }
-    let mut row = row_of(transaction, has_own_table, tag).await?;
+    let mut row = row_of(transaction, own_table, tag).await?;
     let before = row.clone();
     row.patch(patch);
     if (row.step, &row.description) != (before.step, &before.description) {
@@ -347,7 +374,7 @@ async fn update_in(
     if row.own != before.own {
         write_own(transaction, tag, &row.own).await?;
     }
-    let row = row_of(transaction, has_own_table, tag).await?;
+    let row = row_of(transaction, own_table, tag).await?;
     Ok(row.record()?.ok_or(StoreError::UnknownTag)?)
 }
 

@@ -3,7 +3,7 @@
 //!
 //! The columns, in the order in which every statement selects them: `biz_tag`, `max_id`, `step`,
 //! `description`, `update_time` in milliseconds, `policy`, `step_max`, `cover_seconds`,
-//! `id_limit`, `kind`, `deleted_max_id`.
+//! `id_limit`, `kind`, `deleted_max_id`, `segment_max`.
 
 use std::time::Duration;
 
@@ -30,6 +30,8 @@ pub(crate) struct StoredRow {
     pub(crate) own: OwnColumns,
     /// How far a former life of the tag went.
     pub(crate) deleted_max_id: Option<i64>,
+    /// The length of the longest segment.
+    pub(crate) segment_max: Option<i64>,
 }
 
 /// What the columns of our own table hold; all empty without a row there.
@@ -43,6 +45,7 @@ pub(crate) struct OwnColumns {
 }
 
 /// The numbers of a `reserve` statement, none of which can overflow there.
+#[cfg(any(feature = "mysql", feature = "postgres"))]
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
     pub(crate) floor: i64,
@@ -52,17 +55,22 @@ pub(crate) struct Bounds {
     pub(crate) start_max: i64,
 }
 
+#[cfg(any(feature = "mysql", feature = "postgres"))]
 impl Bounds {
-    /// `None` when no start keeps within the limit.
-    pub(crate) fn of(reserve: &Reserve) -> Option<Self> {
+    /// For a tag whose former life is known to have gone up to `former`; `None` when no start
+    /// keeps within the limit.
+    pub(crate) fn of(reserve: &Reserve, former: u64) -> Option<Self> {
         let start_max = i64::try_from(reserve.start_max()?).ok()?;
         let count = i64::try_from(reserve.count).ok()?;
-        let floor = i64::try_from(reserve.floor.unwrap_or(1).max(1)).unwrap_or(i64::MAX);
-        let below_floor = reserve.floor.unwrap_or(1).saturating_sub(1);
-        let jump = i64::try_from(reserve.start(below_floor).max(1)).unwrap_or(i64::MAX);
+        let known = reserve.floor.unwrap_or(1).max(1);
+        let (floor, jump) = match former < known {
+            true => (known, reserve.start(known - 1).max(known)),
+            false => (former, former),
+        };
+        let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
         Some(Self {
-            floor,
-            jump: jump.max(floor),
+            floor: whole(floor),
+            jump: whole(jump),
             count,
             start_max,
         })
@@ -91,6 +99,7 @@ impl StoredRow {
                 kind: row.try_get(9)?,
             },
             deleted_max_id: row.try_get(10)?,
+            segment_max: row.try_get(11)?,
         })
     }
 
@@ -107,9 +116,10 @@ impl StoredRow {
         };
         let max_id = u64::try_from(self.max_id)
             .map_err(|_| bad_row(&self.tag, "max_id", self.max_id, "0 or more"))?;
-        // The row may have been made again by Leaf's own statements, which know of no former life.
-        let former = u64::try_from(self.deleted_max_id.unwrap_or(0)).unwrap_or(0);
-        let max_id = max_id.max(former);
+        let max_id = max_id.max(former_life(self.deleted_max_id));
+        let segment_max = self
+            .segment_max
+            .and_then(|length| u64::try_from(length).ok());
         let Self {
             description,
             updated_ms,
@@ -118,7 +128,7 @@ impl StoredRow {
         Ok(Some(TagRecord {
             tag,
             max_id,
-            segment_max: None,
+            segment_max,
             settings,
             description,
             updated_ms,
@@ -218,13 +228,19 @@ impl OwnColumns {
     }
 }
 
+/// How far a former life of a tag went. Its row may have been made again by Leaf's own statements,
+/// which know of none.
+pub(crate) fn former_life(deleted_max_id: Option<i64>) -> u64 {
+    u64::try_from(deleted_max_id.unwrap_or(0)).unwrap_or(0)
+}
+
 /// A row that exists although the statement for it did nothing: the limit is reached, or the row
 /// is bad.
-pub(crate) fn refusal(reserve: &Reserve, max_id: i64) -> Fault {
+pub(crate) fn refusal(reserve: &Reserve, max_id: i64, former: u64) -> Fault {
     let Ok(previous) = u64::try_from(max_id) else {
         return bad_row(reserve.tag.as_str(), "max_id", max_id, "0 or more").into();
     };
-    match reserve.reserved(previous) {
+    match reserve.reserved(previous.max(former)) {
         Err(error) => error.into(),
         Ok(_) => {
             StoreError::unavailable("the row changed meanwhile", "nothing was reserved").into()

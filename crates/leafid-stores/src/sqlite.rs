@@ -5,6 +5,7 @@ mod file;
 mod leases;
 mod mark;
 mod report;
+mod reserve;
 mod restore;
 mod session;
 
@@ -16,19 +17,16 @@ use leafid::Tag;
 use leafid::store::{Reserve, Reserved, StoreError, StoreReport, TagPatch, TagRecord, TagSpec};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteRow, SqliteSynchronous};
 use sqlx::{
-    AssertSqlSafe, ConnectOptions, Connection, Row, Sqlite as Dialect, SqliteConnection,
-    Transaction,
+    AssertSqlSafe, ConnectOptions, Connection, Sqlite as Dialect, SqliteConnection, Transaction,
 };
 
 use self::file::DatabaseFile;
 pub(crate) use self::report::file_notes;
 use self::session::Session;
 use crate::private::FileId;
-use crate::row::{
-    Bounds, OwnColumns, StoredRow, check_kept, first_max_id, padded, records, refusal,
-};
+use crate::row::{OwnColumns, StoredRow, first_max_id, padded, records};
 use crate::store::{Fault, PROBE_SQL, System};
-use crate::tables::FoundTables;
+use crate::tables::{FoundTables, OwnTable};
 use crate::{InitReport, StoreOptions};
 
 const NOW_MS: &str = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
@@ -48,7 +46,8 @@ const TABLE_SQL: [&str; 4] = [
         cover_seconds INTEGER,
         id_limit INTEGER,
         kind TEXT,
-        deleted_max_id INTEGER
+        deleted_max_id INTEGER,
+        segment_max INTEGER
     ) WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS leafid_file (identity TEXT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS leafid_generation (generation INTEGER NOT NULL)",
@@ -62,7 +61,7 @@ const ROW_SQL: [&str; 2] = [
 ];
 
 const COLUMNS: &str = "a.biz_tag, a.max_id, a.step, a.description, a.update_time, \
-    t.policy, t.step_max, t.cover_seconds, t.id_limit, t.kind, t.deleted_max_id \
+    t.policy, t.step_max, t.cover_seconds, t.id_limit, t.kind, t.deleted_max_id, t.segment_max \
     FROM leaf_alloc a LEFT JOIN leafid_tag t ON t.tag = a.biz_tag";
 
 /// First starts of many processes on one file get in each other's way for a moment.
@@ -106,7 +105,7 @@ impl Sqlite {
         &self,
         connection: &mut SqliteConnection,
         before: FileId,
-    ) -> Result<FoundTables, Fault> {
+    ) -> Result<(FoundTables, OwnTable), Fault> {
         self.file.after_open(before)?;
         report::check_durable(connection).await?;
         // What an earlier life wrote, and maybe failed to flush, is written anew.
@@ -119,16 +118,20 @@ impl Sqlite {
     }
 }
 
-/// Creates the tables that are missing, and answers which there were.
-async fn create_tables(connection: &mut SqliteConnection) -> Result<FoundTables, sqlx::Error> {
+/// Creates what is missing of the tables, and answers what there was.
+async fn create_tables(
+    connection: &mut SqliteConnection,
+) -> Result<(FoundTables, OwnTable), sqlx::Error> {
     let select = "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'leaf%'";
     let names: Vec<String> = sqlx::query_scalar(select)
         .fetch_all(&mut *connection)
         .await?;
     let found = FoundTables::of(&names);
+    let own = own_table(connection).await?;
     let is_there = |table| names.iter().any(|name| name == table);
-    if found.are_all() && is_there("leafid_file") && is_there("leafid_generation") {
-        return Ok(found);
+    let has_rows = is_there("leafid_file") && is_there("leafid_generation");
+    if found.are_all() && has_rows && own == OwnTable::WHOLE {
+        return Ok((found, own));
     }
     let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
     for table in TABLE_SQL.into_iter().chain(leases::TABLE_SQL) {
@@ -137,8 +140,25 @@ async fn create_tables(connection: &mut SqliteConnection) -> Result<FoundTables,
     for row in ROW_SQL {
         sqlx::raw_sql(row).execute(&mut *transaction).await?;
     }
+    // Another process may have been faster.
+    for (column, _) in own_table(&mut transaction).await?.missing() {
+        let kind = match column {
+            "kind" => "TEXT",
+            _ => "INTEGER",
+        };
+        let add = format!("ALTER TABLE leafid_tag ADD COLUMN {column} {kind}");
+        sqlx::raw_sql(AssertSqlSafe(add))
+            .execute(&mut *transaction)
+            .await?;
+    }
     transaction.commit().await?;
-    Ok(found)
+    Ok((found, own))
+}
+
+async fn own_table(connection: &mut SqliteConnection) -> Result<OwnTable, sqlx::Error> {
+    let select = "SELECT name FROM pragma_table_info('leafid_tag')";
+    let columns: Vec<String> = sqlx::query_scalar(select).fetch_all(connection).await?;
+    Ok(OwnTable::of(&columns))
 }
 
 fn is_busy(error: &sqlx::Error) -> bool {
@@ -186,7 +206,7 @@ impl System for Sqlite {
 
     async fn reserve(&self, session: &mut Session, reserve: &Reserve) -> Result<Reserved, Fault> {
         let mut change = session.change().await?;
-        let answer = reserve_in(&mut change.transaction, reserve).await;
+        let answer = reserve::reserve(&mut change.transaction, reserve).await;
         change.finish(answer).await
     }
 
@@ -258,7 +278,8 @@ impl System for Sqlite {
     }
 
     async fn init(&self, session: &mut Session) -> Result<InitReport, Fault> {
-        Ok(session.found.report())
+        let (found, own) = session.found;
+        Ok(found.report(own))
     }
 
     async fn probe(&self, session: &mut Session) -> Result<(), Fault> {
@@ -274,9 +295,6 @@ impl System for Sqlite {
     fn hint(error: &sqlx::Error) -> Option<&'static str> {
         let code = error.as_database_error()?.code()?.parse::<u32>().ok()?;
         Some(match code & 0xff {
-            1 if error.to_string().contains("t.kind") => {
-                "the table leafid_tag is of an older version: ALTER TABLE leafid_tag ADD COLUMN kind TEXT"
-            }
             3 => "access to the file is denied",
             5 | 6 => "another process holds the file's lock for too long",
             8 => "the file may not be written",
@@ -292,36 +310,6 @@ impl System for Sqlite {
 
 fn stored(rows: &[SqliteRow]) -> Result<Vec<StoredRow>, sqlx::Error> {
     rows.iter().map(StoredRow::read).collect()
-}
-
-async fn reserve_in(
-    transaction: &mut Transaction<'_, Dialect>,
-    reserve: &Reserve,
-) -> Result<Reserved, Fault> {
-    let select = "SELECT max_id FROM leaf_alloc WHERE biz_tag = ?";
-    let row = sqlx::query(select)
-        .bind(reserve.tag.as_str())
-        .fetch_optional(&mut **transaction)
-        .await?;
-    let max_id: i64 = row.ok_or(StoreError::UnknownTag)?.try_get(0)?;
-    let reserved = u64::try_from(max_id)
-        .ok()
-        .and_then(|previous| reserve.reserved(previous).ok());
-    let (Some(reserved), Some(bounds)) = (reserved, Bounds::of(reserve)) else {
-        return Err(refusal(reserve, max_id));
-    };
-    let update = "UPDATE leaf_alloc SET max_id = iif(max_id < ?1, ?2, max(max_id, 1)) + ?3, \
-        update_time = CAST(unixepoch('subsec') * 1000 AS INTEGER) WHERE biz_tag = ?4";
-    let query = sqlx::query(update).bind(bounds.floor).bind(bounds.jump);
-    let query = query.bind(bounds.count).bind(reserve.tag.as_str());
-    query.execute(&mut **transaction).await?;
-    let kept = sqlx::query_scalar(select).bind(reserve.tag.as_str());
-    check_kept(
-        reserve,
-        &reserved,
-        kept.fetch_one(&mut **transaction).await?,
-    )?;
-    Ok(reserved)
 }
 
 async fn row_of(transaction: &mut Transaction<'_, Dialect>, tag: &Tag) -> Result<StoredRow, Fault> {

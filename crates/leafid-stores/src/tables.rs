@@ -8,6 +8,56 @@ use crate::store::Fault;
 /// the worker ids is created before the one of the pools, which proves that both were made.
 pub(crate) const TABLES: [&str; 4] = ["leaf_alloc", "leafid_tag", "leafid_worker", "leafid_pool"];
 
+/// The columns of `leafid_tag` that older versions did not make, and how they are named for people.
+const COLUMNS: [(&str, &str); 2] = [
+    ("kind", "leafid_tag.kind"),
+    ("segment_max", "leafid_tag.segment_max"),
+];
+
+/// What there is of our own table of tags.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct OwnTable {
+    pub(crate) is_there: bool,
+    has_kind: bool,
+    /// Whether there is a place for the length of the longest segment.
+    pub(crate) has_segment_max: bool,
+}
+
+impl OwnTable {
+    /// The one that this version makes.
+    #[cfg(feature = "sqlite")]
+    pub(crate) const WHOLE: Self = Self {
+        is_there: true,
+        has_kind: true,
+        has_segment_max: true,
+    };
+
+    pub(crate) fn of(columns: &[String]) -> Self {
+        let mut own = Self::default();
+        columns.iter().for_each(|column| own.see(column));
+        own
+    }
+
+    /// Takes note of a column.
+    pub(crate) fn see(&mut self, column: &str) {
+        self.is_there = true;
+        self.has_kind |= column.eq_ignore_ascii_case("kind");
+        self.has_segment_max |= column.eq_ignore_ascii_case("segment_max");
+    }
+
+    /// The columns that are missing: their names, and those with the table. None without the table.
+    pub(crate) fn missing(self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let has = [self.has_kind, self.has_segment_max];
+        let columns = COLUMNS.into_iter().zip(has);
+        columns.filter_map(move |(column, has)| (self.is_there && !has).then_some(column))
+    }
+
+    /// The same as people read it.
+    pub(crate) fn missing_names(self) -> Vec<String> {
+        self.missing().map(|(_, name)| name.to_owned()).collect()
+    }
+}
+
 /// Which of [`TABLES`] a database has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct FoundTables([bool; TABLES.len()]);
@@ -27,12 +77,14 @@ impl FoundTables {
         self.0 == [true; TABLES.len()]
     }
 
-    /// What creating all that are missing comes to.
-    pub(crate) fn report(&self) -> InitReport {
+    /// What creating all that are missing comes to, and adding the columns that our own table
+    /// lacked.
+    pub(crate) fn report(&self, own: OwnTable) -> InitReport {
         let (created, found) = TABLES.iter().partition(|table| self.is_missing(table));
         let names = |tables: Vec<&&str>| tables.iter().map(ToString::to_string).collect();
         InitReport {
             created: names(created),
+            added: own.missing_names(),
             found: names(found),
         }
     }

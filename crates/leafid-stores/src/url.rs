@@ -226,6 +226,29 @@ impl StoreUrl {
         }
     }
 
+    /// Each server of a list alone, in their order; otherwise the store itself.
+    pub(crate) fn each(&self) -> Vec<Self> {
+        match &self.0 {
+            #[cfg(feature = "mysql")]
+            Place::Mysql(servers) => {
+                let alone = |server: &Url| Self(Place::Mysql(vec![server.clone()]));
+                servers.iter().map(alone).collect()
+            }
+            #[cfg(feature = "postgres")]
+            Place::Postgres(servers) => {
+                let alone = |server: &Url| Self(Place::Postgres(vec![server.clone()]));
+                servers.iter().map(alone).collect()
+            }
+            #[cfg(any(
+                feature = "sqlite",
+                feature = "redis",
+                feature = "etcd",
+                feature = "zookeeper"
+            ))]
+            _ => vec![self.clone()],
+        }
+    }
+
     pub(crate) fn place(&self) -> &Place {
         &self.0
     }

@@ -399,6 +399,7 @@ impl LeaseStore for ZooKeeperLeases {
                 // A tree that was lost and made again has another one.
                 identity: format!("tree made by transaction {:#x}", stat.czxid),
                 has_own_table: true,
+                missing: Vec::new(),
                 transport: None,
                 weaknesses: Vec::new(),
             })

@@ -48,10 +48,9 @@ pub struct Options {
     pub tags_max: usize,
     /// How many ids are left out above what this process knows of when the store of a tag went
     /// back in time: other processes may have come further, and their ids must not come again. `None`:
-    /// sixteen times the longest segment that any process said it had reserved of the tag, or twice
-    /// what the others drew between two segments of this one, if that is more. Where the store does
-    /// not keep how long segments were, the longest that the tag's policy allows counts. More is safer,
-    /// and uses up a tag with a near limit. Default: none.
+    /// sixteen times the longest segment that any process said it had reserved of the tag, or that
+    /// its policy allows here, or twice what the others drew between two segments of this one,
+    /// whichever is most. More is safer, and uses up a tag with a near limit. Default: none.
     pub regression_margin: Option<u64>,
     /// How long after a failure the store is tried again; doubles with each failure in a row,
     /// with a random half taken off. At least 1 ms. Default: 50 ms.

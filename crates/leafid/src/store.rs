@@ -90,6 +90,8 @@ pub trait SegmentStore: Send + Sync + 'static {
     /// Reserves `count` ids of a tag, durably:
     /// `start = max(max_id, 1)`, or `floor + margin` if `max_id` is below the floor; then
     /// `max_id = start + count`, the segment being `[start, start + count)`, in one transaction.
+    /// As for [`read`](Self::read), `max_id` is not below what [`delete`](Self::delete) kept in
+    /// mind of the tag, whoever made its row again.
     ///
     /// # Errors
     ///
@@ -276,6 +278,9 @@ pub struct StoreReport {
     pub identity: String,
     /// Whether the store has a place for policies, limits and deleted tags.
     pub has_own_table: bool,
+    /// Columns of our own tables that are not there, such as `leafid_tag.segment_max` in a store
+    /// that an older version made. The store goes on without; `leafid store init` adds them.
+    pub missing: Vec<String>,
     /// How it is reached; `None` where it does not tell, or nothing leaves the machine.
     pub transport: Option<Transport>,
     /// Settings that could lose a reservation which was acknowledged.

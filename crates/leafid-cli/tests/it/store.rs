@@ -46,6 +46,92 @@ fn init_makes_the_tables_and_check_finds_them_good() {
     }
 }
 
+/// Guards that each server of a list is looked at: one that is away, one that is weak, one without
+/// tables, and that the one in use decides.
+#[test]
+fn check_looks_at_each_server_of_a_list() {
+    let folder = tempdir().unwrap();
+    let weak = MariaDb::start_with(&["--sync-binlog=0", "--log-bin=bin"]);
+    let (second, third) = (
+        weak.create_database().url,
+        shared_mariadb().create_database(),
+    );
+    let away = format!(
+        "mysql://leaf@127.0.0.1:{}/leaf",
+        leafid_testbed::free_port()
+    );
+    for url in [&second, &third.url] {
+        run(folder.path(), &["store", "init", "--store", url]).ok();
+    }
+    let list = |urls: &[&str]| urls.join(",");
+    let all = list(&[&away, &third.url, &second]);
+    let checked = run(folder.path(), &["store", "check", "--store", &all]);
+    checked.check_failed(1, "ids come twice", "sync_binlog to 1");
+    for part in [
+        "location  mysql://leaf@",
+        "unusable  ",
+        "weak      sync_binlog is 0",
+    ] {
+        assert!(checked.out.contains(part), "{part} is not in: {checked:?}");
+    }
+    assert_eq!(
+        checked.out.matches("product   MariaDB").count(),
+        2,
+        "{checked:?}"
+    );
+    let json = run(
+        folder.path(),
+        &["store", "check", "--json", "--store", &all],
+    );
+    let json: serde_json::Value = serde_json::from_str(&json.out).unwrap();
+    let servers = json["servers"].as_array().unwrap();
+    let usable: Vec<bool> = servers.iter().map(|one| one["usable"] == true).collect();
+    assert_eq!(usable, [false, true, true], "{json}");
+    assert_eq!(json["location"], servers[1]["location"], "{json}");
+    assert_eq!(
+        (&json["ok"], &json["usable"]),
+        (&false.into(), &true.into())
+    );
+
+    // Leaf's table is gone from the last one: the first two decide what can be used.
+    shared_mariadb().sql(&third.name, "DROP TABLE leaf_alloc");
+    let none = run(
+        folder.path(),
+        &["store", "check", "--store", &list(&[&away, &third.url])],
+    );
+    none.check_failed(1, "cannot", "");
+    assert!(none.out.contains("a table is missing"), "{none:?}");
+}
+
+/// Guards that a table of ours which an older version made is named with the command that makes it
+/// whole, and is no fault.
+#[test]
+fn an_older_table_is_named_with_the_command_that_mends_it() {
+    let folder = tempdir().unwrap();
+    let database = shared_postgres().create_database();
+    let store = ["--store", &database.url];
+    let store = |words: &[&str]| run(folder.path(), &[words, &store].concat());
+    store(&["store", "init"]).ok();
+    let older = "ALTER TABLE leafid_tag DROP COLUMN segment_max";
+    shared_postgres().sql(&database.name, older);
+    let text = store(&["store", "check"]).ok();
+    let command = format!(
+        "leafid_tag.segment_max not there: run `leafid store init --store postgres://leafid@127.0.0.1:{}/{}`",
+        shared_postgres().port(),
+        database.name
+    );
+    assert!(text.contains(&command), "{text}");
+    let json = store(&["store", "check", "--json"]).json();
+    assert_eq!(
+        json["missing"],
+        serde_json::json!(["leafid_tag.segment_max"])
+    );
+    let init = store(&["store", "init"]).ok();
+    assert!(init.contains("added leafid_tag.segment_max"), "{init}");
+    let text = store(&["store", "check"]).ok();
+    assert!(!text.contains("old  "), "{text}");
+}
+
 /// Guards the warning before the first power cut: the setting and what to make of it.
 #[test]
 fn a_weak_store_fails_the_check_and_stops_the_server() {

@@ -44,10 +44,14 @@ struct Given {
 
 impl Given {
     fn take(&mut self, server: &Server, batches: usize) {
+        self.take_by(server, batches, 500);
+    }
+
+    fn take_by(&mut self, server: &Server, batches: usize, count: usize) {
         for _ in 0..batches {
             // A row that is replaced is missed by a call or two.
             let body = until("ids", || {
-                let (status, body) = server.get("/v1/tags/order/ids?count=500");
+                let (status, body) = server.get(&format!("/v1/tags/order/ids?count={count}"));
                 (status == 200).then_some(body)
             });
             for id in ids(&body) {
@@ -126,6 +130,45 @@ fn an_old_copy_of_the_tables_repeats_no_id_of_two_servers() {
     }
 }
 
+/// Guards: of two servers the one whose own segments are short notices. What the other one holds of
+/// long ones, which it said in our own table, does not come again.
+#[test]
+fn long_segments_of_another_server_are_left_out() {
+    for (what, store) in stores() {
+        let folder = tempdir().unwrap();
+        run(folder.path(), &["store", "init", "--store", &store.url]).ok();
+        (store.sql)("INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('order', 1, 1000)");
+        let start = |own, step_max| {
+            // What it was told of the row when it loaded the tag is all that it knows.
+            let flags = [
+                &["--store", &store.url, "--data-dir", own][..],
+                &["--policy", "leaf", "--step-max", step_max],
+                &["--refresh-interval", "1h"],
+            ];
+            Server::start(folder.path(), &flags.concat())
+        };
+        let mut given = Given::default();
+        let fast = start("fast", "64000");
+        given.take_by(&fast, 60, 5000);
+        let slow = start("slow", "1000");
+        given.take_by(&slow, 4, 500);
+        given.take_by(&fast, 60, 5000);
+        (store.sql)("UPDATE leaf_alloc SET max_id = 1");
+        for _ in 0..20 {
+            given.take_by(&slow, 10, 500);
+            given.take_by(&fast, 2, 5000);
+        }
+        assert!(
+            slow.metric("leafid_store_regressions_total") > 0.0,
+            "{what}"
+        );
+        let seen = given.seen.len();
+        assert_eq!(given.twice, 0, "{what}: of {seen} ids\n{}", slow.log());
+        slow.stop();
+        fast.stop();
+    }
+}
+
 /// Guards: a tag that was deleted here and made again by Leaf's own statement goes on above its
 /// former life, also on a server that never saw that.
 #[test]
@@ -147,5 +190,39 @@ fn a_tag_made_again_by_hand_goes_on_above_its_former_life() {
         given.take(&server, 9);
         assert_eq!(given.twice, 0, "{what}: of {} ids", given.seen.len());
         server.stop();
+    }
+}
+
+/// Guards the same under running servers, of which the one that draws first had seen less than what
+/// the tag's former life came to.
+#[test]
+fn a_tag_made_again_under_running_servers_goes_on_above_its_former_life() {
+    for (what, store) in stores() {
+        let folder = tempdir().unwrap();
+        run(folder.path(), &["store", "init", "--store", &store.url]).ok();
+        let insert = "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('order', 1, 1000)";
+        (store.sql)(insert);
+        let start = |own| {
+            let flags = ["--policy", "fixed", "--refresh-interval", "1h"];
+            let store = ["--store", &store.url, "--data-dir", own];
+            Server::start(folder.path(), &[store, flags].concat())
+        };
+        let (slow, fast) = (start("slow"), start("fast"));
+        let mut given = Given::default();
+        given.take(&slow, 3);
+        given.take(&fast, 200);
+        let deleted = ["tag", "delete", "order", "--store", &store.url];
+        run(folder.path(), &deleted).ok();
+        (store.sql)(insert);
+        for _ in 0..10 {
+            given.take(&slow, 8);
+            given.take(&fast, 2);
+        }
+        assert_eq!(given.twice, 0, "{what}: of {} ids", given.seen.len());
+        for server in [slow, fast] {
+            let regressions = server.metric("leafid_store_regressions_total");
+            assert_eq!(regressions, 0.0, "{what}: nothing was lost");
+            server.stop();
+        }
     }
 }

@@ -273,9 +273,11 @@ pub const SETTINGS: &[Setting] = &[
         doc: "How many ids of a tag are left out when its store went back in time, as after a \
               restored backup or the promotion of a replica that lagged. Other servers had come \
               further than this one, and their ids must not come again: more is safer, and uses \
-              up a tag whose limit is near. auto: sixteen times the longest segment that the \
-              policy allows, or twice what the others drew between two segments of this one, if \
-              that is more. All servers should have the same `step-max`.",
+              up a tag whose limit is near. auto: sixteen times the longest segment that any \
+              server said it had reserved of the tag, or that the policy here allows, or twice \
+              what the others drew between two segments of this one, whichever is most. On a \
+              database without the column `segment_max` of `leafid_tag`, which `leafid store \
+              init` makes, no server says so, and all should have the same `step-max`.",
         field: Field::Text {
             allowed: "auto, or a number of ids",
             get: |config| {

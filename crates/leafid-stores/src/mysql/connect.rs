@@ -25,7 +25,7 @@ pub(crate) struct Session {
 impl Session {
     /// Looks again: `leafid store init` may have run since.
     pub(super) async fn look_for_own_table(&mut self) -> Result<(), Fault> {
-        if !self.shape.has_own_table {
+        if !self.shape.own.is_there {
             let schema = Schema::read(&mut self.connection, schema::TABLES).await?;
             self.shape = schema.shape;
         }
@@ -58,7 +58,7 @@ impl Session {
 
     pub(super) async fn need_own_table(&mut self, what: &str) -> Result<(), Fault> {
         self.look_for_own_table().await?;
-        if self.shape.has_own_table {
+        if self.shape.own.is_there {
             Ok(())
         } else {
             Err(Fault::no_own_table(what))
@@ -133,7 +133,7 @@ impl Mysql {
         let mut schema = Schema::read(connection, self.tables).await.map_err(fault)?;
         schema.check().map_err(|error| at_server(name, error))?;
         let shape = schema.shape;
-        let report = variables.report(schema, self.servers.len() > 1);
+        let report = variables.report(schema, self.is_listed);
         let location = name.to_owned();
         self.options.judge(StoreReport { location, ..report })?;
         Ok(shape)
@@ -174,7 +174,7 @@ pub(super) fn hint(error: &sqlx::Error) -> Option<&'static str> {
         1047 => "the node is not part of a Galera cluster that has its majority",
         1146 => "a table is missing: run `leafid store init`",
         1054 => {
-            "a column is missing: the table is not Leaf's leaf_alloc, or leafid_tag is of an older version: ALTER TABLE leafid_tag ADD COLUMN kind VARCHAR(16)"
+            "a column is missing: the table is not Leaf's leaf_alloc, or leafid_tag is of an older version: run `leafid store init`"
         }
         1264 => {
             "a column cannot hold the number: ALTER TABLE leaf_alloc MODIFY max_id BIGINT NOT NULL"

@@ -37,7 +37,8 @@ impl Variables {
             product: self.product(),
             location: String::new(),
             identity: self.identity(),
-            has_own_table: schema.shape.has_own_table,
+            has_own_table: schema.shape.own.is_there,
+            missing: schema.shape.own.missing_names(),
             transport: None,
             weaknesses,
         }

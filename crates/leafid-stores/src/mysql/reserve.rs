@@ -1,65 +1,116 @@
 //! Reserving: one transaction in one round trip, which also reads back what the row then holds.
 
 use leafid::store::{Reserve, Reserved, StoreError};
-use sqlx::{AssertSqlSafe, MySqlConnection, Row};
+use sqlx::{AssertSqlSafe, MySqlConnection, Row as _};
 
 use super::known_charset;
-use crate::row::{Bounds, check_kept, refusal};
+use crate::row::{Bounds, check_kept, former_life, refusal};
 use crate::store::Fault;
+use crate::tables::OwnTable;
 
-/// `LAST_INSERT_ID(x)` is x, and remembers it: the max id before the change. The transaction holds
-/// the row until its end, so that what the second statement reads is what the first one left.
+/// What the row held and holds.
+struct Row {
+    is_changed: bool,
+    previous: u64,
+    max_id: i64,
+    /// How far a former life of the tag went.
+    former: u64,
+}
+
+/// The transaction holds the row from the first statement to its end. So what the second one reads
+/// is what the first one left; and it sees every former life, because who deletes a tag holds the
+/// row until that is kept. Where the segment is below one, for the row was made again by hand, it
+/// is left out, and another one is reserved above.
 pub(super) async fn reserve(
     connection: &mut MySqlConnection,
+    own: OwnTable,
     reserve: &Reserve,
 ) -> Result<Reserved, Fault> {
-    let row = row_of(reserve);
+    let (reserved, former) = attempt(connection, own, reserve, 0).await?;
+    let previous = reserved.previous.max(former);
+    if reserved.segment.start() >= reserve.start(previous) {
+        return Ok(Reserved {
+            previous,
+            ..reserved
+        });
+    }
+    let (reserved, _) = attempt(connection, own, reserve, former).await?;
+    Ok(reserved)
+}
+
+/// Reserves above a former life that is known of, and answers the one that was found.
+async fn attempt(
+    connection: &mut MySqlConnection,
+    own: OwnTable,
+    reserve: &Reserve,
+    former: u64,
+) -> Result<(Reserved, u64), Fault> {
+    let row = only_row(connection, statements(own, reserve, former)).await?;
+    if !row.is_changed {
+        return Err(refusal(reserve, row.max_id, row.former.max(former)));
+    }
+    let reserved = reserve.reserved(row.previous.max(former))?;
+    check_kept(reserve, &reserved, row.max_id)?;
+    Ok((reserved, row.former))
+}
+
+/// `LAST_INSERT_ID(x)` is x, and remembers it: the max id before the change.
+fn statements(own: OwnTable, reserve: &Reserve, former: u64) -> String {
+    let name = name_of(reserve);
+    let row = format!(
+        "a.biz_tag = _utf8mb4 {name} \
+        AND CAST(CONVERT(a.biz_tag USING utf8mb4) AS BINARY) = {name}"
+    );
+    let deleted = match own.is_there {
+        true => format!("(SELECT deleted_max_id FROM leafid_tag WHERE tag = _utf8mb4 {name})"),
+        false => "NULL".into(),
+    };
     let select = format!(
-        "SELECT ROW_COUNT(), LAST_INSERT_ID(), CAST(a.max_id AS SIGNED) FROM leaf_alloc a WHERE {row}"
+        "CAST(a.max_id AS SIGNED), CAST({deleted} AS SIGNED) FROM leaf_alloc a WHERE {row}"
     );
     let Some(Bounds {
         floor,
         jump,
         count,
         start_max,
-    }) = Bounds::of(reserve)
+    }) = Bounds::of(reserve, former)
     else {
-        let (_, _, max_id) = last_row(connection, select).await?;
-        return Err(refusal(reserve, max_id));
+        return format!("SELECT 0, CAST(0 AS UNSIGNED), {select}");
     };
-    let statements = format!(
+    let keep = match reserve.is_longest && own.has_segment_max {
+        true => format!(
+            "INSERT INTO leafid_tag (tag, segment_max) SELECT _utf8mb4 {name}, {count} \
+            FROM leaf_alloc a WHERE {row} ON DUPLICATE KEY UPDATE \
+            segment_max = GREATEST(COALESCE(leafid_tag.segment_max, 0), {count}); "
+        ),
+        false => String::new(),
+    };
+    format!(
         "START TRANSACTION; UPDATE leaf_alloc a \
         SET a.max_id = IF(LAST_INSERT_ID(a.max_id) < {floor}, {jump}, a.max_id) + {count} \
         WHERE {row} AND a.max_id >= 0 AND IF(a.max_id < {floor}, {jump}, a.max_id) <= {start_max}; \
-        {select}; COMMIT"
-    );
-    let (changed, previous, max_id) = last_row(connection, statements).await?;
-    if changed != 1 {
-        return Err(refusal(reserve, max_id));
-    }
-    let reserved = reserve.reserved(previous)?;
-    check_kept(reserve, &reserved, max_id)?;
-    Ok(reserved)
-}
-
-/// The tag's row: found through the index, and told by its bytes. The name is written as
-/// hexadecimal digits, so that no letter of it is SQL.
-fn row_of(reserve: &Reserve) -> String {
-    let bytes = reserve.tag.as_str().bytes();
-    let name: String = bytes.map(|byte| format!("{byte:02x}")).collect();
-    format!(
-        "a.biz_tag = _utf8mb4 x'{name}' \
-        AND CAST(CONVERT(a.biz_tag USING utf8mb4) AS BINARY) = x'{name}'"
+        SELECT ROW_COUNT(), LAST_INSERT_ID(), {select}; {keep}COMMIT"
     )
 }
 
-/// Runs the statements, whose only row this is, to the end: the last one commits.
-async fn last_row(
-    connection: &mut MySqlConnection,
-    statements: String,
-) -> Result<(i64, u64, i64), Fault> {
+/// The tag's name as hexadecimal digits, so that no letter of it is SQL. The row is found through
+/// the index, and told by its bytes.
+fn name_of(reserve: &Reserve) -> String {
+    let bytes = reserve.tag.as_str().bytes();
+    let digits: String = bytes.map(|byte| format!("{byte:02x}")).collect();
+    format!("x'{digits}'")
+}
+
+/// Runs the statements, of which one answers a row, to the end: the last one commits.
+async fn only_row(connection: &mut MySqlConnection, statements: String) -> Result<Row, Fault> {
     let rows = sqlx::raw_sql(AssertSqlSafe(statements));
     let rows = known_charset(rows.fetch_all(connection).await)?;
     let row = rows.last().ok_or(StoreError::UnknownTag)?;
-    Ok((row.try_get(0)?, row.try_get(1)?, row.try_get(2)?))
+    let changed: i64 = row.try_get(0)?;
+    Ok(Row {
+        is_changed: changed == 1,
+        previous: row.try_get(1)?,
+        max_id: row.try_get(2)?,
+        former: former_life(row.try_get(3)?),
+    })
 }

@@ -5,6 +5,7 @@ use leafid::store::{StoreError, Weakness};
 use sqlx::{AssertSqlSafe, MySqlConnection, Row};
 
 use crate::judge::{Column, unfit, weak_trigger, weakness};
+use crate::tables::OwnTable;
 
 /// The tables of segments and of a registry.
 pub(super) const TABLES: &str = "'leaf_alloc', 'leafid_tag', 'leafid_worker', 'leafid_pool'";
@@ -12,10 +13,11 @@ pub(super) const TABLES: &str = "'leaf_alloc', 'leafid_tag', 'leafid_worker', 'l
 pub(super) const WORKER_NODE: &str = "'WORKER_NODE'";
 
 /// The columns that must hold every id, epoch and time, and how they are declared.
-const NUMBERS: [(&str, &str, &str); 5] = [
+const NUMBERS: [(&str, &str, &str); 6] = [
     ("leaf_alloc", "max_id", "BIGINT NOT NULL DEFAULT 1"),
     ("leafid_tag", "id_limit", "BIGINT DEFAULT NULL"),
     ("leafid_tag", "deleted_max_id", "BIGINT DEFAULT NULL"),
+    ("leafid_tag", "segment_max", "BIGINT DEFAULT NULL"),
     ("leafid_worker", "epoch", "BIGINT NOT NULL"),
     ("leafid_worker", "until_ms", "BIGINT NOT NULL"),
 ];
@@ -23,7 +25,7 @@ const NUMBERS: [(&str, &str, &str); 5] = [
 /// What differs between the tables in the field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Shape {
-    pub(super) has_own_table: bool,
+    pub(super) own: OwnTable,
     /// The expression for the description: Leaf's column, or the one of the variant.
     pub(super) description: &'static str,
     /// Whether the column of the name sorts and compares by bytes.
@@ -46,7 +48,7 @@ impl Schema {
     ) -> Result<Self, sqlx::Error> {
         let mut schema = Self {
             shape: Shape {
-                has_own_table: false,
+                own: OwnTable::default(),
                 description: "NULL",
                 is_binary: false,
             },
@@ -107,7 +109,7 @@ impl Schema {
 impl Shape {
     fn see(&mut self, table: &str, column: &str, collation: &str) {
         match (table, column.to_lowercase().as_str()) {
-            ("leafid_tag", _) => self.has_own_table = true,
+            ("leafid_tag", column) => self.own.see(column),
             ("leaf_alloc", "biz_tag") => {
                 self.is_binary = matches!(
                     collation,

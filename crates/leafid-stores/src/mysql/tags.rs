@@ -19,7 +19,7 @@ pub(super) async fn create_in(
     let mut max_id = first_max_id(spec)?;
     insert(transaction, shape, spec, max_id).await?;
     // Only now: who deletes the tag holds the lock that the insert has waited for.
-    if shape.has_own_table {
+    if shape.own.is_there {
         let select = "SELECT COUNT(*), CAST(MAX(deleted_max_id) AS SIGNED) FROM leafid_tag \
             WHERE tag = ?";
         let query = sqlx::query_as(select).bind(spec.tag.as_str());
@@ -99,7 +99,7 @@ pub(super) async fn update_in(
     patch: &TagPatch,
 ) -> Result<TagRecord, Fault> {
     lock(transaction, tag).await?;
-    if !shape.has_own_table && (patch.policy.is_some() || patch.limit.is_some()) {
+    if !shape.own.is_there && (patch.policy.is_some() || patch.limit.is_some()) {
         return Err(Fault::no_own_table(KEEP_OWN));
     }
     let mut row = row_of(transaction, shape, tag).await?;

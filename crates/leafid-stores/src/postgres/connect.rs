@@ -9,13 +9,14 @@ use super::schema::Schema;
 use super::{Postgres, report};
 use crate::StoreOptions;
 use crate::store::{Fault, PROBE_SQL, at_server, first_of, server_fault};
+use crate::tables::OwnTable;
 use crate::url::servers::public;
 use crate::wire::Wire;
 
-/// A connection, and whether our own table was there when it was made.
+/// A connection, and what there was of our own table when it was made.
 pub(crate) struct Session {
     pub(super) connection: PgConnection,
-    pub(super) has_own_table: bool,
+    pub(super) own: OwnTable,
     /// The server's URL, as people may see it.
     pub(super) name: String,
     /// How the server was reached.
@@ -25,12 +26,8 @@ pub(crate) struct Session {
 impl Session {
     /// Looks again: `leafid store init` may have run since.
     pub(super) async fn look_for_own_table(&mut self) -> Result<(), Fault> {
-        if !self.has_own_table {
-            let select = "SELECT to_regclass('leafid_tag') IS NOT NULL";
-            let row = sqlx::raw_sql(select)
-                .fetch_one(&mut self.connection)
-                .await?;
-            self.has_own_table = row.try_get(0)?;
+        if !self.own.is_there {
+            self.own = own_table(&mut self.connection).await?;
         }
         Ok(())
     }
@@ -56,12 +53,21 @@ impl Session {
 
     pub(super) async fn need_own_table(&mut self, what: &str) -> Result<(), Fault> {
         self.look_for_own_table().await?;
-        if self.has_own_table {
+        if self.own.is_there {
             Ok(())
         } else {
             Err(Fault::no_own_table(what))
         }
     }
+}
+
+/// What there is of our own table; the one that a statement finds without naming a schema.
+pub(super) async fn own_table(connection: &mut PgConnection) -> Result<OwnTable, sqlx::Error> {
+    let select = "SELECT attname::text FROM pg_attribute \
+        WHERE attrelid = to_regclass('leafid_tag') AND attnum > 0 AND NOT attisdropped";
+    let rows = sqlx::raw_sql(select).fetch_all(connection).await?;
+    let columns: Result<Vec<String>, _> = rows.iter().map(|row| row.try_get(0)).collect();
+    Ok(OwnTable::of(&columns?))
 }
 
 /// The servers. No setting travels with the first packet: PgBouncer refuses those that it does not
@@ -119,23 +125,23 @@ impl Postgres {
     async fn open(&self, server: &PgConnectOptions, name: &str) -> Result<Session, StoreError> {
         let fault = |error: sqlx::Error| server_fault(name, hint(&error), error);
         let mut connection = server.connect().await.map_err(fault)?;
-        let has_own_table = self.judge_server(&mut connection, name).await?;
+        let own = self.judge_server(&mut connection, name).await?;
         Ok(Session {
             connection,
-            has_own_table,
+            own,
             name: name.to_owned(),
             server: server.clone(),
         })
     }
 
     /// Refuses a server that is read-only, cannot hold ids, or could lose what it acknowledges;
-    /// answers whether it has our own table. Looked at for each connection: the same address may be
+    /// answers what there is of our own table. Looked at for each connection: the same address may be
     /// another server by then, or the same server have another setting.
     pub(super) async fn judge_server(
         &self,
         connection: &mut PgConnection,
         name: &str,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<OwnTable, StoreError> {
         let fault = |error: sqlx::Error| server_fault(name, hint(&error), error);
         let mut schema = self.schema(connection).await.map_err(fault)?;
         let read_only = |reason: &str, cause: &str| {
@@ -152,11 +158,11 @@ impl Postgres {
             );
         }
         schema.check().map_err(|error| at_server(name, error))?;
-        let report = report::report(schema, self.servers.len() > 1);
-        let has_own_table = report.has_own_table;
+        let own = schema.own;
+        let report = report::report(schema, self.is_listed);
         let location = name.to_owned();
         self.options.judge(StoreReport { location, ..report })?;
-        Ok(has_own_table)
+        Ok(own)
     }
 }
 
@@ -185,7 +191,7 @@ pub(super) fn hint(error: &sqlx::Error) -> Option<&'static str> {
         }
         "42P01" => "a table is missing: run `leafid store init`",
         "42703" => {
-            "a column is missing: the table is not Leaf's leaf_alloc, or leafid_tag is of an older version: ALTER TABLE leafid_tag ADD COLUMN kind VARCHAR(16)"
+            "a column is missing: the table is not Leaf's leaf_alloc, or leafid_tag is of an older version: run `leafid store init`"
         }
         "55P03" | "57014" => {
             "the server did not finish in time: the row is locked, or the server is slow"

@@ -18,7 +18,8 @@ pub(super) fn report(schema: Schema, is_listed: bool) -> StoreReport {
         product,
         location: String::new(),
         identity,
-        has_own_table: schema.has_own_table,
+        has_own_table: schema.own.is_there,
+        missing: schema.own.missing_names(),
         transport: None,
         weaknesses,
     }

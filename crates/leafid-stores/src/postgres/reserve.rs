@@ -4,34 +4,28 @@ use leafid::store::{Reserve, Reserved, StoreError};
 use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, PgConnection, Row};
 
-use crate::row::{Bounds, check_kept, refusal};
+use crate::row::{Bounds, check_kept, former_life, refusal};
 use crate::store::Fault;
+use crate::tables::OwnTable;
 
 /// The row is locked first and then read, so that `old` is the value that the update changes,
-/// however many others wait for the row.
+/// however many others wait for the row. A former life of the tag is in sight of the statement
+/// whenever a row is that was made again after it.
 pub(super) async fn reserve(
     connection: &mut PgConnection,
     begin: &str,
+    own: OwnTable,
     reserve: &Reserve,
 ) -> Result<Reserved, Fault> {
     let name = name_of(reserve);
-    if let Some(Bounds {
-        floor,
-        jump,
-        count,
-        start_max,
-    }) = Bounds::of(reserve)
-    {
-        let statements = format!(
-            "{begin}; WITH old AS MATERIALIZED \
-            (SELECT biz_tag, max_id FROM leaf_alloc WHERE biz_tag = {name} FOR UPDATE) \
-            UPDATE leaf_alloc a SET update_time = now(), \
-            max_id = CASE WHEN old.max_id < {floor} THEN {jump} ELSE old.max_id END + {count} \
-            FROM old WHERE a.biz_tag = old.biz_tag AND old.max_id >= 0 \
-            AND CASE WHEN old.max_id < {floor} THEN {jump} ELSE old.max_id END <= {start_max} \
-            RETURNING old.max_id::bigint, a.max_id::bigint; COMMIT"
-        );
-        if let Some(row) = only_row(connection, statements).await? {
+    let former = match own.is_there {
+        true => format!("(SELECT deleted_max_id FROM leafid_tag WHERE tag = {name})"),
+        false => "NULL".into(),
+    };
+    if let Some(bounds) = Bounds::of(reserve, 0) {
+        let is_kept = reserve.is_longest && own.has_segment_max;
+        let change = change(&name, &former, bounds, is_kept);
+        if let Some(row) = only_row(connection, format!("{begin}; {change}; COMMIT")).await? {
             let (previous, max_id): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
             // The statement changes no row that holds less.
             let reserved = reserve.reserved(u64::try_from(previous).unwrap_or(0))?;
@@ -39,12 +33,41 @@ pub(super) async fn reserve(
             return Ok(reserved);
         }
     }
-    let select = format!("SELECT max_id::bigint FROM leaf_alloc WHERE biz_tag = {name}");
+    let select =
+        format!("SELECT max_id::bigint, {former}::bigint FROM leaf_alloc WHERE biz_tag = {name}");
     let row = only_row(connection, select).await?;
-    Err(refusal(
-        reserve,
-        row.ok_or(StoreError::UnknownTag)?.try_get(0)?,
-    ))
+    let row = row.ok_or(StoreError::UnknownTag)?;
+    let former = former_life(row.try_get(1)?);
+    Err(refusal(reserve, row.try_get(0)?, former))
+}
+
+/// Reserves, and answers what the row held and holds; `is_kept`, if the length is the longest.
+fn change(name: &str, former: &str, bounds: Bounds, is_kept: bool) -> String {
+    let Bounds {
+        floor,
+        jump,
+        count,
+        start_max,
+    } = bounds;
+    let kept = match is_kept {
+        true => format!(
+            ", kept AS (INSERT INTO leafid_tag (tag, segment_max) SELECT {name}, {count} FROM done \
+            ON CONFLICT (tag) DO UPDATE \
+            SET segment_max = GREATEST(leafid_tag.segment_max, excluded.segment_max))"
+        ),
+        false => String::new(),
+    };
+    format!(
+        "WITH old AS MATERIALIZED \
+        (SELECT biz_tag, max_id, GREATEST(max_id, {former}::bigint) AS top \
+        FROM leaf_alloc WHERE biz_tag = {name} FOR UPDATE), \
+        done AS (UPDATE leaf_alloc a SET update_time = now(), \
+        max_id = CASE WHEN old.top < {floor} THEN {jump} ELSE old.top END + {count} \
+        FROM old WHERE a.biz_tag = old.biz_tag AND old.max_id >= 0 \
+        AND CASE WHEN old.top < {floor} THEN {jump} ELSE old.top END <= {start_max} \
+        RETURNING old.top, a.max_id){kept} \
+        SELECT top::bigint, max_id::bigint FROM done"
+    )
 }
 
 /// The name as hexadecimal digits, so that no letter of it is SQL.

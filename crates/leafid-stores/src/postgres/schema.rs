@@ -7,6 +7,7 @@ use leafid::store::{StoreError, Weakness};
 use sqlx::{PgConnection, Row};
 
 use crate::judge::{Column, unfit, weak_trigger, weakness};
+use crate::tables::OwnTable;
 
 /// What a row is of, a name, and two details. The tables are those that a statement finds without
 /// naming a schema. Triggers and rules count that run at an insert (4) or an update (16).
@@ -33,10 +34,11 @@ const SELECT: &str = "WITH t AS (SELECT name, to_regclass(name) AS oid FROM unne
         ON r.ev_class = t.oid WHERE r.ev_type IN ('2', '3')";
 
 /// The columns that must hold every id, epoch and time.
-const NUMBERS: [&str; 5] = [
+const NUMBERS: [&str; 6] = [
     "leaf_alloc.max_id",
     "leafid_tag.id_limit",
     "leafid_tag.deleted_max_id",
+    "leafid_tag.segment_max",
     "leafid_worker.epoch",
     "leafid_worker.until_ms",
 ];
@@ -46,7 +48,7 @@ const NUMBERS: [&str; 5] = [
 pub(super) struct Schema {
     /// Settings, and what the server says of itself.
     facts: HashMap<String, String>,
-    pub(super) has_own_table: bool,
+    pub(super) own: OwnTable,
     pub(super) weaknesses: Vec<Weakness>,
     /// A column that cannot hold what is written into it.
     unfit: Option<StoreError>,
@@ -83,7 +85,6 @@ impl Schema {
     }
 
     fn table(&mut self, table: &str, kind: &str, persistence: &str) {
-        self.has_own_table |= table == "leafid_tag";
         // Plain and partitioned ones.
         if !matches!(kind, "r" | "p") {
             let found = match kind {
@@ -109,6 +110,9 @@ impl Schema {
     }
 
     fn column(&mut self, column: &str, kind: &str, generated: &str) {
+        if let Some(name) = column.strip_prefix("leafid_tag.") {
+            self.own.see(name);
+        }
         let is_generated = !generated.is_empty();
         let is_fit = kind == "bigint" && !is_generated;
         let (true, false, Some((table, name))) = (

@@ -26,6 +26,7 @@ pub(super) async fn report(
         location: location.to_owned(),
         identity: info.get("run_id").to_owned(),
         has_own_table: true,
+        missing: Vec::new(),
         transport: None,
         weaknesses,
     })

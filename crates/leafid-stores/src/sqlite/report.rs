@@ -25,6 +25,7 @@ pub(super) async fn inspect(
         location: String::new(),
         identity: format!("{} {identity}", path.display()),
         has_own_table: true,
+        missing: Vec::new(),
         transport: None,
         weaknesses,
     })

@@ -12,13 +12,13 @@ use super::file::DatabaseFile;
 use super::mark::MarkRecord;
 use crate::private::{self, FileId};
 use crate::store::Fault;
-use crate::tables::FoundTables;
+use crate::tables::{FoundTables, OwnTable};
 
-/// A connection, and the tables that were there before it came.
+/// A connection, and what there was of the tables before it came.
 pub(crate) struct Session {
     /// Taken when it is dropped.
     connection: Option<SqliteConnection>,
-    pub(super) found: FoundTables,
+    pub(super) found: (FoundTables, OwnTable),
     watched: Watched,
 }
 
@@ -39,7 +39,7 @@ impl Session {
     /// Takes a connection that was just opened and has used the database.
     pub(super) fn new(
         connection: SqliteConnection,
-        found: FoundTables,
+        found: (FoundTables, OwnTable),
         file: Arc<DatabaseFile>,
     ) -> Result<Self, Fault> {
         let mut parts = Vec::new();

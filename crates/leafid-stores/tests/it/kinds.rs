@@ -5,7 +5,7 @@ use leafid_stores::{StoreOptions, StoreUrl, init};
 use leafid_testbed::{shared_mariadb, shared_postgres};
 use sqlx::Connection as _;
 
-use crate::{create, open_at, tag};
+use crate::{create, open_at, tag, url_of};
 
 fn snowflake(name: &str) -> TagSpec {
     let mut spec = TagSpec::new(tag(name));
@@ -26,15 +26,24 @@ async fn check_needs_own_table(url: &str) {
     create(&*store, "order").await;
 }
 
-/// A table of ours that is older than kinds is named, and nothing is taken for a segment tag.
+/// A table of ours that is older than kinds is named, and nothing is taken for a segment tag,
+/// until it is made whole.
 async fn check_old_table_is_named(url: &str) {
     let store = open_at(url).await;
     let error = store.read(&[tag("order")]).await.unwrap_err().to_string();
     assert!(
-        error.contains("leafid_tag is of an older version"),
+        error.contains("leafid_tag is of an older version: run `leafid store init"),
         "{error}"
     );
-    assert!(error.contains("ADD COLUMN kind"), "{error}");
+    check_old_table_is_made_whole(url).await;
+}
+
+async fn check_old_table_is_made_whole(url: &str) {
+    let report = init(&url_of(url), &StoreOptions::default()).await.unwrap();
+    assert_eq!(report.added, ["leafid_tag.kind", "leafid_tag.segment_max"]);
+    let store = open_at(url).await;
+    let made = store.create(&snowflake("trace")).await.unwrap();
+    assert_eq!(made.settings.kind, TagKind::Snowflake);
 }
 
 const LEAF_ALLOC: &str = "CREATE TABLE leaf_alloc (biz_tag varchar(128) PRIMARY KEY, \
@@ -75,7 +84,7 @@ async fn sqlite_with_an_old_table() {
     let file = format!("sqlite:{}?mode=rwc", path.display());
     let mut other = sqlx::SqliteConnection::connect(&file).await.unwrap();
     sqlx::raw_sql(OLD_OWN).execute(&mut other).await.unwrap();
-    check_old_table_is_named(&format!("sqlite:{}", path.display())).await;
+    check_old_table_is_made_whole(&format!("sqlite:{}", path.display())).await;
 }
 
 /// Guards that a kind of a later version is an error, and not a segment tag.

@@ -38,17 +38,20 @@ mod starts;
 mod tls;
 #[cfg(all(feature = "mysql", feature = "postgres"))]
 mod trust;
+#[cfg(all(feature = "sqlite", feature = "mysql", feature = "postgres"))]
+mod upgrade;
 #[cfg(feature = "zookeeper")]
 mod zookeeper;
 
 use std::future::Future;
 use std::sync::Arc;
 
-use leafid::store::conformance::{Handles, run_all};
+use leafid::store::conformance::{ByHand, Handles, run_all};
 use leafid::store::lease_conformance::{self, LeaseHandles};
 use leafid::store::{Reserve, SegmentStore, TagSpec};
 use leafid::{Limit, Segment, Tag};
 use leafid_stores::{StoreOptions, StoreUrl, open};
+use sqlx::Connection as _;
 use tokio::runtime::Runtime;
 
 fn runtime() -> Runtime {
@@ -74,11 +77,54 @@ where
                 Handles {
                     first: open_at(&url).await,
                     second: open_at(&url).await,
+                    by_hand: Some(rows_by_hand(url)),
                 }
             }
         },
     );
     passed.unwrap();
+}
+
+/// Makes rows past the store.
+fn rows_by_hand(url: String) -> ByHand {
+    Arc::new(move |tag, max_id| {
+        let url = url.clone();
+        Box::pin(async move {
+            let values = format!("VALUES ('{tag}', {max_id}, 1000)");
+            sql_at(
+                &url,
+                format!("INSERT INTO leaf_alloc (biz_tag, max_id, step) {values}"),
+            )
+            .await;
+        })
+    })
+}
+
+/// Runs SQL past the store, whichever database it is.
+async fn sql_at(url: &str, statements: String) {
+    let statements = sqlx::raw_sql(sqlx::AssertSqlSafe(statements));
+    let done = match url.split_once(':') {
+        #[cfg(feature = "sqlite")]
+        Some(("sqlite", _)) => {
+            let mut file = sqlx::SqliteConnection::connect(url).await.unwrap();
+            statements.execute(&mut file).await.map(drop)
+        }
+        #[cfg(feature = "mysql")]
+        Some(("mysql", _)) => {
+            let mut server = sqlx::MySqlConnection::connect(url).await.unwrap();
+            statements.execute(&mut server).await.map(drop)
+        }
+        #[cfg(feature = "postgres")]
+        Some(("postgres", _)) => {
+            let options: sqlx::postgres::PgConnectOptions = url.parse().unwrap();
+            // PgBouncer refuses it.
+            let options = options.extra_float_digits(None);
+            let mut server = sqlx::PgConnection::connect_with(&options).await.unwrap();
+            statements.execute(&mut server).await.map(drop)
+        }
+        _ => panic!("no database"),
+    };
+    done.unwrap();
 }
 
 /// Runs the suite of registries, and then servers on top of one, fifty at once among them; `fresh`

@@ -1,12 +1,13 @@
 //! SQLite.
 
-use leafid::store::{StoreError, TagPatch, TagSpec};
+use leafid::store::{Reserve, StoreError, TagPatch, TagSpec};
 use leafid_stores::{StoreOptions, init};
 use sqlx::Connection;
 use tempfile::TempDir;
 
 use crate::{
-    chain, check_conforms, check_disjoint, create, open_at, runtime, tag, take, url_of, wish,
+    chain, check_conforms, check_disjoint, create, open_at, runtime, sql_at, tag, take, url_of,
+    wish,
 };
 
 fn url_in(folder: &TempDir) -> String {
@@ -183,4 +184,29 @@ async fn what_does_not_fit_is_refused() {
     };
     let error = store.update(&tag("order"), &patch).await.unwrap_err();
     assert_eq!(error.to_string(), "a step is a number from 1 to 2147483647");
+}
+
+/// Guards that a tag which was deleted, and whose row an operator made again, goes on above its
+/// former life, also for a caller that had seen less of it.
+#[tokio::test]
+async fn a_row_made_again_by_hand_goes_on_above_its_former_life() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = url_in(&folder);
+    let (store, other) = (open_at(&url).await, open_at(&url).await);
+    create(&*store, "order").await;
+    let mut segments = vec![take(&*store, "order", 10).await];
+    segments.push(take(&*other, "order", 5000).await);
+    store.delete(&tag("order")).await.unwrap();
+    let insert = "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('order', 1, 10)";
+    sql_at(&url, insert.into()).await;
+    let behind = Reserve {
+        floor: Some(11),
+        margin: 100,
+        ..wish("order", 10)
+    };
+    let reserved = store.reserve(&behind).await.unwrap();
+    assert_eq!(reserved.previous, 5011, "nothing was lost");
+    segments.push(reserved.segment);
+    segments.push(take(&*other, "order", 10).await);
+    check_disjoint(segments);
 }

@@ -27,8 +27,10 @@ const OTHERS_AHEAD: u64 = 2;
 /// What is known of how long segments of a tag are, and how fast others draw them.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Lengths {
-    /// The longest that any process said it had reserved; `None` if the store keeps no such thing.
-    kept: Option<u64>,
+    /// The longest that any process ever said it had reserved; 0 if the store keeps no such thing.
+    kept: u64,
+    /// The longest that the row holds now, as far as is known here.
+    written: u64,
     /// The longest that was reserved here.
     own: u64,
     /// How many numbers others drew between two segments of ours. A large one is forgotten by and
@@ -39,12 +41,16 @@ pub(super) struct Lengths {
 impl Lengths {
     /// Takes note of a row.
     pub(super) fn read(&mut self, record: &TagRecord) {
-        self.kept = self.kept.max(record.segment_max);
+        // A row that was put back, or to which the column was added, may hold less than before.
+        self.written = record.segment_max.unwrap_or(0);
+        self.kept = self.kept.max(self.written);
     }
 
     /// Takes note of a reservation, when `floor` was known before it.
     pub(super) fn reserved(&mut self, floor: Option<u64>, reserved: &Reserved) {
         self.own = self.own.max(reserved.segment.len());
+        // A longer one was written with it.
+        self.written = self.written.max(reserved.segment.len());
         if let Some(floor) = floor {
             let drawn = reserved.previous.saturating_sub(floor);
             self.others = drawn.max(self.others / 2);
@@ -58,13 +64,14 @@ impl Lengths {
 
     /// Whether a segment of that length has to be written down.
     pub(super) fn is_longest(&self, count: u64) -> bool {
-        count > self.kept.unwrap_or(0).max(self.own)
+        count > self.written
     }
 
-    /// How far above what is known here others may have come.
+    /// How far above what is known here others may have come. Not less than what the policy here
+    /// allows: a server of an older version writes down no length.
     fn margin(&self, policy: StepPolicy, own_step: u64) -> u64 {
-        let longest = self.kept.unwrap_or_else(|| step_max(policy, own_step));
-        let longest = longest.max(self.own).saturating_mul(SEGMENTS_AHEAD);
+        let longest = self.kept.max(self.own).max(step_max(policy, own_step));
+        let longest = longest.saturating_mul(SEGMENTS_AHEAD);
         longest.max(self.others.saturating_mul(OTHERS_AHEAD))
     }
 }

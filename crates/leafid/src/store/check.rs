@@ -17,7 +17,8 @@ use super::{BoxFuture, StoreError};
 ///
 /// let outcome = run_all(|future| block_on(future), || async {
 ///     // Two stores that know nothing of each other are not two handles on one.
-///     Handles { first: Arc::new(MemoryStore::new()), second: Arc::new(MemoryStore::new()) }
+///     let (first, second) = (Arc::new(MemoryStore::new()), Arc::new(MemoryStore::new()));
+///     Handles { first, second, by_hand: None }
 /// });
 /// assert!(outcome.unwrap_err().names().contains(&"two handles"));
 /// ```

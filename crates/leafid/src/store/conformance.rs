@@ -12,12 +12,13 @@
 //!     |future| block_on(future),
 //!     || async {
 //!         let store = Arc::new(MemoryStore::new());
-//!         Handles { first: store.clone(), second: store }
+//!         Handles { first: store.clone(), second: store, by_hand: None }
 //!     },
 //! );
 //! assert!(passed.unwrap() >= 30);
 //! ```
 
+mod by_hand;
 mod names;
 mod reserving;
 mod rows;
@@ -44,7 +45,7 @@ use crate::tag::Tag;
 /// use leafid::store::{MemoryStore, conformance::Handles};
 ///
 /// let store = Arc::new(MemoryStore::new());
-/// let handles = Handles { first: store.clone(), second: store };
+/// let handles = Handles { first: store.clone(), second: store, by_hand: None };
 /// # drop(handles);
 /// ```
 #[derive(Clone)]
@@ -53,7 +54,27 @@ pub struct Handles {
     pub first: Arc<dyn SegmentStore>,
     /// Another process on the same tags. A store that cannot be opened twice gives itself again.
     pub second: Arc<dyn SegmentStore>,
+    /// Makes rows past the store; `None` where there is no such way. The checks that need it are
+    /// passed over then.
+    pub by_hand: Option<ByHand>,
 }
+
+/// Makes the row of a tag with this max id past the store, as an operator's own `INSERT` does.
+///
+/// # Example
+///
+/// ```
+/// use std::sync::Arc;
+/// use leafid::store::{MemoryStore, conformance::ByHand};
+///
+/// let store = Arc::new(MemoryStore::new());
+/// let by_hand: ByHand = Arc::new(move |tag, max_id| {
+///     store.put_row(&tag, max_id);
+///     Box::pin(async {})
+/// });
+/// # drop(by_hand);
+/// ```
+pub type ByHand = Arc<dyn Fn(Tag, u64) -> BoxFuture<'static, ()> + Send + Sync>;
 
 impl fmt::Debug for Handles {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -81,6 +102,7 @@ where
         rows::CHECKS,
         names::CHECKS,
         together::CHECKS,
+        by_hand::CHECKS,
     ];
     run_checks(checks.into_iter().flatten(), &block_on, make)
 }

@@ -58,6 +58,16 @@ impl MemoryStore {
         Ok(())
     }
 
+    /// Makes the row of a tag past the store, with the settings of a new one: what an operator's
+    /// own `INSERT` does, which knows of no former life. For tests.
+    pub fn put_row(&self, tag: &Tag, max_id: u64) {
+        let record = TagRecord {
+            max_id,
+            ..TagSpec::new(tag.clone()).record()
+        };
+        self.lock().live.insert(tag.clone(), record);
+    }
+
     fn lock(&self) -> MutexGuard<'_, Rows> {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -68,9 +78,19 @@ impl Rows {
         self.live.get_mut(tag).ok_or(StoreError::UnknownTag)
     }
 
+    /// The row as it is read: not below a former life.
+    fn record(&self, row: &TagRecord) -> TagRecord {
+        let former = self.deleted.get(&row.tag).copied().unwrap_or(0);
+        TagRecord {
+            max_id: row.max_id.max(former),
+            ..row.clone()
+        }
+    }
+
     fn reserve(&mut self, reserve: &Reserve) -> Result<Reserved, StoreError> {
+        let former = self.deleted.get(&reserve.tag).copied().unwrap_or(0);
         let row = self.row(&reserve.tag)?;
-        let reserved = reserve.reserved(row.max_id)?;
+        let reserved = reserve.reserved(row.max_id.max(former))?;
         row.max_id = reserved.segment.end();
         if reserve.is_longest {
             row.segment_max = row.segment_max.max(Some(reserve.count));
@@ -83,9 +103,8 @@ impl Rows {
             return Err(StoreError::TagExists);
         }
         let mut record = spec.record();
-        record.max_id = record
-            .max_id
-            .max(self.deleted.remove(&spec.tag).unwrap_or(1));
+        let former = self.deleted.get(&spec.tag).copied().unwrap_or(1);
+        record.max_id = record.max_id.max(former);
         self.live.insert(spec.tag.clone(), record.clone());
         Ok(record)
     }
@@ -98,12 +117,14 @@ impl Rows {
         if let Some(description) = &patch.description {
             row.description.clone_from(description);
         }
-        Ok(row.clone())
+        let row = row.clone();
+        Ok(self.record(&row))
     }
 
     fn delete(&mut self, tag: &Tag) -> Result<(), StoreError> {
         let row = self.live.remove(tag).ok_or(StoreError::UnknownTag)?;
-        self.deleted.insert(row.tag, row.max_id);
+        let former = self.deleted.entry(row.tag).or_default();
+        *former = row.max_id.max(*former);
         Ok(())
     }
 }
@@ -118,7 +139,7 @@ impl SegmentStore for MemoryStore {
             let rows = self.lock();
             Ok(tags
                 .iter()
-                .filter_map(|tag| rows.live.get(tag).cloned())
+                .filter_map(|tag| Some(rows.record(rows.live.get(tag)?)))
                 .collect())
         })
     }
@@ -131,7 +152,7 @@ impl SegmentStore for MemoryStore {
                 .live
                 .range::<Tag, _>((from, Bound::Unbounded))
                 .take(count as usize);
-            Ok(page.map(|(_, record)| record.clone()).collect())
+            Ok(page.map(|(_, row)| rows.record(row)).collect())
         })
     }
 
@@ -158,6 +179,7 @@ impl SegmentStore for MemoryStore {
                 location: "memory:".into(),
                 identity: "this process".into(),
                 has_own_table: true,
+                missing: Vec::new(),
                 transport: None,
                 weaknesses: vec![Weakness {
                     setting: "store".into(),

@@ -131,7 +131,7 @@ pub struct TagRecord {
     /// The first id not yet given to any segment, in this life of the tag or in an earlier one.
     pub max_id: u64,
     /// The length of the longest segment that was ever reserved of it, as far as servers said so;
-    /// `None` where nothing of the sort is kept.
+    /// `None` where none did, or nothing of the sort is kept.
     pub segment_max: Option<u64>,
     /// Its settings.
     pub settings: TagSettings,

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Poll;
 
 use leafid::blocking::block_on;
-use leafid::store::conformance::{Failures, Handles, run_all};
+use leafid::store::conformance::{ByHand, Failures, Handles, run_all};
 use leafid::store::{
     MemoryStore, Reserve, Reserved, SegmentStore, StoreError, StoreReport, StoreResult, TagKind,
     TagPatch, TagRecord, TagSpec,
@@ -19,9 +19,15 @@ fn memory_conforms() {
         |future| block_on(future),
         || async {
             let store = Arc::new(MemoryStore::new());
+            let rows = Arc::clone(&store);
+            let by_hand: ByHand = Arc::new(move |tag, max_id| {
+                rows.put_row(&tag, max_id);
+                Box::pin(async {})
+            });
             Handles {
                 first: store.clone(),
                 second: store,
+                by_hand: Some(by_hand),
             }
         },
     )
@@ -42,6 +48,7 @@ enum Fault {
     PreviousWrong,
     KindForgotten,
     ProbeChanges,
+    FormerLifeIgnored,
 }
 
 /// A memory store with one fault.
@@ -49,6 +56,8 @@ struct Broken {
     inner: MemoryStore,
     fault: Fault,
     calls: AtomicU64,
+    /// The max id of the row that was made by hand last.
+    made_at: AtomicU64,
 }
 
 impl Broken {
@@ -100,6 +109,10 @@ impl SegmentStore for Broken {
                 round_trip().await;
                 self.inner.put_max_id(&wish.tag, reserved.segment.end())?;
                 return Ok(reserved);
+            }
+            let made_at = self.made_at.load(Ordering::Relaxed);
+            if self.is(Fault::FormerLifeIgnored) && made_at < u64::MAX {
+                return wish.reserved(made_at);
             }
             let mut reserved = self.inner.reserve(&wish).await?;
             let call = self.calls.fetch_add(1, Ordering::Relaxed);
@@ -195,10 +208,18 @@ fn run_broken(fault: Fault) -> Result<usize, Failures> {
                 inner: MemoryStore::new(),
                 fault,
                 calls: AtomicU64::new(0),
+                made_at: AtomicU64::new(u64::MAX),
+            });
+            let broken = Arc::clone(&store);
+            let by_hand: ByHand = Arc::new(move |tag, max_id| {
+                broken.made_at.store(max_id, Ordering::Relaxed);
+                broken.inner.put_row(&tag, max_id);
+                Box::pin(async {})
             });
             Handles {
                 first: store.clone(),
                 second: store,
+                by_hand: Some(by_hand),
             }
         },
     )
@@ -227,6 +248,7 @@ fn broken_stores_do_not_conform() {
     check(Fault::PreviousWrong, "a floor heals");
     check(Fault::KindForgotten, "kinds keep");
     check(Fault::ProbeChanges, "probe");
+    check(Fault::FormerLifeIgnored, "a row made by hand");
 }
 
 /// Guards that a failure says which check it is and what the contract says.

@@ -101,6 +101,7 @@ impl LeaseStore for MemoryLeaseStore {
                 location: "memory:".into(),
                 identity: "this process".into(),
                 has_own_table: true,
+                missing: Vec::new(),
                 transport: None,
                 weaknesses: vec![Weakness {
                     setting: "registry".into(),

@@ -1,0 +1,78 @@
+//! The servers of a list, each looked at alone.
+
+use std::sync::Arc;
+
+use leafid::store::{SegmentStore, StoreError};
+
+#[cfg(feature = "mysql")]
+use crate::mysql::Mysql;
+#[cfg(feature = "postgres")]
+use crate::postgres::Postgres;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+use crate::store::SqlStore;
+use crate::url::{Place, StoreUrl};
+use crate::{StoreOptions, open};
+
+/// Opens each server of a list as a store of its own, in the order in which they are tried, with
+/// its URL: to look at them all, where [`open`] uses the first that can be used. Each is held to
+/// what is asked of one that another takes over from. A store that is no list is the only one.
+///
+/// # Errors
+///
+/// As [`open`].
+///
+/// # Example
+///
+/// ```
+/// use leafid_stores::{StoreOptions, open_each};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # tokio::runtime::Runtime::new()?.block_on(async {
+/// let list = "mysql://leaf@db1:3306,db2:3306/leaf".parse()?;
+/// let each = open_each(&list, &StoreOptions::default()).await?;
+/// let urls: Vec<String> = each.iter().map(|(url, _)| url.to_string()).collect();
+/// assert_eq!(urls, ["mysql://leaf@db1:3306/leaf", "mysql://leaf@db2:3306/leaf"]);
+/// # Ok(()) })
+/// # }
+/// ```
+pub async fn open_each(
+    url: &StoreUrl,
+    options: &StoreOptions,
+) -> Result<Vec<(StoreUrl, Arc<dyn SegmentStore>)>, StoreError> {
+    let each = url.each();
+    if each.len() == 1 {
+        return Ok(vec![(url.clone(), open(url, options).await?)]);
+    }
+    Ok(each
+        .into_iter()
+        .flat_map(|one| listed(&one, options))
+        .collect())
+}
+
+fn listed(one: &StoreUrl, options: &StoreOptions) -> Vec<(StoreUrl, Arc<dyn SegmentStore>)> {
+    let stores: Vec<Arc<dyn SegmentStore>> = match one.place() {
+        #[cfg(feature = "mysql")]
+        Place::Mysql(servers) => servers
+            .iter()
+            .map(|server| Mysql::listed(server, options))
+            .map(|system| Arc::new(SqlStore::new(system, one, options)) as _)
+            .collect(),
+        #[cfg(feature = "postgres")]
+        Place::Postgres(servers) => servers
+            .iter()
+            .map(|server| Postgres::listed(server, options))
+            .map(|system| Arc::new(SqlStore::new(system, one, options)) as _)
+            .collect(),
+        #[cfg(any(
+            feature = "sqlite",
+            feature = "redis",
+            feature = "etcd",
+            feature = "zookeeper"
+        ))]
+        _ => Vec::new(),
+    };
+    stores
+        .into_iter()
+        .map(|store| (one.clone(), store))
+        .collect()
+}

@@ -1,0 +1,148 @@
+//! Our own table as an older version made it: servers go on with it, also beside newer ones, and
+//! `leafid store init` adds what is missing, while they run.
+
+use std::sync::Arc;
+
+use leafid::store::{Reserve, SegmentStore, TagSpec};
+use leafid_stores::{StoreOptions, init};
+use leafid_testbed::{shared_mariadb, shared_postgres};
+use tempfile::TempDir;
+
+use crate::{check_disjoint, create, open_at, sql_at, tag, url_of, wish};
+
+/// What an older version does not know of.
+const OLDER: &str = "ALTER TABLE leafid_tag DROP COLUMN segment_max";
+
+/// Databases as this version makes them.
+async fn databases(folder: &TempDir) -> [String; 3] {
+    let urls = [
+        format!("sqlite:{}/leafid.db", folder.path().display()),
+        shared_mariadb().create_database().url,
+        shared_postgres().create_database().url,
+    ];
+    for url in &urls {
+        init(&url_of(url), &StoreOptions::default()).await.unwrap();
+    }
+    urls
+}
+
+async fn segment_max(store: &dyn SegmentStore) -> Option<u64> {
+    store.read(&[tag("order")]).await.unwrap()[0].segment_max
+}
+
+fn longest(count: u64) -> Reserve {
+    Reserve {
+        is_longest: true,
+        ..wish("order", count)
+    }
+}
+
+async fn take(store: &Arc<dyn SegmentStore>, count: u64) -> leafid::Segment {
+    store.reserve(&longest(count)).await.unwrap().segment
+}
+
+/// Guards that the longest segment is kept, and only what a caller said to be the longest.
+#[tokio::test]
+async fn the_longest_segment_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    for url in databases(&folder).await {
+        let (one, two) = (open_at(&url).await, open_at(&url).await);
+        create(&*one, "order").await;
+        assert_eq!(segment_max(&*one).await, None, "{url}");
+        take(&one, 500).await;
+        take(&two, 400).await;
+        one.reserve(&wish("order", 900)).await.unwrap();
+        assert_eq!(segment_max(&*two).await, Some(500), "{url}");
+        take(&two, 501).await;
+        let page = one.list(None, 1).await.unwrap();
+        assert_eq!(page[0].segment_max, Some(501), "{url}");
+        let unknown = Reserve {
+            tag: tag("unknown"),
+            ..longest(10)
+        };
+        assert!(one.reserve(&unknown).await.is_err());
+        let made = one.create(&TagSpec::new(tag("unknown"))).await.unwrap();
+        assert_eq!(made.segment_max, None, "{url}");
+    }
+}
+
+/// Guards that an older table is used as it is and named, and made whole beside running servers; a
+/// session that knows it as it was goes on beside one that knows the column.
+#[tokio::test]
+async fn an_older_table_is_made_whole_under_running_servers() {
+    let folder = tempfile::tempdir().unwrap();
+    let [_, mysql, postgres] = databases(&folder).await;
+    for url in [mysql, postgres] {
+        sql_at(&url, OLDER.into()).await;
+        let before = open_at(&url).await;
+        create(&*before, "order").await;
+        let mut segments = vec![take(&before, 500).await];
+        assert_eq!(segment_max(&*before).await, None);
+        let report = before.inspect().await.unwrap();
+        assert_eq!(report.missing, ["leafid_tag.segment_max"]);
+
+        let added = async || {
+            init(&url_of(&url), &StoreOptions::default())
+                .await
+                .unwrap()
+                .added
+        };
+        assert_eq!(added().await, ["leafid_tag.segment_max"]);
+        assert!(added().await.is_empty());
+        segments.push(take(&before, 600).await);
+        let after = open_at(&url).await;
+        segments.push(take(&after, 300).await);
+        assert_eq!(segment_max(&*after).await, Some(300));
+        segments.push(take(&before, 700).await);
+        assert_eq!(after.inspect().await.unwrap().missing, [""; 0]);
+
+        // An operator goes back to the older table: one call fails.
+        sql_at(&url, OLDER.into()).await;
+        assert!(
+            after
+                .reserve(&longest(800))
+                .await
+                .unwrap_err()
+                .is_retryable()
+        );
+        segments.push(take(&after, 800).await);
+        assert_eq!(segment_max(&*after).await, None);
+        check_disjoint(segments);
+    }
+}
+
+/// Guards that a SQLite file is made whole when it is opened.
+#[tokio::test]
+async fn an_older_file_is_made_whole_when_it_is_opened() {
+    let folder = tempfile::tempdir().unwrap();
+    let [url, ..] = databases(&folder).await;
+    let before = open_at(&url).await;
+    create(&*before, "order").await;
+    sql_at(&url, OLDER.into()).await;
+    let after = open_at(&url).await;
+    take(&after, 300).await;
+    assert_eq!(segment_max(&*after).await, Some(300));
+    take(&before, 400).await;
+    assert_eq!(segment_max(&*after).await, Some(400));
+}
+
+/// Guards that inits at once add each column once.
+#[tokio::test]
+async fn inits_at_once_add_a_column_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let [_, mysql, postgres] = databases(&folder).await;
+    for url in [mysql, postgres] {
+        sql_at(&url, OLDER.into()).await;
+        let inits = (0..8).map(|_| {
+            let url = url_of(&url);
+            tokio::spawn(async move { init(&url, &StoreOptions::default()).await })
+        });
+        for done in inits.collect::<Vec<_>>() {
+            done.await.unwrap().unwrap();
+        }
+        let store = open_at(&url).await;
+        create(&*store, "order").await;
+        take(&store, 300).await;
+        assert_eq!(segment_max(&*store).await, Some(300));
+    }
+}
