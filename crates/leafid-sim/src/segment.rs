@@ -5,6 +5,8 @@ mod blows;
 mod bug;
 mod caller;
 mod checks;
+mod cluster;
+mod disk;
 mod history;
 mod plan;
 mod simulation;

@@ -1,14 +1,18 @@
 //! What strikes a simulation from outside: crashes, pauses and outages, operators who change, delete
 //! and create tags, a store that goes back in time, another writer.
 
-use leafid::Limit;
 use leafid::store::{SegmentStore, TagPatch, TagRecord};
+use leafid::{Clock as _, Limit};
 
 use crate::executor::lock;
 use crate::network::Faults;
+use crate::segment::cluster::Node;
 use crate::segment::history::{Event, TagNumber};
 use crate::segment::plan::Blow;
 use crate::segment::simulation::Simulation;
+
+/// How far an older copy is raised at most when it is restored.
+const RESTORE_MARGIN_MAX: u64 = 1_000;
 
 impl Simulation {
     pub(crate) fn strike(&mut self, blow: Blow) {
@@ -16,16 +20,10 @@ impl Simulation {
         let tag = self.random.usize(..self.field.plan.tags.len());
         let struck = match blow {
             Blow::Crash => {
-                self.end_server(server);
-                self.servers[server] = self.start_server();
+                self.restart(server);
                 true
             }
-            Blow::Pause => {
-                let time = self.field.plan.options.call_max * 2;
-                let time = time.mul_f64(self.random.f64());
-                self.executor.pause(self.servers[server].0, time);
-                true
-            }
+            Blow::Pause => self.pause(server),
             Blow::Outage => {
                 *lock(&self.store.network.faults) = Faults::OUTAGE;
                 true
@@ -47,8 +45,65 @@ impl Simulation {
                 }
                 is_leaf
             }
+            Blow::CopyFile => {
+                self.store.disk.copy();
+                true
+            }
+            Blow::ReplaceFile => self.store.disk.replace(),
+            Blow::RestoreFile => self.restore_file(),
+            Blow::FailFlush => {
+                self.store.disk.fail(self.servers[server].0);
+                true
+            }
+            Blow::PowerCut => {
+                self.store.disk.cut();
+                (0..self.servers.len()).for_each(|at| self.restart(at));
+                true
+            }
+            Blow::Leave => {
+                self.leave(server);
+                true
+            }
+            Blow::Join => {
+                (0..2).for_each(|at| self.store.cluster.set(at, Node::Primary));
+                true
+            }
         };
         *self.blows.entry(blow.name()).or_default() += u64::from(struck);
+    }
+
+    /// Another process takes the place of one that is killed.
+    pub(crate) fn restart(&mut self, server: usize) {
+        self.end_server(server);
+        self.servers[server] = self.start_server();
+    }
+
+    fn pause(&mut self, server: usize) -> bool {
+        let time = self.field.plan.options.call_max * 2;
+        let time = time.mul_f64(self.random.f64());
+        let (process, until) = (self.servers[server].0, self.executor.clock.now() + time);
+        self.executor.pause(process, time);
+        self.field.history.push(Event::Paused { process, until });
+        true
+    }
+
+    /// Raises every tag of an older copy, by a margin that a server can use up in one run.
+    pub(crate) fn restore_file(&mut self) -> bool {
+        let margin = self.random.u64(1..=RESTORE_MARGIN_MAX);
+        let raised = self.store.disk.restore(margin);
+        for (tag, max_id) in &raised {
+            let tag = self.store.number(tag);
+            let max_id = *max_id;
+            self.field.history.push(Event::Created { tag, max_id });
+        }
+        !raised.is_empty()
+    }
+
+    /// A node loses its cluster, in one of two ways.
+    pub(crate) fn leave(&mut self, at: usize) {
+        let is_silent = self.random.bool();
+        let node = [Node::ReadsOnly, Node::Refuses][usize::from(is_silent)];
+        self.store.cluster.set(at, node);
     }
 
     fn change_step(&mut self, tag: TagNumber) -> bool {
@@ -82,12 +137,14 @@ impl Simulation {
     /// Changes the row behind the servers' backs, as another one or an operator would.
     fn patch(&self, tag: TagNumber, patch: &TagPatch) -> bool {
         let name = &self.store.tags[tag];
-        self.store.now(self.store.rows.update(name, patch)).is_ok()
+        self.store
+            .now(self.store.rows().update(name, patch))
+            .is_ok()
     }
 
     pub(crate) fn row(&self, tag: TagNumber) -> Option<TagRecord> {
         let name = std::slice::from_ref(&self.store.tags[tag]);
-        let rows = self.store.now(self.store.rows.read(name));
+        let rows = self.store.now(self.store.rows().read(name));
         rows.ok().and_then(|mut rows| rows.pop())
     }
 
@@ -100,7 +157,7 @@ impl Simulation {
         let back = self.random.u64(start..=row.max_id.max(start));
         let name = &self.store.tags[tag];
         self.field.history.push(Event::PutBack { tag });
-        self.store.rows.put_max_id(name, back).is_ok()
+        self.store.rows().put_max_id(name, back).is_ok()
     }
 
     /// The replica catches up with all that is durable.
@@ -123,7 +180,7 @@ impl Simulation {
             };
             self.field.history.push(Event::Promoted { tag });
             let name = &self.store.tags[tag];
-            is_struck |= self.store.rows.put_max_id(name, max_id).is_ok();
+            is_struck |= self.store.rows().put_max_id(name, max_id).is_ok();
         }
         is_struck
     }
@@ -144,7 +201,7 @@ impl Simulation {
                 let _outcome = generators.create_tag(&spec).await;
             }),
             (false, true) => {
-                let _outcome = self.store.now(self.store.rows.delete(&spec.tag));
+                let _outcome = self.store.now(self.store.rows().delete(&spec.tag));
             }
             (false, false) => self.create(tag),
         }
@@ -170,6 +227,13 @@ impl Blow {
             Self::Promote => "promotions",
             Self::RaiseLimit => "raised limits",
             Self::Leaf => "draws by Leaf",
+            Self::CopyFile => "copies of the file",
+            Self::ReplaceFile => "files replaced",
+            Self::RestoreFile => "files restored",
+            Self::FailFlush => "flushes about to fail",
+            Self::PowerCut => "power cuts",
+            Self::Leave => "nodes that lost their cluster",
+            Self::Join => "nodes that found it again",
         }
     }
 }

@@ -26,6 +26,18 @@ pub enum Bug {
     /// The column holds no more than this, and says nothing: as an `INT` without strict mode, or a
     /// trigger.
     Clamped,
+    /// The end of a transaction is not looked at: one that lost against another counts as done.
+    ConflictIgnored,
+    /// A file that was replaced is used on.
+    MovedFileUsed,
+    /// A flush that failed is tried again, and believed the second time.
+    FlushRepeated,
+    /// A lost transaction is told as an outage.
+    ConflictAsOutage,
+    /// A connection stays with a node that answers reads.
+    NodeKept,
+    /// A probe that only reads says that reservations go through.
+    ProbedByReading,
     /// The limit is not looked at.
     NoLimit,
     /// The floor in the statement is not looked at.
@@ -34,12 +46,23 @@ pub enum Bug {
 
 impl Bug {
     /// Those that no client can see, and that the checkers therefore must.
-    pub const FATAL: [Self; 5] = [
+    pub const FATAL: [Self; 8] = [
         Self::Clamped,
         Self::Overlap,
         Self::ReuseAfterUnknown,
         Self::ReadThenWrite,
         Self::LostWrite,
+        Self::ConflictIgnored,
+        Self::MovedFileUsed,
+        Self::FlushRepeated,
+    ];
+
+    /// Those that repeat nothing, and keep ids from those who could have them, or say what is not
+    /// so.
+    pub const STARVING: [Self; 3] = [
+        Self::ConflictAsOutage,
+        Self::NodeKept,
+        Self::ProbedByReading,
     ];
 
     /// Those that show in the answer, so that the library must refuse it.
@@ -99,32 +122,38 @@ impl Bug {
     ) -> Result<Reserved, StoreError> {
         let before = self.max_id(server, &wish.tag)?;
         match self {
-            Self::ReuseAfterUnknown => right(wish),
+            Self::ReuseAfterUnknown
+            | Self::ConflictIgnored
+            | Self::MovedFileUsed
+            | Self::FlushRepeated
+            | Self::ConflictAsOutage
+            | Self::NodeKept
+            | Self::ProbedByReading => right(wish),
             Self::Overlap => {
                 let is_struck = lock(&server.network.random).u8(..) < 64;
                 let again = before.saturating_sub(wish.count / 2 + 1);
                 if is_struck && again >= wish.floor.unwrap_or(1) {
-                    server.rows.put_max_id(&wish.tag, again)?;
+                    server.rows().put_max_id(&wish.tag, again)?;
                 }
                 right(wish)
             }
             Self::ReadThenWrite => {
                 server.network.clock.sleep(Duration::from_millis(20)).await;
-                server.rows.put_max_id(&wish.tag, before)?;
+                server.rows().put_max_id(&wish.tag, before)?;
                 right(wish)
             }
             Self::Clamped => {
                 let reserved = right(wish)?;
                 let end = reserved.segment.end().min(CLAMP);
                 server
-                    .rows
+                    .rows()
                     .put_max_id(&wish.tag, end.max(before.min(CLAMP)))?;
                 Ok(reserved)
             }
             Self::LostWrite => {
                 let reserved = right(wish)?;
                 if lock(&server.network.random).u8(..) < 32 {
-                    server.rows.put_max_id(&wish.tag, before)?;
+                    server.rows().put_max_id(&wish.tag, before)?;
                 }
                 Ok(reserved)
             }
@@ -144,7 +173,7 @@ impl Bug {
 
     fn max_id(self, server: &StoreServer, tag: &Tag) -> Result<u64, StoreError> {
         let rows = server.now(leafid::store::SegmentStore::read(
-            &server.rows,
+            &*server.rows(),
             std::slice::from_ref(tag),
         ))?;
         let row = rows.first().ok_or(StoreError::UnknownTag)?;

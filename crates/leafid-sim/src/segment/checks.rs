@@ -2,27 +2,32 @@
 //! system, none looks into it. Linear in the length of the history, but for sorting segments.
 
 mod ascending;
+mod availability;
+mod conflicts;
 mod floors;
 mod gaps;
 mod ownership;
 mod unique;
 
 use crate::segment::history::Event;
+use crate::segment::plan::Plan;
 use crate::violation::Violation;
 
 type Check = fn(&[Event]) -> Result<(), Violation>;
 
-const CHECKS: [Check; 5] = [
+const CHECKS: [Check; 6] = [
     unique::check,
     ascending::check,
     ownership::check,
     floors::check,
     gaps::check,
+    availability::check,
 ];
 
 /// Runs every checker; answers the first broken promise.
-pub(crate) fn check_all(events: &[Event]) -> Result<(), Violation> {
-    CHECKS.iter().try_for_each(|check| check(events))
+pub(crate) fn check_all(events: &[Event], plan: &Plan) -> Result<(), Violation> {
+    CHECKS.iter().try_for_each(|check| check(events))?;
+    conflicts::check(events, plan.options.call_max)
 }
 
 /// What the checkers' own tests are made of.

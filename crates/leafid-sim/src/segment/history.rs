@@ -1,6 +1,7 @@
 //! `History`: what happened, in order, for the checkers. The system under test knows nothing of it.
 
 use std::sync::{Mutex, MutexGuard};
+use std::time::Duration;
 
 use leafid::Segment;
 
@@ -31,14 +32,41 @@ pub(crate) enum Event {
         runs: Vec<Segment>,
     },
     /// A call was told to come back.
-    Refused { call: CallNumber },
+    Refused {
+        call: CallNumber,
+    },
     /// A caller went away before its answer came.
-    Abandoned { call: CallNumber },
+    Abandoned {
+        call: CallNumber,
+    },
     /// A server asked the store for a segment.
     Asked {
         process: Process,
         tag: TagNumber,
         floor: Option<u64>,
+        at: Duration,
+    },
+    /// It was told that another transaction was in the way, and that nothing was changed.
+    Conflicted {
+        process: Process,
+        tag: TagNumber,
+        at: Duration,
+    },
+    /// A process gets no turns until then.
+    Paused {
+        process: Process,
+        until: Duration,
+    },
+    /// A probe was answered by a server that takes reservations.
+    Probed {
+        process: Process,
+    },
+    /// The server said that its store is down, or that it is back.
+    ToldDown {
+        process: Process,
+    },
+    ToldUp {
+        process: Process,
     },
     /// The store made a reservation durable, whoever comes to know of it.
     Reserved {
@@ -55,17 +83,33 @@ pub(crate) enum Event {
         segment: Segment,
     },
     /// The server said that the store went back in time.
-    ToldRegressed { process: Process, tag: TagNumber },
+    ToldRegressed {
+        process: Process,
+        tag: TagNumber,
+    },
     /// Another writer drew a segment with Leaf's own statements.
-    LeafReserved { tag: TagNumber, segment: Segment },
-    /// A tag was created, and goes on from here.
-    Created { tag: TagNumber, max_id: u64 },
+    LeafReserved {
+        tag: TagNumber,
+        segment: Segment,
+    },
+    /// A tag was created, or raised, and goes on from here.
+    Created {
+        tag: TagNumber,
+        max_id: u64,
+    },
     /// The store went back in time.
-    PutBack { tag: TagNumber },
+    PutBack {
+        tag: TagNumber,
+    },
     /// So it did, as a replica that lagged was promoted.
-    Promoted { tag: TagNumber },
+    Promoted {
+        tag: TagNumber,
+    },
     /// The largest id of a tag was set.
-    LimitSet { tag: TagNumber, largest: u64 },
+    LimitSet {
+        tag: TagNumber,
+        largest: u64,
+    },
     /// How a server's tag stood at its end.
     Ended {
         process: Process,

@@ -26,6 +26,33 @@ pub(crate) enum Blow {
     Promote,
     RaiseLimit,
     Leaf,
+    /// The file of the store is copied.
+    CopyFile,
+    /// The copy takes the place of the file.
+    ReplaceFile,
+    /// An operator makes a copy that took the file's place fit for use.
+    RestoreFile,
+    /// The next flush of a server fails.
+    FailFlush,
+    /// All servers lose power at once.
+    PowerCut,
+    /// A node of the store loses its cluster.
+    Leave,
+    /// It finds it again.
+    Join,
+}
+
+/// What keeps the rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keeper {
+    /// A server that nothing is known of.
+    Server,
+    /// A server with a replica that lags.
+    Replica,
+    /// A file that each process opens for itself.
+    File,
+    /// Two nodes of a cluster.
+    Cluster,
 }
 
 /// One tag.
@@ -71,6 +98,9 @@ pub(crate) struct Plan {
     /// The most ids in one call.
     pub(crate) count_max: u64,
     pub(crate) faults: Faults,
+    pub(crate) keeper: Keeper,
+    /// The share of reservations that lose against another transaction.
+    pub(crate) conflicts: f64,
     pub(crate) blows: Vec<Blow>,
     /// The longest time between two blows.
     pub(crate) blow_gap_max: Duration,
@@ -85,27 +115,30 @@ impl Plan {
     pub(crate) fn new(random: &mut Rng) -> Self {
         let tags = (0..random.usize(1..=4)).map(|number| tag(random, number));
         let mut tags: Vec<TagPlan> = tags.collect();
-        let has_replica = random.u8(..4) == 0;
-        if has_replica {
+        let keeper = keeper(random);
+        if matches!(keeper, Keeper::Replica | Keeper::File) {
             for tag in &mut tags {
                 // One way of going back at a time, so that it is known what each may cost.
                 (tag.is_put_back, tag.comes_and_goes) = (false, false);
+                // Nobody else writes to the file of an embedded store.
+                tag.has_leaf &= keeper != Keeper::File;
+                tag.is_late &= keeper != Keeper::File;
             }
         }
         let mut options = options(random);
-        if has_replica {
+        if keeper == Keeper::Replica {
             options.regression_margin = Some(PROMOTION_MARGIN);
         }
         let mut blows = blows(random, &tags);
-        if has_replica {
-            blows.extend([Blow::Replicate, Blow::Replicate, Blow::Promote]);
-        }
+        blows.extend(keeper.blows());
         Self {
             servers: random.usize(1..=4),
             callers: random.usize(1..=6),
             think_max: span(random, 1, 2_000),
             count_max: 1 << random.u32(1..=10),
             faults: Faults::draw(random),
+            keeper,
+            conflicts: conflicts(random),
             blows,
             blow_gap_max: span(random, 50, 20_000),
             options,
@@ -121,6 +154,47 @@ impl Plan {
         waits + options.unknown_for * 2 + options.wait_max * 2 + Duration::from_secs(1)
     }
 }
+
+impl Keeper {
+    fn blows(self) -> &'static [Blow] {
+        match self {
+            Self::Server => &[],
+            Self::Replica => &[Blow::Replicate, Blow::Replicate, Blow::Promote],
+            Self::File => &[
+                Blow::CopyFile,
+                Blow::CopyFile,
+                Blow::ReplaceFile,
+                Blow::RestoreFile,
+                Blow::RestoreFile,
+                Blow::FailFlush,
+                Blow::FailFlush,
+                Blow::PowerCut,
+            ],
+            Self::Cluster => &[Blow::Leave, Blow::Leave, Blow::Join, Blow::Join],
+        }
+    }
+}
+
+fn keeper(random: &mut Rng) -> Keeper {
+    match random.u8(..8) {
+        0..2 => Keeper::Server,
+        2..4 => Keeper::Replica,
+        4..6 => Keeper::File,
+        _ => Keeper::Cluster,
+    }
+}
+
+/// In half of the runs none; in the others more than a healthy store ever has.
+fn conflicts(random: &mut Rng) -> f64 {
+    if random.bool() {
+        random.f64() * CONFLICTS_MAX
+    } else {
+        0.0
+    }
+}
+
+/// So that ten in a row stay rare.
+const CONFLICTS_MAX: f64 = 0.5;
 
 fn tag(random: &mut Rng, number: usize) -> TagPlan {
     let step = 1 << random.u32(0..=10);

@@ -15,8 +15,10 @@ use crate::report::Report;
 use crate::segment::bug::Bug;
 use crate::segment::caller::{BLOCK_LEN, Caller, Field};
 use crate::segment::checks::check_all;
+use crate::segment::cluster::{Cluster, Node};
+use crate::segment::disk::Disk;
 use crate::segment::history::{Event, History};
-use crate::segment::plan::Plan;
+use crate::segment::plan::{Keeper, Plan};
 use crate::segment::store::{SimStore, StoreServer};
 use crate::violation::Violation;
 
@@ -47,10 +49,16 @@ struct Witness {
 
 impl Observer for Witness {
     fn event(&self, event: &CoreEvent<'_>) {
+        let process = self.process;
+        match event {
+            CoreEvent::StoreDown { .. } => self.history.push(Event::ToldDown { process }),
+            CoreEvent::StoreUp { .. } => self.history.push(Event::ToldUp { process }),
+            _ => {}
+        }
         if let CoreEvent::Regressed { tag, .. } = event {
             let number = self.tags.iter().position(|known| known == *tag);
             self.history.push(Event::ToldRegressed {
-                process: self.process,
+                process,
                 tag: number.unwrap_or(usize::MAX),
             });
         }
@@ -64,7 +72,9 @@ impl Simulation {
         let executor = Executor::new(random.u64(..));
         let history: Arc<History> = Arc::default();
         let store = Arc::new(StoreServer {
-            rows: leafid::store::MemoryStore::new(),
+            disk: Disk::new(),
+            cluster: Cluster::new(),
+            conflicts: plan.conflicts,
             tags: plan.tags.iter().map(|tag| tag.spec.tag.clone()).collect(),
             network: Arc::new(Network {
                 faults: Mutex::new(plan.faults),
@@ -118,7 +128,7 @@ impl Simulation {
         if let Some(violation) = lock(&self.field.violation).take() {
             return Err(violation);
         }
-        check_all(&self.field.history.events())?;
+        check_all(&self.field.history.events(), &self.field.plan)?;
         Ok(self.report())
     }
 
@@ -192,8 +202,21 @@ impl Simulation {
         self.executor.end(*process);
     }
 
-    /// No more faults, every tag has a row, every limit is far.
+    /// No more faults, every tag has a row, every limit is far. A file that was replaced is restored,
+    /// and opened anew; of two nodes one stays away from its cluster.
     fn heal(&mut self) {
+        match self.field.plan.keeper {
+            Keeper::File => {
+                self.restore_file();
+                (0..self.servers.len()).for_each(|at| self.restart(at));
+            }
+            Keeper::Cluster => {
+                let at = self.random.usize(..2);
+                self.leave(at);
+                self.store.cluster.set(at + 1, Node::Primary);
+            }
+            Keeper::Server | Keeper::Replica => {}
+        }
         // Relaxed: there is one thread.
         self.field.is_healed.store(true, Ordering::Relaxed);
         *lock(&self.store.network.faults) = Faults::NONE;
@@ -277,6 +300,14 @@ impl Simulation {
             (
                 "reservations",
                 count(|event| matches!(event, Event::Reserved { .. })) as u64,
+            ),
+            (
+                "conflicts",
+                count(|event| matches!(event, Event::Conflicted { .. })) as u64,
+            ),
+            (
+                "outages told",
+                count(|event| matches!(event, Event::ToldDown { .. })) as u64,
             ),
             (
                 "regressions told",

@@ -25,6 +25,7 @@ pub(super) fn check(events: &[Event]) -> Result<(), Violation> {
                 process,
                 tag,
                 floor,
+                ..
             } => {
                 let known = tags.entry((*process, *tag)).or_default();
                 if floor.unwrap_or(0) < known.floor {
@@ -73,6 +74,7 @@ mod tests {
             process: ONE,
             tag: 0,
             floor,
+            at: std::time::Duration::ZERO,
         }
     }
 

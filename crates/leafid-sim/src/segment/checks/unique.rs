@@ -3,7 +3,9 @@
 //! Where the store went back in time, a server can promise that only for what it has seen itself:
 //! there the ids of each process are compared among themselves. Where a replica was promoted, the
 //! promise holds for all, if whoever drew first had come further than the replica: it notices, and
-//! goes above what others may have. If nobody notices, only witnesses could tell.
+//! goes above what others may have. If nobody notices, only witnesses could tell. Neither is it kept
+//! for one that had not heard of another's leap after an earlier promotion: the margin is for what
+//! others draw, and not for another margin.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,6 +36,8 @@ pub(super) fn check(events: &[Event]) -> Result<(), Violation> {
 /// The tags whose store went back without anybody being able to tell.
 fn gone_back_unnoticed(events: &[Event]) -> BTreeSet<TagNumber> {
     let (mut unnoticed, mut promoted) = (BTreeSet::new(), BTreeSet::new());
+    // Where the last leap above a margin went.
+    let mut leaps: BTreeMap<TagNumber, u64> = BTreeMap::new();
     for event in events {
         match event {
             Event::PutBack { tag } => {
@@ -43,9 +47,18 @@ fn gone_back_unnoticed(events: &[Event]) -> BTreeSet<TagNumber> {
                 promoted.insert(*tag);
             }
             Event::Reserved {
-                tag, is_noticed, ..
-            } if promoted.remove(tag) && !is_noticed => {
-                unnoticed.insert(*tag);
+                tag,
+                segment,
+                is_noticed,
+            } => {
+                let leap = leaps.entry(*tag).or_default();
+                let knows_all = *is_noticed && segment.start() > *leap;
+                if promoted.remove(tag) && !knows_all {
+                    unnoticed.insert(*tag);
+                }
+                if *is_noticed {
+                    *leap = (*leap).max(segment.start());
+                }
             }
             Event::LeafReserved { tag, .. } if promoted.contains(tag) => {
                 unnoticed.insert(*tag);

@@ -1,0 +1,106 @@
+//! A reservation that lost against another transaction is made again at once, with the pauses of no
+//! outage: until it lost too often in a row, or took as long as one call may.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::executor::Process;
+use crate::segment::history::{Event, TagNumber};
+use crate::violation::Violation;
+
+/// So many in a row may give up.
+const IN_A_ROW_MAX: u32 = 10;
+/// The longest pause between two tries.
+const PAUSE_MAX: Duration = Duration::from_millis(100);
+
+/// One tag of one process.
+#[derive(Default)]
+struct Tries {
+    /// When the first try of this reservation began.
+    began: Duration,
+    conflicts: u32,
+    /// When the last try was lost, unless it need not be made again.
+    lost_at: Option<Duration>,
+}
+
+pub(super) fn check(events: &[Event], call_max: Duration) -> Result<(), Violation> {
+    let mut tags: BTreeMap<(Process, TagNumber), Tries> = BTreeMap::new();
+    let mut paused: BTreeMap<Process, Duration> = BTreeMap::new();
+    for event in events {
+        match event {
+            Event::Paused { process, until } => {
+                let known = paused.entry(*process).or_default();
+                *known = (*known).max(*until);
+            }
+            Event::Asked {
+                process, tag, at, ..
+            } => {
+                let tries = tags.entry((*process, *tag)).or_default();
+                let since = tries.lost_at.take();
+                if since.is_none() {
+                    (tries.began, tries.conflicts) = (*at, 0);
+                }
+                let awake = paused.get(process).copied().unwrap_or_default();
+                if since.is_some_and(|since| *at > since.max(awake) + PAUSE_MAX) {
+                    let message = format!(
+                        "tag {tag} of process {}: lost against another transaction at {since:?}, \
+                         and tried again at {at:?} only",
+                        process.0
+                    );
+                    return Err(Violation::new("conflicts", message));
+                }
+            }
+            Event::Conflicted { process, tag, at } => {
+                let tries = tags.entry((*process, *tag)).or_default();
+                tries.conflicts += 1;
+                let took = at.saturating_sub(tries.began);
+                let goes_on = tries.conflicts < IN_A_ROW_MAX && took < call_max;
+                tries.lost_at = goes_on.then_some(*at);
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::*;
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    fn asked(at: Duration) -> Event {
+        Event::Asked {
+            process: ONE,
+            tag: 0,
+            floor: None,
+            at,
+        }
+    }
+
+    fn lost(at: Duration) -> Event {
+        Event::Conflicted {
+            process: ONE,
+            tag: 0,
+            at,
+        }
+    }
+
+    #[test]
+    fn a_pause_as_after_an_outage_is_seen() {
+        let (call_max, late) = (MS * 500, MS * 102);
+        let verdict = |events: &[Event]| check(events, call_max);
+        assert!(verdict(&[asked(MS), lost(MS), asked(MS * 101)]).is_ok());
+        assert!(verdict(&[asked(MS), lost(MS), asked(late)]).is_err());
+        let paused = Event::Paused {
+            process: ONE,
+            until: late,
+        };
+        assert!(verdict(&[asked(MS), lost(MS), paused, asked(late)]).is_ok());
+        assert!(verdict(&[asked(MS), lost(MS * 501), asked(MS * 900)]).is_ok());
+        let mut many: Vec<Event> = (0..10).flat_map(|_| [asked(MS), lost(MS)]).collect();
+        many.push(asked(late));
+        assert!(verdict(&many).is_ok());
+    }
+}
