@@ -148,6 +148,10 @@ impl Client {
         self.call(Method::POST, &path, Some(&json!({ "dead": true })), "")
     }
 
+    pub(crate) fn changes(&self, count: u32) -> Outcome<Value> {
+        self.call(Method::GET, &format!("/v1/audit?limit={count}"), None, "")
+    }
+
     pub(crate) fn quotas(&self) -> Outcome<Value> {
         self.call(Method::GET, "/v1/quotas", None, "")
     }

@@ -57,6 +57,14 @@ impl Failure {
         Self { format, ..self }
     }
 
+    /// Prints it as a note on something that went well otherwise.
+    pub(crate) fn note(&self, what: &str) {
+        for message in &self.messages {
+            let line = format!("note: {what}: {}\n", plain(message));
+            let _ = io::stderr().write_all(line.as_bytes());
+        }
+    }
+
     /// Prints it, and answers the exit code.
     pub(crate) fn report(self) -> ExitCode {
         let lines = match self.format {

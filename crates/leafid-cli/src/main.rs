@@ -3,6 +3,7 @@
 //! Exit codes: 0 done, 1 failed (also: a check found something wrong), 2 the command line cannot
 //! be understood. Answers go to standard output, everything else to standard error.
 
+mod audit;
 mod bench;
 mod completions;
 mod config;
@@ -62,6 +63,7 @@ enum Command {
     Tag(tag::Tags),
     Worker(worker::Workers),
     Quota(quota::Quotas),
+    Audit(audit::Audit),
     Store(store::Stores),
     Config(config::Configs),
     Bench(bench::Bench),
@@ -78,6 +80,7 @@ impl Command {
             Self::Tag(tags) => tags.run(),
             Self::Worker(workers) => workers.run(),
             Self::Quota(quotas) => quotas.run(),
+            Self::Audit(audit) => audit.run(),
             Self::Store(stores) => stores.run(),
             Self::Config(configs) => configs.run(),
             Self::Bench(bench) => bench.run(),

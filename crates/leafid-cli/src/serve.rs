@@ -82,6 +82,7 @@ async fn serve(config: &Config, tls: Option<Arc<Tls>>) -> Outcome {
     let stores = Stores {
         segments: store,
         workers: workers.map_err(not_served)?,
+        audit: Some(source::open_audit(config)?),
     };
     let server = Server::new(config, config.limits(), stores, listeners);
     let access_file = config.access_file.clone();

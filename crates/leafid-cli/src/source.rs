@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use leafid::store::{SegmentStore, StoreError, TagKind, TagPatch, TagRecord, TagSettings, TagSpec};
-use leafid::{Generators, Options, Segment, SystemClock, Tag};
+use leafid::{Clock as _, Generators, Options, Segment, SystemClock, Tag};
 use leafid_server::Config;
-use leafid_stores::StoreUrl;
+use leafid_stores::{AuditRecord, AuditStore, StoreUrl};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::client::quoted;
@@ -28,6 +28,12 @@ pub(crate) async fn open(config: &Config) -> Outcome<Arc<dyn SegmentStore>> {
 pub(crate) fn generators(store: Arc<dyn SegmentStore>) -> Generators {
     let clock = Arc::new(SystemClock::new());
     Generators::open_with(store, clock, Arc::new(()), Options::default()).0
+}
+
+/// Opens the record of changes of that store.
+pub(crate) fn open_audit(config: &Config) -> Outcome<Arc<dyn AuditStore>> {
+    let url = url(config)?;
+    Ok(leafid_stores::open_audit(&url, &config.store_options())?)
 }
 
 /// Where the store is that the settings name.
@@ -100,7 +106,16 @@ impl Source {
                 Err(StoreError::UnknownTag) if self.config.creates_tags() => {
                     tag.check_new().map_err(|_| StoreError::UnknownTag)?;
                     match self.generators.create_tag(&self.spec(tag)).await {
-                        Ok(_) | Err(StoreError::TagExists) => {}
+                        Ok(created) => {
+                            let record = AuditRecord {
+                                action: "tag created".into(),
+                                subject: tag.as_str().to_owned(),
+                                after: AuditRecord::of_tag(&created),
+                                ..AuditRecord::default()
+                            };
+                            note(&self.config, record).await;
+                        }
+                        Err(StoreError::TagExists) => {}
                         Err(error) => return Err(error),
                     }
                     self.generators.reserve(tag, count).await
@@ -129,7 +144,9 @@ impl Source {
     }
 
     pub(crate) fn create(&self, spec: &TagSpec) -> Outcome<TagRecord> {
-        Ok(self.runtime.block_on(self.generators.create_tag(spec))?)
+        let created = self.runtime.block_on(self.generators.create_tag(spec))?;
+        self.note("tag created", &spec.tag, None, Some(&created));
+        Ok(created)
     }
 
     pub(crate) fn list(&self, after: Option<&Tag>, count: u32) -> Outcome<Vec<TagRecord>> {
@@ -144,19 +161,73 @@ impl Source {
     }
 
     pub(crate) fn set(&self, tag: &Tag, patch: &TagPatch) -> Outcome<TagRecord> {
-        Ok(self
+        let before = self.read(tag);
+        let after = self
             .runtime
-            .block_on(self.generators.update_tag(tag, patch))?)
+            .block_on(self.generators.update_tag(tag, patch))?;
+        if *patch != TagPatch::default() {
+            self.note("tag changed", tag, before.as_ref(), Some(&after));
+        }
+        Ok(after)
     }
 
     pub(crate) fn raise(&self, tag: &Tag, next: u64) -> Outcome<TagRecord> {
-        Ok(self
+        let before = self.read(tag);
+        let after = self
             .runtime
-            .block_on(self.generators.raise_tag(tag, next))?)
+            .block_on(self.generators.raise_tag(tag, next))?;
+        self.note("tag raised", tag, before.as_ref(), Some(&after));
+        Ok(after)
     }
 
     pub(crate) fn delete(&self, tag: &Tag) -> Outcome {
-        Ok(self.runtime.block_on(self.generators.delete_tag(tag))?)
+        let before = self.read(tag);
+        self.runtime.block_on(self.generators.delete_tag(tag))?;
+        self.note("tag deleted", tag, before.as_ref(), None);
+        Ok(())
+    }
+
+    /// The last changes, the newest first.
+    pub(crate) fn changes(&self, count: u32) -> Outcome<Vec<AuditRecord>> {
+        let audit = open_audit(&self.config)?;
+        Ok(self.runtime.block_on(audit.recent(count))?)
+    }
+
+    /// A tag's row for the record; a row that is bad may be changed all the same.
+    fn read(&self, tag: &Tag) -> Option<TagRecord> {
+        let read = self.runtime.block_on(self.generators.read_tag(tag));
+        read.ok().flatten()
+    }
+
+    fn note(&self, action: &str, tag: &Tag, before: Option<&TagRecord>, after: Option<&TagRecord>) {
+        let of_tag = |record: Option<&TagRecord>| record.map(AuditRecord::of_tag);
+        let record = AuditRecord {
+            action: action.to_owned(),
+            subject: tag.as_str().to_owned(),
+            before: of_tag(before).unwrap_or_default(),
+            after: of_tag(after).unwrap_or_default(),
+            ..AuditRecord::default()
+        };
+        self.runtime.block_on(note(&self.config, record));
+    }
+}
+
+/// Records a change that this command made. It was made, and stands: what cannot be recorded is told
+/// on standard error.
+pub(crate) async fn note(config: &Config, record: AuditRecord) {
+    let at_ms = SystemClock::new().wall().as_millis();
+    let user = rustix::process::getuid().as_raw();
+    let record = AuditRecord {
+        at_ms: u64::try_from(at_ms).unwrap_or(0),
+        address: format!("command line, user id {user}"),
+        ..record
+    };
+    let recorded = match open_audit(config) {
+        Ok(audit) => audit.append(&record).await.map_err(Failure::from),
+        Err(failure) => Err(failure),
+    };
+    if let Err(failure) = recorded {
+        failure.note("the change was made, but is not recorded");
     }
 }
 

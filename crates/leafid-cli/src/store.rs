@@ -5,6 +5,7 @@ mod backup;
 mod check;
 mod restore;
 
+use leafid_stores::AuditRecord;
 use serde_json::json;
 
 use crate::failure::Outcome;
@@ -38,7 +39,7 @@ enum Command {
 ///
 /// Leaf's own table `leaf_alloc` is enough to serve segment ids. The table `leafid_tag` keeps what
 /// Leaf's cannot hold: kinds, policies, limits and deleted tags. The tables `leafid_worker` and
-/// `leafid_pool` keep who holds which worker id.
+/// `leafid_pool` keep who holds which worker id, and `leafid_audit` who changed what.
 #[derive(clap::Args)]
 struct Init {
     /// Print JSON.
@@ -64,7 +65,18 @@ impl Init {
         let config = self.flags.0.load_store()?.config;
         let url = source::url(&config)?;
         let options = config.store_options();
-        let report = source::runtime()?.block_on(leafid_stores::init(&url, &options))?;
+        let runtime = source::runtime()?;
+        let report = runtime.block_on(leafid_stores::init(&url, &options))?;
+        let made = [&report.created[..], &report.added].concat();
+        if !made.is_empty() {
+            let record = AuditRecord {
+                action: "tables created".into(),
+                subject: url.to_string(),
+                after: made.join(" "),
+                ..AuditRecord::default()
+            };
+            runtime.block_on(source::note(&config, record));
+        }
         if self.json {
             return output::json(&json!({
                 "store": url.to_string(),

@@ -102,7 +102,9 @@ impl Alarms {
 fn log(event: &Event<'_>) {
     match event {
         Event::Loaded { tag } => tracing::info!(%tag, "tag in use"),
-        Event::Created { tag } => tracing::info!(%tag, "tag created on first use"),
+        Event::Created { tag } => {
+            tracing::info!(target: "audit", %tag, "tag created on first use");
+        }
         Event::Dropped { tag } => {
             tracing::warn!(%tag, "tag is gone from the store; it issues no more");
         }

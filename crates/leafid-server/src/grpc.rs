@@ -47,7 +47,7 @@ use tonic::codegen::{BoxFuture, Service as _};
 use tonic::{Code, Status};
 use tonic_health::pb::health_server::HealthServer;
 
-use crate::listen::{self, Admitted, Io, Place};
+use crate::listen::{self, Admitted, Io, Peer, Place};
 use crate::metrics::{DoorName, Metrics};
 use crate::service::Service;
 use crate::tls::Alpn;
@@ -95,13 +95,18 @@ impl GrpcDoor {
 
     /// Begins a call. What waits for its answer is small then: the request has been moved to where
     /// it is read, once, and not from future to future.
-    fn begin(&self, place: Place, traffic: &Arc<Traffic>, request: Request<Incoming>) -> Begun {
+    fn begin(
+        &self,
+        from: (Place, Peer),
+        traffic: &Arc<Traffic>,
+        request: Request<Incoming>,
+    ) -> Begun {
         if let Some(answer) = not_grpc(&request) {
             return Begun::Answered(Box::new(answer));
         }
         let method = Method::of(request.uri().path());
         let call = Call::new(method, Arc::clone(&self.metrics));
-        match self.lead(place, method, traffic, request) {
+        match self.lead(from, method, traffic, request) {
             Ok((deadline, answering)) => Begun::Going {
                 answering,
                 deadline,
@@ -122,7 +127,7 @@ impl GrpcDoor {
     /// Calls the method, unless something stands in the way.
     fn lead(
         &self,
-        place: Place,
+        (place, peer): (Place, Peer),
         method: Method,
         traffic: &Traffic,
         request: Request<Incoming>,
@@ -154,6 +159,7 @@ impl GrpcDoor {
                 self.ids.clone().call(request)
             }
             M::CreateTag | M::GetTag | M::ListTags | M::UpdateTag | M::DeleteTag => {
+                request.extensions_mut().insert(peer);
                 self.tags.clone().call(request)
             }
             M::HealthCheck | M::HealthWatch => self.health.clone().call(request),

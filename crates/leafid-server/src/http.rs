@@ -5,6 +5,8 @@
 
 mod answer;
 mod at_once;
+#[expect(unused_qualifications, reason = "utoipa's macros write them")]
+mod audit;
 mod body;
 mod clock;
 mod connection;
@@ -39,7 +41,7 @@ use hyper::http::request::Parts;
 use hyper::{Request, Response};
 use leafid::Tag;
 
-use crate::listen::{self, Admitted, Io};
+use crate::listen::{self, Admitted, Io, Peer};
 use crate::metrics::{DoorName, Metrics};
 use crate::service::{Caller, Service};
 use crate::tls::Alpn;
@@ -102,6 +104,7 @@ impl Door {
     async fn answer(
         &self,
         request: Request<Incoming>,
+        peer: Peer,
         backlog: &Arc<Backlog>,
     ) -> Response<AnswerBody> {
         let (parts, body) = request.into_parts();
@@ -110,7 +113,8 @@ impl Door {
                 self.issue(route, name, &parts, body, backlog).await
             }
             _ => {
-                let request = Request::from_parts(parts, body);
+                let mut request = Request::from_parts(parts, body);
+                request.extensions_mut().insert(peer);
                 router::answer(&self.front, &self.routes, request, backlog).await
             }
         };

@@ -47,8 +47,8 @@ pub use listeners::{Addresses, Listeners};
 pub use reload::Hangups;
 pub use server::{Server, Stores, warm_up};
 pub use service::{
-    Caller, ClockView, Code, Issued, QuotaScope, Service, ServiceError, SnowflakeParts, TagPage,
-    TagPattern, TagView, TokenScope, TokenSpec, WorkerView,
+    AuditRecord, Caller, ClockView, Code, Issued, QuotaScope, Service, ServiceError,
+    SnowflakeParts, TagPage, TagPattern, TagView, TokenScope, TokenSpec, WorkerView,
 };
 pub use shutdown::shutdown_signal;
 pub use tls::Tls;

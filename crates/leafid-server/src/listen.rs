@@ -5,7 +5,7 @@ mod operators;
 mod shares;
 
 use std::future::Future;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -67,9 +67,16 @@ pub(crate) enum Place {
     Operators,
 }
 
+/// Where a connection comes from, by its socket. It goes along with requests that may change
+/// something.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Peer(pub(crate) Option<SocketAddr>);
+
 /// What a connection was let in with.
 pub(crate) struct Admitted {
     pub(crate) place: Place,
+    /// Where it comes from.
+    pub(crate) peer: Peer,
     /// What it is told to finish by.
     pub(crate) shutdown: Shutdown,
     /// What its peer has not read.
@@ -82,6 +89,7 @@ impl Admitted {
     pub(crate) fn for_tests(shutdown: Shutdown) -> Self {
         Self {
             place: Place::Full,
+            peer: Peer(None),
             shutdown,
             backlog: crate::unread::Unread::new(&Limits::default()).connection(),
         }
@@ -184,7 +192,7 @@ impl Hall {
         let mut failures: u32 = 0;
         loop {
             match listener.accept().await {
-                Ok((stream, peer)) => self.admit(door, stream, peer.ip()),
+                Ok((stream, peer)) => self.admit(door, stream, peer),
                 Err(error) => {
                     failures = failures.saturating_add(1);
                     if failures.is_power_of_two() {
@@ -196,9 +204,9 @@ impl Hall {
         }
     }
 
-    fn admit<D: Door>(&self, door: &Arc<D>, stream: TcpStream, address: IpAddr) {
+    fn admit<D: Door>(&self, door: &Arc<D>, stream: TcpStream, peer: SocketAddr) {
         let places = &self.places;
-        let Some(taken) = places.take(address, D::SERVES_OPERATORS, &self.shutdown) else {
+        let Some(taken) = places.take(peer.ip(), D::SERVES_OPERATORS, &self.shutdown) else {
             return self.refuse::<D>(&stream);
         };
         let Taken {
@@ -210,6 +218,7 @@ impl Hall {
         let permit = (permit, share);
         let admitted = Admitted {
             place,
+            peer: Peer(Some(peer)),
             shutdown,
             backlog: self.metrics.unread.connection(),
         };

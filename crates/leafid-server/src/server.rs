@@ -10,6 +10,7 @@ use leafid::{
     Clock, Generators, Observer, Options, RegistryDriver, RegistryParts, SystemClock,
     WorkerRegistry,
 };
+use leafid_stores::AuditStore;
 use tokio::task::JoinHandle;
 
 use crate::alarms::{Alarms, EventCounts};
@@ -25,7 +26,7 @@ use crate::listeners::{Addresses, Listeners};
 use crate::metrics::Metrics;
 use crate::regressions::Regressions;
 use crate::resp::RespDoor;
-use crate::service::Service;
+use crate::service::{Audit, Scribe, Service};
 use crate::shutdown::{Shutdown, within};
 use crate::supply::Supply;
 use crate::watch::{Watch, Watched};
@@ -41,6 +42,8 @@ pub struct Stores {
     pub segments: Arc<dyn SegmentStore>,
     /// What the worker id of snowflake ids comes from; `None`: there are none.
     pub workers: Option<Workers>,
+    /// Where changes are recorded; `None`: in the log only.
+    pub audit: Option<Arc<dyn AuditStore>>,
 }
 
 /// A server, ready to run.
@@ -55,7 +58,7 @@ pub struct Stores {
 /// # tokio::runtime::Runtime::new()?.block_on(async {
 /// let config = Config { allow_weak_store: true, ..Config::default() };
 /// let listeners = Listeners::bind("127.0.0.1:0".parse::<std::net::SocketAddr>()?).await?;
-/// let stores = Stores { segments: Arc::new(MemoryStore::new()), workers: None };
+/// let stores = Stores { segments: Arc::new(MemoryStore::new()), workers: None, audit: None };
 /// let server = Server::new(&config, Limits::default(), stores, listeners);
 /// println!("http://{}", server.http_addr());
 /// server.run(async { /* the shutdown */ }).await?;
@@ -68,6 +71,7 @@ pub struct Server {
     service: Arc<Service>,
     metrics: Arc<Metrics>,
     supply: Supply,
+    scribe: Scribe,
     registry_driver: Option<RegistryDriver>,
     shutdown_delay: Duration,
     /// The names under which HTTP may be called.
@@ -81,7 +85,11 @@ impl Server {
     /// Puts a server together. Nothing is read or reserved yet.
     #[must_use]
     pub fn new(config: &Config, limits: Limits, stores: Stores, listeners: Listeners) -> Self {
-        let Stores { segments, workers } = stores;
+        let Stores {
+            segments,
+            workers,
+            audit,
+        } = stores;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
         let watch = Arc::new(Watch::new());
         let watched = Watched::new(segments, Arc::clone(&watch), Arc::clone(&clock));
@@ -106,13 +114,15 @@ impl Server {
             segment: config.segment,
             registry: registry.clone(),
         };
+        let name = workers::name(config, listeners.http_addr());
+        let (audit, scribe) = Audit::new(name, Arc::clone(&clock), audit);
         let health = Health::new(kinds, generators.clone(), Arc::clone(&clock), regressions);
         let service = Arc::new(Service::new(
             generators,
-            registry,
-            peers,
+            registry.map(|registry| (registry, peers)),
             health,
             Arc::clone(&clock),
+            audit,
             limits,
             config,
         ));
@@ -134,6 +144,7 @@ impl Server {
                 allow_weak_store: config.allow_weak_store,
             },
             service,
+            scribe,
             registry_driver,
             shutdown_delay: config.shutdown_delay,
             shutdown_grace: config.shutdown_grace,
@@ -189,6 +200,7 @@ impl Server {
             service,
             metrics,
             supply,
+            scribe,
             registry_driver,
             shutdown_delay,
             hosts,
@@ -215,6 +227,8 @@ impl Server {
             );
             hall.places.wait_until_empty(shutdown_grace).await;
         });
+        // Ends with the process at the latest.
+        tokio::spawn(scribe.run());
         Ok(Running {
             service,
             doors,
@@ -267,6 +281,9 @@ impl Running {
         self.asked.ask();
         // A task ends by itself or not at all: a panic has ended the process.
         let _ended = self.doors.await;
+        if !within(self.shutdown_grace, self.service.end_audit()).await {
+            tracing::warn!(target: "audit", "the last changes may be in the log only");
+        }
         self.service.stop();
         if let Some(driver) = self.registry_driver {
             give_back(driver, self.shutdown_grace).await;

@@ -3,6 +3,7 @@
 
 // Who asks, and what they may.
 mod access;
+mod audit;
 mod caller;
 mod gate;
 #[cfg(test)]
@@ -20,6 +21,7 @@ mod advice;
 mod code;
 mod error;
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use leafid::store::{TagKind, TagPatch, TagRecord, TagSpec};
@@ -34,12 +36,14 @@ use access::Access;
 pub(crate) use access::TokenRefusal;
 pub use access::{QuotaScope, TagPattern, TokenScope, TokenSpec};
 pub(crate) use advice::Wording;
+pub(crate) use audit::{Audit, Scribe};
 pub use caller::Caller;
 pub use code::Code;
 pub use error::ServiceError;
 use gate::Gate;
 pub(crate) use issue::LastTag;
 pub use issued::Issued;
+pub use leafid_stores::AuditRecord;
 pub use snowflake::SnowflakeParts;
 use workers::Snowflakes;
 pub use workers::{ClockView, WorkerView};
@@ -58,7 +62,7 @@ pub use workers::{ClockView, WorkerView};
 /// # tokio::runtime::Runtime::new()?.block_on(async {
 /// let config = Config { create_tags: Some(true), allow_weak_store: true, ..Config::default() };
 /// let listeners = Listeners::bind("127.0.0.1:0".parse::<std::net::SocketAddr>()?).await?;
-/// let stores = Stores { segments: Arc::new(MemoryStore::new()), workers: None };
+/// let stores = Stores { segments: Arc::new(MemoryStore::new()), workers: None, audit: None };
 /// let server = Server::new(&config, Limits::default(), stores, listeners);
 /// let service = server.service();
 /// tokio::spawn(server.run(std::future::pending()));
@@ -76,6 +80,7 @@ pub struct Service {
     /// `None`: snowflake ids are off.
     snowflakes: Option<Snowflakes>,
     access: Access,
+    audit: Audit,
     gate: Gate,
     health: Health,
     limits: Limits,
@@ -116,19 +121,21 @@ pub struct TagPage {
 impl Service {
     pub(crate) fn new(
         generators: Generators,
-        registry: Option<WorkerRegistry>,
-        peers: Peers,
+        workers: Option<(WorkerRegistry, Peers)>,
         health: Health,
         clock: Arc<dyn Clock>,
+        audit: Audit,
         limits: Limits,
         config: &Config,
     ) -> Self {
         Self {
+            audit,
             access: Access::new(clock, &config.tokens, &config.quotas),
             gate: Gate::new(limits.requests_max, limits.admin_requests_max),
             generators,
-            snowflakes: registry
-                .map(|registry| Snowflakes::new(registry, peers, config.workers.clock_offset_max)),
+            snowflakes: workers.map(|(registry, peers)| {
+                Snowflakes::new(registry, peers, config.workers.clock_offset_max)
+            }),
             health,
             limits,
             step: config.step,
@@ -205,12 +212,17 @@ impl Service {
         caller: &Caller,
         spec: &TagSpec,
     ) -> Result<TagView, ServiceError> {
-        self.access.check_admin(caller)?;
+        let action = "tag created";
+        self.admit(caller, action, spec.tag.as_str())?;
         let checked = spec.tag.check_new();
         checked.map_err(|error| IssueError::Never(error.into()))?;
         let _place = self.gate.admin().await;
+        let attempt = self
+            .audit
+            .attempt(caller, action, spec.tag.as_str(), String::new());
         let created = self.generators.create_tag(spec).await;
-        let record = created.map_err(|error| ServiceError::of_tag(error, &spec.tag))?;
+        let created = created.map_err(|error| ServiceError::of_tag(error, &spec.tag));
+        let record = attempt.settled(created, AuditRecord::of_tag)?;
         Ok(self.view(record))
     }
 
@@ -225,18 +237,36 @@ impl Service {
         tag: &Tag,
         patch: &TagPatch,
     ) -> Result<TagView, ServiceError> {
-        self.access.check_admin(caller)?;
+        let action = "tag changed";
+        self.admit(caller, action, tag.as_str())?;
         let _place = self.gate.admin().await;
-        if patch.step.is_some() || patch.policy.is_some() || patch.limit.is_some() {
-            let record = self.generators.read_tag(tag).await?;
-            let kind = record.map(|record| record.settings.kind);
+        let is_empty = *patch == TagPatch::default();
+        let is_of_segments =
+            patch.step.is_some() || patch.policy.is_some() || patch.limit.is_some();
+        let before = match self.generators.read_tag(tag).await {
+            Err(error) if is_empty || is_of_segments => return Err(error.into()),
+            // For the record only.
+            read => read.ok().flatten(),
+        };
+        if is_of_segments {
+            let kind = before.as_ref().map(|record| record.settings.kind);
             if kind == Some(TagKind::Snowflake) {
                 let (tag, what) = (tag.clone(), "step, policy or limit");
                 return Err(ServiceError::SnowflakeTag { tag, what });
             }
         }
+        if is_empty {
+            // Only to be raised, which is another call.
+            let tag = tag.clone();
+            return before.map_or(Err(ServiceError::UnknownTag { tag }), |record| {
+                Ok(self.view(record))
+            });
+        }
+        let before = audit::of_tag(before.as_ref());
+        let attempt = self.audit.attempt(caller, action, tag.as_str(), before);
         let updated = self.generators.update_tag(tag, patch).await;
-        let record = updated.map_err(|error| ServiceError::of_tag(error, tag))?;
+        let updated = updated.map_err(|error| ServiceError::of_tag(error, tag));
+        let record = attempt.settled(updated, AuditRecord::of_tag)?;
         Ok(self.view(record))
     }
 
@@ -251,10 +281,14 @@ impl Service {
         tag: &Tag,
         next: u64,
     ) -> Result<TagView, ServiceError> {
-        self.access.check_admin(caller)?;
+        let action = "tag raised";
+        self.admit(caller, action, tag.as_str())?;
         let _place = self.gate.admin().await;
+        let before = self.before(tag).await;
+        let attempt = self.audit.attempt(caller, action, tag.as_str(), before);
         let raised = self.generators.raise_tag(tag, next).await;
-        let record = raised.map_err(|error| ServiceError::of_tag(error, tag))?;
+        let raised = raised.map_err(|error| ServiceError::of_tag(error, tag));
+        let record = attempt.settled(raised, AuditRecord::of_tag)?;
         Ok(self.view(record))
     }
 
@@ -264,10 +298,14 @@ impl Service {
     ///
     /// [`ServiceError::UnknownTag`], [`ServiceError::Store`].
     pub async fn delete_tag(&self, caller: &Caller, tag: &Tag) -> Result<(), ServiceError> {
-        self.access.check_admin(caller)?;
+        let action = "tag deleted";
+        self.admit(caller, action, tag.as_str())?;
         let _place = self.gate.admin().await;
+        let before = self.before(tag).await;
+        let attempt = self.audit.attempt(caller, action, tag.as_str(), before);
         let deleted = self.generators.delete_tag(tag).await;
-        deleted.map_err(|error| ServiceError::of_tag(error, tag))
+        let deleted = deleted.map_err(|error| ServiceError::of_tag(error, tag));
+        attempt.settled(deleted, |()| String::new())
     }
 
     /// How up to `count` tags stand here, in the order of their names.
@@ -354,20 +392,77 @@ impl Service {
         scope: &QuotaScope,
         per_second: Option<u64>,
     ) -> Result<(), ServiceError> {
-        self.access.check_admin(caller)?;
+        let action = "quota changed";
+        let subject = scope.to_string();
+        self.admit(caller, action, &subject)?;
         let max = self.limits.ids_per_second_max;
         if let Some(count) = per_second.filter(|per_second| *per_second > max) {
             let field = "ids_per_second";
             return Err(ServiceError::BadCount { field, count, max });
         }
         let tags_max = self.limits.quotas_max;
-        self.access.set_quota(scope, per_second, tags_max)?;
-        let by = caller.token().unwrap_or("a caller without a token");
-        match per_second {
-            Some(ids_per_second) => tracing::info!(%scope, ids_per_second, by, "a quota was set"),
-            None => tracing::info!(%scope, by, "a quota was taken away"),
+        let before = audit::of_quota(self.access.quota(scope));
+        let attempt = self.audit.attempt(caller, action, subject, before);
+        let set = self.access.set_quota(scope, per_second, tags_max);
+        attempt.settled(set, |()| audit::of_quota(per_second))
+    }
+
+    /// The last `count` changes that were recorded in the store, by this server and all others, the
+    /// newest first.
+    ///
+    /// # Errors
+    ///
+    /// [`ServiceError::NotAdmin`], [`ServiceError::NoToken`], [`ServiceError::BadCount`],
+    /// [`ServiceError::Store`].
+    pub async fn changes(
+        &self,
+        caller: &Caller,
+        count: u32,
+    ) -> Result<Vec<AuditRecord>, ServiceError> {
+        self.access.check_admin(caller)?;
+        let max = self.limits.page_len_max;
+        if count == 0 || count > max {
+            return Err(ServiceError::BadCount {
+                field: "limit",
+                count: count.into(),
+                max: max.into(),
+            });
         }
-        Ok(())
+        let _place = self.gate.admin().await;
+        Ok(self.audit.recent(count).await?)
+    }
+
+    /// A tag's row for the record; a row that is bad may be changed all the same.
+    async fn before(&self, tag: &Tag) -> String {
+        let read = self.generators.read_tag(tag).await;
+        audit::of_tag(read.ok().flatten().as_ref())
+    }
+
+    /// Lets a caller in who may change things; another one is noted down.
+    fn admit(&self, caller: &Caller, action: &str, subject: &str) -> Result<(), ServiceError> {
+        let admitted = self.access.check_admin(caller);
+        admitted.inspect_err(|error| {
+            let (name, address) = (caller.shown_name(), caller.address());
+            self.audit
+                .note_refused(name, address, action, subject, error);
+        })
+    }
+
+    /// Notes down that somebody at this address showed a token that is not known, in order to
+    /// change something.
+    pub(crate) fn note_unknown(
+        &self,
+        address: Option<SocketAddr>,
+        subject: &str,
+        why: &ServiceError,
+    ) {
+        let action = "a call that changes something";
+        self.audit.note_refused("", address, action, subject, why);
+    }
+
+    /// Waits until all changes are recorded.
+    pub(crate) async fn end_audit(&self) {
+        self.audit.end().await;
     }
 
     /// Tokens and quotas, for the metrics.

@@ -104,13 +104,8 @@ impl Workers {
                       the database with the table WORKER_NODE"
                 .into(),
         })?;
-        let host = address(config, http);
         let node = WorkerNode {
-            host: if host.is_empty() {
-                http.to_string()
-            } else {
-                host
-            },
+            host: name(config, http),
             port: format!("{}-{}", crate::wall::now().as_millisecond(), http.port()),
             kind: WorkerKind::Actual,
         };
@@ -170,6 +165,14 @@ pub(crate) fn options(config: &Config, workers: &Workers, http: SocketAddr) -> R
         preferred: workers.preferred,
         address: address(config, http),
         ..config.registry_options()
+    }
+}
+
+/// How a server is told from others that use the same store.
+pub(crate) fn name(config: &Config, http: SocketAddr) -> String {
+    match address(config, http) {
+        address if address.is_empty() => http.to_string(),
+        address => address,
     }
 }
 

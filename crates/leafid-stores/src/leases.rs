@@ -89,12 +89,16 @@ pub(crate) struct Statement<'a> {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Value<'a> {
+pub(crate) enum Value<'a> {
     Number(i64),
     Text(&'a str),
 }
 
 impl<'a> Statement<'a> {
+    pub(crate) const fn new(sql: &'static str, values: Vec<Value<'a>>) -> Self {
+        Self { sql, values }
+    }
+
     fn keep_layout(sql: &LeaseSql, pool: &'a str, layout: &'a str) -> Self {
         Self {
             sql: sql.keep_layout,

@@ -50,6 +50,8 @@ mod row;
 
 mod leases;
 
+mod audit;
+
 mod journal;
 
 #[cfg(feature = "sqlite")]
@@ -98,6 +100,7 @@ use crate::leases::SqlLeases;
 use crate::store::SqlStore;
 use crate::url::Place;
 
+pub use crate::audit::{AuditRecord, AuditStore, open_audit};
 pub use crate::each::open_each;
 pub use crate::journal::FileJournal;
 pub use crate::leaf_worker_file::leaf_worker_file;
@@ -372,10 +375,10 @@ impl std::fmt::Display for InitReport {
     }
 }
 
-/// Creates the tables that are missing: Leaf's `leaf_alloc`, our own `leafid_tag`, and those of a
-/// registry of worker ids, `leafid_worker` and `leafid_pool`; and adds to `leafid_tag` the columns
-/// that an older version did not make. What exists is left as it is. Servers may run meanwhile, also
-/// those of the older version.
+/// Creates the tables that are missing: Leaf's `leaf_alloc`, our own `leafid_tag`, those of a
+/// registry of worker ids, `leafid_worker` and `leafid_pool`, and `leafid_audit`, which records
+/// changes; and adds to `leafid_tag` the columns that an older version did not make. What exists is
+/// left as it is. Servers may run meanwhile, also those of the older version.
 ///
 /// # Errors
 ///
@@ -392,7 +395,8 @@ impl std::fmt::Display for InitReport {
 /// # let folder = tempfile::tempdir()?;
 /// # let text = format!("sqlite:{}/leafid.db", folder.path().display());
 /// let report = init(&text.parse()?, &StoreOptions::default()).await?;
-/// assert_eq!(report.created, ["leaf_alloc", "leafid_tag", "leafid_worker", "leafid_pool"]);
+/// let tables = ["leaf_alloc", "leafid_tag", "leafid_worker", "leafid_pool", "leafid_audit"];
+/// assert_eq!(report.created, tables);
 /// # Ok(()) })
 /// # }
 /// ```

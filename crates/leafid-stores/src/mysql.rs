@@ -3,6 +3,7 @@
 //! A name is compared twice: `biz_tag = ?` finds the row through the index, under whatever
 //! collation the column has, and the comparison of bytes then decides.
 
+mod audit;
 mod baidu;
 mod connect;
 mod leases;
@@ -215,6 +216,7 @@ impl System for Mysql {
     async fn init(&self, session: &mut Session) -> Result<InitReport, Fault> {
         let found = found_tables(&mut session.connection).await?;
         let statements = TABLE_SQL.into_iter().chain(leases::TABLE_SQL);
+        let statements = statements.chain([audit::TABLE_SQL]);
         for (table, sql) in TABLES.iter().zip(statements) {
             if found.is_missing(table) {
                 sqlx::raw_sql(sql).execute(&mut session.connection).await?;

@@ -1,5 +1,6 @@
 //! The SQL we send to PostgreSQL.
 
+mod audit;
 mod connect;
 mod leases;
 mod report;
@@ -218,6 +219,7 @@ async fn create_missing(connection: &mut PgConnection) -> Result<InitReport, Fau
         .await?;
     let found = found_tables(connection).await?;
     let statements = TABLE_SQL.into_iter().chain(leases::TABLE_SQL);
+    let statements = statements.chain([audit::TABLE_SQL]);
     for (table, sql) in TABLES.iter().zip(statements) {
         if found.is_missing(table) {
             sqlx::raw_sql(sql).execute(&mut *connection).await?;

@@ -1,5 +1,6 @@
 //! The SQL we send to SQLite: one file, write-ahead log, flushed at every commit.
 
+mod audit;
 mod backup;
 mod file;
 mod leases;
@@ -134,7 +135,8 @@ async fn create_tables(
         return Ok((found, own));
     }
     let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
-    for table in TABLE_SQL.into_iter().chain(leases::TABLE_SQL) {
+    let tables = TABLE_SQL.into_iter().chain(leases::TABLE_SQL);
+    for table in tables.chain([audit::TABLE_SQL]) {
         sqlx::raw_sql(table).execute(&mut *transaction).await?;
     }
     for row in ROW_SQL {

@@ -5,8 +5,15 @@ use crate::InitReport;
 use crate::store::Fault;
 
 /// All tables that `init` creates: Leaf's and ours for tags, then those of a registry. The one of
-/// the worker ids is created before the one of the pools, which proves that both were made.
-pub(crate) const TABLES: [&str; 4] = ["leaf_alloc", "leafid_tag", "leafid_worker", "leafid_pool"];
+/// the worker ids is created before the one of the pools, which proves that both were made. The last
+/// one records changes.
+pub(crate) const TABLES: [&str; 5] = [
+    "leaf_alloc",
+    "leafid_tag",
+    "leafid_worker",
+    "leafid_pool",
+    "leafid_audit",
+];
 
 /// The columns of `leafid_tag` that older versions did not make, and how they are named for people.
 const COLUMNS: [(&str, &str); 2] = [

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use leafid::{Clock as _, Limit, SystemClock};
 use leafid_server::Config;
-use leafid_stores::{RaisedTag, RestoreOptions, RestoreReport};
+use leafid_stores::{AuditRecord, RaisedTag, RestoreOptions, RestoreReport};
 use serde_json::json;
 
 use crate::failure::Outcome;
@@ -43,7 +43,18 @@ impl Restore {
         let how = self.how(&config);
         let options = config.store_options();
         let restoring = leafid_stores::restore(&url, &self.file, &how, &options);
-        let report = source::runtime()?.block_on(restoring)?;
+        let runtime = source::runtime()?;
+        let report = runtime.block_on(restoring)?;
+        let record = AuditRecord {
+            action: "store restored".into(),
+            subject: self.file.display().to_string(),
+            after: format!("tags={} margin={}", report.tags.len(), self.margin),
+            ..AuditRecord::default()
+        };
+        runtime.block_on(async {
+            source::note(&config, record).await;
+            source::settle(&config).await;
+        });
         if self.json {
             return output::json(&as_json(&report));
         }

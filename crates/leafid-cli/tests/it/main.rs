@@ -11,6 +11,7 @@ mod outage;
 mod process;
 
 mod access;
+mod audit;
 mod backup;
 mod baidu;
 mod clients;

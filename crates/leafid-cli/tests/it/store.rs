@@ -22,12 +22,18 @@ fn init_makes_the_tables_and_check_finds_them_good() {
             )
         };
         let created = store(&["init", "--json"]).json();
-        let tables = ["leaf_alloc", "leafid_tag", "leafid_worker", "leafid_pool"];
+        let tables = [
+            "leaf_alloc",
+            "leafid_tag",
+            "leafid_worker",
+            "leafid_pool",
+            "leafid_audit",
+        ];
         assert_eq!(created["created"], serde_json::json!(tables), "{created}");
         assert!(
             store(&["init"])
                 .ok()
-                .contains("found leaf_alloc, leafid_tag, leafid_worker, leafid_pool")
+                .contains("found leaf_alloc, leafid_tag, leafid_worker, leafid_pool, leafid_audit")
         );
         let checked = store(&["check", "--json"]).json();
         assert_eq!(

@@ -44,12 +44,13 @@ pub(super) async fn serve<S: Io>(door: Arc<GrpcDoor>, stream: S, admitted: Admit
     let limits = door.service.limits();
     let Admitted {
         place,
+        peer,
         shutdown,
         backlog,
     } = admitted;
     let traffic = Arc::new(Traffic::new(shutdown, Arc::clone(&backlog)));
     let service = service_fn(|request| {
-        let begun = door.begin(place, &traffic, request);
+        let begun = door.begin((place, peer), &traffic, request);
         let (door, backlog) = (Arc::clone(&door), Arc::clone(&backlog));
         async move {
             let answer = door.finish(begun).await;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use leafid::Tag;
 use tonic::{Request, Response};
 
+use super::Method;
 use super::counted::Room;
 use super::error::Refusal;
 use super::ids::Answered;
@@ -16,7 +17,7 @@ use super::v1::{
     self, CreateTagRequest, DeleteTagRequest, GetTagRequest, ListTagsRequest, ListTagsResponse,
     UpdateTagRequest,
 };
-use super::who::caller;
+use super::who::{caller, changer};
 use crate::service::Service;
 use crate::unread::Backlog;
 
@@ -37,7 +38,7 @@ impl TagsDoor {
 #[tonic::async_trait]
 impl Tags for TagsDoor {
     async fn create_tag(&self, request: Request<CreateTagRequest>) -> Answered<v1::Tag> {
-        let caller = caller(&self.service, request.metadata())?;
+        let caller = changer(&self.service, &request, Method::CreateTag)?;
         let spec = read::spec(request.into_inner(), self.service.step())?;
         let view = self.service.create_tag(&caller, &spec).await?;
         Ok(Response::new(v1::Tag::from(&view)))
@@ -83,7 +84,7 @@ impl Tags for TagsDoor {
     }
 
     async fn update_tag(&self, request: Request<UpdateTagRequest>) -> Answered<v1::Tag> {
-        let caller = caller(&self.service, request.metadata())?;
+        let caller = changer(&self.service, &request, Method::UpdateTag)?;
         let (tag, patch, next) = read::patch(request.into_inner())?;
         let view = self.service.update_tag(&caller, &tag, &patch).await?;
         let view = match next {
@@ -94,7 +95,7 @@ impl Tags for TagsDoor {
     }
 
     async fn delete_tag(&self, request: Request<DeleteTagRequest>) -> Answered<()> {
-        let caller = caller(&self.service, request.metadata())?;
+        let caller = changer(&self.service, &request, Method::DeleteTag)?;
         let tag = name("name", request.into_inner().name)?;
         self.service.delete_tag(&caller, &tag).await?;
         Ok(Response::new(()))

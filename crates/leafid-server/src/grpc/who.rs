@@ -1,8 +1,23 @@
 //! Who calls: the holder of the token in the metadata `authorization: Bearer SECRET`.
 
+use tonic::Request;
 use tonic::metadata::MetadataMap;
 
+use super::Method;
+use crate::listen::Peer;
 use crate::service::{Caller, Service, ServiceError};
+
+/// Who calls in order to change something.
+pub(super) fn changer<T>(
+    service: &Service,
+    request: &Request<T>,
+    method: Method,
+) -> Result<Caller, ServiceError> {
+    let peer = request.extensions().get::<Peer>().and_then(|peer| peer.0);
+    let caller = caller(service, request.metadata());
+    let caller = caller.inspect_err(|error| service.note_unknown(peer, method.path(), error))?;
+    Ok(caller.at(peer))
+}
 
 /// Who calls. Where tokens are not asked for the metadata is passed over.
 pub(super) fn caller(service: &Service, metadata: &MetadataMap) -> Result<Caller, ServiceError> {

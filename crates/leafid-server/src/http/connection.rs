@@ -21,7 +21,7 @@ use super::preface::Preface;
 use crate::bell::Belled;
 use crate::limits::Limits;
 use crate::linger::end;
-use crate::listen::{Admitted, Io, Place};
+use crate::listen::{Admitted, Io, Peer, Place};
 use crate::shutdown::Shutdown;
 use crate::unread::Backlog;
 
@@ -60,6 +60,7 @@ struct Conversation(Arc<Shared>);
 struct Shared {
     door: Arc<Door>,
     place: Place,
+    peer: Peer,
     backlog: Arc<Backlog>,
     is_http2: AtomicBool,
     begun: AtomicU64,
@@ -99,7 +100,10 @@ impl Service<Request<Incoming>> for Conversation {
         }
         let shared = Arc::clone(&self.0);
         Answering::Later(Box::pin(async move {
-            let mut answer = shared.door.answer(request, &shared.backlog).await;
+            let mut answer = shared
+                .door
+                .answer(request, shared.peer, &shared.backlog)
+                .await;
             count_up(&shared.ended);
             if is_leaving {
                 shared.say_goodbye(&mut answer);
@@ -172,6 +176,7 @@ impl Shared {
 pub(super) async fn serve<S: Io>(door: Arc<Door>, mut stream: S, admitted: Admitted) {
     let Admitted {
         place,
+        peer,
         shutdown,
         backlog,
     } = admitted;
@@ -179,6 +184,7 @@ pub(super) async fn serve<S: Io>(door: Arc<Door>, mut stream: S, admitted: Admit
     let shared = Arc::new(Shared {
         door: Arc::clone(&door),
         place,
+        peer,
         backlog: Arc::clone(&backlog),
         is_http2: AtomicBool::new(false),
         begun: AtomicU64::new(0),

@@ -9,7 +9,7 @@ use utoipa::OpenApi;
 use utoipa::openapi::OpenApi as Document;
 
 use super::answer::{self, Answer};
-use super::{clock, decode, ids, leaf, probes, quotas, tags, workers};
+use super::{audit, clock, decode, ids, leaf, probes, quotas, tags, workers};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -23,6 +23,7 @@ use super::{clock, decode, ids, leaf, probes, quotas, tags, workers};
         (name = "tags", description = "create, change and list sequences of ids"),
         (name = "quotas", description = "how many ids a second may go out on this server"),
         (name = "workers", description = "the worker ids of snowflake ids, and the clock"),
+        (name = "audit", description = "who changed what"),
         (name = "leaf", description = "Leaf's own API, for callers of Leaf"),
         (name = "operation", description = "health and metrics"),
     ),
@@ -31,7 +32,7 @@ use super::{clock, decode, ids, leaf, probes, quotas, tags, workers};
         tags::list, tags::create, tags::show, tags::change, tags::delete,
         workers::show, workers::list, workers::release, clock::show, clock::accept,
         quotas::list, quotas::set_server, quotas::remove_server, quotas::set_tag,
-        quotas::remove_tag, quotas::set_token, quotas::remove_token,
+        quotas::remove_tag, quotas::set_token, quotas::remove_token, audit::list,
         leaf::segment, leaf::snowflake, leaf::table::cache, leaf::table::db, leaf::decode,
         probes::livez, probes::readyz, probes::metrics, openapi_json,
     ),

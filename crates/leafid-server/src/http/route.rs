@@ -43,6 +43,7 @@ routes! {
     ServerQuota "/v1/quotas/server"
     TagQuota "/v1/quotas/tags/{tag}"
     TokenQuota "/v1/quotas/tokens/{name}"
+    Audit "/v1/audit"
     Livez "/livez"
     Readyz "/readyz"
     Metrics "/metrics"
@@ -61,7 +62,7 @@ impl Route {
     pub(crate) const fn is_list(self) -> bool {
         matches!(
             self,
-            Self::Tags | Self::Cache | Self::Db | Self::Workers | Self::Quotas
+            Self::Tags | Self::Cache | Self::Db | Self::Workers | Self::Quotas | Self::Audit
         )
     }
 

@@ -21,7 +21,7 @@ use super::answer::Answer;
 use super::front::Front;
 use super::problem::{Kind, Problem};
 use super::route::Route;
-use super::{clock, decode, ids, leaf, openapi, path, probes, quotas, tags, workers};
+use super::{audit, clock, decode, ids, leaf, openapi, path, probes, quotas, tags, workers};
 use crate::shown::shown;
 use crate::unread::{Backlog, Charge};
 
@@ -61,6 +61,7 @@ pub(super) fn routes(front: &Front) -> Routes {
             Route::TokenQuota.path(),
             put(quotas::set_token).delete(quotas::remove_token),
         )
+        .route(Route::Audit.path(), get(audit::list))
         .route(Route::Livez.path(), get(probes::livez))
         .route(Route::Readyz.path(), get(probes::readyz))
         .route(Route::Metrics.path(), get(probes::metrics))

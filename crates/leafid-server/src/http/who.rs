@@ -1,5 +1,6 @@
 //! `Who`: who sends a request, from its `Authorization` header.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::extract::{FromRef, FromRequestParts};
@@ -9,6 +10,7 @@ use hyper::http::request::Parts;
 
 use super::json;
 use super::problem::Problem;
+use crate::listen::Peer;
 use crate::service::{Caller, Service, ServiceError};
 
 /// Who sends a request, for handlers of the router.
@@ -44,7 +46,11 @@ where
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        let Who(caller) = Who::from_request_parts(parts, state).await?;
+        let service = <Arc<Service>>::from_ref(state);
+        let peer = peer(parts);
+        let caller = caller(&service, &parts.headers)
+            .inspect_err(|error| service.note_unknown(peer, parts.uri.path(), error))?
+            .at(peer);
         json::check_declared(&parts.headers, &caller)?;
         Ok(Self(caller))
     }
@@ -58,6 +64,11 @@ where
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let service = <Arc<Service>>::from_ref(state);
-        Ok(Self(caller(&service, &parts.headers)?))
+        Ok(Self(caller(&service, &parts.headers)?.at(peer(parts))))
     }
+}
+
+/// Where the connection comes from; not what a header says.
+fn peer(parts: &Parts) -> Option<SocketAddr> {
+    parts.extensions.get::<Peer>().and_then(|peer| peer.0)
 }

@@ -102,8 +102,7 @@ impl Access {
         };
         let entry = entry.filter(|entry| name.is_none_or(|name| entry.token.name == name));
         let entry = entry.ok_or_else(|| self.refuse(TokenRefusal::Unknown))?;
-        let pass = Some(Arc::clone(entry.passes.here()));
-        Ok(Caller { pass })
+        Ok(Caller::with_pass(Arc::clone(entry.passes.here())))
     }
 
     /// Whether a caller may look at a tag, or with `None` at what has no tag.
@@ -271,6 +270,11 @@ impl Access {
             None => TokenRefusal::Missing,
         };
         self.let_in_without(why)
+    }
+
+    /// The quota on something, if there is one.
+    pub(super) fn quota(&self, scope: &QuotaScope) -> Option<u64> {
+        self.quotas.pin().get(scope).map(Bucket::per_second)
     }
 
     /// The quotas in force, in the order of what they are on.

@@ -1,6 +1,7 @@
 //! `Caller`: who asks, as far as a door found out.
 
 use std::fmt;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -19,6 +20,8 @@ use super::access::Grants;
 #[derive(Clone, Default)]
 pub struct Caller {
     pub(super) pass: Option<Pass>,
+    /// Where the connection comes from, if a door told.
+    address: Option<SocketAddr>,
 }
 
 /// A token in a caller's hand. There is one for each thread that lets callers in, with a counter
@@ -98,7 +101,44 @@ impl Caller {
     /// A caller who showed no secret.
     #[must_use]
     pub const fn anonymous() -> Self {
-        Self { pass: None }
+        Self {
+            pass: None,
+            address: None,
+        }
+    }
+
+    /// The holder of a pass.
+    pub(super) const fn with_pass(pass: Pass) -> Self {
+        Self {
+            pass: Some(pass),
+            address: None,
+        }
+    }
+
+    /// The same caller, at the other end of this connection.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// let peer = "192.0.2.1:4242".parse()?;
+    /// let caller = leafid_server::Caller::anonymous().at(Some(peer));
+    /// assert_eq!(caller.address(), Some(peer));
+    /// # Ok::<(), std::net::AddrParseError>(())
+    /// ```
+    #[must_use]
+    pub fn at(self, address: Option<SocketAddr>) -> Self {
+        Self { address, ..self }
+    }
+
+    /// Where the connection comes from; `None` where that is not known.
+    #[must_use]
+    pub const fn address(&self) -> Option<SocketAddr> {
+        self.address
+    }
+
+    /// The name of the token that was shown, also of one that was taken away since; empty: none.
+    pub(super) fn shown_name(&self) -> &str {
+        self.pass.as_ref().map_or("", |pass| &pass.name)
     }
 
     /// The name of the caller's token; `None` also once the token was taken away, so that a

@@ -5,12 +5,11 @@ use std::sync::Arc;
 use leafid::store::{MemoryStore, TagSettings};
 use leafid::{Clock, Driver, Generators, Options, SystemClock};
 
-use super::{Service, TokenSpec};
+use super::{Audit, Service, TokenSpec};
 use crate::config::Config;
 use crate::health::{Health, Kinds, Phase};
 use crate::limits::Limits;
 use crate::regressions::Regressions;
-use crate::workers::Peers;
 
 impl Service {
     /// On a store in memory, in segments of a million ids; tags come with their first id. Its
@@ -39,15 +38,8 @@ impl Service {
         let regressions = Arc::new(Regressions::new(Arc::clone(&clock)));
         let health = Health::new(kinds, generators.clone(), Arc::clone(&clock), regressions);
         health.enter(Phase::Serving);
-        let service = Self::new(
-            generators,
-            None,
-            Peers::default(),
-            health,
-            clock,
-            limits,
-            &config,
-        );
+        let (audit, _scribe) = Audit::new(String::new(), Arc::clone(&clock), None);
+        let service = Self::new(generators, None, health, clock, audit, limits, &config);
         (service, driver)
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use leafid::store::LeaseRecord;
 use leafid::{Id, RegistryStatus, Snowflake, SnowflakeIds, WorkerId, WorkerRegistry};
 
-use super::{Caller, Service, ServiceError};
+use super::{Caller, Service, ServiceError, audit};
 use crate::sharded::Sharded;
 use crate::workers::{Peers, Presence};
 
@@ -244,15 +244,23 @@ impl Service {
         caller: &Caller,
         worker: WorkerId,
     ) -> Result<WorkerView, ServiceError> {
-        self.access.check_admin(caller)?;
+        let action = "worker id released";
+        self.admit(caller, action, &worker.to_string())?;
         let rows = self.workers(caller).await?;
         let row = rows.into_iter().find(|row| row.record.worker == worker);
         let row = row.ok_or(ServiceError::UnknownWorker { worker })?;
         self.check_dead(&row).await?;
         let registry = &self.snowflakes()?.registry;
-        if !registry.release_dead(&row.record).await? {
-            return Err(ServiceError::WorkerChanged { worker });
-        }
+        let before = audit::of_worker(&row.record);
+        let attempt = self
+            .audit
+            .attempt(caller, action, worker.to_string(), before);
+        let released = match registry.release_dead(&row.record).await {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(ServiceError::WorkerChanged { worker }),
+            Err(error) => Err(error.into()),
+        };
+        attempt.settled(released, |()| "free".into())?;
         let rows = self.workers(caller).await?;
         let row = rows.into_iter().find(|row| row.record.worker == worker);
         row.ok_or(ServiceError::WorkerChanged { worker })
@@ -303,9 +311,16 @@ impl Service {
     /// [`ServiceError::SnowflakeOff`], [`ServiceError::NotAdmin`], [`ServiceError::NoToken`],
     /// [`ServiceError::ClockAhead`].
     pub fn accept_clock(&self, caller: &Caller) -> Result<ClockView, ServiceError> {
-        self.access.check_admin(caller)?;
+        let action = "clock accepted";
+        self.admit(caller, action, "this server")?;
         let before = self.clock()?;
-        self.snowflakes()?.registry.accept_clock()?;
+        let (ids, wall) = (before.unix_ms.cast_signed(), before.wall_ms().cast_signed());
+        let of_ids = format!("time={}", crate::wall::time(ids));
+        let attempt = self.audit.attempt(caller, action, "this server", of_ids);
+        let accepted = self.snowflakes()?.registry.accept_clock();
+        attempt.settled(accepted.map_err(ServiceError::from), |()| {
+            format!("time={}", crate::wall::time(wall))
+        })?;
         Ok(before)
     }
 

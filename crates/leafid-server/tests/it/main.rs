@@ -6,6 +6,7 @@
 )]
 
 mod access;
+mod audit;
 mod decode;
 mod doors;
 mod floods;

@@ -14,11 +14,14 @@ use leafid::{Tag, blocking::block_on};
 use leafid_server::{
     Addresses, Config, Limits, Listeners, ServeError, Server, Service, Stores, Tls, Workers,
 };
+use leafid_stores::AuditStore;
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
+
+use crate::audit::Ledger;
 
 /// A server on a port of its own.
 pub(crate) struct Site {
@@ -26,6 +29,8 @@ pub(crate) struct Site {
     pub(crate) address: SocketAddr,
     pub(crate) addresses: Addresses,
     pub(crate) service: Arc<Service>,
+    /// Where changes are recorded.
+    pub(crate) ledger: Arc<Ledger>,
     /// Where the settings turn it on.
     pub(crate) tls: Option<Arc<Tls>>,
     stop: Option<oneshot::Sender<()>>,
@@ -87,9 +92,11 @@ impl Site {
         let tls = Tls::read(config, limits).unwrap().map(Arc::new);
         let listeners = runtime.block_on(Listeners::bind(addresses)).unwrap();
         let listeners = listeners.with_tls(tls.clone());
+        let ledger = Arc::new(Ledger::default());
         let stores = Stores {
             segments: store,
             workers,
+            audit: Some(Arc::clone(&ledger) as Arc<dyn AuditStore>),
         };
         let server = Server::new(config, limits, stores, listeners);
         let (stop, stopped) = oneshot::channel();
@@ -99,6 +106,7 @@ impl Site {
             address: addresses.http,
             addresses,
             service,
+            ledger,
             tls,
             stop: Some(stop),
             ended: Some(ended),

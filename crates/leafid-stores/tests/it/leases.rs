@@ -184,7 +184,7 @@ async fn check_first_use(with_leaf: &Database, empty: &Database, sql: impl Fn(&s
     let report = init(&url_of(&with_leaf.url), &StoreOptions::default()).await;
     assert_eq!(
         report.unwrap().to_string(),
-        "created leafid_tag, leafid_worker; found leaf_alloc, leafid_pool"
+        "created leafid_tag, leafid_worker, leafid_audit; found leaf_alloc, leafid_pool"
     );
     assert!(registry.swap(&claim(0)).await.unwrap());
 }

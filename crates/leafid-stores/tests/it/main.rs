@@ -5,6 +5,8 @@
     reason = "everything here serves a test"
 )]
 
+#[cfg(all(feature = "sqlite", feature = "mysql", feature = "postgres"))]
+mod audit;
 #[cfg(all(feature = "mysql", feature = "postgres"))]
 mod availability;
 #[cfg(all(feature = "sqlite", feature = "mysql"))]

@@ -360,7 +360,7 @@ async fn init_under_an_open_store() {
         .unwrap();
     assert_eq!(
         report.to_string(),
-        "created leafid_tag, leafid_worker, leafid_pool; found leaf_alloc"
+        "created leafid_tag, leafid_worker, leafid_pool, leafid_audit; found leaf_alloc"
     );
     let patch = TagPatch {
         policy: Some(Some(StepPolicy::Fixed)),

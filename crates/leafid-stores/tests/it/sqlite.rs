@@ -153,12 +153,12 @@ async fn init_tells_what_it_did() {
     let first = init(&url, &StoreOptions::default()).await.unwrap();
     assert_eq!(
         first.to_string(),
-        "created leaf_alloc, leafid_tag, leafid_worker, leafid_pool"
+        "created leaf_alloc, leafid_tag, leafid_worker, leafid_pool, leafid_audit"
     );
     let second = init(&url, &StoreOptions::default()).await.unwrap();
     assert_eq!(
         second.to_string(),
-        "found leaf_alloc, leafid_tag, leafid_worker, leafid_pool"
+        "found leaf_alloc, leafid_tag, leafid_worker, leafid_pool, leafid_audit"
     );
 }
 

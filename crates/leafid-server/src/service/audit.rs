@@ -1,0 +1,318 @@
+//! `Audit`: who changed what, from where, and how it was before and after: a line of the log at the
+//! target `audit`, and a row in the store's table where there is one.
+//!
+//! A change is made first and recorded then. What cannot be recorded is told in the log, and the
+//! change stands.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use leafid::store::{LeaseRecord, StoreError, TagRecord};
+use leafid::{Clock, Escaped};
+use leafid_stores::{AuditRecord, AuditStore};
+use tokio::sync::{mpsc, oneshot};
+
+use super::{Caller, ServiceError};
+use crate::alarms::with_causes;
+use crate::shown::shown;
+use crate::wall;
+
+/// Changes that wait to be written; those of more are in the log only.
+const WAITING_MAX: usize = 1024;
+/// Of refused attempts so many are told in each span of time, and the rest counted.
+const REFUSALS_MAX: u32 = 10;
+const REFUSALS_SPAN: Duration = Duration::from_secs(10);
+
+/// Takes changes and refusals in.
+pub(crate) struct Audit {
+    /// How this server is called in the table.
+    server: String,
+    clock: Arc<dyn Clock>,
+    refused: Mutex<Refused>,
+    queue: mpsc::Sender<Work>,
+}
+
+/// What was refused in a span of time.
+#[derive(Debug, Default)]
+struct Refused {
+    since: Duration,
+    told: u32,
+    left_out: u64,
+}
+
+/// What the [`Scribe`] does, one after the other.
+enum Work {
+    Write(AuditRecord),
+    Read(u32, oneshot::Sender<Result<Vec<AuditRecord>, StoreError>>),
+    End(oneshot::Sender<()>),
+}
+
+/// Writes the rows. It is one task beside the drivers, so that its connections outlive the calls,
+/// and calls do not wait for it.
+pub(crate) struct Scribe {
+    store: Option<Arc<dyn AuditStore>>,
+    work: mpsc::Receiver<Work>,
+    /// Whether it was told that there is no table.
+    told_missing: bool,
+}
+
+/// A change that is being made. Dropped in between, because its caller went or waited for too long,
+/// it is recorded too: the store may have made it.
+pub(super) struct Attempt<'a> {
+    audit: &'a Audit,
+    caller: &'a Caller,
+    /// What is done, in a few words.
+    action: &'static str,
+    /// To what.
+    subject: String,
+    /// How it was; empty: it was not there.
+    before: String,
+    is_settled: bool,
+}
+
+impl fmt::Debug for Audit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Audit")
+            .field("server", &self.server)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Audit {
+    pub(crate) fn new(
+        server: String,
+        clock: Arc<dyn Clock>,
+        store: Option<Arc<dyn AuditStore>>,
+    ) -> (Self, Scribe) {
+        let (queue, work) = mpsc::channel(WAITING_MAX);
+        let audit = Self {
+            server,
+            clock,
+            refused: Mutex::default(),
+            queue,
+        };
+        let scribe = Scribe {
+            store,
+            work,
+            told_missing: false,
+        };
+        (audit, scribe)
+    }
+
+    /// Before a change is made.
+    pub(super) fn attempt<'a>(
+        &'a self,
+        caller: &'a Caller,
+        action: &'static str,
+        subject: impl Into<String>,
+        before: String,
+    ) -> Attempt<'a> {
+        Attempt {
+            audit: self,
+            caller,
+            action,
+            subject: subject.into(),
+            before,
+            is_settled: false,
+        }
+    }
+
+    /// Tells of a change, and has it written.
+    fn note(&self, attempt: &mut Attempt<'_>, after: String) {
+        attempt.is_settled = true;
+        let (caller, action) = (attempt.caller, attempt.action);
+        let record = AuditRecord {
+            at_ms: u64::try_from(wall::now().as_millisecond()).unwrap_or(0),
+            server: self.server.clone(),
+            token: caller.shown_name().to_owned(),
+            address: address(caller.address()),
+            action: action.to_owned(),
+            subject: std::mem::take(&mut attempt.subject),
+            before: std::mem::take(&mut attempt.before),
+            after,
+        };
+        let AuditRecord {
+            token,
+            address,
+            subject,
+            before,
+            after,
+            ..
+        } = &record;
+        tracing::info!(
+            target: "audit",
+            token, address, subject, before, after, "{action}"
+        );
+        if self.queue.try_send(Work::Write(record)).is_err() {
+            tracing::warn!(target: "audit", action, "the change above is not in leafid_audit: too many wait to be written");
+        }
+    }
+
+    /// Tells of an attempt to change something without the right to.
+    pub(super) fn note_refused(
+        &self,
+        token: &str,
+        at: Option<SocketAddr>,
+        action: &str,
+        subject: &str,
+        why: &ServiceError,
+    ) {
+        let Some(left_out) = self.admit_refusal() else {
+            return;
+        };
+        let (subject, address) = (shown(subject), address(at));
+        tracing::warn!(
+            target: "audit",
+            token, address, subject = &*subject, left_out, "refused: {action}: {why}"
+        );
+    }
+
+    /// Whether a refusal is told now, and how many were not since the last one.
+    fn admit_refusal(&self) -> Option<u64> {
+        let now = self.clock.now();
+        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        if now.saturating_sub(refused.since) >= REFUSALS_SPAN {
+            refused.since = now;
+            refused.told = 0;
+        }
+        if refused.told >= REFUSALS_MAX {
+            refused.left_out = refused.left_out.saturating_add(1);
+            return None;
+        }
+        refused.told += 1;
+        Some(std::mem::take(&mut refused.left_out))
+    }
+
+    /// The last changes, the newest first, with all that were made here before.
+    pub(super) async fn recent(&self, count: u32) -> Result<Vec<AuditRecord>, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        let ended = |_| StoreError::unavailable("the server is shutting down", "nothing is read");
+        let asked = self.queue.send(Work::Read(count, reply)).await;
+        asked.map_err(|error| ended(error.to_string()))?;
+        answer.await.map_err(|error| ended(error.to_string()))?
+    }
+
+    /// Waits until all is written.
+    pub(crate) async fn end(&self) {
+        let (reply, ended) = oneshot::channel();
+        if self.queue.send(Work::End(reply)).await.is_ok() {
+            let _ended = ended.await;
+        }
+    }
+}
+
+impl Attempt<'_> {
+    /// Records what came of it, if anything was changed or may have been.
+    pub(super) fn settled<T>(
+        mut self,
+        outcome: Result<T, ServiceError>,
+        after: impl FnOnce(&T) -> String,
+    ) -> Result<T, ServiceError> {
+        let audit = self.audit;
+        match &outcome {
+            Ok(made) => audit.note(&mut self, after(made)),
+            Err(ServiceError::Store(error @ StoreError::Unavailable { .. })) => {
+                audit.note(
+                    &mut self,
+                    format!("unknown: {}", Escaped(&error.to_string())),
+                );
+            }
+            Err(_) => self.is_settled = true,
+        }
+        outcome
+    }
+}
+
+impl Drop for Attempt<'_> {
+    fn drop(&mut self) {
+        if !self.is_settled {
+            let audit = self.audit;
+            audit.note(self, "unknown: the call was given up".into());
+        }
+    }
+}
+
+impl Scribe {
+    /// Works until it is told to end.
+    pub(crate) async fn run(mut self) {
+        while let Some(work) = self.work.recv().await {
+            match work {
+                Work::Write(record) => self.write(&record).await,
+                Work::Read(count, reply) => {
+                    let read = match &self.store {
+                        Some(store) => store.recent(count).await,
+                        None => Err(StoreError::Unsupported {
+                            message: "this server records changes in its log only".into(),
+                        }),
+                    };
+                    // Who asked may have gone.
+                    let _unheard = reply.send(read);
+                }
+                Work::End(reply) => {
+                    let _unheard = reply.send(());
+                    return;
+                }
+            }
+        }
+    }
+
+    async fn write(&mut self, record: &AuditRecord) {
+        let Some(store) = &self.store else {
+            return;
+        };
+        let error = match store.append(record).await {
+            Ok(()) => {
+                self.told_missing = false;
+                return;
+            }
+            // Told once: Leaf's own table is enough for a server.
+            Err(StoreError::Unsupported { .. }) if self.told_missing => return,
+            Err(error) => error,
+        };
+        self.told_missing = matches!(error, StoreError::Unsupported { .. });
+        let AuditRecord {
+            action,
+            subject,
+            token,
+            address,
+            before,
+            after,
+            ..
+        } = record;
+        let error = with_causes(&error);
+        tracing::warn!(
+            target: "audit",
+            error, token, address, subject, before, after, "not in leafid_audit: {action}"
+        );
+    }
+}
+
+fn address(at: Option<SocketAddr>) -> String {
+    at.map(|at| at.to_string()).unwrap_or_default()
+}
+
+/// A tag's row, as `before` and `after` show it; empty where there is none.
+pub(super) fn of_tag(record: Option<&TagRecord>) -> String {
+    record.map(AuditRecord::of_tag).unwrap_or_default()
+}
+
+/// The row of a worker id, as `before` and `after` show it.
+pub(super) fn of_worker(record: &LeaseRecord) -> String {
+    let until = match record.until_ms {
+        LeaseRecord::FOREVER => "never".to_owned(),
+        until_ms => wall::time(until_ms.cast_signed()),
+    };
+    format!(
+        "holder={} address={} epoch={} until={until}",
+        Escaped(&record.holder),
+        Escaped(&record.address),
+        record.epoch
+    )
+}
+
+/// A quota, as `before` and `after` show it.
+pub(super) fn of_quota(per_second: Option<u64>) -> String {
+    per_second.map_or_else(String::new, |quota| format!("ids_per_second={quota}"))
+}
