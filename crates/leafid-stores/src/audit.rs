@@ -106,7 +106,8 @@ pub trait AuditStore: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Unsupported`] when the table is missing, others as every call to a store.
+    /// [`StoreError::Unsupported`] when the table is missing or may not be used, others as every
+    /// call to a store.
     fn append<'a>(&'a self, record: &'a AuditRecord) -> StoreResult<'a, ()>;
 
     /// The last `count` records, the newest first.
@@ -188,7 +189,8 @@ pub(crate) trait AuditSystem: LeaseSystem {
         count: i64,
     ) -> impl Future<Output = Result<Vec<AuditRecord>, Fault>> + Send;
 
-    /// Whether an error says that the table is not there.
+    /// Whether an error says that the table is not there, or that the user has no right to it: a user
+    /// whose rights are on other tables only is told no more about one that is missing.
     fn is_missing(error: &sqlx::Error) -> bool;
 }
 
@@ -254,7 +256,8 @@ impl<S: AuditSystem> AuditStore for SqlAudit<S> {
 fn missing<S: AuditSystem>(fault: Fault) -> Fault {
     match fault {
         Fault::Sql(error) if S::is_missing(&error) => Fault::unsupported(
-            "changes are not recorded without the table leafid_audit: run `leafid store init`",
+            "the table leafid_audit is missing, or the user has no right to it: run `leafid store \
+            init`, and grant SELECT, INSERT and DELETE on it",
         ),
         fault => fault,
     }

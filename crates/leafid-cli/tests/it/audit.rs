@@ -212,7 +212,7 @@ fn a_store_without_the_table_goes_on() {
         run(folder.path(), &create).ok();
     }
     let failed = run(folder.path(), &["audit", "--server", &server.url]);
-    failed.check_failed(1, "without the table leafid_audit", "");
+    failed.check_failed(1, "the table leafid_audit is missing", "");
     let lines: Vec<Value> = lines(&server)
         .iter()
         .map(|line| serde_json::from_str(line).unwrap())

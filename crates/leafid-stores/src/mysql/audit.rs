@@ -37,6 +37,6 @@ impl AuditSystem for Mysql {
     }
 
     fn is_missing(error: &sqlx::Error) -> bool {
-        connect::number(error) == Some(1146)
+        matches!(connect::number(error), Some(1142 | 1143 | 1146))
     }
 }

@@ -42,6 +42,6 @@ impl AuditSystem for Postgres {
     fn is_missing(error: &sqlx::Error) -> bool {
         let error = error.as_database_error();
         let code = error.and_then(sqlx::error::DatabaseError::code);
-        code.as_deref() == Some("42P01")
+        matches!(code.as_deref(), Some("42P01" | "42501"))
     }
 }

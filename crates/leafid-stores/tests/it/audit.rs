@@ -109,6 +109,16 @@ async fn a_database_without_the_table_says_so() {
         max_id bigint NOT NULL, step int NOT NULL, description varchar(256), \
         update_time timestamptz NOT NULL DEFAULT now())";
     shared_postgres().sql(&postgres.name, table);
+    let rights = format!(
+        "CREATE USER alloc_only@'%' IDENTIFIED BY 'a'; \
+        GRANT SELECT, INSERT, UPDATE, DELETE ON {}.leaf_alloc TO alloc_only@'%'",
+        mariadb.name
+    );
+    shared_mariadb().sql(&mariadb.name, &rights);
+    let (_, place) = mariadb.url.split_once('@').unwrap();
+    let alloc_only = open(&format!("mysql://alloc_only:a@{place}"));
+    let error = alloc_only.append(&record(1)).await.unwrap_err();
+    assert!(matches!(error, StoreError::Unsupported { .. }), "{error:?}");
     for url in [&mariadb.url, &postgres.url] {
         let audit = open(url);
         let errors = [
