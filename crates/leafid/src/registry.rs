@@ -29,7 +29,7 @@ use crate::lease::Lease;
 use crate::snowflake::{Core, Snowflake};
 use crate::store::{BoxFuture, Journal, LeaseRecord, LeaseStore, LeaseSwap, StoreError};
 
-use calls::Answering;
+use calls::{Answering, Refused};
 
 pub use accept::ClockAhead;
 pub use driver::RegistryDriver;
@@ -133,6 +133,7 @@ struct Standing {
     failures: u64,
     journal_fails: bool,
     answering: Answering,
+    refused: Refused,
 }
 
 /// What a registry works with, besides its options.
@@ -215,6 +216,7 @@ impl WorkerRegistry {
                 failures: 0,
                 journal_fails: false,
                 answering: Answering::Unasked,
+                refused: Refused::default(),
             }),
         });
         let driver = RegistryDriver::new(Arc::clone(&shared));

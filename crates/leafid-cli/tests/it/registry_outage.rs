@@ -90,6 +90,38 @@ fn a_registry_that_is_killed_is_missed_at_once() {
     });
 }
 
+/// Guards a registry that can be read, but not changed: nobody says that it answers.
+#[test]
+fn a_registry_that_is_full_is_missed_until_it_is_not() {
+    let redis = Redis::start();
+    let folder = tempdir().unwrap();
+    let url = redis.url();
+    let lease = [
+        "--segment=false",
+        "--worker-lease",
+        "40s",
+        "--registry",
+        &url,
+    ];
+    let server = Server::start(folder.path(), &lease);
+    wait_for(&server, 1.0);
+    redis.command(&["CONFIG", "SET", "maxmemory", "1"]);
+    let gone_s = wait_for(&server, 0.0);
+    // Its row is read several times meanwhile.
+    let clock = SystemClock::new();
+    let end_ms = now_ms(&clock) + 6000;
+    until("end of the look", || {
+        assert!(server.metric(UP).total_cmp(&0.0).is_eq());
+        (now_ms(&clock) > end_ms).then_some(())
+    });
+    redis.command(&["CONFIG", "SET", "maxmemory", "0"]);
+    let back_s = wait_for(&server, 1.0);
+    println!("full: gone after {gone_s:.1} s, back after {back_s:.1} s");
+    until("line", || (count(&server, BACK) == 1).then_some(()));
+    assert_eq!(count(&server, GONE), 1, "{}", server.log());
+    server.stop();
+}
+
 /// Guards registries that go on taking connections and answer nothing.
 #[test]
 fn a_registry_that_hangs_is_missed_at_once() {

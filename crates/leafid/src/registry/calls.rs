@@ -36,6 +36,33 @@ impl Answering {
     }
 }
 
+/// What a call does at the registry. One that can be read may still refuse to be written: it was
+/// made read-only, is full, or took a right away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Access {
+    Read,
+    Swap,
+    Report,
+}
+
+/// The changes that failed and have not gone well since: while there are some, reading shows not
+/// that the registry answers.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Refused {
+    pub(super) swap: bool,
+    report: bool,
+}
+
+impl Refused {
+    const fn note(&mut self, access: Access, failed: bool) {
+        match access {
+            Access::Read => {}
+            Access::Swap => self.swap = failed,
+            Access::Report => self.report = failed,
+        }
+    }
+}
+
 /// What came of a call that was made while a worker id is held.
 pub(super) enum Done {
     Extended(Result<Extended, StoreError>),
@@ -62,7 +89,7 @@ pub(super) fn extend(
         };
         let address = &shared.options.address;
         let extended = claim::extend(store, lease, until_ms, (&identity, &holder), address);
-        Done::Extended(shared.bounded(extended).await)
+        Done::Extended(shared.changing(extended).await)
     })
 }
 
@@ -79,9 +106,10 @@ pub(super) fn report(
         let now_ms = shared.core.timeline.now_ms();
         let report = store.report(&record, now_ms);
         let reported = shared.within(shared.options.call_max, report).await;
-        // Where nobody reads reports, one goes well without a call.
-        if let Err(error) = &reported {
-            shared.note(Some(error));
+        match &reported {
+            Err(error) => shared.note(Access::Report, Some(error)),
+            // Where nobody reads reports, one goes well without a call.
+            Ok(()) => shared.lock().refused.note(Access::Report, false),
         }
         Done::Reported(reported)
     })
@@ -95,7 +123,7 @@ pub(super) fn look(shared: Arc<Shared>, lease: Lease) -> BoxFuture<'static, Done
             Ok(store) => {
                 let max = shared.options.look_interval();
                 let row = shared.within(max, store.lease(lease.worker)).await;
-                shared.note(row.as_ref().err());
+                shared.note(Access::Read, row.as_ref().err());
                 row
             }
             Err(error) => Err(error),
@@ -105,14 +133,23 @@ pub(super) fn look(shared: Arc<Shared>, lease: Lease) -> BoxFuture<'static, Done
 }
 
 impl Shared {
-    /// Runs a call to the registry, giving up on it after `call_max`, and notes whether it was
-    /// answered.
+    /// Runs a call that reads, giving up on it after `call_max`, and notes whether it was answered.
     pub(super) async fn bounded<T>(
         &self,
         call: impl Future<Output = Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
         let answer = self.within(self.options.call_max, call).await;
-        self.note(answer.as_ref().err());
+        self.note(Access::Read, answer.as_ref().err());
+        answer
+    }
+
+    /// The same of one that swaps a row.
+    pub(super) async fn changing<T>(
+        &self,
+        call: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let answer = self.within(self.options.call_max, call).await;
+        self.note(Access::Swap, answer.as_ref().err());
         answer
     }
 
@@ -134,8 +171,10 @@ impl Shared {
     }
 
     /// Notes what came of a call that reaches the registry.
-    pub(super) fn note(&self, error: Option<&StoreError>) {
-        match error.filter(|error| error.is_retryable()) {
+    pub(super) fn note(&self, access: Access, error: Option<&StoreError>) {
+        let error = error.filter(|error| error.is_retryable());
+        self.lock().refused.note(access, error.is_some());
+        match error {
             Some(error) => self.note_silence(error),
             None => self.note_answer(),
         }
@@ -143,7 +182,12 @@ impl Shared {
 
     fn note_answer(&self) {
         let now = self.core.timeline.clock().now();
-        let before = std::mem::replace(&mut self.lock().answering, Answering::Answers);
+        let mut standing = self.lock();
+        if standing.refused.swap || standing.refused.report {
+            return;
+        }
+        let before = std::mem::replace(&mut standing.answering, Answering::Answers);
+        drop(standing);
         if let Answering::Silent { since } = before {
             let after = now.saturating_sub(since);
             self.tell(&Event::RegistryUp { after });

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use super::Shared;
+use super::calls::Access;
 use crate::layout::Instant;
 use crate::store::LeaseRecord;
 use crate::timeline::FOLLOW_MAX;
@@ -71,7 +72,7 @@ async fn ask_store(shared: &Shared) -> Option<Second> {
             .await;
         // One without a clock answers that without being asked.
         if !matches!(answer, Ok(None)) {
-            shared.note(answer.as_ref().err());
+            shared.note(Access::Read, answer.as_ref().err());
         }
         answer.ok().flatten()
     };

@@ -284,6 +284,10 @@ impl Run {
                 // From its beginning on: it may have shown how things were then.
                 held.look_at = Some(began + self.shared.options.look_interval());
                 held.looks_fail = false;
+                if self.shared.lock().refused.swap {
+                    // It can be read again: perhaps also be written.
+                    held.extend_at = held.extend_at.map(|at| at.min(now));
+                }
                 return self.lost_or_adopted(held, lease, row.as_ref(), false);
             }
             Done::Looked {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::calls::Access;
 use super::driver::Run;
 use super::{Shared, claim};
 use crate::event::Event;
@@ -51,7 +52,7 @@ impl Run {
         };
         let address = &shared.options.address;
         let given_back = claim::release(store, lease, used_ms, journal, address);
-        shared.bounded(given_back).await
+        shared.changing(given_back).await
     }
 
     /// Notes in the journal where the ids of its lease end, and whether the rest is still ours.
@@ -82,6 +83,6 @@ impl Run {
 async fn look_at(shared: &Shared, lease: Lease) -> Result<(), StoreError> {
     let row = shared.store()?.lease(lease.worker);
     let row = shared.within(shared.options.look_interval(), row).await;
-    shared.note(row.as_ref().err());
+    shared.note(Access::Read, row.as_ref().err());
     row.map(drop)
 }

@@ -190,7 +190,7 @@ impl Run {
             ..former.clone()
         };
         self.write_record(with_claim).await?;
-        if !shared.bounded(store.swap(&claim.swap)).await? {
+        if !shared.changing(store.swap(&claim.swap)).await? {
             // A row of that epoch is not ours, even if it has our name: a copy of us was faster.
             self.write_record(former).await?;
             return Ok(false);
@@ -206,6 +206,7 @@ impl Run {
         };
         let claimed = JournalRecord {
             claim: None,
+            layout: shared.core.options.layout.to_string(),
             ..former.with_lease(lease)
         };
         self.write_record(claimed).await?;

@@ -24,6 +24,8 @@ pub(crate) enum Mood {
     #[default]
     Well,
     Down,
+    /// It can be read.
+    ReadOnly,
     /// It does what it is asked, and its answer is lost.
     AnswersLost,
 }
@@ -73,7 +75,7 @@ impl Registry {
     ) -> Result<T, StoreError> {
         let mood = *self.mood.lock().unwrap();
         match mood {
-            Mood::Well => call.await,
+            Mood::Well | Mood::ReadOnly => call.await,
             Mood::Down => Err(StoreError::unavailable("cannot reach the registry", "down")),
             Mood::AnswersLost => {
                 call.await?;
@@ -122,6 +124,12 @@ impl LeaseStore for Registry {
     fn swap<'a>(&'a self, swap: &'a LeaseSwap) -> StoreResult<'a, bool> {
         Box::pin(async move {
             let memory = self.memory.get();
+            if *self.mood.lock().unwrap() == Mood::ReadOnly {
+                return Err(StoreError::unavailable(
+                    "cannot change the registry",
+                    "full",
+                ));
+            }
             self.answer(memory.swap(swap)).await
         })
     }

@@ -178,6 +178,35 @@ fn a_registry_that_comes_back_empty_is_noticed_at_once() {
     }
 }
 
+/// Guards that a registry which can be read and not changed is no registry that answers, from the
+/// first change that it refused until one goes well.
+#[test]
+fn a_registry_that_cannot_be_changed_does_not_answer() {
+    let store = store();
+    let mut setup = Setup::new(&store);
+    setup.options.lease = SECOND * 60;
+    let mut server = setup.start();
+    store.set(Mood::ReadOnly);
+    server.advance(SECOND * 40);
+    for _ in 0..15 {
+        assert_eq!(server.status().store_answers, Some(false));
+        server.advance(SECOND);
+    }
+    assert_eq!(server.log.count("RegistryDown"), 1);
+    assert_eq!(server.log.count("RegistryUp"), 0);
+    store.set(Mood::Well);
+    server.advance(CHECK);
+    assert_eq!(server.status().store_answers, Some(true));
+    assert_eq!(server.log.count("RegistryUp"), 1);
+    assert_eq!(server.log.count("WorkerLost"), 0);
+    // Also at a start, whose calls read first.
+    store.set(Mood::ReadOnly);
+    let mut other = Setup::new(&store).start();
+    other.advance(SECOND * 30);
+    assert_eq!(other.log.count("RegistryUp"), 0);
+    assert_eq!(other.log.count("RegistryDown"), 1);
+}
+
 /// Guards that whether the registry answers is known within the interval, and told once each way,
 /// although nothing else is asked of it for half an hour.
 #[test]
