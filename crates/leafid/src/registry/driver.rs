@@ -185,7 +185,10 @@ impl Run {
         let Some(journal) = &self.journal else {
             return Ok(());
         };
-        let record = journal.with_lease(lease);
+        let record = JournalRecord {
+            layout: self.shared.core.options.layout.to_string(),
+            ..journal.with_lease(lease)
+        };
         self.write_record(record).await
     }
 

@@ -6,6 +6,7 @@ use super::clock_check::behind_own_report;
 use super::driver::Run;
 use super::obstacle::Obstacle;
 use crate::event::Event;
+use crate::layout::Layout;
 use crate::lease::Lease;
 use crate::store::{JournalLease, JournalRecord, JournalRegistry, LeaseRecord, StoreError};
 
@@ -18,11 +19,13 @@ impl Run {
         if self.journal.is_some() {
             return Ok(());
         }
-        let layout = self.shared.core.options.layout.to_string();
+        let layout = self.shared.core.options.layout;
         let mut journal = match self.shared.journal.read().await? {
-            Some(record) if record.layout == layout => record,
-            Some(record) => self.change_layout(record, layout)?,
-            None => JournalRecord::new("", layout),
+            Some(record) => {
+                self.check_layout(&record, layout)?;
+                record
+            }
+            None => JournalRecord::new("", layout.to_string()),
         };
         if journal.holder.is_empty() {
             journal.holder = new_holder();
@@ -31,31 +34,27 @@ impl Run {
         Ok(())
     }
 
-    /// Ids of two layouts can be equal, so the old one's time must be over.
-    fn change_layout(
-        &self,
-        record: JournalRecord,
-        layout: String,
-    ) -> Result<JournalRecord, Obstacle> {
-        let now_ms = self.shared.core.timeline.now_ms();
-        if record.floor_ms.max(record.above_ms()) > now_ms {
-            return Err(Obstacle::Refused(format!(
-                "this server has just issued ids of the layout {}, and is now set to {layout}: \
-                 wait some seconds, or go back",
-                record.layout
-            )));
+    /// Ids of two layouts can be equal, whatever their times are. A layout may only follow another
+    /// if all of its ids from now on are above all that this server made by the other. The journal
+    /// keeps the former one's name until there is a lease for the new one.
+    fn check_layout(&self, record: &JournalRecord, layout: Layout) -> Result<(), Obstacle> {
+        let issued_ms = record.floor_ms.max(record.above_ms());
+        if record.layout == layout.to_string() || issued_ms == 0 {
+            return Ok(());
         }
-        // Where its ids end stays known, for the case that the layout is changed back.
-        let ended = |lease| JournalLease {
-            acknowledged: false,
-            ..lease
-        };
-        Ok(JournalRecord {
-            layout,
-            lease: record.lease.map(ended),
-            claim: None,
-            ..record
-        })
+        let now_ms = self.shared.core.timeline.now_ms();
+        let former = record.layout.parse::<Layout>();
+        let is_above =
+            |former| number_at(layout, now_ms, 0) > number_at(former, issued_ms, u64::MAX);
+        if former.is_ok_and(is_above) {
+            return Ok(());
+        }
+        Err(Obstacle::Refused(format!(
+            "this server has issued ids of the layout {}, and is now set to {layout}, whose ids \
+             can be the same numbers: set the former layout; or, if the two are never used for \
+             one purpose, name another data-dir, and another worker-pool",
+            record.layout
+        )))
     }
 
     /// From now on the journal is about this registry. What it says of another one is no right
@@ -115,8 +114,10 @@ impl Run {
         let location = self.shared.store.as_ref().map(|store| store.location());
         let is_set = |noted: &JournalRegistry| Some(&noted.location) == location.as_ref();
         let journal = self.journal.as_ref();
+        let layout = self.shared.core.options.layout.to_string();
         let last = journal
             .filter(|journal| journal.registry.as_ref().is_some_and(is_set))
+            .filter(|journal| journal.layout == layout)
             .and_then(|journal| journal.lease)
             .filter(|last| {
                 last.acknowledged
@@ -167,6 +168,18 @@ impl Run {
             until_ms: row.until_ms,
         })
     }
+}
+
+/// The least number that a layout makes of a time, or with `u64::MAX` the greatest.
+fn number_at(layout: Layout, unix_ms: u64, low: u64) -> u64 {
+    let unix_ms = i64::try_from(unix_ms).unwrap_or(i64::MAX);
+    let tick = match layout.tick_of(unix_ms) {
+        Some(tick) => tick,
+        None if unix_ms > layout.end_unix_ms() => layout.ticks_max(),
+        None => 0,
+    };
+    let low_bits = layout.worker_bits() + layout.sequence_bits();
+    (tick << low_bits) | (low & !(u64::MAX << low_bits))
 }
 
 /// A name that no other server has: 128 random bits.

@@ -272,9 +272,10 @@ fn a_given_worker_id_needs_no_registry() {
     assert!(text.contains("worker-id"), "{text}");
 }
 
-/// Guards a layout that is changed and changed back, with the clock set back in between.
+/// Guards that no id of a new layout is the number of one that the server made by its former
+/// layout: a later epoch gives later times smaller numbers.
 #[test]
-fn a_layout_may_be_changed_back() {
+fn a_layout_follows_another_only_above_its_ids() {
     let journal = MemoryJournal::new();
     let clock = ManualClock::new();
     let start = |layout: Layout| {
@@ -286,16 +287,34 @@ fn a_layout_may_be_changed_back() {
         setup.options.snowflake.layout = layout;
         setup.start()
     };
-    let last = start(Layout::LEAF).next();
-    let text = start(Layout::WIDE).try_next().unwrap_err().to_string();
-    assert!(text.contains("wait some seconds"), "{text}");
-    clock.advance(SECOND * 10);
-    start(Layout::WIDE).next();
-    clock.set_wall(clock.wall().saturating_sub(SECOND * 10));
-    let mut back = start(Layout::LEAF);
-    back.advance(SECOND * 30);
-    let next = back.next();
-    assert!(next.unix_ms > last.unix_ms, "{next:?} after {last:?}");
+    let with_epoch = |epoch: &str| Layout::LEAF.with_epoch(epoch.parse().unwrap());
+    let (earlier, later) = (
+        with_epoch("2010-11-04T01:42:49.657Z"),
+        with_epoch("2010-11-04T01:43:04.657Z"),
+    );
+    let refused = |layout: Layout| {
+        let text = start(layout).try_next().unwrap_err().to_string();
+        assert!(text.contains("set the former layout"), "{text}");
+        assert!(text.contains(&layout.to_string()), "{text}");
+    };
+    let mut last = start(Layout::LEAF).try_next().unwrap();
+    for _ in 0..2 {
+        // The layout that was refused has left no trace: the former one goes on.
+        refused(later);
+        refused(Layout::WIDE);
+        let next = start(Layout::LEAF).try_next().unwrap();
+        assert!(next > last, "{next} after {last}");
+        last = next;
+        clock.advance(SECOND * 10);
+    }
+    clock.set_wall(clock.wall().saturating_sub(SECOND * 5));
+    let above = start(earlier).try_next().unwrap();
+    assert!(above > last, "{above} after {last}");
+    refused(Layout::LEAF);
+    clock.advance(SECOND * 60);
+    // By now its ids are above those of the earlier epoch.
+    let back = start(Layout::LEAF).try_next().unwrap();
+    assert!(back > above, "{back} after {above}");
 }
 
 /// Guards that ids of all units stay inside their lease, whose ends lie between ticks.
