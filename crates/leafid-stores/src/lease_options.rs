@@ -64,7 +64,7 @@ impl LeaseOptions {
 }
 
 /// Where the worker ids of a pool are, without a password. A file is the same one whatever the
-/// working folder is.
+/// working folder is and whichever link leads to it.
 #[cfg(any(
     feature = "sqlite",
     feature = "mysql",
@@ -74,9 +74,35 @@ impl LeaseOptions {
     feature = "zookeeper"
 ))]
 pub(crate) fn place_of(url: &StoreUrl, pool: &str) -> String {
-    let file = url.file().and_then(|path| std::path::absolute(path).ok());
-    match file {
-        Some(path) => format!("sqlite:{} pool {pool}", path.display()),
-        None => format!("{url} pool {pool}"),
+    match url.file() {
+        Some(path) => {
+            let path = crate::private::resolved(path);
+            format!("sqlite:{} pool {pool}", path.display())
+        }
+        None => format!("{url}{} pool {pool}", url.session()),
+    }
+}
+
+#[cfg(all(test, feature = "postgres", feature = "mysql"))]
+mod tests {
+    use super::*;
+
+    /// Guards that a lease is no right in another schema, or behind another socket.
+    #[test]
+    fn options_that_choose_the_tables_are_part_of_the_place() {
+        let place = |url: &str| place_of(&url.parse().unwrap(), "a");
+        let plain = place("postgres://u:s3cret@h/x");
+        assert_eq!(
+            plain,
+            place("postgres://u@h/x?application_name=b&sslmode=require")
+        );
+        let schema = place("postgres://u:s3cret@h/x?options=-csearch_path%3Da");
+        assert_eq!(schema, "postgres://u@h/x (options -csearch_path=a) pool a");
+        assert_ne!(schema, place("postgres://u@h/x?options=-csearch_path%3Db"));
+        let socket = place("postgres://u@h/x?host=/run/a");
+        assert_ne!(socket, place("postgres://u@h/x?host=/run/b"));
+        let socket = place("mysql://u@h/x?socket=/run/a.sock");
+        assert_ne!(socket, place("mysql://u@h/x?socket=/run/b.sock"));
+        assert_ne!(socket, place("mysql://u@h/x"));
     }
 }

@@ -39,6 +39,33 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
     }
 }
 
+/// The absolute path without links, so that all who mean a file name it alike. What is not there
+/// yet keeps its name.
+pub(crate) fn resolved(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let mut found = path.ancestors().filter_map(|above| {
+        let rest = path.strip_prefix(above).ok()?;
+        Some((fs::canonicalize(above).ok()?, rest))
+    });
+    match found.next() {
+        Some((real, rest)) if rest.as_os_str().is_empty() => real,
+        Some((real, rest)) => real.join(rest),
+        None => path.clone(),
+    }
+}
+
+/// Where file systems are mounted, and of what kind they are, where the kernel tells.
+#[cfg(feature = "sqlite")]
+pub(crate) fn mounts() -> Vec<(PathBuf, String)> {
+    let text = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    let mounts = text.lines().filter_map(|line| {
+        let mut fields = line.split(' ').skip(1);
+        let mount_point = fields.next()?.replace("\\040", " ");
+        Some((mount_point.into(), fields.next()?.to_owned()))
+    });
+    mounts.collect()
+}
+
 /// The same path with an ending after its name.
 pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
@@ -85,6 +112,18 @@ impl From<&fs::Metadata> for FileId {
             inode: metadata.ino(),
         }
     }
+}
+
+/// How many names a file has.
+#[cfg(all(unix, feature = "sqlite"))]
+pub(crate) fn names_of(metadata: &fs::Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::nlink(metadata)
+}
+
+/// Elsewhere only the first name is known.
+#[cfg(all(not(unix), feature = "sqlite"))]
+pub(crate) fn names_of(_: &fs::Metadata) -> u64 {
+    1
 }
 
 /// Elsewhere an open file cannot be replaced.

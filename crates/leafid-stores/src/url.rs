@@ -254,6 +254,24 @@ impl StoreUrl {
     }
 }
 
+impl StoreUrl {
+    /// What chooses the tables besides the URL as it is shown, ready to stand behind it: sockets,
+    /// and options of the session, also those of the environment.
+    pub(crate) fn session(&self) -> String {
+        let session = match &self.0 {
+            #[cfg(feature = "mysql")]
+            Place::Mysql(servers) => servers::mysql_session(servers),
+            #[cfg(feature = "postgres")]
+            Place::Postgres(servers) => servers::postgres_session(servers),
+            _ => Vec::new(),
+        };
+        match session.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", session.join(", ")),
+        }
+    }
+}
+
 impl FromStr for StoreUrl {
     type Err = UrlError;
 

@@ -56,6 +56,35 @@ fn after_a_clean_stop_the_file_alone_is_the_store() {
     assert!(check("other.db") > own);
 }
 
+/// Guards a store that is reached through a link: what comes back is what everybody uses.
+#[test]
+fn a_copy_comes_back_behind_a_link() {
+    let folder = tempdir().unwrap();
+    let folder = folder.path();
+    for name in ["a", "b"] {
+        fs::create_dir(folder.join(name)).unwrap();
+    }
+    let [real, link] = ["a/leafid.db", "b/leafid.db"].map(|path| folder.join(path));
+    assert_eq!(next(folder, "order", &["--data-dir", "a"]).ok(), "1\n");
+    std::os::unix::fs::symlink(&real, &link).unwrap();
+    let own = ["--data-dir", "b"];
+    run(
+        folder,
+        &[&["store", "backup", "copy.db"], &own[..]].concat(),
+    )
+    .ok();
+    let restore = ["store", "restore", "copy.db", "--margin", "100"];
+    run(folder, &[&restore[..], &own].concat()).ok();
+    assert!(link.is_symlink(), "the link was replaced");
+    let last: u64 = next(folder, "order", &own).ok().trim().parse().unwrap();
+    let real: u64 = next(folder, "order", &["--data-dir", "a"])
+        .ok()
+        .trim()
+        .parse()
+        .unwrap();
+    assert!(real > last && last > 100, "{real} after {last}");
+}
+
 /// Guards the whole way: a copy beside a server under load, ids after it, the loss of the folder.
 #[test]
 fn a_copy_brought_back_gives_no_id_twice() {

@@ -10,12 +10,12 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use leafid::{Layout, SystemClock};
-use leafid_testbed::Redis;
+use leafid_testbed::{Postgres, Redis};
 use serde_json::Value;
 use tempfile::tempdir;
 
 use crate::callers::{Callers, Given, Told, now_ms};
-use crate::process::{Server, until};
+use crate::process::{Server, run, until};
 
 /// So many ids are taken of each server, if it gives any.
 const IDS: usize = 20_000;
@@ -124,6 +124,43 @@ fn leases_of_two_files_are_no_right_in_a_registry() {
         &["--registry", "sqlite:first.db"],
         &["--registry", "sqlite:second.db"],
     ]);
+}
+
+/// Guards a registry whose URL differs from the former one's in its options only: another schema of
+/// the same database, which is down when the server starts.
+#[test]
+fn leases_of_two_schemas_are_no_right_in_one_another() {
+    let postgres = Postgres::start();
+    let database = postgres.create_database();
+    let [first, second] = ["a", "b"].map(|schema| {
+        let create = format!("CREATE SCHEMA {schema} AUTHORIZATION leafid");
+        postgres.sql(&database.name, &create);
+        format!("{}?options=-csearch_path%3D{schema}", database.url)
+    });
+    let folder = tempdir().unwrap();
+    let folder = folder.path();
+    for url in [&first, &second] {
+        run(folder, &["store", "init", "--store", url]).ok();
+    }
+    let moved = start(folder, "a", &["--registry", &first]);
+    let stays = start(folder, "b", &["--registry", &second]);
+    // Two registries: both may give the same number, and the ids of the first are not compared.
+    assert_eq!(held(&moved), held(&stays));
+    moved.kill();
+    postgres.kill();
+    let moved = start(folder, "a", &["--registry", &second]);
+    until("answer of the start", || {
+        (worker(&moved)["stage"] != "starting").then_some(())
+    });
+    let servers = [moved, stays];
+    let callers = servers.each_ref().map(Callers::start);
+    take(&callers, 4 * IDS);
+    servers.into_iter().for_each(Server::kill);
+    let all: Vec<u64> = callers
+        .into_iter()
+        .flat_map(|one| ids(&one.stop()))
+        .collect();
+    println!("{} ids, none twice", check_unique(&all));
 }
 
 /// Guards two copies of one folder that start at once, with the registry there and without.

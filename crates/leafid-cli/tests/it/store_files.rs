@@ -117,6 +117,57 @@ fn a_lost_write_ahead_log_gives_no_id_twice() {
     });
 }
 
+/// The same of a store that is reached through a link: the log lies beside the file itself.
+#[test]
+fn a_lost_write_ahead_log_behind_a_link_gives_no_id_twice() {
+    let folder = tempdir().unwrap();
+    let disk = folder.path().join("disk");
+    fs::create_dir(&disk).unwrap();
+    fs::create_dir(folder.path().join("leafid-data")).unwrap();
+    fs::File::create(disk.join("leafid.db")).unwrap();
+    std::os::unix::fs::symlink(disk.join("leafid.db"), file(folder.path(), "")).unwrap();
+    let (server, mut given) = used(&folder);
+    for ending in ["-wal", "-shm"] {
+        fs::remove_file(disk.join(format!("leafid.db{ending}"))).unwrap();
+    }
+    given.take_all(&server);
+    let beside = given.take_after(folder.path());
+    given.take_all(&server);
+    let told = server.get(BATCH).1;
+    server.kill();
+    println!(
+        "behind a link: {} ids, {} twice",
+        given.ids.len(),
+        given.twice
+    );
+    assert_eq!(given.twice, 0, "{beside:?}");
+    assert!(told.contains("disk/leafid.db-wal was removed"), "{told}");
+}
+
+/// Guards a second name of the file: whoever uses it has a write-ahead log of his own.
+#[test]
+fn a_file_with_two_names_gives_no_id_twice() {
+    let folder = tempdir().unwrap();
+    let (server, mut given) = used(&folder);
+    let other = folder.path().join("other");
+    fs::create_dir(&other).unwrap();
+    fs::hard_link(file(folder.path(), ""), other.join("leafid.db")).unwrap();
+    given.take_all(&server);
+    let next = ["next", "order", "-n", "9000", "--data-dir", "other"];
+    let beside = run(folder.path(), &next);
+    given.add(beside.out.lines().map(|line| line.parse().unwrap()));
+    given.take_all(&server);
+    server.kill();
+    let after = given.take_after(folder.path());
+    println!("two names: {} ids, {} twice", given.ids.len(), given.twice);
+    assert_eq!(given.twice, 0, "{beside:?} {after:?}");
+    beside.check_failed(1, "has 2 names (hard links)", "");
+    after.check_failed(1, "has 2 names (hard links)", "");
+    fs::remove_file(other.join("leafid.db")).unwrap();
+    given.take_after(folder.path()).ok();
+    assert_eq!(given.twice, 0);
+}
+
 #[test]
 fn lost_shared_memory_gives_no_id_twice() {
     check_deed("-shm removed", "leafid.db-shm was removed", |folder| {

@@ -7,6 +7,7 @@
 //! flush may succeed although the data is gone.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
@@ -25,7 +26,7 @@ static FILES: Mutex<BTreeMap<PathBuf, Weak<DatabaseFile>>> = Mutex::new(BTreeMap
 
 #[derive(Debug)]
 pub(super) struct DatabaseFile {
-    /// Absolute.
+    /// Absolute, and without links: SQLite puts the write-ahead log beside the file itself.
     path: PathBuf,
     /// Why it may not be used any more.
     refusal: OnceLock<String>,
@@ -46,7 +47,7 @@ struct State {
 impl DatabaseFile {
     /// What this process knows of the file at `path`.
     pub(super) fn at(path: &Path) -> Arc<Self> {
-        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let path = private::resolved(path);
         let mut files = FILES.lock().unwrap_or_else(PoisonError::into_inner);
         files.retain(|_, file| file.strong_count() > 0);
         if let Some(file) = files.get(&path).and_then(Weak::upgrade) {
@@ -131,6 +132,7 @@ impl DatabaseFile {
         }
         let known = state.id;
         drop(state);
+        self.check_only_name()?;
         match known {
             Some(id) => self.same(&self.path, id).map(|()| id),
             None => {
@@ -138,6 +140,33 @@ impl DatabaseFile {
                 found.ok_or_else(|| self.failed("find", io::ErrorKind::NotFound.into()))
             }
         }
+    }
+
+    /// The write-ahead log and its locks lie beside the name by which a file is opened. Who opens it
+    /// by another name, a hard link or a mount of the file alone, sees neither.
+    fn check_only_name(&self) -> Result<(), StoreError> {
+        let metadata = fs::metadata(&self.path).map_err(|error| self.failed("find", error))?;
+        let names = private::names_of(&metadata);
+        let what = if !metadata.is_file() {
+            "is no regular file: name one, or one that is to be made".to_owned()
+        } else if names > 1 {
+            format!(
+                "has {names} names (hard links), and programs that use different ones give the \
+                same ids: remove all but one (`leafid store backup` makes a copy)"
+            )
+        } else if private::mounts()
+            .iter()
+            .any(|(point, _)| *point == self.path)
+        {
+            "is mounted by itself, so that programs outside give the same ids: mount its folder \
+            instead"
+                .to_owned()
+        } else {
+            return Ok(());
+        };
+        Err(StoreError::Unsupported {
+            message: format!("the file {} {what}", self.path.display()),
+        })
     }
 
     /// After it was opened: still the same one.

@@ -5,6 +5,7 @@ use std::path::Path;
 use leafid::store::{StoreError, StoreReport, Weakness};
 use sqlx::SqliteConnection;
 
+use crate::private;
 use crate::store::Fault;
 
 pub(super) async fn inspect(
@@ -101,7 +102,7 @@ fn weakness(setting: &str, value: &str, wanted: &str, danger: &str) -> Weakness 
 
 /// What whoever starts a server on this file should know first.
 pub(crate) fn file_notes(path: &Path) -> Vec<String> {
-    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let path = private::resolved(path);
     let shown = path.display();
     let mut notes = Vec::new();
     if std::fs::metadata(&path).map_or(true, |file| file.len() == 0) {
@@ -129,15 +130,11 @@ fn file_system(path: &Path) -> Option<String> {
     // The folder may not be there yet.
     let mut folders = path.ancestors().skip(1);
     let path = folders.find_map(|folder| folder.canonicalize().ok())?;
-    let mounts = std::fs::read_to_string("/proc/self/mounts").ok()?;
-    let mounts = mounts.lines().filter_map(|line| {
-        let mut fields = line.split(' ').skip(1);
-        Some((fields.next()?.replace("\\040", " "), fields.next()?))
-    });
+    let mounts = private::mounts().into_iter();
     let holders = mounts.filter(|(folder, _)| path.starts_with(folder));
     holders
-        .max_by_key(|(folder, _)| folder.len())
-        .map(|(_, system)| system.to_owned())
+        .max_by_key(|(folder, _)| folder.as_os_str().len())
+        .map(|(_, system)| system)
 }
 
 #[cfg(test)]

@@ -210,6 +210,36 @@ fn check_each<T: FromStr<Err = sqlx::Error>>(
     Ok(())
 }
 
+/// Which sockets lead to the servers.
+#[cfg(feature = "mysql")]
+pub(super) fn mysql_session(servers: &[Url]) -> Vec<String> {
+    let options = servers.iter().filter_map(|server| {
+        server
+            .as_str()
+            .parse::<sqlx::mysql::MySqlConnectOptions>()
+            .ok()
+    });
+    let sockets = options.filter_map(|options| options.get_socket().cloned());
+    sockets
+        .map(|path| format!("socket {}", path.display()))
+        .collect()
+}
+
+/// Which sockets lead to the servers, and which schemas are chosen there.
+#[cfg(feature = "postgres")]
+pub(super) fn postgres_session(servers: &[Url]) -> Vec<String> {
+    let mut session = Vec::new();
+    for server in servers {
+        let Ok(options) = server.as_str().parse::<sqlx::postgres::PgConnectOptions>() else {
+            continue;
+        };
+        let socket = options.get_socket();
+        session.extend(socket.map(|path| format!("socket {}", path.display())));
+        session.extend(options.get_options().map(|text| format!("options {text}")));
+    }
+    session
+}
+
 /// A server without password and options.
 pub(crate) fn public(server: &Url) -> String {
     let mut shown = server.clone();
