@@ -21,16 +21,46 @@ pub fn without_password(url: &str) -> String {
 }
 
 /// Works on text, so that nothing leaks from a URL that is none: whatever stands before the last
-/// `@` and after the first `:` behind `//` is taken for a password.
+/// `@` and after the first `:` behind `//` is taken for a password; without an `@`, whatever stands
+/// after a `:` that is not a port's; and what is in parentheses, where Connector/J takes one.
 fn without_user_password(url: &str) -> String {
     let start = url.find("://").map_or(0, |at| at + 3);
-    let Some(end) = url.rfind('@').filter(|end| *end >= start) else {
+    if url.starts_with("sqlite:") {
         return url.to_owned();
+    }
+    if let Some(open) = url.find('(') {
+        return format!("{}(***)", without_user_password(&url[..open]));
+    }
+    let Some(end) = url.rfind('@').filter(|end| *end >= start) else {
+        return match odd_colon(&url[start..]).filter(|_| start > 0) {
+            Some(colon) => format!("{}:***", &url[..start + colon]),
+            None => url.to_owned(),
+        };
     };
     match url[start..end].find(':') {
         Some(colon) => format!("{}:***{}", &url[..start + colon], &url[end..]),
         None => url.to_owned(),
     }
+}
+
+/// The first colon in a list of hosts that has no port behind it.
+fn odd_colon(hosts: &str) -> Option<usize> {
+    let hosts = &hosts[..hosts.find(['/', '?']).unwrap_or(hosts.len())];
+    let starts = hosts.match_indices(',').map(|(at, _)| at + 1);
+    let colons = std::iter::once(0).chain(starts).filter_map(|start| {
+        let host = &hosts[start..];
+        // Those in an IPv6 address are its own.
+        let named = host
+            .find(']')
+            .filter(|_| host.starts_with('['))
+            .unwrap_or(0);
+        let colon = named + host[named..].find([':', ','])?;
+        let rest = host[colon..].strip_prefix(':')?;
+        let port = &rest[..rest.find(',').unwrap_or(rest.len())];
+        let is_port = port.bytes().all(|byte| byte.is_ascii_digit());
+        (!is_port).then_some(start + colon)
+    });
+    colons.min()
 }
 
 /// Drivers also take a password as a parameter.
@@ -87,6 +117,17 @@ mod tests {
         check_shown("mysql://u@h/d", "mysql://u@h/d");
         check_shown("mysql://:p@h/d", "mysql://:***@h/d");
         check_shown("mysql:u:p@h/d", "mysql:***@h/d");
+        check_shown("mysql://u:p h/d", "mysql://u:***");
+        check_shown("mysql://h:1,u:p/d", "mysql://h:1,u:***");
+        check_shown("mysql://h:1,[::1]:2/d", "mysql://h:1,[::1]:2/d");
+        check_shown("mysql://[::1]/d?a=b:c", "mysql://[::1]/d?a=b:c");
+        check_shown("mysql://[::1]:p/d", "mysql://[::1]:***");
+        check_shown(
+            "jdbc:mysql://address=(host=h)(password=p)/d",
+            "jdbc:mysql://address=(***)",
+        );
+        check_shown("mysql://u:p@(host=h,password=q)/d", "mysql://u:***");
+        check_shown("sqlite:C:/ids (new).db", "sqlite:C:/ids (new).db");
         check_shown("sqlite:ids.db", "sqlite:ids.db");
         check_shown(
             "postgres://h/d?user=u&password=p&sslmode=require",
