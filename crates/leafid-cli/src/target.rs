@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use leafid_stores::read_text;
+
 use crate::client::{Client, DEFAULT_SERVER};
 use crate::failure::{Failure, Outcome};
 use crate::flags::StoreFlags;
@@ -86,7 +88,7 @@ impl CallFlags {
             let variable = std::env::var("LEAFID_TOKEN").ok();
             return Ok(variable.filter(|secret| !secret.is_empty()));
         };
-        let text = std::fs::read_to_string(path).map_err(|error| {
+        let text = read_text(path).map_err(|error| {
             let message = format!("cannot read the token in {}: {error}", path.display());
             Failure::new(message, "name a file whose first line is the secret")
         })?;

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use leafid_stores::{FILE_LEN_MAX, read_file};
 use ureq::tls::{
     Certificate, ClientCert, PemItem, PrivateKey, RootCerts, TlsConfig, TlsProvider, parse_pem,
 };
@@ -88,7 +89,8 @@ fn read(path: &Path) -> Outcome<Contents> {
         let message = format!("cannot read {}: {why}", path.display());
         Failure::new(message, "name a PEM file that this user can read")
     };
-    let text = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
+    let read = read_file(path, FILE_LEN_MAX);
+    let (text, _) = read.map_err(|error| failed(error.to_string()))?;
     let mut contents = Contents {
         certificates: Vec::new(),
         key: None,

@@ -18,7 +18,6 @@ mod listen;
 mod listeners;
 mod metrics;
 mod regressions;
-mod regular;
 mod reload;
 mod resp;
 mod server;

@@ -2,6 +2,7 @@
 //! What is said over the connection is left to `redis.rs` and `etcd.rs`.
 
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use percent_encoding::percent_decode_str;
@@ -14,6 +15,7 @@ use tokio_rustls::TlsConnector;
 use url::{Host, Url};
 
 #[cfg(feature = "etcd")]
+use crate::read::{FILE_LEN_MAX, read_file};
 use crate::url::servers::public;
 
 /// A server of a URL that was checked.
@@ -112,7 +114,10 @@ impl Server {
             return Ok(None);
         };
         let failed = |error| io::Error::other(format!("cannot read {option} {path:?}: {error}"));
-        tokio::fs::read(&*path).await.map(Some).map_err(failed)
+        let named = PathBuf::from(&*path);
+        let read = tokio::task::spawn_blocking(move || read_file(&named, FILE_LEN_MAX)).await;
+        let read = read.map_err(io::Error::other).and_then(|read| read);
+        read.map(|(bytes, _)| Some(bytes)).map_err(failed)
     }
 }
 

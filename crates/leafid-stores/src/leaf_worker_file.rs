@@ -1,9 +1,11 @@
 //! The file in which Java Leaf keeps its worker id for a start without ZooKeeper. Read once, as a
 //! hint which number this server had.
 
+use std::io;
 use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::{fs, io};
+
+use crate::read::{FILE_LEN_MAX, read_file};
 
 const KEY: &str = "workerID";
 
@@ -37,8 +39,8 @@ pub fn leaf_worker_file(dir: &Path, name: &str, port: u16) -> io::Result<Option<
     let told = |kind, reason: String| {
         Error::new(kind, format!("cannot read {}: {reason}", path.display()))
     };
-    let content = match fs::read(&path) {
-        Ok(content) => content,
+    let content = match read_file(&path, FILE_LEN_MAX) {
+        Ok((content, _)) => content,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(told(error.kind(), error.to_string())),
     };
@@ -129,6 +131,8 @@ fn unescape(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn check(content: &str, wanted: Option<&str>) {

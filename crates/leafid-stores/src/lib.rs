@@ -44,6 +44,8 @@ mod pool;
 
 mod private;
 
+mod read;
+
 mod tables;
 
 mod row;
@@ -105,6 +107,7 @@ pub use crate::each::open_each;
 pub use crate::journal::FileJournal;
 pub use crate::leaf_worker_file::leaf_worker_file;
 pub use crate::lease_options::{LeaseOptions, POOL_LEN_MAX};
+pub use crate::read::{FILE_LEN_MAX, read_file, read_text};
 #[cfg(feature = "sqlite")]
 pub use crate::restoring::{
     Knowledge, RaisedTag, RestoreOptions, RestoreReport, backup, restore, settle,

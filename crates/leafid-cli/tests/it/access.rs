@@ -91,7 +91,10 @@ fn commands_show_their_token() {
     let ask =
         |words: &[&str]| as_token("taker", &server, &[words, &["--token-file", file]].concat());
     assert!(ask(&["tag", "create", "made"]).ok().contains("made"));
-    assert!(ask(&["worker", "list"]).ok().contains("this server"));
+    until("worker id", || {
+        let list = ask(&["worker", "list"]).ok();
+        list.contains("this server").then_some(())
+    });
     as_token("taker", &server, &["tag", "delete", "made"]).check_failed(
         1,
         "may take ids, and may not change anything",

@@ -148,6 +148,34 @@ fn a_folder_does_not_lose_to_a_store_from_elsewhere() {
     assert!(folder.path().join("mine.db").exists());
 }
 
+/// Guards files that block for ever when they are opened, or never end: each is refused by name.
+#[test]
+fn files_that_never_end_are_refused() {
+    let folder = tempdir().unwrap();
+    let made = std::process::Command::new("mkfifo")
+        .arg(folder.path().join("pipe"))
+        .status();
+    assert!(made.unwrap().success());
+    let show = ["config", "show"];
+    for name in ["pipe", "/dev/zero"] {
+        for setting in ["--config", "--leaf-properties", "--store-password-file"] {
+            let arguments = [&show[..], &["--store", "mysql://u@h/x", setting, name]].concat();
+            let refused = run(folder.path(), &arguments);
+            refused.check_failed(1, "it is no regular file", "");
+            assert!(refused.errors.contains(name), "{refused:?}");
+        }
+        let list = ["tag", "list", "--server", "http://127.0.0.1:1"];
+        let list = [&list[..], &["--token-file", name]].concat();
+        run(folder.path(), &list).check_failed(1, "it is no regular file", "");
+    }
+    // What the shell hands over is read.
+    let mut shell = std::process::Command::new("bash");
+    let script = "\"$0\" config show --config <(echo 'step = 7')";
+    shell.args(["-c", script, env!("CARGO_BIN_EXE_leafid")]);
+    let shown = finish(shell.current_dir(folder.path())).ok();
+    assert!(shown.contains("step = 7"), "{shown}");
+}
+
 #[test]
 fn a_password_file_that_is_not_there_is_named() {
     let folder = tempdir().unwrap();

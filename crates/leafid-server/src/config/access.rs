@@ -6,16 +6,15 @@
 
 mod token;
 
-use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use leafid::Tag;
+use leafid_stores::read_file;
 use toml::de::DeTable;
 
 use super::ConfigError;
 use crate::limits::Limits;
-use crate::regular;
 use crate::service::{QuotaScope, TokenSpec};
 use crate::suggest::nearest;
 
@@ -94,15 +93,9 @@ impl AccessFile {
 
 /// The file's text and its mode.
 fn contents(path: &Path, limits: &Limits) -> Result<(String, u32), String> {
-    let (file, metadata) = regular::open(path)?;
-    let max = limits.access_file_len_max;
-    let mut text = String::new();
-    // One byte more than allowed tells that there are too many.
-    let read = file.take(max + 1).read_to_string(&mut text);
-    let len = read.map_err(|error| error.to_string())?;
-    if u64::try_from(len).unwrap_or(u64::MAX) > max {
-        return Err(format!("it has more than {max} bytes"));
-    }
+    let read = read_file(path, limits.access_file_len_max);
+    let (bytes, metadata) = read.map_err(|error| error.to_string())?;
+    let text = String::from_utf8(bytes).map_err(|_| "it is no text in UTF-8".to_owned())?;
     Ok((text, metadata.mode()))
 }
 

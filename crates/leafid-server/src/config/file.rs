@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
+use leafid_stores::read_text;
 use toml::de::{DeTable, DeValue};
 
 use super::layers::Layers;
@@ -10,7 +11,7 @@ use super::{Origin, SETTINGS, Setting};
 use crate::suggest::nearest;
 
 pub(super) fn read(path: &Path, must_exist: bool, layers: &mut Layers) {
-    match std::fs::read_to_string(path) {
+    match read_text(path) {
         Ok(text) => parse(&text, path, layers),
         Err(error) if error.kind() == ErrorKind::NotFound && !must_exist => {}
         Err(error) => {

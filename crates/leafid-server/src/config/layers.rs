@@ -4,6 +4,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use leafid_stores::read_text;
+
 use super::password::put_password;
 use super::{
     Config, Origin, SETTINGS, Setting, WorkerIdSource, environment, file, leaf_properties,
@@ -314,7 +316,7 @@ fn password(assigned: &[Assigned], key: &str) -> Result<Option<String>, String> 
 }
 
 fn first_line(path: &Path) -> Result<String, String> {
-    let text = std::fs::read_to_string(path).map_err(|error| format!("cannot read it: {error}"))?;
+    let text = read_text(path).map_err(|error| format!("cannot read it: {error}"))?;
     match text.lines().next() {
         Some(line) if !line.is_empty() => Ok(line.to_owned()),
         _ => Err("its first line is empty".to_owned()),

@@ -5,6 +5,8 @@
 
 use std::path::Path;
 
+use leafid_stores::{FILE_LEN_MAX, read_file};
+
 use super::jdbc::{self, Credentials};
 use super::layers::Layers;
 use super::properties::{self, Property};
@@ -23,9 +25,9 @@ const KEYS: [&str; 8] = [
 ];
 
 pub(super) fn read(path: &Path, layers: &mut Layers) {
-    let parsed = std::fs::read(path)
+    let parsed = read_file(path, FILE_LEN_MAX)
         .map_err(|error| format!("cannot read {}: {error}", path.display()))
-        .and_then(|bytes| {
+        .and_then(|(bytes, _)| {
             properties::parse(&bytes).map_err(|problem| format!("{}:{problem}", path.display()))
         });
     match parsed {

@@ -1,11 +1,11 @@
 //! Reading certificates and keys from PEM files. What is wrong is said with the setting and the
 //! file; nothing of a key is ever shown.
 
-use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
+use leafid_stores::read_file;
 use rustls::RootCertStore;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::{self, PemObject as _};
@@ -13,7 +13,6 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::{CertifiedKey, SigningKey};
 
 use crate::limits::Limits;
-use crate::regular;
 
 /// A file that a setting names.
 #[derive(Debug, Clone, Copy)]
@@ -37,18 +36,9 @@ impl Named<'_> {
 
     /// What is in the file, and its mode.
     fn contents(&self, limits: &Limits) -> Result<(Vec<u8>, u32), String> {
-        let cannot = |error: String| self.problem(format_args!("cannot read it: {error}"));
-        let (file, metadata) = regular::open(self.path).map_err(cannot)?;
-        let mode = metadata.mode();
-        let max = limits.pem_file_len_max;
-        let mut text = Vec::new();
-        // One byte more than allowed tells that there are too many.
-        let read = file.take(max + 1).read_to_end(&mut text);
-        let read = read.map_err(|error| cannot(error.to_string()))?;
-        if u64::try_from(read).unwrap_or(u64::MAX) > max {
-            return Err(self.problem(format_args!("it has more than {max} bytes")));
-        }
-        Ok((text, mode))
+        let cannot = |error: std::io::Error| self.problem(format_args!("cannot read it: {error}"));
+        let (text, metadata) = read_file(self.path, limits.pem_file_len_max).map_err(cannot)?;
+        Ok((text, metadata.mode()))
     }
 
     fn certificates(&self, limits: &Limits) -> Result<Vec<CertificateDer<'static>>, String> {
