@@ -79,7 +79,8 @@ impl Generators {
     ///
     /// # Errors
     ///
-    /// As [`SegmentStore::delete`](crate::store::SegmentStore::delete).
+    /// As [`SegmentStore::delete`](crate::store::SegmentStore::delete); and, where the store went
+    /// back in time, as [`reserve`](Self::reserve).
     ///
     /// # Example
     ///
@@ -95,6 +96,9 @@ impl Generators {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub async fn delete_tag(&self, tag: &Tag) -> Result<(), StoreError> {
+        if let Some(record) = self.read_tag(tag).await? {
+            self.put_right(record).await?;
+        }
         self.asked(|store| store.delete(tag)).await?;
         if let Some(allocator) = self.loaded(tag.as_str()) {
             allocator.forget_row(self.shared(), None);
@@ -172,6 +176,7 @@ impl Generators {
     /// ```
     pub async fn raise_tag(&self, tag: &Tag, next: u64) -> Result<TagRecord, StoreError> {
         let record = self.read_segment_tag(tag).await?;
+        let record = self.put_right(record).await?;
         if next <= record.max_id {
             let message = format!(
                 "tag \"{tag}\" goes on at {}, and can only be raised: choose a larger number",
@@ -192,6 +197,20 @@ impl Generators {
         if let Some(allocator) = self.loaded(tag.as_str()) {
             allocator.raise_floor(segment.end());
         }
+        self.read_segment_tag(tag).await
+    }
+
+    /// The row, after a reservation if it is behind what this process has seen: whoever changes or
+    /// deletes it would make that look as if it had always been so, to servers that saw less.
+    async fn put_right(&self, record: TagRecord) -> Result<TagRecord, StoreError> {
+        let tag = &record.tag;
+        let is_behind = self
+            .loaded(tag.as_str())
+            .is_some_and(|allocator| allocator.has_seen_beyond(record.max_id));
+        if record.settings.kind != TagKind::Segment || !is_behind {
+            return Ok(record);
+        }
+        self.reserve(tag, 1).await?;
         self.read_segment_tag(tag).await
     }
 

@@ -137,6 +137,11 @@ impl Allocator {
         is_first
     }
 
+    /// Whether the store once told of more than this.
+    pub(crate) fn has_seen_beyond(&self, max_id: u64) -> bool {
+        self.lock().floor > Some(max_id)
+    }
+
     /// Takes note of a tag that was raised past this allocator.
     pub(crate) fn raise_floor(&self, end: u64) {
         let mut state = self.lock();

@@ -59,6 +59,31 @@ fn two_servers_repeat_nothing_when_the_store_goes_back_below_both() {
     }
 }
 
+/// Guards a store that went back and is changed before anybody draws from it: deleted, and made
+/// again by another server, or raised to less than was given.
+#[test]
+fn a_tag_that_went_back_is_put_right_before_it_is_changed() {
+    for is_deleted in [true, false] {
+        let store = store_with(100);
+        let (first, second) = (server(&store, fixed()), server(&store, fixed()));
+        let mut ids = Vec::new();
+        take(&first, 5000, &mut ids);
+        store.put_max_id(&tag("order"), 1).unwrap();
+        if is_deleted {
+            blocking::block_on(first.delete_tag(&tag("order"))).unwrap();
+            let mut spec = TagSpec::new(tag("order"));
+            spec.settings.step = 100;
+            blocking::block_on(second.create_tag(&spec)).unwrap();
+        } else {
+            let raised = blocking::block_on(first.raise_tag(&tag("order"), 2000));
+            let text = raised.unwrap_err().to_string();
+            assert!(text.contains("can only be raised"), "{text}");
+        }
+        take(&second, 5000, &mut ids);
+        assert_eq!(twice(&ids), 0, "deleted: {is_deleted}");
+    }
+}
+
 /// Guards the margin that is set by hand.
 #[test]
 fn a_margin_of_ones_own_is_left_out() {
