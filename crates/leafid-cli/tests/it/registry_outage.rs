@@ -122,6 +122,38 @@ fn a_registry_that_is_full_is_missed_until_it_is_not() {
     server.stop();
 }
 
+/// Guards a registry that is set at run time to forget what it acknowledged: nothing more is asked
+/// of it, and the log says why.
+#[test]
+fn a_registry_that_turns_weak_is_not_written_any_more() {
+    let redis = Redis::start();
+    let folder = tempdir().unwrap();
+    let url = redis.url();
+    let lease = [
+        "--segment=false",
+        "--worker-lease",
+        "20s",
+        "--registry",
+        &url,
+    ];
+    let server = Server::start(folder.path(), &lease);
+    let callers = Callers::start(&server);
+    callers.wait_for_ids(1000);
+    redis.command(&["CONFIG", "SET", "appendonly", "no"]);
+    // When the reservation that it has kept is over.
+    callers.wait_for_refusals(1);
+    let log = server.log();
+    assert!(
+        log.contains("could give a worker id twice: appendonly is no"),
+        "{log}"
+    );
+    redis.command(&["CONFIG", "SET", "appendonly", "yes"]);
+    let given = callers.told().given.len();
+    callers.wait_for_ids(given + 1000);
+    check_unique(&callers.stop().given);
+    server.stop();
+}
+
 /// Guards registries that go on taking connections and answer nothing.
 #[test]
 fn a_registry_that_hangs_is_missed_at_once() {

@@ -1,5 +1,5 @@
-//! `Judged`: a registry whose settings are looked at before each claim, so that none is made in
-//! one that could forget it. All other calls pass through.
+//! `Judged`: a registry whose settings are looked at before each claim and each time that one is
+//! extended, so that none is made in one that could forget it. All other calls pass through.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -90,7 +90,11 @@ impl LeaseStore for Judged {
     }
 
     fn swap<'a>(&'a self, swap: &'a LeaseSwap) -> StoreResult<'a, bool> {
-        self.leases.swap(swap)
+        Box::pin(async move {
+            // They can be changed at run time.
+            self.judge(&self.leases.inspect().await?)?;
+            self.leases.swap(swap).await
+        })
     }
 
     fn report<'a>(&'a self, record: &'a LeaseRecord, now_ms: u64) -> StoreResult<'a, ()> {
