@@ -5,6 +5,9 @@ use std::io::{self, IsTerminal as _, Write};
 
 use leafid::Escaped;
 use leafid_server::{Config, LogFormat};
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 /// Starts to log, as the settings say.
 pub(crate) fn start(config: &Config) {
@@ -18,10 +21,21 @@ pub(crate) fn start(config: &Config) {
             out: io::stderr(),
         })
         .with_ansi(has_colors);
+    let targets = targets(config.log);
     match config.log_format {
-        LogFormat::Text => log.init(),
-        LogFormat::Json => log.json().init(),
+        LogFormat::Text => log.finish().with(targets).init(),
+        LogFormat::Json => log.json().finish().with(targets).init(),
     }
+}
+
+/// The library of HTTP/2 warns of each connection that it cuts: whoever floods the server with
+/// frames would fill the log. We count those connections.
+fn targets(max: LevelFilter) -> Targets {
+    let of_http2 = match max {
+        LevelFilter::DEBUG | LevelFilter::TRACE => max,
+        _ => max.min(LevelFilter::ERROR),
+    };
+    Targets::new().with_default(max).with_target("h2", of_http2)
 }
 
 /// Writes events with their invisible characters escaped. The subscriber writes each event at
@@ -83,6 +97,21 @@ mod tests {
         };
         lines.write_all(event.as_bytes()).unwrap();
         assert_eq!(String::from_utf8(lines.out).unwrap(), expected);
+    }
+
+    #[test]
+    fn floods_of_frames_do_not_fill_the_log() {
+        use tracing::Level;
+
+        for (max, is_told) in [
+            (LevelFilter::INFO, false),
+            (LevelFilter::OFF, false),
+            (LevelFilter::DEBUG, true),
+        ] {
+            let target = "h2::proto::streams::recv";
+            assert_eq!(targets(max).would_enable(target, &Level::WARN), is_told);
+        }
+        assert!(targets(LevelFilter::INFO).would_enable("leafid", &Level::INFO));
     }
 
     #[test]
