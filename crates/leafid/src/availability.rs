@@ -2,7 +2,8 @@
 //!
 //! It goes down when a reservation or a probe fails, and comes up when one of them goes well. Other
 //! calls prove neither: a replica answers reads, and a list may fail for being long. Such a failure
-//! has the store probed at once.
+//! has the store probed at once. Nor does a tag that goes on to fail while reservations of others go
+//! well: its row may be locked.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -41,6 +42,11 @@ impl Availability {
 
     pub(crate) fn reserved_at(&self) -> Option<Duration> {
         self.lock().reserved_at
+    }
+
+    /// Whether a reservation went well after this time, and none of a tag that counts failed since.
+    pub(crate) fn has_reserved_since(&self, time: Duration) -> bool {
+        self.reserved_at().is_some_and(|at| at > time)
     }
 
     /// Whether it came up since this was last asked.
@@ -92,7 +98,8 @@ impl Shared {
         });
     }
 
-    /// A reservation or a probe failed; for a conflict with others it did not.
+    /// A reservation or a probe failed; for a conflict with others it did not, nor for a tag that
+    /// fails while others are served.
     pub(crate) fn store_down(&self, error: &StoreError) {
         if matches!(error, StoreError::Conflict { .. }) {
             return;

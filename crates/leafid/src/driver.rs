@@ -202,10 +202,22 @@ impl Run {
         if self.shared.availability.is_up() || self.trial.is_some() {
             return;
         }
-        self.trial = self.resume_next();
+        self.trial = self.next_to_try();
         if self.trial.is_none() {
             self.shared.store_up();
         }
+    }
+
+    /// Takes the tag up again whose time comes first, of those that tell something of the store.
+    fn next_to_try(&mut self) -> Option<Arc<Allocator>> {
+        let mut odd = Vec::new();
+        let is_odd = |first: &Reverse<Later>| first.0.1.is_odd();
+        while self.later.peek().is_some_and(is_odd) {
+            odd.extend(self.later.pop());
+        }
+        let next = self.resume_next();
+        self.later.extend(odd);
+        next
     }
 
     fn book(&mut self, allocator: Arc<Allocator>, after: After) {

@@ -150,9 +150,13 @@ impl Allocator {
         state.counts.failures += 1;
         state.last_error = Some(Arc::clone(&error));
         let retry_after = shared.retry_after(state.failures);
-        let until = shared.clock.now().saturating_add(retry_after);
+        let now = shared.clock.now();
+        let until = now.saturating_add(retry_after);
         state.supply = Supply::Waiting { until };
         let failures = state.failures;
+        let since = *state.failing_since.get_or_insert(now);
+        state.is_odd |= shared.availability.has_reserved_since(since);
+        let is_odd = state.is_odd;
         drop(state);
         let tag = &self.tag;
         if error.weak_store().is_some() {
@@ -168,7 +172,9 @@ impl Allocator {
             failures,
             retry_after,
         });
-        shared.store_down(&error);
+        if !is_odd {
+            shared.store_down(&error);
+        }
         After::RetryAt(until)
     }
 
@@ -242,6 +248,11 @@ impl Allocator {
     /// The driver takes it up again after a failure.
     pub(crate) fn resume(&self) {
         self.lock().supply = Supply::Queued;
+    }
+
+    /// Whether it fails while the store serves others.
+    pub(crate) fn is_odd(&self) -> bool {
+        self.lock().is_odd
     }
 
     /// Whether a segment of it was ever reserved here.

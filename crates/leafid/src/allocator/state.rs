@@ -48,6 +48,11 @@ pub(super) struct State {
     pub(super) put: u64,
     pub(super) skipped: u64,
     pub(super) failures: u32,
+    /// When the first of those failed.
+    pub(super) failing_since: Option<Duration>,
+    /// It fails while the store serves others, so that its failures say nothing of the store.
+    /// Until one call for it went well.
+    pub(super) is_odd: bool,
     pub(super) last_error: Option<Arc<StoreError>>,
     pub(super) last_took: Duration,
     pub(super) counts: Counts,
@@ -133,6 +138,8 @@ impl State {
             put: 0,
             skipped: 0,
             failures: 0,
+            failing_since: None,
+            is_odd: false,
             last_error: None,
             last_took: Duration::ZERO,
             counts: Counts::default(),
@@ -156,6 +163,8 @@ impl State {
     /// The store has answered; what failed before is of the past.
     pub(super) fn forget_failures(&mut self) {
         self.failures = 0;
+        self.failing_since = None;
+        self.is_odd = false;
         self.last_error = None;
     }
 

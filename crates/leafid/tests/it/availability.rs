@@ -133,3 +133,46 @@ fn a_conflict_is_no_outage() {
     world.advance(seconds(10));
     assert_eq!(world.next("order").unwrap(), 11);
 }
+
+/// Guards: a tag that fails for good does not show as an outage of a store that serves the others,
+/// also not after a real one; and it does not hide one.
+#[test]
+fn a_tag_that_fails_alone_is_no_outage() {
+    let mut world = World::with_tag("order", 10, fixed());
+    let locked = TagSpec::new(tag("locked"));
+    leafid::blocking::block_on(world.store.memory.create(&locked)).unwrap();
+    *world.store.locked.lock().unwrap() = Some(locked.tag);
+    assert!(world.next("locked").is_err());
+    assert!(is_down(&world), "no other tag shows more");
+    let use_both = |world: &mut World, rounds: u64| {
+        let downs = world.log.count("StoreDown");
+        for _ in 0..rounds {
+            assert!(world.next("locked").is_err());
+            for _ in 0..10 {
+                world.next("order").unwrap();
+            }
+            world.advance(seconds(5));
+            assert!(!is_down(world));
+        }
+        assert_eq!(world.log.count("StoreDown"), downs);
+    };
+    use_both(&mut world, 60);
+
+    world.store.set(Mood::Down, Duration::ZERO);
+    world.advance(NOTICED_MAX);
+    assert!(is_down(&world));
+    world.store.set(Mood::Well, Duration::ZERO);
+    world.advance(NOTICED_MAX);
+    assert!(!is_down(&world), "although the locked tag fails still");
+    use_both(&mut world, 3);
+
+    world.store.set(Mood::Full, Duration::ZERO);
+    while world.next("order").is_ok() {}
+    world.advance(seconds(60));
+    assert!(is_down(&world), "two tags fail now");
+    world.store.set(Mood::Well, Duration::ZERO);
+    *world.store.locked.lock().unwrap() = None;
+    world.advance(seconds(60));
+    assert!(!is_down(&world));
+    assert!(world.next("locked").is_ok());
+}

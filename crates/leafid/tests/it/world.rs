@@ -40,6 +40,8 @@ pub(crate) struct TestStore {
     pub(crate) memory: MemoryStore,
     clock: ManualClock,
     setup: Mutex<(Mood, Duration)>,
+    /// Reservations of this tag fail: somebody has locked its row.
+    pub(crate) locked: Mutex<Option<Tag>>,
     /// So many of the next reservations lose against another transaction.
     pub(crate) conflicts: Mutex<u32>,
     /// The lengths of all reservations asked for.
@@ -56,6 +58,7 @@ impl TestStore {
             memory: MemoryStore::new(),
             clock,
             setup: Mutex::default(),
+            locked: Mutex::default(),
             conflicts: Mutex::default(),
             reserves: Mutex::default(),
             reads: Mutex::default(),
@@ -115,8 +118,10 @@ impl SegmentStore for TestStore {
             };
             return Box::pin(async { Err(error) });
         }
-        if self.setup.lock().unwrap().0 == Mood::Full {
-            let error = StoreError::unavailable("cannot reserve", "the disk is full");
+        let is_locked = self.locked.lock().unwrap().as_ref() == Some(&reserve.tag);
+        if is_locked || self.setup.lock().unwrap().0 == Mood::Full {
+            let what = ["the disk is full", "the row is locked"][usize::from(is_locked)];
+            let error = StoreError::unavailable("cannot reserve", what);
             return Box::pin(async { Err(error) });
         }
         Box::pin(async {
