@@ -51,8 +51,7 @@ impl Server {
     /// Host and port, as HTTP wants them.
     #[cfg(feature = "etcd")]
     pub(crate) fn authority(&self) -> String {
-        let host = self.url.host_str().unwrap_or_default();
-        format!("{host}:{}", self.port)
+        format!("{}:{}", self.host(), self.port)
     }
 
     /// The number at the end of the URL, 0 when there is none.
@@ -60,6 +59,15 @@ impl Server {
     pub(crate) fn database(&self) -> i64 {
         let number = self.url.path().trim_matches('/');
         number.parse().unwrap_or_default()
+    }
+
+    pub(crate) fn host(&self) -> &str {
+        self.url.host_str().unwrap_or_default()
+    }
+
+    /// Whether it is reached over TLS, and then its certificate is checked.
+    pub(crate) fn is_verified(&self) -> bool {
+        matches!(self.url.scheme(), "rediss" | "etcd+https")
     }
 
     pub(crate) async fn dial(&self) -> io::Result<Box<dyn Stream>> {
@@ -70,7 +78,7 @@ impl Server {
         };
         let stream = TcpStream::connect((host.as_str(), self.port)).await?;
         stream.set_nodelay(true)?;
-        if !matches!(self.url.scheme(), "rediss" | "etcd+https") {
+        if !self.is_verified() {
             return Ok(Box::new(stream));
         }
         let name = ServerName::try_from(host).map_err(io::Error::other)?;

@@ -12,7 +12,8 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use leafid::WorkerId;
 use leafid::store::{
-    LeaseRecord, LeaseStore, LeaseSwap, StoreError, StoreReport, StoreResult, new_identity,
+    LeaseRecord, LeaseStore, LeaseSwap, StoreError, StoreReport, StoreResult, Transport,
+    new_identity,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -23,6 +24,7 @@ use crate::dial::Server;
 use crate::lease_options::place_of;
 use crate::store::first_of;
 use crate::url::StoreUrl;
+use crate::wire::transport_of;
 use crate::{StoreOptions, lease_row};
 use session::Session;
 
@@ -166,6 +168,12 @@ impl EtcdLeases {
         write(&mut session, &key, &row, found.as_ref()).await
     }
 
+    fn transport(&self) -> Option<Transport> {
+        let hosts = self.servers.iter().map(Server::host);
+        let is_verified = self.servers.iter().all(Server::is_verified);
+        transport_of(hosts, is_verified, "write etcd+https:// in its URL")
+    }
+
     async fn read_status(&self) -> Result<StoreReport, StoreError> {
         let (_, answer) = self.ask("maintenance/status", &json!({})).await?;
         let status: Status = parse(answer)?;
@@ -175,7 +183,7 @@ impl EtcdLeases {
             identity: format!("cluster {}", status.header.cluster_id),
             has_own_table: true,
             missing: Vec::new(),
-            transport: None,
+            transport: self.transport(),
             // etcd flushes every write before it answers; that this was switched off cannot be
             // seen from here.
             weaknesses: Vec::new(),

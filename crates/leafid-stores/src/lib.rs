@@ -37,7 +37,13 @@ mod store;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 mod judge;
 
-#[cfg(any(feature = "mysql", feature = "postgres"))]
+#[cfg(any(
+    feature = "mysql",
+    feature = "postgres",
+    feature = "redis",
+    feature = "etcd",
+    feature = "zookeeper"
+))]
 mod wire;
 
 mod pool;

@@ -25,6 +25,7 @@ use crate::call::{Calls, Resting};
 use crate::dial::Server;
 use crate::lease_options::place_of;
 use crate::url::StoreUrl;
+use crate::wire::transport_of;
 use crate::{StoreOptions, lease_row};
 
 const PORT: u16 = 6379;
@@ -287,7 +288,9 @@ impl LeaseStore for RedisLeases {
     fn inspect(&self) -> StoreResult<'_, StoreReport> {
         Box::pin(self.calls.bounded("inspect the registry", async {
             let mut session = self.connect().await?;
-            report::report(&mut session, &self.calls.location).await
+            let (host, is_verified) = (self.server.host(), self.server.is_verified());
+            let transport = transport_of([host], is_verified, "write rediss:// in its URL");
+            report::report(&mut session, &self.calls.location, transport).await
         }))
     }
 }

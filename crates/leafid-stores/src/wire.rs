@@ -1,4 +1,4 @@
-//! How a database on the network is reached, and what its URL should say.
+//! How a store on the network is reached, and what to do where others can come between.
 
 use std::net::IpAddr;
 
@@ -11,8 +11,26 @@ pub(crate) struct Wire<'a> {
     /// Whether the URL asks that the certificate is checked.
     pub(crate) is_verified: bool,
     pub(crate) is_encrypted: bool,
-    /// What the URL should say, such as `sslmode=verify-full`, with the option for the authority.
-    pub(crate) wanted: [&'a str; 2],
+    /// What to do where it is not verified.
+    pub(crate) remedy: &'a str,
+}
+
+/// How all of these servers are reached: as the one that most can be said against.
+#[cfg(any(feature = "redis", feature = "etcd", feature = "zookeeper"))]
+pub(crate) fn transport_of<'a>(
+    hosts: impl IntoIterator<Item = &'a str>,
+    is_verified: bool,
+    remedy: &str,
+) -> Option<Transport> {
+    let wires = hosts.into_iter().map(|host| Wire {
+        host,
+        is_socket: false,
+        is_verified,
+        is_encrypted: is_verified,
+        remedy,
+    });
+    let transports = wires.map(|wire| wire.transport());
+    transports.max_by_key(|transport| transport.advice.is_some())
 }
 
 impl Wire<'_> {
@@ -23,13 +41,11 @@ impl Wire<'_> {
             (true, true) => Security::Verified,
         };
         let is_exposed = security != Security::Verified && !self.is_here();
-        let [mode, authority] = self.wanted;
         let advice = is_exposed.then(|| {
             format!(
                 "whoever is on the way to {} can read and change what is said, also the answers \
-                that ids are made of: add {mode} to its URL, and {authority}=FILE if its \
-                certificate is of an authority of your own",
-                self.host
+                that ids are made of: {}",
+                self.host, self.remedy
             )
         });
         Transport { security, advice }
@@ -52,12 +68,12 @@ mod tests {
             is_socket: host.starts_with('/'),
             is_verified,
             is_encrypted,
-            wanted: ["sslmode=verify-full", "sslrootcert"],
+            remedy: "add sslmode=verify-full to its URL",
         };
         let advice = wire.transport().advice;
         assert_eq!(advice.is_some(), advised, "{host}: {advice:?}");
-        let wanted = "add sslmode=verify-full to its URL, and sslrootcert=FILE";
-        assert!(advice.is_none_or(|advice| advice.contains(wanted)));
+        let is_whole = |advice: String| advice.contains(host) && advice.contains(wire.remedy);
+        assert!(advice.is_none_or(is_whole));
     }
 
     /// Guards that only a connection that leaves the machine, and that others can come between, is
@@ -76,5 +92,23 @@ mod tests {
                 check(here, is_encrypted, is_verified, false);
             }
         }
+    }
+
+    /// Guards that of several servers the one that is warned of counts.
+    #[cfg(any(feature = "redis", feature = "etcd", feature = "zookeeper"))]
+    #[test]
+    fn one_server_elsewhere_is_enough() {
+        let of = |hosts: &[&str], is_verified| {
+            transport_of(hosts.iter().copied(), is_verified, "write rediss://").unwrap()
+        };
+        assert_eq!(of(&["127.0.0.1", "[::1]"], false).advice, None);
+        let mixed = of(&["127.0.0.1", "10.0.0.7", "localhost"], false);
+        assert_eq!(mixed.security, Security::Plain);
+        assert!(mixed.advice.unwrap().contains("10.0.0.7"));
+        let verified = of(&["10.0.0.7"], true);
+        assert_eq!(
+            (verified.security, verified.advice),
+            (Security::Verified, None)
+        );
     }
 }

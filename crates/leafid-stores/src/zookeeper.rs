@@ -30,12 +30,17 @@ use crate::call::Calls;
 use crate::lease_options::place_of;
 use crate::url::StoreUrl;
 use crate::url::ensemble::Ensemble;
+use crate::wire::transport_of;
 use crate::{StoreOptions, lease_row};
 use session::{Session, Sessions};
 use tree::{Forever, Tree};
 use view::{FIRST_START_MS, Former, Owner, View, free_row, view};
 
 const ZERO: WorkerId = WorkerId::new(0);
+
+/// What to do about a connection that others can come between.
+const REMEDY: &str = "there is no TLS to ZooKeeper, so keep it on a network of your own, or go \
+    through a tunnel that ends on this machine";
 
 pub(crate) struct ZooKeeperLeases {
     sessions: Sessions,
@@ -400,7 +405,7 @@ impl LeaseStore for ZooKeeperLeases {
                 identity: format!("tree made by transaction {:#x}", stat.czxid),
                 has_own_table: true,
                 missing: Vec::new(),
-                transport: None,
+                transport: transport_of(self.sessions.hosts(), false, REMEDY),
                 weaknesses: Vec::new(),
             })
         }))

@@ -51,7 +51,8 @@ impl Session {
             is_socket: self.server.get_socket().is_some(),
             is_verified,
             is_encrypted,
-            wanted: ["ssl-mode=verify_identity", "ssl-ca"],
+            remedy: "add ssl-mode=verify_identity to its URL, and ssl-ca=FILE if its certificate \
+                is of an authority of your own",
         };
         Ok(wire.transport())
     }

@@ -46,7 +46,8 @@ impl Session {
             is_socket: self.server.get_socket().is_some() || host.starts_with('/'),
             is_verified: matches!(mode, PgSslMode::VerifyCa | PgSslMode::VerifyFull),
             is_encrypted,
-            wanted: ["sslmode=verify-full", "sslrootcert"],
+            remedy: "add sslmode=verify-full to its URL, and sslrootcert=FILE if its certificate \
+                is of an authority of your own",
         };
         wire.transport()
     }

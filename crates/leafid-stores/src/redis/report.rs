@@ -1,6 +1,6 @@
 //! What a Redis server is, and which of its settings could lose an acknowledged lease.
 
-use leafid::store::{StoreError, StoreReport, Weakness};
+use leafid::store::{StoreError, StoreReport, Transport, Weakness};
 use redis::cmd;
 
 use super::{Session, explain};
@@ -8,6 +8,7 @@ use super::{Session, explain};
 pub(super) async fn report(
     session: &mut Session,
     location: &str,
+    transport: Option<Transport>,
 ) -> Result<StoreReport, StoreError> {
     let info: String = session.ask(&cmd("INFO")).await.map_err(explain)?;
     let info = Info(&info);
@@ -27,7 +28,7 @@ pub(super) async fn report(
         identity: info.get("run_id").to_owned(),
         has_own_table: true,
         missing: Vec::new(),
-        transport: None,
+        transport,
         weaknesses,
     })
 }

@@ -42,6 +42,12 @@ impl Sessions {
         }
     }
 
+    /// The hosts of all servers.
+    pub(super) fn hosts(&self) -> impl Iterator<Item = &str> {
+        let servers = self.servers.split(',');
+        servers.map(|server| server.rsplit_once(':').map_or(server, |(host, _)| host))
+    }
+
     /// The session, with our part of the tree in place.
     pub(super) async fn session(&self, tree: &Tree) -> Result<Session, StoreError> {
         let mut current = self.current.lock().await;

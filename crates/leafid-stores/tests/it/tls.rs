@@ -5,7 +5,10 @@ use std::process::Command;
 
 use leafid::store::Security;
 use leafid_stores::{StoreOptions, init};
-use leafid_testbed::{MariaDb, Postgres, Redis, free_port, shared_mariadb, shared_postgres};
+use leafid_testbed::{
+    MariaDb, Postgres, Redis, free_port, shared_etcd, shared_mariadb, shared_postgres,
+    shared_redis, shared_zookeeper,
+};
 
 use crate::registries::{check_error, claim, leases_at, new_pool};
 use crate::{chain, open_at, url_of};
@@ -157,9 +160,24 @@ async fn redis_over_tls() {
     };
     let leases = leases_at(&with("ca.pem"), &new_pool()).await;
     assert!(leases.swap(&claim(0)).await.unwrap());
+    let transport = leases.inspect().await.unwrap().transport.unwrap();
+    assert_eq!(transport.security, Security::Verified);
     check_error(&with("other.pem"), "certificate").await;
     check_error(&plain, "certificate").await;
     check_error(&with("none.pem"), "cannot read ssl-ca").await;
     // The server wants a certificate too.
     check_error(&format!("{plain}?ssl-ca={ca}"), "connection").await;
+}
+
+/// Guards that registries without TLS are told to be so.
+#[tokio::test]
+async fn registries_in_plain_text_are_told() {
+    let ensemble = shared_zookeeper().url();
+    for url in [shared_redis().url(), shared_etcd().url(), ensemble] {
+        let leases = leases_at(&url, &new_pool()).await;
+        let transport = leases.inspect().await.unwrap().transport.unwrap();
+        // On this machine nobody can come between.
+        let found = (transport.security, transport.advice);
+        assert_eq!(found, (Security::Plain, None), "{url}");
+    }
 }
