@@ -10,6 +10,7 @@ mod audit;
 mod body;
 mod clock;
 mod connection;
+#[expect(unused_qualifications, reason = "utoipa's macros write them")]
 mod decode;
 mod error;
 mod front;

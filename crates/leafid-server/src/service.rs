@@ -24,7 +24,7 @@ mod error;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use leafid::store::{TagKind, TagPatch, TagRecord, TagSpec};
+use leafid::store::{StoreError, TagKind, TagPatch, TagRecord, TagSpec};
 use leafid::{Clock, Generators, IssueError, Layout, Parts, Stage, Status, Tag, WorkerRegistry};
 
 use crate::config::Config;
@@ -270,11 +270,49 @@ impl Service {
         Ok(self.view(record))
     }
 
+    /// Changes a tag's settings, and where its next segment starts. What can be refused is refused
+    /// before anything is changed.
+    ///
+    /// # Errors
+    ///
+    /// As [`update_tag`](Self::update_tag) and [`raise_tag`](Self::raise_tag).
+    pub(crate) async fn change_tag(
+        &self,
+        caller: &Caller,
+        tag: &Tag,
+        patch: &TagPatch,
+        next: Option<u64>,
+    ) -> Result<TagView, ServiceError> {
+        let Some(next) = next else {
+            return self.update_tag(caller, tag, patch).await;
+        };
+        self.admit(caller, "tag changed", tag.as_str())?;
+        self.check_next(tag, next).await?;
+        self.update_tag(caller, tag, patch).await?;
+        self.raise_tag(caller, tag, next).await
+    }
+
+    /// Refuses to raise a tag of snowflakes, or one that has come that far already.
+    async fn check_next(&self, tag: &Tag, next: u64) -> Result<(), ServiceError> {
+        let record = self.generators.read_tag(tag).await?;
+        let record = record.ok_or(ServiceError::UnknownTag { tag: tag.clone() })?;
+        if record.settings.kind == TagKind::Snowflake {
+            let (tag, what) = (tag.clone(), "next");
+            return Err(ServiceError::SnowflakeTag { tag, what });
+        }
+        if next <= record.max_id {
+            let (tag, max_id) = (tag.clone(), record.max_id);
+            return Err(ServiceError::NextBehind { tag, max_id });
+        }
+        Ok(())
+    }
+
     /// Lets the next segment of a tag start at `next`, upwards only.
     ///
     /// # Errors
     ///
-    /// [`ServiceError::UnknownTag`], [`ServiceError::SnowflakeTag`], [`ServiceError::Store`].
+    /// [`ServiceError::UnknownTag`], [`ServiceError::SnowflakeTag`], [`ServiceError::NextBehind`],
+    /// [`ServiceError::Store`].
     pub async fn raise_tag(
         &self,
         caller: &Caller,
@@ -287,7 +325,14 @@ impl Service {
         let before = self.before(tag).await;
         let attempt = self.audit.attempt(caller, action, tag.as_str(), before);
         let raised = self.generators.raise_tag(tag, next).await;
-        let raised = raised.map_err(|error| ServiceError::of_tag(error, tag));
+        let raised = match raised {
+            // With words of ours, if it is one of these.
+            Err(error @ StoreError::Unsupported { .. }) => {
+                let told = self.check_next(tag, next).await;
+                told.and(Err(ServiceError::of_tag(error, tag)))
+            }
+            raised => raised.map_err(|error| ServiceError::of_tag(error, tag)),
+        };
         let record = attempt.settled(raised, AuditRecord::of_tag)?;
         Ok(self.view(record))
     }

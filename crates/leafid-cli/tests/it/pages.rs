@@ -156,7 +156,10 @@ fn pages_change_nothing_and_programs_go_on() {
     ];
     for (request, body) in changing {
         for headers in undeclared {
-            check(request, headers, body, 415, "unsupported_media_type");
+            match headers.is_empty() && body.is_empty() {
+                true => check(request, headers, body, 403, "undeclared"),
+                false => check(request, headers, body, 415, "unsupported_media_type"),
+            }
         }
         for headers in foreign {
             let declared = format!("{headers}{JSON}");

@@ -226,6 +226,7 @@ const fn status(code: service::Code) -> Code {
         C::UnknownTag | C::UnknownToken | C::UnknownWorker => Code::NotFound,
         C::TagExists => Code::AlreadyExists,
         C::LimitReached
+        | C::NextBehind
         | C::SnowflakeTag
         | C::WorkerAlive
         | C::WorkerHeld

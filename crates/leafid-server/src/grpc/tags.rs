@@ -86,11 +86,8 @@ impl Tags for TagsDoor {
     async fn update_tag(&self, request: Request<UpdateTagRequest>) -> Answered<v1::Tag> {
         let caller = changer(&self.service, &request, Method::UpdateTag)?;
         let (tag, patch, next) = read::patch(request.into_inner())?;
-        let view = self.service.update_tag(&caller, &tag, &patch).await?;
-        let view = match next {
-            Some(next) => self.service.raise_tag(&caller, &tag, next).await?,
-            None => view,
-        };
+        let changed = self.service.change_tag(&caller, &tag, &patch, next);
+        let view = changed.await?;
         Ok(Response::new(v1::Tag::from(&view)))
     }
 

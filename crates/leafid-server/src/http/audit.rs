@@ -8,7 +8,6 @@ use utoipa::{IntoParams, ToSchema};
 use super::answer::{self, Answered};
 use super::front::Served;
 use super::path::Query;
-use super::problem::ProblemDocument;
 use super::who::Who;
 use crate::service::AuditRecord;
 
@@ -84,11 +83,7 @@ pub(crate) struct ChangeList<'a> {
 #[utoipa::path(
     get, path = "/v1/audit", tag = "audit", operation_id = "list_changes",
     params(AuditRequest),
-    responses(
-        (status = 200, description = "the changes", body = ChangeList),
-        (status = "default", description = "they could not be read", body = ProblemDocument,
-         content_type = "application/problem+json"),
-    )
+    responses((status = 200, description = "the changes", body = ChangeList))
 )]
 pub(crate) async fn list(
     State(service): Served,

@@ -7,7 +7,6 @@ use utoipa::ToSchema;
 
 use super::answer::{self, Answered};
 use super::front::Served;
-use super::problem::ProblemDocument;
 use super::who::Changer;
 use crate::service::ClockView;
 
@@ -44,11 +43,7 @@ impl From<ClockView> for ClockDocument {
 /// Shows the clocks of this server.
 #[utoipa::path(
     get, path = "/v1/clock", tag = "workers", operation_id = "show_clock",
-    responses(
-        (status = 200, description = "the clocks", body = ClockDocument),
-        (status = "default", description = "snowflake ids are off", body = ProblemDocument,
-         content_type = "application/problem+json"),
-    )
+    responses((status = 200, description = "the clocks", body = ClockDocument))
 )]
 pub(crate) async fn show(State(service): Served) -> Answered {
     let clock = ClockDocument::from(service.clock()?);
@@ -60,11 +55,7 @@ pub(crate) async fn show(State(service): Served) -> Answered {
 /// another one is claimed. The answer shows the clocks from before.
 #[utoipa::path(
     post, path = "/v1/clock/accept", tag = "workers", operation_id = "accept_clock",
-    responses(
-        (status = 202, description = "it will be followed at the next look", body = ClockDocument),
-        (status = "default", description = "snowflake ids are off", body = ProblemDocument,
-         content_type = "application/problem+json"),
-    )
+    responses((status = 202, description = "it will be followed at the next look", body = ClockDocument))
 )]
 pub(crate) async fn accept(State(service): Served, Changer(caller): Changer) -> Answered {
     let clock = ClockDocument::from(service.accept_clock(&caller)?);

@@ -4,14 +4,36 @@ use axum::extract::{Path, RawQuery, State};
 use hyper::StatusCode;
 use leafid::{Layout, Parts};
 use serde::Serialize;
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 use super::answer::{self, Answered};
 use super::front::Served;
+use super::openapi::values;
 use super::path::Query;
-use super::problem::{Kind, Problem, ProblemDocument};
+use super::problem::{Kind, Problem};
 
 pub(crate) const DECODE_FIELDS: &[&str] = &["layout"];
+
+/// Which id.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "describes what is read by hand")]
+pub(crate) struct IdPath {
+    /// The id, in decimal.
+    #[param(schema_with = values::id)]
+    id: String,
+}
+
+/// By which layout.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "describes what is read field by field")]
+pub(crate) struct LayoutRequest {
+    /// A preset, a preset with an epoch (`leaf@2020-01-01T00:00:00Z`), or widths with an epoch
+    /// (`time41x1ms/worker10/sequence12@2020-01-01T00:00:00Z`); the server's own when it is missing.
+    #[param(schema_with = values::layout, required = false)]
+    layout: Option<String>,
+}
 
 /// What a snowflake id says. Numbers that may pass 2^53 are strings.
 #[derive(Serialize, ToSchema)]
@@ -66,18 +88,8 @@ impl DecodedDocument {
 /// Takes a snowflake id apart.
 #[utoipa::path(
     get, path = "/v1/decode/{id}", tag = "ids", operation_id = "decode",
-    params(
-        ("id" = String, Path, description = "the id, in decimal"),
-        ("layout" = Option<String>, Query, description = "a preset (`leaf`, `twitter`, `baidu`, \
-         `sonyflake-v1`, `sonyflake-v2`, `js53`, `js53-seconds`, `instagram`, `discord`, `wide`), \
-         a preset with an epoch (`leaf@2020-01-01T00:00:00Z`), or widths with an epoch \
-         (`time41x1ms/worker10/sequence12@2020-01-01T00:00:00Z`); `leaf` when it is missing"),
-    ),
-    responses(
-        (status = 200, description = "its parts", body = DecodedDocument),
-        (status = "default", description = "it is no id of the layout", body = ProblemDocument,
-         content_type = "application/problem+json"),
-    )
+    params(IdPath, LayoutRequest),
+    responses((status = 200, description = "its parts", body = DecodedDocument))
 )]
 pub(crate) async fn show(
     State(service): Served,
@@ -100,7 +112,7 @@ pub(crate) async fn show(
 fn layout(text: &str) -> Result<Layout, Problem> {
     text.parse().map_err(|error: leafid::ParseLayoutError| {
         let next = "name a layout as the detail says; in a query, a + is written %2B";
-        Problem::new(Kind::BAD_FIELD, error.to_string(), next).with_field("layout")
+        Problem::new(Kind::UNKNOWN_LAYOUT, error.to_string(), next).with_field("layout")
     })
 }
 

@@ -32,6 +32,9 @@ impl From<ServiceError> for Problem {
                 Self::unknown_tag(tag, detail)
             }
             ServiceError::TagExists { tag } => Self::tag_exists(tag, detail),
+            ServiceError::Decompose(_) => {
+                Self::new(Kind::NOT_OF_LAYOUT, detail, error.advice(&WORDING))
+            }
             other => Self::new(Kind::of(other.code()), detail, other.advice(&WORDING)),
         };
         if let Some(field) = error.field() {

@@ -14,19 +14,22 @@ use utoipa::{IntoParams, ToSchema};
 use super::answer::{self, Answered};
 use super::front::Served;
 use super::json::{Fields, check_declared, read_body};
+use super::openapi::values;
 use super::path::{self, Query};
-use super::problem::{Problem, ProblemDocument};
+use super::problem::Problem;
+use super::tags::TagPath;
 use super::who::Changer;
 use crate::service::{Caller, Issued, Service};
 use crate::unread::{Backlog, Charge, FREE_LEN};
 
 /// How many ids.
 #[derive(ToSchema, IntoParams)]
+#[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 #[expect(dead_code, reason = "describes what is read field by field")]
 pub(crate) struct IdsRequest {
     /// How many ids; 1 when it is missing.
-    #[schema(minimum = 1, maximum = 10_000, default = 1)]
+    #[schema(schema_with = values::count, required = false)]
     #[param(minimum = 1, maximum = 10_000, default = 1)]
     count: Option<u64>,
 }
@@ -42,10 +45,11 @@ pub(crate) struct Ids {
 
 /// How long a run.
 #[derive(ToSchema)]
+#[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "describes what is read field by field")]
 pub(crate) struct RangeRequest {
     /// How many adjacent ids.
-    #[schema(minimum = 1, maximum = 10_000_000)]
+    #[schema(schema_with = values::length)]
     length: u64,
 }
 
@@ -98,12 +102,8 @@ pub(super) async fn answer(
 /// Issues ids of a tag, as a GET for curl. Every call issues new ones, also a repeated one.
 #[utoipa::path(
     get, path = "/v1/tags/{tag}/ids", tag = "ids", operation_id = "get_ids",
-    params(("tag" = String, Path, description = "the tag, percent-encoded"), IdsRequest),
-    responses(
-        (status = 200, description = "the ids", body = Ids),
-        (status = "default", description = "no id was issued", body = ProblemDocument,
-         content_type = "application/problem+json"),
-    )
+    params(TagPath, IdsRequest),
+    responses((status = 200, description = "the ids", body = Ids))
 )]
 pub(crate) async fn get(called: Called<'_>, tag: &str, query: Option<&str>) -> Answered {
     let query = Query::parse(query, COUNT_FIELDS)?;
@@ -114,13 +114,9 @@ pub(crate) async fn get(called: Called<'_>, tag: &str, query: Option<&str>) -> A
 /// Issues ids of a tag. Without a body it issues one.
 #[utoipa::path(
     post, path = "/v1/tags/{tag}/ids", tag = "ids", operation_id = "post_ids",
-    params(("tag" = String, Path, description = "the tag, percent-encoded")),
-    request_body = Option<IdsRequest>,
-    responses(
-        (status = 200, description = "the ids", body = Ids),
-        (status = "default", description = "no id was issued", body = ProblemDocument,
-         content_type = "application/problem+json"),
-    )
+    params(TagPath),
+    request_body(content = IdsRequest, description = "how many; one without a body"),
+    responses((status = 200, description = "the ids", body = Ids))
 )]
 pub(crate) async fn post(
     called: Called<'_>,
@@ -133,6 +129,7 @@ pub(crate) async fn post(
     if body.is_empty() {
         return get(called, tag, request.uri.query()).await;
     }
+    Query::parse(request.uri.query(), &[])?;
     check_declared(&request.headers, called.caller)?;
     let mut fields = Fields::parse(&request.headers, &body, COUNT_FIELDS)?;
     let count = fields.count("count", limits.count_max)?.unwrap_or(1);
@@ -184,13 +181,9 @@ fn ids_json(issued: &Issued) -> Bytes {
 /// tag has no runs.
 #[utoipa::path(
     post, path = "/v1/tags/{tag}/ranges", tag = "ids", operation_id = "post_ranges",
-    params(("tag" = String, Path, description = "the tag, percent-encoded")),
+    params(TagPath),
     request_body = RangeRequest,
-    responses(
-        (status = 200, description = "the run", body = Range),
-        (status = "default", description = "no run was given", body = ProblemDocument,
-         content_type = "application/problem+json"),
-    )
+    responses((status = 200, description = "the run", body = Range))
 )]
 pub(crate) async fn post_range(
     State(service): Served,

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::HeaderMap;
 use hyper::body::Body;
-use hyper::header::CONTENT_TYPE;
+use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
 use serde_json::{Map, Value};
 
 use super::problem::{Kind, Problem};
@@ -138,7 +138,7 @@ impl Fields {
         };
         let number = match &value {
             Value::String(text) if !text.starts_with('+') => text.parse().ok(),
-            value => value.as_u64(),
+            value => whole(value),
         };
         let number = number.filter(|number| allowed.contains(number));
         let wanted = || format!("a whole number from 1 to {max}");
@@ -174,6 +174,19 @@ impl Fields {
     }
 }
 
+/// A whole number, also written as `5.0`: JSON has one kind of number.
+pub(crate) fn whole(value: &Value) -> Option<u64> {
+    /// A float is exact up to here.
+    const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
+    let exact = || {
+        let float = value.as_f64()?;
+        let is_whole = (0.0..=EXACT_MAX).contains(&float) && float.fract() == 0.0;
+        // All digits and no sign, so it is read back as it is.
+        is_whole.then(|| format!("{float:.0}").parse().ok())?
+    };
+    value.as_u64().or_else(exact)
+}
+
 fn placed(place: &str, known: &[&str]) -> Vec<String> {
     known.iter().map(|name| format!("{place}{name}")).collect()
 }
@@ -199,8 +212,16 @@ pub(crate) fn check_declared(headers: &HeaderMap, caller: &Caller) -> Result<(),
     if headers.contains_key(CONTENT_TYPE) {
         return check_type(headers);
     }
+    let len = headers.get(CONTENT_LENGTH);
+    let has_body =
+        headers.contains_key(TRANSFER_ENCODING) || len.is_some_and(|len| len.as_bytes() != b"0");
+    let kind = match has_body {
+        true => Kind::UNSUPPORTED_MEDIA_TYPE,
+        // No media type is at fault where there is nothing of one.
+        false => Kind::UNDECLARED,
+    };
     let detail = "this call has no content-type, and without a token it needs one";
-    Err(Problem::new(Kind::UNSUPPORTED_MEDIA_TYPE, detail, DECLARE))
+    Err(Problem::new(kind, detail, DECLARE))
 }
 
 /// What to do about a body that is not declared as JSON.

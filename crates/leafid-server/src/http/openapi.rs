@@ -1,21 +1,26 @@
 //! `/openapi.json`: the description of the API, made from the code. `docs/openapi.json` is the
 //! same text, checked in; a test compares the two.
 
+mod problems;
+pub(super) mod values;
+
 use std::sync::LazyLock;
 
 use bytes::Bytes;
 use hyper::StatusCode;
 use utoipa::OpenApi;
 use utoipa::openapi::OpenApi as Document;
+use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 
 use super::answer::{self, Answer};
+use super::problem::ProblemDocument;
 use super::{audit, clock, decode, ids, leaf, probes, quotas, tags, workers};
 
 #[derive(OpenApi)]
 #[openapi(
     info(
         title = "Leafid",
-        description = "Ids that are unique across servers and ascending per tag and server.\n\nErrors are problem documents (RFC 9457) with a stable `code`, except on Leaf's own paths, which answer as Leaf does.",
+        description = "Ids that are unique across servers and ascending per tag and server.\n\nErrors are problem documents (RFC 9457) with a stable `code`, except on Leaf's own paths, which answer as Leaf does.\n\nA call of another method answers 405 with `Allow`; a body that is not declared as JSON 415.",
         license(name = "Apache-2.0", identifier = "Apache-2.0"),
     ),
     tags(
@@ -24,7 +29,7 @@ use super::{audit, clock, decode, ids, leaf, probes, quotas, tags, workers};
         (name = "quotas", description = "how many ids a second may go out on this server"),
         (name = "workers", description = "the worker ids of snowflake ids, and the clock"),
         (name = "audit", description = "who changed what"),
-        (name = "leaf", description = "Leaf's own API, for callers of Leaf"),
+        (name = "leaf", description = "Leaf's own API, for callers of Leaf: it answers as Java Leaf does, and is described only as far as that is regular. Every method is taken, every error has status 500, and parameters that are not known are passed over"),
         (name = "operation", description = "health and metrics"),
     ),
     paths(
@@ -36,6 +41,7 @@ use super::{audit, clock, decode, ids, leaf, probes, quotas, tags, workers};
         leaf::segment, leaf::snowflake, leaf::table::cache, leaf::table::db, leaf::decode,
         probes::livez, probes::readyz, probes::metrics, openapi_json,
     ),
+    components(schemas(ProblemDocument)),
 )]
 struct Api;
 
@@ -60,13 +66,32 @@ pub(crate) async fn openapi_json() -> Answer {
 #[must_use]
 pub fn openapi() -> String {
     // Serialising to memory does not fail.
-    let mut text = document().to_pretty_json().unwrap_or_default();
-    text.push('\n');
-    text
+    let text = document().to_pretty_json().unwrap_or_default();
+    // What is not ASCII is in texts, where it may be escaped: some of it is invisible.
+    let mut ascii = String::with_capacity(text.len());
+    for c in text.chars().chain(['\n']) {
+        match c.is_ascii() {
+            true => ascii.push(c),
+            false => {
+                let mut units = [0; 2];
+                let units = c.encode_utf16(&mut units).iter();
+                ascii.extend(units.map(|unit| format!("\\u{unit:04x}")));
+            }
+        }
+    }
+    ascii
 }
 
 pub(crate) fn document() -> Document {
-    Api::openapi()
+    let mut document = Api::openapi();
+    let components = document.components.get_or_insert_default();
+    let mut token = Http::new(HttpAuthScheme::Bearer);
+    token.description = Some(
+        "The secret of a token in the access file. A server without one asks for none.".to_owned(),
+    );
+    components.add_security_scheme(problems::TOKEN, SecurityScheme::Http(token));
+    problems::describe(&mut document);
+    document
 }
 
 #[cfg(test)]
@@ -93,7 +118,8 @@ mod tests {
         };
         check("IdsRequest", ids::COUNT_FIELDS);
         check("RangeRequest", ids::RANGE_FIELDS);
-        check("TagRequest", tags::CREATE_FIELDS);
+        check("SegmentTagRequest", tags::CREATE_FIELDS);
+        check("SnowflakeTagRequest", tags::CREATE_FIELDS);
         check("TagChange", tags::PATCH_FIELDS);
         check("ReleaseRequest", workers::RELEASE_FIELDS);
         check("QuotaRequest", quotas::QUOTA_FIELDS);

@@ -23,12 +23,13 @@ pub(crate) fn decode(encoded: &str) -> Result<Cow<'_, str>, Problem> {
         |part: &[u8]| matches!(part, [a, b, ..] if a.is_ascii_hexdigit() && b.is_ascii_hexdigit());
     if !parts.all(is_coded) {
         return Err(bad_path(format!(
-            "\"{encoded}\" has a % that no two hexadecimal digits follow"
+            "\"{}\" has a % that no two hexadecimal digits follow",
+            shown(encoded)
         )));
     }
     percent_decode_str(encoded)
         .decode_utf8()
-        .map_err(|_| bad_path(format!("\"{encoded}\" does not decode to UTF-8")))
+        .map_err(|_| bad_path(format!("\"{}\" does not decode to UTF-8", shown(encoded))))
 }
 
 fn bad_path(detail: String) -> Problem {

@@ -12,6 +12,7 @@ use utoipa::ToSchema;
 
 use super::answer::{self, Answer};
 use crate::service::Code;
+use crate::shown::shown;
 
 /// When to come back to a server whose connections are all taken.
 const PLACE_RETRY: Duration = Duration::from_secs(1);
@@ -37,7 +38,7 @@ struct Inner {
 pub(crate) struct Kind {
     pub(crate) status: StatusCode,
     pub(crate) code: &'static str,
-    title: &'static str,
+    pub(super) title: &'static str,
 }
 
 macro_rules! kinds {
@@ -59,8 +60,11 @@ kinds! {
     BAD_JSON BAD_REQUEST "bad_json" "the body is not the JSON that this call takes"
     UNKNOWN_FIELD BAD_REQUEST "unknown_field" "a field has a name that this call does not know"
     BAD_PATH BAD_REQUEST "bad_path" "the path is not percent-encoded UTF-8"
+    UNDECLARED FORBIDDEN "undeclared" "the call shows no token, and is not declared as JSON"
     FOREIGN_PAGE FORBIDDEN "foreign_page" "web pages of other sites may not call this server"
     FOREIGN_HOST FORBIDDEN "foreign_host" "the server is not known by this name"
+    UNKNOWN_LAYOUT NOT_FOUND "unknown_layout" "there is no such layout"
+    NOT_OF_LAYOUT NOT_FOUND "not_of_layout" "the layout has no such id"
     NOT_FOUND NOT_FOUND "not_found" "there is nothing at this path"
     METHOD_NOT_ALLOWED METHOD_NOT_ALLOWED "method_not_allowed" "the path does not take this method"
     TIMEOUT REQUEST_TIMEOUT "timeout" "the body did not come in time"
@@ -90,6 +94,7 @@ impl Kind {
             Code::UnknownTag | Code::UnknownToken | Code::UnknownWorker => StatusCode::NOT_FOUND,
             Code::TagExists
             | Code::LimitReached
+            | Code::NextBehind
             | Code::SnowflakeTag
             | Code::WorkerAlive
             | Code::WorkerHeld
@@ -172,7 +177,7 @@ impl Problem {
 
     #[must_use]
     pub(crate) fn with_field(mut self, field: impl Into<String>) -> Self {
-        self.0.field = Some(field.into());
+        self.0.field = Some(shown(&field.into()).into_owned());
         self
     }
 

@@ -9,13 +9,15 @@ use utoipa::ToSchema;
 
 use super::answer::{self, Answered};
 use super::front::Served;
-use super::json::Fields;
-use super::problem::{Problem, ProblemDocument};
+use super::json::{Fields, whole};
+use super::problem::Problem;
+use super::tags::TagPath;
 use super::who::{Changer, Who};
 use crate::service::{Caller, QuotaScope, Service};
 
 /// A quota to be put in force.
 #[derive(ToSchema)]
+#[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "describes what is read field by field")]
 pub(crate) struct QuotaRequest {
     /// Ids a second; 0 stops what the quota is on.
@@ -60,11 +62,7 @@ pub(crate) struct QuotaList<'a> {
 /// Lists the quotas in force on this server.
 #[utoipa::path(
     get, path = "/v1/quotas", tag = "quotas", operation_id = "list_quotas",
-    responses(
-        (status = 200, description = "the quotas", body = QuotaList),
-        (status = "default", description = "they are not shown", body = ProblemDocument,
-         content_type = "application/problem+json"),
-    )
+    responses((status = 200, description = "the quotas", body = QuotaList))
 )]
 pub(crate) async fn list(State(service): Served, Who(caller): Who) -> Answered {
     let quotas = service.quotas(&caller)?;
@@ -81,11 +79,7 @@ pub(crate) async fn list(State(service): Served, Who(caller): Who) -> Answered {
 #[utoipa::path(
     put, path = "/v1/quotas/server", tag = "quotas", operation_id = "set_server_quota",
     request_body = QuotaRequest,
-    responses(
-        (status = 200, description = "the quota", body = QuotaDocument),
-        (status = "default", description = "nothing was changed", body = ProblemDocument,
-         content_type = "application/problem+json"),
-    )
+    responses((status = 200, description = "the quota", body = QuotaDocument))
 )]
 pub(crate) async fn set_server(
     State(service): Served,
@@ -98,11 +92,7 @@ pub(crate) async fn set_server(
 /// Takes the quota on all that this server gives out away.
 #[utoipa::path(
     delete, path = "/v1/quotas/server", tag = "quotas", operation_id = "remove_server_quota",
-    responses(
-        (status = 204, description = "there is none any more"),
-        (status = "default", description = "nothing was changed", body = ProblemDocument,
-         content_type = "application/problem+json"),
-    )
+    responses((status = 204, description = "there is none any more"))
 )]
 pub(crate) async fn remove_server(State(service): Served, Changer(caller): Changer) -> Answered {
     remove(&service, &caller, &QuotaScope::Server)
@@ -111,13 +101,9 @@ pub(crate) async fn remove_server(State(service): Served, Changer(caller): Chang
 /// Puts a quota on a tag in force on this server, at once; 0 stops it. The tag need not exist.
 #[utoipa::path(
     put, path = "/v1/quotas/tags/{tag}", tag = "quotas", operation_id = "set_tag_quota",
-    params(("tag" = String, Path, description = "the tag, percent-encoded")),
+    params(TagPath),
     request_body = QuotaRequest,
-    responses(
-        (status = 200, description = "the quota", body = QuotaDocument),
-        (status = "default", description = "nothing was changed", body = ProblemDocument,
-         content_type = "application/problem+json"),
-    )
+    responses((status = 200, description = "the quota", body = QuotaDocument))
 )]
 pub(crate) async fn set_tag(
     State(service): Served,
@@ -132,12 +118,8 @@ pub(crate) async fn set_tag(
 /// Takes the quota on a tag away.
 #[utoipa::path(
     delete, path = "/v1/quotas/tags/{tag}", tag = "quotas", operation_id = "remove_tag_quota",
-    params(("tag" = String, Path, description = "the tag, percent-encoded")),
-    responses(
-        (status = 204, description = "there is none any more"),
-        (status = "default", description = "nothing was changed", body = ProblemDocument,
-         content_type = "application/problem+json"),
-    )
+    params(TagPath),
+    responses((status = 204, description = "there is none any more"))
 )]
 pub(crate) async fn remove_tag(
     State(service): Served,
@@ -152,11 +134,7 @@ pub(crate) async fn remove_tag(
     put, path = "/v1/quotas/tokens/{name}", tag = "quotas", operation_id = "set_token_quota",
     params(("name" = String, Path, description = "the name of the token")),
     request_body = QuotaRequest,
-    responses(
-        (status = 200, description = "the quota", body = QuotaDocument),
-        (status = "default", description = "nothing was changed", body = ProblemDocument,
-         content_type = "application/problem+json"),
-    )
+    responses((status = 200, description = "the quota", body = QuotaDocument))
 )]
 pub(crate) async fn set_token(
     State(service): Served,
@@ -171,11 +149,7 @@ pub(crate) async fn set_token(
 #[utoipa::path(
     delete, path = "/v1/quotas/tokens/{name}", tag = "quotas", operation_id = "remove_token_quota",
     params(("name" = String, Path, description = "the name of the token")),
-    responses(
-        (status = 204, description = "there is none any more"),
-        (status = "default", description = "nothing was changed", body = ProblemDocument,
-         content_type = "application/problem+json"),
-    )
+    responses((status = 204, description = "there is none any more"))
 )]
 pub(crate) async fn remove_token(
     State(service): Served,
@@ -203,7 +177,7 @@ fn ids_per_second(fields: &mut Fields, max: u64) -> Result<u64, Problem> {
     let wanted = format!("a whole number from 0 to {max}");
     match fields.take(name) {
         Some(value) => {
-            let number = value.as_u64().filter(|number| *number <= max);
+            let number = whole(&value).filter(|number| *number <= max);
             number.ok_or_else(|| fields.bad(name, &value, &wanted))
         }
         None => Err(fields.missing(name, &wanted)),

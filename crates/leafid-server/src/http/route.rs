@@ -1,6 +1,8 @@
 //! `Route`: the kinds of path there are, for the router, for the metrics, and for the routes that
 //! issue ids, which take a short way past the router.
 
+use super::{audit, decode, tags};
+
 /// Every route once: its name, and the path as the router and the metrics write it.
 macro_rules! routes {
     ($($name:ident $path:literal)*) => {
@@ -72,6 +74,16 @@ impl Route {
             self,
             Self::SegmentGet | Self::SnowflakeGet | Self::Cache | Self::Db | Self::Decode
         )
+    }
+
+    /// The parameters that its query may have; `None`: any, which are passed over.
+    pub(super) fn parameters(self) -> Option<&'static [&'static str]> {
+        match self {
+            Self::Tags => Some(tags::PAGE_FIELDS),
+            Self::DecodeId => Some(decode::DECODE_FIELDS),
+            Self::Audit => Some(audit::AUDIT_FIELDS),
+            _ => self.path().starts_with("/v1/").then_some(&[]),
+        }
     }
 
     /// Whether it gives out ids, whatever the method.

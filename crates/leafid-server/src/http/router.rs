@@ -87,6 +87,9 @@ async fn enter(State(front): State<Front>, request: Request, next: Next) -> Resp
         front.check(route, &parts)?;
         // So that axum, which leaves malformed parts as they are, meets none.
         path::decode(parts.uri.path())?;
+        if let Some(known) = route.parameters() {
+            path::Query::parse(parts.uri.query(), known)?;
+        }
         let request = Request::from_parts(parts, body);
         front.in_time(async { Ok(next.run(request).await) }).await
     };

@@ -12,15 +12,26 @@ use utoipa::IntoParams;
 use super::answer::{self, Answered};
 use super::front::Served;
 use super::json::Fields;
+use super::openapi::values;
 use super::path::{Query, encode};
-use super::problem::ProblemDocument;
+use super::problem::Problem;
 use super::who::{Changer, Who};
 
 #[cfg(test)]
 pub(crate) use body::POLICY_FIELDS;
-pub(crate) use body::{CREATE_FIELDS, PATCH_FIELDS};
+pub(crate) use body::{COVER_SECONDS_MAX, CREATE_FIELDS, DESCRIPTION_LEN_MAX, PATCH_FIELDS};
 use body::{TagChange, TagRequest};
 use view::{TagDocument, TagList};
+
+/// Which tag.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "describes what is read by hand")]
+pub(crate) struct TagPath {
+    /// Its name, percent-encoded.
+    #[param(schema_with = values::tag)]
+    tag: String,
+}
 
 /// Which page.
 #[derive(IntoParams)]
@@ -28,6 +39,7 @@ use view::{TagDocument, TagList};
 #[expect(dead_code, reason = "describes what is read field by field")]
 pub(crate) struct PageRequest {
     /// The page starts after this tag.
+    #[param(schema_with = values::tag, required = false)]
     after: Option<String>,
     /// How many tags.
     #[param(minimum = 1, maximum = 1000, default = 100)]
@@ -40,11 +52,7 @@ pub(crate) const PAGE_FIELDS: &[&str] = &["after", "limit"];
 #[utoipa::path(
     get, path = "/v1/tags", tag = "tags", operation_id = "list_tags",
     params(PageRequest),
-    responses(
-        (status = 200, description = "a page of tags", body = TagList),
-        (status = "default", description = "the tags could not be read", body = ProblemDocument,
-         content_type = "application/problem+json"),
-    )
+    responses((status = 200, description = "a page of tags", body = TagList))
 )]
 pub(crate) async fn list(
     State(service): Served,
@@ -52,7 +60,8 @@ pub(crate) async fn list(
     RawQuery(query): RawQuery,
 ) -> Answered {
     let query = Query::parse(query.as_deref(), PAGE_FIELDS)?;
-    let after = query.text("after").map(Tag::new).transpose()?;
+    let after = query.text("after").map(Tag::new).transpose();
+    let after = after.map_err(|error| Problem::from(error).with_field("after"))?;
     let limit = query.number("limit")?;
     let limit = limit.unwrap_or_else(|| service.limits().page_len.into());
     let count = u32::try_from(limit).unwrap_or(u32::MAX);
@@ -69,11 +78,8 @@ pub(crate) async fn list(
 #[utoipa::path(
     post, path = "/v1/tags", tag = "tags", operation_id = "create_tag",
     request_body = TagRequest,
-    responses(
-        (status = 201, description = "the tag", body = TagDocument),
-        (status = "default", description = "the tag was not created", body = ProblemDocument,
-         content_type = "application/problem+json"),
-    )
+    responses((status = 201, description = "the tag", body = TagDocument,
+               headers(("Location" = String, description = "its path"))))
 )]
 pub(crate) async fn create(
     State(service): Served,
@@ -94,12 +100,8 @@ pub(crate) async fn create(
 /// Shows a tag as the store has it, and how it stands on this server.
 #[utoipa::path(
     get, path = "/v1/tags/{tag}", tag = "tags", operation_id = "show_tag",
-    params(("tag" = String, Path, description = "the tag, percent-encoded")),
-    responses(
-        (status = 200, description = "the tag", body = TagDocument),
-        (status = "default", description = "the tag could not be read", body = ProblemDocument,
-         content_type = "application/problem+json"),
-    )
+    params(TagPath),
+    responses((status = 200, description = "the tag", body = TagDocument))
 )]
 pub(crate) async fn show(
     State(service): Served,
@@ -113,13 +115,9 @@ pub(crate) async fn show(
 /// Changes the settings of a tag that the body names, and leaves the rest.
 #[utoipa::path(
     patch, path = "/v1/tags/{tag}", tag = "tags", operation_id = "change_tag",
-    params(("tag" = String, Path, description = "the tag, percent-encoded")),
+    params(TagPath),
     request_body = TagChange,
-    responses(
-        (status = 200, description = "the tag as it is now", body = TagDocument),
-        (status = "default", description = "nothing was changed", body = ProblemDocument,
-         content_type = "application/problem+json"),
-    )
+    responses((status = 200, description = "the tag as it is now", body = TagDocument))
 )]
 pub(crate) async fn change(
     State(service): Served,
@@ -130,11 +128,7 @@ pub(crate) async fn change(
     let tag = Tag::new(tag)?;
     let fields = Fields::read(request, service.limits(), PATCH_FIELDS).await?;
     let (patch, next) = body::patch(fields)?;
-    let view = service.update_tag(&caller, &tag, &patch).await?;
-    let view = match next {
-        Some(next) => service.raise_tag(&caller, &tag, next).await?,
-        None => view,
-    };
+    let view = service.change_tag(&caller, &tag, &patch, next).await?;
     Ok(answer::json(StatusCode::OK, &TagDocument::of_view(&view)))
 }
 
@@ -142,12 +136,8 @@ pub(crate) async fn change(
 /// repeats no id.
 #[utoipa::path(
     delete, path = "/v1/tags/{tag}", tag = "tags", operation_id = "delete_tag",
-    params(("tag" = String, Path, description = "the tag, percent-encoded")),
-    responses(
-        (status = 204, description = "it is gone"),
-        (status = "default", description = "the tag was not deleted", body = ProblemDocument,
-         content_type = "application/problem+json"),
-    )
+    params(TagPath),
+    responses((status = 204, description = "it is gone"))
 )]
 pub(crate) async fn delete(
     State(service): Served,

@@ -10,7 +10,8 @@ use utoipa::ToSchema;
 use super::answer::{self, Answered};
 use super::front::Served;
 use super::json::Fields;
-use super::problem::{Kind, Problem, ProblemDocument};
+use super::openapi::values;
+use super::problem::{Kind, Problem};
 use super::who::{Changer, Who};
 use crate::service::{Service, WorkerView};
 use crate::wall::time;
@@ -126,11 +127,12 @@ pub(crate) struct WorkerList<'a> {
 
 /// What an operator states of a holder.
 #[derive(ToSchema)]
+#[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "describes what is read field by field")]
 pub(crate) struct ReleaseRequest {
     /// That its process does not run any more, and never will again. If it does after all, ids
     /// can come twice.
-    #[schema(example = true)]
+    #[schema(schema_with = values::yes)]
     dead: bool,
 }
 
@@ -139,11 +141,7 @@ pub(crate) const RELEASE_FIELDS: &[&str] = &["dead"];
 /// Shows the worker id of this server.
 #[utoipa::path(
     get, path = "/v1/worker", tag = "workers", operation_id = "show_worker",
-    responses(
-        (status = 200, description = "how it stands", body = OwnWorkerDocument),
-        (status = "default", description = "snowflake ids are off", body = ProblemDocument,
-         content_type = "application/problem+json"),
-    )
+    responses((status = 200, description = "how it stands", body = OwnWorkerDocument))
 )]
 pub(crate) async fn show(State(service): Served, Who(caller): Who) -> Answered {
     let status = service.worker(&caller)?;
@@ -154,11 +152,7 @@ pub(crate) async fn show(State(service): Served, Who(caller): Who) -> Answered {
 /// Lists all worker ids that were ever held, and by whom.
 #[utoipa::path(
     get, path = "/v1/workers", tag = "workers", operation_id = "list_workers",
-    responses(
-        (status = 200, description = "the worker ids", body = WorkerList),
-        (status = "default", description = "they could not be read", body = ProblemDocument,
-         content_type = "application/problem+json"),
-    )
+    responses((status = 200, description = "the worker ids", body = WorkerList))
 )]
 pub(crate) async fn list(State(service): Served, Who(caller): Who) -> Answered {
     let views = service.workers(&caller).await?;
@@ -175,11 +169,7 @@ pub(crate) async fn list(State(service): Served, Who(caller): Who) -> Answered {
     post, path = "/v1/workers/{id}/release", tag = "workers", operation_id = "release_worker",
     params(("id" = u32, Path, description = "the worker id")),
     request_body = ReleaseRequest,
-    responses(
-        (status = 200, description = "the worker id as it is now", body = WorkerDocument),
-        (status = "default", description = "it was not released", body = ProblemDocument,
-         content_type = "application/problem+json"),
-    )
+    responses((status = 200, description = "the worker id as it is now", body = WorkerDocument))
 )]
 pub(crate) async fn release(
     State(service): Served,

@@ -37,7 +37,7 @@ impl ServiceError {
             Self::Issue(IssueError::NotYet(not_yet))
                 if matches!(not_yet.reason, NotYetReason::TooManyTags(_)) =>
             {
-                "use a tag that is in use already, or raise tags_max".into()
+                "use a tag that is in use already, or raise tags-max".into()
             }
             Self::Decompose(_) => {
                 let layout = wording.layout;
@@ -80,6 +80,7 @@ impl Code {
             Self::LimitReached => {
                 format!("raise the tag's limit with {update_tag}, or use another tag").into()
             }
+            Self::NextBehind => "choose a larger number".into(),
             Self::SnowflakeTag => {
                 format!("take its ids with {take_ids}, or create another tag of kind segment")
                     .into()

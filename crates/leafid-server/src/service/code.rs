@@ -55,6 +55,7 @@ codes! {
     UnknownWorker "unknown_worker" "nobody ever held this worker id"
     TagExists "tag_exists" "the tag exists already"
     LimitReached "limit_reached" "the tag has no numbers left below its limit"
+    NextBehind "next_behind" "the tag has come that far already"
     SnowflakeTag "snowflake_tag" "the tag issues snowflake ids, which have no segments"
     WorkerAlive "worker_alive" "the holder of the worker id lives"
     WorkerHeld "worker_held" "the worker id is reserved, and nobody can tell that its holder is dead"

@@ -159,6 +159,14 @@ pub enum ServiceError {
         /// How many may have one.
         max: usize,
     },
+    /// The tag goes on at that number or above it already, and can only be raised.
+    #[error("tag \"{tag}\" goes on at {max_id}, and can only be raised")]
+    NextBehind {
+        /// The tag.
+        tag: Tag,
+        /// Where it goes on.
+        max_id: u64,
+    },
     /// The number is no id of the layout.
     #[error(transparent)]
     Decompose(#[from] DecomposeError),
@@ -193,6 +201,7 @@ impl ServiceError {
             Self::NotAllowed { .. } => Code::NotAllowed,
             Self::UnknownToken { .. } => Code::UnknownToken,
             Self::TooManyQuotas { .. } => Code::TooManyQuotas,
+            Self::NextBehind { .. } => Code::NextBehind,
             Self::Decompose(_) => Code::BadField,
             Self::Store(error) => of_store(error),
         }
@@ -203,6 +212,7 @@ impl ServiceError {
         match self {
             Self::BadCount { field, .. } => Some(field),
             Self::Issue(IssueError::Never(Never::BadTag(_))) => Some("tag"),
+            Self::NextBehind { .. } => Some("next"),
             Self::Decompose(_) => Some("id"),
             _ => None,
         }

@@ -38,29 +38,32 @@ fn ids_come_apart_by_any_layout() {
 #[test]
 fn what_is_no_id_or_no_layout_is_refused() {
     let site = Site::new();
-    let check = |path: &str, field: &str, detail: &str| {
+    let check = |status: u16, code: &str, path: &str, detail: &str| {
         let path = format!("GET /v1/decode/{path}");
-        let problem = site.check_problem(&path, "", 400, "bad_field");
+        let problem = site.check_problem(&path, "", status, code);
+        let field = if code == "unknown_layout" {
+            "layout"
+        } else {
+            "id"
+        };
         assert_eq!(problem["field"], field, "{path}");
         let found = problem["detail"].as_str().unwrap();
         assert!(found.contains(detail), "{path}: {found}");
     };
-    check("x", "id", "\"x\" is no id");
-    check("-1", "id", "at most 64 bits");
-    check("18446744073709551616", "id", "at most 64 bits");
-    check(
-        "9223372036854775808",
-        "id",
-        "an id of the layout leaf is at most",
-    );
-    check(
+    let bad = |path: &str, detail: &str| check(400, "bad_field", path, detail);
+    bad("x", "\"x\" is no id");
+    bad("-1", "at most 64 bits");
+    bad("18446744073709551616", "at most 64 bits");
+    let other = |path: &str, detail: &str| check(404, "not_of_layout", path, detail);
+    other("9223372036854775808", "an id of the layout leaf is at most");
+    other(
         "9007199254740992?layout=js53",
-        "id",
         "is at most 9007199254740991",
     );
-    check("1?layout=snowflake", "layout", "name one of leaf, twitter");
-    check("1?layout=leaf@2020-01-01", "layout", "add Z or +08:00");
-    check("1?layout=", "layout", "is no layout");
+    let unknown = |path: &str, detail: &str| check(404, "unknown_layout", path, detail);
+    unknown("1?layout=snowflake", "name one of leaf, twitter");
+    unknown("1?layout=leaf@2020-01-01", "add Z or +08:00");
+    unknown("1?layout=", "is no layout");
     site.check_problem("GET /v1/decode/1?epoch=1", "", 400, "unknown_field");
     site.check_problem("POST /v1/decode/1", "", 405, "method_not_allowed");
 }

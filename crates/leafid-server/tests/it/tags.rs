@@ -140,6 +140,66 @@ fn bad_fields_are_named_with_what_they_may_be() {
     bad(&long, "bad_field", "description");
 }
 
+/// Guards that a call takes the parameters that it knows and no others, and quotes little of a
+/// long one.
+#[test]
+fn parameters_that_a_call_does_not_know_are_refused() {
+    let site = Site::new();
+    let long = "n".repeat(500);
+    for request in [
+        "GET /v1/tags/order",
+        "GET /v1/quotas",
+        "GET /v1/clock",
+        "DELETE /v1/tags/order",
+        "GET /v1/tags/order/ids",
+        "POST /v1/tags/order/ids",
+    ] {
+        let request = format!("{request}?{long}=1");
+        let problem = site.check_problem(&request, "", 400, "unknown_field");
+        let field = problem["field"].as_str().unwrap();
+        assert_eq!(field, format!("{}...", "n".repeat(100)), "{request}");
+    }
+    let with_body = "POST /v1/tags/order/ids?count=2";
+    site.check_problem(with_body, r#"{"count":3}"#, 400, "unknown_field");
+    let problem = site.check_problem("GET /v1/tags?after=%20", "", 400, "bad_tag");
+    assert_eq!(problem["field"], "after");
+}
+
+/// JSON has one kind of number: `5.0` is a whole one.
+#[test]
+fn whole_numbers_may_be_written_as_fractions() {
+    let site = Site::new();
+    let tag = r#"{"tag":"x","step":5.0,"start":2e3}"#;
+    assert_eq!(site.ask_with("POST /v1/tags", tag).status, 201);
+    let ids = site.ask_with("POST /v1/tags/x/ids", r#"{"count":2.0}"#);
+    assert_eq!(ids.json(), json!({ "ids": ["2000", "2001"] }));
+    for count in ["2.5", "-1.0", "1e30"] {
+        let body = format!(r#"{{"count":{count}}}"#);
+        site.check_problem("POST /v1/tags/x/ids", &body, 400, "bad_field");
+    }
+}
+
+/// Guards that a change which is refused changes nothing, and says what is in the way.
+#[test]
+fn a_tag_is_raised_or_left_as_it_is() {
+    let site = Site::new();
+    let segments = r#"{"tag":"order","step":5,"start":1000}"#;
+    assert_eq!(site.ask_with("POST /v1/tags", segments).status, 201);
+    let back = r#"{"step":7,"next":1000}"#;
+    let problem = site.check_problem("PATCH /v1/tags/order", back, 409, "next_behind");
+    let detail = "tag \"order\" goes on at 1000, and can only be raised";
+    assert_eq!(
+        (&problem["detail"], &problem["field"]),
+        (&json!(detail), &json!("next"))
+    );
+    assert_eq!(site.ask("GET /v1/tags/order").json()["step"], 5);
+    let snowflakes = r#"{"tag":"trace","kind":"snowflake"}"#;
+    assert_eq!(site.ask_with("POST /v1/tags", snowflakes).status, 201);
+    let next = r#"{"next":1000}"#;
+    site.check_problem("PATCH /v1/tags/trace", next, 409, "snowflake_tag");
+    site.check_problem("PATCH /v1/tags/nothing", next, 404, "unknown_tag");
+}
+
 #[test]
 fn a_body_must_be_declared_as_json() {
     let site = Site::new();

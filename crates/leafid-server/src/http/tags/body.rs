@@ -8,52 +8,75 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::view::PolicyDocument;
-use crate::http::json::Fields;
+use crate::http::json::{Fields, whole};
+use crate::http::openapi::values;
 use crate::http::problem::Problem;
 
-/// A tag to be created.
+/// A tag to be created: of the one kind or the other.
 #[derive(ToSchema)]
+#[serde(untagged)]
 #[expect(dead_code, reason = "describes what is read field by field")]
-pub(crate) struct TagRequest {
-    /// Its name: 1 to 128 characters, no control characters, no white space at either end.
-    #[schema(example = "order")]
+pub(crate) enum TagRequest {
+    Segment(SegmentTagRequest),
+    Snowflake(SnowflakeTagRequest),
+}
+
+/// A tag whose ids come from segments.
+#[derive(ToSchema)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "describes what is read field by field")]
+pub(crate) struct SegmentTagRequest {
+    #[schema(schema_with = values::new_tag)]
     tag: String,
-    /// Where its ids come from: `segment` or `snowflake`; `segment` when it is missing. It stays
-    /// so for the tag's life. A snowflake tag takes no `start`, `step`, `policy` and `limit`.
-    #[schema(example = "segment")]
+    #[schema(schema_with = values::segment_kind, required = false)]
     kind: Option<String>,
-    /// The first id, as a string or a number; 1 when it is missing.
-    #[schema(example = "1")]
+    #[schema(schema_with = values::start, required = false)]
     start: Option<String>,
-    /// The smallest step; the server's default when it is missing.
-    #[schema(minimum = 1, maximum = 2_147_483_647)]
+    #[schema(schema_with = values::step, required = false)]
     step: Option<u32>,
-    /// How the step adapts; the server's default when it is missing or null.
+    #[schema(schema_with = values::policy, required = false)]
     policy: Option<PolicyDocument>,
-    /// The largest id: `int32`, `js53`, `int64`, or a number as a string.
-    #[schema(example = "int64")]
+    #[schema(schema_with = values::limit, required = false)]
     limit: Option<String>,
-    /// What it is for.
+    #[schema(schema_with = values::description, required = false)]
+    description: Option<String>,
+}
+
+/// A tag whose ids are snowflake ids.
+#[derive(ToSchema)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "describes what is read field by field")]
+pub(crate) struct SnowflakeTagRequest {
+    #[schema(schema_with = values::new_tag)]
+    tag: String,
+    #[schema(schema_with = values::snowflake_kind)]
+    kind: String,
+    #[schema(schema_with = values::nothing, required = false)]
+    start: Option<String>,
+    #[schema(schema_with = values::nothing, required = false)]
+    step: Option<u32>,
+    #[schema(schema_with = values::nothing, required = false)]
+    policy: Option<PolicyDocument>,
+    #[schema(schema_with = values::nothing, required = false)]
+    limit: Option<String>,
+    #[schema(schema_with = values::description, required = false)]
     description: Option<String>,
 }
 
 /// What to change of a tag. What is missing stays as it is.
 #[derive(ToSchema)]
+#[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "describes what is read field by field")]
 pub(crate) struct TagChange {
-    /// A new smallest step.
-    #[schema(minimum = 1, maximum = 2_147_483_647)]
+    #[schema(schema_with = values::step, required = false)]
     step: Option<u32>,
-    /// How the step adapts; null goes back to the server's default.
+    #[schema(schema_with = values::policy, required = false)]
     policy: Option<PolicyDocument>,
-    /// The largest id: `int32`, `js53`, `int64`, or a number as a string.
-    #[schema(example = "int64")]
+    #[schema(schema_with = values::limit, required = false)]
     limit: Option<String>,
-    /// What it is for; null removes it.
+    #[schema(schema_with = values::description, required = false)]
     description: Option<String>,
-    /// Where the next segment starts, as a string or a number; upwards only. Servers issue what
-    /// they hold in memory first.
-    #[schema(example = "1000000")]
+    #[schema(schema_with = values::next, required = false)]
     next: Option<String>,
 }
 
@@ -70,9 +93,9 @@ pub(crate) const PATCH_FIELDS: &[&str] = &["step", "policy", "limit", "descripti
 pub(crate) const POLICY_FIELDS: &[&str] = &["name", "step_max", "cover_seconds"];
 
 /// Leaf's column is a `varchar(256)`.
-const DESCRIPTION_LEN_MAX: usize = 256;
+pub(crate) const DESCRIPTION_LEN_MAX: usize = 256;
 /// A month of ids in memory; more is a slip of the pen.
-const COVER_SECONDS_MAX: u64 = 31 * 24 * 3600;
+pub(crate) const COVER_SECONDS_MAX: u64 = 31 * 24 * 3600;
 
 pub(super) fn spec(mut fields: Fields, step: u32) -> Result<TagSpec, Problem> {
     let name = fields.text("tag")?.flatten();
@@ -127,7 +150,7 @@ fn limit(fields: &mut Fields) -> Result<Option<Limit>, Problem> {
     };
     let limit = match &value {
         Value::String(text) => text.parse().ok(),
-        value => value.as_u64().and_then(Limit::new),
+        value => whole(value).and_then(Limit::new),
     };
     let wanted = "int32, js53, int64, or a whole number from 1 to 9223372036854775806";
     limit
