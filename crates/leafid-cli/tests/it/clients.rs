@@ -18,6 +18,7 @@ use tempfile::tempdir;
 
 use crate::process::{SECRET, Server, run};
 use program::Library;
+pub(crate) use program::clients;
 use sight::Sight;
 
 /// The first id that a number of JavaScript cannot be.

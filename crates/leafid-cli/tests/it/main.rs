@@ -17,6 +17,7 @@ mod baidu;
 mod clients;
 mod clock_faults;
 mod commands;
+mod conformance;
 mod decode;
 mod forgotten;
 mod give_back;

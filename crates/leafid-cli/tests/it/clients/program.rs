@@ -156,7 +156,7 @@ impl Drop for Program {
 }
 
 /// The programs of this crate, installed in cargo's folder for tests.
-fn clients() -> Clients {
+pub(crate) fn clients() -> Clients {
     Clients::new(
         concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clients"),
         concat!(env!("CARGO_TARGET_TMPDIR"), "/clients"),
