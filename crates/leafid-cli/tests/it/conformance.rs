@@ -1,12 +1,12 @@
 //! Guards that the server does what is written down of it, with programs of others: Schemathesis
 //! reads the OpenAPI document and looks for what is not so, h2spec goes through the rules of
-//! HTTP/2.
+//! HTTP/2, and promtool reads the metrics.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use leafid_testbed::{go_build, install_python, run};
 use tempfile::tempdir;
@@ -63,6 +63,26 @@ fn write_access_file(folder: &Path, secret: &str) {
     let token = format!("[[token]]\nname = \"ops\"\nsecret = \"{secret}\"\nadmin = true\n");
     fs::write(&path, token).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+}
+
+/// Guards that Prometheus takes the metrics, by its own check of names, types and units.
+#[test]
+fn metrics_are_as_prometheus_wants_them() {
+    let folder = tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    for path in ["/v1/tags/order/ids", "/api/snowflake/get/order", "/nothing"] {
+        let _any = server.get(path);
+    }
+    let (status, metrics) = server.get("/metrics");
+    assert_eq!(status, 200);
+    let file = folder.path().join("metrics");
+    fs::write(&file, &metrics).unwrap();
+    let mut promtool = Command::new("promtool");
+    promtool.args(["check", "metrics"]);
+    promtool.stdin(Stdio::from(File::open(file).unwrap()));
+    let (found_nothing, printed) = finish(&mut promtool);
+    assert!(found_nothing && printed.is_empty(), "{printed}\n{metrics}");
+    server.stop();
 }
 
 /// The port speaks HTTP/1.1 too, and answers what is no preface in that: 400, and the end.
