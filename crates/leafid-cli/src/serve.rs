@@ -38,13 +38,16 @@ pub(crate) struct Serve {
 
 impl Serve {
     pub(crate) fn run(self) -> Outcome {
-        let loaded = self.flags.0.load()?;
-        let log_format = loaded.config.log_format;
-        serve_until_stopped(loaded).map_err(|failure| failure.in_format(log_format))
+        let sources = self.flags.0.sources();
+        let served = sources
+            .load()
+            .map_err(Failure::from)
+            .and_then(serve_until_stopped);
+        served.map_err(|failure| failure.in_format(sources.log_format()))
     }
 }
 
-/// With settings that are known, so that what goes wrong is told as they say.
+/// With settings that are known.
 fn serve_until_stopped(mut loaded: Loaded) -> Outcome {
     let noted = read_access(&mut loaded.config)?;
     loaded.notes.extend(noted);

@@ -194,3 +194,29 @@ fn what_ends_the_start_is_told_as_the_log_is() {
     assert!(last["fields"]["next"].as_str().unwrap().contains("--http"));
     server.stop();
 }
+
+/// Guards the same for settings that cannot be read.
+#[test]
+fn mistakes_in_settings_are_told_as_the_log_is() {
+    let folder = tempdir().unwrap();
+    let mistakes = ["serve", "--http", "nowhere", "--step", "0"];
+    let told = |more: &[&str], variables: &[(&str, &str)]| {
+        let arguments = [&mistakes[..], more].concat();
+        let run = finish(command(folder.path(), &arguments).envs(variables.iter().copied()));
+        assert_eq!(run.code, 1, "{run:?}");
+        run.errors
+    };
+    for errors in [
+        told(&["--log-format", "json"], &[]),
+        told(&[], &[("LEAFID_LOG_FORMAT", "json")]),
+    ] {
+        let lines = errors.lines().map(serde_json::from_str::<Value>);
+        let lines: Vec<Value> = lines.collect::<Result<_, _>>().expect(&errors);
+        assert_eq!(lines.len(), 2, "{errors}");
+        for line in lines {
+            assert_eq!(line["level"], "ERROR", "{line}");
+        }
+    }
+    assert!(told(&[], &[]).starts_with("error: http is \"nowhere\""));
+    assert!(told(&["--log-format", "xml"], &[]).starts_with("error: "));
+}

@@ -8,8 +8,8 @@ use leafid_stores::read_text;
 
 use super::password::put_password;
 use super::{
-    Config, Origin, SETTINGS, Setting, WorkerIdSource, environment, file, leaf_properties,
-    without_password,
+    Config, LogFormat, Origin, SETTINGS, Setting, WorkerIdSource, environment, file,
+    leaf_properties, without_password,
 };
 
 /// The file that is read when no other is named, if it exists.
@@ -146,6 +146,36 @@ impl Sources {
     /// [`ConfigError`] lists every mistake: unknown names, with the likely right one, and values
     /// that cannot be read or lie outside the limits.
     pub fn load(&self) -> Result<Loaded, ConfigError> {
+        self.layers().into_loaded()
+    }
+
+    /// In which form to tell what [`load`](Self::load) found wrong: what `log-format` says, where
+    /// that can be read.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use leafid_server::{LogFormat, Sources};
+    ///
+    /// let flags = vec![
+    ///     ("http", vec!["nowhere".into()]),
+    ///     ("log-format", vec!["json".into()]),
+    /// ];
+    /// let sources = Sources { flags, ..Sources::default() };
+    /// assert!(sources.load().is_err());
+    /// assert_eq!(sources.log_format(), LogFormat::Json);
+    /// ```
+    #[must_use]
+    pub fn log_format(&self) -> LogFormat {
+        let mut config = Config::default();
+        if let Some(assigned) = find(&self.layers().assigned, "log-format") {
+            // What cannot be read is among the mistakes.
+            let _unread = assigned.setting.apply(&mut config, &assigned.texts);
+        }
+        config.log_format
+    }
+
+    fn layers(&self) -> Layers {
         let mut layers = Layers::default();
         if let Some((path, must_exist)) = self.file() {
             file::read(&path, must_exist, &mut layers);
@@ -156,7 +186,7 @@ impl Sources {
         }
         environment::read(&self.environment, &mut layers);
         self.read_flags(&mut layers);
-        layers.into_loaded()
+        layers
     }
 
     fn variable(&self, name: &str) -> Option<PathBuf> {
