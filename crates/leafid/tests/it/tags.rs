@@ -103,8 +103,8 @@ fn a_deleted_tag_stops_and_never_starts_again_below() {
         .unwrap();
     world.store.memory.put_max_id(&tag("order"), 1).unwrap();
     world.advance(seconds(2));
-    // The floor outlives the row: a margin is left out above it, and a segment discarded.
-    assert_eq!(world.next("order").unwrap(), 17_101);
+    // The store has kept the former life, and did not go back: no margin is left out.
+    assert_eq!(world.next("order").unwrap(), 101);
 }
 
 /// Guards: deletion and creation through this process show at once.
