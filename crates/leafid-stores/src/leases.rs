@@ -38,7 +38,8 @@ pub(crate) trait LeaseSystem: System {
     fn refusal(&self) -> Option<String>;
 
     /// Carries out a statement that changes one row; `false` if it changed none, be it because a
-    /// new row is there already.
+    /// new row is there already. A row of a worker id is read back before the change is committed,
+    /// see [`Statement::check_kept`].
     fn change(
         &self,
         connection: &mut Self::Connection,
@@ -86,6 +87,8 @@ pub(crate) struct LeaseSql {
 pub(crate) struct Statement<'a> {
     sql: &'static str,
     values: Vec<Value<'a>>,
+    /// The row of a worker id that is written.
+    row: Option<(&'a str, &'a LeaseRecord)>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -96,13 +99,18 @@ pub(crate) enum Value<'a> {
 
 impl<'a> Statement<'a> {
     pub(crate) const fn new(sql: &'static str, values: Vec<Value<'a>>) -> Self {
-        Self { sql, values }
+        Self {
+            sql,
+            values,
+            row: None,
+        }
     }
 
     fn keep_layout(sql: &LeaseSql, pool: &'a str, layout: &'a str) -> Self {
         Self {
             sql: sql.keep_layout,
             values: [pool, layout].map(Value::Text).into(),
+            row: None,
         }
     }
 
@@ -121,17 +129,41 @@ impl<'a> Statement<'a> {
             Value::Text(&record.address),
             number("until_ms", record.until_ms)?,
         ];
+        let row = Some((pool, record));
         let Some(LeaseKey { epoch, until_ms }) = swap.expected else {
             return Ok(Self {
                 sql: sql.insert,
                 values: [&of_row[..], &new].concat(),
+                row,
             });
         };
         let expected = [number("epoch", epoch)?, number("until_ms", until_ms)?];
         Ok(Self {
             sql: sql.replace,
             values: [&new[..], &of_row, &expected].concat(),
+            row,
         })
+    }
+
+    /// Of which row of a worker id it is: the pool, and the number.
+    pub(crate) fn row(&self) -> Option<(&'a str, i64)> {
+        let (pool, record) = self.row?;
+        Some((pool, i64::from(record.worker.get())))
+    }
+
+    /// Checks that the row of a worker id is kept as it was written. Where it is not, who reads it
+    /// would find the worker id free while it is held: the change is taken back.
+    pub(crate) fn check_kept(&self, found: Option<&LeaseRecord>) -> Result<(), Fault> {
+        let Some((pool, wanted)) = self.row.filter(|(_, wanted)| found != Some(*wanted)) else {
+            return Ok(());
+        };
+        let message = format!(
+            "the row of worker id {} in the worker pool {pool:?} holds {found:?} after {wanted:?} \
+            was written: look for a trigger or a rule on leafid_worker, and for the types of its \
+            columns; nothing was changed",
+            wanted.worker
+        );
+        Err(StoreError::BadRow { message }.into())
     }
 
     /// As the driver of a database wants it.

@@ -263,6 +263,17 @@ pub(crate) fn check_kept(
     })
 }
 
+/// The same for a row that was read after the commit, so that others may have reserved meanwhile.
+#[cfg(feature = "mysql")]
+pub(crate) fn check_kept_or_above(
+    reserve: &Reserve,
+    reserved: &Reserved,
+    max_id: i64,
+) -> Result<(), StoreError> {
+    let end = i64::try_from(reserved.segment.end()).unwrap_or(i64::MAX);
+    check_kept(reserve, reserved, max_id.min(end))
+}
+
 /// Checks that a tag which was created starts where it is to start.
 pub(crate) fn check_started(row: &StoredRow, max_id: i64) -> Result<(), StoreError> {
     let wanted = u64::try_from(max_id).unwrap_or(0);

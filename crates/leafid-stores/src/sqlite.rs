@@ -9,6 +9,7 @@ mod report;
 mod reserve;
 mod restore;
 mod session;
+mod tables;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,9 +18,7 @@ use std::time::Duration;
 use leafid::Tag;
 use leafid::store::{Reserve, Reserved, StoreError, StoreReport, TagPatch, TagRecord, TagSpec};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteRow, SqliteSynchronous};
-use sqlx::{
-    AssertSqlSafe, ConnectOptions, Connection, Sqlite as Dialect, SqliteConnection, Transaction,
-};
+use sqlx::{AssertSqlSafe, ConnectOptions, Sqlite as Dialect, SqliteConnection, Transaction};
 
 use self::file::DatabaseFile;
 pub(crate) use self::report::file_notes;
@@ -31,35 +30,6 @@ use crate::tables::{FoundTables, OwnTable};
 use crate::{InitReport, StoreOptions};
 
 const NOW_MS: &str = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
-
-const TABLE_SQL: [&str; 4] = [
-    "CREATE TABLE IF NOT EXISTS leaf_alloc (
-        biz_tag TEXT NOT NULL PRIMARY KEY,
-        max_id INTEGER NOT NULL DEFAULT 1,
-        step INTEGER NOT NULL,
-        description TEXT,
-        update_time INTEGER NOT NULL DEFAULT (CAST(unixepoch('subsec') * 1000 AS INTEGER))
-    ) WITHOUT ROWID",
-    "CREATE TABLE IF NOT EXISTS leafid_tag (
-        tag TEXT NOT NULL PRIMARY KEY,
-        policy TEXT,
-        step_max INTEGER,
-        cover_seconds INTEGER,
-        id_limit INTEGER,
-        kind TEXT,
-        deleted_max_id INTEGER,
-        segment_max INTEGER
-    ) WITHOUT ROWID",
-    "CREATE TABLE IF NOT EXISTS leafid_file (identity TEXT NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS leafid_generation (generation INTEGER NOT NULL)",
-];
-
-/// The one row of each table that has no other.
-const ROW_SQL: [&str; 2] = [
-    "INSERT INTO leafid_file SELECT lower(hex(randomblob(16))) \
-        WHERE NOT EXISTS (SELECT 1 FROM leafid_file)",
-    "INSERT INTO leafid_generation SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM leafid_generation)",
-];
 
 const COLUMNS: &str = "a.biz_tag, a.max_id, a.step, a.description, a.update_time, \
     t.policy, t.step_max, t.cover_seconds, t.id_limit, t.kind, t.deleted_max_id, t.segment_max \
@@ -112,55 +82,11 @@ impl Sqlite {
         // What an earlier life wrote, and maybe failed to flush, is written anew.
         session::checkpoint(connection, &self.file).await?;
         let known = self.file.known()?;
-        let found = create_tables(connection).await?;
+        let found = tables::create(connection).await?;
         self.file
             .found(session::state_of(connection).await?, &known)?;
         Ok(found)
     }
-}
-
-/// Creates what is missing of the tables, and answers what there was.
-async fn create_tables(
-    connection: &mut SqliteConnection,
-) -> Result<(FoundTables, OwnTable), sqlx::Error> {
-    let select = "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'leaf%'";
-    let names: Vec<String> = sqlx::query_scalar(select)
-        .fetch_all(&mut *connection)
-        .await?;
-    let found = FoundTables::of(&names);
-    let own = own_table(connection).await?;
-    let is_there = |table| names.iter().any(|name| name == table);
-    let has_rows = is_there("leafid_file") && is_there("leafid_generation");
-    if found.are_all() && has_rows && own == OwnTable::WHOLE {
-        return Ok((found, own));
-    }
-    let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
-    let tables = TABLE_SQL.into_iter().chain(leases::TABLE_SQL);
-    for table in tables.chain([audit::TABLE_SQL]) {
-        sqlx::raw_sql(table).execute(&mut *transaction).await?;
-    }
-    for row in ROW_SQL {
-        sqlx::raw_sql(row).execute(&mut *transaction).await?;
-    }
-    // Another process may have been faster.
-    for (column, _) in own_table(&mut transaction).await?.missing() {
-        let kind = match column {
-            "kind" => "TEXT",
-            _ => "INTEGER",
-        };
-        let add = format!("ALTER TABLE leafid_tag ADD COLUMN {column} {kind}");
-        sqlx::raw_sql(AssertSqlSafe(add))
-            .execute(&mut *transaction)
-            .await?;
-    }
-    transaction.commit().await?;
-    Ok((found, own))
-}
-
-async fn own_table(connection: &mut SqliteConnection) -> Result<OwnTable, sqlx::Error> {
-    let select = "SELECT name FROM pragma_table_info('leafid_tag')";
-    let columns: Vec<String> = sqlx::query_scalar(select).fetch_all(connection).await?;
-    Ok(OwnTable::of(&columns))
 }
 
 fn is_busy(error: &sqlx::Error) -> bool {
@@ -340,7 +266,7 @@ async fn create_in(
     let insert = "INSERT INTO leaf_alloc (biz_tag, max_id, step, description) \
         SELECT ?1, max(?2, coalesce((SELECT max(deleted_max_id) FROM leafid_tag \
         WHERE tag IN (?1, '')), 1)), ?3, ?4 \
-        WHERE true ON CONFLICT DO NOTHING";
+        WHERE NOT EXISTS (SELECT 1 FROM leaf_alloc WHERE biz_tag = ?1)";
     let query = sqlx::query(insert)
         .bind(spec.tag.as_str())
         .bind(first_max_id(spec)?);

@@ -1,6 +1,14 @@
 //! The tables of a database: which there are, and when the registry's come by themselves.
 
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+use std::collections::{BTreeMap, BTreeSet};
+
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+use leafid::store::Weakness;
+
 use crate::InitReport;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+use crate::judge::weakness;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 use crate::store::Fault;
 
@@ -20,6 +28,62 @@ const COLUMNS: [(&str, &str); 2] = [
     ("kind", "leafid_tag.kind"),
     ("segment_max", "leafid_tag.segment_max"),
 ];
+
+/// The tables that keep ids apart, and what tells the rows of each apart.
+pub(crate) const KEYS: [(&str, &[&str]); 4] = [
+    ("leaf_alloc", &["biz_tag"]),
+    ("leafid_tag", &["tag"]),
+    ("leafid_worker", &["pool", "worker"]),
+    ("leafid_pool", &["pool"]),
+];
+
+/// Which of [`TABLES`] there are, and by what their unique keys tell rows apart.
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+#[derive(Default)]
+pub(crate) struct FoundKeys {
+    tables: BTreeSet<String>,
+    keys: BTreeMap<(String, String), BTreeSet<String>>,
+}
+
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+impl FoundKeys {
+    pub(crate) fn see_table(&mut self, table: &str) {
+        self.tables.insert(table.to_lowercase());
+    }
+
+    /// Takes note of a column of a unique key.
+    pub(crate) fn see(&mut self, table: &str, key: &str, column: &str) {
+        let key = (table.to_lowercase(), key.to_owned());
+        self.keys
+            .entry(key)
+            .or_default()
+            .insert(column.to_lowercase());
+    }
+
+    /// The tables that could hold two rows for what is one: both would give the same ids.
+    pub(crate) fn weaknesses(&self) -> Vec<Weakness> {
+        let is_there = |table: &str| self.tables.contains(table);
+        let lacking = KEYS
+            .iter()
+            .filter(|(table, columns)| is_there(table) && !self.has(table, columns));
+        let weak = lacking.map(|(table, columns)| {
+            let columns = columns.join(", ");
+            weakness(
+                &format!("the unique key of {table}"),
+                "not there",
+                &format!("({columns}) (ALTER TABLE {table} ADD PRIMARY KEY ({columns}))"),
+                "two rows may come to be where one is meant, and both give the same ids",
+            )
+        });
+        weak.collect()
+    }
+
+    fn has(&self, table: &str, columns: &[&str]) -> bool {
+        let is_wanted = |column: &String| columns.contains(&column.as_str());
+        let mut keys = self.keys.iter().filter(|((of, _), _)| of == table);
+        keys.any(|(_, key)| key.iter().all(is_wanted))
+    }
+}
 
 /// What there is of our own table of tags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -77,11 +141,6 @@ impl FoundTables {
     pub(crate) fn is_missing(&self, table: &str) -> bool {
         let mut tables = TABLES.iter().zip(self.0);
         tables.any(|(name, is_there)| *name == table && !is_there)
-    }
-
-    #[cfg(feature = "sqlite")]
-    pub(crate) fn are_all(&self) -> bool {
-        self.0 == [true; TABLES.len()]
     }
 
     /// What creating all that are missing comes to, and adding the columns that our own table

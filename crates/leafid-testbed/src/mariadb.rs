@@ -1,5 +1,7 @@
 //! `MariaDb`: a MariaDB server of its own.
 
+mod galera;
+
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
@@ -12,12 +14,6 @@ use crate::child::{
 use crate::server::{PASSWORD, PASSWORD_IN_URL, password_methods, server_methods};
 
 const PACKAGE: &str = "mariadb-server";
-/// Where the library of Galera may be.
-const GALERA: [&str; 2] = [
-    "/usr/lib/galera/libgalera_smm.so",
-    "/usr/lib/libgalera_smm.so",
-];
-
 /// A MariaDB server on a free port of 127.0.0.1, with its files in a temporary folder.
 ///
 /// Every commit is flushed (`innodb_flush_log_at_trx_commit=1`). The user of
@@ -56,21 +52,33 @@ impl MariaDb {
     /// As [`start`](Self::start).
     #[must_use]
     pub fn start_with(arguments: &[&str]) -> Self {
-        let program = program("mariadbd");
-        let folder = new_folder("leafid-mariadb-");
-        let mut process = ServerProcess::new(folder, free_port(), RunAs::Caller, program);
-        install(&process);
-        process.set_arguments(server_arguments(&process, arguments));
-        let server = Self {
-            process,
-            databases: AtomicU64::new(0),
-        };
+        let mut server = Self::new();
+        install(&server.process);
+        server.set_arguments(arguments);
         server.start_again();
-        server.sql(
+        server.create_user();
+        server
+    }
+
+    fn new() -> Self {
+        let folder = new_folder("leafid-mariadb-");
+        let program = program("mariadbd");
+        Self {
+            process: ServerProcess::new(folder, free_port(), RunAs::Caller, program),
+            databases: AtomicU64::new(0),
+        }
+    }
+
+    fn set_arguments(&mut self, arguments: &[&str]) {
+        let arguments = server_arguments(&self.process, arguments);
+        self.process.set_arguments(arguments);
+    }
+
+    fn create_user(&self) {
+        self.sql(
             "mysql",
             &format!("CREATE USER leafid@'%' IDENTIFIED BY '{PASSWORD}'"),
         );
-        server
     }
 
     /// Starts a server that is a Galera cluster of one node.
@@ -80,21 +88,9 @@ impl MariaDb {
     /// As [`start`](Self::start).
     #[must_use]
     pub fn start_galera() -> Self {
-        let provider = find_program(&GALERA.map(PathBuf::from), "galera-4");
-        let [group, transfer, incremental] = [free_port(), free_port(), free_port()];
-        Self::start_with(&[
-            "--wsrep-on=ON",
-            &format!("--wsrep-provider={}", provider.display()),
-            "--wsrep-cluster-address=gcomm://",
-            &format!("--wsrep-node-address=127.0.0.1:{group}"),
-            &format!("--wsrep-sst-receive-address=127.0.0.1:{transfer}"),
-            &format!(
-                "--wsrep-provider-options=gmcast.listen_addr=tcp://127.0.0.1:{group};\
-                ist.recv_addr=127.0.0.1:{incremental};gcache.size=8M;pc.wait_prim_timeout=PT1S"
-            ),
-            "--binlog-format=ROW",
-            "--innodb-autoinc-lock-mode=2",
-        ])
+        let arguments = galera::arguments(free_port(), "gcomm://");
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        Self::start_with(&arguments)
     }
 
     /// Takes a node of Galera out of its cluster: it goes on answering, but reads and writes no
@@ -114,7 +110,7 @@ impl MariaDb {
         self.await_galera("ON");
     }
 
-    fn await_galera(&self, wanted: &str) {
+    pub(crate) fn await_galera(&self, wanted: &str) {
         for _ in 0..POLLS_MAX {
             if self
                 .sql("mysql", "SHOW STATUS LIKE 'wsrep_ready'")

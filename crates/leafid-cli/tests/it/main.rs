@@ -29,6 +29,7 @@ mod open_files;
 mod pages;
 mod registries;
 mod registry_outage;
+mod renamed;
 mod rolling;
 mod serving;
 mod settings;

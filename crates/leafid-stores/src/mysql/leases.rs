@@ -1,12 +1,14 @@
-//! The SQL of a registry for MySQL and MariaDB. Each change is one statement, committed by
-//! itself; the driver counts the rows that a statement found, also where it changed nothing.
+//! The SQL of a registry for MySQL and MariaDB. Each change is one statement in a transaction of
+//! its own, in which the row is read back; the driver counts the rows that a statement found, also
+//! where it changed nothing.
 
 use leafid::store::LeaseRecord;
-use sqlx::Row;
+use sqlx::{Connection as _, MySqlConnection, Row};
 
 use super::connect::{self, Session};
 use super::{Mysql, found_tables};
 use crate::leases::{LeaseSql, LeaseSystem, Statement, record};
+use crate::row::finish;
 use crate::store::Fault;
 
 pub(super) const TABLE_SQL: [&str; 2] = [
@@ -57,12 +59,9 @@ impl LeaseSystem for Mysql {
         session: &mut Session,
         statement: &Statement<'_>,
     ) -> Result<bool, Fault> {
-        match statement.query().execute(&mut session.connection).await {
-            Ok(done) => Ok(done.rows_affected() == 1),
-            // There is a row with the key of the new one.
-            Err(error) if connect::number(&error) == Some(1062) => Ok(false),
-            Err(error) => Err(error.into()),
-        }
+        let mut transaction = session.connection.begin().await?;
+        let answer = change_in(&mut transaction, statement).await;
+        finish(transaction, answer).await
     }
 
     async fn layout(&self, session: &mut Session, pool: &str) -> Result<Option<String>, Fault> {
@@ -85,11 +84,7 @@ impl LeaseSystem for Mysql {
         pool: &str,
         worker: i64,
     ) -> Result<Option<LeaseRecord>, Fault> {
-        let select = "SELECT worker, epoch, holder, address, until_ms FROM leafid_worker \
-            WHERE pool = ? AND worker = ?";
-        let query = sqlx::query(select).bind(pool).bind(worker);
-        let row = query.fetch_optional(&mut session.connection).await?;
-        row.map(|row| record(pool, &row)).transpose()
+        row_of(&mut session.connection, pool, worker).await
     }
 
     async fn clock_ms(&self, session: &mut Session) -> Result<Option<i64>, Fault> {
@@ -101,4 +96,34 @@ impl LeaseSystem for Mysql {
             .await?;
         Ok(Some(row.try_get(0)?))
     }
+}
+
+/// Changes a row, and reads it back.
+async fn change_in(
+    connection: &mut MySqlConnection,
+    statement: &Statement<'_>,
+) -> Result<bool, Fault> {
+    match statement.query().execute(&mut *connection).await {
+        Ok(done) if done.rows_affected() == 1 => {}
+        Ok(_) => return Ok(false),
+        // There is a row with the key of the new one.
+        Err(error) if connect::number(&error) == Some(1062) => return Ok(false),
+        Err(error) => return Err(error.into()),
+    }
+    if let Some((pool, worker)) = statement.row() {
+        statement.check_kept(row_of(connection, pool, worker).await?.as_ref())?;
+    }
+    Ok(true)
+}
+
+async fn row_of(
+    connection: &mut MySqlConnection,
+    pool: &str,
+    worker: i64,
+) -> Result<Option<LeaseRecord>, Fault> {
+    let select = "SELECT worker, epoch, holder, address, until_ms FROM leafid_worker \
+        WHERE pool = ? AND worker = ?";
+    let query = sqlx::query(select).bind(pool).bind(worker);
+    let row = query.fetch_optional(connection).await?;
+    row.map(|row| record(pool, &row)).transpose()
 }

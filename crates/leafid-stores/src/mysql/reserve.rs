@@ -1,10 +1,15 @@
-//! Reserving: one transaction in one round trip, which also reads back what the row then holds.
+//! Reserving: one statement that commits by itself, in one round trip with a look at what the row
+//! then holds.
+//!
+//! Not a transaction of several statements: a node of Galera may take one back between two of them,
+//! when another node's change of the row arrives, and carry out the rest, its COMMIT included,
+//! without an error. The row then holds what the other node reserved, which looks like ours.
 
 use leafid::store::{Reserve, Reserved, StoreError};
 use sqlx::{AssertSqlSafe, MySqlConnection, Row as _};
 
 use super::known_charset;
-use crate::row::{Bounds, check_kept, former_life, refusal};
+use crate::row::{Bounds, check_kept_or_above, former_life, refusal};
 use crate::store::Fault;
 use crate::tables::OwnTable;
 
@@ -17,10 +22,9 @@ struct Row {
     former: u64,
 }
 
-/// The transaction holds the row from the first statement to its end. So what the second one reads
-/// is what the first one left; and it sees every former life, because who deletes a tag holds the
-/// row until that is kept. Where the segment is below one, for the row was made again by hand, it
-/// is left out, and another one is reserved above.
+/// The look comes after the change was committed. So it sees every former life, because who deletes
+/// a tag holds the row until that is kept. Where the segment is below one, for the row was made
+/// again by hand, it is left out, and another one is reserved above.
 pub(super) async fn reserve(
     connection: &mut MySqlConnection,
     own: OwnTable,
@@ -50,7 +54,7 @@ async fn attempt(
         return Err(refusal(reserve, row.max_id, row.former.max(former)));
     }
     let reserved = reserve.reserved(row.previous.max(former))?;
-    check_kept(reserve, &reserved, row.max_id)?;
+    check_kept_or_above(reserve, &reserved, row.max_id)?;
     Ok((reserved, row.former))
 }
 
@@ -62,7 +66,7 @@ fn statements(own: OwnTable, reserve: &Reserve, former: u64) -> String {
         AND CAST(CONVERT(a.biz_tag USING utf8mb4) AS BINARY) = {name}"
     );
     let deleted = match own.is_there {
-        true => format!("(SELECT deleted_max_id FROM leafid_tag WHERE tag = _utf8mb4 {name})"),
+        true => format!("(SELECT MAX(deleted_max_id) FROM leafid_tag WHERE tag = _utf8mb4 {name})"),
         false => "NULL".into(),
     };
     let select = format!(
@@ -77,6 +81,7 @@ fn statements(own: OwnTable, reserve: &Reserve, former: u64) -> String {
     else {
         return format!("SELECT 0, CAST(0 AS UNSIGNED), {select}");
     };
+    // Kept before the segment is anybody's.
     let keep = match reserve.is_longest && own.has_segment_max {
         true => format!(
             "INSERT INTO leafid_tag (tag, segment_max) SELECT _utf8mb4 {name}, {count} \
@@ -86,10 +91,10 @@ fn statements(own: OwnTable, reserve: &Reserve, former: u64) -> String {
         false => String::new(),
     };
     format!(
-        "START TRANSACTION; UPDATE leaf_alloc a \
+        "{keep}UPDATE leaf_alloc a \
         SET a.max_id = IF(LAST_INSERT_ID(a.max_id) < {floor}, {jump}, a.max_id) + {count} \
         WHERE {row} AND a.max_id >= 0 AND IF(a.max_id < {floor}, {jump}, a.max_id) <= {start_max}; \
-        SELECT ROW_COUNT(), LAST_INSERT_ID(), {select}; {keep}COMMIT"
+        SELECT ROW_COUNT(), LAST_INSERT_ID(), {select}"
     )
 }
 
@@ -101,7 +106,7 @@ fn name_of(reserve: &Reserve) -> String {
     format!("x'{digits}'")
 }
 
-/// Runs the statements, of which one answers a row, to the end: the last one commits.
+/// Runs the statements, of which the last one answers a row.
 async fn only_row(connection: &mut MySqlConnection, statements: String) -> Result<Row, Fault> {
     let rows = sqlx::raw_sql(AssertSqlSafe(statements));
     let rows = known_charset(rows.fetch_all(connection).await)?;

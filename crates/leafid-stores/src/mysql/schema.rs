@@ -5,7 +5,7 @@ use leafid::store::{StoreError, Weakness};
 use sqlx::{AssertSqlSafe, MySqlConnection, Row};
 
 use crate::judge::{Column, unfit, weak_trigger, weakness};
-use crate::tables::OwnTable;
+use crate::tables::{FoundKeys, OwnTable};
 
 /// The tables of segments and of a registry.
 pub(super) const TABLES: &str = "'leaf_alloc', 'leafid_tag', 'leafid_worker', 'leafid_pool'";
@@ -55,17 +55,23 @@ impl Schema {
             weaknesses: Vec::new(),
             unfit: None,
         };
+        let mut keys = FoundKeys::default();
         let rows = sqlx::raw_sql(AssertSqlSafe(select(tables)));
         for row in rows.fetch_all(connection).await? {
             let text = |index: usize| row.try_get::<String, _>(index);
             let (table, name) = (text(1)?, text(2)?);
             let details = [text(3)?, text(4)?, text(5)?];
             match text(0)?.as_str() {
-                "table" => schema.weaknesses.extend(weak_engine(&table, &details)),
+                "table" => {
+                    keys.see_table(&table);
+                    schema.weaknesses.extend(weak_engine(&table, &details));
+                }
+                "key" => keys.see(&table, &name, &details[0]),
                 "trigger" => schema.trigger(&table, &name, &details),
                 _ => schema.column(&table, &name, &details),
             }
         }
+        schema.weaknesses.extend(keys.weaknesses());
         Ok(schema)
     }
 
@@ -148,6 +154,8 @@ fn select(tables: &str) -> String {
             FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name",
         "'table', table_name, '', engine, table_type, '' \
             FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name",
+        "'key', table_name, index_name, column_name, '', '' FROM information_schema.statistics \
+            WHERE table_schema = DATABASE() AND non_unique = 0 AND table_name",
         "'trigger', event_object_table, trigger_name, action_timing, event_manipulation, '' \
             FROM information_schema.triggers \
             WHERE event_object_schema = DATABASE() AND event_object_table",

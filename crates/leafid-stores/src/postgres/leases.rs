@@ -61,10 +61,8 @@ impl LeaseSystem for Postgres {
         statement: &Statement<'_>,
     ) -> Result<bool, Fault> {
         let mut transaction = self.begin(session).await?;
-        let query = statement.query().persistent(false);
-        let done = query.execute(&mut *transaction).await;
-        let done = finish(transaction, done.map_err(Fault::from)).await?;
-        Ok(done.rows_affected() == 1)
+        let answer = change_in(&mut transaction, statement).await;
+        finish(transaction, answer).await
     }
 
     async fn layout(&self, session: &mut Session, pool: &str) -> Result<Option<String>, Fault> {
@@ -91,13 +89,9 @@ impl LeaseSystem for Postgres {
         pool: &str,
         worker: i64,
     ) -> Result<Option<LeaseRecord>, Fault> {
-        let select = "SELECT worker::bigint, epoch::bigint, holder::text, address::text, \
-            until_ms::bigint FROM leafid_worker WHERE pool = $1 AND worker = $2";
-        let query = unnamed(select).bind(pool).bind(worker);
         let mut transaction = self.begin(session).await?;
-        let row = query.fetch_optional(&mut *transaction).await;
-        let row = finish(transaction, row.map_err(Fault::from)).await?;
-        row.map(|row| record(pool, &row)).transpose()
+        let row = row_of(&mut transaction, pool, worker).await;
+        finish(transaction, row).await
     }
 
     async fn clock_ms(&self, session: &mut Session) -> Result<Option<i64>, Fault> {
@@ -115,4 +109,31 @@ async fn create_tables(connection: &mut PgConnection) -> Result<(), Fault> {
         sqlx::raw_sql(table).execute(&mut *connection).await?;
     }
     Ok(())
+}
+
+/// Changes a row, and reads it back.
+async fn change_in(
+    connection: &mut PgConnection,
+    statement: &Statement<'_>,
+) -> Result<bool, Fault> {
+    let query = statement.query().persistent(false);
+    if query.execute(&mut *connection).await?.rows_affected() != 1 {
+        return Ok(false);
+    }
+    if let Some((pool, worker)) = statement.row() {
+        statement.check_kept(row_of(connection, pool, worker).await?.as_ref())?;
+    }
+    Ok(true)
+}
+
+async fn row_of(
+    connection: &mut PgConnection,
+    pool: &str,
+    worker: i64,
+) -> Result<Option<LeaseRecord>, Fault> {
+    let select = "SELECT worker::bigint, epoch::bigint, holder::text, address::text, \
+        until_ms::bigint FROM leafid_worker WHERE pool = $1 AND worker = $2";
+    let query = unnamed(select).bind(pool).bind(worker);
+    let row = query.fetch_optional(connection).await?;
+    row.map(|row| record(pool, &row)).transpose()
 }

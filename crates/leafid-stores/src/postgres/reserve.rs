@@ -19,13 +19,17 @@ pub(super) async fn reserve(
 ) -> Result<Reserved, Fault> {
     let name = name_of(reserve);
     let former = match own.is_there {
-        true => format!("(SELECT deleted_max_id FROM leafid_tag WHERE tag = {name})"),
+        true => format!("(SELECT max(deleted_max_id) FROM leafid_tag WHERE tag = {name})"),
         false => "NULL".into(),
     };
     if let Some(bounds) = Bounds::of(reserve, 0) {
-        let is_kept = reserve.is_longest && own.has_segment_max;
-        let change = change(&name, &former, bounds, is_kept);
-        if let Some(row) = only_row(connection, format!("{begin}; {change}; COMMIT")).await? {
+        let change = change(&name, &former, bounds);
+        let keep = match reserve.is_longest && own.has_segment_max {
+            true => keep_longest(&name, reserve.count),
+            false => String::new(),
+        };
+        let statements = format!("{begin}; {change}; {keep}COMMIT");
+        if let Some(row) = only_row(connection, statements).await? {
             let (previous, max_id): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
             // The statement changes no row that holds less.
             let reserved = reserve.reserved(u64::try_from(previous).unwrap_or(0))?;
@@ -41,32 +45,32 @@ pub(super) async fn reserve(
     Err(refusal(reserve, row.try_get(0)?, former))
 }
 
-/// Reserves, and answers what the row held and holds; `is_kept`, if the length is the longest.
-fn change(name: &str, former: &str, bounds: Bounds, is_kept: bool) -> String {
+/// Reserves, and answers what the row held and holds.
+fn change(name: &str, former: &str, bounds: Bounds) -> String {
     let Bounds {
         floor,
         jump,
         count,
         start_max,
     } = bounds;
-    let kept = match is_kept {
-        true => format!(
-            ", kept AS (INSERT INTO leafid_tag (tag, segment_max) SELECT {name}, {count} FROM done \
-            ON CONFLICT (tag) DO UPDATE \
-            SET segment_max = GREATEST(leafid_tag.segment_max, excluded.segment_max))"
-        ),
-        false => String::new(),
-    };
     format!(
         "WITH old AS MATERIALIZED \
         (SELECT biz_tag, max_id, GREATEST(max_id, {former}::bigint) AS top \
-        FROM leaf_alloc WHERE biz_tag = {name} FOR UPDATE), \
-        done AS (UPDATE leaf_alloc a SET update_time = now(), \
+        FROM leaf_alloc WHERE biz_tag = {name} FOR UPDATE) \
+        UPDATE leaf_alloc a SET update_time = now(), \
         max_id = CASE WHEN old.top < {floor} THEN {jump} ELSE old.top END + {count} \
         FROM old WHERE a.biz_tag = old.biz_tag AND old.max_id >= 0 \
         AND CASE WHEN old.top < {floor} THEN {jump} ELSE old.top END <= {start_max} \
-        RETURNING old.top, a.max_id){kept} \
-        SELECT top::bigint, max_id::bigint FROM done"
+        RETURNING old.top::bigint, a.max_id::bigint"
+    )
+}
+
+/// Keeps the length in mind; shorter ones are forgotten. The row of the tag is held meanwhile.
+fn keep_longest(name: &str, count: u64) -> String {
+    format!(
+        "INSERT INTO leafid_tag (tag) SELECT {name} FROM leaf_alloc WHERE biz_tag = {name} \
+        AND NOT EXISTS (SELECT 1 FROM leafid_tag WHERE tag = {name}) ON CONFLICT DO NOTHING; \
+        UPDATE leafid_tag SET segment_max = GREATEST(segment_max, {count}) WHERE tag = {name}; "
     )
 }
 

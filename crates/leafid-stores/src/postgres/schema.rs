@@ -7,7 +7,7 @@ use leafid::store::{StoreError, Weakness};
 use sqlx::{PgConnection, Row};
 
 use crate::judge::{Column, unfit, weak_trigger, weakness};
-use crate::tables::OwnTable;
+use crate::tables::{FoundKeys, OwnTable};
 
 /// What a row is of, a name, and two details. The tables are those that a statement finds without
 /// naming a schema. Triggers and rules count that run at an insert (4) or an update (16).
@@ -27,6 +27,10 @@ const SELECT: &str = "WITH t AS (SELECT name, to_regclass(name) AS oid FROM unne
         format_type(COALESCE(NULLIF(y.typbasetype, 0), y.oid), NULL), a.attgenerated::text \
         FROM t JOIN pg_attribute a ON a.attrelid = t.oid JOIN pg_type y ON y.oid = a.atttypid \
         WHERE a.attnum > 0 AND NOT a.attisdropped \
+    UNION ALL SELECT 'key', t.name, i.indexrelid::text, a.attname::text \
+        FROM t JOIN pg_index i ON i.indrelid = t.oid JOIN pg_attribute a \
+        ON a.attrelid = t.oid AND a.attnum = ANY (i.indkey) \
+        WHERE i.indisunique AND i.indisvalid AND i.indpred IS NULL AND i.indexprs IS NULL \
     UNION ALL SELECT 'trigger', t.name, g.tgname::text, '' FROM t JOIN pg_trigger g \
         ON g.tgrelid = t.oid WHERE NOT g.tgisinternal AND g.tgenabled IN ('O', 'A') \
         AND (g.tgtype & 20) <> 0 \
@@ -56,12 +60,16 @@ pub(super) struct Schema {
 
 impl Schema {
     pub(super) async fn read(connection: &mut PgConnection) -> Result<Self, sqlx::Error> {
-        let mut schema = Self::default();
+        let (mut schema, mut keys) = (Self::default(), FoundKeys::default());
         for row in sqlx::raw_sql(SELECT).fetch_all(connection).await? {
             let text = |index: usize| row.try_get::<String, _>(index);
             let (what, name, value, detail) = (text(0)?, text(1)?, text(2)?, text(3)?);
             match what.as_str() {
-                "table" => schema.table(&name, &value, &detail),
+                "table" => {
+                    keys.see_table(&name);
+                    schema.table(&name, &value, &detail);
+                }
+                "key" => keys.see(&name, &value, &detail),
                 "column" => schema.column(&name, &value, &detail),
                 "trigger" | "rule" => {
                     let drop = format!("DROP {} {value} ON {name}", what.to_uppercase());
@@ -71,6 +79,7 @@ impl Schema {
                 _ => drop(schema.facts.insert(name, value)),
             }
         }
+        schema.weaknesses.extend(keys.weaknesses());
         Ok(schema)
     }
 

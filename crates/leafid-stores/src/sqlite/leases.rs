@@ -2,6 +2,7 @@
 //! transaction of its own.
 
 use leafid::store::LeaseRecord;
+use sqlx::SqliteConnection;
 
 use super::{Session, Sqlite};
 use crate::leases::{LeaseSql, LeaseSystem, Statement, record};
@@ -49,10 +50,8 @@ impl LeaseSystem for Sqlite {
         statement: &Statement<'_>,
     ) -> Result<bool, Fault> {
         let mut change = session.change().await?;
-        let query = statement.query();
-        let done = query.execute(&mut *change.transaction).await;
-        let answer = done.map(|done| done.rows_affected() == 1);
-        change.finish(answer.map_err(Fault::from)).await
+        let answer = change_in(&mut change.transaction, statement).await;
+        change.finish(answer).await
     }
 
     async fn layout(&self, session: &mut Session, pool: &str) -> Result<Option<String>, Fault> {
@@ -77,16 +76,39 @@ impl LeaseSystem for Sqlite {
         pool: &str,
         worker: i64,
     ) -> Result<Option<LeaseRecord>, Fault> {
-        let select = "SELECT worker, epoch, holder, address, until_ms FROM leafid_worker \
-            WHERE pool = ? AND worker = ?";
-        let query = sqlx::query(select).bind(pool).bind(worker);
-        let row = query.fetch_optional(session.reading()?).await;
-        let row = session.noted(row.map_err(Fault::from))?;
-        row.map(|row| record(pool, &row)).transpose()
+        let row = row_of(session.reading()?, pool, worker).await;
+        session.noted(row)
     }
 
     /// The file has only the clock of this machine.
     async fn clock_ms(&self, _: &mut Session) -> Result<Option<i64>, Fault> {
         Ok(None)
     }
+}
+
+/// Changes a row, and reads it back.
+async fn change_in(
+    connection: &mut SqliteConnection,
+    statement: &Statement<'_>,
+) -> Result<bool, Fault> {
+    let done = statement.query().execute(&mut *connection).await?;
+    if done.rows_affected() != 1 {
+        return Ok(false);
+    }
+    if let Some((pool, worker)) = statement.row() {
+        statement.check_kept(row_of(connection, pool, worker).await?.as_ref())?;
+    }
+    Ok(true)
+}
+
+async fn row_of(
+    connection: &mut SqliteConnection,
+    pool: &str,
+    worker: i64,
+) -> Result<Option<LeaseRecord>, Fault> {
+    let select = "SELECT worker, epoch, holder, address, until_ms FROM leafid_worker \
+        WHERE pool = ? AND worker = ?";
+    let query = sqlx::query(select).bind(pool).bind(worker);
+    let row = query.fetch_optional(connection).await?;
+    row.map(|row| record(pool, &row)).transpose()
 }

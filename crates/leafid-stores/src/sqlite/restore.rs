@@ -13,7 +13,7 @@ use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
 use self::raise::Former;
 use super::backup::{cannot, lone_options, vacuum_into};
 use super::mark::{Mark, MarkRecord};
-use super::{Sqlite, create_tables, is_busy, session};
+use super::{Sqlite, is_busy, session, tables};
 use crate::private;
 use crate::restoring::{RestoreOptions, RestoreReport};
 use crate::store::{Fault, System as _};
@@ -55,7 +55,7 @@ impl Sqlite {
         // From here on the file in use is ours alone, until it is aside.
         let former = replaced.lock_and_read().await?;
         let mut connection = lone_options(new).create_if_missing(false).connect().await?;
-        create_tables(&mut connection).await?;
+        tables::create(&mut connection).await?;
         let report = raise::raise(&mut connection, &former, options).await?;
         connection.close().await?;
         File::open(new)

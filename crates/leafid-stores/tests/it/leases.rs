@@ -309,7 +309,8 @@ async fn a_lost_reply_is_an_error() {
     assert!(registry.swap(&claim(0)).await.unwrap());
     let first = extend(&claim(0), 60_000);
     assert!(registry.swap(&first).await.unwrap());
-    proxy.cut_next_reply();
+    // That to the commit, after those to its beginning, the change and the look at what is kept.
+    proxy.cut_reply_after(3);
     let extended = extend(&first, 60_000);
     let error = registry.swap(&extended).await.unwrap_err();
     assert!(error.is_retryable(), "{error:?}");

@@ -15,6 +15,8 @@ mod baidu;
 mod etcd;
 #[cfg(all(feature = "mysql", feature = "postgres"))]
 mod faults;
+#[cfg(feature = "mysql")]
+mod galera;
 mod journal;
 #[cfg(all(feature = "sqlite", feature = "mysql", feature = "postgres"))]
 mod kinds;

@@ -3,14 +3,14 @@
 
 use std::collections::HashSet;
 
-use leafid::Segment;
-use leafid::store::{Reserve, StoreError};
+use leafid::store::{LeaseRecord, LeaseSwap, Reserve, StoreError};
+use leafid::{Segment, WorkerId};
 use leafid_stores::baidu::{self, WorkerKind, WorkerNode};
 use leafid_stores::{LeaseOptions, StoreOptions, init, open_leases};
 use leafid_testbed::{Database, LEAF_ALLOC, MariaDb, shared_mariadb, shared_postgres};
 use sqlx::Connection as _;
 
-use crate::{allowing_weak, create, open_at, open_with, tag, take, url_of, wish};
+use crate::{allowing_weak, create, open_at, open_with, sql_at, tag, take, url_of, wish};
 
 /// How often an id was given out that had been given out before.
 fn duplicates(segments: &[Segment]) -> usize {
@@ -307,5 +307,61 @@ async fn what_is_kept_passes() {
             matches!(error, StoreError::LimitReached { .. }),
             "{error:?}"
         );
+    }
+}
+
+/// Guards that a lease is read back as it was written, where a trigger is allowed that cuts it
+/// short: others would find the worker id free while it is held.
+#[tokio::test]
+async fn a_lease_that_is_cut_short_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = format!("sqlite:{}/leafid.db", folder.path().display());
+    let (maria, postgres) = (shared_mariadb(), shared_postgres());
+    let cases = [
+        (
+            maria.create_database().url,
+            "CREATE TRIGGER clamp BEFORE UPDATE ON leafid_worker FOR EACH ROW \
+            SET NEW.until_ms = LEAST(NEW.until_ms, 1500)",
+        ),
+        (
+            postgres.create_database().url,
+            "CREATE FUNCTION clamp() RETURNS trigger LANGUAGE plpgsql AS \
+            'BEGIN NEW.until_ms := LEAST(NEW.until_ms, 1500); RETURN NEW; END'; \
+            CREATE TRIGGER clamp BEFORE UPDATE ON leafid_worker FOR EACH ROW \
+            EXECUTE FUNCTION clamp()",
+        ),
+        (
+            file,
+            "CREATE TRIGGER clamp AFTER UPDATE ON leafid_worker WHEN NEW.until_ms > 1500 BEGIN \
+            UPDATE leafid_worker SET until_ms = 1500 WHERE worker = NEW.worker; END",
+        ),
+    ];
+    for (url, trigger) in cases {
+        init(&url_of(&url), &StoreOptions::default()).await.unwrap();
+        let pool = LeaseOptions::new("default");
+        let leases = open_leases(&url_of(&url), &pool, &allowing_weak()).await;
+        let leases = leases.unwrap();
+        leases.bind("leaf").await.unwrap();
+        let record = |epoch, until_ms| LeaseRecord {
+            worker: WorkerId::new(7),
+            epoch,
+            holder: "one".into(),
+            address: "here".into(),
+            until_ms,
+        };
+        let swap = |expected: Option<&LeaseRecord>, record| LeaseSwap {
+            expected: expected.map(LeaseRecord::key),
+            record,
+        };
+        let first = record(1, 1000);
+        assert!(leases.swap(&swap(None, first.clone())).await.unwrap());
+        sql_at(&url, trigger.into()).await;
+        let cut = leases.swap(&swap(Some(&first), record(2, 9000))).await;
+        let words = ["worker id 7", "until_ms: 1500", "nothing was changed"];
+        check(&cut.unwrap_err(), &words);
+        let kept = leases.lease(WorkerId::new(7)).await.unwrap();
+        assert_eq!(kept, Some(first.clone()), "{url}");
+        let fits = swap(Some(&first), record(2, 1200));
+        assert!(leases.swap(&fits).await.unwrap());
     }
 }
