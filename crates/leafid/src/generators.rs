@@ -1,5 +1,6 @@
 //! `Generators`: ids of any tag of a store, by name.
 
+mod at_once;
 mod standing;
 
 use std::fmt;
@@ -104,103 +105,6 @@ impl Generators {
             },
             driver,
         )
-    }
-
-    /// Takes the next id of a tag out of memory. Never waits.
-    ///
-    /// # Errors
-    ///
-    /// [`IssueError::NotYet`] when memory holds none (the driver has been told);
-    /// [`IssueError::Never`] when the tag cannot issue.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use leafid::{Generators, Options, store::MemoryStore};
-    ///
-    /// let (generators, _driver) = Generators::open(MemoryStore::new(), Options::default());
-    /// assert!(generators.try_next("order").unwrap_err().is_retryable());
-    /// ```
-    #[inline]
-    pub fn try_next(&self, tag: &str) -> Result<Id, IssueError> {
-        let shared = self.shared();
-        match shared
-            .tags
-            .pin()
-            .get(tag)
-            .map(|allocator| allocator.try_next(shared))
-        {
-            Some(Ok(id)) => Ok(id),
-            Some(Err(Miss::Refused(error))) => Err(error),
-            Some(Err(Miss::Retired)) | None => self.try_next_first(tag),
-        }
-    }
-
-    #[cold]
-    fn try_next_first(&self, tag: &str) -> Result<Id, IssueError> {
-        let allocator = self.allocator(tag)?;
-        match allocator.try_next(self.shared()) {
-            Ok(id) => Ok(id),
-            Err(Miss::Refused(error)) => Err(error),
-            Err(Miss::Retired) => Err(retired(allocator.tag())),
-        }
-    }
-
-    /// Takes the next `count` ids of a tag out of memory, ascending but not always adjacent, if
-    /// memory holds as many. Never waits, and allocates nothing once the tag is loaded. More than
-    /// two segments hold are only to be had from [`next_many`](Self::next_many).
-    ///
-    /// # Errors
-    ///
-    /// As [`try_next`](Self::try_next), and [`Never::BadCount`].
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// # use leafid::{Generators, Options, blocking, store::{MemoryStore, TagSettings}};
-    /// # let options = Options { create_missing: Some(TagSettings::default()), ..Options::default() };
-    /// # let (generators, driver) = Generators::open(MemoryStore::new(), options);
-    /// # let driver = blocking::spawn(driver)?;
-    /// generators.next_blocking("order")?;
-    /// assert_eq!(generators.try_next_many("order", 100)?.len(), 100);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn try_next_many(&self, tag: &str, count: u64) -> Result<TakenMany, IssueError> {
-        check_count(count)?;
-        let allocator = self.allocator(tag)?;
-        match allocator.try_next_many(self.shared(), count) {
-            Ok(taken) => Ok(taken),
-            Err(Miss::Refused(error)) => Err(error),
-            Err(Miss::Retired) => Err(retired(allocator.tag())),
-        }
-    }
-
-    /// Takes a run of `count` adjacent ids of a tag out of memory, if it holds as many in one
-    /// piece; skips what lies below it. Never waits.
-    ///
-    /// # Errors
-    ///
-    /// As [`try_next_many`](Self::try_next_many).
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// # use leafid::{Generators, Options, blocking, store::{MemoryStore, TagSettings}};
-    /// # let options = Options { create_missing: Some(TagSettings::default()), ..Options::default() };
-    /// # let (generators, driver) = Generators::open(MemoryStore::new(), options);
-    /// # let driver = blocking::spawn(driver)?;
-    /// generators.next_blocking("order")?;
-    /// assert_eq!(generators.try_take("order", 10)?.to_string(), "[2, 12)");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn try_take(&self, tag: &str, count: u64) -> Result<Segment, IssueError> {
-        check_count(count)?;
-        let allocator = self.allocator(tag)?;
-        match allocator.try_take_run(self.shared(), count) {
-            Ok(run) => Ok(run),
-            Err(Miss::Refused(error)) => Err(error),
-            Err(Miss::Retired) => Err(retired(allocator.tag())),
-        }
     }
 
     /// Takes the next id of a tag, waiting up to `wait_max` for the segment under way.

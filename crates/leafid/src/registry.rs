@@ -14,6 +14,7 @@ mod journaled;
 mod obstacle;
 mod options;
 mod own_row;
+mod parts;
 mod release;
 mod start;
 mod status;
@@ -23,47 +24,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::clock::{Clock, SystemClock};
 use crate::event::{Event, Observer};
 use crate::lease::Lease;
 use crate::snowflake::{Core, Snowflake};
-use crate::store::{BoxFuture, Journal, LeaseRecord, LeaseStore, LeaseSwap, StoreError};
+use crate::store::{Journal, LeaseRecord, LeaseStore, LeaseSwap, StoreError};
 
 use calls::{Answering, Refused};
 
 pub use accept::ClockAhead;
 pub use driver::RegistryDriver;
 pub use options::{RegistryOptions, WorkerChoice};
+pub use parts::{PeerClocks, RegistryParts};
 pub use status::{RegistryStage, RegistryStatus};
-
-/// What the clocks of running peers show; a second source beside the registry's own clock.
-///
-/// # Example
-///
-/// ```
-/// use leafid::PeerClocks;
-/// use leafid::store::{BoxFuture, LeaseRecord};
-///
-/// struct Alone;
-///
-/// impl PeerClocks for Alone {
-///     fn mean_ms<'a>(&'a self, _peers: &'a [LeaseRecord]) -> BoxFuture<'a, Option<u64>> {
-///         Box::pin(async { None })
-///     }
-/// }
-/// ```
-pub trait PeerClocks: Send + Sync + 'static {
-    /// The mean of what the clocks of these peers show now, in milliseconds since
-    /// 1970-01-01T00:00:00Z; `None` when none answers. Must end in bounded time.
-    fn mean_ms<'a>(&'a self, peers: &'a [LeaseRecord]) -> BoxFuture<'a, Option<u64>>;
-}
-
-/// There are no peers.
-impl PeerClocks for () {
-    fn mean_ms<'a>(&'a self, _peers: &'a [LeaseRecord]) -> BoxFuture<'a, Option<u64>> {
-        Box::pin(async { None })
-    }
-}
 
 /// Keeps this process supplied with a worker id, and makes snowflake ids with it.
 ///
@@ -134,41 +106,6 @@ struct Standing {
     journal_fails: bool,
     answering: Answering,
     refused: Refused,
-}
-
-/// What a registry works with, besides its options.
-///
-/// # Example
-///
-/// ```
-/// use leafid::{RegistryOptions, RegistryParts, WorkerRegistry};
-///
-/// let (registry, driver) = WorkerRegistry::open_with(RegistryParts::default(), RegistryOptions::default());
-/// # drop((registry, driver));
-/// ```
-pub struct RegistryParts {
-    /// Where worker ids are leased; `None` with a worker id that was chosen by hand.
-    pub store: Option<Arc<dyn LeaseStore>>,
-    /// What this server writes down for itself.
-    pub journal: Arc<dyn Journal>,
-    /// The clocks of other servers.
-    pub peers: Arc<dyn PeerClocks>,
-    /// The machine's clocks.
-    pub clock: Arc<dyn Clock>,
-    /// Who is told of events.
-    pub observer: Arc<dyn Observer>,
-}
-
-impl Default for RegistryParts {
-    fn default() -> Self {
-        Self {
-            store: None,
-            journal: Arc::new(crate::store::MemoryJournal::new()),
-            peers: Arc::new(()),
-            clock: Arc::new(SystemClock::new()),
-            observer: Arc::new(()),
-        }
-    }
 }
 
 impl WorkerRegistry {
@@ -426,11 +363,5 @@ impl fmt::Debug for WorkerRegistry {
         f.debug_struct("WorkerRegistry")
             .field("stage", &self.status().stage)
             .finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for RegistryParts {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RegistryParts").finish_non_exhaustive()
     }
 }
