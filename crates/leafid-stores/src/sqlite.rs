@@ -222,6 +222,10 @@ impl System for Sqlite {
 
     fn hint(error: &sqlx::Error) -> Option<&'static str> {
         let code = error.as_database_error()?.code()?.parse::<u32>().ok()?;
+        // SQLITE_IOERR_SHMSIZE: the shared memory, which is a file, cannot grow.
+        if code == 4874 {
+            return Some("the disk is full");
+        }
         Some(match code & 0xff {
             3 => "access to the file is denied",
             5 | 6 => "another process holds the file's lock for too long",

@@ -20,6 +20,7 @@ mod commands;
 mod conformance;
 mod decode;
 mod forgotten;
+mod full_disk;
 mod give_back;
 mod journals;
 mod kinds;
