@@ -153,6 +153,7 @@ fn layout(random: &mut Rng) -> Layout {
 }
 
 fn blows(random: &mut Rng) -> Vec<Blow> {
+    let is_forgetful = random.bool();
     let weights = [
         (Blow::Kill, 4),
         (Blow::KillAll, 1),
@@ -163,14 +164,14 @@ fn blows(random: &mut Rng) -> Vec<Blow> {
         (Blow::SetWallRight, 2),
         (Blow::AcceptWall, 1),
         (Blow::FailDisk, 1),
-        (Blow::CopyFolder, 2),
+        (Blow::CopyFolder, 3),
         (Blow::ForeignJournal, 1),
-        (Blow::BackUp, 2),
-        (Blow::Empty, 1),
-        (Blow::PutBack, 2),
     ];
+    let forgets = [(Blow::BackUp, 2), (Blow::Empty, 1), (Blow::PutBack, 2)];
+    // In half of the runs the registry remembers, so that nothing is excused.
+    let forgets = forgets.into_iter().filter(|_| is_forgetful);
     let mut blows = vec![Blow::Kill];
-    for (blow, weight) in weights {
+    for (blow, weight) in weights.into_iter().chain(forgets) {
         blows.extend(std::iter::repeat_n(blow, random.usize(..=weight)));
     }
     blows

@@ -54,11 +54,15 @@ const ID_CHECKS: [&str; 6] = [
     "stops",
 ];
 
+/// Each is found within the first 25 now; that the core asks the registry at other moments, and so
+/// meets other faults, is no reason to turn red.
+const BUG_RUNS: u64 = 2 * RUNS;
+
 /// Guards that the simulation would notice each mistake that peers made.
 #[test]
 fn bugs_put_back_are_found() {
     for bug in Bug::ALL {
-        let found = (1..=RUNS).find_map(|seed| {
+        let found = (1..=BUG_RUNS).find_map(|seed| {
             let violation = run(seed, STEPS, Some(bug)).err()?;
             let is_right = ID_CHECKS.contains(&violation.check);
             is_right.then_some((seed, violation))
