@@ -14,7 +14,7 @@ use crate::{check_disjoint, create, open_at, tag, url_of, wish};
 
 const TAGS: [&str; 2] = ["order", "user"];
 /// So many changes that were taken back are enough.
-const CONFLICTS_MIN: u64 = 200;
+const CONFLICTS_MIN: u64 = 800;
 /// Long enough on any machine.
 const WAIT_MAX: Duration = Duration::from_secs(120);
 
