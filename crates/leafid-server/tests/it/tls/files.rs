@@ -94,7 +94,7 @@ fn files_that_cannot_be_used_are_named() {
         &desk,
         "server.pem",
         vec![b' '; 1024 * 1024 + 1],
-        "tls-cert server.pem: it has more than 1048576 bytes",
+        "tls-cert server.pem: cannot read it: it has more than 1048576 bytes",
     );
     check(
         &desk,
