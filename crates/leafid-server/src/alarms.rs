@@ -17,7 +17,6 @@ pub(crate) struct EventCounts {
     pub(crate) regressions: AtomicU64,
     pub(crate) weak_stores: AtomicU64,
     pub(crate) segments: AtomicU64,
-    pub(crate) tags_created: AtomicU64,
     pub(crate) limits_reached: AtomicU64,
     pub(crate) refresh_failures: AtomicU64,
     pub(crate) store_conflicts: AtomicU64,
@@ -85,7 +84,6 @@ impl Alarms {
                 &self.counts.weak_stores
             }
             Event::Reserved { .. } => &self.counts.segments,
-            Event::Created { .. } => &self.counts.tags_created,
             Event::LimitReached { .. } => &self.counts.limits_reached,
             Event::RefreshFailed { .. } => &self.counts.refresh_failures,
             Event::Conflict { .. } => &self.counts.store_conflicts,

@@ -108,6 +108,8 @@ pub struct Config {
     pub segment: bool,
     /// Whether a tag is created on first use; `None`: with the embedded store only.
     pub create_tags: Option<bool>,
+    /// How many tags a minute are created on first use.
+    pub create_tags_per_minute: u32,
     /// The step of tags created without one.
     pub step: u32,
     /// The policy of tags that name none.
@@ -266,6 +268,7 @@ impl Default for Config {
             store_probe_interval: Duration::from_secs(2),
             segment: true,
             create_tags: None,
+            create_tags_per_minute: 600,
             step: leafid::store::TagSettings::STEP_DEFAULT,
             policy: StepPolicy::default(),
             wait_max: Duration::from_secs(1),

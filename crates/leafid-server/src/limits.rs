@@ -30,6 +30,9 @@ pub struct Limits {
     /// Calls of operators, about tags and workers, that go to the store at once; more of them
     /// queue. Default: 32.
     pub admin_requests_max: usize,
+    /// Calls to the store at once that callers who take ids cause past the driver: tags created on
+    /// first use, and looks at tags that are not in use. More of them queue. Default: 2.
+    pub caller_calls_max: usize,
     /// Tags with a quota of their own. Default: 10,000.
     pub quotas_max: usize,
     /// Ids a second in a quota; more is as good as none. Default: 1,000,000,000.
@@ -112,7 +115,8 @@ pub struct Limits {
     pub page_len: u32,
     /// Rows of the tables at `/cache` and `/db`. Default: 1000.
     pub table_rows_max: u32,
-    /// Tags with series of their own in the metrics; the others are summed up. Nine series each.
+    /// Tags with series of their own in the metrics, those that give the most ids; the others are
+    /// summed up. Nine series each.
     /// Also how many quotas the metrics show.
     /// Default: 500.
     pub metrics_tags_max: usize,
@@ -190,6 +194,7 @@ impl Default for Limits {
             operator_connections_max: 64,
             requests_max: 20_000,
             admin_requests_max: 32,
+            caller_calls_max: 2,
             quotas_max: 10_000,
             ids_per_second_max: 1_000_000_000,
             tokens_max: 1000,

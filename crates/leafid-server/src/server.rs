@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use leafid::store::{LeaseStore, MemoryStore, SegmentStore, TagSettings};
+use leafid::store::{LeaseStore, MemoryStore, SegmentStore};
 use leafid::{
     Clock, Generators, Observer, Options, RegistryDriver, RegistryParts, SystemClock,
     WorkerRegistry,
@@ -347,10 +347,6 @@ pub fn warm_up() {
 }
 
 fn options(config: &Config) -> Options {
-    let created = TagSettings {
-        step: config.step,
-        ..TagSettings::default()
-    };
     Options {
         policy: config.policy,
         wait_max: config.wait_max,
@@ -358,7 +354,8 @@ fn options(config: &Config) -> Options {
         probe_interval: config.store_probe_interval,
         tags_max: config.tags_max,
         regression_margin: config.regression_margin,
-        create_missing: config.creates_tags().then_some(created),
+        // With more, tags in use would wait for new ones at the connections.
+        calls_max: usize::try_from(config.store_connections).unwrap_or(usize::MAX),
         ..Options::default()
     }
 }

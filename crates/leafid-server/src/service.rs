@@ -11,6 +11,7 @@ mod in_memory;
 mod quota;
 
 // What they get.
+mod first_use;
 mod issue;
 mod issued;
 mod snowflake;
@@ -24,7 +25,7 @@ mod error;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use leafid::store::{StoreError, TagKind, TagPatch, TagRecord, TagSpec};
+use leafid::store::{StoreError, TagKind, TagPatch, TagRecord, TagSettings, TagSpec};
 use leafid::{Clock, Generators, IssueError, Layout, Parts, Stage, Status, Tag, WorkerRegistry};
 
 use crate::config::Config;
@@ -40,6 +41,7 @@ pub(crate) use audit::{Audit, Scribe};
 pub use caller::Caller;
 pub use code::Code;
 pub use error::ServiceError;
+use first_use::FirstUse;
 use gate::Gate;
 pub(crate) use issue::LastTag;
 pub use issued::Issued;
@@ -81,6 +83,7 @@ pub struct Service {
     snowflakes: Option<Snowflakes>,
     access: Access,
     audit: Audit,
+    first_use: Arc<FirstUse>,
     gate: Gate,
     health: Health,
     limits: Limits,
@@ -128,10 +131,18 @@ impl Service {
         limits: Limits,
         config: &Config,
     ) -> Self {
+        let created = TagSettings {
+            step: config.step,
+            ..TagSettings::default()
+        };
+        let created = config.creates_tags().then_some(created);
+        let per_minute = config.create_tags_per_minute;
+        let first_use = FirstUse::new(Arc::clone(&clock), created, per_minute);
         Self {
             audit,
             access: Access::new(clock, &config.tokens, &config.quotas),
-            gate: Gate::new(limits.requests_max, limits.admin_requests_max),
+            first_use: Arc::new(first_use),
+            gate: Gate::new(&limits),
             generators,
             snowflakes: workers.map(|(registry, peers)| {
                 Snowflakes::new(registry, peers, config.workers.clock_offset_max)
@@ -195,6 +206,7 @@ impl Service {
         tag: &Tag,
     ) -> Result<(), ServiceError> {
         self.access.check(caller, Some(tag.as_str()), 0)?;
+        let _place = self.gate.caller_call().await;
         match self.generators.read_tag(tag).await? {
             Some(_) => Ok(()),
             None => Err(ServiceError::UnknownTag { tag: tag.clone() }),

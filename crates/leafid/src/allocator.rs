@@ -7,9 +7,12 @@
 
 mod book;
 mod demand;
+mod load;
+mod queue;
 mod refill;
 mod regression;
 mod shared;
+mod spare;
 mod state;
 mod status;
 
@@ -233,7 +236,7 @@ impl Allocator {
     fn ask(self: &Arc<Self>, state: &mut State, shared: &Shared) {
         if state.supply == Supply::Idle {
             state.supply = Supply::Queued;
-            shared.ask(Arc::clone(self));
+            shared.ask(Arc::clone(self), state.standing == Standing::New);
         }
     }
 
@@ -260,8 +263,10 @@ impl Allocator {
     fn starved_under_lock(self: &Arc<Self>, state: &mut State, shared: &Shared) -> Starved {
         let now = shared.clock.now();
         state.asked = true;
+        state.asked_at = now;
         if state.standing.is_over(now) {
             state.standing = Standing::New;
+            state.is_dropped = false;
         }
         let never = match &state.standing {
             Standing::Retired => return Starved::Retired,
@@ -288,19 +293,6 @@ impl Allocator {
             }
         };
         Starved::Refused(never.into())
-    }
-
-    /// Leaves the map: whoever still holds this allocator must look the tag up again.
-    /// `false` if it is in use after all.
-    pub(crate) fn retire(&self) -> bool {
-        let mut state = self.lock();
-        let is_idle = matches!(state.standing, Standing::Unknown { .. })
-            && state.supply == Supply::Idle
-            && state.lengths.is_unused();
-        if is_idle {
-            state.standing = Standing::Retired;
-        }
-        is_idle
     }
 
     /// The last id given out here.

@@ -40,11 +40,13 @@ impl Generators {
         checked.map_err(|error| StoreError::Unsupported {
             message: error.to_string(),
         })?;
-        let record = self.asked(|store| store.create(spec)).await?;
-        if let Some(allocator) = self.loaded(spec.tag.as_str()) {
+        let created = self.asked(|store| store.create(spec)).await;
+        if let Ok(_) | Err(StoreError::TagExists) = &created
+            && let Some(allocator) = self.loaded(spec.tag.as_str())
+        {
             allocator.expect_row();
         }
-        Ok(record)
+        created
     }
 
     /// Changes a tag's settings. In force here at once, elsewhere within `refresh_interval`.

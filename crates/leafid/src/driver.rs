@@ -1,13 +1,16 @@
 //! `Driver`: the one background future that fetches segments for all tags.
 //!
-//! It takes up the tags that ask, runs up to `calls_max` refills at once, repeats the failed
-//! ones, reads the rows of tags in use again, and probes the store. It decides when; what is done for a tag is
-//! decided in `allocator/refill.rs`.
+//! It takes up the tags that ask, runs up to `calls_max` calls at once, repeats the failed ones,
+//! reads the rows of tags in use again, and probes the store. It decides when; what is done for a
+//! tag is decided in `allocator/refill.rs` and `load.rs`.
+//!
+//! Tags in use have most of the calls for themselves. Names of which nobody knows whether there is
+//! such a tag share the few that are left, many in one statement when there are many of them.
 
 mod probe;
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -23,8 +26,10 @@ use crate::store::{BoxFuture, READ_LEN_MAX};
 
 use probe::Probe;
 
-/// How many unknown tags are remembered as unknown; beyond that the oldest is forgotten early.
-const UNKNOWN_MAX: usize = 10_000;
+/// The part of the calls that is left to new tags.
+const NEW_SHARE: usize = 4;
+/// How many new tags for which nobody waits any more are passed over in one go.
+const GIVEN_UP_MAX: usize = 10_000;
 
 /// The background half of [`Generators`](crate::Generators): a plain future, to be placed on any
 /// runtime (`tokio::spawn(driver)`) or on a thread ([`blocking::spawn`](crate::blocking::spawn)).
@@ -75,14 +80,15 @@ impl std::fmt::Debug for Driver {
 }
 
 type Refills = FuturesUnordered<BoxFuture<'static, (Arc<Allocator>, After)>>;
+type Loads = FuturesUnordered<BoxFuture<'static, Vec<(Arc<Allocator>, After)>>>;
 
 struct Run {
     shared: Arc<Shared>,
     refills: Refills,
+    /// What runs for tags of which nothing is known.
+    loads: Loads,
     /// Tags whose store failed, by the time to try again.
     later: BinaryHeap<Reverse<Later>>,
-    /// Unknown tags, by the time to forget them.
-    unknown: VecDeque<(Duration, Arc<Allocator>)>,
     refresh: futures_util::future::Fuse<BoxFuture<'static, ()>>,
     refresh_at: Duration,
     probe: Probe,
@@ -104,8 +110,8 @@ impl Run {
         Self {
             shared,
             refills: Refills::new(),
+            loads: Loads::new(),
             later: BinaryHeap::new(),
-            unknown: VecDeque::new(),
             refresh: futures_util::future::Fuse::terminated(),
             refresh_at,
             probe: Probe::new(now),
@@ -125,6 +131,9 @@ impl Run {
             let mut timer = self.shared.clock.sleep(self.time_to_next()).fuse();
             futures_util::select_biased! {
                 (allocator, after) = self.refills.select_next_some() => self.book(allocator, after),
+                loaded = self.loads.select_next_some() => {
+                    loaded.into_iter().for_each(|(allocator, after)| self.book(allocator, after));
+                }
                 answer = &mut self.probe.call => self.probed(answer),
                 () = &mut self.refresh => {}
                 () = work => {}
@@ -144,20 +153,9 @@ impl Run {
         {
             let _resumed = self.resume_next();
         }
-        while self.refills.len() < self.shared.options.calls_max.max(1) {
-            let Some(allocator) = self.shared.next_asked() else {
-                break;
-            };
-            self.start(allocator);
-        }
-        let over = |unknown: &VecDeque<(Duration, Arc<Allocator>)>| {
-            unknown.len() > UNKNOWN_MAX || unknown.front().is_some_and(|(at, _)| *at <= now)
-        };
-        while over(&self.unknown) {
-            if let Some((_, allocator)) = self.unknown.pop_front() {
-                self.forget(&allocator);
-            }
-        }
+        self.start_refills();
+        self.start_loads();
+        self.shared.forget_spare();
         if now >= self.refresh_at && self.refresh.is_terminated() {
             self.refresh_at = now.saturating_add(self.shared.options.refresh_interval);
             let refresh: BoxFuture<'static, ()> =
@@ -166,20 +164,107 @@ impl Run {
         }
     }
 
-    fn start(&self, allocator: Arc<Allocator>) {
-        let shared = Arc::clone(&self.shared);
-        self.refills.push(Box::pin(async move {
-            let after = Arc::clone(&allocator).refill(&shared).await;
-            (allocator, after)
-        }));
+    /// How many calls are for tags in use, and how many for new ones.
+    fn calls_max(&self) -> (usize, usize) {
+        let all = self.shared.options.calls_max.max(2);
+        let new = (all / NEW_SHARE).max(1);
+        (all - new, new)
     }
 
-    /// Takes the tag up again whose time comes first.
+    fn start_refills(&self) {
+        while self.refills.len() < self.calls_max().0 {
+            let Some(allocator) = self.shared.queue.pop_known() else {
+                return;
+            };
+            self.refills.push(self.refill(allocator));
+        }
+    }
+
+    /// Each new tag has a call of its own, as long as there are enough; else many share one.
+    fn start_loads(&mut self) {
+        let calls_max = self.calls_max().1;
+        while self.loads.len() < calls_max {
+            let is_enough = self.shared.queue.new_len() <= calls_max - self.loads.len();
+            let mut wanted = self.next_new(if is_enough { 1 } else { READ_LEN_MAX });
+            let shared = Arc::clone(&self.shared);
+            match (wanted.len(), wanted.pop()) {
+                (_, None) => return,
+                (1, Some(allocator)) => {
+                    let refill = self.refill(allocator);
+                    self.loads.push(Box::pin(async { vec![refill.await] }));
+                }
+                (_, Some(allocator)) => {
+                    wanted.push(allocator);
+                    self.loads.push(Box::pin(async move {
+                        Allocator::load_all(&shared, wanted).await
+                    }));
+                }
+            }
+        }
+    }
+
+    /// Up to `len` new tags for which somebody waits, in order of arrival. One that is to be
+    /// created comes alone.
+    fn next_new(&mut self, len: usize) -> Vec<Arc<Allocator>> {
+        let mut wanted = Vec::new();
+        for _ in 0..GIVEN_UP_MAX {
+            if wanted.len() == len {
+                return wanted;
+            }
+            let Some(allocator) = self.shared.queue.pop_new() else {
+                return wanted;
+            };
+            if allocator.is_given_up(&self.shared) {
+                self.end_trial(&allocator);
+                continue;
+            }
+            if !allocator.is_absent() {
+                wanted.push(allocator);
+            } else if wanted.is_empty() {
+                return vec![allocator];
+            } else {
+                self.shared.queue.put_back_new(allocator);
+                return wanted;
+            }
+        }
+        // There are more.
+        self.shared.work.notify(1);
+        wanted
+    }
+
+    fn refill(&self, allocator: Arc<Allocator>) -> BoxFuture<'static, (Arc<Allocator>, After)> {
+        let shared = Arc::clone(&self.shared);
+        Box::pin(async move {
+            let after = Arc::clone(&allocator).refill(&shared).await;
+            (allocator, after)
+        })
+    }
+
+    /// Takes the tag up again whose time comes first. A new one for which nobody waits any more is
+    /// let go, unless it is the only one that can show that the store is back.
     fn resume_next(&mut self) -> Option<Arc<Allocator>> {
         let Reverse(Later(_, allocator)) = self.later.pop()?;
+        if self.later.is_empty() {
+            allocator.touch(&self.shared);
+        }
+        if allocator.is_given_up(&self.shared) {
+            return None;
+        }
         allocator.resume();
-        self.shared.ask(Arc::clone(&allocator));
+        self.ask(Arc::clone(&allocator));
         Some(allocator)
+    }
+
+    fn ask(&self, allocator: Arc<Allocator>) {
+        let is_new = allocator.is_new();
+        self.shared.ask(allocator, is_new);
+    }
+
+    fn end_trial(&mut self, allocator: &Arc<Allocator>) {
+        let is_it = |trial: &Arc<Allocator>| Arc::ptr_eq(trial, allocator);
+        if self.trial.as_ref().is_some_and(is_it) {
+            self.trial = None;
+        }
     }
 
     fn probed(&mut self, answer: probe::Answer) {
@@ -211,23 +296,22 @@ impl Run {
     /// Takes the tag up again whose time comes first, of those that tell something of the store.
     fn next_to_try(&mut self) -> Option<Arc<Allocator>> {
         let mut odd = Vec::new();
-        let is_odd = |first: &Reverse<Later>| first.0.1.is_odd();
-        while self.later.peek().is_some_and(is_odd) {
-            odd.extend(self.later.pop());
+        let mut next = None;
+        while next.is_none()
+            && let Some(first) = self.later.peek()
+        {
+            if first.0.1.is_odd() {
+                odd.extend(self.later.pop());
+            } else {
+                next = self.resume_next();
+            }
         }
-        let next = self.resume_next();
         self.later.extend(odd);
         next
     }
 
     fn book(&mut self, allocator: Arc<Allocator>, after: After) {
-        if self
-            .trial
-            .as_ref()
-            .is_some_and(|trial| Arc::ptr_eq(trial, &allocator))
-        {
-            self.trial = None;
-        }
+        self.end_trial(&allocator);
         if matches!(after, After::RetryAt(_)) {
             self.probe.went_well = false;
         } else if self.probe.went_well {
@@ -243,24 +327,16 @@ impl Run {
         self.has_failed |= is_failure;
         match after {
             After::Rest => {}
-            After::Again => self.shared.ask(allocator),
+            After::Again => self.ask(allocator),
             After::RetryAt(at) => self.later.push(Reverse(Later(at, allocator))),
-            After::ForgetAt(at) => self.unknown.push_back((at, allocator)),
-        }
-    }
-
-    fn forget(&self, allocator: &Arc<Allocator>) {
-        let tags = self.shared.tags.pin();
-        if allocator.retire() {
-            tags.remove(allocator.tag());
         }
     }
 
     fn time_to_next(&self) -> Duration {
         let later = self.later.peek().map(|Reverse(later)| later.0);
-        let unknown = self.unknown.front().map(|(at, _)| *at);
+        let spare = self.shared.next_spare_at();
         let refresh = self.refresh.is_terminated().then_some(self.refresh_at);
-        let next = [later, unknown, refresh, self.probe.next_at()]
+        let next = [later, spare, refresh, self.probe.next_at()]
             .into_iter()
             .flatten()
             .min();

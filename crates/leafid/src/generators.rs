@@ -266,7 +266,7 @@ impl Generators {
         }
         let tag = Tag::new(tag).map_err(Never::BadTag)?;
         let tags_max = shared.options.tags_max;
-        if tags.len() >= tags_max {
+        if tags.len() >= tags_max && !shared.make_room() {
             let reason = NotYetReason::TooManyTags(tags_max);
             return Err(IssueError::not_yet(
                 &tag,
@@ -275,8 +275,14 @@ impl Generators {
             ));
         }
         let now = shared.clock.now();
-        let made = tags.get_or_insert_with(tag.clone(), || Arc::new(Allocator::new(tag, now)));
-        Ok(Arc::clone(made))
+        let made = Arc::new(Allocator::new(tag.clone(), now));
+        match tags.try_insert(tag, Arc::clone(&made)) {
+            Ok(_) => {
+                shared.put_spare(Arc::clone(&made));
+                Ok(made)
+            }
+            Err(occupied) => Ok(Arc::clone(occupied.current)),
+        }
     }
 
     /// Runs `attempt` on the tag's allocator, once more if that one has gone out of use.

@@ -41,10 +41,14 @@ pub struct Options {
     /// How long an unknown tag stays unknown without asking the store again. Shorter sees a
     /// freshly made tag sooner, longer spares the store. At least 10 ms. Default: 1 s.
     pub unknown_for: Duration,
-    /// How many calls to the store may run at once. Default: 64.
+    /// How many calls to the store may run at once, at least 2. A quarter of them, and at least
+    /// one, is for names of which nobody knows yet whether there is such a tag; the others are for
+    /// tags in use, which such names never hold up. Best not more than the store has connections.
+    /// Default: 64.
     pub calls_max: usize,
-    /// How many tags may be loaded at once, at some 1.3 kB each. A loaded tag stays loaded, since it
-    /// knows its floor; beyond the bound a new one is refused. Default: 1,000,000.
+    /// How many tags may be loaded at once, at some 1.3 kB each. A tag that has drawn a segment stays
+    /// loaded, since it knows its floor. Names that were only asked for make room, the oldest first;
+    /// a new tag is refused when there are none left. Default: 1,000,000.
     pub tags_max: usize,
     /// How many ids are left out above what this process knows of when the store of a tag went
     /// back in time: other processes may have come further, and their ids must not come again. `None`:

@@ -27,6 +27,13 @@ fn write(folder: &Path, text: &str) {
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
 }
 
+/// Creates tags, which nobody but an admin does on a server with tokens.
+fn create(folder: &Path, tags: &[&str]) {
+    for tag in tags {
+        run(folder, &["tag", "create", tag, "--data-dir", "leafid-data"]).ok();
+    }
+}
+
 /// Runs a command against a server, with the secret of a token in the environment.
 fn as_token(name: &str, server: &Server, arguments: &[&str]) -> Run {
     let folder = tempdir().unwrap();
@@ -76,6 +83,7 @@ fn commands_show_their_token() {
         folder.path(),
         &[token("taker", ""), token("ops", "admin = true")].concat(),
     );
+    create(folder.path(), &["order", "leafid-bench"]);
     let server = Server::start(folder.path(), &["--access-file", "access.toml"]);
     let next = ["next", "order", "-n", "2", "--server", &server.url];
     run(folder.path(), &next).check_failed(1, "asks for a token", "LEAFID_TOKEN");
@@ -230,6 +238,7 @@ fn a_hangup_reads_the_file_again_and_drops_no_connection() {
         folder.path(),
         &[token("old", ""), token("stays", "")].concat(),
     );
+    create(folder.path(), &["order", "stopped"]);
     let server = Server::start(folder.path(), &["--access-file", "access.toml"]);
     assert!(
         server.log().contains("nobody can change tags"),
@@ -324,6 +333,7 @@ fn tokens_are_read_again_whatever_the_certificate_does() {
         folder.path(),
         &[token("old", ""), token("stays", "")].concat(),
     );
+    create(folder.path(), &["order"]);
     let tls = ["--tls-cert", "server.pem", "--tls-key", "server.key"];
     let arguments = [&["--access-file", "access.toml"][..], &tls].concat();
     let server = Server::start(folder.path(), &arguments);

@@ -22,6 +22,7 @@ mod decode;
 mod forgotten;
 mod full_disk;
 mod give_back;
+mod invented;
 mod journals;
 mod kinds;
 mod leaf;

@@ -10,12 +10,12 @@ use tempfile::{TempDir, tempdir};
 use crate::process::Server;
 
 /// Frames of HTTP/2 (RFC 9113, section 6).
-const DATA: u8 = 0;
-const HEADERS: u8 = 1;
+pub(crate) const DATA: u8 = 0;
+pub(crate) const HEADERS: u8 = 1;
 const SETTINGS: u8 = 4;
 const WINDOW_UPDATE: u8 = 8;
-const END_STREAM: u8 = 1;
-const END_HEADERS: u8 = 4;
+pub(crate) const END_STREAM: u8 = 1;
+pub(crate) const END_HEADERS: u8 = 4;
 
 /// As many streams as a connection was ever let open here.
 const STREAMS: u32 = 250;
@@ -79,7 +79,7 @@ impl Attacked {
 }
 
 /// A connection of HTTP/2 whose peer takes as much as there is, and reads nothing.
-fn http2(address: SocketAddr) -> TcpStream {
+pub(crate) fn http2(address: SocketAddr) -> TcpStream {
     let mut stream = TcpStream::connect(address).unwrap();
     let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
     // SETTINGS_INITIAL_WINDOW_SIZE, as large as it may be.
@@ -90,7 +90,7 @@ fn http2(address: SocketAddr) -> TcpStream {
     stream
 }
 
-fn frame(out: &mut Vec<u8>, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
+pub(crate) fn frame(out: &mut Vec<u8>, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
     let len = u32::try_from(payload.len()).unwrap().to_be_bytes();
     out.extend_from_slice(&[len[1], len[2], len[3], kind, flags]);
     out.extend_from_slice(&stream.to_be_bytes());
@@ -98,7 +98,7 @@ fn frame(out: &mut Vec<u8>, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
 }
 
 /// A header as HPACK writes it without any table.
-fn header(out: &mut Vec<u8>, name: &str, value: &str) {
+pub(crate) fn header(out: &mut Vec<u8>, name: &str, value: &str) {
     out.push(0);
     for text in [name, value] {
         out.push(u8::try_from(text.len()).unwrap());

@@ -168,9 +168,11 @@ pub const SETTINGS: &[Setting] = &[
         value: "BOOL",
         doc: "Whether a tag is created when an id of it is first asked for. Convenient on one \
               machine; on a shared database a typing error makes a tag. auto: yes with \
-              SQLite, no with a database server.",
+              SQLite, no with a database server. Where `access-file` has tokens, only an admin's \
+              token creates tags, also on first use.",
         field: Field::AutoSwitch(|config| &mut config.create_tags),
     },
+    access::CREATE_TAGS_PER_MINUTE,
     Setting {
         key: "step",
         value: "COUNT",
@@ -313,9 +315,10 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         key: "tags-max",
         value: "COUNT",
-        doc: "How many tags may be in use at once, at some 700 bytes each. More are refused \
-              until the server is started again, so that a caller who invents tags cannot fill \
-              the memory.",
+        doc: "How many tags may be in use at once, at some 1.3 kB each. Names that were only asked \
+              for make room, the oldest first; tags that gave ids stay until the server is \
+              started again, and a new one beyond the bound is refused, so that callers who \
+              invent tags cannot fill the memory.",
         field: Field::Count {
             min: 1,
             max: 100_000_000,

@@ -233,7 +233,7 @@ const fn status(code: service::Code) -> Code {
         | C::ClockAhead
         | C::TooManyQuotas => Code::FailedPrecondition,
         C::WorkerChanged => Code::Aborted,
-        C::OverQuota | C::Overloaded => Code::ResourceExhausted,
+        C::OverQuota | C::TooManyNewTags | C::Overloaded => Code::ResourceExhausted,
         C::BadRow | C::LayoutEnded => Code::Internal,
         C::Unsupported | C::ModeOff => Code::Unimplemented,
         C::NotYet | C::NoWorker | C::ClockBehind | C::StoreUnavailable | C::ShuttingDown => {

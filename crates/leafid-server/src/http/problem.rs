@@ -101,7 +101,7 @@ impl Kind {
             | Code::WorkerChanged
             | Code::ClockAhead
             | Code::TooManyQuotas => StatusCode::CONFLICT,
-            Code::OverQuota => StatusCode::TOO_MANY_REQUESTS,
+            Code::OverQuota | Code::TooManyNewTags => StatusCode::TOO_MANY_REQUESTS,
             Code::BadRow | Code::LayoutEnded => StatusCode::INTERNAL_SERVER_ERROR,
             Code::Unsupported | Code::ModeOff => StatusCode::NOT_IMPLEMENTED,
             Code::NotYet

@@ -2,15 +2,15 @@
 
 mod access;
 mod connections;
+mod own;
 mod tls;
 mod worker;
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
-use leafid::{Status, Tag};
+use leafid::Status;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder};
 use prometheus_client::metrics::MetricType;
@@ -126,11 +126,6 @@ impl Scrape {
             ),
             ("segments_reserved", "segments reserved", &events.segments),
             (
-                "tags_created",
-                "tags created on first use",
-                &events.tags_created,
-            ),
-            (
                 "limits_reached",
                 "how often a tag came to its limit",
                 &events.limits_reached,
@@ -200,6 +195,15 @@ impl Scrape {
             "tags in use",
             to_float(loaded as u64),
         )?;
+        let (created, refused) = self.service.created_on_first_use();
+        counter(
+            encoder,
+            "tags_created",
+            "tags created on first use",
+            created,
+        )?;
+        let help = "tags not created on first use, because there were too many";
+        counter(encoder, "tag_creations_refused", help, refused)?;
         let tags = self.seen_tags();
         for series in TAG_SERIES {
             let mut metric = family(encoder, series.name, series.help, series.kind())?;
@@ -217,11 +221,13 @@ impl Scrape {
             .tags
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        let own_max = self.service.limits().metrics_tags_max;
+        own::choose(&mut own, self.service.limits().metrics_tags_max, |told| {
+            self.service.for_each_status(told);
+        });
         let mut other = SeenTag::other();
         let mut tags = Vec::new();
         self.service.for_each_status(|status| {
-            if is_own(&mut own, &status.tag, own_max) {
+            if own.contains(&status.tag) {
                 tags.push(SeenTag::of(&status));
             } else {
                 other.add(&status);
@@ -233,14 +239,6 @@ impl Scrape {
         }
         tags
     }
-}
-
-fn is_own(own: &mut BTreeSet<Tag>, tag: &Tag, own_max: usize) -> bool {
-    if own.contains(tag) {
-        return true;
-    }
-    let has_room = own.len() < own_max && tag.as_str() != OTHER;
-    has_room && own.insert(tag.clone())
 }
 
 /// What the metrics say of a tag, or of many together.

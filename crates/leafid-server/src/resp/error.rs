@@ -36,7 +36,7 @@ const fn word(code: Code) -> &'static str {
         | Code::NoWorker
         | Code::ClockBehind
         | Code::ShuttingDown => "TRYAGAIN",
-        Code::Overloaded | Code::OverQuota => "BUSY",
+        Code::Overloaded | Code::OverQuota | Code::TooManyNewTags => "BUSY",
         Code::NotAdmin | Code::NotAllowed => "NOPERM",
         _ => "ERR",
     }

@@ -39,6 +39,11 @@ impl ServiceError {
             {
                 "use a tag that is in use already, or raise tags-max".into()
             }
+            Self::MayNotCreate { .. } => {
+                let create_tag = wording.create_tag;
+                format!("use a token with admin = true, or have the tag created with {create_tag}")
+                    .into()
+            }
             Self::Decompose(_) => {
                 let layout = wording.layout;
                 format!("name the layout that the id was made with, as {layout}").into()
@@ -95,6 +100,10 @@ impl Code {
                 "take another tag's quota away with DELETE /v1/quotas/tags/{tag}".into()
             }
             Self::OverQuota => format!("{retry}, or have the quota raised").into(),
+            Self::TooManyNewTags => {
+                format!("{retry}, create the tag with {create_tag}, or raise create-tags-per-minute")
+                    .into()
+            }
             Self::BadRow => "repair the tag's row in the store".into(),
             Self::LayoutEnded => {
                 "set layout to one with more bits of time, or with a later epoch".into()

@@ -63,6 +63,7 @@ codes! {
     ClockAhead "clock_ahead" "ids of the only worker id that this server may have are ahead of the clock"
     TooManyQuotas "too_many_quotas" "as many tags have quotas as this server takes on"
     OverQuota "over_quota" "more ids a second were taken than the quota allows"
+    TooManyNewTags "too_many_new_tags" "more tags were to be created on first use than may be"
     BadRow "bad_row" "the tag's row in the store cannot be used"
     LayoutEnded "layout_ended" "the layout has no bits for the time it is now"
     Unsupported "unsupported" "the store cannot do this as it is set up"

@@ -147,6 +147,31 @@ pub enum ServiceError {
         /// What it may not do.
         what: String,
     },
+    /// The tag has no row, and the caller's token may not create it on first use.
+    #[error(
+        "tag \"{tag}\" does not exist, and the token \"{token}\" may not create it: only an \
+         admin's token creates tags"
+    )]
+    MayNotCreate {
+        /// The tag.
+        tag: Tag,
+        /// The name of the token.
+        token: String,
+    },
+    /// The tag has no row, and as many were created on first use as may be.
+    #[error(
+        "tag \"{tag}\" does not exist, and {per_minute} tags a minute are created on first use at \
+         the most: create it, or try again in {} ms",
+        retry_after.as_millis().max(1)
+    )]
+    TooManyNewTags {
+        /// The tag.
+        tag: Tag,
+        /// How many there may be in a minute.
+        per_minute: u32,
+        /// When it makes sense to try again.
+        retry_after: Duration,
+    },
     /// There is no token of that name.
     #[error("there is no token named \"{name}\"")]
     UnknownToken {
@@ -197,7 +222,8 @@ impl ServiceError {
             Self::OverQuota { .. } => Code::OverQuota,
             Self::NoToken => Code::NoToken,
             Self::BadToken => Code::BadToken,
-            Self::NotAdmin { .. } => Code::NotAdmin,
+            Self::NotAdmin { .. } | Self::MayNotCreate { .. } => Code::NotAdmin,
+            Self::TooManyNewTags { .. } => Code::TooManyNewTags,
             Self::NotAllowed { .. } => Code::NotAllowed,
             Self::UnknownToken { .. } => Code::UnknownToken,
             Self::TooManyQuotas { .. } => Code::TooManyQuotas,
@@ -224,7 +250,9 @@ impl ServiceError {
         match self {
             Self::Issue(IssueError::NotYet(not_yet)) => Some(not_yet.retry_after),
             Self::Snowflake(error) if error.is_retryable() => error.retry_after(),
-            Self::OverQuota { retry_after, .. } => Some(*retry_after),
+            Self::OverQuota { retry_after, .. } | Self::TooManyNewTags { retry_after, .. } => {
+                Some(*retry_after)
+            }
             Self::Overloaded { .. } => Some(OVERLOAD_RETRY),
             Self::NotStarted { .. }
             | Self::Store(StoreError::Unavailable { .. } | StoreError::Conflict { .. })
@@ -252,6 +280,8 @@ impl ServiceError {
             Self::NoToken
                 | Self::BadToken
                 | Self::NotAllowed { .. }
+                | Self::MayNotCreate { .. }
+                | Self::TooManyNewTags { .. }
                 | Self::OverQuota { .. }
                 | Self::Overloaded { .. }
         )
@@ -267,13 +297,13 @@ impl ServiceError {
     }
 
     /// Why no run was given.
-    pub(super) fn of_run(error: IssueError) -> Self {
-        match error {
-            IssueError::Never(Never::NoSegments { tag }) => {
+    pub(super) fn of_run(self) -> Self {
+        match self {
+            Self::Issue(IssueError::Never(Never::NoSegments { tag })) => {
                 let what = "runs";
                 Self::SnowflakeTag { tag, what }
             }
-            other => Self::Issue(other),
+            other => other,
         }
     }
 

@@ -1,11 +1,13 @@
 //! `Gate`: how many calls may wait at once. Calls that memory answers never come here, so that
 //! they share nothing but the ids.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
 use super::error::ServiceError;
+use crate::limits::Limits;
 
 /// How many calls wait for ids, and how many look at or change tags and workers.
 #[derive(Debug)]
@@ -15,17 +17,20 @@ pub(super) struct Gate {
     /// Calls of operators have places of their own: callers who wait for ids cannot take them.
     /// They queue, and are never refused; their number is bounded by that of the connections.
     admin: Semaphore,
+    /// What callers who take ids make the store do past the driver: few at a time.
+    caller_calls: Arc<Semaphore>,
 }
 
 /// A call that waits for ids, until it is dropped.
 pub(super) struct Waiting<'a>(&'a AtomicU64);
 
 impl Gate {
-    pub(super) fn new(waiting_max: u64, admin_max: usize) -> Self {
+    pub(super) fn new(limits: &Limits) -> Self {
         Self {
             waiting: AtomicU64::new(0),
-            waiting_max,
-            admin: Semaphore::new(admin_max),
+            waiting_max: limits.requests_max,
+            admin: Semaphore::new(limits.admin_requests_max),
+            caller_calls: Arc::new(Semaphore::new(limits.caller_calls_max)),
         }
     }
 
@@ -50,6 +55,11 @@ impl Gate {
     pub(super) async fn admin(&self) -> Option<SemaphorePermit<'_>> {
         // It is never closed, so there is always a place in the end.
         self.admin.acquire().await.ok()
+    }
+
+    /// Waits for a place among the calls to the store for callers who take ids.
+    pub(super) async fn caller_call(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.caller_calls).acquire_owned().await.ok()
     }
 }
 

@@ -95,7 +95,8 @@ impl Service {
     #[inline]
     pub fn try_segment_next(&self, caller: &Caller, tag: &str) -> Result<Id, ServiceError> {
         self.let_in(caller, tag, 1)?;
-        let id = self.generators.try_next(tag)?;
+        let taken = self.generators.try_next(tag);
+        let id = taken.map_err(|error| self.no_id(caller, error))?;
         self.access.charge(caller, Some(tag), 1);
         Ok(id)
     }
@@ -106,7 +107,8 @@ impl Service {
     ///
     /// [`ServiceError::SegmentOff`], [`ServiceError::NotStarted`], [`ServiceError::Overloaded`],
     /// [`ServiceError::OverQuota`], [`ServiceError::NoToken`], and [`ServiceError::Issue`], also
-    /// for a snowflake tag.
+    /// for a snowflake tag. Where tags are created on first use, [`ServiceError::MayNotCreate`] and
+    /// [`ServiceError::TooManyNewTags`].
     #[inline]
     pub async fn segment_next(&self, caller: &Caller, tag: &str) -> Result<Id, ServiceError> {
         match self.try_segment_next(caller, tag) {
@@ -119,7 +121,7 @@ impl Service {
     async fn wait_next(&self, caller: &Caller, tag: &str) -> Result<Id, ServiceError> {
         let _waiting = self.gate.wait()?;
         self.started().await?;
-        let id = self.generators.next(tag).await?;
+        let id = self.or_create(caller, || self.generators.next(tag)).await?;
         self.access.charge(caller, Some(tag), 1);
         Ok(id)
     }
@@ -144,7 +146,7 @@ impl Service {
                 self.access.charge(caller, Some(tag), count);
                 Ok(Issued::Segment(taken))
             }
-            Err(error) => match ServiceError::from(error) {
+            Err(error) => match self.no_id(caller, error) {
                 error if error.has_no_segments() => {
                     let ids = self.try_snowflake_next_many(caller, Some(tag), count)?;
                     Ok(Issued::Snowflake(ids))
@@ -182,18 +184,17 @@ impl Service {
         let _waiting = self.gate.wait()?;
         self.started().await?;
         self.check_unseen_share(caller, "count", tag, count).await?;
-        match self.generators.next_many(tag, count).await {
+        let taking = || self.generators.next_many(tag, count);
+        match self.or_create(caller, taking).await {
             Ok(taken) => {
                 self.access.charge(caller, Some(tag), count);
                 Ok(Issued::Segment(taken))
             }
-            Err(error) => match ServiceError::from(error) {
-                error if error.has_no_segments() => {
-                    let ids = self.take_snowflakes(caller, Some(tag), count).await?;
-                    Ok(Issued::Snowflake(ids))
-                }
-                error => Err(error),
-            },
+            Err(error) if error.has_no_segments() => {
+                let ids = self.take_snowflakes(caller, Some(tag), count).await?;
+                Ok(Issued::Snowflake(ids))
+            }
+            Err(error) => Err(error),
         }
     }
 
@@ -213,7 +214,7 @@ impl Service {
         self.let_in(caller, tag, length)?;
         self.check_share(caller, "length", tag, length)?;
         let taken = self.generators.try_take(tag, length);
-        let run = taken.map_err(ServiceError::of_run)?;
+        let run = taken.map_err(|error| self.no_id(caller, error).of_run())?;
         self.access.charge(caller, Some(tag), length);
         Ok(run)
     }
@@ -248,8 +249,9 @@ impl Service {
         self.started().await?;
         self.check_unseen_share(caller, "length", tag, length)
             .await?;
-        let taken = self.generators.take(tag, length).await;
-        let run = taken.map_err(ServiceError::of_run)?;
+        let taking = || self.generators.take(tag, length);
+        let run = self.or_create(caller, taking).await;
+        let run = run.map_err(ServiceError::of_run)?;
         self.access.charge(caller, Some(tag), length);
         Ok(run)
     }
@@ -323,6 +325,7 @@ impl Service {
         let Ok(tag) = Tag::new(tag) else {
             return Ok(());
         };
+        let _place = self.gate.caller_call().await;
         match self.generators.read_tag(&tag).await? {
             Some(record) => fits(field, count, record.settings.limit, Some(record.max_id)),
             None => Ok(()),

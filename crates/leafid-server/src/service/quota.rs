@@ -15,14 +15,20 @@ use std::time::Duration;
 /// How far ahead of its time a bucket may run: so much of a second's ids may go out at once.
 const BURST: Duration = Duration::from_millis(100);
 
+const SECOND: Duration = Duration::from_secs(1);
+const MINUTE: Duration = Duration::from_secs(60);
+
 /// When to ask again under a quota of 0.
 const CLOSED_RETRY: Duration = Duration::from_secs(1);
 
 /// What went out under one quota.
 #[derive(Debug)]
 pub(super) struct Bucket {
-    /// Ids a second.
-    per_second: u64,
+    /// How many there may be in a period.
+    rate: u64,
+    period: Duration,
+    /// How far ahead of its time it may run.
+    burst: Duration,
     /// When what went out is paid for, in nanoseconds of the server's clock.
     paid_at: AtomicU64,
 }
@@ -31,34 +37,46 @@ impl Bucket {
     /// Nothing went out yet.
     pub(super) fn new(per_second: u64) -> Self {
         Self {
-            per_second,
+            rate: per_second,
+            period: SECOND,
+            burst: BURST,
             paid_at: AtomicU64::new(0),
         }
     }
 
-    /// Ids a second.
+    /// So many a minute; after a quiet one all of them may go out at once.
+    pub(super) fn per_minute(rate: u64) -> Self {
+        Self {
+            rate,
+            period: MINUTE,
+            burst: MINUTE,
+            paid_at: AtomicU64::new(0),
+        }
+    }
+
+    /// Ids a second, of a quota.
     pub(super) const fn per_second(&self) -> u64 {
-        self.per_second
+        self.rate
     }
 
     /// Whether ids may go out now; else, how long until they may.
     pub(super) fn check(&self, now: Duration) -> Result<(), Duration> {
-        if self.per_second == 0 {
+        if self.rate == 0 {
             return Err(CLOSED_RETRY);
         }
         // Relaxed, here and below: a quota orders nothing else.
         let paid_at = Duration::from_nanos(self.paid_at.load(Ordering::Relaxed));
-        let wait = paid_at.saturating_sub(now.saturating_add(BURST));
+        let wait = paid_at.saturating_sub(now.saturating_add(self.burst));
         if wait.is_zero() { Ok(()) } else { Err(wait) }
     }
 
     /// Takes note that ids went out.
     pub(super) fn charge(&self, count: u64, now: Duration) {
-        if self.per_second == 0 {
+        if self.rate == 0 {
             return;
         }
         // Rounded up, so that no quota is exceeded because an id costs no whole nanoseconds.
-        let cost = (u128::from(count) * 1_000_000_000).div_ceil(u128::from(self.per_second));
+        let cost = (u128::from(count) * self.period.as_nanos()).div_ceil(u128::from(self.rate));
         let cost = u64::try_from(cost).unwrap_or(u64::MAX);
         let now = u64::try_from(now.as_nanos()).unwrap_or(u64::MAX);
         let pay = |paid_at: u64| Some(paid_at.max(now).saturating_add(cost));
@@ -105,6 +123,20 @@ mod tests {
         check(100, 1);
         check(1000, 7);
         check(1000, 2500);
+    }
+
+    #[test]
+    fn a_minute_may_come_at_once() {
+        let bucket = Bucket::per_minute(60);
+        let mut given = 0;
+        while bucket.check(ms(1)).is_ok() && given < 100 {
+            bucket.charge(1, ms(1));
+            given += 1;
+        }
+        // One more is owed, as with every bucket.
+        assert_eq!(given, 61);
+        assert_eq!(bucket.check(ms(1)), Err(ms(1000)));
+        assert_eq!(bucket.check(ms(1001)), Ok(()));
     }
 
     #[test]

@@ -136,6 +136,8 @@ fn health_metrics_description_and_clock_are_open() {
 #[test]
 fn a_token_takes_ids_and_only_an_admin_changes_things() {
     let site = guarded();
+    let created = as_admin(&site, "POST /v1/tags", r#"{"tag":"order"}"#);
+    assert_eq!(created.status, 201);
     let taken = as_taker(&site, "GET /v1/tags/order/ids?count=2", "");
     assert_eq!(
         (taken.status, taken.body.as_str()),

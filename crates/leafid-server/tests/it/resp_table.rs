@@ -271,8 +271,10 @@ fn answers_are_those_of_redis() {
 fn answers_before_a_password_are_those_of_redis() {
     let redis = Redis::start();
     let [password, _] = redis.passwords();
+    let mut app = TokenSpec::new("app", password);
+    app.is_admin = true;
     let config = Config {
-        tokens: vec![TokenSpec::new("app", password)],
+        tokens: vec![app],
         ..Config::default()
     };
     let site = Site::with(&config, Limits::default());

@@ -214,6 +214,8 @@ fn one_call_too_many_that_waits_is_told_to_come_back() {
         ..Limits::default()
     };
     let site = Site::with(&Config::default(), limits);
+    let created = site.ask_with("POST /v1/tags", r#"{"tag":"order"}"#);
+    assert_eq!(created.status, 201);
     // The first id of a tag waits for its segment.
     let reply = site.ask("GET /v1/tags/order/ids");
     assert_eq!((reply.status, reply.header("retry-after")), (503, "1"));

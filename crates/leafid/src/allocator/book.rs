@@ -33,7 +33,7 @@ impl Allocator {
         state.put += segment.len();
         state.regressions_in_row = 0;
         state.is_suspect = false;
-        state.lengths.reserved(plan.reserve.floor, &reserved);
+        state.note_reserved(shared, plan.reserve.floor, &reserved);
         state.step = plan.step;
         self.put(&mut state, segment);
         let near = state.near_limit(segment.end());
@@ -143,9 +143,9 @@ impl Allocator {
         }
     }
 
-    pub(super) fn book_failure(&self, shared: &Shared, error: StoreError) -> After {
+    pub(super) fn book_failure(&self, shared: &Shared, error: impl Into<Arc<StoreError>>) -> After {
+        let error = error.into();
         let mut state = self.lock();
-        let error = Arc::new(error);
         state.failures = state.failures.saturating_add(1);
         state.counts.failures += 1;
         state.last_error = Some(Arc::clone(&error));
@@ -181,7 +181,7 @@ impl Allocator {
     pub(super) fn book_unusable(&self, shared: &Shared, message: String, seen: u64) -> After {
         let until = shared.unknown_until();
         let mut state = self.lock();
-        if state.changes != seen {
+        if state.changes != seen || state.standing == Standing::Retired {
             return After::Again;
         }
         state.forget_failures();
@@ -202,7 +202,7 @@ impl Allocator {
         if was_live {
             shared.tell(&Event::Dropped { tag: &self.tag });
         }
-        After::ForgetAt(until)
+        After::Rest
     }
 
     /// The row is gone, or of another kind: nothing more leaves, not even what memory holds. The
@@ -219,6 +219,8 @@ impl Allocator {
         let was_live = state.standing.may_issue();
         state.standing = standing;
         state.asked = false;
+        state.is_absent = false;
+        state.is_dropped |= was_live;
         state.changes += 1;
         state.settings = None;
         state.loads = 0;
@@ -227,18 +229,21 @@ impl Allocator {
         Some(was_live)
     }
 
-    /// Takes the row as it was read; `false` if it was changed since `seen`.
+    /// Takes the row as it was read; `false` if it was changed since `seen`, or this allocator left
+    /// the map meanwhile.
     pub(super) fn book_record(&self, record: &TagRecord, seen: u64) -> bool {
         if record.settings.kind != TagKind::Segment {
             return self.drop_row(Standing::OtherKind, Some(seen)).is_some();
         }
         let mut state = self.lock();
-        if state.changes != seen {
+        if state.changes != seen || state.standing == Standing::Retired {
             return false;
         }
         state.settings = Some(record.settings);
         state.standing = Standing::Live;
         state.asked = false;
+        state.is_absent = false;
+        state.is_dropped = false;
         state.refreshed_cursor = self.buffer.cursor();
         state.floor = state.floor.max(Some(record.max_id));
         state.lengths.read(record);
@@ -365,9 +370,11 @@ mod tests {
         let store = Arc::new(MemoryStore::new());
         let shared = Shared::new(store, clock, Arc::new(()), Options::default());
         let tag = Tag::new("order").expect("a plain name");
-        let allocator = Allocator::new(tag, Duration::ZERO);
+        let allocator = Arc::new(Allocator::new(tag.clone(), Duration::ZERO));
         allocator.forget_row(&shared, None);
-        assert!(allocator.retire());
+        shared.tags.pin().insert(tag, Arc::clone(&allocator));
+        shared.put_spare(Arc::clone(&allocator));
+        assert!(shared.make_room() && shared.tags.is_empty());
         allocator.forget_row(&shared, None);
         assert_eq!(allocator.lock().standing, Standing::Retired);
     }

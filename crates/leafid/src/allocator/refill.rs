@@ -25,8 +25,6 @@ pub(crate) enum After {
     Again,
     /// The store failed; try again at that time.
     RetryAt(Duration),
-    /// It has no row; forget it at that time, unless it came to life.
-    ForgetAt(Duration),
 }
 
 /// A reservation to be made.
@@ -51,14 +49,20 @@ impl Allocator {
         let seen = self.lock().changes;
         let after = match self.load_and_reserve(shared, seen).await {
             Ok(after) => after,
-            Err(StoreError::UnknownTag) => self.book_unknown(shared, seen),
-            Err(StoreError::BadRow { message } | StoreError::Unsupported { message }) => {
-                self.book_unusable(shared, message, seen)
-            }
-            Err(error) => self.book_failure(shared, error),
+            Err(error) => self.book_error(shared, &Arc::new(error), seen),
         };
         self.notify();
         after
+    }
+
+    pub(super) fn book_error(&self, shared: &Shared, error: &Arc<StoreError>, seen: u64) -> After {
+        match &**error {
+            StoreError::UnknownTag => self.book_unknown(shared, seen),
+            StoreError::BadRow { message } | StoreError::Unsupported { message } => {
+                self.book_unusable(shared, message.clone(), seen)
+            }
+            _ => self.book_failure(shared, Arc::clone(error)),
+        }
     }
 
     async fn load_and_reserve(&self, shared: &Shared, seen: u64) -> Result<After, StoreError> {
@@ -160,10 +164,7 @@ impl Allocator {
             return After::Again;
         }
         state.supply = Supply::Idle;
-        match state.standing {
-            Standing::Unknown { until } => After::ForgetAt(until),
-            _ => After::Rest,
-        }
+        After::Rest
     }
 
     /// Reads the rows of these tags again, in one statement.

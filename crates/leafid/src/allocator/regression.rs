@@ -47,7 +47,7 @@ impl Lengths {
     }
 
     /// Takes note of a reservation, when `floor` was known before it.
-    pub(super) fn reserved(&mut self, floor: Option<u64>, reserved: &Reserved) {
+    fn reserved(&mut self, floor: Option<u64>, reserved: &Reserved) {
         self.own = self.own.max(reserved.segment.len());
         // A longer one was written with it.
         self.written = self.written.max(reserved.segment.len());
@@ -87,6 +87,19 @@ fn step_max(policy: StepPolicy, own_step: u64) -> u64 {
 }
 
 impl State {
+    /// Takes note of a reservation, when `floor` was known before it.
+    pub(super) fn note_reserved(
+        &mut self,
+        shared: &Shared,
+        floor: Option<u64>,
+        reserved: &Reserved,
+    ) {
+        if self.lengths.is_unused() {
+            shared.note_used();
+        }
+        self.lengths.reserved(floor, reserved);
+    }
+
     /// How many ids the store leaves out if it holds less than the floor.
     pub(super) fn margin(&self, shared: &Shared) -> u64 {
         let worked_out = || {
@@ -123,7 +136,7 @@ impl Allocator {
         state.counts.regressions += 1;
         state.is_suspect = true;
         state.floor = state.floor.max(Some(segment.end()));
-        state.lengths.reserved(None, &reserved);
+        state.note_reserved(shared, None, &reserved);
         state.put += segment.len();
         state.skipped += segment.len() + self.buffer.skip_to(reserved.previous);
         let is_first = state.regressions_in_row == 1;
@@ -181,7 +194,7 @@ impl Allocator {
         state.regressions_in_row = 0;
         state.is_suspect = false;
         state.floor = state.floor.max(Some(reserved.segment.end()));
-        state.lengths.reserved(None, &reserved);
+        state.note_reserved(shared, None, &reserved);
         Ok(Some(reserved.segment))
     }
 }

@@ -1,7 +1,6 @@
 //! `Shared`: what handles, allocators and the driver have in common: the store, the clock, the
-//! loaded tags, and the queue of those that ask for the driver.
+//! loaded tags, and the queues of those that ask for the driver.
 
-use std::collections::VecDeque;
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,7 +9,8 @@ use std::time::Duration;
 use event_listener::Event as Notify;
 use futures_util::future::{Either, select};
 
-use super::Allocator;
+use super::queue::Queue;
+use super::spare::Spare;
 use crate::availability::Availability;
 use crate::clock::Clock;
 use crate::event::{Event, Observer};
@@ -32,7 +32,7 @@ const CONFLICT_PAUSE_MAX: Duration = Duration::from_millis(100);
 
 /// All loaded tags. Hashed by the seed of the options, so that a simulation visits them in the
 /// same order each time.
-pub(crate) type Tags = papaya::HashMap<Tag, Arc<Allocator>, foldhash::fast::FixedState>;
+pub(crate) type Tags = papaya::HashMap<Tag, Arc<super::Allocator>, foldhash::fast::FixedState>;
 
 /// What handles and driver share.
 pub(crate) struct Shared {
@@ -42,9 +42,11 @@ pub(crate) struct Shared {
     pub(crate) options: Options,
     pub(crate) tags: Tags,
     pub(crate) availability: Availability,
-    /// Tags that ask for the driver. Each is in it once at the most: its `Supply` says so.
-    queue: Mutex<VecDeque<Arc<Allocator>>>,
-    /// Told when the queue got an entry, or the driver shall go.
+    /// Tags that ask for the driver.
+    pub(crate) queue: Queue,
+    /// Tags that never drew a segment, which leave when there is need.
+    pub(super) spare: Spare,
+    /// Told when a queue got an entry, or the driver shall go.
     pub(crate) work: Notify,
     random: Mutex<fastrand::Rng>,
     /// The driver is gone, or has been told to go.
@@ -70,26 +72,11 @@ impl Shared {
                 .build(),
             options,
             availability: Availability::default(),
-            queue: Mutex::default(),
+            queue: Queue::default(),
+            spare: Spare::default(),
             work: Notify::new(),
             stopped: AtomicBool::new(false),
         }
-    }
-
-    /// Puts a tag into the driver's queue.
-    pub(crate) fn ask(&self, allocator: Arc<Allocator>) {
-        self.queue
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push_back(allocator);
-        self.work.notify(1);
-    }
-
-    pub(crate) fn next_asked(&self) -> Option<Arc<Allocator>> {
-        self.queue
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .pop_front()
     }
 
     pub(crate) fn tell(&self, event: &Event<'_>) {

@@ -15,7 +15,7 @@ use crate::tag::Tag;
 
 /// What a caller who finds no id is told when a call to the store runs: a guess, bounded.
 const LOADING_RETRY_MIN: Duration = Duration::from_millis(5);
-const LOADING_RETRY_MAX: Duration = Duration::from_secs(1);
+pub(super) const LOADING_RETRY_MAX: Duration = Duration::from_secs(1);
 /// A warning is given when this many hundredths of a tag's numbers are left.
 const LIMIT_WARNINGS: [u64; 2] = [10, 1];
 
@@ -59,6 +59,13 @@ pub(super) struct State {
     /// The cursor when the row was last read again, and whether anybody asked in vain since.
     pub(super) refreshed_cursor: u64,
     pub(super) asked: bool,
+    /// Its row went, and the store was not asked for it again since.
+    pub(super) is_dropped: bool,
+    /// When somebody asked in vain last.
+    pub(super) asked_at: Duration,
+    /// A row was looked for among those of many tags, and not found: the next look is for this tag
+    /// alone, and creates it if it may.
+    pub(super) is_absent: bool,
     /// How often the row was created, changed or deleted through this process, or found gone:
     /// an answer of the store that was on its way meanwhile is of the past.
     pub(super) changes: u64,
@@ -69,19 +76,21 @@ pub(super) struct State {
 /// What the store last said of the tag.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// Nothing is known. Exits: `Live`, `Unknown`, `Unusable`, `OtherKind`.
+    /// Nothing is known. Exits: `Live`, `Unknown`, `Unusable`, `OtherKind`, `Retired`.
     New,
-    /// It has a row. Exits: `Unknown`, `Unusable`, `OtherKind`, `Exhausted`.
+    /// It has a row. Exits: `Unknown`, `Unusable`, `OtherKind`, `Exhausted`, and before the first
+    /// segment `Retired`.
     Live,
     /// It has no row, and the store is not asked again before `until`. Exits: `New` (time),
     /// `Retired`.
     Unknown { until: Duration },
-    /// Its row cannot be used. Exits: `New` (time).
+    /// Its row cannot be used. Exits: `New` (time), `Retired`.
     Unusable { until: Duration, message: String },
     /// Its ids come from another generator. This has no end by time: a store that is down must
     /// not stop ids that need no store. Exits: `New` (its row was read again), `Unknown`.
     OtherKind,
-    /// Its limit is reached. Exits: `Live` (a larger limit), `Unknown`, `OtherKind`.
+    /// Its limit is reached. Exits: `Live` (a larger limit), `Unknown`, `OtherKind`, and where no
+    /// segment was drawn `Retired`.
     Exhausted,
     /// This allocator left the map; look the tag up again. No exit.
     Retired,
@@ -145,6 +154,9 @@ impl State {
             counts: Counts::default(),
             refreshed_cursor: 0,
             asked: false,
+            asked_at: now,
+            is_absent: false,
+            is_dropped: false,
             changes: 0,
             warned_below: 100,
         }

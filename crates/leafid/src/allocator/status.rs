@@ -31,6 +31,8 @@ pub struct Status {
     pub tag: Tag,
     /// Whether it can issue, and if not, why.
     pub stage: Stage,
+    /// Its row went while it was in use, and the store was not asked for it again since.
+    pub is_dropped: bool,
     /// The policy in force.
     pub policy: StepPolicy,
     /// The step in the store.
@@ -122,6 +124,7 @@ impl Allocator {
         Status {
             tag: self.tag.clone(),
             stage: state.stage(),
+            is_dropped: state.is_dropped,
             policy: state.policy(policy),
             own_step: state
                 .settings

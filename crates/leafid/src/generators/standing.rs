@@ -97,4 +97,21 @@ impl Generators {
     pub fn loaded_len(&self) -> usize {
         self.shared().tags.len()
     }
+
+    /// How many tags have drawn a segment, and stay loaded. The others are names that were only
+    /// asked for, and make room when there is need.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use leafid::{Generators, Options, store::MemoryStore};
+    ///
+    /// let (generators, _driver) = Generators::open(MemoryStore::new(), Options::default());
+    /// assert!(generators.try_next("nobody").is_err());
+    /// assert_eq!((generators.loaded_len(), generators.used_len()), (1, 0));
+    /// ```
+    #[must_use]
+    pub fn used_len(&self) -> usize {
+        self.shared().used_len()
+    }
 }

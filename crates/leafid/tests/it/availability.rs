@@ -53,10 +53,16 @@ fn a_store_that_is_back_serves_all_that_wait() {
         leafid::blocking::block_on(world.store.memory.create(&spec)).unwrap();
     }
     world.store.set(Mood::Down, Duration::ZERO);
-    for name in &names {
-        assert!(world.generators.try_next(name).is_err());
+    let generators = world.generators.clone();
+    let ask_all = || {
+        let ask = |name: &String| assert!(generators.try_next(name).is_err());
+        names.iter().for_each(ask);
+    };
+    for _ in 0..60 {
+        ask_all();
+        world.advance(seconds(1));
     }
-    world.advance(seconds(60));
+    ask_all();
     world.store.set(Mood::Well, Duration::ZERO);
     let back = world.clock.now();
     while is_down(&world) {

@@ -10,6 +10,7 @@ mod claims;
 mod clocks;
 mod cluster;
 mod conformance;
+mod crowd;
 mod elsewhere;
 mod forgotten;
 mod kinds;

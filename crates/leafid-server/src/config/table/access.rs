@@ -52,3 +52,20 @@ pub(super) const ACCESS_FILE: Setting = Setting {
           a connection; a file with a mistake in it then changes nothing.",
     field: Field::File(|config| &mut config.access_file),
 };
+
+pub(super) const CREATE_TAGS_PER_MINUTE: Setting = Setting {
+    key: "create-tags-per-minute",
+    value: "COUNT",
+    doc: "How many tags a minute are created on first use (`create-tags`), all of a quiet minute at \
+          once. One more is refused for as long as it takes (429 `too_many_new_tags`), so that \
+          callers who invent names cannot fill the store; what is created by `leafid tag create` or \
+          its like is not counted. More suits programs that make many tags at their start.",
+    field: Field::Count {
+        min: 1,
+        max: 1_000_000,
+        get: |config| Some(config.create_tags_per_minute.into()),
+        set: |config, count| {
+            config.create_tags_per_minute = u32::try_from(count).unwrap_or(u32::MAX);
+        },
+    },
+};

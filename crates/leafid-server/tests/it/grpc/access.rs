@@ -45,8 +45,12 @@ fn a_token_is_asked_for_and_says_what_its_holder_may_do() {
         };
         line.run(line.ids().next(with(authorization, request)))
     };
-    assert_eq!(next("Bearer ids").unwrap().into_inner().id, 1);
-    assert_eq!(next("bearer  ids").unwrap().into_inner().id, 2);
+    // Only an admin's token has a tag come to be.
+    let status = next("Bearer ids").unwrap_err();
+    check_status(&status, Code::PermissionDenied, "NOT_ADMIN", None);
+    assert_eq!(next("Bearer admin").unwrap().into_inner().id, 1);
+    assert_eq!(next("Bearer ids").unwrap().into_inner().id, 2);
+    assert_eq!(next("bearer  ids").unwrap().into_inner().id, 3);
     let status = next("").unwrap_err();
     check_status(&status, Code::Unauthenticated, "NO_TOKEN", None);
     for wrong in ["Bearer idx", "Basic ids", "ids"] {
@@ -83,6 +87,9 @@ fn a_token_is_asked_for_and_says_what_its_holder_may_do() {
 fn a_quota_that_is_used_up_says_when_to_come_back() {
     let line = guarded();
     let status = line.run(async {
+        let tag = "order".into();
+        let first = with("Bearer admin", NextRequest { tag });
+        line.ids().next(first).await.unwrap();
         loop {
             let request = NextManyRequest {
                 tag: "order".into(),
@@ -164,8 +171,10 @@ fn a_token_is_good_for_its_tags_and_its_scope() {
     shop.tags = vec![TagPattern::new("pay-*")];
     let mut looker = TokenSpec::new("looker", "look");
     looker.scope = TokenScope::Read;
+    let mut admin = TokenSpec::new("chief", "admin");
+    admin.is_admin = true;
     let config = Config {
-        tokens: vec![shop, looker],
+        tokens: vec![shop, looker, admin],
         ..Config::default()
     };
     let line = Line::to(Site::with(&config, Limits::default()));
@@ -173,7 +182,8 @@ fn a_token_is_good_for_its_tags_and_its_scope() {
         let request = NextRequest { tag: tag.into() };
         line.run(line.ids().next(with(authorization, request)))
     };
-    assert_eq!(next("Bearer ids", "pay-in").unwrap().into_inner().id, 1);
+    assert_eq!(next("Bearer admin", "pay-in").unwrap().into_inner().id, 1);
+    assert_eq!(next("Bearer ids", "pay-in").unwrap().into_inner().id, 2);
     for (authorization, tag) in [("Bearer ids", "order"), ("Bearer look", "pay-in")] {
         let status = next(authorization, tag).unwrap_err();
         check_status(&status, Code::PermissionDenied, "NOT_ALLOWED", None);

@@ -1,0 +1,57 @@
+//! Loading many new tags at once: their rows are read in one statement, so that a crowd of names
+//! that nobody knows costs the store little, and the tags among them that are real wait little.
+//!
+//! Only a read: those that have a row ask for their segments like any tag in use.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::shared::{bounded, repeated};
+use super::{After, Allocator, Shared};
+use crate::event::Event;
+use crate::store::TagRecord;
+use crate::tag::Tag;
+
+impl Allocator {
+    /// Reads the rows of these tags. A row that cannot be used is missing from the answer, as one
+    /// that is not there: whoever asks for such a tag again alone is told.
+    pub(crate) async fn load_all(
+        shared: &Shared,
+        allocators: Vec<Arc<Self>>,
+    ) -> Vec<(Arc<Self>, After)> {
+        let tags: Vec<Tag> = allocators.iter().map(|one| one.tag.clone()).collect();
+        let seen: Vec<u64> = allocators.iter().map(|one| one.lock().changes).collect();
+        let read = || bounded(shared, shared.store.read(&tags));
+        let answer = repeated(shared, read).await.map_err(Arc::new);
+        let records = answer.as_ref().map(|records| {
+            let records = records.iter().map(|record| (&record.tag, record));
+            records.collect::<HashMap<&Tag, &TagRecord>>()
+        });
+        let mut loaded = Vec::with_capacity(allocators.len());
+        for (allocator, seen) in allocators.into_iter().zip(seen) {
+            let after = match &records {
+                Ok(records) => allocator.book_look(shared, records.get(&allocator.tag), seen),
+                Err(error) => allocator.book_error(shared, error, seen),
+            };
+            allocator.notify();
+            loaded.push((allocator, after));
+        }
+        loaded
+    }
+
+    fn book_look(&self, shared: &Shared, record: Option<&&TagRecord>, seen: u64) -> After {
+        match record {
+            Some(record) => {
+                if self.book_record(record, seen) {
+                    shared.tell(&Event::Loaded { tag: &self.tag });
+                }
+                After::Again
+            }
+            None if shared.options.create_missing.is_some() => {
+                self.lock().is_absent = true;
+                After::Again
+            }
+            None => self.book_unknown(shared, seen),
+        }
+    }
+}
