@@ -29,7 +29,7 @@ use crate::tag::Tag;
 
 use demand::Demand;
 pub(crate) use refill::After;
-pub(crate) use shared::{Shared, repeated, within};
+pub(crate) use shared::{Shared, within};
 use state::{Standing, State, Supply};
 pub use status::{Stage, Status};
 

@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use crate::allocator::repeated;
 use crate::generators::Generators;
 use crate::segment::Segment;
 use crate::store::{
@@ -318,7 +317,7 @@ impl Generators {
         call: impl Fn(&'s dyn SegmentStore) -> StoreResult<'s, T>,
     ) -> Result<T, StoreError> {
         let shared = self.shared();
-        let answer = repeated(shared, || call(&*shared.store)).await;
+        let answer = shared.repeat.run(|| call(&*shared.store)).await;
         answer.inspect_err(|error| shared.store_suspect(error))
     }
 

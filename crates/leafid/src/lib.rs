@@ -41,6 +41,7 @@ mod lease;
 mod limit;
 mod options;
 mod registry;
+mod repeat;
 mod segment;
 mod snowflake;
 mod step;

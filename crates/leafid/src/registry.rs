@@ -16,6 +16,7 @@ mod options;
 mod own_row;
 mod parts;
 mod release;
+mod repeating;
 mod start;
 mod status;
 
@@ -26,10 +27,12 @@ use std::time::Duration;
 
 use crate::event::{Event, Observer};
 use crate::lease::Lease;
+use crate::repeat::Repeat;
 use crate::snowflake::{Core, Snowflake};
 use crate::store::{Journal, LeaseRecord, LeaseStore, LeaseSwap, StoreError};
 
 use calls::{Answering, Refused};
+use repeating::Repeating;
 
 pub use accept::ClockAhead;
 pub use driver::RegistryDriver;
@@ -135,9 +138,14 @@ impl WorkerRegistry {
     /// See [`RegistryParts`].
     #[must_use]
     pub fn open_with(parts: RegistryParts, options: RegistryOptions) -> (Self, RegistryDriver) {
+        let store = parts.store.map(|store| {
+            let (clock, observer) = (Arc::clone(&parts.clock), Arc::clone(&parts.observer));
+            let repeat = Repeat::new(clock, observer, options.call_max, options.seed);
+            Arc::new(Repeating { store, repeat }) as Arc<dyn LeaseStore>
+        });
         let shared = Arc::new(Shared {
             core: Arc::new(Core::new(options.snowflake, parts.clock)),
-            store: parts.store,
+            store,
             journal: parts.journal,
             peers: parts.peers,
             observer: parts.observer,

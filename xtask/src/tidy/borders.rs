@@ -10,7 +10,7 @@ const GUARDED: [&str; 3] = [
 ];
 /// The only callers of a store: the driver's side of a tag, tags as things, the registry of worker
 /// ids, and the server's watched store, which passes calls on.
-const STORE_CALLERS: [&str; 11] = [
+const STORE_CALLERS: [&str; 12] = [
     "crates/leafid/src/allocator/load.rs",
     "crates/leafid/src/allocator/refill.rs",
     "crates/leafid/src/catalog.rs",
@@ -20,6 +20,7 @@ const STORE_CALLERS: [&str; 11] = [
     "crates/leafid/src/registry/claim.rs",
     "crates/leafid/src/registry/clock_check.rs",
     "crates/leafid/src/registry/release.rs",
+    "crates/leafid/src/registry/repeating.rs",
     "crates/leafid/src/registry/start.rs",
     "crates/leafid-server/src/watch.rs",
 ];

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::shared::{bounded, repeated};
+use super::shared::bounded;
 use super::{After, Allocator, Shared};
 use crate::event::Event;
 use crate::store::TagRecord;
@@ -22,7 +22,7 @@ impl Allocator {
         let tags: Vec<Tag> = allocators.iter().map(|one| one.tag.clone()).collect();
         let seen: Vec<u64> = allocators.iter().map(|one| one.lock().changes).collect();
         let read = || bounded(shared, shared.store.read(&tags));
-        let answer = repeated(shared, read).await.map_err(Arc::new);
+        let answer = shared.repeat.run(read).await.map_err(Arc::new);
         let records = answer.as_ref().map(|records| {
             let records = records.iter().map(|record| (&record.tag, record));
             records.collect::<HashMap<&Tag, &TagRecord>>()

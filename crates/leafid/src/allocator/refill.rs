@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::regression::went_below;
-use super::shared::{bounded, repeated};
+use super::shared::bounded;
 use super::state::{Standing, Supply};
 use super::{Allocator, Shared};
 use crate::event::Event;
@@ -82,7 +82,7 @@ impl Allocator {
         };
         let started = shared.clock.now();
         let reserve = || bounded(shared, shared.store.reserve(&plan.reserve));
-        match repeated(shared, reserve).await {
+        match shared.repeat.run(reserve).await {
             Ok(reserved) => {
                 let reserved = plan.verify(reserved)?;
                 Ok(match went_below(plan.reserve.floor, &reserved) {
@@ -108,7 +108,11 @@ impl Allocator {
             settings,
             ..TagSpec::new(self.tag.clone())
         };
-        match repeated(shared, || bounded(shared, shared.store.create(&spec))).await {
+        match shared
+            .repeat
+            .run(|| bounded(shared, shared.store.create(&spec)))
+            .await
+        {
             // Another process was faster; its row counts.
             Err(StoreError::TagExists) => {
                 let record = self.read(shared).await?.ok_or(StoreError::UnknownTag)?;
@@ -121,7 +125,7 @@ impl Allocator {
     async fn read(&self, shared: &Shared) -> Result<Option<TagRecord>, StoreError> {
         let tags = std::slice::from_ref(&self.tag);
         let read = || bounded(shared, shared.store.read(tags));
-        Ok(repeated(shared, read).await?.pop())
+        Ok(shared.repeat.run(read).await?.pop())
     }
 
     /// Decides what to reserve; `None` when nothing is needed.
@@ -181,7 +185,7 @@ impl Allocator {
             .map(|allocator| allocator.seen())
             .collect();
         let read = || bounded(shared, shared.store.read(&tags));
-        let records = repeated(shared, read).await?;
+        let records = shared.repeat.run(read).await?;
         let records: HashMap<&Tag, &TagRecord> =
             records.iter().map(|record| (&record.tag, record)).collect();
         for (allocator, seen) in allocators.iter().zip(seen) {

@@ -15,6 +15,7 @@ use crate::availability::Availability;
 use crate::clock::Clock;
 use crate::event::{Event, Observer};
 use crate::options::Options;
+use crate::repeat::Repeat;
 use crate::store::{SegmentStore, StoreError};
 use crate::tag::Tag;
 
@@ -23,12 +24,6 @@ use crate::tag::Tag;
 const UNKNOWN_FOR_MIN: Duration = Duration::from_millis(10);
 /// A failing store is left alone at least so long, or the driver would do nothing else.
 const RETRY_MIN: Duration = Duration::from_millis(1);
-
-/// A call that loses against other transactions is made so often at most.
-const CONFLICT_TRIES_MAX: u32 = 10;
-/// Its pauses are drawn from this much, which doubles with each conflict, and from the longest.
-const CONFLICT_PAUSE: Duration = Duration::from_millis(2);
-const CONFLICT_PAUSE_MAX: Duration = Duration::from_millis(100);
 
 /// All loaded tags. Hashed by the seed of the options, so that a simulation visits them in the
 /// same order each time.
@@ -48,6 +43,8 @@ pub(crate) struct Shared {
     pub(super) spare: Spare,
     /// Told when a queue got an entry, or the driver shall go.
     pub(crate) work: Notify,
+    /// Makes calls again that met other transactions.
+    pub(crate) repeat: Repeat,
     random: Mutex<fastrand::Rng>,
     /// The driver is gone, or has been told to go.
     stopped: AtomicBool,
@@ -61,6 +58,12 @@ impl Shared {
         options: Options,
     ) -> Self {
         Self {
+            repeat: Repeat::new(
+                Arc::clone(&clock),
+                Arc::clone(&observer),
+                options.call_max,
+                options.seed,
+            ),
             store,
             clock,
             observer,
@@ -93,12 +96,6 @@ impl Shared {
         let doubled = retry_min.saturating_mul(1 << failures.saturating_sub(1).min(20));
         let wait = doubled.min(retry_max).mul_f64(1.0 - self.random() / 2.0);
         wait.max(RETRY_MIN)
-    }
-
-    /// How long to wait after so many conflicts in a row, so that those who met part.
-    fn conflict_pause(&self, conflicts: u32) -> Duration {
-        let doubled = CONFLICT_PAUSE.saturating_mul(1 << conflicts.min(20));
-        doubled.min(CONFLICT_PAUSE_MAX).mul_f64(self.random())
     }
 
     fn random(&self) -> f64 {
@@ -152,28 +149,5 @@ pub(crate) async fn within<T>(
             "the store gave no answer in time",
             format!("no answer within {wait_max:?}"),
         )),
-    }
-}
-
-/// Makes a call again, almost at once, while it loses against other transactions. A lock that is
-/// held for long ends this by the time that one call may take.
-pub(crate) async fn repeated<T, F>(shared: &Shared, call: impl Fn() -> F) -> Result<T, StoreError>
-where
-    F: Future<Output = Result<T, StoreError>> + Send,
-{
-    let began = shared.clock.now();
-    let mut conflicts = 0;
-    loop {
-        let error = match call().await {
-            Err(error @ StoreError::Conflict { .. }) => error,
-            answer => return answer,
-        };
-        conflicts += 1;
-        shared.tell(&Event::Conflict { error: &error });
-        let took = shared.clock.now().saturating_sub(began);
-        if conflicts == CONFLICT_TRIES_MAX || took >= shared.options.call_max {
-            return Err(error);
-        }
-        shared.clock.sleep(shared.conflict_pause(conflicts)).await;
     }
 }

@@ -49,6 +49,8 @@ impl Memory {
 pub(crate) struct Registry {
     pub(crate) memory: Memory,
     mood: Mutex<Mood>,
+    /// So many of the next calls lose against another transaction.
+    pub(crate) conflicts: Mutex<u32>,
     location: Mutex<String>,
     /// What its own clock shows: that of this server.
     clock: Mutex<Option<ManualClock>>,
@@ -69,12 +71,24 @@ impl Registry {
         *self.clock.lock().unwrap() = Some(clock.clone());
     }
 
+    /// Whether this call loses against another transaction.
+    fn loses(&self) -> bool {
+        let mut conflicts = self.conflicts.lock().unwrap();
+        let loses = *conflicts > 0;
+        *conflicts = conflicts.saturating_sub(1);
+        loses
+    }
+
     async fn answer<T>(
         &self,
         call: impl Future<Output = Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
         let mood = *self.mood.lock().unwrap();
         match mood {
+            Mood::Well if self.loses() => Err(StoreError::Conflict {
+                message: "another transaction won".into(),
+                source: "deadlock".into(),
+            }),
             Mood::Well | Mood::ReadOnly => call.await,
             Mood::Down => Err(StoreError::unavailable("cannot reach the registry", "down")),
             Mood::AnswersLost => {

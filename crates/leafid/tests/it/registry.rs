@@ -352,3 +352,28 @@ fn leases_are_kept_in_every_unit() {
         );
     }
 }
+
+/// Guards that a call to the registry which lost against other transactions is made again at once,
+/// and counts as no outage: neither at the start, nor when the lease is extended.
+#[test]
+fn a_conflict_is_no_outage_of_the_registry() {
+    let store = store();
+    *store.conflicts.lock().unwrap() = 9;
+    let mut server = Setup::new(&store).start();
+    server.advance(SECOND);
+    server.next();
+    for _ in 0..20 {
+        *store.conflicts.lock().unwrap() = 9;
+        server.advance(HOUR / 10);
+        server.next();
+    }
+    let told = ["Conflict {", "RegistryFailed", "RegistryDown"].map(|text| server.log.count(text));
+    assert_eq!(told, [9 * 21, 0, 0]);
+    assert_eq!(server.status().failures, 0);
+    // A row that is locked for good is not waited for without end.
+    *store.conflicts.lock().unwrap() = u32::MAX;
+    server.advance(SECOND * 60);
+    assert!(server.status().failures > 0);
+    let tries = u32::MAX - *store.conflicts.lock().unwrap();
+    assert!(tries < 2000, "{tries} in a minute");
+}

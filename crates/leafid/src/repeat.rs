@@ -1,0 +1,71 @@
+//! `Repeat`: a call to a store that lost against other transactions is made again, almost at once.
+//! Nothing was changed by it, and the store is well; only the driver and the registry do so, since
+//! stores do not retry.
+
+use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::clock::Clock;
+use crate::event::{Event, Observer};
+use crate::store::StoreError;
+
+/// A call that loses against other transactions is made so often at most.
+const CONFLICT_TRIES_MAX: u32 = 10;
+/// Its pauses are drawn from this much, which doubles with each conflict, and from the longest.
+const CONFLICT_PAUSE: Duration = Duration::from_millis(2);
+const CONFLICT_PAUSE_MAX: Duration = Duration::from_millis(100);
+
+/// Makes calls again that lost against other transactions.
+pub(crate) struct Repeat {
+    clock: Arc<dyn Clock>,
+    observer: Arc<dyn Observer>,
+    /// After so long a call is not made again: a lock is held for long.
+    call_max: Duration,
+    random: Mutex<fastrand::Rng>,
+}
+
+impl Repeat {
+    pub(crate) fn new(
+        clock: Arc<dyn Clock>,
+        observer: Arc<dyn Observer>,
+        call_max: Duration,
+        seed: u64,
+    ) -> Self {
+        Self {
+            clock,
+            observer,
+            call_max,
+            random: Mutex::new(fastrand::Rng::with_seed(seed)),
+        }
+    }
+
+    /// Makes a call, again while it loses.
+    pub(crate) async fn run<T, F>(&self, call: impl Fn() -> F) -> Result<T, StoreError>
+    where
+        F: Future<Output = Result<T, StoreError>> + Send,
+    {
+        let began = self.clock.now();
+        let mut conflicts = 0;
+        loop {
+            let error = match call().await {
+                Err(error @ StoreError::Conflict { .. }) => error,
+                answer => return answer,
+            };
+            conflicts += 1;
+            self.observer.event(&Event::Conflict { error: &error });
+            let took = self.clock.now().saturating_sub(began);
+            if conflicts == CONFLICT_TRIES_MAX || took >= self.call_max {
+                return Err(error);
+            }
+            self.clock.sleep(self.pause(conflicts)).await;
+        }
+    }
+
+    /// How long to wait after so many conflicts in a row, so that those who met part.
+    fn pause(&self, conflicts: u32) -> Duration {
+        let doubled = CONFLICT_PAUSE.saturating_mul(1 << conflicts.min(20));
+        let mut random = self.random.lock().unwrap_or_else(PoisonError::into_inner);
+        doubled.min(CONFLICT_PAUSE_MAX).mul_f64(random.f64())
+    }
+}
