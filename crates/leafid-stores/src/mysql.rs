@@ -117,6 +117,8 @@ impl System for Mysql {
     }
 
     async fn read(&self, session: &mut Session, tags: &[Tag]) -> Result<Vec<TagRecord>, Fault> {
+        // How far a deleted tag had come is there, and must not be missed.
+        session.look_for_own_table().await?;
         let rows = match rows_of(session, tags).await {
             // The column's character set lacks some letters, so it has no tag with them.
             Err(Fault::Meaning(StoreError::UnknownTag)) => {
@@ -173,6 +175,7 @@ impl System for Mysql {
         if !own.is_empty() {
             session.need_own_table(KEEP_OWN).await?;
         }
+        session.look_for_own_table().await?;
         let shape = session.shape;
         let mut transaction = session.connection.begin().await?;
         let answer = tags::create_in(&mut transaction, &shape, spec, &own).await;

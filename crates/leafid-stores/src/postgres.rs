@@ -110,6 +110,8 @@ impl System for Postgres {
     }
 
     async fn read(&self, session: &mut Session, tags: &[Tag]) -> Result<Vec<TagRecord>, Fault> {
+        // How far a deleted tag had come is there, and must not be missed.
+        session.look_for_own_table().await?;
         let names: Vec<&str> = tags.iter().map(Tag::as_str).collect();
         let sql = format!("{} WHERE a.biz_tag = ANY($1)", select(session.own));
         let query = unnamed(AssertSqlSafe(sql)).bind(names);
@@ -154,6 +156,7 @@ impl System for Postgres {
         if !own.is_empty() {
             session.need_own_table(KEEP_OWN).await?;
         }
+        session.look_for_own_table().await?;
         let own_table = session.own;
         let mut transaction = self.begin(session).await?;
         let answer = create_in(&mut transaction, own_table, spec, &own).await;

@@ -116,6 +116,12 @@ impl OwnTable {
         self.has_segment_max |= column.eq_ignore_ascii_case("segment_max");
     }
 
+    /// Whether it may have been made or upgraded since it was looked at.
+    #[cfg(any(feature = "mysql", feature = "postgres"))]
+    pub(crate) fn may_have_grown(self) -> bool {
+        !self.is_there || self.missing().next().is_some()
+    }
+
     /// The columns that are missing: their names, and those with the table. None without the table.
     pub(crate) fn missing(self) -> impl Iterator<Item = (&'static str, &'static str)> {
         let has = [self.has_kind, self.has_segment_max];

@@ -25,7 +25,7 @@ pub(crate) struct Session {
 impl Session {
     /// Looks again: `leafid store init` may have run since.
     pub(super) async fn look_for_own_table(&mut self) -> Result<(), Fault> {
-        if !self.shape.own.is_there {
+        if self.shape.own.may_have_grown() {
             let schema = Schema::read(&mut self.connection, schema::TABLES).await?;
             self.shape = schema.shape;
         }

@@ -26,7 +26,7 @@ pub(crate) struct Session {
 impl Session {
     /// Looks again: `leafid store init` may have run since.
     pub(super) async fn look_for_own_table(&mut self) -> Result<(), Fault> {
-        if !self.own.is_there {
+        if self.own.may_have_grown() {
             self.own = own_table(&mut self.connection).await?;
         }
         Ok(())

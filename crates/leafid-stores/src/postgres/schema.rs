@@ -31,6 +31,9 @@ const SELECT: &str = "WITH t AS (SELECT name, to_regclass(name) AS oid FROM unne
         FROM t JOIN pg_index i ON i.indrelid = t.oid JOIN pg_attribute a \
         ON a.attrelid = t.oid AND a.attnum = ANY (i.indkey) \
         WHERE i.indisunique AND i.indisvalid AND i.indpred IS NULL AND i.indexprs IS NULL \
+    UNION ALL SELECT 'collation', t.name || '.' || a.attname, c.collname::text, '' \
+        FROM t JOIN pg_attribute a ON a.attrelid = t.oid JOIN pg_collation c \
+        ON c.oid = a.attcollation WHERE NOT c.collisdeterministic \
     UNION ALL SELECT 'trigger', t.name, g.tgname::text, '' FROM t JOIN pg_trigger g \
         ON g.tgrelid = t.oid WHERE NOT g.tgisinternal AND g.tgenabled IN ('O', 'A') \
         AND (g.tgtype & 20) <> 0 \
@@ -71,6 +74,7 @@ impl Schema {
                 }
                 "key" => keys.see(&name, &value, &detail),
                 "column" => schema.column(&name, &value, &detail),
+                "collation" => schema.loose_name(&name, &value),
                 "trigger" | "rule" => {
                     let drop = format!("DROP {} {value} ON {name}", what.to_uppercase());
                     let weak = weak_trigger(&what, &value, &name, "in force", &drop);
@@ -116,6 +120,21 @@ impl Schema {
         let wanted = format!("permanent (ALTER TABLE {table} SET LOGGED)");
         self.weaknesses
             .push(weakness(&setting, found, &wanted, danger));
+    }
+
+    /// Names that a collation takes for equal would be one row, and one tag of a statement.
+    fn loose_name(&mut self, column: &str, collation: &str) {
+        const NAMES: [&str; 3] = ["leaf_alloc.biz_tag", "leafid_tag.tag", "leafid_worker.pool"];
+        let (true, Some((table, name))) = (NAMES.contains(&column), column.split_once('.')) else {
+            return;
+        };
+        let message = format!(
+            "the column {name} of {table} has the collation {collation}, which takes different \
+            names for equal: ALTER TABLE {table} ALTER COLUMN {name} TYPE varchar({}) COLLATE \"C\"",
+            if name == "pool" { 64 } else { 128 }
+        );
+        self.unfit
+            .get_or_insert(StoreError::Unsupported { message });
     }
 
     fn column(&mut self, column: &str, kind: &str, generated: &str) {

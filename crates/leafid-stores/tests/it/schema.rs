@@ -172,6 +172,68 @@ async fn mariadb_without_strict_mode() {
     check_unfit(&database, &["a generated column", "MODIFY max_id BIGINT"]).await;
 }
 
+/// Guards that what a server sets for all sessions does not hide columns that do not fit, or end
+/// the connection after each commit.
+#[tokio::test]
+async fn mariadb_with_settings_of_its_own() {
+    let server = MariaDb::start();
+    let table = LEAF_ALLOC.replace("bigint(20)", "int(11)");
+    let unfit = mariadb_with(&server, &table, "");
+    let database = mariadb_with(&server, LEAF_ALLOC, "");
+    let settings = "SET GLOBAL sql_select_limit = 1; SET GLOBAL completion_type = 2";
+    server.sql(&database.name, settings);
+    check_unfit(&unfit, &["max_id of leaf_alloc is int(11)"]).await;
+    let store = open_at(&database.url).await;
+    for _ in 0..3 {
+        take(&*store, "order", 10).await;
+    }
+    create(&*store, "other").await;
+}
+
+/// Guards against names that compare as equal although they are different tags.
+#[tokio::test]
+async fn a_postgres_collation_that_knows_no_case() {
+    let database = postgres_with("TABLE", BIGINT, "");
+    let loose = "CREATE COLLATION loose (provider = icu, locale = 'und-u-ks-level2', \
+        deterministic = false); \
+        ALTER TABLE leaf_alloc ALTER COLUMN biz_tag TYPE varchar(128) COLLATE loose";
+    shared_postgres().sql(&database.name, loose);
+    let words = ["has the collation loose", "TYPE varchar(128) COLLATE \"C\""];
+    let refused = open_with(&database.url, allowing_weak()).await;
+    check(
+        &refused.reserve(&wish("order", 10)).await.unwrap_err(),
+        &words,
+    );
+    let mend = "ALTER TABLE leaf_alloc ALTER COLUMN biz_tag TYPE varchar(128) COLLATE \"C\"";
+    shared_postgres().sql(&database.name, mend);
+    take(&*open_at(&database.url).await, "order", 10).await;
+}
+
+/// Guards a connection that was made before our own table: what that keeps of a deleted tag counts.
+#[tokio::test]
+async fn own_tables_that_came_later() {
+    for is_made_there in [true, false] {
+        let maria = mariadb_with(shared_mariadb(), LEAF_ALLOC, "");
+        for database in [maria, postgres_with("TABLE", BIGINT, "")] {
+            let early = open_at(&database.url).await;
+            assert!(early.read(&[tag("other")]).await.unwrap().is_empty());
+            let made = init(&url_of(&database.url), &StoreOptions::default()).await;
+            made.unwrap();
+            let late = open_at(&database.url).await;
+            let taken = take(&*late, "order", 5000).await;
+            late.delete(&tag("order")).await.unwrap();
+            if is_made_there {
+                create(&*early, "order").await;
+            } else {
+                let insert = "INSERT INTO leaf_alloc (biz_tag, step) VALUES ('order', 1000)";
+                sql_at(&database.url, insert.to_owned()).await;
+            }
+            let found = early.read(&[tag("order")]).await.unwrap().remove(0);
+            assert!(found.max_id >= taken.end(), "{found:?}");
+        }
+    }
+}
+
 /// Guards the same in PostgreSQL.
 #[tokio::test]
 async fn postgres_columns_that_do_not_fit() {
