@@ -109,7 +109,7 @@ impl Mysql {
     async fn settle(&self, connection: &mut MySqlConnection) -> Result<(), sqlx::Error> {
         let lock_seconds = self.options.statement_timeout.as_secs().max(1);
         let settings = format!(
-            "SET SESSION autocommit = 1, completion_type = 0, sql_select_limit = DEFAULT, \
+            "SET SESSION autocommit = 1, completion_type = 0, sql_select_limit = 18446744073709551615, \
             innodb_lock_wait_timeout = {lock_seconds}, sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'"
         );
         let settings = sqlx::raw_sql(sqlx::AssertSqlSafe(settings));
