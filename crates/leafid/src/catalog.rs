@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::allocator::Allocator;
 use crate::generators::Generators;
 use crate::segment::Segment;
 use crate::store::{
@@ -205,13 +206,15 @@ impl Generators {
     /// deletes it would make that look as if it had always been so, to servers that saw less.
     async fn put_right(&self, record: TagRecord) -> Result<TagRecord, StoreError> {
         let tag = &record.tag;
-        let is_behind = self
-            .loaded(tag.as_str())
-            .is_some_and(|allocator| allocator.has_seen_beyond(record.max_id));
-        if record.settings.kind != TagKind::Segment || !is_behind {
+        let allocator = self.loaded(tag.as_str());
+        let is_behind = |one: &Arc<Allocator>| one.has_seen_beyond(record.max_id);
+        let Some(allocator) = allocator.filter(is_behind) else {
+            return Ok(record);
+        };
+        if record.settings.kind != TagKind::Segment {
             return Ok(record);
         }
-        self.reserve(tag, 1).await?;
+        allocator.skip_whole(self.reserve(tag, 1).await?);
         self.read_segment_tag(tag).await
     }
 
@@ -321,7 +324,7 @@ impl Generators {
         answer.inspect_err(|error| shared.store_suspect(error))
     }
 
-    fn loaded(&self, tag: &str) -> Option<Arc<crate::allocator::Allocator>> {
+    fn loaded(&self, tag: &str) -> Option<Arc<Allocator>> {
         self.shared().tags.pin().get(tag).cloned()
     }
 }

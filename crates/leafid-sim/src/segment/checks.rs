@@ -66,6 +66,7 @@ mod samples {
         Event::Acknowledged {
             process,
             tag: 0,
+            floor: None,
             previous: start,
             segment: segment(start, end),
         }

@@ -79,6 +79,8 @@ pub(crate) enum Event {
     Acknowledged {
         process: Process,
         tag: TagNumber,
+        /// What it knew when it asked; two of its calls may be under way at once.
+        floor: Option<u64>,
         previous: u64,
         segment: Segment,
     },

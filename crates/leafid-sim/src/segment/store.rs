@@ -219,6 +219,7 @@ impl SegmentStore for SimStore {
                 self.server.history.push(Event::Acknowledged {
                     process,
                     tag,
+                    floor: reserve.floor,
                     previous,
                     segment,
                 });

@@ -155,6 +155,13 @@ impl Allocator {
         self.lock().floor > Some(max_id)
     }
 
+    /// Counts a segment that was reserved past memory, and is for nobody, as skipped.
+    pub(crate) fn skip_whole(&self, segment: Segment) {
+        let mut state = self.lock();
+        state.put += segment.len();
+        state.skipped += segment.len();
+    }
+
     /// Takes note of a tag that was raised past this allocator.
     pub(crate) fn raise_floor(&self, end: u64) {
         let mut state = self.lock();

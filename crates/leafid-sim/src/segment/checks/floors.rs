@@ -39,11 +39,12 @@ pub(super) fn check(events: &[Event]) -> Result<(), Violation> {
             Event::Acknowledged {
                 process,
                 tag,
+                floor,
                 previous,
                 segment,
             } => {
                 let known = tags.entry((*process, *tag)).or_default();
-                known.untold += i64::from(*previous < known.floor);
+                known.untold += i64::from(Some(*previous) < *floor);
                 known.floor = segment.end().max(known.floor);
             }
             Event::ToldRegressed { process, tag } => {
@@ -90,6 +91,7 @@ mod tests {
         let back = Event::Acknowledged {
             process: ONE,
             tag: 0,
+            floor: Some(5),
             previous: 3,
             segment: segment(5, 9),
         };
