@@ -105,21 +105,22 @@ impl Unread {
         let mut held: Vec<_> = {
             let mut connections = self.lock();
             connections.retain(|connection| connection.strong_count() > 0);
-            connections.iter().filter_map(Weak::upgrade).collect()
+            // Their bytes as they are now: the numbers change while they are sorted.
+            let held = connections.iter().filter_map(Weak::upgrade);
+            held.map(|backlog| (backlog.bytes(), backlog)).collect()
         };
         // What those hold that are cut already goes by itself.
-        held.retain(|backlog| !backlog.is_cut());
-        held.sort_unstable_by_key(|backlog| std::cmp::Reverse(backlog.bytes()));
-        let mut left: usize = held.iter().map(|backlog| backlog.bytes()).sum();
-        for backlog in held {
+        held.retain(|(_, backlog)| !backlog.is_cut());
+        held.sort_unstable_by_key(|(bytes, _)| std::cmp::Reverse(*bytes));
+        let mut left: usize = held.iter().map(|(bytes, _)| bytes).sum();
+        for (bytes, backlog) in held {
             if left <= self.total_max {
                 return;
             }
-            left = left.saturating_sub(backlog.bytes());
+            left = left.saturating_sub(bytes);
             if backlog.cut() {
                 let count = self.cut.fetch_add(1, Ordering::Relaxed) + 1;
                 if count.is_power_of_two() {
-                    let bytes = backlog.bytes();
                     tracing::warn!(
                         bytes,
                         count,
@@ -156,6 +157,27 @@ mod tests {
             connection_unread_max: 1000,
             ..Limits::default()
         })
+    }
+
+    /// Guards: connections are compared by numbers that stand still, while others change them.
+    #[test]
+    fn bytes_may_change_while_connections_are_compared() {
+        let unread = unread(1);
+        let done = AtomicU64::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let connections: Vec<_> = (0..64).map(|_| unread.connection()).collect();
+                    for round in 0..300 {
+                        let charges = connections.iter().enumerate();
+                        let charges = charges.map(|(n, one)| one.charge(1 + (n * round) % 97));
+                        drop(charges.collect::<Vec<_>>());
+                    }
+                    done.fetch_add(1, Ordering::Relaxed);
+                });
+            }
+        });
+        assert_eq!((done.into_inner(), unread.bytes()), (4, 0));
     }
 
     /// Guards: beyond the bound of the process the connections that hold the most are cut, as

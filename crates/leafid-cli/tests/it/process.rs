@@ -300,9 +300,14 @@ impl Server {
 }
 
 impl Drop for Server {
+    /// Whatever a test is about, no server may panic.
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+        let log = self.log();
+        if !std::thread::panicking() {
+            assert!(!log.contains("panicked at"), "{log}");
+        }
     }
 }
 

@@ -74,7 +74,8 @@ impl Attacked {
     fn check(&self, what: &str, mib_max: u64) {
         let grown = self.grown();
         println!("{what}: {grown} KiB");
-        assert!(grown <= mib_max * MIB, "{what}: {grown} KiB");
+        let log = self.server.log();
+        assert!(grown <= mib_max * MIB, "{what}: {grown} KiB\n{log}");
     }
 }
 
