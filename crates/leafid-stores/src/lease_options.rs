@@ -101,6 +101,8 @@ mod tests {
         assert_ne!(schema, place("postgres://u@h/x?options=-csearch_path%3Db"));
         let socket = place("postgres://u@h/x?host=/run/a");
         assert_ne!(socket, place("postgres://u@h/x?host=/run/b"));
+        let host = place("postgres://u@h/x?host=10.0.0.1");
+        assert_eq!(host, "postgres://u@h/x (host 10.0.0.1) pool a");
         let socket = place("mysql://u@h/x?socket=/run/a.sock");
         assert_ne!(socket, place("mysql://u@h/x?socket=/run/b.sock"));
         assert_ne!(socket, place("mysql://u@h/x"));

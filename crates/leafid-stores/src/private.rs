@@ -57,13 +57,46 @@ pub(crate) fn resolved(path: &Path) -> PathBuf {
 /// Where file systems are mounted, and of what kind they are, where the kernel tells.
 #[cfg(feature = "sqlite")]
 pub(crate) fn mounts() -> Vec<(PathBuf, String)> {
-    let text = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
-    let mounts = text.lines().filter_map(|line| {
-        let mut fields = line.split(' ').skip(1);
-        let mount_point = fields.next()?.replace("\\040", " ");
-        Some((mount_point.into(), fields.next()?.to_owned()))
+    // A name need not be UTF-8.
+    let text = fs::read("/proc/self/mounts").unwrap_or_default();
+    let mounts = text.split(|byte| *byte == b'\n').filter_map(|line| {
+        let mut fields = line.split(|byte| *byte == b' ').skip(1);
+        let mount_point = path_of(unescaped(fields.next()?));
+        Some((mount_point, String::from_utf8_lossy(fields.next()?).into()))
     });
     mounts.collect()
+}
+
+/// The kernel writes white space, backslashes and `#` as a backslash and three octal digits.
+#[cfg(feature = "sqlite")]
+fn unescaped(mut name: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(name.len());
+    while let Some((first, rest)) = name.split_first() {
+        let digits = rest.get(..3).and_then(|digits| str::from_utf8(digits).ok());
+        let code = digits.and_then(|digits| u8::from_str_radix(digits, 8).ok());
+        match code.filter(|_| *first == b'\\') {
+            Some(code) => {
+                bytes.push(code);
+                name = &rest[3..];
+            }
+            None => {
+                bytes.push(*first);
+                name = rest;
+            }
+        }
+    }
+    bytes
+}
+
+#[cfg(all(unix, feature = "sqlite"))]
+fn path_of(bytes: Vec<u8>) -> PathBuf {
+    let name: std::ffi::OsString = std::os::unix::ffi::OsStringExt::from_vec(bytes);
+    name.into()
+}
+
+#[cfg(all(not(unix), feature = "sqlite"))]
+fn path_of(bytes: Vec<u8>) -> PathBuf {
+    String::from_utf8_lossy(&bytes).into_owned().into()
 }
 
 /// The same path with an ending after its name.
@@ -134,5 +167,21 @@ impl From<&fs::Metadata> for FileId {
             device: 0,
             inode: 0,
         }
+    }
+}
+
+#[cfg(all(test, feature = "sqlite"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_mounts_are_read_as_the_kernel_writes_them() {
+        let read = |name: &[u8]| unescaped(name);
+        assert_eq!(read(b"/a"), b"/a");
+        assert_eq!(read(br"/a\040b\011c\134d\043\012"), b"/a b\tc\\d#\n");
+        assert_eq!(read(b"/caf\xe9"), b"/caf\xe9");
+        assert_eq!(read(br"/a\04"), br"/a\04");
+        assert_eq!(read(br"/a\999"), br"/a\999");
+        assert!(mounts().iter().any(|(point, _)| point == Path::new("/")));
     }
 }

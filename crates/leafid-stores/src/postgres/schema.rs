@@ -29,8 +29,9 @@ const SELECT: &str = "WITH t AS (SELECT name, to_regclass(name) AS oid FROM unne
         WHERE a.attnum > 0 AND NOT a.attisdropped \
     UNION ALL SELECT 'key', t.name, i.indexrelid::text, a.attname::text \
         FROM t JOIN pg_index i ON i.indrelid = t.oid JOIN pg_attribute a \
-        ON a.attrelid = t.oid AND a.attnum = ANY (i.indkey) \
-        WHERE i.indisunique AND i.indisvalid AND i.indpred IS NULL AND i.indexprs IS NULL \
+        ON a.attrelid = t.oid \
+        AND a.attnum = ANY ((i.indkey::int2[])[0 : i.indnkeyatts - 1]) \
+        WHERE i.indisunique AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL \
     UNION ALL SELECT 'collation', t.name || '.' || a.attname, c.collname::text, '' \
         FROM t JOIN pg_attribute a ON a.attrelid = t.oid JOIN pg_collation c \
         ON c.oid = a.attcollation WHERE NOT c.collisdeterministic \

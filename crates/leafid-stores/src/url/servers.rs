@@ -235,6 +235,10 @@ pub(super) fn postgres_session(servers: &[Url]) -> Vec<String> {
         };
         let socket = options.get_socket();
         session.extend(socket.map(|path| format!("socket {}", path.display())));
+        // The option wins over what stands before the path.
+        let host = server.query_pairs().find(|(name, _)| name == "host");
+        let host = host.filter(|_| socket.is_none());
+        session.extend(host.map(|(_, host)| format!("host {host}")));
         session.extend(options.get_options().map(|text| format!("options {text}")));
     }
     session

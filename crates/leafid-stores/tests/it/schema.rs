@@ -209,6 +209,20 @@ async fn a_postgres_collation_that_knows_no_case() {
     take(&*open_at(&database.url).await, "order", 10).await;
 }
 
+/// Guards unique keys that tell rows apart, and have more columns besides.
+#[tokio::test]
+async fn a_postgres_key_that_includes_more() {
+    let database = postgres_with("TABLE", BIGINT, "");
+    let key = "ALTER TABLE leaf_alloc DROP CONSTRAINT leaf_alloc_pkey; \
+        ALTER TABLE leaf_alloc ADD PRIMARY KEY (biz_tag) INCLUDE (max_id, step)";
+    shared_postgres().sql(&database.name, key);
+    take(&*open_at(&database.url).await, "order", 10).await;
+    let late = "ALTER TABLE leaf_alloc DROP CONSTRAINT leaf_alloc_pkey; \
+        ALTER TABLE leaf_alloc ADD PRIMARY KEY (biz_tag) DEFERRABLE INITIALLY DEFERRED";
+    shared_postgres().sql(&database.name, late);
+    check_weak(&database, &["the unique key of leaf_alloc"]).await;
+}
+
 /// Guards a connection that was made before our own table: what that keeps of a deleted tag counts.
 #[tokio::test]
 async fn own_tables_that_came_later() {
