@@ -21,25 +21,48 @@ use crate::wall;
 
 /// Changes that wait to be written; those of more are in the log only.
 const WAITING_MAX: usize = 1024;
-/// Of refused attempts so many are told in each span of time, and the rest counted.
-const REFUSALS_MAX: u32 = 10;
-const REFUSALS_SPAN: Duration = Duration::from_secs(10);
+/// Of lines that callers can cause without end so many are written in each span of time, and the
+/// rest counted.
+const LINES_MAX: u32 = 10;
+const LINES_SPAN: Duration = Duration::from_secs(10);
 
 /// Takes changes and refusals in.
 pub(crate) struct Audit {
     /// How this server is called in the table.
     server: String,
     clock: Arc<dyn Clock>,
-    refused: Mutex<Refused>,
+    refused: LogLimit,
+    unwritten: LogLimit,
     queue: mpsc::Sender<Work>,
 }
 
-/// What was refused in a span of time.
+/// Bounds the lines of one kind.
 #[derive(Debug, Default)]
-struct Refused {
+struct LogLimit(Mutex<Lines>);
+
+/// The lines of a span of time.
+#[derive(Debug, Default)]
+struct Lines {
     since: Duration,
     told: u32,
     left_out: u64,
+}
+
+impl LogLimit {
+    /// Whether a line is written now, and how many were not since the last one.
+    fn admit(&self, now: Duration) -> Option<u64> {
+        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if now.saturating_sub(lines.since) >= LINES_SPAN {
+            lines.since = now;
+            lines.told = 0;
+        }
+        if lines.told >= LINES_MAX {
+            lines.left_out = lines.left_out.saturating_add(1);
+            return None;
+        }
+        lines.told += 1;
+        Some(std::mem::take(&mut lines.left_out))
+    }
 }
 
 /// What the [`Scribe`] does, one after the other.
@@ -90,7 +113,8 @@ impl Audit {
         let audit = Self {
             server,
             clock,
-            refused: Mutex::default(),
+            refused: LogLimit::default(),
+            unwritten: LogLimit::default(),
             queue,
         };
         let scribe = Scribe {
@@ -145,8 +169,10 @@ impl Audit {
             target: "audit",
             token, address, subject, before, after, "{action}"
         );
-        if self.queue.try_send(Work::Write(record)).is_err() {
-            tracing::warn!(target: "audit", action, "the change above is not in leafid_audit: too many wait to be written");
+        if self.queue.try_send(Work::Write(record)).is_err()
+            && let Some(left_out) = self.unwritten.admit(self.clock.now())
+        {
+            tracing::warn!(target: "audit", action, left_out, "a change is not in leafid_audit, only in the log: too many wait to be written");
         }
     }
 
@@ -159,7 +185,7 @@ impl Audit {
         subject: &str,
         why: &ServiceError,
     ) {
-        let Some(left_out) = self.admit_refusal() else {
+        let Some(left_out) = self.refused.admit(self.clock.now()) else {
             return;
         };
         let (subject, address) = (shown(subject), address(at));
@@ -167,22 +193,6 @@ impl Audit {
             target: "audit",
             token, address, subject = &*subject, left_out, "refused: {action}: {why}"
         );
-    }
-
-    /// Whether a refusal is told now, and how many were not since the last one.
-    fn admit_refusal(&self) -> Option<u64> {
-        let now = self.clock.now();
-        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        if now.saturating_sub(refused.since) >= REFUSALS_SPAN {
-            refused.since = now;
-            refused.told = 0;
-        }
-        if refused.told >= REFUSALS_MAX {
-            refused.left_out = refused.left_out.saturating_add(1);
-            return None;
-        }
-        refused.told += 1;
-        Some(std::mem::take(&mut refused.left_out))
     }
 
     /// The last changes, the newest first, with all that were made here before.
