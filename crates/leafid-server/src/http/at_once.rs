@@ -44,9 +44,11 @@ impl Door {
             Route::Ranges => return None,
             _ => {}
         }
-        let front = &self.front;
-        let sender = front.check_sender(route, request.method(), uri, request.headers());
-        if sender.is_err() || front.creates_nothing(route, uri, request.headers()) {
+        // Whether a tag may be created for a caller is no matter here: what is in memory is there.
+        let sender = self
+            .front
+            .check_sender(route, request.method(), uri, request.headers());
+        if sender.is_err() {
             return None;
         }
         let caller = match who::caller(service, request.headers()) {

@@ -7,10 +7,13 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use hyper::header::{HOST, HeaderValue, ORIGIN};
+use hyper::header::{HOST, HeaderName, HeaderValue, ORIGIN};
 use hyper::{HeaderMap, Uri};
 
 use super::problem::{Kind, Problem};
+
+/// Where a browser says that a request comes from.
+static SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// The names under which a server may be called.
 #[derive(Debug, Clone, Default)]
@@ -76,7 +79,7 @@ fn is_own(host: &str, allowed: &[String]) -> bool {
 
 /// Refuses a request that a page of another site made its reader's browser send.
 pub(super) fn check_page(uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
-    if let Some(site) = headers.get("sec-fetch-site") {
+    if let Some(site) = headers.get(&SEC_FETCH_SITE) {
         return match site.as_bytes() {
             b"same-origin" | b"none" => Ok(()),
             _ => Err(foreign_page()),
@@ -116,8 +119,6 @@ fn foreign_host(host: &[u8]) -> Problem {
 
 #[cfg(test)]
 mod tests {
-    use hyper::header::HeaderName;
-
     use super::*;
 
     fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
