@@ -113,6 +113,10 @@ impl System for Mysql {
     }
 
     async fn reserve(&self, session: &mut Session, reserve: &Reserve) -> Result<Reserved, Fault> {
+        if !session.shape.own.is_there {
+            // Where it came since, it may know of a former life of the tag.
+            session.look_for_own_table().await?;
+        }
         reserve::reserve(&mut session.connection, session.shape.own, reserve).await
     }
 

@@ -106,6 +106,10 @@ impl System for Postgres {
     }
 
     async fn reserve(&self, session: &mut Session, reserve: &Reserve) -> Result<Reserved, Fault> {
+        if !session.own.is_there {
+            // Where it came since, it may know of a former life of the tag.
+            session.look_for_own_table().await?;
+        }
         reserve::reserve(&mut session.connection, &self.begin, session.own, reserve).await
     }
 

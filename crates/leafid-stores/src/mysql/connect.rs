@@ -25,11 +25,23 @@ pub(crate) struct Session {
 impl Session {
     /// Looks again: `leafid store init` may have run since.
     pub(super) async fn look_for_own_table(&mut self) -> Result<(), Fault> {
+        if !self.shape.own.is_there && !self.has_own_table().await? {
+            return Ok(());
+        }
         if self.shape.own.may_have_grown() {
             let schema = Schema::read(&mut self.connection, schema::TABLES).await?;
             self.shape = schema.shape;
         }
         Ok(())
+    }
+
+    async fn has_own_table(&mut self) -> Result<bool, sqlx::Error> {
+        let select = "SELECT COUNT(*) FROM information_schema.tables \
+            WHERE table_schema = DATABASE() AND table_name = 'leafid_tag'";
+        let row = sqlx::raw_sql(select)
+            .fetch_one(&mut self.connection)
+            .await?;
+        Ok(row.try_get::<i64, _>(0)? > 0)
     }
 
     /// Whether the connection is encrypted, which by itself depends on what the server offers.
