@@ -32,14 +32,22 @@ fn without_user_password(url: &str) -> String {
         return format!("{}(***)", without_user_password(&url[..open]));
     }
     let Some(end) = url.rfind('@').filter(|end| *end >= start) else {
-        return match odd_colon(&url[start..]).filter(|_| start > 0) {
-            Some(colon) => format!("{}:***", &url[..start + colon]),
-            None => url.to_owned(),
-        };
+        return without_odd_colon(url);
     };
+    let rest = without_odd_colon(&url[end..]);
     match url[start..end].find(':') {
-        Some(colon) => format!("{}:***{}", &url[..start + colon], &url[end..]),
-        None => url.to_owned(),
+        Some(colon) => format!("{}:***{rest}", &url[..start + colon]),
+        None => format!("{}{rest}", &url[..end]),
+    }
+}
+
+/// Cuts a list of URLs without an `@` at the first colon that has no port behind it.
+fn without_odd_colon(urls: &str) -> String {
+    let starts = urls.match_indices("://").map(|(at, _)| at + 3);
+    let mut colons = starts.filter_map(|start| Some(start + odd_colon(&urls[start..])?));
+    match colons.next() {
+        Some(colon) => format!("{}:***", &urls[..colon]),
+        None => urls.to_owned(),
     }
 }
 
@@ -126,7 +134,19 @@ mod tests {
             "jdbc:mysql://address=(host=h)(password=p)/d",
             "jdbc:mysql://address=(***)",
         );
-        check_shown("mysql://u:p@(host=h,password=q)/d", "mysql://u:***");
+        check_shown("mysql://u:p@(host=h,password=q)/d", "mysql://u:***@(***)");
+        check_shown(
+            "mysql://u@h/d,mysql://u:p h/d",
+            "mysql://u@h/d,mysql://u:***",
+        );
+        check_shown(
+            "mysql://h:1/d,mysql://u:p h/d",
+            "mysql://h:1/d,mysql://u:***",
+        );
+        check_shown(
+            "mysql://u:p@h:1/d,mysql://h:2/d",
+            "mysql://u:***@h:1/d,mysql://h:2/d",
+        );
         check_shown("sqlite:C:/ids (new).db", "sqlite:C:/ids (new).db");
         check_shown("sqlite:ids.db", "sqlite:ids.db");
         check_shown(
