@@ -3,10 +3,12 @@
 //! Before the store's settings were seen the driver does not run, so that no id leaves a store
 //! that could forget it.
 
+use std::collections::BTreeSet;
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use leafid::store::{StoreReport, Transport};
+use leafid::store::{StoreReport, StoreState, Transport};
 use leafid::{Clock, Driver};
 
 use crate::alarms::with_causes;
@@ -17,6 +19,8 @@ use crate::service::Service;
 /// How long to wait before a store that was not reached is tried again; doubles each time.
 const CONTACT_RETRY_MIN: Duration = Duration::from_millis(100);
 const CONTACT_RETRY_MAX: Duration = Duration::from_secs(5);
+/// How often it is looked whether another server of the list is in use.
+const OTHERS_INTERVAL: Duration = Duration::from_secs(2);
 
 /// What supply works with.
 pub(crate) struct Supply {
@@ -40,10 +44,13 @@ impl Supply {
             allow_weak_store,
         } = self;
         let report = contact(&service, &*clock).await?;
+        let location = report.location.clone();
         judge(report, allow_weak_store)?;
         service.health().enter(Phase::Serving);
-        driver.await;
-        Ok(())
+        tokio::select! {
+            () = driver => Ok(()),
+            never = name_others(&service, &*clock, location), if allow_weak_store => match never {},
+        }
     }
 }
 
@@ -76,6 +83,27 @@ async fn contact(service: &Service, clock: &dyn Clock) -> Result<StoreReport, Se
         }
         clock.sleep(retry).await;
         retry = (retry * 2).min(CONTACT_RETRY_MAX);
+    }
+}
+
+/// Names what is weak, and allowed, of each server of the list that comes into use after the first.
+async fn name_others(service: &Service, clock: &dyn Clock, first: String) -> Infallible {
+    let mut known = BTreeSet::from([first]);
+    loop {
+        clock.sleep(OTHERS_INTERVAL).await;
+        let location = match service.generators().store_state() {
+            StoreState::Up {
+                location: Some(location),
+            } if !known.contains(&location) => location,
+            _ => continue,
+        };
+        if let Ok(report) = service.generators().inspect_store().await {
+            for weakness in &report.weaknesses {
+                tracing::warn!(location = report.location, "weak store allowed: {weakness}");
+            }
+            known.insert(location);
+            known.insert(report.location);
+        }
     }
 }
 

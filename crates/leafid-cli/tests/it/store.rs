@@ -234,6 +234,31 @@ fn a_store_that_turns_weak_gives_no_more_ids() {
     server.stop();
 }
 
+/// Guards that what is weak of a server of a list, and allowed, is named when that one comes into
+/// use.
+#[test]
+fn a_weak_server_that_is_allowed_is_named_when_it_is_used() {
+    let folder = tempdir().unwrap();
+    let servers = [MariaDb::start(), MariaDb::start()];
+    servers[1].sql("mysql", "SET GLOBAL innodb_flush_log_at_trx_commit = 2");
+    let urls = servers
+        .each_ref()
+        .map(|server| server.create_database().url);
+    for url in &urls {
+        let init = ["store", "init", "--allow-weak-store", "--store", url];
+        run(folder.path(), &init).ok();
+    }
+    let list = urls.join(",");
+    let settings = ["--store", &list, "--allow-weak-store", "--snowflake=false"];
+    let server = Server::start(folder.path(), &settings);
+    let named = "weak store allowed: innodb_flush_log_at_trx_commit is 2";
+    assert!(!server.log().contains(named), "{}", server.log());
+    servers[0].kill();
+    until("weakness", || server.log().contains(named).then_some(()));
+    assert_eq!(server.log().matches(named).count(), 1);
+    server.stop();
+}
+
 /// Guards that a table which cannot hold every id is refused, by the check and by the server, with
 /// the statement that mends it.
 #[test]
