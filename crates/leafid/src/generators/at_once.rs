@@ -53,7 +53,7 @@ impl Generators {
     ///
     /// # Errors
     ///
-    /// As [`try_next`](Self::try_next), and [`Never::BadCount`].
+    /// As [`try_next`](Self::try_next), and [`Never::BadCount`](crate::Never::BadCount).
     ///
     /// # Example
     ///
