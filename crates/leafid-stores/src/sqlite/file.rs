@@ -147,6 +147,7 @@ impl DatabaseFile {
     fn check_only_name(&self) -> Result<(), StoreError> {
         let metadata = fs::metadata(&self.path).map_err(|error| self.failed("find", error))?;
         let names = private::names_of(&metadata);
+        let mounts = private::mounts();
         let what = if !metadata.is_file() {
             "is no regular file: name one, or one that is to be made".to_owned()
         } else if names > 1 {
@@ -154,10 +155,11 @@ impl DatabaseFile {
                 "has {names} names (hard links), and programs that use different ones give the \
                 same ids: remove all but one (`leafid store backup` makes a copy)"
             )
-        } else if private::mounts()
-            .iter()
-            .any(|(point, _)| *point == self.path)
-        {
+        } else if mounts.is_empty() && cfg!(target_os = "linux") {
+            "cannot be told from one that is mounted by itself: make /proc/self/mounts readable, \
+            as where /proc is mounted"
+                .to_owned()
+        } else if mounts.iter().any(|(point, _)| *point == self.path) {
             "is mounted by itself, so that programs outside give the same ids: mount its folder \
             instead"
                 .to_owned()

@@ -228,6 +228,7 @@ pub(super) fn mysql_session(servers: &[Url]) -> Vec<String> {
 /// Which sockets lead to the servers, and which schemas are chosen there.
 #[cfg(feature = "postgres")]
 pub(super) fn postgres_session(servers: &[Url]) -> Vec<String> {
+    const PORT: u16 = 5432;
     let mut session = Vec::new();
     for server in servers {
         let Ok(options) = server.as_str().parse::<sqlx::postgres::PgConnectOptions>() else {
@@ -239,6 +240,13 @@ pub(super) fn postgres_session(servers: &[Url]) -> Vec<String> {
         let host = server.query_pairs().find(|(name, _)| name == "host");
         let host = host.filter(|_| socket.is_none());
         session.extend(host.map(|(_, host)| format!("host {host}")));
+        // What the URL leaves open is taken from the environment.
+        if server.port().is_none() && options.get_port() != PORT {
+            session.push(format!("port {}", options.get_port()));
+        }
+        if server.username().is_empty() {
+            session.push(format!("user {}", options.get_username()));
+        }
         session.extend(options.get_options().map(|text| format!("options {text}")));
     }
     session
