@@ -15,6 +15,7 @@ mod first_use;
 mod issue;
 mod issued;
 mod snowflake;
+mod tags;
 mod workers;
 
 // What they are told instead.
@@ -25,8 +26,8 @@ mod error;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use leafid::store::{StoreError, TagKind, TagPatch, TagRecord, TagSettings, TagSpec};
-use leafid::{Clock, Generators, IssueError, Layout, Parts, Stage, Status, Tag, WorkerRegistry};
+use leafid::store::TagSettings;
+use leafid::{Clock, Generators, Layout, Parts, Stage, Status, WorkerRegistry};
 
 use crate::config::Config;
 use crate::health::Health;
@@ -47,6 +48,7 @@ pub(crate) use issue::LastTag;
 pub use issued::Issued;
 pub use leafid_stores::AuditRecord;
 pub use snowflake::SnowflakeParts;
+pub use tags::{TagPage, TagView};
 use workers::Snowflakes;
 pub use workers::{ClockView, WorkerView};
 
@@ -95,32 +97,6 @@ pub struct Service {
     layout: Layout,
 }
 
-/// A tag as the store has it, and as it stands in this process.
-///
-/// # Example
-///
-/// See [`Service::tag`].
-#[derive(Debug, Clone, PartialEq)]
-pub struct TagView {
-    /// The row in the store.
-    pub record: TagRecord,
-    /// How it stands here; `None` if this process did not use it yet, or it has no segments.
-    pub live: Option<Status>,
-}
-
-/// One page of tags.
-///
-/// # Example
-///
-/// See [`Service::tags`].
-#[derive(Debug, Clone, PartialEq)]
-pub struct TagPage {
-    /// The tags, in ascending byte order.
-    pub tags: Vec<TagRecord>,
-    /// Where the next page starts, after this tag; `None` on the last page.
-    pub next: Option<Tag>,
-}
-
 impl Service {
     pub(crate) fn new(
         generators: Generators,
@@ -153,216 +129,6 @@ impl Service {
             segment: config.segment,
             layout: config.workers.layout,
         }
-    }
-
-    /// One page of up to `count` tags, from the first one after `after`.
-    ///
-    /// # Errors
-    ///
-    /// [`ServiceError::BadCount`], [`ServiceError::NotAllowed`], [`ServiceError::Store`].
-    pub async fn tags(
-        &self,
-        caller: &Caller,
-        after: Option<&Tag>,
-        count: u32,
-    ) -> Result<TagPage, ServiceError> {
-        self.access.check_look(caller, None)?;
-        let max = self.limits.page_len_max;
-        if count == 0 || count > max {
-            return Err(ServiceError::BadCount {
-                field: "limit",
-                count: count.into(),
-                max: max.into(),
-            });
-        }
-        let _place = self.gate.admin().await;
-        let mut tags = self.generators.list_tags(after, count + 1).await?;
-        let page_len = usize::try_from(count).unwrap_or(usize::MAX);
-        let more = tags.len() > page_len;
-        tags.truncate(page_len);
-        let next = tags.last().filter(|_| more).map(|last| last.tag.clone());
-        tags.retain(|record| self.access.shows(caller, record.tag.as_str()));
-        Ok(TagPage { tags, next })
-    }
-
-    /// A tag's row, and how it stands here.
-    ///
-    /// # Errors
-    ///
-    /// [`ServiceError::UnknownTag`], [`ServiceError::Store`].
-    pub async fn tag(&self, caller: &Caller, tag: &Tag) -> Result<TagView, ServiceError> {
-        self.access.check_look(caller, Some(tag.as_str()))?;
-        let _place = self.gate.admin().await;
-        match self.generators.read_tag(tag).await? {
-            Some(record) => Ok(self.view(record)),
-            None => Err(ServiceError::UnknownTag { tag: tag.clone() }),
-        }
-    }
-
-    /// Whether a tag is there of which a caller may take ids.
-    pub(crate) async fn check_exists(
-        &self,
-        caller: &Caller,
-        tag: &Tag,
-    ) -> Result<(), ServiceError> {
-        self.access.check(caller, Some(tag.as_str()), 0)?;
-        let _place = self.gate.caller_call().await;
-        match self.generators.read_tag(tag).await? {
-            Some(_) => Ok(()),
-            None => Err(ServiceError::UnknownTag { tag: tag.clone() }),
-        }
-    }
-
-    /// Creates a tag.
-    ///
-    /// # Errors
-    ///
-    /// [`ServiceError::TagExists`], [`ServiceError::Issue`] for a name that no new tag may have,
-    /// [`ServiceError::Store`].
-    pub async fn create_tag(
-        &self,
-        caller: &Caller,
-        spec: &TagSpec,
-    ) -> Result<TagView, ServiceError> {
-        let action = "tag created";
-        self.admit(caller, action, spec.tag.as_str())?;
-        let checked = spec.tag.check_new();
-        checked.map_err(|error| IssueError::Never(error.into()))?;
-        let _place = self.gate.admin().await;
-        let attempt = self
-            .audit
-            .attempt(caller, action, spec.tag.as_str(), String::new());
-        let created = self.generators.create_tag(spec).await;
-        let created = created.map_err(|error| ServiceError::of_tag(error, &spec.tag));
-        let record = attempt.settled(created, AuditRecord::of_tag)?;
-        Ok(self.view(record))
-    }
-
-    /// Changes a tag's settings.
-    ///
-    /// # Errors
-    ///
-    /// [`ServiceError::UnknownTag`], [`ServiceError::SnowflakeTag`], [`ServiceError::Store`].
-    pub async fn update_tag(
-        &self,
-        caller: &Caller,
-        tag: &Tag,
-        patch: &TagPatch,
-    ) -> Result<TagView, ServiceError> {
-        let action = "tag changed";
-        self.admit(caller, action, tag.as_str())?;
-        let _place = self.gate.admin().await;
-        let is_empty = *patch == TagPatch::default();
-        let is_of_segments =
-            patch.step.is_some() || patch.policy.is_some() || patch.limit.is_some();
-        let before = match self.generators.read_tag(tag).await {
-            Err(error) if is_empty || is_of_segments => return Err(error.into()),
-            // For the record only.
-            read => read.ok().flatten(),
-        };
-        if is_of_segments {
-            let kind = before.as_ref().map(|record| record.settings.kind);
-            if kind == Some(TagKind::Snowflake) {
-                let (tag, what) = (tag.clone(), "step, policy or limit");
-                return Err(ServiceError::SnowflakeTag { tag, what });
-            }
-        }
-        if is_empty {
-            // Only to be raised, which is another call.
-            let tag = tag.clone();
-            return before.map_or(Err(ServiceError::UnknownTag { tag }), |record| {
-                Ok(self.view(record))
-            });
-        }
-        let before = audit::of_tag(before.as_ref());
-        let attempt = self.audit.attempt(caller, action, tag.as_str(), before);
-        let updated = self.generators.update_tag(tag, patch).await;
-        let updated = updated.map_err(|error| ServiceError::of_tag(error, tag));
-        let record = attempt.settled(updated, AuditRecord::of_tag)?;
-        Ok(self.view(record))
-    }
-
-    /// Changes a tag's settings, and where its next segment starts. What can be refused is refused
-    /// before anything is changed.
-    ///
-    /// # Errors
-    ///
-    /// As [`update_tag`](Self::update_tag) and [`raise_tag`](Self::raise_tag).
-    pub(crate) async fn change_tag(
-        &self,
-        caller: &Caller,
-        tag: &Tag,
-        patch: &TagPatch,
-        next: Option<u64>,
-    ) -> Result<TagView, ServiceError> {
-        let Some(next) = next else {
-            return self.update_tag(caller, tag, patch).await;
-        };
-        self.admit(caller, "tag changed", tag.as_str())?;
-        self.check_next(tag, next).await?;
-        self.update_tag(caller, tag, patch).await?;
-        self.raise_tag(caller, tag, next).await
-    }
-
-    /// Refuses to raise a tag of snowflakes, or one that has come that far already.
-    async fn check_next(&self, tag: &Tag, next: u64) -> Result<(), ServiceError> {
-        let record = self.generators.read_tag(tag).await?;
-        let record = record.ok_or(ServiceError::UnknownTag { tag: tag.clone() })?;
-        if record.settings.kind == TagKind::Snowflake {
-            let (tag, what) = (tag.clone(), "next");
-            return Err(ServiceError::SnowflakeTag { tag, what });
-        }
-        if next <= record.max_id {
-            let (tag, max_id) = (tag.clone(), record.max_id);
-            return Err(ServiceError::NextBehind { tag, max_id });
-        }
-        Ok(())
-    }
-
-    /// Lets the next segment of a tag start at `next`, upwards only.
-    ///
-    /// # Errors
-    ///
-    /// [`ServiceError::UnknownTag`], [`ServiceError::SnowflakeTag`], [`ServiceError::NextBehind`],
-    /// [`ServiceError::Store`].
-    pub async fn raise_tag(
-        &self,
-        caller: &Caller,
-        tag: &Tag,
-        next: u64,
-    ) -> Result<TagView, ServiceError> {
-        let action = "tag raised";
-        self.admit(caller, action, tag.as_str())?;
-        let _place = self.gate.admin().await;
-        let before = self.before(tag).await;
-        let attempt = self.audit.attempt(caller, action, tag.as_str(), before);
-        let raised = self.generators.raise_tag(tag, next).await;
-        let raised = match raised {
-            // With words of ours, if it is one of these.
-            Err(error @ StoreError::Unsupported { .. }) => {
-                let told = self.check_next(tag, next).await;
-                told.and(Err(ServiceError::of_tag(error, tag)))
-            }
-            raised => raised.map_err(|error| ServiceError::of_tag(error, tag)),
-        };
-        let record = attempt.settled(raised, AuditRecord::of_tag)?;
-        Ok(self.view(record))
-    }
-
-    /// Deletes a tag.
-    ///
-    /// # Errors
-    ///
-    /// [`ServiceError::UnknownTag`], [`ServiceError::Store`].
-    pub async fn delete_tag(&self, caller: &Caller, tag: &Tag) -> Result<(), ServiceError> {
-        let action = "tag deleted";
-        self.admit(caller, action, tag.as_str())?;
-        let _place = self.gate.admin().await;
-        let before = self.before(tag).await;
-        let attempt = self.audit.attempt(caller, action, tag.as_str(), before);
-        let deleted = self.generators.delete_tag(tag).await;
-        let deleted = deleted.map_err(|error| ServiceError::of_tag(error, tag));
-        attempt.settled(deleted, |()| String::new())
     }
 
     /// How up to `count` tags stand here, in the order of their names.
@@ -489,12 +255,6 @@ impl Service {
         Ok(self.audit.recent(count).await?)
     }
 
-    /// A tag's row for the record; a row that is bad may be changed all the same.
-    async fn before(&self, tag: &Tag) -> String {
-        let read = self.generators.read_tag(tag).await;
-        audit::of_tag(read.ok().flatten().as_ref())
-    }
-
     /// Lets a caller in who may change things; another one is noted down.
     fn admit(&self, caller: &Caller, action: &str, subject: &str) -> Result<(), ServiceError> {
         let admitted = self.access.check_admin(caller);
@@ -582,11 +342,5 @@ impl Service {
 
     pub(crate) fn generators(&self) -> &Generators {
         &self.generators
-    }
-
-    fn view(&self, record: TagRecord) -> TagView {
-        let live = self.generators.status(record.tag.as_str());
-        let live = live.filter(|_| record.settings.kind == TagKind::Segment);
-        TagView { record, live }
     }
 }
