@@ -1,6 +1,6 @@
 //! Guards the worker id's promise where the registry does not keep its own: it is emptied, or an
 //! older copy of it is put back, under a server that issues, and a second server starts. Both make
-//! the same ids until the first one looks at its row again, and not one after that.
+//! the same ids at most until the first one looks at its row again, and not one after that.
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -52,7 +52,12 @@ fn check(kind: &str, registry: &str, folder: &TempDir, forget: impl FnOnce()) {
     let other_folder = tempdir().unwrap();
     let second = start(&other_folder, registry);
     let second_callers = Callers::start(&second);
-    assert_eq!(held(&second), worker, "the registry has forgotten nothing");
+    // Where the first one looked before the second one came, it holds a worker id again.
+    let is_free = held(&second) == worker;
+    assert!(
+        is_free || first.metric(REGRESSIONS) > 0.0,
+        "{kind}: the registry has forgotten nothing"
+    );
     second_callers.wait_for_ids(5000);
     let noticed = until("notice", || {
         let is_noticed = first.metric(REGRESSIONS) > 0.0;
