@@ -168,6 +168,41 @@ fn a_file_with_two_names_gives_no_id_twice() {
     assert_eq!(given.twice, 0);
 }
 
+/// Guards a file that is mounted by itself, as containers are given one: whoever uses it there has
+/// a write-ahead log of his own. The mount is in a namespace, which needs no rights on the machine.
+#[test]
+fn a_file_that_is_mounted_by_itself_gives_no_id_twice() {
+    let folder = tempdir().unwrap();
+    let (server, mut given) = used(&folder);
+    let other = folder.path().join("other");
+    fs::create_dir(&other).unwrap();
+    fs::write(other.join("leafid.db"), "").unwrap();
+    let next = ["next", "order", "-n", "9000", "--data-dir", "other"];
+    let mount = "mount --bind leafid-data/leafid.db other/leafid.db";
+    let hide = "mount -t tmpfs tmpfs /proc";
+    let unseen = format!("{mount} && {hide}");
+    let cases = [
+        (mount, "is mounted by itself"),
+        (&unseen, "cannot be told from one that is mounted by itself"),
+    ];
+    for (mounts, wanted) in cases {
+        let program = command(folder.path(), &next);
+        let mut inside = Command::new("unshare");
+        let script = format!("{mounts} && echo mounted >&2 && exec \"$0\" \"$@\"");
+        inside.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script]);
+        inside.arg(program.get_program()).args(program.get_args());
+        let beside = finish(inside.current_dir(folder.path()));
+        given.add(beside.out.lines().map(|line| line.parse().unwrap()));
+        given.take_all(&server);
+        println!("{wanted}: {} ids, {} twice", given.ids.len(), given.twice);
+        assert_eq!(given.twice, 0, "{beside:?}");
+        assert!(beside.errors.starts_with("mounted"), "{beside:?}");
+        assert!(beside.errors.contains(wanted), "{beside:?}");
+        assert_eq!(beside.code, 1, "{beside:?}");
+    }
+    server.stop();
+}
+
 #[test]
 fn lost_shared_memory_gives_no_id_twice() {
     check_deed("-shm removed", "leafid.db-shm was removed", |folder| {
