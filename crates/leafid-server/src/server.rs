@@ -106,7 +106,17 @@ impl Server {
         let peers = Peers::new(listeners.tls.clone());
         let opened = workers.map(|workers| {
             let options = workers::options(config, &workers, listeners.http_addr());
-            let parts = registry_parts(workers, config, peers.clone(), Arc::clone(&clock), alarms);
+            let judged = |leases| {
+                let judged = Judged::new(leases, config.allow_weak_store, Arc::clone(&events));
+                Arc::new(judged) as Arc<dyn LeaseStore>
+            };
+            let parts = RegistryParts {
+                store: workers.leases.map(judged),
+                journal: workers.journal,
+                peers: Arc::new(peers.clone()),
+                clock: Arc::clone(&clock),
+                observer: alarms,
+            };
             WorkerRegistry::open_with(parts, options)
         });
         let (registry, registry_driver) = opened.unzip();
@@ -293,26 +303,6 @@ impl Running {
         }
         // From here on nobody needs the store.
         drop(self.lanes);
-    }
-}
-
-fn registry_parts(
-    workers: Workers,
-    config: &Config,
-    peers: Peers,
-    clock: Arc<dyn Clock>,
-    observer: Arc<dyn Observer>,
-) -> RegistryParts {
-    let judged = |leases| {
-        let judged = Judged::new(leases, config.allow_weak_store);
-        Arc::new(judged) as Arc<dyn LeaseStore>
-    };
-    RegistryParts {
-        store: workers.leases.map(judged),
-        journal: workers.journal,
-        peers: Arc::new(peers),
-        clock,
-        observer,
     }
 }
 

@@ -147,6 +147,7 @@ fn a_registry_that_turns_weak_is_not_written_any_more() {
         log.contains("could give a worker id twice: appendonly is no"),
         "{log}"
     );
+    assert!(server.metric("leafid_weak_stores_refused_total") >= 1.0);
     redis.command(&["CONFIG", "SET", "appendonly", "yes"]);
     let given = callers.told().given.len();
     callers.wait_for_ids(given + 1000);

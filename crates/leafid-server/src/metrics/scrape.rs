@@ -121,7 +121,7 @@ impl Scrape {
             ),
             (
                 "weak_stores_refused",
-                "how often a store was reached and refused for settings that can lose a commit",
+                "how often a store or registry was reached and refused for settings that can lose a commit",
                 &events.weak_stores,
             ),
             ("segments_reserved", "segments reserved", &events.segments),

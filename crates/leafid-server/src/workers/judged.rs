@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::alarms::EventCounts;
 use crate::supply::exposed;
 use leafid::WorkerId;
 use leafid::store::{LeaseRecord, LeaseStore, LeaseSwap, StoreError, StoreReport, StoreResult};
@@ -15,14 +16,20 @@ pub(crate) struct Judged {
     allow_weak: bool,
     /// Whether it was said already what it is: it is looked at again at each try.
     is_told: AtomicBool,
+    counts: Arc<EventCounts>,
 }
 
 impl Judged {
-    pub(crate) fn new(leases: Arc<dyn LeaseStore>, allow_weak: bool) -> Self {
+    pub(crate) fn new(
+        leases: Arc<dyn LeaseStore>,
+        allow_weak: bool,
+        counts: Arc<EventCounts>,
+    ) -> Self {
         Self {
             leases,
             allow_weak,
             is_told: AtomicBool::new(false),
+            counts,
         }
     }
 
@@ -33,6 +40,7 @@ impl Judged {
         if report.weaknesses.is_empty() || self.allow_weak {
             return Ok(());
         }
+        self.counts.weak_stores.fetch_add(1, Ordering::Relaxed);
         let each = report.weaknesses.iter().map(ToString::to_string);
         Err(StoreError::Unsupported {
             message: format!(
