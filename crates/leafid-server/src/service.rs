@@ -224,7 +224,11 @@ impl Service {
             return Err(ServiceError::BadCount { field, count, max });
         }
         let tags_max = self.limits.quotas_max;
-        let before = audit::of_quota(self.access.quota(scope));
+        let before = self.access.quota(scope);
+        if before == per_second {
+            return Ok(());
+        }
+        let before = audit::of_quota(before);
         let attempt = self.audit.attempt(caller, action, subject, before);
         let set = self.access.set_quota(scope, per_second, tags_max);
         attempt.settled(set, |()| audit::of_quota(per_second))

@@ -242,7 +242,7 @@ fn a_store_without_the_table_goes_on() {
     create.ok();
 }
 
-/// Guards that attempts without the right do not fill the disk.
+/// Guards that attempts without the right do not fill the disk, and do not hide those of another.
 #[test]
 fn refused_attempts_are_told_a_few_times() {
     let folder = tempdir().unwrap();
@@ -254,6 +254,12 @@ fn refused_attempts_are_told_a_few_times() {
     }
     let told = lines(&server).len();
     assert!((1..=20).contains(&told), "{told}");
+    assert_eq!(server.post_as("/v1/clock/accept", "shop").0, 403);
+    let by_shop = |line: &String| line.contains("shop") && line.contains("refused: ");
+    assert_eq!(
+        lines(&server).iter().filter(|line| by_shop(line)).count(),
+        1
+    );
     server.stop();
 }
 

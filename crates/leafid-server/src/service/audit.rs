@@ -4,9 +4,10 @@
 //! A change is made first and recorded then. What cannot be recorded is told in the log, and the
 //! change stands.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use leafid::store::{LeaseRecord, StoreError, TagRecord};
@@ -21,8 +22,8 @@ use crate::wall;
 
 /// Changes that wait to be written; those of more are in the log only.
 const WAITING_MAX: usize = 1024;
-/// Of lines that callers can cause without end so many are written in each span of time, and the
-/// rest counted.
+/// Of lines that callers can cause without end so many are written in each span of time, for each
+/// token and for all who have none, and the rest counted.
 const LINES_MAX: u32 = 10;
 const LINES_SPAN: Duration = Duration::from_secs(10);
 
@@ -31,18 +32,15 @@ pub(crate) struct Audit {
     /// How this server is called in the table.
     server: String,
     clock: Arc<dyn Clock>,
-    refused: LogLimit,
-    unwritten: LogLimit,
+    /// By the name of the token; empty: of those who have none.
+    refused: Mutex<HashMap<String, LogLimit>>,
+    unwritten: Mutex<LogLimit>,
     queue: mpsc::Sender<Work>,
 }
 
 /// Bounds the lines of one kind.
 #[derive(Debug, Default)]
-struct LogLimit(Mutex<Lines>);
-
-/// The lines of a span of time.
-#[derive(Debug, Default)]
-struct Lines {
+struct LogLimit {
     since: Duration,
     told: u32,
     left_out: u64,
@@ -50,18 +48,17 @@ struct Lines {
 
 impl LogLimit {
     /// Whether a line is written now, and how many were not since the last one.
-    fn admit(&self, now: Duration) -> Option<u64> {
-        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if now.saturating_sub(lines.since) >= LINES_SPAN {
-            lines.since = now;
-            lines.told = 0;
+    fn admit(&mut self, now: Duration) -> Option<u64> {
+        if now.saturating_sub(self.since) >= LINES_SPAN {
+            self.since = now;
+            self.told = 0;
         }
-        if lines.told >= LINES_MAX {
-            lines.left_out = lines.left_out.saturating_add(1);
+        if self.told >= LINES_MAX {
+            self.left_out = self.left_out.saturating_add(1);
             return None;
         }
-        lines.told += 1;
-        Some(std::mem::take(&mut lines.left_out))
+        self.told += 1;
+        Some(std::mem::take(&mut self.left_out))
     }
 }
 
@@ -113,8 +110,8 @@ impl Audit {
         let audit = Self {
             server,
             clock,
-            refused: LogLimit::default(),
-            unwritten: LogLimit::default(),
+            refused: Mutex::default(),
+            unwritten: Mutex::default(),
             queue,
         };
         let scribe = Scribe {
@@ -170,13 +167,14 @@ impl Audit {
             token, address, subject, before, after, "{action}"
         );
         if self.queue.try_send(Work::Write(record)).is_err()
-            && let Some(left_out) = self.unwritten.admit(self.clock.now())
+            && let Some(left_out) = lock(&self.unwritten).admit(self.clock.now())
         {
             tracing::warn!(target: "audit", action, left_out, "a change is not in leafid_audit, only in the log: too many wait to be written");
         }
     }
 
-    /// Tells of an attempt to change something without the right to.
+    /// Tells of an attempt to change something without the right to. The names of tokens are those
+    /// of the access file, so that there are not many.
     pub(super) fn note_refused(
         &self,
         token: &str,
@@ -185,9 +183,13 @@ impl Audit {
         subject: &str,
         why: &ServiceError,
     ) {
-        let Some(left_out) = self.refused.admit(self.clock.now()) else {
+        let now = self.clock.now();
+        let mut limits = lock(&self.refused);
+        let limit = limits.entry(token.to_owned()).or_default();
+        let Some(left_out) = limit.admit(now) else {
             return;
         };
+        drop(limits);
         let (subject, address) = (shown(subject), address(at));
         tracing::warn!(
             target: "audit",
@@ -214,15 +216,19 @@ impl Audit {
 }
 
 impl Attempt<'_> {
-    /// Records what came of it, if anything was changed or may have been.
-    pub(super) fn settled<T>(
+    /// Records what came of it, if anything was changed or may have been: `after` answers `None` if
+    /// nothing was.
+    pub(super) fn settled<T, A: Into<Option<String>>>(
         mut self,
         outcome: Result<T, ServiceError>,
-        after: impl FnOnce(&T) -> String,
+        after: impl FnOnce(&T) -> A,
     ) -> Result<T, ServiceError> {
         let audit = self.audit;
         match &outcome {
-            Ok(made) => audit.note(&mut self, after(made)),
+            Ok(made) => match after(made).into() {
+                Some(after) => audit.note(&mut self, after),
+                None => self.is_settled = true,
+            },
             Err(ServiceError::Store(error @ StoreError::Unavailable { .. })) => {
                 audit.note(
                     &mut self,
@@ -297,6 +303,10 @@ impl Scribe {
             error, token, address, subject, before, after, "not in leafid_audit: {action}"
         );
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn address(at: Option<SocketAddr>) -> String {

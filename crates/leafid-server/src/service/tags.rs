@@ -152,10 +152,14 @@ impl Service {
             });
         }
         let before = audit::of_tag(before.as_ref());
-        let attempt = self.audit.attempt(caller, action, tag.as_str(), before);
+        let attempt = self
+            .audit
+            .attempt(caller, action, tag.as_str(), before.clone());
         let updated = self.generators.update_tag(tag, patch).await;
         let updated = updated.map_err(|error| ServiceError::of_tag(error, tag));
-        let record = attempt.settled(updated, AuditRecord::of_tag)?;
+        let record = attempt.settled(updated, |record| {
+            Some(AuditRecord::of_tag(record)).filter(|after| *after != before)
+        })?;
         Ok(self.view(record))
     }
 

@@ -260,7 +260,7 @@ impl Service {
             Ok(false) => Err(ServiceError::WorkerChanged { worker }),
             Err(error) => Err(error.into()),
         };
-        attempt.settled(released, |()| "free".into())?;
+        attempt.settled(released, |()| "free".to_owned())?;
         let rows = self.workers(caller).await?;
         let row = rows.into_iter().find(|row| row.record.worker == worker);
         row.ok_or(ServiceError::WorkerChanged { worker })

@@ -134,15 +134,18 @@ fn changes_through_http_are_recorded() {
     let before = changes(&site).len();
     check("DELETE /v1/tags/a", "", 404);
     check("PATCH /v1/tags/a", r#"{"step":0}"#, 400);
+    check("DELETE /v1/quotas/tags/a", "", 204);
+    check("POST /v1/tags", r#"{"tag":"same","step":10}"#, 201);
+    check("PATCH /v1/tags/same", r#"{"step":10}"#, 200);
     let refused = ask(&site, "shop", "POST /v1/tags", r#"{"tag":"b"}"#);
     assert_eq!(refused.0, 403, "{}", refused.1);
-    assert_eq!(changes(&site).len(), before);
+    assert_eq!(changes(&site).len(), before + 1);
     for (token, status) in [("shop", 403), ("nobody", 401)] {
         assert_eq!(ask(&site, token, "GET /v1/audit", "").0, status);
     }
     assert_eq!(ask(&site, "chief", "GET /v1/audit?limit=0", "").0, 400);
     let (_, list) = ask(&site, "chief", "GET /v1/audit?limit=1", "");
-    assert_eq!(list["changes"][0]["action"], "quota changed");
+    assert_eq!(list["changes"][0]["action"], "tag created");
     assert_eq!(list["changes"].as_array().unwrap().len(), 1);
 }
 
