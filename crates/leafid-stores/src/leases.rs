@@ -34,9 +34,6 @@ pub(crate) trait LeaseSystem: System {
         connection: &mut Self::Connection,
     ) -> impl Future<Output = Result<(), Fault>> + Send;
 
-    /// Why this process may not use the registry any more, whatever it answers later.
-    fn refusal(&self) -> Option<String>;
-
     /// Carries out a statement that changes one row; `false` if it changed none, be it because a
     /// new row is there already. A row of a worker id is read back before the change is committed,
     /// see [`Statement::check_kept`].
@@ -106,7 +103,7 @@ impl<'a> Statement<'a> {
         }
     }
 
-    fn keep_layout(sql: &LeaseSql, pool: &'a str, layout: &'a str) -> Self {
+    pub(crate) fn keep_layout(sql: &LeaseSql, pool: &'a str, layout: &'a str) -> Self {
         Self {
             sql: sql.keep_layout,
             values: [pool, layout].map(Value::Text).into(),

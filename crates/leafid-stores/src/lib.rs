@@ -46,6 +46,8 @@ mod judge;
 ))]
 mod wire;
 
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+mod one_database;
 mod pool;
 
 mod private;

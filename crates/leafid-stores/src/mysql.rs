@@ -12,6 +12,8 @@ mod reserve;
 mod schema;
 mod tags;
 
+use std::sync::Arc;
+
 use leafid::Tag;
 use leafid::store::{Reserve, Reserved, StoreError, StoreReport, TagPatch, TagRecord, TagSpec};
 use sqlx::mysql::{MySqlConnectOptions, MySqlRow};
@@ -21,6 +23,7 @@ use url::Url;
 use self::connect::Session;
 use self::report::Variables;
 use self::schema::{Schema, Shape};
+use crate::one_database::OneDatabase;
 use crate::row::{KEEP_OWN, OwnColumns, StoredRow, finish, padded, records};
 use crate::store::{Fault, System};
 use crate::tables::{FoundTables, OwnTable, TABLES};
@@ -56,6 +59,7 @@ pub(crate) struct Mysql {
     servers: Vec<(MySqlConnectOptions, String)>,
     /// Whether another one takes over from the one in use.
     is_listed: bool,
+    databases: Arc<OneDatabase>,
     /// Those that are looked at.
     tables: &'static str,
     options: StoreOptions,
@@ -66,6 +70,7 @@ impl Mysql {
         Self {
             servers: connect::servers(servers),
             is_listed: servers.len() > 1,
+            databases: OneDatabase::at(servers),
             tables: schema::TABLES,
             options: *options,
         }
@@ -94,7 +99,11 @@ impl System for Mysql {
     const CONNECTIONS_MAX: usize = usize::MAX;
 
     async fn connect(&self) -> Result<Session, StoreError> {
-        self.first_usable().await
+        self.connect_to_one().await
+    }
+
+    fn refusal(&self) -> Option<String> {
+        self.databases.refusal()
     }
 
     fn server(session: &Session) -> Option<&str> {
@@ -229,6 +238,7 @@ impl System for Mysql {
                 sqlx::raw_sql(sql).execute(&mut session.connection).await?;
             }
         }
+        leases::keep_identity(&mut session.connection).await?;
         let own = add_columns(&mut session.connection, found).await?;
         Ok(found.report(own))
     }

@@ -13,7 +13,7 @@ use leafid::store::StoreError;
 use leafid::{Clock, SystemClock};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use crate::store::{Fault, System};
+use crate::store::{Fault, System, refused};
 
 /// A connection that rested longer than this is asked whether it still lives.
 const REST_MAX: Duration = Duration::from_secs(10);
@@ -92,6 +92,9 @@ impl<S: System> Pool<S> {
     async fn take_any(self: &Arc<Self>) -> Result<Loan<'_, S>, StoreError> {
         let closed = |error| StoreError::unavailable("the store is closed", error);
         let permit = self.permits.acquire().await.map_err(closed)?;
+        if let Some(reason) = self.system.refusal() {
+            return Err(refused(&reason));
+        }
         while let Some(mut resting) = self.pop() {
             let now = self.clock.now();
             if now.saturating_sub(resting.age.born) > self.age_max {

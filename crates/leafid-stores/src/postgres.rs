@@ -7,6 +7,8 @@ mod report;
 mod reserve;
 mod schema;
 
+use std::sync::Arc;
+
 use leafid::Tag;
 use leafid::store::{Reserve, Reserved, StoreError, StoreReport, TagPatch, TagRecord, TagSpec};
 use sqlx::postgres::{PgArguments, PgConnectOptions, PgRow};
@@ -18,6 +20,7 @@ use sqlx::{
 use url::Url;
 
 use self::connect::Session;
+use crate::one_database::OneDatabase;
 use crate::row::{KEEP_OWN, OwnColumns, StoredRow, check_started, finish, first_max_id, records};
 use crate::store::{Fault, System};
 use crate::tables::{FoundTables, OwnTable, TABLES};
@@ -48,6 +51,7 @@ pub(crate) struct Postgres {
     servers: Vec<(PgConnectOptions, String)>,
     /// Whether another one takes over from the one in use.
     is_listed: bool,
+    databases: Arc<OneDatabase>,
     options: StoreOptions,
     /// Begins each transaction, with the settings that it needs.
     begin: String,
@@ -58,6 +62,7 @@ impl Postgres {
         Self {
             servers: connect::servers(servers),
             is_listed: servers.len() > 1,
+            databases: OneDatabase::at(servers),
             options: *options,
             begin: connect::begin(options),
         }
@@ -88,7 +93,11 @@ impl System for Postgres {
     const CONNECTIONS_MAX: usize = usize::MAX;
 
     async fn connect(&self) -> Result<Session, StoreError> {
-        self.first_usable().await
+        self.connect_to_one().await
+    }
+
+    fn refusal(&self) -> Option<String> {
+        self.databases.refusal()
     }
 
     fn server(session: &Session) -> Option<&str> {
@@ -232,6 +241,7 @@ async fn create_missing(connection: &mut PgConnection) -> Result<InitReport, Fau
             sqlx::raw_sql(sql).execute(&mut *connection).await?;
         }
     }
+    leases::keep_identity(connection).await?;
     let own_table = match found.is_missing("leafid_tag") {
         true => OwnTable::default(),
         false => connect::own_table(connection).await?,

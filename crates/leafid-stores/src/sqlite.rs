@@ -123,6 +123,10 @@ impl System for Sqlite {
         None
     }
 
+    fn refusal(&self) -> Option<String> {
+        self.file.refusal()
+    }
+
     async fn is_alive(&self, _: &mut Session) -> bool {
         true
     }

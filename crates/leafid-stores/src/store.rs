@@ -30,6 +30,9 @@ pub(crate) trait System: Send + Sync + 'static {
 
     fn is_alive(&self, connection: &mut Self::Connection) -> impl Future<Output = bool> + Send;
 
+    /// Why this process may not use the store any more, whatever it answers later.
+    fn refusal(&self) -> Option<String>;
+
     /// Looks again whether the connection's server can be trusted.
     fn judge(
         &self,
@@ -231,6 +234,14 @@ impl<S: System> SqlStore<S> {
             }
         }
     }
+}
+
+/// What calls get of a store that this process may not use any more.
+pub(crate) fn refused(reason: &str) -> StoreError {
+    StoreError::unavailable(
+        format!("{reason}; then start this program again"),
+        "nothing more is reserved from it by this process",
+    )
 }
 
 /// Refuses what does not fit Leaf's columns, alike in every database.

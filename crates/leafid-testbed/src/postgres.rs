@@ -77,10 +77,16 @@ impl Postgres {
     /// Creates an empty database with a name of its own.
     pub fn create_database(&self) -> Database {
         let number = self.databases.fetch_add(1, Ordering::Relaxed);
-        let name = format!("t{number}");
+        self.create_database_named(&format!("t{number}"))
+    }
+
+    /// Creates an empty database of this name.
+    pub fn create_database_named(&self, name: &str) -> Database {
         self.sql("postgres", &format!("CREATE DATABASE {name} OWNER leafid"));
-        let url = self.url(&name);
-        Database { name, url }
+        Database {
+            name: name.to_owned(),
+            url: self.url(name),
+        }
     }
 
     /// Where a program finds a database of this server.

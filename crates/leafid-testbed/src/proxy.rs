@@ -26,6 +26,8 @@ pub struct Proxy {
 #[derive(Debug)]
 struct Shared {
     mode: Mode,
+    /// Ports of 127.0.0.1, which take turns.
+    targets: Vec<u16>,
     is_stopped: bool,
     /// Both ends of every connection ever passed on; used to cut them.
     streams: Vec<TcpStream>,
@@ -57,13 +59,14 @@ impl Proxy {
             .unwrap_or_else(|error| panic!("cannot listen: {error}"));
         let shared = Arc::new(Mutex::new(Shared {
             mode: Mode::Pass,
+            targets: vec![target_port],
             is_stopped: false,
             streams: Vec::new(),
             cuts: 0,
             connections: 0,
         }));
         let accepting = Arc::clone(&shared);
-        thread::spawn(move || accept(&listener, target_port, &accepting));
+        thread::spawn(move || accept(&listener, &accepting));
         Self { address, shared }
     }
 
@@ -76,6 +79,11 @@ impl Proxy {
     /// Passes everything from now on.
     pub fn pass(&self) {
         lock(&self.shared).mode = Mode::Pass;
+    }
+
+    /// New connections go to these ports of 127.0.0.1 in turn, as a balancer does it.
+    pub fn lead_to(&self, ports: &[u16]) {
+        lock(&self.shared).targets = ports.to_vec();
     }
 
     /// Holds every reply back for that long: a server that is slow or far away.
@@ -141,7 +149,7 @@ fn cut(shared: &mut Shared) {
     }
 }
 
-fn accept(listener: &TcpListener, target_port: u16, shared: &Arc<Mutex<Shared>>) {
+fn accept(listener: &TcpListener, shared: &Arc<Mutex<Shared>>) {
     for client in listener.incoming().flatten() {
         let mut state = lock(shared);
         if state.is_stopped {
@@ -150,7 +158,9 @@ fn accept(listener: &TcpListener, target_port: u16, shared: &Arc<Mutex<Shared>>)
         if state.mode == Mode::Refuse {
             continue;
         }
-        let Ok(server) = TcpStream::connect((Ipv4Addr::LOCALHOST, target_port)) else {
+        state.targets.rotate_left(1);
+        let target = state.targets.last().copied().unwrap_or_default();
+        let Ok(server) = TcpStream::connect((Ipv4Addr::LOCALHOST, target)) else {
             continue;
         };
         let _ = client.set_nodelay(true);

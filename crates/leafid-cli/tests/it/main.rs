@@ -27,6 +27,7 @@ mod journals;
 mod kinds;
 mod leaf;
 mod names;
+mod one_database;
 mod open_files;
 mod pages;
 mod registries;

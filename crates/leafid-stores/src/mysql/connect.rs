@@ -8,6 +8,7 @@ use url::Url;
 use super::Mysql;
 use super::report::Variables;
 use super::schema::{self, Schema, Shape};
+use crate::leases::IDENTITY;
 use crate::store::{Fault, PROBE_SQL, at_server, first_of, server_fault};
 use crate::url::servers::public;
 use crate::wire::Wire;
@@ -91,7 +92,18 @@ pub(super) fn servers(servers: &[Url]) -> Vec<(MySqlConnectOptions, String)> {
 }
 
 impl Mysql {
-    pub(super) async fn first_usable(&self) -> Result<Session, StoreError> {
+    /// Connects twice at first: where a balancer stands before databases that are not one, the
+    /// second connection leads to another one.
+    pub(super) async fn connect_to_one(&self) -> Result<Session, StoreError> {
+        if !self.databases.is_first() {
+            return self.first_usable().await;
+        }
+        let (session, other) = tokio::join!(self.first_usable(), self.first_usable());
+        self.databases.allow()?;
+        session.or(other)
+    }
+
+    async fn first_usable(&self) -> Result<Session, StoreError> {
         let timeout = self.options.connect_timeout_of(self.servers.len());
         let tries = self.servers.iter();
         let tries = tries.map(|(server, name)| (name, self.open(server, name)));
@@ -145,11 +157,28 @@ impl Mysql {
         }
         let mut schema = Schema::read(connection, self.tables).await.map_err(fault)?;
         schema.check().map_err(|error| at_server(name, error))?;
-        let shape = schema.shape;
+        let (shape, has_pools) = (schema.shape, schema.has_pools);
         let report = variables.report(schema, self.is_listed);
         let location = name.to_owned();
         self.options.judge(StoreReport { location, ..report })?;
+        let identity = match has_pools {
+            true => database_identity(connection).await.map_err(fault)?,
+            false => None,
+        };
+        self.databases.check(name, identity)?;
         Ok(shape)
+    }
+}
+
+/// What tells the database from others, if it says so and the user may look.
+async fn database_identity(
+    connection: &mut MySqlConnection,
+) -> Result<Option<String>, sqlx::Error> {
+    let select = format!("SELECT layout FROM leafid_pool WHERE pool = '{IDENTITY}'");
+    let row = sqlx::raw_sql(sqlx::AssertSqlSafe(select)).fetch_optional(connection);
+    match row.await {
+        Err(error) if matches!(number(&error), Some(1142 | 1143)) => Ok(None),
+        row => row?.map(|row| row.try_get(0)).transpose(),
     }
 }
 

@@ -2,12 +2,12 @@
 //! its own, in which the row is read back; the driver counts the rows that a statement found, also
 //! where it changed nothing.
 
-use leafid::store::LeaseRecord;
+use leafid::store::{LeaseRecord, new_identity};
 use sqlx::{Connection as _, MySqlConnection, Row};
 
 use super::connect::{self, Session};
 use super::{Mysql, found_tables};
-use crate::leases::{LeaseSql, LeaseSystem, Statement, record};
+use crate::leases::{IDENTITY, LeaseSql, LeaseSystem, Statement, record};
 use crate::row::finish;
 use crate::store::Fault;
 
@@ -48,10 +48,6 @@ impl LeaseSystem for Mysql {
             }
         }
         Ok(())
-    }
-
-    fn refusal(&self) -> Option<String> {
-        None
     }
 
     async fn change(
@@ -96,6 +92,13 @@ impl LeaseSystem for Mysql {
             .await?;
         Ok(Some(row.try_get(0)?))
     }
+}
+
+/// Gives the database what tells it from others, unless it has it.
+pub(super) async fn keep_identity(connection: &mut MySqlConnection) -> Result<(), Fault> {
+    let (sql, new) = (<Mysql as LeaseSystem>::SQL, new_identity());
+    let statement = Statement::keep_layout(&sql, IDENTITY, &new);
+    change_in(connection, &statement).await.map(drop)
 }
 
 /// Changes a row, and reads it back.

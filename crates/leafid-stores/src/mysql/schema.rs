@@ -35,6 +35,8 @@ pub(super) struct Shape {
 /// What was found.
 pub(super) struct Schema {
     pub(super) shape: Shape,
+    /// Whether there is the table of the pools of worker ids.
+    pub(super) has_pools: bool,
     pub(super) weaknesses: Vec<Weakness>,
     /// A column that cannot hold what is written into it.
     unfit: Option<StoreError>,
@@ -52,6 +54,7 @@ impl Schema {
                 description: "NULL",
                 is_binary: false,
             },
+            has_pools: false,
             weaknesses: Vec::new(),
             unfit: None,
         };
@@ -64,6 +67,7 @@ impl Schema {
             match text(0)?.as_str() {
                 "table" => {
                     keys.see_table(&table);
+                    schema.has_pools |= table.eq_ignore_ascii_case("leafid_pool");
                     schema.weaknesses.extend(weak_engine(&table, &details));
                 }
                 "key" => keys.see(&table, &name, &details[0]),

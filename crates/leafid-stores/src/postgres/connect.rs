@@ -1,5 +1,7 @@
 //! Connecting to PostgreSQL: the first server of the list that may be written to.
 
+use std::borrow::Cow;
+
 use leafid::store::{StoreError, StoreReport, Transport};
 use sqlx::postgres::{PgConnectOptions, PgSslMode};
 use sqlx::{ConnectOptions, PgConnection, Row};
@@ -8,6 +10,7 @@ use url::Url;
 use super::schema::Schema;
 use super::{Postgres, report};
 use crate::StoreOptions;
+use crate::leases::IDENTITY;
 use crate::store::{Fault, PROBE_SQL, at_server, first_of, server_fault};
 use crate::tables::OwnTable;
 use crate::url::servers::public;
@@ -116,7 +119,18 @@ impl Postgres {
         Ok(schema)
     }
 
-    pub(super) async fn first_usable(&self) -> Result<Session, StoreError> {
+    /// Connects twice at first: where a balancer stands before databases that are not one, the
+    /// second connection leads to another one.
+    pub(super) async fn connect_to_one(&self) -> Result<Session, StoreError> {
+        if !self.databases.is_first() {
+            return self.first_usable().await;
+        }
+        let (session, other) = tokio::join!(self.first_usable(), self.first_usable());
+        self.databases.allow()?;
+        session.or(other)
+    }
+
+    async fn first_usable(&self) -> Result<Session, StoreError> {
         let timeout = self.options.connect_timeout_of(self.servers.len());
         let tries = self.servers.iter();
         let tries = tries.map(|(server, name)| (name, self.open(server, name)));
@@ -159,11 +173,26 @@ impl Postgres {
             );
         }
         schema.check().map_err(|error| at_server(name, error))?;
-        let own = schema.own;
+        let (own, has_pools) = (schema.own, schema.has_pools);
         let report = report::report(schema, self.is_listed);
         let location = name.to_owned();
         self.options.judge(StoreReport { location, ..report })?;
+        let identity = match has_pools {
+            true => database_identity(connection).await.map_err(fault)?,
+            false => None,
+        };
+        self.databases.check(name, identity)?;
         Ok(own)
+    }
+}
+
+/// What tells the database from others, if it says so and the user may look.
+async fn database_identity(connection: &mut PgConnection) -> Result<Option<String>, sqlx::Error> {
+    let select = format!("SELECT layout::text FROM leafid_pool WHERE pool = '{IDENTITY}'");
+    let row = sqlx::raw_sql(sqlx::AssertSqlSafe(select)).fetch_optional(connection);
+    match row.await {
+        Err(error) if code(&error).as_deref() == Some("42501") => Ok(None),
+        row => row?.map(|row| row.try_get(0)).transpose(),
     }
 }
 
@@ -173,17 +202,17 @@ pub(super) async fn probe(connection: &mut PgConnection) -> Result<(), sqlx::Err
     Ok(())
 }
 
+fn code(error: &sqlx::Error) -> Option<Cow<'_, str>> {
+    error.as_database_error()?.code()
+}
+
 /// A deadlock, two transactions that cannot be put in an order, or a lock held for too long.
 pub(super) fn is_conflict(error: &sqlx::Error) -> bool {
-    let code = error
-        .as_database_error()
-        .and_then(sqlx::error::DatabaseError::code);
-    matches!(code.as_deref(), Some("40001" | "40P01" | "55P03"))
+    matches!(code(error).as_deref(), Some("40001" | "40P01" | "55P03"))
 }
 
 pub(super) fn hint(error: &sqlx::Error) -> Option<&'static str> {
-    let code = error.as_database_error()?.code()?;
-    Some(match &*code {
+    Some(match &*code(error)? {
         "53300" => "the server has too many connections: raise max_connections, or lower ours",
         "28P01" | "28000" => "user or password is wrong",
         "3D000" => "the database does not exist: create it",

@@ -1,11 +1,11 @@
 //! The SQL of a registry for PostgreSQL. Each change is one statement, committed by itself.
 
-use leafid::store::LeaseRecord;
+use leafid::store::{LeaseRecord, new_identity};
 use sqlx::{PgConnection, Row};
 
 use super::connect::Session;
 use super::{Postgres, found_tables, unnamed, unnamed_scalar};
-use crate::leases::{LeaseSql, LeaseSystem, Statement, record};
+use crate::leases::{IDENTITY, LeaseSql, LeaseSystem, Statement, record};
 use crate::row::finish;
 use crate::store::Fault;
 
@@ -49,10 +49,6 @@ impl LeaseSystem for Postgres {
         let mut transaction = self.begin(session).await?;
         let answer = create_tables(&mut transaction).await;
         finish(transaction, answer).await
-    }
-
-    fn refusal(&self) -> Option<String> {
-        None
     }
 
     async fn change(
@@ -109,6 +105,13 @@ async fn create_tables(connection: &mut PgConnection) -> Result<(), Fault> {
         sqlx::raw_sql(table).execute(&mut *connection).await?;
     }
     Ok(())
+}
+
+/// Gives the database what tells it from others, unless it has it.
+pub(super) async fn keep_identity(connection: &mut PgConnection) -> Result<(), Fault> {
+    let (sql, new) = (<Postgres as LeaseSystem>::SQL, new_identity());
+    let statement = Statement::keep_layout(&sql, IDENTITY, &new);
+    change_in(connection, &statement).await.map(drop)
 }
 
 /// Changes a row, and reads it back.

@@ -57,6 +57,8 @@ pub(super) struct Schema {
     /// Settings, and what the server says of itself.
     facts: HashMap<String, String>,
     pub(super) own: OwnTable,
+    /// Whether there is the table of the pools of worker ids.
+    pub(super) has_pools: bool,
     pub(super) weaknesses: Vec<Weakness>,
     /// A column that cannot hold what is written into it.
     unfit: Option<StoreError>,
@@ -71,6 +73,7 @@ impl Schema {
             match what.as_str() {
                 "table" => {
                     keys.see_table(&name);
+                    schema.has_pools |= name == "leafid_pool";
                     schema.table(&name, &value, &detail);
                 }
                 "key" => keys.see(&name, &value, &detail),

@@ -17,7 +17,7 @@ use leafid::store::StoreError;
 use super::Sqlite;
 use super::mark::{Mark, MarkRecord};
 use crate::private::{self, FileId};
-use crate::store::{Fault, System};
+use crate::store::{Fault, System, refused};
 
 /// After how many changes the write-ahead log is folded into the file.
 const CHANGES_MAX: u32 = 256;
@@ -330,13 +330,6 @@ impl DatabaseFile {
 /// Whether a database can be the one that is known, or have gone on since.
 fn is_ahead(found: &MarkRecord, known: &MarkRecord) -> bool {
     found.identity == known.identity && found.generation >= known.generation
-}
-
-fn refused(reason: &str) -> StoreError {
-    StoreError::unavailable(
-        format!("{reason}; then start this program again"),
-        "nothing more is reserved from it by this process",
-    )
 }
 
 /// Whether what was written may not be on the disk, or what is there cannot be read. A lock that

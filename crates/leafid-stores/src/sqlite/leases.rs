@@ -40,10 +40,6 @@ impl LeaseSystem for Sqlite {
         Ok(())
     }
 
-    fn refusal(&self) -> Option<String> {
-        self.file.refusal()
-    }
-
     async fn change(
         &self,
         session: &mut Session,

@@ -1,0 +1,108 @@
+//! `OneDatabase`: notices that the connections of a store lead to databases that are not one, such as
+//! two that a balancer takes for copies of each other. Both would give the same ids.
+//!
+//! The row `#identity` of `leafid_pool` tells databases apart: a replica, another node of a cluster
+//! and a dump that is put back have the same.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use leafid::store::StoreError;
+use url::Url;
+
+use crate::store::refused;
+
+/// By URL: the store, its registry and the record of changes are in one database.
+static DATABASES: Mutex<BTreeMap<String, Weak<OneDatabase>>> = Mutex::new(BTreeMap::new());
+
+/// What the databases were that the connections of this process led to.
+#[derive(Debug, Default)]
+pub(crate) struct OneDatabase(Mutex<Seen>);
+
+#[derive(Debug, Default)]
+struct Seen {
+    is_used: bool,
+    identity: Option<String>,
+    /// Why the store may not be used any more.
+    refusal: Option<String>,
+}
+
+impl OneDatabase {
+    /// What this process knows of the database behind these URLs.
+    pub(crate) fn at(servers: &[Url]) -> Arc<Self> {
+        let urls: Vec<&str> = servers.iter().map(Url::as_str).collect();
+        let mut all = DATABASES.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|_, databases| databases.strong_count() > 0);
+        let known = all.entry(urls.join(",")).or_default();
+        known.upgrade().unwrap_or_else(|| {
+            let databases = Arc::default();
+            *known = Arc::downgrade(&databases);
+            databases
+        })
+    }
+
+    /// Compares the database that a server leads to with those before. One without an identity, as
+    /// before the tables of a registry are made, passes.
+    ///
+    /// After a difference no connection passes: which of the two other servers use is not known.
+    pub(crate) fn check(&self, server: &str, identity: Option<String>) -> Result<(), StoreError> {
+        let mut seen = self.lock();
+        seen.is_used = true;
+        if let Some(found) = identity {
+            let known = seen.identity.get_or_insert_with(|| found.clone());
+            if *known != found {
+                let message = format!(
+                    "{server} leads to another database than before ({found} in the row #identity \
+                    of leafid_pool, {known} before), and both would give the same ids: make sure \
+                    that its address leads to one database or cluster"
+                );
+                seen.refusal.get_or_insert(message);
+            }
+        }
+        drop(seen);
+        self.allow()
+    }
+
+    /// Whether they were one so far.
+    pub(crate) fn allow(&self) -> Result<(), StoreError> {
+        self.refusal()
+            .map_or(Ok(()), |reason| Err(refused(&reason)))
+    }
+
+    /// Whether no connection was made yet.
+    pub(crate) fn is_first(&self) -> bool {
+        !self.lock().is_used
+    }
+
+    pub(crate) fn refusal(&self) -> Option<String> {
+        self.lock().refusal.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Seen> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_fine(databases: &OneDatabase, identity: Option<&str>) -> bool {
+        databases.check("here", identity.map(Into::into)).is_ok()
+    }
+
+    /// Guards that a difference is final, and that nothing else is one.
+    #[test]
+    fn a_second_identity_ends_the_use() {
+        let databases = OneDatabase::default();
+        for identity in [None, Some("a"), None, Some("a")] {
+            assert!(is_fine(&databases, identity), "{identity:?}");
+        }
+        for identity in [Some("b"), Some("a"), None] {
+            assert!(!is_fine(&databases, identity), "{identity:?}");
+        }
+        let refusal = databases.refusal().unwrap();
+        assert!(refusal.contains("b in the row"), "{refusal}");
+        assert!(refusal.contains("a before"), "{refusal}");
+    }
+}
