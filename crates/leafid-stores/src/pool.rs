@@ -1,17 +1,21 @@
 //! `Pool`: the connections of a store. One goes back only after a call that ended well, so that
 //! no call meets what another left half done.
 //!
+//! A call that finds none waits for whichever comes first: one that another call gives back, or a new
+//! one. To make one takes several round trips, in which ids could end beside a connection at rest.
+//!
 //! Connections are made anew from time to time. Calls do not wait for that: they use the old ones
 //! until the new one is there. Where the new one is refused, the old ones are judged again before
 //! they are used.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use leafid::store::StoreError;
 use leafid::{Clock, SystemClock};
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
 
 use crate::store::{Fault, System, refused};
 
@@ -28,11 +32,23 @@ pub(crate) struct Pool<S: System> {
     is_renewing: AtomicBool,
     /// When a new connection was refused last. Those that were judged before are judged again.
     refused_at: Mutex<Option<Duration>>,
-    /// Connections at rest, the most recently used last.
-    resting: Mutex<Vec<Resting<S::Connection>>>,
+    state: Mutex<State<S::Connection>>,
     /// The server of the connection taken last; `None` after a failure.
     in_use: Mutex<Option<String>>,
 }
+
+/// All connections but those in use. Together they are as many as there are permits at the most,
+/// since one is made only for a call that has a permit and finds none at rest.
+struct State<C> {
+    /// Connections at rest, the most recently used last.
+    resting: Vec<Resting<C>>,
+    /// Calls that wait for one, the longest wait first.
+    waiting: VecDeque<oneshot::Sender<Found<C>>>,
+    /// How many are being made for them.
+    connecting: usize,
+}
+
+type Found<C> = Result<Resting<C>, StoreError>;
 
 struct Resting<C> {
     connection: C,
@@ -64,7 +80,11 @@ impl<S: System> Pool<S> {
             age_max,
             is_renewing: AtomicBool::new(false),
             refused_at: Mutex::new(None),
-            resting: Mutex::new(Vec::new()),
+            state: Mutex::new(State {
+                resting: Vec::new(),
+                waiting: VecDeque::new(),
+                connecting: 0,
+            }),
             in_use: Mutex::default(),
         }
     }
@@ -90,14 +110,22 @@ impl<S: System> Pool<S> {
     }
 
     async fn take_any(self: &Arc<Self>) -> Result<Loan<'_, S>, StoreError> {
-        let closed = |error| StoreError::unavailable("the store is closed", error);
-        let permit = self.permits.acquire().await.map_err(closed)?;
+        let closed = |error: &str| StoreError::unavailable("the store is closed", error);
+        let permit = self.permits.acquire().await;
+        let permit = permit.map_err(|error| closed(&error.to_string()))?;
         if let Some(reason) = self.system.refusal() {
             return Err(refused(&reason));
         }
-        while let Some(mut resting) = self.pop() {
+        loop {
+            let (mut resting, is_at_hand) = match self.pop() {
+                Ok(resting) => (resting, true),
+                Err(found) => (
+                    found.await.map_err(|error| closed(&error.to_string()))??,
+                    false,
+                ),
+            };
             let now = self.clock.now();
-            if now.saturating_sub(resting.age.born) > self.age_max {
+            if is_at_hand && now.saturating_sub(resting.age.born) > self.age_max {
                 if S::CONNECTIONS_MAX == 1 {
                     continue;
                 }
@@ -118,15 +146,30 @@ impl<S: System> Pool<S> {
                 });
             }
         }
-        let judged = self.clock.now();
-        let connection = self.system.connect().await?;
-        let born = self.clock.now();
-        Ok(Loan {
-            connection,
-            age: Age { born, judged },
-            pool: self,
-            _permit: permit,
-        })
+    }
+
+    /// A connection at rest, or where the next one will come from.
+    fn pop(
+        self: &Arc<Self>,
+    ) -> Result<Resting<S::Connection>, oneshot::Receiver<Found<S::Connection>>> {
+        let mut state = self.lock();
+        if let Some(resting) = state.resting.pop() {
+            return Ok(resting);
+        }
+        let (waiter, found) = oneshot::channel();
+        // Calls that were given up wait no more.
+        state.waiting.retain(|waiter| !waiter.is_closed());
+        state.waiting.push_back(waiter);
+        // One that was begun for a call that found another will do.
+        if state.connecting < state.waiting.len() {
+            state.connecting += 1;
+            let connecting = Connecting {
+                pool: Arc::clone(self),
+                is_ended: false,
+            };
+            tokio::spawn(connecting.connect());
+        }
+        Err(found)
     }
 
     /// Judges a connection again if another one was refused since it was judged.
@@ -166,13 +209,23 @@ impl<S: System> Pool<S> {
     /// Closes the old connections at rest, now that there is a new one.
     fn replace(&self, connection: S::Connection, judged: Duration) {
         let now = self.clock.now();
-        let mut resting = self.lock();
-        resting.retain(|resting| now.saturating_sub(resting.age.born) <= self.age_max);
-        resting.push(Resting {
+        let is_young = |resting: &Resting<_>| now.saturating_sub(resting.age.born) <= self.age_max;
+        self.lock().resting.retain(is_young);
+        self.put(self.new_resting(connection, judged));
+    }
+
+    fn new_resting(&self, connection: S::Connection, judged: Duration) -> Resting<S::Connection> {
+        let now = self.clock.now();
+        Resting {
             connection,
             age: Age { born: now, judged },
             since: now,
-        });
+        }
+    }
+
+    /// Gives a connection to the call that waits longest, or lets it rest.
+    fn put(&self, resting: Resting<S::Connection>) {
+        self.lock().put(resting);
     }
 
     fn refused(&self) {
@@ -185,7 +238,7 @@ impl<S: System> Pool<S> {
 
     /// Closes the connections at rest: after a failure they are probably as dead.
     pub(crate) fn clear(&self) {
-        let resting = std::mem::take(&mut *self.lock());
+        let resting = std::mem::take(&mut self.lock().resting);
         drop(resting);
         *self.lock_in_use() = None;
     }
@@ -194,12 +247,67 @@ impl<S: System> Pool<S> {
         self.in_use.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn pop(&self) -> Option<Resting<S::Connection>> {
-        self.lock().pop()
+    fn lock(&self) -> MutexGuard<'_, State<S::Connection>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<C> State<C> {
+    fn put(&mut self, resting: Resting<C>) {
+        let mut found = Ok(resting);
+        while let Some(waiter) = self.waiting.pop_front() {
+            match waiter.send(found) {
+                Ok(()) => return,
+                Err(back) => found = back,
+            }
+        }
+        self.resting.extend(found);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Resting<S::Connection>>> {
-        self.resting.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Tells the call that waits longest why there is none for it.
+    fn fail(&mut self, error: StoreError) {
+        let mut found = Err(error);
+        while let Some(waiter) = self.waiting.pop_front() {
+            match waiter.send(found) {
+                Ok(()) => return,
+                Err(back) => found = back,
+            }
+        }
+    }
+}
+
+/// A connection that is being made for a call that waits.
+struct Connecting<S: System> {
+    pool: Arc<Pool<S>>,
+    is_ended: bool,
+}
+
+impl<S: System> Connecting<S> {
+    async fn connect(mut self) {
+        let pool = Arc::clone(&self.pool);
+        let judged = pool.clock.now();
+        let found = pool.system.connect().await;
+        let found = found.map(|connection| pool.new_resting(connection, judged));
+        self.end(found);
+    }
+
+    fn end(&mut self, found: Found<S::Connection>) {
+        self.is_ended = true;
+        let mut state = self.pool.lock();
+        state.connecting = state.connecting.saturating_sub(1);
+        match found {
+            Ok(resting) => state.put(resting),
+            Err(error) => state.fail(error),
+        }
+    }
+}
+
+impl<S: System> Drop for Connecting<S> {
+    fn drop(&mut self) {
+        if !self.is_ended {
+            let message = "the connection was not made to its end";
+            self.end(Err(StoreError::unavailable(message, "its runtime ended")));
+        }
     }
 }
 
@@ -233,12 +341,12 @@ impl<S: System> Loan<'_, S> {
                 ..
             } = self;
             let since = pool.clock.now();
-            let mut resting = pool.lock();
+            let mut state = pool.lock();
             // The other may have been made while this one waited for the lock.
             let is_young = |age: Age| since.saturating_sub(age.born) <= pool.age_max;
             // An old one is needed no more once a young one is there.
-            if is_young(age) || !resting.iter().any(|other| is_young(other.age)) {
-                resting.push(Resting {
+            if is_young(age) || !state.resting.iter().any(|other| is_young(other.age)) {
+                state.put(Resting {
                     connection,
                     age,
                     since,
@@ -248,3 +356,6 @@ impl<S: System> Loan<'_, S> {
         answer
     }
 }
+
+#[cfg(test)]
+mod tests;
