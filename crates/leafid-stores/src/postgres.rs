@@ -115,11 +115,16 @@ impl System for Postgres {
     }
 
     async fn reserve(&self, session: &mut Session, reserve: &Reserve) -> Result<Reserved, Fault> {
-        if !session.own.is_there {
-            // Where it came since, it may know of a former life of the tag.
-            session.look_for_own_table().await?;
+        let found =
+            reserve::reserve(&mut session.connection, &self.begin, session.own, reserve).await?;
+        if !found.came_since {
+            return Ok(found.reserved);
         }
-        reserve::reserve(&mut session.connection, &self.begin, session.own, reserve).await
+        // Our own table may know of a former life of the tag. The segment is left out.
+        session.look_for_own_table().await?;
+        let found =
+            reserve::reserve(&mut session.connection, &self.begin, session.own, reserve).await?;
+        Ok(found.reserved)
     }
 
     async fn read(&self, session: &mut Session, tags: &[Tag]) -> Result<Vec<TagRecord>, Fault> {

@@ -44,6 +44,14 @@ pub(crate) struct OwnColumns {
     pub(crate) kind: Option<String>,
 }
 
+/// What came of a reservation.
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+pub(crate) struct Found {
+    pub(crate) reserved: Reserved,
+    /// Whether our own table was made since it was looked for.
+    pub(crate) came_since: bool,
+}
+
 /// The numbers of a `reserve` statement, none of which can overflow there.
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 #[derive(Debug, Clone, Copy)]

@@ -13,6 +13,10 @@ use crate::store::{Fault, PROBE_SQL, at_server, first_of, server_fault};
 use crate::url::servers::public;
 use crate::wire::Wire;
 
+/// Counts our own table.
+pub(super) const HAS_OWN_TABLE: &str = "SELECT COUNT(*) FROM information_schema.tables \
+    WHERE table_schema = DATABASE() AND table_name = 'leafid_tag'";
+
 /// A connection, and what the tables looked like when it was made.
 pub(crate) struct Session {
     pub(super) connection: MySqlConnection,
@@ -37,9 +41,7 @@ impl Session {
     }
 
     async fn has_own_table(&mut self) -> Result<bool, sqlx::Error> {
-        let select = "SELECT COUNT(*) FROM information_schema.tables \
-            WHERE table_schema = DATABASE() AND table_name = 'leafid_tag'";
-        let row = sqlx::raw_sql(select)
+        let row = sqlx::raw_sql(HAS_OWN_TABLE)
             .fetch_one(&mut self.connection)
             .await?;
         Ok(row.try_get::<i64, _>(0)? > 0)

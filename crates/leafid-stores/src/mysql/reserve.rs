@@ -8,8 +8,9 @@
 use leafid::store::{Reserve, Reserved, StoreError};
 use sqlx::{AssertSqlSafe, MySqlConnection, Row as _};
 
+use super::connect::HAS_OWN_TABLE;
 use super::known_charset;
-use crate::row::{Bounds, check_kept_or_above, former_life, refusal};
+use crate::row::{Bounds, Found, check_kept_or_above, former_life, refusal};
 use crate::store::Fault;
 use crate::tables::OwnTable;
 
@@ -20,6 +21,7 @@ struct Row {
     max_id: i64,
     /// How far a former life of the tag went.
     former: u64,
+    has_own_table: bool,
 }
 
 /// The look comes after the change was committed. So it sees every former life, because who deletes
@@ -29,33 +31,37 @@ pub(super) async fn reserve(
     connection: &mut MySqlConnection,
     own: OwnTable,
     reserve: &Reserve,
-) -> Result<Reserved, Fault> {
-    let (reserved, former) = attempt(connection, own, reserve, 0).await?;
-    let previous = reserved.previous.max(former);
-    if reserved.segment.start() >= reserve.start(previous) {
-        return Ok(Reserved {
+) -> Result<Found, Fault> {
+    let (reserved, row) = attempt(connection, own, reserve, 0).await?;
+    let came_since = row.has_own_table && !own.is_there;
+    let previous = reserved.previous.max(row.former);
+    let reserved = match reserved.segment.start() >= reserve.start(previous) {
+        true => Reserved {
             previous,
             ..reserved
-        });
-    }
-    let (reserved, _) = attempt(connection, own, reserve, former).await?;
-    Ok(reserved)
+        },
+        false => attempt(connection, own, reserve, row.former).await?.0,
+    };
+    Ok(Found {
+        reserved,
+        came_since,
+    })
 }
 
-/// Reserves above a former life that is known of, and answers the one that was found.
+/// Reserves above a former life that is known of.
 async fn attempt(
     connection: &mut MySqlConnection,
     own: OwnTable,
     reserve: &Reserve,
     former: u64,
-) -> Result<(Reserved, u64), Fault> {
+) -> Result<(Reserved, Row), Fault> {
     let row = only_row(connection, statements(own, reserve, former)).await?;
     if !row.is_changed {
         return Err(refusal(reserve, row.max_id, row.former.max(former)));
     }
     let reserved = reserve.reserved(row.previous.max(former))?;
     check_kept_or_above(reserve, &reserved, row.max_id)?;
-    Ok((reserved, row.former))
+    Ok((reserved, row))
 }
 
 /// `LAST_INSERT_ID(x)` is x, and remembers it: the max id before the change.
@@ -65,12 +71,16 @@ fn statements(own: OwnTable, reserve: &Reserve, former: u64) -> String {
         "a.biz_tag = _utf8mb4 {name} \
         AND CAST(CONVERT(a.biz_tag USING utf8mb4) AS BINARY) = {name}"
     );
-    let deleted = match own.is_there {
-        true => format!("(SELECT MAX(deleted_max_id) FROM leafid_tag WHERE tag = _utf8mb4 {name})"),
-        false => "NULL".into(),
+    let (deleted, has_own_table) = match own.is_there {
+        true => (
+            format!("(SELECT MAX(deleted_max_id) FROM leafid_tag WHERE tag = _utf8mb4 {name})"),
+            "1".into(),
+        ),
+        false => ("NULL".into(), format!("({HAS_OWN_TABLE})")),
     };
     let select = format!(
-        "CAST(a.max_id AS SIGNED), CAST({deleted} AS SIGNED) FROM leaf_alloc a WHERE {row}"
+        "CAST(a.max_id AS SIGNED), CAST({deleted} AS SIGNED), CAST({has_own_table} AS SIGNED) \
+        FROM leaf_alloc a WHERE {row}"
     );
     let Some(Bounds {
         floor,
@@ -117,5 +127,6 @@ async fn only_row(connection: &mut MySqlConnection, statements: String) -> Resul
         previous: row.try_get(1)?,
         max_id: row.try_get(2)?,
         former: former_life(row.try_get(3)?),
+        has_own_table: row.try_get::<i64, _>(4)? > 0,
     })
 }

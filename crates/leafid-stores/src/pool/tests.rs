@@ -145,7 +145,9 @@ fn a_call_does_not_wait_for_a_runtime_that_ended() {
             .unwrap()
     };
     let other = runtime();
-    let waits = other.block_on(async { pool.pop().err().unwrap() });
+    let inside = other.enter();
+    let waits = pool.pop().err().unwrap();
+    drop(inside);
     drop(other);
     assert!(runtime().block_on(waits).unwrap().is_err());
     assert_eq!(pool.lock().connecting, 0);

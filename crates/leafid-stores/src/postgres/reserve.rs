@@ -1,10 +1,10 @@
 //! Reserving: one transaction in one round trip, also through a pooler.
 
-use leafid::store::{Reserve, Reserved, StoreError};
+use leafid::store::{Reserve, StoreError};
 use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, PgConnection, Row};
 
-use crate::row::{Bounds, check_kept, former_life, refusal};
+use crate::row::{Bounds, Found, check_kept, former_life, refusal};
 use crate::store::Fault;
 use crate::tables::OwnTable;
 
@@ -16,7 +16,7 @@ pub(super) async fn reserve(
     begin: &str,
     own: OwnTable,
     reserve: &Reserve,
-) -> Result<Reserved, Fault> {
+) -> Result<Found, Fault> {
     let name = name_of(reserve);
     let former = match own.is_there {
         true => format!("(SELECT max(deleted_max_id) FROM leafid_tag WHERE tag = {name})"),
@@ -34,7 +34,11 @@ pub(super) async fn reserve(
             // The statement changes no row that holds less.
             let reserved = reserve.reserved(u64::try_from(previous).unwrap_or(0))?;
             check_kept(reserve, &reserved, max_id)?;
-            return Ok(reserved);
+            let has_own_table: bool = row.try_get(2)?;
+            return Ok(Found {
+                reserved,
+                came_since: has_own_table && !own.is_there,
+            });
         }
     }
     let select =
@@ -61,7 +65,7 @@ fn change(name: &str, former: &str, bounds: Bounds) -> String {
         max_id = CASE WHEN old.top < {floor} THEN {jump} ELSE old.top END + {count} \
         FROM old WHERE a.biz_tag = old.biz_tag AND old.max_id >= 0 \
         AND CASE WHEN old.top < {floor} THEN {jump} ELSE old.top END <= {start_max} \
-        RETURNING old.top::bigint, a.max_id::bigint"
+        RETURNING old.top::bigint, a.max_id::bigint, to_regclass('leafid_tag') IS NOT NULL"
     )
 }
 
