@@ -21,7 +21,7 @@ pub(crate) struct OneDatabase(Mutex<Seen>);
 
 #[derive(Debug, Default)]
 struct Seen {
-    is_used: bool,
+    is_compared: bool,
     identity: Option<String>,
     /// Why the store may not be used any more.
     refusal: Option<String>,
@@ -47,7 +47,6 @@ impl OneDatabase {
     /// After a difference no connection passes: which of the two other servers use is not known.
     pub(crate) fn check(&self, server: &str, identity: Option<String>) -> Result<(), StoreError> {
         let mut seen = self.lock();
-        seen.is_used = true;
         if let Some(found) = identity {
             let known = seen.identity.get_or_insert_with(|| found.clone());
             if *known != found {
@@ -69,9 +68,15 @@ impl OneDatabase {
             .map_or(Ok(()), |reason| Err(refused(&reason)))
     }
 
-    /// Whether no connection was made yet.
-    pub(crate) fn is_first(&self) -> bool {
-        !self.lock().is_used
+    /// Whether two connections were compared, or are being; who hears that they were not compares
+    /// two.
+    pub(crate) fn is_compared(&self) -> bool {
+        std::mem::replace(&mut self.lock().is_compared, true)
+    }
+
+    /// What came of it: where one could not be made, the next call tries again.
+    pub(crate) fn compared(&self, is_compared: bool) {
+        self.lock().is_compared = is_compared;
     }
 
     pub(crate) fn refusal(&self) -> Option<String> {

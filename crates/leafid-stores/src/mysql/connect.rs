@@ -97,10 +97,11 @@ impl Mysql {
     /// Connects twice at first: where a balancer stands before databases that are not one, the
     /// second connection leads to another one.
     pub(super) async fn connect_to_one(&self) -> Result<Session, StoreError> {
-        if !self.databases.is_first() {
+        if self.databases.is_compared() {
             return self.first_usable().await;
         }
         let (session, other) = tokio::join!(self.first_usable(), self.first_usable());
+        self.databases.compared(session.is_ok() && other.is_ok());
         self.databases.allow()?;
         session.or(other)
     }

@@ -18,6 +18,7 @@ use crate::{
 /// A server of either kind.
 trait Bed: Send + Sync + 'static {
     fn create_database(&self) -> Database;
+    fn sql(&self, database: &str, statements: &str);
     fn port(&self) -> u16;
     fn url_at(&self, port: u16, database: &str) -> String;
     fn passwords(&self) -> [&'static str; 2];
@@ -34,6 +35,9 @@ macro_rules! bed {
         impl Bed for $server {
             fn create_database(&self) -> Database {
                 self.create_database()
+            }
+            fn sql(&self, database: &str, statements: &str) {
+                self.sql(database, statements);
             }
             fn port(&self) -> u16 {
                 self.port()
@@ -287,6 +291,10 @@ async fn first_error(store: &dyn SegmentStore) -> StoreError {
 
 async fn check_fail_over(first: impl Bed, second: impl Bed) {
     let (one, two) = (initialised(&first).await, initialised(&second).await);
+    // As if they were one replicated database.
+    let same = "UPDATE leafid_pool SET layout = 'same' WHERE pool = '#identity'";
+    first.sql(&one.name, same);
+    second.sql(&two.name, same);
     let list = format!("{},{}", one.url, two.url);
     create(&*open_at(&one.url).await, "order").await;
     let far = TagSpec {
