@@ -26,6 +26,7 @@ pub(crate) struct Pool<S: System> {
     system: S,
     clock: SystemClock,
     permits: Semaphore,
+    connections_max: usize,
     /// Older connections are replaced.
     age_max: Duration,
     /// Whether a connection is being made in place of the old ones.
@@ -77,6 +78,7 @@ impl<S: System> Pool<S> {
             system,
             clock: SystemClock::new(),
             permits: Semaphore::new(connections_max.max(1)),
+            connections_max,
             age_max,
             is_renewing: AtomicBool::new(false),
             refused_at: Mutex::new(None),
@@ -162,14 +164,31 @@ impl<S: System> Pool<S> {
         state.waiting.push_back(waiter);
         // One that was begun for a call that found another will do.
         if state.connecting < state.waiting.len() {
-            state.connecting += 1;
-            let connecting = Connecting {
-                pool: Arc::clone(self),
-                is_ended: false,
-            };
-            tokio::spawn(connecting.connect());
+            self.connect(&mut state);
         }
         Err(found)
+    }
+
+    /// Has one at rest beside the only one in use, if there may be two: the next call may need it
+    /// sooner than it can be made.
+    pub(crate) fn keep_spare(self: &Arc<Self>) {
+        let mut state = self.lock();
+        let in_use = self
+            .connections_max
+            .saturating_sub(self.permits.available_permits());
+        let is_alone = state.resting.is_empty() && state.connecting == 0 && in_use <= 1;
+        if is_alone && self.connections_max > 1 {
+            self.connect(&mut state);
+        }
+    }
+
+    fn connect(self: &Arc<Self>, state: &mut State<S::Connection>) {
+        state.connecting += 1;
+        let connecting = Connecting {
+            pool: Arc::clone(self),
+            is_ended: false,
+        };
+        tokio::spawn(connecting.connect());
     }
 
     /// Judges a connection again if another one was refused since it was judged.
@@ -206,11 +225,14 @@ impl<S: System> Pool<S> {
         });
     }
 
-    /// Closes the old connections at rest, now that there is a new one.
+    /// Closes the old connections at rest but one, now that there is a new one.
     fn replace(&self, connection: S::Connection, judged: Duration) {
         let now = self.clock.now();
         let is_young = |resting: &Resting<_>| now.saturating_sub(resting.age.born) <= self.age_max;
-        self.lock().resting.retain(is_young);
+        let mut has_old = false;
+        let is_kept =
+            |resting: &Resting<_>| is_young(resting) || !std::mem::replace(&mut has_old, true);
+        self.lock().resting.retain(is_kept);
         self.put(self.new_resting(connection, judged));
     }
 
@@ -297,7 +319,14 @@ impl<S: System> Connecting<S> {
         state.connecting = state.connecting.saturating_sub(1);
         match found {
             Ok(resting) => state.put(resting),
-            Err(error) => state.fail(error),
+            Err(error) => {
+                let is_refusal = is_refusal(&error);
+                state.fail(error);
+                drop(state);
+                if is_refusal {
+                    self.pool.refused();
+                }
+            }
         }
     }
 }
@@ -342,10 +371,10 @@ impl<S: System> Loan<'_, S> {
             } = self;
             let since = pool.clock.now();
             let mut state = pool.lock();
-            // The other may have been made while this one waited for the lock.
-            let is_young = |age: Age| since.saturating_sub(age.born) <= pool.age_max;
-            // An old one is needed no more once a young one is there.
-            if is_young(age) || !state.resting.iter().any(|other| is_young(other.age)) {
+            // The others may have been made while this one waited for the lock.
+            let is_young = since.saturating_sub(age.born) <= pool.age_max;
+            // An old one is needed no more once there is one to use, and a spare one.
+            if is_young || state.resting.len() < 2 {
                 state.put(Resting {
                     connection,
                     age,

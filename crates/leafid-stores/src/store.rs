@@ -285,6 +285,7 @@ impl<S: System> SegmentStore for SqlStore<S> {
         };
         Box::pin(self.bounded(what, async {
             let mut loan = self.pool.take().await?;
+            self.pool.keep_spare();
             let answer = self
                 .pool
                 .system()

@@ -152,3 +152,24 @@ fn a_call_does_not_wait_for_a_runtime_that_ended() {
     assert!(runtime().block_on(waits).unwrap().is_err());
     assert_eq!(pool.lock().connecting, 0);
 }
+
+/// Guards that a reservation finds a connection while the settings of tags are read.
+#[tokio::test]
+async fn a_spare_connection_rests_beside_the_only_one_in_use() {
+    let pool = pool(8, false);
+    let used = pool.take().await.unwrap();
+    for _ in 0..3 {
+        pool.keep_spare();
+        while pool.lock().connecting > 0 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(pool.lock().resting.len(), 1);
+    }
+    let other = pool.take().await.unwrap();
+    pool.keep_spare();
+    assert_eq!(pool.lock().connecting, 0, "two are enough");
+    for loan in [used, other] {
+        loan.settle(Ok(())).unwrap();
+    }
+    assert_eq!(pool.lock().resting.len(), 2);
+}
