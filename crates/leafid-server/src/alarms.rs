@@ -99,15 +99,18 @@ impl Alarms {
 
 fn log(event: &Event<'_>) {
     match event {
-        Event::Loaded { tag } => tracing::info!(%tag, "tag in use"),
+        Event::Loaded { tag } => tracing::info!(tag = tag.to_string(), "tag in use"),
         Event::Created { tag } => {
-            tracing::info!(target: "audit", %tag, "tag created on first use");
+            tracing::info!(target: "audit", tag = tag.to_string(), "tag created on first use");
         }
         Event::Dropped { tag } => {
-            tracing::warn!(%tag, "tag is gone from the store; it issues no more");
+            tracing::warn!(
+                tag = tag.to_string(),
+                "tag is gone from the store; it issues no more"
+            );
         }
         Event::Reserved { tag, segment, took } => {
-            tracing::debug!(%tag, %segment, ?took, "segment reserved");
+            tracing::debug!(tag = tag.to_string(), %segment, ?took, "segment reserved");
         }
         Event::Failed {
             tag,
@@ -117,7 +120,13 @@ fn log(event: &Event<'_>) {
         } => {
             // The first of a row, then at 2, 4, 8, ...: a long outage must not fill the disk.
             if failures.is_power_of_two() && error.weak_store().is_none() {
-                tracing::warn!(%tag, failures, ?retry_after, error = with_causes(error), "store failed; it is tried again");
+                tracing::warn!(
+                    tag = tag.to_string(),
+                    failures,
+                    ?retry_after,
+                    error = with_causes(error),
+                    "store failed; it is tried again"
+                );
             }
         }
         Event::WeakStore {
@@ -126,7 +135,7 @@ fn log(event: &Event<'_>) {
             failures,
         } => {
             if failures.is_power_of_two() {
-                tracing::error!(%tag, failures, error = %error, "alarm: a weak store is refused; it is tried again");
+                tracing::error!(tag = tag.to_string(), failures, error = %error, "alarm: a weak store is refused; it is tried again");
             }
         }
         Event::Regressed {
@@ -135,7 +144,7 @@ fn log(event: &Event<'_>) {
             found,
             discarded,
         } => tracing::error!(
-            %tag, floor, found, %discarded,
+            tag = tag.to_string(), floor, found, %discarded,
             "alarm: the store went back in time; this server discards what it drew, goes on above that, and repeats none of its own ids; not known is whether others had come further, or drew numbers from `found` on since: see docs/operating.md; find out whether a backup was restored or a replica took over"
         ),
         Event::LimitNear {
@@ -143,10 +152,10 @@ fn log(event: &Event<'_>) {
             headroom,
             limit,
         } => {
-            tracing::warn!(%tag, headroom, %limit, "few numbers are left below the limit; raise it or move to another tag");
+            tracing::warn!(tag = tag.to_string(), headroom, %limit, "few numbers are left below the limit; raise it or move to another tag");
         }
         Event::LimitReached { tag, limit } => {
-            tracing::error!(%tag, %limit, "alarm: the limit is reached; raise it or move to another tag");
+            tracing::error!(tag = tag.to_string(), %limit, "alarm: the limit is reached; raise it or move to another tag");
         }
         Event::Conflict { error } => tracing::info!(
             error = with_causes(error),
@@ -247,7 +256,7 @@ mod tests {
             text.contains("ERROR") && text.contains("went back in time"),
             "{text}"
         );
-        let fields = "tag=order floor=5001 found=1001 discarded=[7001, 8001)";
+        let fields = "tag=\"order\" floor=5001 found=1001 discarded=[7001, 8001)";
         assert!(text.contains(fields), "{text}");
         assert_eq!(counts.regressions.load(Ordering::Relaxed), 1);
     }

@@ -157,3 +157,18 @@ fn check_commands(folder: &Path, target: &[&str]) {
         assert!(!unknown.errors.contains(INVISIBLE), "{unknown:?}");
     }
 }
+
+/// Guards that a name adds nothing to a line of the log but itself.
+#[test]
+fn a_name_with_quotes_is_one_field_of_the_log() {
+    let folder = tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let name = "a\" is_admin=\"yes";
+    assert_eq!(create(&server, name).0, 201);
+    let (status, text) = server.get(&format!("/v1/tags/{}/ids", encoded(name)));
+    assert_eq!(status, 200, "{text}");
+    let log = server.log();
+    assert!(log.contains(r#"tag="a\" is_admin=\"yes""#), "{log}");
+    assert!(!log.contains(r#" is_admin="yes"#), "{log}");
+    server.stop();
+}

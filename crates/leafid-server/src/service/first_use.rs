@@ -62,7 +62,7 @@ impl FirstUse {
     fn note_created(&self, tag: &Tag) {
         self.rate.charge(1, self.clock.now());
         self.created.fetch_add(1, Ordering::Relaxed);
-        tracing::info!(target: "audit", %tag, "tag created on first use");
+        tracing::info!(target: "audit", tag = tag.to_string(), "tag created on first use");
     }
 }
 
