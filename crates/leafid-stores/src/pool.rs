@@ -43,10 +43,18 @@ pub(crate) struct Pool<S: System> {
 struct State<C> {
     /// Connections at rest, the most recently used last.
     resting: Vec<Resting<C>>,
-    /// Calls that wait for one, the longest wait first.
+    /// Calls that wait for one: reservations, then the longest wait first.
     waiting: VecDeque<oneshot::Sender<Found<C>>>,
     /// How many are being made for them.
     connecting: usize,
+}
+
+/// Who waits for a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Urgency {
+    /// A reservation, without which ids end.
+    Reserving,
+    Other,
 }
 
 type Found<C> = Result<Resting<C>, StoreError>;
@@ -101,7 +109,18 @@ impl<S: System> Pool<S> {
     }
 
     pub(crate) async fn take(self: &Arc<Self>) -> Result<Loan<'_, S>, StoreError> {
-        let loan = self.take_any().await?;
+        self.take_with(Urgency::Other).await
+    }
+
+    /// For a reservation: before all other calls, and with a spare connection behind it.
+    pub(crate) async fn take_to_reserve(self: &Arc<Self>) -> Result<Loan<'_, S>, StoreError> {
+        let loan = self.take_with(Urgency::Reserving).await?;
+        self.keep_spare();
+        Ok(loan)
+    }
+
+    async fn take_with(self: &Arc<Self>, urgency: Urgency) -> Result<Loan<'_, S>, StoreError> {
+        let loan = self.take_any(urgency).await?;
         if let Some(server) = S::server(&loan.connection) {
             let mut in_use = self.lock_in_use();
             if in_use.as_deref() != Some(server) {
@@ -111,7 +130,7 @@ impl<S: System> Pool<S> {
         Ok(loan)
     }
 
-    async fn take_any(self: &Arc<Self>) -> Result<Loan<'_, S>, StoreError> {
+    async fn take_any(self: &Arc<Self>, urgency: Urgency) -> Result<Loan<'_, S>, StoreError> {
         let closed = |error: &str| StoreError::unavailable("the store is closed", error);
         let permit = self.permits.acquire().await;
         let permit = permit.map_err(|error| closed(&error.to_string()))?;
@@ -119,7 +138,7 @@ impl<S: System> Pool<S> {
             return Err(refused(&reason));
         }
         loop {
-            let (mut resting, is_at_hand) = match self.pop() {
+            let (mut resting, is_at_hand) = match self.pop(urgency) {
                 Ok(resting) => (resting, true),
                 Err(found) => (
                     found.await.map_err(|error| closed(&error.to_string()))??,
@@ -153,6 +172,7 @@ impl<S: System> Pool<S> {
     /// A connection at rest, or where the next one will come from.
     fn pop(
         self: &Arc<Self>,
+        urgency: Urgency,
     ) -> Result<Resting<S::Connection>, oneshot::Receiver<Found<S::Connection>>> {
         let mut state = self.lock();
         if let Some(resting) = state.resting.pop() {
@@ -161,7 +181,10 @@ impl<S: System> Pool<S> {
         let (waiter, found) = oneshot::channel();
         // Calls that were given up wait no more.
         state.waiting.retain(|waiter| !waiter.is_closed());
-        state.waiting.push_back(waiter);
+        match urgency {
+            Urgency::Reserving => state.waiting.push_front(waiter),
+            Urgency::Other => state.waiting.push_back(waiter),
+        }
         // One that was begun for a call that found another will do.
         if state.connecting < state.waiting.len() {
             self.connect(&mut state);
@@ -171,7 +194,7 @@ impl<S: System> Pool<S> {
 
     /// Has one at rest beside the only one in use, if there may be two: the next call may need it
     /// sooner than it can be made.
-    pub(crate) fn keep_spare(self: &Arc<Self>) {
+    fn keep_spare(self: &Arc<Self>) {
         let mut state = self.lock();
         let in_use = self
             .connections_max

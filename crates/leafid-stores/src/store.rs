@@ -284,8 +284,7 @@ impl<S: System> SegmentStore for SqlStore<S> {
             )
         };
         Box::pin(self.bounded(what, async {
-            let mut loan = self.pool.take().await?;
-            self.pool.keep_spare();
+            let mut loan = self.pool.take_to_reserve().await?;
             let answer = self
                 .pool
                 .system()

@@ -85,6 +85,8 @@ type Loads = FuturesUnordered<BoxFuture<'static, Vec<(Arc<Allocator>, After)>>>;
 struct Run {
     shared: Arc<Shared>,
     refills: Refills,
+    /// Since when there are refills under way.
+    refilling_since: Option<Duration>,
     /// What runs for tags of which nothing is known.
     loads: Loads,
     /// Tags whose store failed, by the time to try again.
@@ -110,6 +112,7 @@ impl Run {
         Self {
             shared,
             refills: Refills::new(),
+            refilling_since: None,
             loads: Loads::new(),
             later: BinaryHeap::new(),
             refresh: futures_util::future::Fuse::terminated(),
@@ -144,7 +147,8 @@ impl Run {
 
     fn start_what_is_due(&mut self) {
         let now = self.shared.clock.now();
-        self.probe.start_if_due(&self.shared);
+        self.refilling_since = self.refilling_since.filter(|_| !self.refills.is_empty());
+        self.probe.start_if_due(&self.shared, self.refilling_since);
         let has_returned = self.shared.availability.take_returned();
         while self
             .later
@@ -171,12 +175,14 @@ impl Run {
         (all - new, new)
     }
 
-    fn start_refills(&self) {
+    fn start_refills(&mut self) {
         while self.refills.len() < self.calls_max().0 {
             let Some(allocator) = self.shared.queue.pop_known() else {
                 return;
             };
             self.refills.push(self.refill(allocator));
+            self.refilling_since
+                .get_or_insert_with(|| self.shared.clock.now());
         }
     }
 

@@ -118,7 +118,7 @@ async fn a_call_takes_what_another_gives_back() {
     assert!(waits.await.unwrap());
     // The one that is still being made will do for the next call.
     let used = pool.take().await.unwrap();
-    let next = pool.pop().err().unwrap();
+    let next = pool.pop(Urgency::Other).err().unwrap();
     assert_eq!(pool.lock().connecting, 1);
     used.settle(Ok(())).unwrap();
     assert!(next.await.unwrap().is_ok());
@@ -146,7 +146,7 @@ fn a_call_does_not_wait_for_a_runtime_that_ended() {
     };
     let other = runtime();
     let inside = other.enter();
-    let waits = pool.pop().err().unwrap();
+    let waits = pool.pop(Urgency::Other).err().unwrap();
     drop(inside);
     drop(other);
     assert!(runtime().block_on(waits).unwrap().is_err());

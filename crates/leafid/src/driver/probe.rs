@@ -1,6 +1,7 @@
 //! `Probe`: asks the store, from time to time, whether a reservation could go through now.
 //!
-//! A reservation that went well is as good as a probe, so that a busy store is not probed at all.
+//! A reservation that went well is as good as a probe, and one that is under way will be, so that a
+//! busy store is not probed at all.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,8 +35,8 @@ impl Probe {
         }
     }
 
-    /// Begins one if it is due.
-    pub(super) fn start_if_due(&mut self, shared: &Arc<Shared>) {
+    /// Begins one if it is due. `asked_at` is since when a reservation is under way.
+    pub(super) fn start_if_due(&mut self, shared: &Arc<Shared>, asked_at: Option<Duration>) {
         if !self.call.is_terminated() {
             return;
         }
@@ -43,7 +44,10 @@ impl Probe {
         let interval = shared.options.probe_interval.max(INTERVAL_MIN);
         if !shared.availability.is_suspect() {
             let reserved_at = shared.availability.reserved_at();
-            let spared_until = reserved_at.map(|at| at.saturating_add(interval));
+            let asked_at = asked_at.filter(|_| shared.availability.is_up());
+            let spared_until = reserved_at
+                .max(asked_at)
+                .map(|at| at.saturating_add(interval));
             self.at = self.at.max(spared_until.unwrap_or_default());
             if now < self.at {
                 return;

@@ -108,6 +108,15 @@ fn reservations_and_other_calls_count_for_what_they_show() {
     }
     assert_eq!(*world.store.probes.lock().unwrap(), before);
 
+    // One that is under way will tell.
+    world.store.set(Mood::Well, Duration::from_millis(1_500));
+    for _ in 0..10 {
+        assert!(world.generators.try_next("order").is_ok());
+        world.advance(Duration::from_millis(1_500));
+        world.advance(Duration::from_millis(1_800));
+    }
+    assert_eq!(*world.store.probes.lock().unwrap(), before);
+
     world.store.set(Mood::Down, Duration::ZERO);
     let generators = world.generators.clone();
     let order = tag("order");
