@@ -21,8 +21,8 @@ use url::Url;
 
 use crate::call::{Calls, Resting};
 use crate::dial::Server;
+use crate::fail_over::first_of;
 use crate::lease_options::place_of;
-use crate::store::first_of;
 use crate::url::StoreUrl;
 use crate::wire::transport_of;
 use crate::{StoreOptions, lease_row};

@@ -6,6 +6,7 @@ mod leases;
 mod report;
 mod reserve;
 mod schema;
+mod tags;
 
 use std::sync::Arc;
 
@@ -21,7 +22,7 @@ use url::Url;
 
 use self::connect::Session;
 use crate::one_database::OneDatabase;
-use crate::row::{KEEP_OWN, OwnColumns, StoredRow, check_started, finish, first_max_id, records};
+use crate::row::{KEEP_OWN, OwnColumns, StoredRow, finish, records};
 use crate::store::{Fault, System};
 use crate::tables::{FoundTables, OwnTable, TABLES};
 use crate::{InitReport, StoreOptions};
@@ -177,7 +178,7 @@ impl System for Postgres {
         session.look_for_own_table().await?;
         let own_table = session.own;
         let mut transaction = self.begin(session).await?;
-        let answer = create_in(&mut transaction, own_table, spec, &own).await;
+        let answer = tags::create_in(&mut transaction, own_table, spec, &own).await;
         finish(transaction, answer).await
     }
 
@@ -192,14 +193,14 @@ impl System for Postgres {
         }
         let own_table = session.own;
         let mut transaction = self.begin(session).await?;
-        let answer = update_in(&mut transaction, own_table, tag, patch).await;
+        let answer = tags::update_in(&mut transaction, own_table, tag, patch).await;
         finish(transaction, answer).await
     }
 
     async fn delete(&self, session: &mut Session, tag: &Tag) -> Result<(), Fault> {
         session.need_own_table("delete a tag").await?;
         let mut transaction = self.begin(session).await?;
-        let answer = delete_in(&mut transaction, tag).await;
+        let answer = tags::delete_in(&mut transaction, tag).await;
         finish(transaction, answer).await
     }
 
@@ -312,125 +313,4 @@ where
     (T,): for<'r> FromRow<'r, PgRow>,
 {
     sqlx::query_scalar(sql).persistent(false)
-}
-
-/// Locks the row until the end of the transaction and answers its max id.
-async fn lock(connection: &mut PgConnection, tag: &Tag) -> Result<i64, Fault> {
-    let select = "SELECT max_id::bigint FROM leaf_alloc WHERE biz_tag = $1 FOR UPDATE";
-    let max_id = unnamed_scalar(select)
-        .bind(tag.as_str())
-        .fetch_optional(connection)
-        .await?;
-    Ok(max_id.ok_or(StoreError::UnknownTag)?)
-}
-
-async fn row_of(
-    transaction: &mut Transaction<'_, Dialect>,
-    own_table: OwnTable,
-    tag: &Tag,
-) -> Result<StoredRow, Fault> {
-    let sql = format!("{} WHERE a.biz_tag = $1", select(own_table));
-    let query = unnamed(AssertSqlSafe(sql)).bind(tag.as_str());
-    let row = query.fetch_optional(&mut **transaction).await?;
-    Ok(StoredRow::read(&row.ok_or(StoreError::UnknownTag)?)?)
-}
-
-async fn create_in(
-    transaction: &mut Transaction<'_, Dialect>,
-    own_table: OwnTable,
-    spec: &TagSpec,
-    own: &OwnColumns,
-) -> Result<TagRecord, Fault> {
-    let mut max_id = first_max_id(spec)?;
-    let step = i64::from(spec.settings.step);
-    let insert = "INSERT INTO leaf_alloc (biz_tag, max_id, step, description) \
-        VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING";
-    let query = unnamed(insert)
-        .bind(spec.tag.as_str())
-        .bind(max_id)
-        .bind(step);
-    let done = query
-        .bind(&spec.description)
-        .execute(&mut **transaction)
-        .await?;
-    if done.rows_affected() == 0 {
-        return Err(StoreError::TagExists.into());
-    }
-    // Only now: who deletes the tag holds the lock that the insert has waited for.
-    if own_table.is_there {
-        let select = "SELECT deleted_max_id FROM leafid_tag WHERE tag = $1";
-        let query = unnamed_scalar(select).bind(spec.tag.as_str());
-        let deleted: Option<Option<i64>> = query.fetch_optional(&mut **transaction).await?;
-        if deleted.is_some() || !own.is_empty() {
-            write_own(transaction, &spec.tag, own).await?;
-        }
-        if let Some(deleted) = deleted.flatten().filter(|deleted| *deleted > max_id) {
-            let update = "UPDATE leaf_alloc SET max_id = $1 WHERE biz_tag = $2";
-            let query = unnamed(update).bind(deleted).bind(spec.tag.as_str());
-            query.execute(&mut **transaction).await?;
-            max_id = deleted;
-        }
-    }
-    let row = row_of(transaction, own_table, &spec.tag).await?;
-    check_started(&row, max_id)?;
-    Ok(row.record()?.ok_or(StoreError::UnknownTag)?)
-}
-
-async fn update_in(
-    transaction: &mut Transaction<'_, Dialect>,
-    own_table: OwnTable,
-    tag: &Tag,
-    patch: &TagPatch,
-) -> Result<TagRecord, Fault> {
-    lock(transaction, tag).await?;
-    if !own_table.is_there && (patch.policy.is_some() || patch.limit.is_some()) {
-        return Err(Fault::no_own_table(KEEP_OWN));
-    }
-    let mut row = row_of(transaction, own_table, tag).await?;
-    let before = row.clone();
-    row.patch(patch);
-    if (row.step, &row.description) != (before.step, &before.description) {
-        let update = "UPDATE leaf_alloc SET step = $1, description = $2, update_time = now() \
-            WHERE biz_tag = $3";
-        let query = unnamed(update).bind(row.step).bind(&row.description);
-        query.bind(tag.as_str()).execute(&mut **transaction).await?;
-    }
-    if row.own != before.own {
-        write_own(transaction, tag, &row.own).await?;
-    }
-    let row = row_of(transaction, own_table, tag).await?;
-    Ok(row.record()?.ok_or(StoreError::UnknownTag)?)
-}
-
-async fn delete_in(transaction: &mut Transaction<'_, Dialect>, tag: &Tag) -> Result<(), Fault> {
-    let max_id = lock(transaction, tag).await?;
-    write_own(transaction, tag, &OwnColumns::default()).await?;
-    let remember = "UPDATE leafid_tag \
-        SET deleted_max_id = GREATEST(COALESCE(deleted_max_id, 1), $1) WHERE tag = $2";
-    let query = unnamed(remember).bind(max_id).bind(tag.as_str());
-    query.execute(&mut **transaction).await?;
-    let query = unnamed("DELETE FROM leaf_alloc WHERE biz_tag = $1").bind(tag.as_str());
-    query.execute(&mut **transaction).await?;
-    Ok(())
-}
-
-async fn write_own(
-    transaction: &mut Transaction<'_, Dialect>,
-    tag: &Tag,
-    own: &OwnColumns,
-) -> Result<(), Fault> {
-    let upsert = "INSERT INTO leafid_tag (tag, policy, step_max, cover_seconds, id_limit, kind) \
-        VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (tag) DO UPDATE SET policy = excluded.policy, \
-        step_max = excluded.step_max, cover_seconds = excluded.cover_seconds, \
-        id_limit = excluded.id_limit, kind = excluded.kind";
-    let query = unnamed(upsert)
-        .bind(tag.as_str())
-        .bind(&own.policy)
-        .bind(own.step_max);
-    let query = query
-        .bind(own.cover_seconds)
-        .bind(own.id_limit)
-        .bind(&own.kind);
-    query.execute(&mut **transaction).await?;
-    Ok(())
 }

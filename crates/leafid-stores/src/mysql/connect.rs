@@ -8,8 +8,9 @@ use url::Url;
 use super::Mysql;
 use super::report::Variables;
 use super::schema::{self, Schema, Shape};
+use crate::fail_over::{at_server, first_of, server_fault};
 use crate::leases::IDENTITY;
-use crate::store::{Fault, PROBE_SQL, at_server, first_of, server_fault};
+use crate::store::{Fault, PROBE_SQL};
 use crate::url::servers::public;
 use crate::wire::Wire;
 

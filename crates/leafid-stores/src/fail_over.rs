@@ -1,0 +1,74 @@
+//! Lists of servers: the first one that can be used, and why none can.
+
+use std::future::Future;
+use std::time::Duration;
+
+use leafid::store::StoreError;
+
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+use crate::store::plain;
+
+/// Tries servers in order and answers the first that can be used.
+pub(crate) async fn first_of<'a, C, F>(
+    servers: impl Iterator<Item = (&'a String, F)>,
+    timeout: Duration,
+) -> Result<C, StoreError>
+where
+    F: Future<Output = Result<C, StoreError>>,
+{
+    let mut failures: Vec<StoreError> = Vec::new();
+    for (name, open) in servers {
+        match tokio::time::timeout(timeout, open).await {
+            Ok(Ok(connection)) => return Ok(connection),
+            Ok(Err(error)) => failures.push(error),
+            Err(elapsed) => failures.push(StoreError::unavailable(
+                format!("{name} gave no answer within {timeout:?}"),
+                elapsed,
+            )),
+        }
+    }
+    Err(all_failed(failures))
+}
+
+/// What comes of a list none of whose servers can be used.
+fn all_failed(failures: Vec<StoreError>) -> StoreError {
+    let message: Vec<String> = failures.iter().map(StoreError::to_string).collect();
+    let message = message.join("; ");
+    if !failures.is_empty() && failures.iter().all(|error| !error.is_retryable()) {
+        return StoreError::Unsupported { message };
+    }
+    // One that is refused is told from those that are away.
+    let weak = failures
+        .iter()
+        .position(|error| error.weak_store().is_some());
+    let last = failures.iter().rposition(StoreError::is_retryable);
+    let source = weak
+        .or(last)
+        .and_then(|index| match failures.into_iter().nth(index) {
+            Some(StoreError::Unavailable { source, .. }) => Some(source),
+            _ => None,
+        });
+    StoreError::unavailable(message, source.unwrap_or_else(|| "no server".into()))
+}
+
+/// Names the server whose tables cannot be used.
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+pub(crate) fn at_server(name: &str, error: StoreError) -> StoreError {
+    match error {
+        StoreError::Unsupported { message } => StoreError::Unsupported {
+            message: format!("{name}: {message}"),
+        },
+        error => error,
+    }
+}
+
+/// Why one server cannot be used.
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+pub(crate) fn server_fault(name: &str, hint: Option<&str>, error: sqlx::Error) -> StoreError {
+    let reason = match (&error, hint) {
+        (_, Some(hint)) => hint,
+        (sqlx::Error::Io(_), None) => "no connection",
+        (error, None) => plain(error),
+    };
+    StoreError::unavailable(format!("{name}: {reason}"), error)
+}

@@ -1,0 +1,68 @@
+//! `StoreOptions`: how many connections a store has, how long it waits, and what it takes.
+
+use std::time::Duration;
+
+/// Bounds of a store.
+///
+/// # Example
+///
+/// ```
+/// use std::time::Duration;
+/// use leafid_stores::StoreOptions;
+///
+/// let options = StoreOptions { statement_timeout: Duration::from_secs(2), ..StoreOptions::default() };
+/// assert_eq!(options.connections_max, 8);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StoreOptions {
+    /// The most connections at once, at least 1; SQLite always has one. More allow more tags to be
+    /// refilled at the same time, and cost the database a connection each. Redis and etcd have one
+    /// for each call, however many those are. Segments keep two
+    /// also in quiet times, and one more is open while an old one is replaced. Default 8.
+    pub connections_max: usize,
+    /// How long to wait for one server to take a connection. With several servers each gets an
+    /// equal part of `statement_timeout` at most, so that the last one is reached in time.
+    /// Default 10 s: a server that takes a second for each answer, of which connecting needs eight,
+    /// is reached.
+    pub connect_timeout: Duration,
+    /// How long a call may take in all: waiting for a connection, connecting, every statement.
+    /// Shorter notices a hanging database sooner; longer forgives a slow one. Default 15 s.
+    pub statement_timeout: Duration,
+    /// After how long a connection is replaced, so that a first server which came back is used
+    /// again, and a table that was created meanwhile is noticed. A new one is made beside the old
+    /// one, which serves until then; in SQLite, in its place. For databases; Redis, etcd and
+    /// ZooKeeper have ways of their own. Default 120 s.
+    pub connection_age_max: Duration,
+    /// Use a database although one of its settings can lose what it acknowledged, so that ids come
+    /// twice. Without it each connection to MySQL and PostgreSQL is refused whose server is so set
+    /// up; the error tells which setting, see [`StoreError::weak_store`]. Default `false`.
+    pub allow_weak: bool,
+}
+
+impl Default for StoreOptions {
+    fn default() -> Self {
+        Self {
+            connections_max: 8,
+            connect_timeout: Duration::from_secs(10),
+            statement_timeout: Duration::from_secs(15),
+            connection_age_max: Duration::from_secs(120),
+            allow_weak: false,
+        }
+    }
+}
+
+impl StoreOptions {
+    /// How long one of `len` servers gets to take a connection.
+    #[cfg(any(
+        feature = "mysql",
+        feature = "postgres",
+        feature = "redis",
+        feature = "etcd",
+        feature = "zookeeper"
+    ))]
+    pub(crate) fn connect_timeout_of(&self, len: usize) -> Duration {
+        let len = u32::try_from(len).unwrap_or(u32::MAX).max(1);
+        self.connect_timeout
+            .min(self.statement_timeout * 4 / 5 / len)
+    }
+}
