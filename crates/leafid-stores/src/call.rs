@@ -4,7 +4,7 @@
 use std::future::Future;
 use std::time::Duration;
 
-use leafid::store::StoreError;
+use leafid::store::{BoxFuture, StoreError};
 use tokio::sync::Mutex;
 
 use crate::StoreOptions;
@@ -30,6 +30,8 @@ impl Calls {
         what: &str,
         work: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, StoreError> {
+        // In a box: one time-out for all calls.
+        let work: BoxFuture<'_, Result<T, StoreError>> = Box::pin(work);
         let answer = match tokio::time::timeout(self.timeout, work).await {
             Ok(answer) => answer,
             Err(elapsed) => Err(StoreError::unavailable(

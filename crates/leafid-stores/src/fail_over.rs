@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::time::Duration;
 
-use leafid::store::StoreError;
+use leafid::store::{BoxFuture, StoreError};
 
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 use crate::store::plain;
@@ -14,10 +14,11 @@ pub(crate) async fn first_of<'a, C, F>(
     timeout: Duration,
 ) -> Result<C, StoreError>
 where
-    F: Future<Output = Result<C, StoreError>>,
+    F: Future<Output = Result<C, StoreError>> + Send,
 {
     let mut failures: Vec<StoreError> = Vec::new();
     for (name, open) in servers {
+        let open: BoxFuture<'_, Result<C, StoreError>> = Box::pin(open);
         match tokio::time::timeout(timeout, open).await {
             Ok(Ok(connection)) => return Ok(connection),
             Ok(Err(error)) => failures.push(error),

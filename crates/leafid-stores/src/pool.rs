@@ -9,11 +9,12 @@
 //! they are used.
 
 use std::collections::VecDeque;
+use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use leafid::store::StoreError;
+use leafid::store::{BoxFuture, StoreError};
 use leafid::{Clock, SystemClock};
 use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
 
@@ -211,7 +212,7 @@ impl<S: System> Pool<S> {
             pool: Arc::clone(self),
             is_ended: false,
         };
-        tokio::spawn(connecting.connect());
+        spawn(connecting.connect());
     }
 
     /// Judges a connection again if another one was refused since it was judged.
@@ -236,7 +237,7 @@ impl<S: System> Pool<S> {
             return;
         }
         let pool = Arc::clone(self);
-        tokio::spawn(async move {
+        spawn(async move {
             // Unset also when the task is dropped with its runtime.
             let _renewing = Renewing(&pool.is_renewing);
             let judged = pool.clock.now();
@@ -361,6 +362,12 @@ impl<S: System> Drop for Connecting<S> {
             self.end(Err(StoreError::unavailable(message, "its runtime ended")));
         }
     }
+}
+
+/// In a box, so that there is one kind of task in the program and not one for each database.
+fn spawn(work: impl Future<Output = ()> + Send + 'static) {
+    let work: BoxFuture<'static, ()> = Box::pin(work);
+    tokio::spawn(work);
 }
 
 /// Whether a server was reached and may not be used.

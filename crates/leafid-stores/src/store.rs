@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use leafid::Tag;
 use leafid::store::{
-    Reserve, Reserved, SegmentStore, StoreError, StoreReport, StoreResult, TagPatch, TagRecord,
-    TagSettings, TagSpec,
+    BoxFuture, Reserve, Reserved, SegmentStore, StoreError, StoreReport, StoreResult, TagPatch,
+    TagRecord, TagSettings, TagSpec,
 };
 
 use crate::pool::Pool;
@@ -183,12 +183,14 @@ impl<S: System> SqlStore<S> {
         self.bounded(|| "create the tables".into(), work).await
     }
 
-    /// Waits for the work, but not longer than the time-out, and gives its faults a meaning.
+    /// Waits for the work, but not longer than the time-out, and gives its faults a meaning. In a
+    /// box, so that there is one time-out in the program and not one for each call.
     pub(crate) async fn bounded<T>(
         &self,
         what: impl FnOnce() -> String + Send,
         work: impl Future<Output = Result<T, Fault>> + Send,
     ) -> Result<T, StoreError> {
+        let work: BoxFuture<'_, Result<T, Fault>> = Box::pin(work);
         let answer = match tokio::time::timeout(self.timeout, work).await {
             Ok(answer) => answer,
             Err(elapsed) => Err(Fault::Meaning(StoreError::unavailable(
