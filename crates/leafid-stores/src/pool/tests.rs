@@ -1,3 +1,5 @@
+//! Guards which connection a call gets, on a store of which nothing else is asked.
+
 use std::future::pending;
 use std::sync::atomic::AtomicUsize;
 
