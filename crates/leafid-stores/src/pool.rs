@@ -8,7 +8,8 @@
 //! until the new one is there. Where the new one is refused, the old ones are judged again before
 //! they are used.
 
-use std::collections::VecDeque;
+mod state;
+
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,8 +17,9 @@ use std::time::Duration;
 
 use leafid::store::{BoxFuture, StoreError};
 use leafid::{Clock, SystemClock};
-use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
+use tokio::sync::{Semaphore, SemaphorePermit};
 
+use self::state::{Age, Resting, State, Urgency};
 use crate::store::{Fault, System, refused};
 
 /// A connection that rested longer than this is asked whether it still lives.
@@ -39,40 +41,6 @@ pub(crate) struct Pool<S: System> {
     in_use: Mutex<Option<String>>,
 }
 
-/// All connections but those in use. Together they are as many as there are permits at the most,
-/// since one is made only for a call that has a permit and finds none at rest.
-struct State<C> {
-    /// Connections at rest, the most recently used last.
-    resting: Vec<Resting<C>>,
-    /// Calls that wait for one: reservations, then the longest wait first.
-    waiting: VecDeque<oneshot::Sender<Found<C>>>,
-    /// How many are being made for them.
-    connecting: usize,
-}
-
-/// Who waits for a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Urgency {
-    /// A reservation, without which ids end.
-    Reserving,
-    Other,
-}
-
-type Found<C> = Result<Resting<C>, StoreError>;
-
-struct Resting<C> {
-    connection: C,
-    age: Age,
-    since: Duration,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Age {
-    born: Duration,
-    /// When its server was found to be one that can be trusted.
-    judged: Duration,
-}
-
 /// A connection in use. Dropped, it is closed; [`Loan::settle`] may put it back.
 pub(crate) struct Loan<'a, S: System> {
     pub(crate) connection: S::Connection,
@@ -91,11 +59,7 @@ impl<S: System> Pool<S> {
             age_max,
             is_renewing: AtomicBool::new(false),
             refused_at: Mutex::new(None),
-            state: Mutex::new(State {
-                resting: Vec::new(),
-                waiting: VecDeque::new(),
-                connecting: 0,
-            }),
+            state: Mutex::new(State::new()),
             in_use: Mutex::default(),
         }
     }
@@ -132,25 +96,20 @@ impl<S: System> Pool<S> {
     }
 
     async fn take_any(self: &Arc<Self>, urgency: Urgency) -> Result<Loan<'_, S>, StoreError> {
-        let closed = |error: &str| StoreError::unavailable("the store is closed", error);
         let permit = self.permits.acquire().await;
-        let permit = permit.map_err(|error| closed(&error.to_string()))?;
+        let permit =
+            permit.map_err(|error| StoreError::unavailable("the store is closed", error))?;
         if let Some(reason) = self.system.refusal() {
             return Err(refused(&reason));
         }
         loop {
-            let (mut resting, is_at_hand) = match self.pop(urgency) {
-                Ok(resting) => (resting, true),
-                Err(found) => (
-                    found.await.map_err(|error| closed(&error.to_string()))??,
-                    false,
-                ),
-            };
+            let (mut resting, is_new) = self.next(urgency).await?;
             let now = self.clock.now();
-            if is_at_hand && now.saturating_sub(resting.age.born) > self.age_max {
-                if S::CONNECTIONS_MAX == 1 {
-                    continue;
-                }
+            let is_old = !is_new && self.is_old(&resting, now);
+            if is_old && S::CONNECTIONS_MAX == 1 {
+                continue;
+            }
+            if is_old || self.has_old(now) {
                 self.renew();
             }
             let is_fresh = now.saturating_sub(resting.since) <= REST_MAX;
@@ -170,49 +129,46 @@ impl<S: System> Pool<S> {
         }
     }
 
-    /// A connection at rest, or where the next one will come from.
-    fn pop(
-        self: &Arc<Self>,
-        urgency: Urgency,
-    ) -> Result<Resting<S::Connection>, oneshot::Receiver<Found<S::Connection>>> {
-        let mut state = self.lock();
-        if let Some(resting) = state.resting.pop() {
-            return Ok(resting);
+    /// A connection at rest, or whichever comes first: one that another call gives back, or a new
+    /// one, and whether it is new. What a call has begun ends with it, so that none waits for an
+    /// attempt that hangs.
+    async fn next(&self, urgency: Urgency) -> Result<(Resting<S::Connection>, bool), StoreError> {
+        let mut returned = match self.lock().pop(urgency) {
+            Ok(resting) => return Ok((resting, false)),
+            Err(returned) => returned,
+        };
+        let judged = self.clock.now();
+        let made: BoxFuture<'_, _> = Box::pin(self.system.connect());
+        let made = tokio::select! {
+            biased;
+            Ok(resting) = &mut returned => return Ok((resting, false)),
+            made = made => made,
+        };
+        returned.close();
+        match (made, returned.try_recv()) {
+            (Ok(connection), returned) => {
+                let mut state = self.lock();
+                returned.into_iter().for_each(|resting| state.put(resting));
+                Ok((self.new_resting(connection, judged), true))
+            }
+            (Err(_), Ok(resting)) => Ok((resting, false)),
+            (Err(error), Err(_)) => {
+                if is_refusal(&error) {
+                    self.refused();
+                }
+                Err(error)
+            }
         }
-        let (waiter, found) = oneshot::channel();
-        // Calls that were given up wait no more.
-        state.waiting.retain(|waiter| !waiter.is_closed());
-        match urgency {
-            Urgency::Reserving => state.waiting.push_front(waiter),
-            Urgency::Other => state.waiting.push_back(waiter),
-        }
-        // One that was begun for a call that found another will do.
-        if state.connecting < state.waiting.len() {
-            self.connect(&mut state);
-        }
-        Err(found)
     }
 
     /// Has one at rest beside the only one in use, if there may be two: the next call may need it
     /// sooner than it can be made.
     fn keep_spare(self: &Arc<Self>) {
-        let mut state = self.lock();
-        let in_use = self
-            .connections_max
-            .saturating_sub(self.permits.available_permits());
-        let is_alone = state.resting.is_empty() && state.connecting == 0 && in_use <= 1;
-        if is_alone && self.connections_max > 1 {
-            self.connect(&mut state);
+        let free = self.permits.available_permits();
+        let in_use = self.connections_max.saturating_sub(free);
+        if self.connections_max > 1 && in_use <= 1 && self.lock().resting.is_empty() {
+            self.renew();
         }
-    }
-
-    fn connect(self: &Arc<Self>, state: &mut State<S::Connection>) {
-        state.connecting += 1;
-        let connecting = Connecting {
-            pool: Arc::clone(self),
-            is_ended: false,
-        };
-        spawn(connecting.connect());
     }
 
     /// Judges a connection again if another one was refused since it was judged.
@@ -230,8 +186,8 @@ impl<S: System> Pool<S> {
         is_trusted
     }
 
-    /// Makes a new connection in the background, and closes the old ones at rest when it is there.
-    /// If none can be made, the old ones stay, and the next call that meets one tries again.
+    /// Makes a new connection in the background, in place of an old one at rest if there is one. If
+    /// none can be made, the old ones stay, and the next call that meets one tries again.
     fn renew(self: &Arc<Self>) {
         if self.is_renewing.swap(true, Ordering::Relaxed) {
             return;
@@ -249,15 +205,32 @@ impl<S: System> Pool<S> {
         });
     }
 
-    /// Closes the old connections at rest but one, now that there is a new one.
+    /// Closes an old connection at rest, now that there is a new one. Another one that is old has
+    /// its turn at the next call.
     fn replace(&self, connection: S::Connection, judged: Duration) {
-        let now = self.clock.now();
-        let is_young = |resting: &Resting<_>| now.saturating_sub(resting.age.born) <= self.age_max;
-        let mut has_old = false;
-        let is_kept =
-            |resting: &Resting<_>| is_young(resting) || !std::mem::replace(&mut has_old, true);
-        self.lock().resting.retain(is_kept);
-        self.put(self.new_resting(connection, judged));
+        let new = self.new_resting(connection, judged);
+        let mut state = self.lock();
+        let old = state
+            .resting
+            .iter()
+            .position(|resting| self.is_old(resting, new.since));
+        let old = old.map(|index| state.resting.remove(index));
+        state.put(new);
+        drop(state);
+        drop(old);
+    }
+
+    /// Also one that nobody takes is replaced: its server may not be the one in use any more.
+    fn has_old(&self, now: Duration) -> bool {
+        let state = self.lock();
+        state
+            .resting
+            .iter()
+            .any(|resting| self.is_old(resting, now))
+    }
+
+    fn is_old(&self, resting: &Resting<S::Connection>, now: Duration) -> bool {
+        now.saturating_sub(resting.age.born) > self.age_max
     }
 
     fn new_resting(&self, connection: S::Connection, judged: Duration) -> Resting<S::Connection> {
@@ -267,11 +240,6 @@ impl<S: System> Pool<S> {
             age: Age { born: now, judged },
             since: now,
         }
-    }
-
-    /// Gives a connection to the call that waits longest, or lets it rest.
-    fn put(&self, resting: Resting<S::Connection>) {
-        self.lock().put(resting);
     }
 
     fn refused(&self) {
@@ -295,72 +263,6 @@ impl<S: System> Pool<S> {
 
     fn lock(&self) -> MutexGuard<'_, State<S::Connection>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl<C> State<C> {
-    fn put(&mut self, resting: Resting<C>) {
-        let mut found = Ok(resting);
-        while let Some(waiter) = self.waiting.pop_front() {
-            match waiter.send(found) {
-                Ok(()) => return,
-                Err(back) => found = back,
-            }
-        }
-        self.resting.extend(found);
-    }
-
-    /// Tells the call that waits longest why there is none for it.
-    fn fail(&mut self, error: StoreError) {
-        let mut found = Err(error);
-        while let Some(waiter) = self.waiting.pop_front() {
-            match waiter.send(found) {
-                Ok(()) => return,
-                Err(back) => found = back,
-            }
-        }
-    }
-}
-
-/// A connection that is being made for a call that waits.
-struct Connecting<S: System> {
-    pool: Arc<Pool<S>>,
-    is_ended: bool,
-}
-
-impl<S: System> Connecting<S> {
-    async fn connect(mut self) {
-        let pool = Arc::clone(&self.pool);
-        let judged = pool.clock.now();
-        let found = pool.system.connect().await;
-        let found = found.map(|connection| pool.new_resting(connection, judged));
-        self.end(found);
-    }
-
-    fn end(&mut self, found: Found<S::Connection>) {
-        self.is_ended = true;
-        let mut state = self.pool.lock();
-        state.connecting = state.connecting.saturating_sub(1);
-        match found {
-            Ok(resting) => state.put(resting),
-            Err(error) => {
-                let is_refusal = is_refusal(&error);
-                state.fail(error);
-                drop(state);
-                if is_refusal {
-                    self.pool.refused();
-                }
-            }
-        }
-    }
-}
-
-impl<S: System> Drop for Connecting<S> {
-    fn drop(&mut self) {
-        if !self.is_ended {
-            let message = "the connection was not made to its end";
-            self.end(Err(StoreError::unavailable(message, "its runtime ended")));
-        }
     }
 }
 
@@ -400,16 +302,15 @@ impl<S: System> Loan<'_, S> {
                 ..
             } = self;
             let since = pool.clock.now();
+            let resting = Resting {
+                connection,
+                age,
+                since,
+            };
             let mut state = pool.lock();
-            // The others may have been made while this one waited for the lock.
-            let is_young = since.saturating_sub(age.born) <= pool.age_max;
             // An old one is needed no more once there is one to use, and a spare one.
-            if is_young || state.resting.len() < 2 {
-                state.put(Resting {
-                    connection,
-                    age,
-                    since,
-                });
+            if state.resting.len() < 2 || !pool.is_old(&resting, since) {
+                state.put(resting);
             }
         }
         answer

@@ -103,56 +103,55 @@ fn pool(left: usize, fails: bool) -> Arc<Pool<Connections>> {
     Arc::new(Pool::new(Connections { left, fails }, 8, age_max))
 }
 
+/// Lets everything run that can.
+async fn settle_down() {
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+}
+
 /// Guards that a call waits for a connection that is being made only while there is no other: to
-/// make one can take longer than ids last.
+/// make one can take longer than ids last. Reservations come first.
 #[tokio::test]
 async fn a_call_takes_what_another_gives_back() {
     let pool = pool(1, false);
     let used = pool.take().await.unwrap();
-    let waits = tokio::spawn({
+    let waits = |urgency| {
         let pool = Arc::clone(&pool);
-        async move { pool.take().await.map(|loan| loan.settle(Ok(()))).is_ok() }
-    });
-    while pool.lock().waiting.is_empty() {
-        tokio::task::yield_now().await;
-    }
+        tokio::spawn(async move { pool.take_with(urgency).await.map(drop).is_ok() })
+    };
+    let [other, reserves] = [Urgency::Other, Urgency::Reserving].map(waits);
+    settle_down().await;
+    assert_eq!(pool.lock().waiting.len(), 2);
     used.settle(Ok(())).unwrap();
-    assert!(waits.await.unwrap());
-    // The one that is still being made will do for the next call.
-    let used = pool.take().await.unwrap();
-    let next = pool.pop(Urgency::Other).err().unwrap();
-    assert_eq!(pool.lock().connecting, 1);
-    used.settle(Ok(())).unwrap();
-    assert!(next.await.unwrap().is_ok());
+    assert!(reserves.await.unwrap());
+    assert!(!other.is_finished());
+    other.abort();
 }
 
+/// Guards that no call waits for what another has begun: it may hang, or have failed long ago.
 #[tokio::test]
-async fn a_failure_is_told_to_one_call_and_the_next_one_tries_again() {
-    let pool = pool(0, true);
-    for _ in 0..3 {
-        assert!(pool.take().await.is_err());
-        assert_eq!(pool.lock().connecting, 0);
-    }
+async fn an_attempt_ends_with_its_call() {
+    let pool = pool(0, false);
+    let given_up = tokio::spawn({
+        let pool = Arc::clone(&pool);
+        async move { pool.take().await.map(drop).is_ok() }
+    });
+    settle_down().await;
+    given_up.abort();
+    settle_down().await;
     pool.system.left.store(1, Ordering::SeqCst);
     assert!(pool.take().await.is_ok());
 }
 
-/// Guards calls of one runtime whose connection is made on another one, which ends.
-#[test]
-fn a_call_does_not_wait_for_a_runtime_that_ended() {
-    let pool = pool(0, false);
-    let runtime = || {
-        tokio::runtime::Builder::new_current_thread()
-            .build()
-            .unwrap()
-    };
-    let other = runtime();
-    let inside = other.enter();
-    let waits = pool.pop(Urgency::Other).err().unwrap();
-    drop(inside);
-    drop(other);
-    assert!(runtime().block_on(waits).unwrap().is_err());
-    assert_eq!(pool.lock().connecting, 0);
+#[tokio::test]
+async fn a_failure_is_told_and_the_next_call_tries_again() {
+    let pool = pool(0, true);
+    for _ in 0..3 {
+        assert!(pool.take().await.is_err());
+    }
+    pool.system.left.store(1, Ordering::SeqCst);
+    assert!(pool.take().await.is_ok());
 }
 
 /// Guards that a reservation finds a connection while the settings of tags are read.
@@ -162,16 +161,51 @@ async fn a_spare_connection_rests_beside_the_only_one_in_use() {
     let used = pool.take().await.unwrap();
     for _ in 0..3 {
         pool.keep_spare();
-        while pool.lock().connecting > 0 {
+        while pool.is_renewing.load(Ordering::Relaxed) {
             tokio::task::yield_now().await;
         }
         assert_eq!(pool.lock().resting.len(), 1);
     }
     let other = pool.take().await.unwrap();
     pool.keep_spare();
-    assert_eq!(pool.lock().connecting, 0, "two are enough");
+    assert!(!pool.is_renewing.load(Ordering::Relaxed), "two are enough");
     for loan in [used, other] {
         loan.settle(Ok(())).unwrap();
     }
     assert_eq!(pool.lock().resting.len(), 2);
+}
+
+/// Guards that an old connection is not kept because nobody takes it: what it leads to may be
+/// another server than the one that is in use.
+#[tokio::test]
+async fn old_connections_are_replaced_one_by_one() {
+    let connections = Connections {
+        left: AtomicUsize::new(8),
+        fails: false,
+    };
+    let pool = Arc::new(Pool::new(connections, 8, Duration::ZERO));
+    let loans = [pool.take().await.unwrap(), pool.take().await.unwrap()];
+    for loan in loans {
+        loan.settle(Ok(())).unwrap();
+    }
+    for replaced in 1..=2 {
+        let loan = pool.take().await.unwrap();
+        loan.settle(Ok(())).unwrap();
+        while pool.is_renewing.load(Ordering::Relaxed) {
+            tokio::task::yield_now().await;
+        }
+        let mut state = pool.lock();
+        assert_eq!(state.resting.len(), 2);
+        // It stays young from now on.
+        state.resting[1].age.born = Duration::MAX;
+        let is_young = |resting: &&Resting<()>| resting.age.born == Duration::MAX;
+        assert_eq!(state.resting.iter().filter(is_young).count(), replaced);
+    }
+    let left = pool.system.left.load(Ordering::SeqCst);
+    drop(pool.take().await.unwrap());
+    assert_eq!(
+        pool.system.left.load(Ordering::SeqCst),
+        left,
+        "both are new"
+    );
 }
