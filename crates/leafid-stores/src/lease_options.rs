@@ -103,6 +103,11 @@ mod tests {
         assert_ne!(socket, place("postgres://u@h/x?host=/run/b"));
         let host = place("postgres://u@h/x?host=10.0.0.1");
         assert_eq!(host, "postgres://u@h/x (host 10.0.0.1) pool a");
+        let host = place("postgres://u@h/x?host=10.0.0.1&host=10.0.0.2");
+        assert_eq!(
+            host, "postgres://u@h/x (host 10.0.0.2) pool a",
+            "the last one"
+        );
         let socket = place("mysql://u@h/x?socket=/run/a.sock");
         assert_ne!(socket, place("mysql://u@h/x?socket=/run/b.sock"));
         assert_ne!(socket, place("mysql://u@h/x"));

@@ -28,6 +28,16 @@ pub(crate) const IDENTITY: &str = "#identity";
 pub(crate) trait LeaseSystem: System {
     const SQL: LeaseSql;
 
+    /// What told the database from others when a connection was last made to it.
+    fn known_identity(&self) -> Option<String> {
+        None
+    }
+
+    /// Refuses a database that is another one than before.
+    fn check_identity(&self, _: &Self::Connection, _found: &str) -> Result<(), Fault> {
+        Ok(())
+    }
+
     /// Creates the tables of a registry where that is safe; see `tables.rs`.
     fn prepare(
         &self,
@@ -242,8 +252,14 @@ impl<S: LeaseSystem> LeaseStore for SqlLeases<S> {
         let what = || "read the identity of the registry".into();
         Box::pin(self.store.bounded(what, async {
             let mut loan = self.store.pool.take().await?;
-            let new = new_identity();
+            let system = self.store.pool.system();
+            // In a registry that was emptied the database is still the one that it was.
+            let new = system.known_identity().unwrap_or_else(new_identity);
             let answer = self.kept(&mut loan.connection, IDENTITY, &new).await;
+            let answer = answer.and_then(|found| {
+                system.check_identity(&loan.connection, &found)?;
+                Ok(found)
+            });
             Ok(format!("{}/{}", loan.settle(answer)?, self.pool))
         }))
     }

@@ -24,7 +24,7 @@ use self::connect::Session;
 use self::report::Variables;
 use self::schema::{Schema, Shape};
 use crate::one_database::OneDatabase;
-use crate::row::{KEEP_OWN, OwnColumns, StoredRow, finish, padded, records};
+use crate::row::{Found, KEEP_OWN, OwnColumns, Sight, StoredRow, finish, padded, records};
 use crate::store::{Fault, System};
 use crate::tables::{FoundTables, OwnTable, TABLES};
 use crate::{InitReport, StoreOptions};
@@ -91,6 +91,19 @@ impl Mysql {
             ..Self::new(servers, options)
         }
     }
+
+    /// A segment of another database than before is lost: behind a proxy that keeps our connection
+    /// the reservation alone can tell.
+    async fn reserve_once(&self, session: &mut Session, reserve: &Reserve) -> Result<Found, Fault> {
+        let sight = Sight {
+            own: session.shape.own,
+            has_identity: session.has_identity,
+        };
+        let found = reserve::reserve(&mut session.connection, sight, reserve).await?;
+        self.databases
+            .check(&session.name, found.identity.clone())?;
+        Ok(found)
+    }
 }
 
 impl System for Mysql {
@@ -115,20 +128,19 @@ impl System for Mysql {
     }
 
     async fn judge(&self, session: &mut Session) -> Result<(), StoreError> {
-        session.shape = self
+        (session.shape, session.has_identity) = self
             .judge_server(&mut session.connection, &session.name)
             .await?;
         Ok(())
     }
 
     async fn reserve(&self, session: &mut Session, reserve: &Reserve) -> Result<Reserved, Fault> {
-        let found = reserve::reserve(&mut session.connection, session.shape.own, reserve).await?;
-        if !found.came_since {
-            return Ok(found.reserved);
+        let mut found = self.reserve_once(session, reserve).await?;
+        if found.came_since {
+            // Our own table may know of a former life of the tag. The segment is left out.
+            session.look_for_own_table().await?;
+            found = self.reserve_once(session, reserve).await?;
         }
-        // Our own table may know of a former life of the tag. The segment is left out.
-        session.look_for_own_table().await?;
-        let found = reserve::reserve(&mut session.connection, session.shape.own, reserve).await?;
         Ok(found.reserved)
     }
 
@@ -192,6 +204,9 @@ impl System for Mysql {
             session.need_own_table(KEEP_OWN).await?;
         }
         session.look_for_own_table().await?;
+        if !session.shape.own.is_there {
+            session.need_sight_of_own_table().await?;
+        }
         let shape = session.shape;
         let mut transaction = session.connection.begin().await?;
         let answer = tags::create_in(&mut transaction, &shape, spec, &own).await;
@@ -252,6 +267,10 @@ impl System for Mysql {
 
     fn is_conflict(error: &sqlx::Error) -> bool {
         connect::is_conflict(error)
+    }
+
+    fn is_full(error: &sqlx::Error) -> bool {
+        matches!(connect::number(error), Some(1040 | 1203 | 1226))
     }
 
     fn hint(error: &sqlx::Error) -> Option<&'static str> {

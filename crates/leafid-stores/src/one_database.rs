@@ -79,6 +79,10 @@ impl OneDatabase {
         self.lock().is_compared = is_compared;
     }
 
+    pub(crate) fn identity(&self) -> Option<String> {
+        self.lock().identity.clone()
+    }
+
     pub(crate) fn refusal(&self) -> Option<String> {
         self.lock().refusal.clone()
     }

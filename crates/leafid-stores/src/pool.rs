@@ -11,7 +11,7 @@
 mod state;
 
 use std::future::Future;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -22,6 +22,14 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use self::state::{Age, Resting, State, Urgency};
 use crate::store::{Fault, System, refused};
 
+/// A store whose calls take longer than this has a spare connection: another one would be made for
+/// as long as a segment may last.
+const SLOW: Duration = Duration::from_millis(100);
+/// For so long no connection is made in the background after one that could not be made.
+const RENEW_PAUSE: Duration = Duration::from_secs(5);
+/// How long a call waits for a connection in use, where the database gives no more, before it asks
+/// again.
+const FULL_PAUSE: Duration = Duration::from_secs(1);
 /// A connection that rested longer than this is asked whether it still lives.
 const REST_MAX: Duration = Duration::from_secs(10);
 
@@ -34,6 +42,12 @@ pub(crate) struct Pool<S: System> {
     age_max: Duration,
     /// Whether a connection is being made in place of the old ones.
     is_renewing: AtomicBool,
+    /// Until when none is made, because the last one could not be.
+    pause_until: Mutex<Duration>,
+    /// Whether the last call that ended took long.
+    is_slow: AtomicBool,
+    /// How many connections are in use.
+    in_use_len: AtomicUsize,
     /// When a new connection was refused last. Those that were judged before are judged again.
     refused_at: Mutex<Option<Duration>>,
     state: Mutex<State<S::Connection>>,
@@ -45,7 +59,9 @@ pub(crate) struct Pool<S: System> {
 pub(crate) struct Loan<'a, S: System> {
     pub(crate) connection: S::Connection,
     age: Age,
+    taken: Duration,
     pool: &'a Pool<S>,
+    _in_use: InUse<'a>,
     _permit: SemaphorePermit<'a>,
 }
 
@@ -58,6 +74,9 @@ impl<S: System> Pool<S> {
             connections_max,
             age_max,
             is_renewing: AtomicBool::new(false),
+            pause_until: Mutex::default(),
+            is_slow: AtomicBool::new(false),
+            in_use_len: AtomicUsize::new(0),
             refused_at: Mutex::new(None),
             state: Mutex::new(State::new()),
             in_use: Mutex::default(),
@@ -122,7 +141,9 @@ impl<S: System> Pool<S> {
                 return Ok(Loan {
                     connection,
                     age,
+                    taken: now,
                     pool: self,
+                    _in_use: InUse::one_of(&self.in_use_len),
                     _permit: permit,
                 });
             }
@@ -137,12 +158,22 @@ impl<S: System> Pool<S> {
             Ok(resting) => return Ok((resting, false)),
             Err(returned) => returned,
         };
-        let judged = self.clock.now();
-        let made: BoxFuture<'_, _> = Box::pin(self.system.connect());
-        let made = tokio::select! {
-            biased;
-            Ok(resting) = &mut returned => return Ok((resting, false)),
-            made = made => made,
+        let (made, judged) = loop {
+            let judged = self.clock.now();
+            let made: BoxFuture<'_, _> = Box::pin(self.system.connect());
+            let made = tokio::select! {
+                biased;
+                Ok(resting) = &mut returned => return Ok((resting, false)),
+                made = made => made,
+            };
+            let is_full = made.as_ref().is_err_and(is_full::<S>);
+            if !is_full || self.in_use_len.load(Ordering::Relaxed) == 0 {
+                break (made, judged);
+            }
+            // Those in use are all that there are.
+            if let Ok(Ok(resting)) = tokio::time::timeout(FULL_PAUSE, &mut returned).await {
+                return Ok((resting, false));
+            }
         };
         returned.close();
         match (made, returned.try_recv()) {
@@ -161,22 +192,19 @@ impl<S: System> Pool<S> {
         }
     }
 
-    /// Has one at rest beside the only one in use, if there may be two: the next call may need it
-    /// sooner than it can be made.
+    /// Has one at rest beside the only one in use, if the store is slow and there may be two: the
+    /// next call may need it sooner than it can be made.
     fn keep_spare(self: &Arc<Self>) {
-        let free = self.permits.available_permits();
-        let in_use = self.connections_max.saturating_sub(free);
-        if self.connections_max > 1 && in_use <= 1 && self.lock().resting.is_empty() {
+        let is_alone = self.in_use_len.load(Ordering::Relaxed) <= 1;
+        let is_wanted = self.connections_max > 1 && self.is_slow.load(Ordering::Relaxed);
+        if is_wanted && is_alone && self.lock().resting.is_empty() {
             self.renew();
         }
     }
 
     /// Judges a connection again if another one was refused since it was judged.
     async fn is_trusted(&self, resting: &mut Resting<S::Connection>) -> bool {
-        let refused_at = *self
-            .refused_at
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let refused_at = *lock(&self.refused_at);
         if refused_at.is_none_or(|at| at < resting.age.judged) {
             return true;
         }
@@ -187,9 +215,10 @@ impl<S: System> Pool<S> {
     }
 
     /// Makes a new connection in the background, in place of an old one at rest if there is one. If
-    /// none can be made, the old ones stay, and the next call that meets one tries again.
+    /// none can be made, the old ones stay, and are judged again before they are used.
     fn renew(self: &Arc<Self>) {
-        if self.is_renewing.swap(true, Ordering::Relaxed) {
+        let pause_until = *lock(&self.pause_until);
+        if self.clock.now() < pause_until || self.is_renewing.swap(true, Ordering::Relaxed) {
             return;
         }
         let pool = Arc::clone(self);
@@ -199,8 +228,10 @@ impl<S: System> Pool<S> {
             let judged = pool.clock.now();
             match pool.system.connect().await {
                 Ok(connection) => pool.replace(connection, judged),
-                Err(error) if is_refusal(&error) => pool.refused(),
-                Err(_) => {}
+                Err(_) => {
+                    pool.refused();
+                    *lock(&pool.pause_until) = pool.clock.now().saturating_add(RENEW_PAUSE);
+                }
             }
         });
     }
@@ -243,11 +274,7 @@ impl<S: System> Pool<S> {
     }
 
     fn refused(&self) {
-        let mut at = self
-            .refused_at
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        *at = Some(self.clock.now());
+        *lock(&self.refused_at) = Some(self.clock.now());
     }
 
     /// Closes the connections at rest: after a failure they are probably as dead.
@@ -258,11 +285,11 @@ impl<S: System> Pool<S> {
     }
 
     fn lock_in_use(&self) -> MutexGuard<'_, Option<String>> {
-        self.in_use.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.in_use)
     }
 
     fn lock(&self) -> MutexGuard<'_, State<S::Connection>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 
@@ -270,6 +297,33 @@ impl<S: System> Pool<S> {
 fn spawn(work: impl Future<Output = ()> + Send + 'static) {
     let work: BoxFuture<'static, ()> = Box::pin(work);
     tokio::spawn(work);
+}
+
+/// Whether the database has no connection left for us.
+fn is_full<S: System>(error: &StoreError) -> bool {
+    let source = std::error::Error::source(error);
+    let error = source.and_then(|source| source.downcast_ref::<sqlx::Error>());
+    error.is_some_and(S::is_full)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Counts a connection as long as it is in use.
+struct InUse<'a>(&'a AtomicUsize);
+
+impl<'a> InUse<'a> {
+    fn one_of(len: &'a AtomicUsize) -> Self {
+        len.fetch_add(1, Ordering::Relaxed);
+        Self(len)
+    }
+}
+
+impl Drop for InUse<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// Whether a server was reached and may not be used.
@@ -298,10 +352,13 @@ impl<S: System> Loan<'_, S> {
             let Self {
                 connection,
                 age,
+                taken,
                 pool,
                 ..
             } = self;
             let since = pool.clock.now();
+            let is_slow = since.saturating_sub(taken) > SLOW;
+            pool.is_slow.store(is_slow, Ordering::Relaxed);
             let resting = Resting {
                 connection,
                 age,

@@ -22,7 +22,7 @@ use url::Url;
 
 use self::connect::Session;
 use crate::one_database::OneDatabase;
-use crate::row::{KEEP_OWN, OwnColumns, StoredRow, finish, records};
+use crate::row::{Found, KEEP_OWN, OwnColumns, Sight, StoredRow, finish, records};
 use crate::store::{Fault, System};
 use crate::tables::{FoundTables, OwnTable, TABLES};
 use crate::{InitReport, StoreOptions};
@@ -77,6 +77,20 @@ impl Postgres {
         }
     }
 
+    /// A segment of another database than before is lost: behind a pooler that keeps our connection
+    /// the reservation alone can tell.
+    async fn reserve_once(&self, session: &mut Session, reserve: &Reserve) -> Result<Found, Fault> {
+        let sight = Sight {
+            own: session.own,
+            has_identity: session.has_identity,
+        };
+        let connection = &mut session.connection;
+        let found = reserve::reserve(connection, &self.begin, sight, reserve).await?;
+        self.databases
+            .check(&session.name, found.identity.clone())?;
+        Ok(found)
+    }
+
     /// Every call is a transaction, whose settings go with it: a pooler such as PgBouncer may lend
     /// us another connection of the server for the next one.
     async fn begin<'a>(
@@ -111,20 +125,17 @@ impl System for Postgres {
 
     async fn judge(&self, session: &mut Session) -> Result<(), StoreError> {
         let (connection, name) = (&mut session.connection, &session.name);
-        session.own = self.judge_server(connection, name).await?;
+        (session.own, session.has_identity) = self.judge_server(connection, name).await?;
         Ok(())
     }
 
     async fn reserve(&self, session: &mut Session, reserve: &Reserve) -> Result<Reserved, Fault> {
-        let found =
-            reserve::reserve(&mut session.connection, &self.begin, session.own, reserve).await?;
-        if !found.came_since {
-            return Ok(found.reserved);
+        let mut found = self.reserve_once(session, reserve).await?;
+        if found.came_since {
+            // Our own table may know of a former life of the tag. The segment is left out.
+            session.look_for_own_table().await?;
+            found = self.reserve_once(session, reserve).await?;
         }
-        // Our own table may know of a former life of the tag. The segment is left out.
-        session.look_for_own_table().await?;
-        let found =
-            reserve::reserve(&mut session.connection, &self.begin, session.own, reserve).await?;
         Ok(found.reserved)
     }
 
@@ -227,6 +238,10 @@ impl System for Postgres {
 
     fn is_conflict(error: &sqlx::Error) -> bool {
         connect::is_conflict(error)
+    }
+
+    fn is_full(error: &sqlx::Error) -> bool {
+        connect::code(error).as_deref() == Some("53300")
     }
 
     fn hint(error: &sqlx::Error) -> Option<&'static str> {

@@ -14,6 +14,8 @@ use leafid::{Escaped, Limit, StepPolicy, Tag};
 use sqlx::{ColumnIndex, Database, Decode, Row, Transaction, Type};
 
 use crate::store::Fault;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+use crate::tables::OwnTable;
 
 /// What cannot be done without our own table.
 #[cfg(any(feature = "mysql", feature = "postgres"))]
@@ -44,12 +46,23 @@ pub(crate) struct OwnColumns {
     pub(crate) kind: Option<String>,
 }
 
+/// What a reservation sees beside Leaf's table.
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sight {
+    pub(crate) own: OwnTable,
+    /// Whether the database says which one it is.
+    pub(crate) has_identity: bool,
+}
+
 /// What came of a reservation.
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 pub(crate) struct Found {
     pub(crate) reserved: Reserved,
     /// Whether our own table was made since it was looked for.
     pub(crate) came_since: bool,
+    /// Which database it was, if that was asked.
+    pub(crate) identity: Option<String>,
 }
 
 /// The numbers of a `reserve` statement, none of which can overflow there.

@@ -224,6 +224,10 @@ impl System for Sqlite {
         false
     }
 
+    fn is_full(_: &sqlx::Error) -> bool {
+        false
+    }
+
     fn hint(error: &sqlx::Error) -> Option<&'static str> {
         let code = error.as_database_error()?.code()?.parse::<u32>().ok()?;
         // SQLITE_IOERR_SHMSIZE: the shared memory, which is a file, cannot grow.

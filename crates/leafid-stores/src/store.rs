@@ -99,6 +99,9 @@ pub(crate) trait System: Send + Sync + 'static {
     /// Whether an error says that another transaction was in the way and nothing was changed.
     fn is_conflict(error: &sqlx::Error) -> bool;
 
+    /// Whether an error says that the database has no connection left for us.
+    fn is_full(error: &sqlx::Error) -> bool;
+
     /// What an error of this database means and what to do, where it is known.
     fn hint(error: &sqlx::Error) -> Option<&'static str>;
 }

@@ -163,39 +163,42 @@ fn leases_of_two_schemas_are_no_right_in_one_another() {
     println!("{} ids, none twice", check_unique(&all));
 }
 
-/// Guards a registry whose port is in the environment: with another one, it is another registry.
+/// Guards a registry whose address is in the environment: behind another one, it is another registry.
 #[test]
-fn a_lease_behind_a_port_of_the_environment_is_no_right_behind_another() {
+fn a_lease_behind_an_address_of_the_environment_is_no_right_behind_another() {
     let (postgres, other) = (Postgres::start(), Postgres::start());
     let database = postgres.create_database();
     let folder = tempdir().unwrap();
     let folder = folder.path();
     run(folder, &["store", "init", "--store", &database.url]).ok();
-    let port = |server: &Postgres| format!(":{}/", server.port());
-    let url = database.url.replace(&port(&postgres), "/");
-    let start_at = |server: &Postgres| {
+    let url = format!("postgres:///{}", database.name);
+    let start_at = |host: &str, server: &Postgres| {
         let own = ["--data-dir", "a", "--segment=false", "--registry", &url];
-        let port = server.port().to_string();
         Server::spawn(folder, &own, |command| {
-            command.env("PGPORT", port);
+            let [password, _] = server.passwords();
+            command.env("PGHOST", host).env("PGUSER", "leafid");
+            command.env("PGPORT", server.port().to_string());
+            command.env("PGPASSWORD", password);
         })
     };
-    use_up(start_at(&postgres));
+    use_up(start_at("127.0.0.1", &postgres));
     postgres.kill();
     other.kill();
-    let same = start_at(&postgres);
+    let same = start_at("127.0.0.1", &postgres);
     held(&same);
     same.kill();
-    let moved = start_at(&other);
-    until("answer of the start", || {
-        (worker(&moved)["stage"] != "starting").then_some(())
-    });
-    let callers = Callers::start(&moved);
-    callers.wait_for_refusals(1);
-    let given = callers.stop().given.len();
-    println!("{given} ids of a lease from elsewhere");
-    assert_eq!(given, 0, "{}", worker(&moved));
-    moved.kill();
+    for (host, server) in [("127.0.0.1", &other), ("127.0.0.2", &postgres)] {
+        let moved = start_at(host, server);
+        until("answer of the start", || {
+            (worker(&moved)["stage"] != "starting").then_some(())
+        });
+        let callers = Callers::start(&moved);
+        callers.wait_for_refusals(1);
+        let given = callers.stop().given.len();
+        println!("{given} ids of a lease from elsewhere");
+        assert_eq!(given, 0, "{}", worker(&moved));
+        moved.kill();
+    }
 }
 
 /// Guards two copies of one folder that start at once, with the registry there and without.

@@ -121,3 +121,74 @@ fn two_databases_behind_one_address_are_refused() {
     let other = Postgres::start();
     check("PostgreSQL", &postgreses(&other));
 }
+
+/// A database behind a proxy, and SQL as its administrator.
+fn each_database(check: impl Fn(&str, &str, &Proxy, &dyn Fn(&str))) {
+    let database = shared_mariadb().create_database();
+    let proxy = Proxy::new(shared_mariadb().port());
+    let url = shared_mariadb().url_at(proxy.port(), &database.name);
+    check("MariaDB", &url, &proxy, &|text| {
+        shared_mariadb().sql(&database.name, text);
+    });
+    let database = shared_postgres().create_database();
+    let proxy = Proxy::new(shared_postgres().port());
+    let url = shared_postgres().url_at(proxy.port(), &database.name);
+    check("PostgreSQL", &url, &proxy, &|text| {
+        shared_postgres().sql(&database.name, text);
+    });
+}
+
+/// Guards a proxy that keeps our connections and leads them elsewhere: the reservation tells.
+#[test]
+fn another_database_behind_the_same_connection_is_refused() {
+    each_database(|what, url, _, sql| {
+        let folder = tempdir().unwrap();
+        init(folder.path(), url);
+        let server = Server::start(folder.path(), &["--store", url, "--snowflake=false"]);
+        let mut seen = HashSet::new();
+        assert_eq!(take(&server, &mut seen), 0, "{what}");
+        sql("UPDATE leafid_pool SET layout = 'another' WHERE pool = '#identity'");
+        let (mut given, mut refused) = (0, String::new());
+        until("refusal", || {
+            let (status, body) = server.get("/v1/tags/order/ids?count=10");
+            given += usize::from(status == 200);
+            refused = body;
+            (status == 503).then_some(())
+        });
+        assert!(refused.contains("another database"), "{what}: {refused}");
+        assert!(given <= 2, "{what}: {given} batches, more than memory held");
+        server.stop();
+    });
+}
+
+/// Guards that a registry which was emptied is no other database: the servers that know it say so.
+#[test]
+fn an_emptied_registry_is_the_same_database() {
+    each_database(|what, url, proxy, sql| {
+        let folder = tempdir().unwrap();
+        init(folder.path(), url);
+        let server = Server::start(folder.path(), &["--store", url, "--registry-check", "1s"]);
+        let mut seen = HashSet::new();
+        assert_eq!(take(&server, &mut seen), 0, "{what}");
+        sql("DELETE FROM leafid_worker");
+        sql("DELETE FROM leafid_pool");
+        until("notice", || {
+            (server.metric("leafid_registry_regressions_total") > 0.0).then_some(())
+        });
+        until("worker id", || {
+            (server.json("/v1/worker")["stage"] == json!("holding")).then_some(())
+        });
+        proxy.cut();
+        let before = seen.len();
+        until("ids of both kinds", || {
+            assert_eq!(take(&server, &mut seen), 0, "{what}");
+            (seen.len() >= before + 100).then_some(())
+        });
+        assert!(
+            !server.log().contains("another database"),
+            "{}",
+            server.log()
+        );
+        server.stop();
+    });
+}

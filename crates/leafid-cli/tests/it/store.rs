@@ -248,6 +248,11 @@ fn a_weak_server_that_is_allowed_is_named_when_it_is_used() {
         let init = ["store", "init", "--allow-weak-store", "--store", url];
         run(folder.path(), &init).ok();
     }
+    // As if one were the replica of the other.
+    for server in &servers {
+        let same = "UPDATE leafid_pool SET layout = 'same' WHERE pool = '#identity'";
+        server.sql("t0", same);
+    }
     let list = urls.join(",");
     let settings = ["--store", &list, "--allow-weak-store", "--snowflake=false"];
     let server = Server::start(folder.path(), &settings);

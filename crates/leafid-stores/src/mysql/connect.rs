@@ -24,6 +24,8 @@ pub(crate) struct Session {
     pub(super) shape: Shape,
     /// The server's URL, as people may see it.
     pub(super) name: String,
+    /// Whether the database says which one it is.
+    pub(super) has_identity: bool,
     /// How the server was reached.
     server: MySqlConnectOptions,
 }
@@ -39,6 +41,20 @@ impl Session {
             self.shape = schema.shape;
         }
         Ok(())
+    }
+
+    /// Refuses where our own table may be there all the same: a user without a right to a table is
+    /// not shown it, and nothing is known of a former life of a tag.
+    pub(super) async fn need_sight_of_own_table(&mut self) -> Result<(), Fault> {
+        let select = sqlx::raw_sql("SELECT 1 FROM leafid_tag LIMIT 0");
+        match select.execute(&mut self.connection).await {
+            Err(error) if matches!(number(&error), Some(1142 | 1143)) => Err(Fault::unsupported(
+                "cannot see whether a tag of this name was deleted, because the user has no right \
+                to the table leafid_tag: run `leafid store init`, and GRANT SELECT, INSERT, \
+                UPDATE, DELETE ON leafid_tag",
+            )),
+            _ => Ok(()),
+        }
     }
 
     async fn has_own_table(&mut self) -> Result<bool, sqlx::Error> {
@@ -118,7 +134,7 @@ impl Mysql {
         let fault = |error: sqlx::Error| server_fault(name, hint(&error), error);
         let mut connection = server.connect().await.map_err(fault)?;
         self.settle(&mut connection).await.map_err(fault)?;
-        let shape = self.judge_server(&mut connection, name).await?;
+        let (shape, has_identity) = self.judge_server(&mut connection, name).await?;
         match probe(&mut connection).await {
             // What is missing is missing on every server, and may be what `init` is about to make.
             Err(error) if matches!(number(&error), Some(1054 | 1142 | 1143 | 1146)) => {}
@@ -128,6 +144,7 @@ impl Mysql {
             connection,
             shape,
             name: name.to_owned(),
+            has_identity,
             server: server.clone(),
         })
     }
@@ -151,7 +168,7 @@ impl Mysql {
         &self,
         connection: &mut MySqlConnection,
         name: &str,
-    ) -> Result<Shape, StoreError> {
+    ) -> Result<(Shape, bool), StoreError> {
         let fault = |error: sqlx::Error| server_fault(name, hint(&error), error);
         let variables = Variables::read(connection).await.map_err(fault)?;
         if let Some(value) = variables.read_only() {
@@ -169,17 +186,22 @@ impl Mysql {
             true => database_identity(connection).await.map_err(fault)?,
             false => None,
         };
+        let has_identity = identity.is_some();
         self.databases.check(name, identity)?;
-        Ok(shape)
+        Ok((shape, has_identity))
     }
+}
+
+/// Selects what tells the database from others.
+pub(super) fn identity_sql() -> String {
+    format!("SELECT layout FROM leafid_pool WHERE pool = '{IDENTITY}'")
 }
 
 /// What tells the database from others, if it says so and the user may look.
 async fn database_identity(
     connection: &mut MySqlConnection,
 ) -> Result<Option<String>, sqlx::Error> {
-    let select = format!("SELECT layout FROM leafid_pool WHERE pool = '{IDENTITY}'");
-    let row = sqlx::raw_sql(sqlx::AssertSqlSafe(select)).fetch_optional(connection);
+    let row = sqlx::raw_sql(sqlx::AssertSqlSafe(identity_sql())).fetch_optional(connection);
     match row.await {
         Err(error) if matches!(number(&error), Some(1142 | 1143)) => Ok(None),
         row => row?.map(|row| row.try_get(0)).transpose(),

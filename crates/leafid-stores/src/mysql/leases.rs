@@ -38,6 +38,16 @@ impl LeaseSystem for Mysql {
             WHERE pool = ? AND worker = ? AND epoch = ? AND until_ms = ?",
     };
 
+    fn known_identity(&self) -> Option<String> {
+        self.databases.identity()
+    }
+
+    fn check_identity(&self, session: &Session, found: &str) -> Result<(), Fault> {
+        Ok(self
+            .databases
+            .check(&session.name, Some(found.to_owned()))?)
+    }
+
     async fn prepare(&self, session: &mut Session) -> Result<(), Fault> {
         let found = found_tables(&mut session.connection).await?;
         if found.must_create_registry()? {

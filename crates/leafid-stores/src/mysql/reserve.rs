@@ -8,11 +8,10 @@
 use leafid::store::{Reserve, Reserved, StoreError};
 use sqlx::{AssertSqlSafe, MySqlConnection, Row as _};
 
-use super::connect::HAS_OWN_TABLE;
+use super::connect::{HAS_OWN_TABLE, identity_sql};
 use super::known_charset;
-use crate::row::{Bounds, Found, check_kept_or_above, former_life, refusal};
+use crate::row::{Bounds, Found, Sight, check_kept_or_above, former_life, refusal};
 use crate::store::Fault;
-use crate::tables::OwnTable;
 
 /// What the row held and holds.
 struct Row {
@@ -22,6 +21,7 @@ struct Row {
     /// How far a former life of the tag went.
     former: u64,
     has_own_table: bool,
+    identity: Option<String>,
 }
 
 /// The look comes after the change was committed. So it sees every former life, because who deletes
@@ -29,33 +29,34 @@ struct Row {
 /// again by hand, it is left out, and another one is reserved above.
 pub(super) async fn reserve(
     connection: &mut MySqlConnection,
-    own: OwnTable,
+    sight: Sight,
     reserve: &Reserve,
 ) -> Result<Found, Fault> {
-    let (reserved, row) = attempt(connection, own, reserve, 0).await?;
-    let came_since = row.has_own_table && !own.is_there;
+    let (reserved, row) = attempt(connection, sight, reserve, 0).await?;
+    let came_since = row.has_own_table && !sight.own.is_there;
     let previous = reserved.previous.max(row.former);
     let reserved = match reserved.segment.start() >= reserve.start(previous) {
         true => Reserved {
             previous,
             ..reserved
         },
-        false => attempt(connection, own, reserve, row.former).await?.0,
+        false => attempt(connection, sight, reserve, row.former).await?.0,
     };
     Ok(Found {
         reserved,
         came_since,
+        identity: row.identity,
     })
 }
 
 /// Reserves above a former life that is known of.
 async fn attempt(
     connection: &mut MySqlConnection,
-    own: OwnTable,
+    sight: Sight,
     reserve: &Reserve,
     former: u64,
 ) -> Result<(Reserved, Row), Fault> {
-    let row = only_row(connection, statements(own, reserve, former)).await?;
+    let row = only_row(connection, statements(sight, reserve, former)).await?;
     if !row.is_changed {
         return Err(refusal(reserve, row.max_id, row.former.max(former)));
     }
@@ -65,7 +66,7 @@ async fn attempt(
 }
 
 /// `LAST_INSERT_ID(x)` is x, and remembers it: the max id before the change.
-fn statements(own: OwnTable, reserve: &Reserve, former: u64) -> String {
+fn statements(Sight { own, has_identity }: Sight, reserve: &Reserve, former: u64) -> String {
     let name = name_of(reserve);
     let row = format!(
         "a.biz_tag = _utf8mb4 {name} \
@@ -78,8 +79,13 @@ fn statements(own: OwnTable, reserve: &Reserve, former: u64) -> String {
         ),
         false => ("NULL".into(), format!("({HAS_OWN_TABLE})")),
     };
+    let identity = match has_identity {
+        true => format!("({})", identity_sql()),
+        false => "NULL".into(),
+    };
     let select = format!(
-        "CAST(a.max_id AS SIGNED), CAST({deleted} AS SIGNED), CAST({has_own_table} AS SIGNED) \
+        "CAST(a.max_id AS SIGNED), CAST({deleted} AS SIGNED), \
+        CAST({has_own_table} AS SIGNED), CAST({identity} AS CHAR) \
         FROM leaf_alloc a WHERE {row}"
     );
     let Some(Bounds {
@@ -128,5 +134,6 @@ async fn only_row(connection: &mut MySqlConnection, statements: String) -> Resul
         max_id: row.try_get(2)?,
         former: former_life(row.try_get(3)?),
         has_own_table: row.try_get::<i64, _>(4)? > 0,
+        identity: row.try_get(5)?,
     })
 }

@@ -31,7 +31,10 @@ impl System for Connections {
             return Ok(());
         }
         match self.fails {
-            true => Err(StoreError::unavailable("no more", "a test")),
+            true => Err(StoreError::unavailable(
+                "no more",
+                sqlx::Error::PoolTimedOut,
+            )),
             false => pending().await,
         }
     }
@@ -90,6 +93,10 @@ impl System for Connections {
 
     fn is_conflict(_: &sqlx::Error) -> bool {
         false
+    }
+
+    fn is_full(error: &sqlx::Error) -> bool {
+        matches!(error, sqlx::Error::PoolTimedOut)
     }
 
     fn hint(_: &sqlx::Error) -> Option<&'static str> {
@@ -158,6 +165,7 @@ async fn a_failure_is_told_and_the_next_call_tries_again() {
 #[tokio::test]
 async fn a_spare_connection_rests_beside_the_only_one_in_use() {
     let pool = pool(8, false);
+    pool.is_slow.store(true, Ordering::Relaxed);
     let used = pool.take().await.unwrap();
     for _ in 0..3 {
         pool.keep_spare();
@@ -208,4 +216,19 @@ async fn old_connections_are_replaced_one_by_one() {
         left,
         "both are new"
     );
+}
+
+/// Guards a database that gives this process one connection: calls wait for it.
+#[tokio::test]
+async fn calls_wait_for_the_only_connection_that_there_is() {
+    let pool = pool(1, true);
+    let used = pool.take().await.unwrap();
+    let waits = tokio::spawn({
+        let pool = Arc::clone(&pool);
+        async move { pool.take().await.map(drop) }
+    });
+    settle_down().await;
+    assert!(!waits.is_finished());
+    used.settle(Ok(())).unwrap();
+    waits.await.unwrap().unwrap();
 }

@@ -23,6 +23,8 @@ pub(crate) struct Session {
     pub(super) own: OwnTable,
     /// The server's URL, as people may see it.
     pub(super) name: String,
+    /// Whether the database says which one it is.
+    pub(super) has_identity: bool,
     /// How the server was reached.
     server: PgConnectOptions,
 }
@@ -142,11 +144,12 @@ impl Postgres {
     async fn open(&self, server: &PgConnectOptions, name: &str) -> Result<Session, StoreError> {
         let fault = |error: sqlx::Error| server_fault(name, hint(&error), error);
         let mut connection = server.connect().await.map_err(fault)?;
-        let own = self.judge_server(&mut connection, name).await?;
+        let (own, has_identity) = self.judge_server(&mut connection, name).await?;
         Ok(Session {
             connection,
             own,
             name: name.to_owned(),
+            has_identity,
             server: server.clone(),
         })
     }
@@ -158,7 +161,7 @@ impl Postgres {
         &self,
         connection: &mut PgConnection,
         name: &str,
-    ) -> Result<OwnTable, StoreError> {
+    ) -> Result<(OwnTable, bool), StoreError> {
         let fault = |error: sqlx::Error| server_fault(name, hint(&error), error);
         let mut schema = self.schema(connection).await.map_err(fault)?;
         let read_only = |reason: &str, cause: &str| {
@@ -183,15 +186,20 @@ impl Postgres {
             true => database_identity(connection).await.map_err(fault)?,
             false => None,
         };
+        let has_identity = identity.is_some();
         self.databases.check(name, identity)?;
-        Ok(own)
+        Ok((own, has_identity))
     }
+}
+
+/// Selects what tells the database from others.
+pub(super) fn identity_sql() -> String {
+    format!("SELECT layout::text FROM leafid_pool WHERE pool = '{IDENTITY}'")
 }
 
 /// What tells the database from others, if it says so and the user may look.
 async fn database_identity(connection: &mut PgConnection) -> Result<Option<String>, sqlx::Error> {
-    let select = format!("SELECT layout::text FROM leafid_pool WHERE pool = '{IDENTITY}'");
-    let row = sqlx::raw_sql(sqlx::AssertSqlSafe(select)).fetch_optional(connection);
+    let row = sqlx::raw_sql(sqlx::AssertSqlSafe(identity_sql())).fetch_optional(connection);
     match row.await {
         Err(error) if code(&error).as_deref() == Some("42501") => Ok(None),
         row => row?.map(|row| row.try_get(0)).transpose(),
@@ -204,7 +212,7 @@ pub(super) async fn probe(connection: &mut PgConnection) -> Result<(), sqlx::Err
     Ok(())
 }
 
-fn code(error: &sqlx::Error) -> Option<Cow<'_, str>> {
+pub(super) fn code(error: &sqlx::Error) -> Option<Cow<'_, str>> {
     error.as_database_error()?.code()
 }
 

@@ -41,6 +41,16 @@ impl LeaseSystem for Postgres {
             WHERE pool = $5 AND worker = $6 AND epoch = $7 AND until_ms = $8",
     };
 
+    fn known_identity(&self) -> Option<String> {
+        self.databases.identity()
+    }
+
+    fn check_identity(&self, session: &Session, found: &str) -> Result<(), Fault> {
+        Ok(self
+            .databases
+            .check(&session.name, Some(found.to_owned()))?)
+    }
+
     async fn prepare(&self, session: &mut Session) -> Result<(), Fault> {
         let found = found_tables(&mut session.connection).await?;
         if !found.must_create_registry()? {

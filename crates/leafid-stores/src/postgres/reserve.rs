@@ -4,9 +4,9 @@ use leafid::store::{Reserve, StoreError};
 use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, PgConnection, Row};
 
-use crate::row::{Bounds, Found, check_kept, former_life, refusal};
+use super::connect::identity_sql;
+use crate::row::{Bounds, Found, Sight, check_kept, former_life, refusal};
 use crate::store::Fault;
-use crate::tables::OwnTable;
 
 /// The row is locked first and then read, so that `old` is the value that the update changes,
 /// however many others wait for the row. A former life of the tag is in sight of the statement
@@ -14,7 +14,7 @@ use crate::tables::OwnTable;
 pub(super) async fn reserve(
     connection: &mut PgConnection,
     begin: &str,
-    own: OwnTable,
+    Sight { own, has_identity }: Sight,
     reserve: &Reserve,
 ) -> Result<Found, Fault> {
     let name = name_of(reserve);
@@ -23,7 +23,7 @@ pub(super) async fn reserve(
         false => "NULL".into(),
     };
     if let Some(bounds) = Bounds::of(reserve, 0) {
-        let change = change(&name, &former, bounds);
+        let change = change(&name, &former, bounds, has_identity);
         let keep = match reserve.is_longest && own.has_segment_max {
             true => keep_longest(&name, reserve.count),
             false => String::new(),
@@ -38,6 +38,7 @@ pub(super) async fn reserve(
             return Ok(Found {
                 reserved,
                 came_since: has_own_table && !own.is_there,
+                identity: row.try_get(3)?,
             });
         }
     }
@@ -50,7 +51,11 @@ pub(super) async fn reserve(
 }
 
 /// Reserves, and answers what the row held and holds.
-fn change(name: &str, former: &str, bounds: Bounds) -> String {
+fn change(name: &str, former: &str, bounds: Bounds, has_identity: bool) -> String {
+    let identity = match has_identity {
+        true => format!("({})", identity_sql()),
+        false => "NULL::text".into(),
+    };
     let Bounds {
         floor,
         jump,
@@ -65,7 +70,7 @@ fn change(name: &str, former: &str, bounds: Bounds) -> String {
         max_id = CASE WHEN old.top < {floor} THEN {jump} ELSE old.top END + {count} \
         FROM old WHERE a.biz_tag = old.biz_tag AND old.max_id >= 0 \
         AND CASE WHEN old.top < {floor} THEN {jump} ELSE old.top END <= {start_max} \
-        RETURNING old.top::bigint, a.max_id::bigint, to_regclass('leafid_tag') IS NOT NULL"
+        RETURNING old.top::bigint, a.max_id::bigint, to_regclass('leafid_tag') IS NOT NULL, {identity}"
     )
 }
 

@@ -236,11 +236,12 @@ pub(super) fn postgres_session(servers: &[Url]) -> Vec<String> {
         };
         let socket = options.get_socket();
         session.extend(socket.map(|path| format!("socket {}", path.display())));
-        // The option wins over what stands before the path.
-        let host = server.query_pairs().find(|(name, _)| name == "host");
-        let host = host.filter(|_| socket.is_none());
-        session.extend(host.map(|(_, host)| format!("host {host}")));
-        // What the URL leaves open is taken from the environment.
+        // An option wins over what stands before the path, and the last one over the others. What
+        // the URL leaves open is taken from the environment.
+        let shown = server.host_str().unwrap_or_default();
+        if socket.is_none() && options.get_host() != shown.trim_matches(['[', ']']) {
+            session.push(format!("host {}", options.get_host()));
+        }
         if server.port().is_none() && options.get_port() != PORT {
             session.push(format!("port {}", options.get_port()));
         }

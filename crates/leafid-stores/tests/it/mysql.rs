@@ -59,6 +59,29 @@ fn mysql_conforms_on_the_variant() {
 
 /// Guards that the value before the change comes back exactly: also 0, also beyond 2^53, also
 /// for a statement that the server has prepared already.
+/// Guards a user who has a right to Leaf's table alone: whether a tag of the name was deleted is
+/// kept in a table that he is not shown.
+#[tokio::test]
+async fn a_tag_is_not_created_where_deleted_ones_cannot_be_seen() {
+    let database = initialised().await;
+    let user = format!("narrow_{}", database.name);
+    let grant = format!(
+        "CREATE USER {user}@'%'; GRANT SELECT, INSERT, UPDATE, DELETE ON leaf_alloc TO {user}@'%'"
+    );
+    shared_mariadb().sql(&database.name, &grant);
+    let whole = open_at(&database.url).await;
+    create(&*whole, "order").await;
+    create(&*whole, "gone").await;
+    whole.delete(&tag("gone")).await.unwrap();
+    let port = shared_mariadb().port();
+    let narrow = format!("mysql://{user}@127.0.0.1:{port}/{}", database.name);
+    let narrow = open_at(&narrow).await;
+    take(&*narrow, "order", 10).await;
+    let error = narrow.create(&TagSpec::new(tag("gone"))).await.unwrap_err();
+    assert!(error.to_string().contains("GRANT"), "{error}");
+    assert!(!error.is_retryable(), "{error}");
+}
+
 #[tokio::test]
 async fn previous_is_exact() {
     let database = with_table(shared_mariadb(), LEAF_ALLOC);
