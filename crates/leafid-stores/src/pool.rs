@@ -277,11 +277,24 @@ impl<S: System> Pool<S> {
         *lock(&self.refused_at) = Some(self.clock.now());
     }
 
-    /// Closes the connections at rest: after a failure they are probably as dead.
-    pub(crate) fn clear(&self) {
-        let resting = std::mem::take(&mut self.lock().resting);
-        drop(resting);
-        *self.lock_in_use() = None;
+    pub(crate) fn now(&self) -> Duration {
+        self.clock.now()
+    }
+
+    /// Closes the connections at rest: after a failure they are probably as dead. Those that have
+    /// served since the failed call began are not.
+    pub(crate) fn clear(&self, began: Duration) {
+        let mut state = self.lock();
+        let dead = state
+            .resting
+            .extract_if(.., |resting| resting.since <= began);
+        let dead: Vec<_> = dead.collect();
+        let is_empty = state.resting.is_empty();
+        drop(state);
+        drop(dead);
+        if is_empty {
+            *self.lock_in_use() = None;
+        }
     }
 
     fn lock_in_use(&self) -> MutexGuard<'_, Option<String>> {

@@ -193,6 +193,7 @@ impl<S: System> SqlStore<S> {
         what: impl FnOnce() -> String + Send,
         work: impl Future<Output = Result<T, Fault>> + Send,
     ) -> Result<T, StoreError> {
+        let began = self.pool.now();
         let work: BoxFuture<'_, Result<T, Fault>> = Box::pin(work);
         let answer = match tokio::time::timeout(self.timeout, work).await {
             Ok(answer) => answer,
@@ -204,7 +205,7 @@ impl<S: System> SqlStore<S> {
         answer.map_err(|fault| {
             let error = self.explain(&what(), fault);
             if matches!(error, StoreError::Unavailable { .. }) {
-                self.pool.clear();
+                self.pool.clear(began);
             }
             error
         })

@@ -154,7 +154,9 @@ impl Allocator {
         let until = now.saturating_add(retry_after);
         state.supply = Supply::Waiting { until };
         let failures = state.failures;
-        let since = *state.failing_since.get_or_insert(now);
+        // One that hung says nothing of a store that has served others since it began.
+        let called_at = state.called_at;
+        let since = *state.failing_since.get_or_insert(called_at);
         state.is_odd |= shared.availability.has_reserved_since(since);
         let is_odd = state.is_odd;
         drop(state);

@@ -20,7 +20,7 @@ impl Allocator {
         allocators: Vec<Arc<Self>>,
     ) -> Vec<(Arc<Self>, After)> {
         let tags: Vec<Tag> = allocators.iter().map(|one| one.tag.clone()).collect();
-        let seen: Vec<u64> = allocators.iter().map(|one| one.lock().changes).collect();
+        let seen: Vec<u64> = allocators.iter().map(|one| one.begin(shared)).collect();
         let read = || bounded(shared, shared.store.read(&tags));
         let answer = shared.repeat.run(read).await.map_err(Arc::new);
         let records = answer.as_ref().map(|records| {

@@ -46,13 +46,20 @@ pub(crate) struct Seen {
 impl Allocator {
     /// Does what the tag needs: one row read at the most, and one reservation.
     pub(crate) async fn refill(self: Arc<Self>, shared: &Shared) -> After {
-        let seen = self.lock().changes;
+        let seen = self.begin(shared);
         let after = match self.load_and_reserve(shared, seen).await {
             Ok(after) => after,
             Err(error) => self.book_error(shared, &Arc::new(error), seen),
         };
         self.notify();
         after
+    }
+
+    /// A call begins. Answers how many changes were made so far.
+    pub(super) fn begin(&self, shared: &Shared) -> u64 {
+        let mut state = self.lock();
+        state.called_at = shared.clock.now();
+        state.changes
     }
 
     pub(super) fn book_error(&self, shared: &Shared, error: &Arc<StoreError>, seen: u64) -> After {

@@ -48,7 +48,9 @@ pub(super) struct State {
     pub(super) put: u64,
     pub(super) skipped: u64,
     pub(super) failures: u32,
-    /// When the first of those failed.
+    /// When the last call for the tag began.
+    pub(super) called_at: Duration,
+    /// When the first call that failed began.
     pub(super) failing_since: Option<Duration>,
     /// It fails while the store serves others, so that its failures say nothing of the store.
     /// Until one call for it went well.
@@ -147,6 +149,7 @@ impl State {
             put: 0,
             skipped: 0,
             failures: 0,
+            called_at: Duration::ZERO,
             failing_since: None,
             is_odd: false,
             last_error: None,

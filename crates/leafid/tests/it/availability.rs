@@ -191,3 +191,23 @@ fn a_tag_that_fails_alone_is_no_outage() {
     assert!(!is_down(&world));
     assert!(world.next("locked").is_ok());
 }
+
+/// Guards: a call that hung on a server which is gone says nothing of the one that serves others
+/// since.
+#[test]
+fn a_call_that_hung_before_a_fail_over_is_no_outage() {
+    let mut world = World::with_tag("order", 1, fixed());
+    let spec = TagSpec::new(tag("other"));
+    leafid::blocking::block_on(world.store.memory.create(&spec)).unwrap();
+    world.next("order").unwrap();
+    world.advance(seconds(1));
+    world.store.set(Mood::Silent, Duration::ZERO);
+    while world.generators.try_next("order").is_ok() {}
+    world.advance(Duration::from_millis(500));
+    world.store.set(Mood::Well, Duration::ZERO);
+    world.next("other").unwrap();
+    world.advance(seconds(60));
+    assert_eq!(world.log.count("StoreDown"), 0);
+    assert!(world.log.count("Failed {") >= 1, "the call did not hang");
+    world.next("order").unwrap();
+}
