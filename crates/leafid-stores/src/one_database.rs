@@ -4,13 +4,16 @@
 //! The row `#identity` of `leafid_pool` tells databases apart: a replica, another node of a cluster
 //! and a dump that is put back have the same.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use leafid::store::StoreError;
 use url::Url;
 
 use crate::store::refused;
+
+/// More than a cluster has nodes.
+const PLACES_MAX: usize = 64;
 
 /// By URL: the store, its registry and the record of changes are in one database.
 static DATABASES: Mutex<BTreeMap<String, Weak<OneDatabase>>> = Mutex::new(BTreeMap::new());
@@ -23,6 +26,8 @@ pub(crate) struct OneDatabase(Mutex<Seen>);
 struct Seen {
     is_compared: bool,
     identity: Option<String>,
+    /// Where it was found.
+    places: BTreeSet<String>,
     /// Why the store may not be used any more.
     refusal: Option<String>,
 }
@@ -41,10 +46,39 @@ impl OneDatabase {
         })
     }
 
-    /// Compares the database that a server leads to with those before. One without an identity, as
-    /// before the tables of a registry are made, passes.
-    ///
-    /// After a difference no connection passes: which of the two other servers use is not known.
+    /// Compares the database that a new connection leads to with those before. `place` is the
+    /// database server and the name there. One without an identity passes as long as none had one,
+    /// and in a place that had one: somebody emptied the registry.
+    pub(crate) fn check_connection(
+        &self,
+        server: &str,
+        place: String,
+        identity: Option<String>,
+    ) -> Result<(), StoreError> {
+        let is_told = identity.is_some();
+        self.check(server, identity)?;
+        let mut seen = self.lock();
+        match &seen.identity {
+            Some(_) if is_told => {
+                if seen.places.len() < PLACES_MAX {
+                    seen.places.insert(place);
+                }
+                Ok(())
+            }
+            Some(known) if !seen.places.contains(&place) => Err(StoreError::unavailable(
+                format!(
+                    "{server} may lead to another database than before: the row #identity of \
+                    leafid_pool is missing there, or the user may not read it, and {known} was \
+                    in it before; put it back, or start this program again"
+                ),
+                "databases that are not one would give the same ids",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Compares the database that a call went to. After a difference nothing passes: which of the
+    /// two other servers use is not known.
     pub(crate) fn check(&self, server: &str, identity: Option<String>) -> Result<(), StoreError> {
         let mut seen = self.lock();
         if let Some(found) = identity {
@@ -97,7 +131,26 @@ mod tests {
     use super::*;
 
     fn is_fine(databases: &OneDatabase, identity: Option<&str>) -> bool {
-        databases.check("here", identity.map(Into::into)).is_ok()
+        is_fine_at(databases, "a place", identity)
+    }
+
+    fn is_fine_at(databases: &OneDatabase, place: &str, identity: Option<&str>) -> bool {
+        let identity = identity.map(Into::into);
+        let checked = databases.check_connection("here", place.into(), identity);
+        checked.is_ok()
+    }
+
+    /// Guards that a place which never had the identity is none where somebody deleted it.
+    #[test]
+    fn a_lost_identity_is_known_by_its_place() {
+        let databases = OneDatabase::default();
+        assert!(is_fine_at(&databases, "one", None));
+        assert!(is_fine_at(&databases, "one", Some("a")));
+        assert!(is_fine_at(&databases, "one", None));
+        assert!(!is_fine_at(&databases, "two", None));
+        assert!(is_fine_at(&databases, "one", None), "not final");
+        assert!(is_fine_at(&databases, "two", Some("a")));
+        assert!(is_fine_at(&databases, "two", None));
     }
 
     /// Guards that a difference is final, and that nothing else is one.

@@ -187,7 +187,8 @@ impl Mysql {
             false => None,
         };
         let has_identity = identity.is_some();
-        self.databases.check(name, identity)?;
+        let place = variables.place();
+        self.databases.check_connection(name, place, identity)?;
         Ok((shape, has_identity))
     }
 }

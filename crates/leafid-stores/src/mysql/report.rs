@@ -15,7 +15,7 @@ impl Variables {
     pub(super) async fn read(connection: &mut MySqlConnection) -> Result<Self, sqlx::Error> {
         let show = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('version', 'version_comment', \
             'hostname', 'port', 'server_id', 'server_uuid', 'server_uid', 'gtid_mode', \
-            'gtid_domain_id', 'innodb_flush_log_at_trx_commit', 'innodb_flush_method', \
+            'gtid_domain_id', 'datadir', 'innodb_flush_log_at_trx_commit', 'innodb_flush_method', \
             'sync_binlog', 'log_bin', 'read_only', 'wsrep_on', 'group_replication_group_name') \
             OR Variable_name LIKE 'rpl\\_semi\\_sync\\_%'";
         let mut variables = HashMap::new();
@@ -61,6 +61,11 @@ impl Variables {
         let name = if is_mariadb { "MariaDB" } else { "MySQL" };
         let number = version.split('-').next().unwrap_or(version);
         format!("{name} {number}")
+    }
+
+    /// What tells the server from others, as far as it does.
+    pub(super) fn place(&self) -> String {
+        format!("{} {}", self.identity(), self.get("datadir"))
     }
 
     fn identity(&self) -> String {

@@ -179,6 +179,7 @@ impl Postgres {
         }
         schema.check().map_err(|error| at_server(name, error))?;
         let (own, has_pools) = (schema.own, schema.has_pools);
+        let place = format!("{} {}", schema.get("system"), schema.get("database"));
         let report = report::report(schema, self.is_listed);
         let location = name.to_owned();
         self.options.judge(StoreReport { location, ..report })?;
@@ -187,7 +188,7 @@ impl Postgres {
             false => None,
         };
         let has_identity = identity.is_some();
-        self.databases.check(name, identity)?;
+        self.databases.check_connection(name, place, identity)?;
         Ok((own, has_identity))
     }
 }

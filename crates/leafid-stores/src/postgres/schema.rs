@@ -18,6 +18,7 @@ const SELECT: &str = "WITH t AS (SELECT name, to_regclass(name) AS oid FROM unne
         'transaction_read_only') \
     UNION ALL SELECT 'server', 'system', system_identifier::text, '' FROM pg_control_system() \
     UNION ALL SELECT 'server', 'timeline', timeline_id::text, '' FROM pg_control_checkpoint() \
+    UNION ALL SELECT 'server', 'database', current_database()::text, '' \
     UNION ALL SELECT 'server', 'recovery', pg_is_in_recovery()::text, '' \
     UNION ALL SELECT 'server', 'tls', ssl::text, '' FROM pg_stat_ssl \
         WHERE pid = pg_backend_pid() \
