@@ -1,6 +1,8 @@
 //! The log of `leafid serve`: one line for each event on standard error, which nothing from outside
 //! can break or reorder.
 
+mod outlet;
+
 use std::io::{self, IsTerminal as _, Write};
 
 use leafid::Escaped;
@@ -9,8 +11,11 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-/// Starts to log, as the settings say.
-pub(crate) fn start(config: &Config) {
+use self::outlet::Outlet;
+
+/// Starts to log, as the settings say. Fails where the system gives no more threads.
+pub(crate) fn start(config: &Config) -> io::Result<()> {
+    let outlet = Outlet::to(io::stderr())?;
     let is_json = config.log_format == LogFormat::Json;
     let has_colors = io::stderr().is_terminal();
     let log = tracing_subscriber::fmt()
@@ -18,7 +23,7 @@ pub(crate) fn start(config: &Config) {
         .with_writer(move || Lines {
             is_json,
             has_colors,
-            out: io::stderr(),
+            out: outlet.clone(),
         })
         .with_ansi(has_colors);
     let targets = targets(config.log);
@@ -26,6 +31,7 @@ pub(crate) fn start(config: &Config) {
         LogFormat::Text => log.finish().with(targets).init(),
         LogFormat::Json => log.json().finish().with(targets).init(),
     }
+    Ok(())
 }
 
 /// The library of HTTP/2 warns of each connection that it cuts: whoever floods the server with

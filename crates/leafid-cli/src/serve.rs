@@ -56,14 +56,14 @@ fn serve_until_stopped(mut loaded: Loaded) -> Outcome {
     let tls = Tls::read(&loaded.config, loaded.config.limits()).map_err(not_encrypted)?;
     let tls = tls.map(Arc::new);
     loaded.notes.extend(tls.iter().flat_map(|tls| tls.notes()));
-    log::start(&loaded.config);
+    // Before there is a second thread: see there.
+    leafid_server::warm_up();
+    log::start(&loaded.config).map_err(|error| no_runtime(&error))?;
     for note in &loaded.notes {
         tracing::warn!("{note}");
     }
     allow_open_files();
     leave_open_files(&mut loaded.config);
-    // Before there is a second thread: see there.
-    leafid_server::warm_up();
     // Drivers and the first of the threads that serve connections; the server makes the others.
     let runtime = runtime()?;
     let mut served = Ok(());
@@ -184,10 +184,12 @@ fn leave_open_files(config: &mut Config) {
 }
 
 fn runtime() -> Outcome<LaneRuntime> {
-    LaneRuntime::new().map_err(|error| {
-        let message = format!("cannot start: {error}");
-        Failure::new(message, "raise the limit on open files (ulimit -n)")
-    })
+    LaneRuntime::new().map_err(|error| no_runtime(&error))
+}
+
+fn no_runtime(error: &io::Error) -> Failure {
+    let message = format!("cannot start: {error}");
+    Failure::new(message, "raise the limit on open files (ulimit -n)")
 }
 
 /// Where it listens, and some lines to try.

@@ -26,6 +26,7 @@ mod invented;
 mod journals;
 mod kinds;
 mod leaf;
+mod log_outlet;
 mod names;
 mod one_database;
 mod open_files;

@@ -167,15 +167,30 @@ impl Server {
         Self::launch(command, folder)
     }
 
+    /// As [`start`](Self::start), with the log going elsewhere.
+    pub(crate) fn start_logging_to(folder: &Path, log: impl Into<Stdio>) -> Self {
+        let mut command = command(
+            folder,
+            &["serve", "--http", "127.0.0.1:0", "--log", "debug"],
+        );
+        let server = Self::launch_logging(&mut command, folder, Some(log.into()));
+        server.wait_until_ready();
+        server
+    }
+
     /// Starts a command and waits for its greeting.
     fn launch(mut command: Command, folder: &Path) -> Self {
+        Self::launch_logging(&mut command, folder, None)
+    }
+
+    fn launch_logging(command: &mut Command, folder: &Path, elsewhere: Option<Stdio>) -> Self {
         let (_, log) = tempfile::NamedTempFile::new_in(folder)
             .unwrap()
             .keep()
             .unwrap();
         let mut child = command
             .stdout(Stdio::piped())
-            .stderr(File::create(&log).unwrap())
+            .stderr(elsewhere.unwrap_or_else(|| File::create(&log).unwrap().into()))
             .spawn()
             .unwrap();
         let mut out = BufReader::new(child.stdout.take().unwrap());

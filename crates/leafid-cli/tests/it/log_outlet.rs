@@ -1,0 +1,65 @@
+//! Guards that a log which cannot be written, or which nobody reads, holds nothing up.
+
+use std::fs::OpenOptions;
+use std::io::{self, Read as _};
+
+use tempfile::tempdir;
+
+use crate::process::Server;
+
+/// More lines than a pipe takes, each a change that is recorded.
+const CHANGES: usize = 1000;
+
+fn check(server: &Server) {
+    let quota = |number: usize| {
+        let url = format!("{}/v1/quotas/tags/order", server.url);
+        let body = serde_json::json!({ "ids_per_second": 1_000_000 + number });
+        ureq::put(url).send_json(body).unwrap();
+    };
+    (0..CHANGES).for_each(quota);
+    for path in [
+        "/livez",
+        "/readyz",
+        "/v1/tags/order/ids",
+        "/api/snowflake/get/x",
+    ] {
+        let (status, body) = server.get(path);
+        assert_eq!(status, 200, "{path}: {body}");
+    }
+}
+
+#[test]
+fn a_full_disk_of_the_log_costs_lines_only() {
+    let folder = tempdir().unwrap();
+    let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let server = Server::start_logging_to(folder.path(), full);
+    check(&server);
+    server.stop();
+}
+
+#[test]
+fn a_reader_who_goes_costs_lines_only() {
+    let folder = tempdir().unwrap();
+    let (reader, writer) = io::pipe().unwrap();
+    let server = Server::start_logging_to(folder.path(), writer);
+    drop(reader);
+    check(&server);
+    server.stop();
+}
+
+#[test]
+fn a_reader_who_hangs_misses_nothing_that_waits() {
+    let folder = tempdir().unwrap();
+    let (mut reader, writer) = io::pipe().unwrap();
+    let server = Server::start_logging_to(folder.path(), writer);
+    check(&server);
+    let reading = std::thread::spawn(move || {
+        let mut text = String::new();
+        reader.read_to_string(&mut text).unwrap();
+        text
+    });
+    server.stop();
+    let text = reading.join().unwrap();
+    let recorded = text.lines().filter(|line| line.contains("quota changed"));
+    assert_eq!(recorded.count(), CHANGES);
+}
