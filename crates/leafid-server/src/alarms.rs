@@ -3,12 +3,13 @@
 
 mod worker;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use leafid::store::StoreError;
-use leafid::{Event, Observer};
+use leafid::{Clock, Event, Observer};
 
+use crate::log_limit::LogLimit;
 use crate::regressions::Regressions;
 
 /// What has happened so far, for the metrics.
@@ -32,14 +33,23 @@ pub(crate) struct Alarms {
     regressions: Arc<Regressions>,
     /// Failures to get or extend a worker id since the last time it went well.
     worker_failures: AtomicU32,
+    clock: Arc<dyn Clock>,
+    /// Of tags whose store failed: there may be thousands, and the store's outage is told anyway.
+    failures: Mutex<LogLimit>,
 }
 
 impl Alarms {
-    pub(crate) fn new(counts: Arc<EventCounts>, regressions: Arc<Regressions>) -> Self {
+    pub(crate) fn new(
+        counts: Arc<EventCounts>,
+        regressions: Arc<Regressions>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
         Self {
             counts,
             regressions,
             worker_failures: AtomicU32::new(0),
+            clock,
+            failures: Mutex::default(),
         }
     }
 }
@@ -59,6 +69,13 @@ impl Observer for Alarms {
                 }
             }
             Event::Regressed { tag, .. } => self.regressions.note(tag),
+            // The first of a row, then at 2, 4, 8, ..., and a few of all tags together: a long
+            // outage must not fill the disk.
+            Event::Failed { failures, .. }
+                if !failures.is_power_of_two() || !self.tells_failure() =>
+            {
+                return;
+            }
             // The first of a row, then the 2nd, 4th, 8th, ...: a long outage must not fill the
             // disk.
             Event::WorkerRefused { .. } | Event::RegistryFailed { .. } => {
@@ -74,6 +91,16 @@ impl Observer for Alarms {
 }
 
 impl Alarms {
+    fn tells_failure(&self) -> bool {
+        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        let left_out = failures.admit(self.clock.now());
+        drop(failures);
+        if let Some(left_out @ 1..) = left_out {
+            tracing::warn!(left_out, "the store failed for more tags than are told of");
+        }
+        left_out.is_some()
+    }
+
     fn count(&self, event: &Event<'_>) {
         let counter = match event {
             Event::Regressed { .. } => &self.counts.regressions,
@@ -118,8 +145,7 @@ fn log(event: &Event<'_>) {
             failures,
             retry_after,
         } => {
-            // The first of a row, then at 2, 4, 8, ...: a long outage must not fill the disk.
-            if failures.is_power_of_two() && error.weak_store().is_none() {
+            if error.weak_store().is_none() {
                 tracing::warn!(
                     tag = tag.to_string(),
                     failures,
@@ -225,14 +251,19 @@ mod tests {
     }
 
     fn logged(event: &Event<'_>) -> (String, Arc<EventCounts>) {
+        logged_all(std::iter::once(event))
+    }
+
+    fn logged_all<'e>(events: impl Iterator<Item = &'e Event<'e>>) -> (String, Arc<EventCounts>) {
         let (lines, counts) = (Lines::default(), Arc::new(EventCounts::default()));
         let log = tracing_subscriber::fmt()
             .with_writer(lines.clone())
             .with_ansi(false)
             .finish();
-        let regressions = Regressions::new(Arc::new(leafid::ManualClock::new()));
-        let alarms = Alarms::new(Arc::clone(&counts), Arc::new(regressions));
-        tracing::subscriber::with_default(log, || alarms.event(event));
+        let clock: Arc<dyn Clock> = Arc::new(leafid::ManualClock::new());
+        let regressions = Regressions::new(Arc::clone(&clock));
+        let alarms = Alarms::new(Arc::clone(&counts), Arc::new(regressions), clock);
+        tracing::subscriber::with_default(log, || events.for_each(|event| alarms.event(event)));
         let bytes = lines
             .0
             .lock()
@@ -271,6 +302,21 @@ mod tests {
             "{text}"
         );
         assert_eq!(counts.limits_reached.load(Ordering::Relaxed), 1);
+    }
+
+    /// Guards that an outage of thousands of tags does not fill the disk with lines either.
+    #[test]
+    fn failures_of_many_tags_are_told_a_few_times() {
+        let tag = Tag::new("order").unwrap();
+        let error = StoreError::unavailable("cannot reach it", "timed out");
+        let event = Event::Failed {
+            tag: &tag,
+            error: &error,
+            failures: 1,
+            retry_after: Duration::from_secs(5),
+        };
+        let (text, _) = logged_all(std::iter::repeat_n(&event, 5000));
+        assert_eq!(text.lines().count(), 10, "{text}");
     }
 
     /// Guards that an outage of hours does not fill the disk with lines.

@@ -16,6 +16,7 @@ mod limits;
 mod linger;
 mod listen;
 mod listeners;
+mod log_limit;
 mod metrics;
 mod regressions;
 mod reload;

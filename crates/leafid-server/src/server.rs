@@ -95,7 +95,11 @@ impl Server {
         let watched = Watched::new(segments, Arc::clone(&watch), Arc::clone(&clock));
         let events = Arc::new(EventCounts::default());
         let regressions = Arc::new(Regressions::new(Arc::clone(&clock)));
-        let alarms = Alarms::new(Arc::clone(&events), Arc::clone(&regressions));
+        let alarms = Alarms::new(
+            Arc::clone(&events),
+            Arc::clone(&regressions),
+            Arc::clone(&clock),
+        );
         let alarms: Arc<dyn Observer> = Arc::new(alarms);
         let (generators, driver) = Generators::open_with(
             Arc::new(watched),

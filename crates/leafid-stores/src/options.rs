@@ -17,8 +17,8 @@ use std::time::Duration;
 pub struct StoreOptions {
     /// The most connections at once, at least 1; SQLite always has one. More allow more tags to be
     /// refilled at the same time, and cost the database a connection each. Redis and etcd have one
-    /// for each call, however many those are. Segments keep two
-    /// also in quiet times, and one more is open while an old one is replaced. Default 8.
+    /// for each call, however many those are. One more is open while an old one is replaced.
+    /// Default 8.
     pub connections_max: usize,
     /// How long to wait for one server to take a connection. With several servers each gets an
     /// equal part of `statement_timeout` at most, so that the last one is reached in time.

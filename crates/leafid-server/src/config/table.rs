@@ -107,8 +107,8 @@ pub const SETTINGS: &[Setting] = &[
         value: "COUNT",
         doc: "The most connections to the store. A segment takes one connection for one \
               statement, so a few serve thousands of tags; more help only while many tags are \
-              used for the first time at once, and each costs the database memory. A \
-              server keeps two, and one to its registry.",
+              used for the first time at once, and each costs the database memory. The \
+              registry of worker ids and the record of changes have one more each.",
         field: Field::Count {
             min: 1,
             max: 1000,

@@ -8,7 +8,6 @@ use std::collections::HashMap;
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use leafid::store::{LeaseRecord, StoreError, TagRecord};
 use leafid::{Clock, Escaped};
@@ -17,49 +16,22 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::{Caller, ServiceError};
 use crate::alarms::with_causes;
+use crate::log_limit::LogLimit;
 use crate::shown::shown;
 use crate::wall;
 
 /// Changes that wait to be written; those of more are in the log only.
 const WAITING_MAX: usize = 1024;
-/// Of lines that callers can cause without end so many are written in each span of time, for each
-/// token and for all who have none, and the rest counted.
-const LINES_MAX: u32 = 10;
-const LINES_SPAN: Duration = Duration::from_secs(10);
 
 /// Takes changes and refusals in.
 pub(crate) struct Audit {
     /// How this server is called in the table.
     server: String,
     clock: Arc<dyn Clock>,
-    /// By the name of the token; empty: of those who have none.
+    /// Of attempts that were refused, by the name of the token; empty: of those who have none.
     refused: Mutex<HashMap<String, LogLimit>>,
     unwritten: Mutex<LogLimit>,
     queue: mpsc::Sender<Work>,
-}
-
-/// Bounds the lines of one kind.
-#[derive(Debug, Default)]
-struct LogLimit {
-    since: Duration,
-    told: u32,
-    left_out: u64,
-}
-
-impl LogLimit {
-    /// Whether a line is written now, and how many were not since the last one.
-    fn admit(&mut self, now: Duration) -> Option<u64> {
-        if now.saturating_sub(self.since) >= LINES_SPAN {
-            self.since = now;
-            self.told = 0;
-        }
-        if self.told >= LINES_MAX {
-            self.left_out = self.left_out.saturating_add(1);
-            return None;
-        }
-        self.told += 1;
-        Some(std::mem::take(&mut self.left_out))
-    }
 }
 
 /// What the [`Scribe`] does, one after the other.
