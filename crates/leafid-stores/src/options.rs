@@ -35,7 +35,7 @@ pub struct StoreOptions {
     pub connection_age_max: Duration,
     /// Use a database although one of its settings can lose what it acknowledged, so that ids come
     /// twice. Without it each connection to MySQL and PostgreSQL is refused whose server is so set
-    /// up; the error tells which setting, see [`StoreError::weak_store`]. Default `false`.
+    /// up; the error tells which setting, see [`weak_store`](leafid::store::StoreError::weak_store). Default `false`.
     pub allow_weak: bool,
 }
 

@@ -1,6 +1,6 @@
 //! `UrlError`: why a text is no URL of a store, and which schemes there are.
 
-/// Why a text is no [`StoreUrl`]. Never has the text, which may hold a password.
+/// Why a text is no [`StoreUrl`](crate::StoreUrl). Never has the text, which may hold a password.
 ///
 /// # Example
 ///
