@@ -46,7 +46,9 @@ fn postgreses(other: &Postgres) -> Pair {
     }
 }
 
-const CREATE: [&str; 5] = ["tag", "create", "order", "--step", "10"];
+const CREATE: [&str; 7] = [
+    "tag", "create", "order", "--step", "10", "--policy", "fixed",
+];
 
 /// Takes what a server gives, and counts what was there before.
 fn take(server: &Server, seen: &mut HashSet<u64>) -> usize {
