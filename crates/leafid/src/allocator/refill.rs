@@ -88,9 +88,17 @@ impl Allocator {
             return Ok(self.rest());
         };
         let started = shared.clock.now();
-        let reserve = || bounded(shared, shared.store.reserve(&plan.reserve));
+        // The tag may have been raised since the last try, and the store may go back in between.
+        let reserve = || {
+            let wish = self.with_floor_of_now(&plan.reserve);
+            async move {
+                let reserved = bounded(shared, shared.store.reserve(&wish)).await?;
+                Ok((wish, reserved))
+            }
+        };
         match shared.repeat.run(reserve).await {
-            Ok(reserved) => {
+            Ok((reserve, reserved)) => {
+                let plan = Plan { reserve, ..plan };
                 let reserved = plan.verify(reserved)?;
                 Ok(match went_below(plan.reserve.floor, &reserved) {
                     Some(floor) => self.book_regression(shared, &plan, reserved, floor),
@@ -166,6 +174,13 @@ impl Allocator {
             is_longest: state.lengths.is_longest(count),
         };
         Some(Plan { reserve, step })
+    }
+
+    fn with_floor_of_now(&self, reserve: &Reserve) -> Reserve {
+        Reserve {
+            floor: reserve.floor.max(self.lock().floor),
+            ..reserve.clone()
+        }
     }
 
     /// Nothing to reserve: hands the tag back, unless demands came in meanwhile.

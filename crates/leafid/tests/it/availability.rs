@@ -211,3 +211,25 @@ fn a_call_that_hung_before_a_fail_over_is_no_outage() {
     assert!(world.log.count("Failed {") >= 1, "the call did not hang");
     world.next("order").unwrap();
 }
+
+/// Guards: a reservation that is repeated after a conflict knows of a tag that was raised meanwhile.
+#[test]
+fn a_repeated_reservation_has_the_floor_of_now() {
+    let mut world = World::with_tag("order", 10, fixed());
+    let order = tag("order");
+    world.next("order").unwrap();
+    world.advance(seconds(1));
+    let generators = world.generators.clone();
+    // Some of the tries meet the raise in between.
+    for round in 1..=50 {
+        *world.store.conflicts.lock().unwrap() = 1;
+        while generators.try_next("order").is_ok() {}
+        world.advance(Duration::from_micros(round));
+        world
+            .run(generators.raise_tag(&order, round * 10_000))
+            .unwrap();
+        world.advance(seconds(1));
+    }
+    let floors = world.store.floors.lock().unwrap();
+    assert!(floors.is_sorted(), "{floors:?}");
+}

@@ -46,6 +46,8 @@ pub(crate) struct TestStore {
     pub(crate) conflicts: Mutex<u32>,
     /// The lengths of all reservations asked for.
     pub(crate) reserves: Mutex<Vec<u64>>,
+    /// The floors of all of them that had one.
+    pub(crate) floors: Mutex<Vec<u64>>,
     /// The numbers of tags in all reads.
     pub(crate) reads: Mutex<Vec<usize>>,
     /// How many probes there were.
@@ -61,6 +63,7 @@ impl TestStore {
             locked: Mutex::default(),
             conflicts: Mutex::default(),
             reserves: Mutex::default(),
+            floors: Mutex::default(),
             reads: Mutex::default(),
             probes: Mutex::default(),
         }
@@ -108,6 +111,7 @@ impl TestStore {
 
 impl SegmentStore for TestStore {
     fn reserve<'a>(&'a self, reserve: &'a Reserve) -> StoreResult<'a, Reserved> {
+        self.floors.lock().unwrap().extend(reserve.floor);
         self.reserves.lock().unwrap().push(reserve.count);
         let mut conflicts = self.conflicts.lock().unwrap();
         if *conflicts > 0 {
