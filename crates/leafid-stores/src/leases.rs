@@ -253,8 +253,15 @@ impl<S: LeaseSystem> LeaseStore for SqlLeases<S> {
         Box::pin(self.store.bounded(what, async {
             let mut loan = self.store.pool.take().await?;
             let system = self.store.pool.system();
-            // In a registry that was emptied the database is still the one that it was.
-            let new = system.known_identity().unwrap_or_else(new_identity);
+            let new = match system.known_identity() {
+                // In a registry that was emptied the database is still the one that it was. Whether
+                // it is that, and no other one behind the same connection, is looked at anew.
+                Some(known) => {
+                    system.judge(&mut loan.connection).await?;
+                    known
+                }
+                None => new_identity(),
+            };
             let answer = self.kept(&mut loan.connection, IDENTITY, &new).await;
             let answer = answer.and_then(|found| {
                 system.check_identity(&loan.connection, &found)?;
