@@ -1,6 +1,7 @@
 //! `Executor`: runs all tasks of a simulation on one thread, in an order that only the seed
 //! decides, over a clock that only moves when nothing else can.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,6 +17,19 @@ pub(crate) type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 /// The process that a task belongs to. A process can be paused, and ends as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Process(pub(crate) u32);
+
+/// The number of a task, in the order in which they were spawned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct TaskNumber(pub(crate) u64);
+
+thread_local! {
+    static CURRENT: Cell<u64> = const { Cell::new(0) };
+}
+
+/// The task whose turn it is on this thread.
+pub(crate) fn current_task() -> TaskNumber {
+    TaskNumber(CURRENT.get())
+}
 
 /// So many polls without time passing mean that the tasks keep each other busy for ever.
 const POLLS_PER_INSTANT_MAX: u64 = 1_000_000;
@@ -196,6 +210,7 @@ impl Executor {
         };
         // Relaxed: there is one thread.
         task.turn.is_queued.store(false, Ordering::Relaxed);
+        CURRENT.set(number);
         let waker = Waker::from(Arc::clone(&task.turn));
         if let Poll::Ready(()) = task.work.as_mut().poll(&mut Context::from_waker(&waker)) {
             self.tasks.remove(&number);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use leafid::Segment;
 
-use crate::executor::{Process, fold, lock};
+use crate::executor::{Process, TaskNumber, fold, lock};
 
 /// A tag, by its place in the plan.
 pub(crate) type TagNumber = usize;
@@ -42,6 +42,7 @@ pub(crate) enum Event {
     /// A server asked the store for a segment.
     Asked {
         process: Process,
+        task: TaskNumber,
         tag: TagNumber,
         floor: Option<u64>,
         at: Duration,
@@ -49,6 +50,7 @@ pub(crate) enum Event {
     /// It was told that another transaction was in the way, and that nothing was changed.
     Conflicted {
         process: Process,
+        task: TaskNumber,
         tag: TagNumber,
         at: Duration,
     },

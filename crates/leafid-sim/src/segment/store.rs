@@ -12,7 +12,7 @@ use leafid::store::{
 };
 use leafid::{Clock as _, Segment, Tag};
 
-use crate::executor::{Process, lock};
+use crate::executor::{Process, current_task, lock};
 use crate::network::Network;
 use crate::segment::bug::{Bug, Memory};
 use crate::segment::cluster::{Call, Cluster, Node, Route};
@@ -178,7 +178,12 @@ impl SimStore {
     fn conflicted(&self, tag: TagNumber) -> StoreError {
         let (process, at) = (self.process, self.server.network.clock.now());
         let history = &self.server.history;
-        history.push(Event::Conflicted { process, tag, at });
+        history.push(Event::Conflicted {
+            process,
+            task: current_task(),
+            tag,
+            at,
+        });
         let (message, source) = ("another transaction was in the way", "deadlock".into());
         match self.server.bug {
             Some(Bug::ConflictAsOutage) => StoreError::unavailable(message, "deadlock"),
@@ -196,6 +201,7 @@ impl SegmentStore for SimStore {
         let process = self.process;
         self.server.history.push(Event::Asked {
             process,
+            task: current_task(),
             tag,
             floor: reserve.floor,
             at: self.server.network.clock.now(),

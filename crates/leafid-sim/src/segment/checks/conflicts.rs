@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::executor::Process;
+use crate::executor::{Process, TaskNumber};
 use crate::segment::history::{Event, TagNumber};
 use crate::violation::Violation;
 
@@ -13,7 +13,8 @@ const IN_A_ROW_MAX: u32 = 10;
 /// The longest pause between two tries.
 const PAUSE_MAX: Duration = Duration::from_millis(100);
 
-/// One tag of one process.
+/// One reservation of a tag. Each task of a process makes its own: the driver, and whoever creates
+/// or raises a tag beside it.
 #[derive(Default)]
 struct Tries {
     /// When the first try of this reservation began.
@@ -24,7 +25,7 @@ struct Tries {
 }
 
 pub(super) fn check(events: &[Event], call_max: Duration) -> Result<(), Violation> {
-    let mut tags: BTreeMap<(Process, TagNumber), Tries> = BTreeMap::new();
+    let mut tags: BTreeMap<(TaskNumber, TagNumber), Tries> = BTreeMap::new();
     let mut paused: BTreeMap<Process, Duration> = BTreeMap::new();
     for event in events {
         match event {
@@ -33,9 +34,13 @@ pub(super) fn check(events: &[Event], call_max: Duration) -> Result<(), Violatio
                 *known = (*known).max(*until);
             }
             Event::Asked {
-                process, tag, at, ..
+                process,
+                task,
+                tag,
+                at,
+                ..
             } => {
-                let tries = tags.entry((*process, *tag)).or_default();
+                let tries = tags.entry((*task, *tag)).or_default();
                 let since = tries.lost_at.take();
                 if since.is_none() {
                     (tries.began, tries.conflicts) = (*at, 0);
@@ -50,8 +55,8 @@ pub(super) fn check(events: &[Event], call_max: Duration) -> Result<(), Violatio
                     return Err(Violation::new("conflicts", message));
                 }
             }
-            Event::Conflicted { process, tag, at } => {
-                let tries = tags.entry((*process, *tag)).or_default();
+            Event::Conflicted { task, tag, at, .. } => {
+                let tries = tags.entry((*task, *tag)).or_default();
                 tries.conflicts += 1;
                 let took = at.saturating_sub(tries.began);
                 let goes_on = tries.conflicts < IN_A_ROW_MAX && took < call_max;
@@ -71,8 +76,13 @@ mod tests {
     const MS: Duration = Duration::from_millis(1);
 
     fn asked(at: Duration) -> Event {
+        asked_by(TaskNumber(0), at)
+    }
+
+    fn asked_by(task: TaskNumber, at: Duration) -> Event {
         Event::Asked {
             process: ONE,
+            task,
             tag: 0,
             floor: None,
             at,
@@ -82,6 +92,7 @@ mod tests {
     fn lost(at: Duration) -> Event {
         Event::Conflicted {
             process: ONE,
+            task: TaskNumber(0),
             tag: 0,
             at,
         }
@@ -102,5 +113,15 @@ mod tests {
         let mut many: Vec<Event> = (0..10).flat_map(|_| [asked(MS), lost(MS)]).collect();
         many.push(asked(late));
         assert!(verdict(&many).is_ok());
+    }
+
+    #[test]
+    fn a_reservation_beside_another_is_judged_by_itself() {
+        let other = asked_by(TaskNumber(1), MS * 501);
+        let given_up = [asked(MS), lost(MS * 500), asked(MS * 500), other.clone()];
+        let after = [lost(MS * 502), asked(MS * 900)];
+        assert!(check(&[&given_up[..], &after[..]].concat(), MS * 500).is_ok());
+        let hidden = [asked(MS), lost(MS), other, asked(MS * 502)];
+        assert!(check(&hidden, MS * 500).is_err());
     }
 }

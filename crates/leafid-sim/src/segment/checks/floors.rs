@@ -69,10 +69,12 @@ pub(super) fn check(events: &[Event]) -> Result<(), Violation> {
 mod tests {
     use super::super::samples::*;
     use super::*;
+    use crate::executor::TaskNumber;
 
     fn asked(floor: Option<u64>) -> Event {
         Event::Asked {
             process: ONE,
+            task: TaskNumber(0),
             tag: 0,
             floor,
             at: std::time::Duration::ZERO,
