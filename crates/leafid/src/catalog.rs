@@ -146,9 +146,16 @@ impl Generators {
         };
         loop {
             // At most twice: a store that went back twice in a row is refused.
-            let reserve = allocator.wish(self.shared(), &reserve);
-            let reserved = self.asked(|store| store.reserve(&reserve)).await?;
-            if let Some(segment) = allocator.accept(self.shared(), &reserve, reserved)? {
+            let call = self.asked(|store| {
+                // The tag may have got further since the last try.
+                let wish = allocator.wish(self.shared(), &reserve);
+                Box::pin(async move {
+                    let reserved = store.reserve(&wish).await?;
+                    Ok((wish, reserved))
+                })
+            });
+            let (wish, reserved) = call.await?;
+            if let Some(segment) = allocator.accept(self.shared(), &wish, reserved)? {
                 return Ok(segment);
             }
         }

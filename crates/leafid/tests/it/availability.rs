@@ -233,3 +233,21 @@ fn a_repeated_reservation_has_the_floor_of_now() {
     let floors = world.store.floors.lock().unwrap();
     assert!(floors.is_sorted(), "{floors:?}");
 }
+
+#[test]
+fn a_repeated_reservation_past_memory_has_the_floor_of_now() {
+    let mut world = World::with_tag("order", 10, fixed());
+    let order = tag("order");
+    world.next("order").unwrap();
+    let generators = world.generators.clone();
+    *world.store.conflicts.lock().unwrap() = 1;
+    let both = futures_util::future::join(
+        generators.reserve(&order, 1),
+        generators.raise_tag(&order, 10_000),
+    );
+    let (reserved, raised) = world.run(both);
+    raised.unwrap();
+    assert!(reserved.unwrap().start() >= 10_000);
+    let floors = world.store.floors.lock().unwrap();
+    assert!(floors.is_sorted(), "{floors:?}");
+}
