@@ -32,7 +32,7 @@ fn options(layout: Layout, policy: ClockPolicy) -> SnowflakeOptions {
 #[must_use]
 pub fn alone(layout: Layout, policy: ClockPolicy) -> Snowflake {
     let options = options(layout, policy);
-    Snowflake::alone_with(options, WORKER, Arc::new(SystemClock::new())).expect("a sound layout")
+    Snowflake::with_options(options, WORKER, Arc::new(SystemClock::new())).expect("a sound layout")
 }
 
 /// Ours with a driver on a thread of its own, which keeps the time while ids are taken fast.

@@ -143,7 +143,7 @@ impl Client {
     }
 
     /// Frees a worker id, on the caller's word that its holder is dead.
-    pub(crate) fn release_dead_worker(&self, worker: u32) -> Outcome<Value> {
+    pub(crate) fn force_release_worker(&self, worker: u32) -> Outcome<Value> {
         let path = format!("/v1/workers/{worker}/release");
         self.call(Method::POST, &path, Some(&json!({ "dead": true })), "")
     }

@@ -131,7 +131,7 @@ impl Release {
                 ),
             ));
         }
-        let answer = self.asked.client()?.release_dead_worker(worker)?;
+        let answer = self.asked.client()?.force_release_worker(worker)?;
         if self.asked.json {
             return output::json(&answer);
         }

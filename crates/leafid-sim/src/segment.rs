@@ -1,4 +1,4 @@
-//! Segments: servers that draw runs of ids of several tags from one store, callers, operators, and
+//! Segments: servers that draw ranges of ids of several tags from one store, callers, operators, and
 //! what strikes them.
 
 mod blows;

@@ -22,7 +22,7 @@ use std::time::Duration;
 use event_listener::Event as Notify;
 use futures_util::future::{Either, select};
 
-use crate::error::{IssueError, Never};
+use crate::error::{IssueError, Permanent};
 use crate::id::Id;
 use crate::segment::{Segment, SegmentBuffer, TakenMany};
 use crate::tag::Tag;
@@ -144,8 +144,8 @@ impl Allocator {
         shared: &Shared,
         count: u64,
     ) -> Result<Segment, Miss> {
-        if let Some(run) = self.try_take(shared, count) {
-            return Ok(run);
+        if let Some(range) = self.try_take(shared, count) {
+            return Ok(range);
         }
         let taken = self.demand(shared, Demand::new(count, true)).await?;
         Ok(taken
@@ -155,24 +155,24 @@ impl Allocator {
 
     /// Takes `len` adjacent ids, if memory holds as many in one piece. Never waits.
     pub(crate) fn try_take(self: &Arc<Self>, shared: &Shared, len: u64) -> Option<Segment> {
-        let (run, passed_over) = self.buffer.try_take_run(len)?;
+        let (range, passed_over) = self.buffer.try_take_range(len)?;
         if passed_over > 0 {
             self.lock().skipped += passed_over;
         }
         if self.buffer.is_low() {
             self.low(shared);
         }
-        Some(run)
+        Some(range)
     }
 
-    /// As [`try_take`](Self::try_take); when there is no such run, says why and tells the driver.
-    pub(crate) fn try_take_run(
+    /// As [`try_take`](Self::try_take); when there is no such range, says why and tells the driver.
+    pub(crate) fn try_take_range(
         self: &Arc<Self>,
         shared: &Shared,
         count: u64,
     ) -> Result<Segment, Miss> {
         match self.try_take(shared, count) {
-            Some(run) => Ok(run),
+            Some(range) => Ok(range),
             None => Err(self.missed(self.starved_of_many(shared))),
         }
     }
@@ -215,7 +215,7 @@ impl Allocator {
     }
 
     fn loading(&self) -> IssueError {
-        self.lock().not_yet(&self.tag, Duration::ZERO)
+        self.lock().transient(&self.tag, Duration::ZERO)
     }
 
     /// Supplies are low: asks the driver for a segment, once.
@@ -268,31 +268,31 @@ impl Allocator {
             state.standing = Standing::New;
             state.is_dropped = false;
         }
-        let never = match &state.standing {
+        let permanent = match &state.standing {
             Standing::Retired => return Starved::Retired,
-            Standing::Unknown { .. } => Never::UnknownTag {
+            Standing::Unknown { .. } => Permanent::UnknownTag {
                 tag: self.tag.clone(),
             },
-            Standing::Unusable { message, .. } => Never::BadRow {
+            Standing::Unusable { message, .. } => Permanent::BadRow {
                 tag: self.tag.clone(),
                 message: message.clone(),
             },
-            Standing::OtherKind => Never::NoSegments {
+            Standing::OtherKind => Permanent::NoSegments {
                 tag: self.tag.clone(),
             },
-            Standing::Exhausted => Never::LimitReached {
+            Standing::Exhausted => Permanent::LimitReached {
                 tag: self.tag.clone(),
                 limit: state.limit(),
             },
-            Standing::New | Standing::Live if shared.is_stopped() => Never::Stopped {
+            Standing::New | Standing::Live if shared.is_stopped() => Permanent::Stopped {
                 tag: self.tag.clone(),
             },
             Standing::New | Standing::Live => {
                 self.ask(state, shared);
-                return Starved::Refused(state.not_yet(&self.tag, now));
+                return Starved::Refused(state.transient(&self.tag, now));
             }
         };
-        Starved::Refused(never.into())
+        Starved::Refused(permanent.into())
     }
 
     /// The last id given out here.

@@ -71,7 +71,7 @@ impl Block {
     #[cold]
     fn try_refill(&mut self) -> Result<Id, IssueError> {
         match self.generator.try_take(self.len) {
-            Some(run) => Ok(self.start(run)),
+            Some(range) => Ok(self.start(range)),
             None => self.generator.try_next(),
         }
     }
@@ -84,8 +84,8 @@ impl Block {
         }
     }
 
-    fn start(&mut self, run: Segment) -> Id {
-        self.rest = run.start() + 1..run.end();
-        Id::from_checked(run.start())
+    fn start(&mut self, range: Segment) -> Id {
+        self.rest = range.start() + 1..range.end();
+        Id::from_checked(range.start())
     }
 }

@@ -230,7 +230,7 @@ impl Generators {
         if record.settings.kind == TagKind::Segment {
             return Ok(record);
         }
-        let message = crate::Never::NoSegments { tag: tag.clone() }.to_string();
+        let message = crate::Permanent::NoSegments { tag: tag.clone() }.to_string();
         Err(StoreError::Unsupported { message })
     }
 

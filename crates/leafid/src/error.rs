@@ -1,4 +1,4 @@
-//! Why no id was issued: "not yet" and "never" are different types.
+//! Why no id was issued: transient and permanent errors are different types.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,12 +12,12 @@ use crate::tag::{Tag, TagError};
 /// # Example
 ///
 /// ```
-/// use leafid::{Generators, IssueError, Never, Options, blocking, store::MemoryStore};
+/// use leafid::{Generators, IssueError, Permanent, Options, blocking, store::MemoryStore};
 ///
 /// let (generators, driver) = Generators::open(MemoryStore::new(), Options::default());
 /// let driver = blocking::spawn(driver)?;
 /// match generators.next_blocking("nobody") {
-///     Err(IssueError::Never(Never::UnknownTag { tag })) => assert_eq!(tag.as_str(), "nobody"),
+///     Err(IssueError::Permanent(Permanent::UnknownTag { tag })) => assert_eq!(tag.as_str(), "nobody"),
 ///     other => panic!("{other:?}"),
 /// }
 /// # Ok::<(), std::io::Error>(())
@@ -26,10 +26,10 @@ use crate::tag::{Tag, TagError};
 pub enum IssueError {
     /// Not now; the same call may go through later.
     #[error(transparent)]
-    NotYet(Box<NotYet>),
+    Transient(Box<Transient>),
     /// Not until somebody changes something.
     #[error(transparent)]
-    Never(Never),
+    Permanent(Permanent),
 }
 
 /// No id now. The tag is being supplied, or its store fails and is tried again.
@@ -38,15 +38,15 @@ pub enum IssueError {
 ///
 /// ```
 /// use std::time::Duration;
-/// use leafid::{NotYet, NotYetReason, Tag};
+/// use leafid::{Transient, TransientReason, Tag};
 ///
-/// let not_yet = NotYet {
+/// let transient = Transient {
 ///     tag: Tag::new("order")?,
 ///     retry_after: Duration::from_millis(250),
-///     reason: NotYetReason::Loading,
+///     reason: TransientReason::Loading,
 /// };
 /// assert_eq!(
-///     not_yet.to_string(),
+///     transient.to_string(),
 ///     "no id of \"order\" at hand yet: its next segment is being reserved; try again in 250 ms"
 /// );
 /// # Ok::<(), leafid::TagError>(())
@@ -56,13 +56,13 @@ pub enum IssueError {
     "no id of \"{tag}\" at hand yet: {reason}; try again in {} ms",
     retry_after.as_millis().max(1)
 )]
-pub struct NotYet {
+pub struct Transient {
     /// Whose id was wanted.
     pub tag: Tag,
     /// When it makes sense to try again.
     pub retry_after: Duration,
     /// What is in the way.
-    pub reason: NotYetReason,
+    pub reason: TransientReason,
 }
 
 /// What is in the way of an id for now.
@@ -70,18 +70,18 @@ pub struct NotYet {
 /// # Example
 ///
 /// ```
-/// assert!(leafid::NotYetReason::Busy.to_string().contains("too many"));
+/// assert!(leafid::TransientReason::Busy.to_string().contains("too many"));
 /// ```
 #[derive(Debug, Clone, thiserror::Error)]
-pub enum NotYetReason {
+pub enum TransientReason {
     /// A segment is being reserved.
     #[error("its next segment is being reserved")]
     Loading,
     /// The last attempt to reserve one failed; the driver tries again by itself.
     #[error("its store failed ({0})")]
     StoreFailed(#[source] Arc<StoreError>),
-    /// Too many callers wait for long runs of this tag already.
-    #[error("too many callers wait for long runs of it")]
+    /// Too many callers wait for long ranges of this tag already.
+    #[error("too many callers wait for long ranges of it")]
     Busy,
     /// As many tags as `tags_max` allows are loaded.
     #[error("{0} tags are loaded, which is the most this process takes on")]
@@ -93,17 +93,17 @@ pub enum NotYetReason {
 /// # Example
 ///
 /// ```
-/// use leafid::{Limit, Never, Tag};
+/// use leafid::{Limit, Permanent, Tag};
 ///
-/// let never = Never::LimitReached { tag: Tag::new("order")?, limit: Limit::INT32 };
+/// let permanent = Permanent::LimitReached { tag: Tag::new("order")?, limit: Limit::INT32 };
 /// assert_eq!(
-///     never.to_string(),
+///     permanent.to_string(),
 ///     "tag \"order\" has issued its last id, 2147483647: raise its limit or use another tag"
 /// );
 /// # Ok::<(), leafid::TagError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Never {
+pub enum Permanent {
     /// The name is no tag.
     #[error(transparent)]
     BadTag(#[from] TagError),
@@ -113,7 +113,7 @@ pub enum Never {
         /// The tag.
         tag: Tag,
     },
-    /// The tag, or a run of the wanted length, has come to its limit.
+    /// The tag, or a range of the wanted length, has come to its limit.
     #[error(
         "tag \"{tag}\" has issued its last id, {}: raise its limit or use another tag",
         limit.largest()
@@ -156,8 +156,8 @@ pub enum Never {
 }
 
 impl IssueError {
-    pub(crate) fn not_yet(tag: &Tag, retry_after: Duration, reason: NotYetReason) -> Self {
-        Self::NotYet(Box::new(NotYet {
+    pub(crate) fn transient(tag: &Tag, retry_after: Duration, reason: TransientReason) -> Self {
+        Self::Transient(Box::new(Transient {
             tag: tag.clone(),
             retry_after,
             reason,
@@ -167,27 +167,27 @@ impl IssueError {
     /// Whether the same call may go through later, without anybody changing anything.
     #[must_use]
     pub const fn is_retryable(&self) -> bool {
-        matches!(self, Self::NotYet(_))
+        matches!(self, Self::Transient(_))
     }
 
     /// Whether the tag has come to its limit.
     #[must_use]
     pub const fn is_exhausted(&self) -> bool {
-        matches!(self, Self::Never(Never::LimitReached { .. }))
+        matches!(self, Self::Permanent(Permanent::LimitReached { .. }))
     }
 
     /// When it makes sense to try again; `None` for never.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
-            Self::NotYet(not_yet) => Some(not_yet.retry_after),
-            Self::Never(_) => None,
+            Self::Transient(transient) => Some(transient.retry_after),
+            Self::Permanent(_) => None,
         }
     }
 }
 
-impl From<Never> for IssueError {
-    fn from(never: Never) -> Self {
-        Self::Never(never)
+impl From<Permanent> for IssueError {
+    fn from(permanent: Permanent) -> Self {
+        Self::Permanent(permanent)
     }
 }

@@ -115,7 +115,7 @@ impl Generator {
         self.generators.next_many(self.tag().as_str(), count).await
     }
 
-    /// Takes a run of `count` adjacent ids, waiting up to `wait_max`.
+    /// Takes a range of `count` adjacent ids, waiting up to `wait_max`.
     ///
     /// # Errors
     ///
@@ -168,13 +168,13 @@ mod tests {
         spawn(async move {
             let _one = all.next("order").await;
             let _many = all.next_many("order", 2).await;
-            let _run = all.take("order", 2).await;
+            let _range = all.take("order", 2).await;
         });
         let generator = generators.generator("order").expect("a plain name");
         spawn(async move {
             let _one = generator.next().await;
             let _many = generator.next_many(2).await;
-            let _run = generator.take(2).await;
+            let _range = generator.take(2).await;
         });
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::allocator::{Allocator, Miss, Shared};
 use crate::clock::{Clock, SystemClock};
 use crate::driver::Driver;
-use crate::error::{IssueError, Never, NotYetReason};
+use crate::error::{IssueError, Permanent, TransientReason};
 use crate::event::Observer;
 use crate::generator::Generator;
 use crate::id::Id;
@@ -111,8 +111,8 @@ impl Generators {
     ///
     /// # Errors
     ///
-    /// [`IssueError::NotYet`] when none came in time, or the next try of a failing store lies
-    /// beyond that time; [`IssueError::Never`] when the tag cannot issue.
+    /// [`IssueError::Transient`] when none came in time, or the next try of a failing store lies
+    /// beyond that time; [`IssueError::Permanent`] when the tag cannot issue.
     ///
     /// # Example
     ///
@@ -159,7 +159,7 @@ impl Generators {
     ///
     /// # Errors
     ///
-    /// As [`next`](Self::next), and [`Never::BadCount`].
+    /// As [`next`](Self::next), and [`Permanent::BadCount`].
     ///
     /// # Example
     ///
@@ -181,8 +181,8 @@ impl Generators {
         .await
     }
 
-    /// Takes a run of `count` adjacent ids of a tag, also one longer than a segment, waiting up
-    /// to `wait_max`. To keep ids ascending, a run that memory cannot serve in one piece skips
+    /// Takes a range of `count` adjacent ids of a tag, also one longer than a segment, waiting up
+    /// to `wait_max`. To keep ids ascending, a range that memory cannot serve in one piece skips
     /// what memory holds.
     ///
     /// # Errors
@@ -196,8 +196,8 @@ impl Generators {
     /// # let options = Options { create_missing: Some(TagSettings::default()), ..Options::default() };
     /// # let (generators, driver) = Generators::open(MemoryStore::new(), options);
     /// # let driver = blocking::spawn(driver)?;
-    /// let run = blocking::block_on(generators.take("order", 1_000_000))?;
-    /// assert_eq!(run.len(), 1_000_000);
+    /// let range = blocking::block_on(generators.take("order", 1_000_000))?;
+    /// assert_eq!(range.len(), 1_000_000);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub async fn take(&self, tag: &str, count: u64) -> Result<Segment, IssueError> {
@@ -213,7 +213,7 @@ impl Generators {
     ///
     /// # Errors
     ///
-    /// [`Never::BadTag`]; [`NotYetReason::TooManyTags`]. Whether the tag exists shows when an id
+    /// [`Permanent::BadTag`]; [`TransientReason::TooManyTags`]. Whether the tag exists shows when an id
     /// is taken.
     ///
     /// # Example
@@ -264,11 +264,11 @@ impl Generators {
         if let Some(allocator) = tags.get(tag) {
             return Ok(Arc::clone(allocator));
         }
-        let tag = Tag::new(tag).map_err(Never::BadTag)?;
+        let tag = Tag::new(tag).map_err(Permanent::BadTag)?;
         let tags_max = shared.options.tags_max;
         if tags.len() >= tags_max && !shared.make_room() {
-            let reason = NotYetReason::TooManyTags(tags_max);
-            return Err(IssueError::not_yet(
+            let reason = TransientReason::TooManyTags(tags_max);
+            return Err(IssueError::transient(
                 &tag,
                 shared.options.unknown_for,
                 reason,
@@ -301,24 +301,24 @@ impl Generators {
                 Err(Miss::Retired) => {}
             }
         }
-        Err(retired(&Tag::new(tag).map_err(Never::BadTag)?))
+        Err(retired(&Tag::new(tag).map_err(Permanent::BadTag)?))
     }
 }
 
 /// A tag that keeps going out of use while it is asked for.
 fn retired(tag: &Tag) -> IssueError {
-    IssueError::not_yet(
+    IssueError::transient(
         tag,
         std::time::Duration::from_millis(1),
-        NotYetReason::Loading,
+        TransientReason::Loading,
     )
 }
 
-pub(crate) fn check_count(count: u64) -> Result<(), Never> {
+pub(crate) fn check_count(count: u64) -> Result<(), Permanent> {
     if (1..=Limit::INT64.largest()).contains(&count) {
         Ok(())
     } else {
-        Err(Never::BadCount { count })
+        Err(Permanent::BadCount { count })
     }
 }
 

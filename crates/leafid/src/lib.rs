@@ -54,7 +54,7 @@ pub use allocator::{Stage, Status};
 pub use block::Block;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use driver::Driver;
-pub use error::{IssueError, Never, NotYet, NotYetReason};
+pub use error::{IssueError, Permanent, Transient, TransientReason};
 pub use escaped::Escaped;
 pub use event::{Event, Observer};
 pub use generator::Generator;

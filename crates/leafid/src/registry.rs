@@ -282,11 +282,11 @@ impl WorkerRegistry {
     /// # let (registry, _driver) =
     /// #     WorkerRegistry::open(Some(store), MemoryJournal::new(), RegistryOptions::default());
     /// for row in blocking::block_on(registry.leases())? {
-    ///     blocking::block_on(registry.release_dead(&row))?;
+    ///     blocking::block_on(registry.force_release(&row))?;
     /// }
     /// # Ok::<(), leafid::store::StoreError>(())
     /// ```
-    pub async fn release_dead(&self, row: &LeaseRecord) -> Result<bool, StoreError> {
+    pub async fn force_release(&self, row: &LeaseRecord) -> Result<bool, StoreError> {
         let shared = &self.handle.shared;
         // Its last ids may have been ahead of its clock, and its clock of ours.
         let options = &shared.options;

@@ -1,4 +1,4 @@
-//! `Segment`: a run of ids owned by one process; `TakenMany`: several runs taken together.
+//! `Segment`: a range of ids owned by one process; `TakenMany`: several ranges taken together.
 //! `segment/buffer.rs` is where ids are taken.
 
 mod buffer;
@@ -11,7 +11,7 @@ use crate::id::Id;
 
 pub(crate) use buffer::SegmentBuffer;
 
-/// A run of ids owned by one process: every number from `start` up to but not including `end`.
+/// A range of ids owned by one process: every number from `start` up to but not including `end`.
 ///
 /// # Example
 ///
@@ -124,7 +124,7 @@ impl Iterator for SegmentIds {
 
 impl ExactSizeIterator for SegmentIds {}
 
-/// Ids taken together: ascending runs, not always adjacent.
+/// Ids taken together: ascending ranges, not always adjacent.
 ///
 /// # Example
 ///
@@ -135,7 +135,7 @@ impl ExactSizeIterator for SegmentIds {}
 /// let (generators, driver) = Generators::open(MemoryStore::new(), options);
 /// let driver = blocking::spawn(driver)?;
 /// let taken = blocking::block_on(generators.next_many("order", 3))?;
-/// assert_eq!((taken.len(), taken.runs().len()), (3, 1));
+/// assert_eq!((taken.len(), taken.ranges().len()), (3, 1));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
@@ -147,15 +147,15 @@ impl ExactSizeIterator for SegmentIds {}
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct TakenMany {
-    runs: Runs,
+    ranges: Ranges,
     len: u64,
     pub(crate) is_low: bool,
 }
 
-/// Runs: as many as memory can give are held in place, so that taking ids allocates nothing.
+/// As many ranges as memory can give are held in place, so that taking ids allocates nothing.
 #[derive(Debug, Clone)]
-enum Runs {
-    Few { runs: [Segment; 2], len: usize },
+enum Ranges {
+    Few { ranges: [Segment; 2], len: usize },
     Many(Vec<Segment>),
 }
 
@@ -172,69 +172,69 @@ impl TakenMany {
         self.len == 0
     }
 
-    /// The runs of adjacent ids, ascending.
+    /// The ranges of adjacent ids, ascending.
     #[must_use]
-    pub fn runs(&self) -> &[Segment] {
-        match &self.runs {
-            Runs::Few { runs, len } => &runs[..*len],
-            Runs::Many(runs) => runs,
+    pub fn ranges(&self) -> &[Segment] {
+        match &self.ranges {
+            Ranges::Few { ranges, len } => &ranges[..*len],
+            Ranges::Many(ranges) => ranges,
         }
     }
 
     /// The ids, ascending.
     pub fn ids(&self) -> impl Iterator<Item = Id> {
-        self.runs().iter().flat_map(Segment::ids)
+        self.ranges().iter().flat_map(Segment::ids)
     }
 
-    /// One run.
-    pub(crate) fn of(run: Segment) -> Self {
+    /// One range.
+    pub(crate) fn of(range: Segment) -> Self {
         let mut taken = Self::default();
-        taken.push(run);
+        taken.push(range);
         taken
     }
 
     pub(crate) fn last(&self) -> Option<Segment> {
-        self.runs().last().copied()
+        self.ranges().last().copied()
     }
 
-    pub(crate) fn push(&mut self, run: Segment) {
-        self.len += run.len();
-        match self.runs.last_mut() {
-            Some(last) if last.end == run.start => last.end = run.end,
-            _ => self.runs.push(run),
+    pub(crate) fn push(&mut self, range: Segment) {
+        self.len += range.len();
+        match self.ranges.last_mut() {
+            Some(last) if last.end == range.start => last.end = range.end,
+            _ => self.ranges.push(range),
         }
     }
 }
 
-impl Runs {
+impl Ranges {
     fn last_mut(&mut self) -> Option<&mut Segment> {
         match self {
-            Self::Few { runs, len } => runs[..*len].last_mut(),
-            Self::Many(runs) => runs.last_mut(),
+            Self::Few { ranges, len } => ranges[..*len].last_mut(),
+            Self::Many(ranges) => ranges.last_mut(),
         }
     }
 
-    fn push(&mut self, run: Segment) {
+    fn push(&mut self, range: Segment) {
         match self {
-            Self::Few { runs, len } if *len < runs.len() => {
-                runs[*len] = run;
+            Self::Few { ranges, len } if *len < ranges.len() => {
+                ranges[*len] = range;
                 *len += 1;
             }
-            Self::Few { runs, .. } => {
-                let mut many = Vec::with_capacity(2 * runs.len());
-                many.extend_from_slice(runs);
-                many.push(run);
+            Self::Few { ranges, .. } => {
+                let mut many = Vec::with_capacity(2 * ranges.len());
+                many.extend_from_slice(ranges);
+                many.push(range);
                 *self = Self::Many(many);
             }
-            Self::Many(runs) => runs.push(run),
+            Self::Many(ranges) => ranges.push(range),
         }
     }
 }
 
-impl Default for Runs {
+impl Default for Ranges {
     fn default() -> Self {
         Self::Few {
-            runs: [Segment::NONE; 2],
+            ranges: [Segment::NONE; 2],
             len: 0,
         }
     }

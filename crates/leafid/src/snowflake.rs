@@ -42,7 +42,7 @@ pub use options::{ClockPolicy, ParseClockPolicyError, SnowflakeOptions};
 /// ```
 /// use leafid::{Layout, Snowflake, WorkerId};
 ///
-/// let snowflake = Snowflake::alone(Layout::LEAF, WorkerId::new(7))?;
+/// let snowflake = Snowflake::with_worker_id(Layout::LEAF, WorkerId::new(7))?;
 /// let id = snowflake.try_next()?;
 /// assert_eq!(Layout::LEAF.decompose(id.get()).worker, WorkerId::new(7));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -69,19 +69,19 @@ impl Snowflake {
     /// # Example
     ///
     /// See [`Snowflake`].
-    pub fn alone(layout: Layout, worker: WorkerId) -> Result<Self, LayoutError> {
+    pub fn with_worker_id(layout: Layout, worker: WorkerId) -> Result<Self, LayoutError> {
         let options = SnowflakeOptions {
             layout,
             ..SnowflakeOptions::default()
         };
-        Self::alone_with(options, worker, Arc::new(SystemClock::new()))
+        Self::with_options(options, worker, Arc::new(SystemClock::new()))
     }
 
-    /// As [`alone`](Self::alone), with options and a clock of one's own.
+    /// As [`with_worker_id`](Self::with_worker_id), with options and a clock of one's own.
     ///
     /// # Errors
     ///
-    /// As [`alone`](Self::alone).
+    /// As [`with_worker_id`](Self::with_worker_id).
     ///
     /// # Example
     ///
@@ -90,11 +90,11 @@ impl Snowflake {
     /// use leafid::{ManualClock, Snowflake, SnowflakeOptions, WorkerId};
     ///
     /// let clock = Arc::new(ManualClock::new());
-    /// let snowflake = Snowflake::alone_with(SnowflakeOptions::default(), WorkerId::new(1), clock)?;
+    /// let snowflake = Snowflake::with_options(SnowflakeOptions::default(), WorkerId::new(1), clock)?;
     /// assert!(snowflake.try_next().is_ok());
     /// # Ok::<(), leafid::LayoutError>(())
     /// ```
-    pub fn alone_with(
+    pub fn with_options(
         options: SnowflakeOptions,
         worker: WorkerId,
         clock: Arc<dyn Clock>,
@@ -161,7 +161,7 @@ impl Snowflake {
     ///
     /// ```
     /// # use leafid::{Layout, Snowflake, WorkerId, blocking};
-    /// # let snowflake = Snowflake::alone(Layout::LEAF, WorkerId::new(7))?;
+    /// # let snowflake = Snowflake::with_worker_id(Layout::LEAF, WorkerId::new(7))?;
     /// # blocking::block_on(async {
     /// let first = snowflake.next().await?;
     /// let second = snowflake.next().await?;
@@ -190,7 +190,7 @@ impl Snowflake {
     ///
     /// ```
     /// # use leafid::{Layout, Snowflake, WorkerId};
-    /// # let snowflake = Snowflake::alone(Layout::LEAF, WorkerId::new(7))?;
+    /// # let snowflake = Snowflake::with_worker_id(Layout::LEAF, WorkerId::new(7))?;
     /// let id = snowflake.next_blocking()?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -212,7 +212,7 @@ impl Snowflake {
     ///
     /// ```
     /// # use leafid::{Layout, Snowflake, WorkerId, blocking};
-    /// # let snowflake = Snowflake::alone(Layout::LEAF, WorkerId::new(7))?;
+    /// # let snowflake = Snowflake::with_worker_id(Layout::LEAF, WorkerId::new(7))?;
     /// let ids = blocking::block_on(snowflake.next_many(3))?;
     /// assert_eq!(ids.len(), 3);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

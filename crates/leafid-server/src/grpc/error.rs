@@ -211,7 +211,7 @@ impl From<ServiceError> for Status {
 
 impl From<TagError> for Refusal {
     fn from(error: TagError) -> Self {
-        ServiceError::Issue(IssueError::Never(error.into())).into()
+        ServiceError::Issue(IssueError::Permanent(error.into())).into()
     }
 }
 

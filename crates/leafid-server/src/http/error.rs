@@ -1,6 +1,6 @@
 //! Which problem each meaning of the service is: the one place that maps errors to HTTP.
 
-use leafid::{IssueError, Never, TagError};
+use leafid::{IssueError, Permanent, TagError};
 
 use super::problem::{Kind, Problem};
 use crate::service::{Code, ServiceError, Wording};
@@ -28,7 +28,7 @@ impl From<ServiceError> for Problem {
         let detail = error.to_string();
         let mut problem = match &error {
             ServiceError::UnknownTag { tag }
-            | ServiceError::Issue(IssueError::Never(Never::UnknownTag { tag })) => {
+            | ServiceError::Issue(IssueError::Permanent(Permanent::UnknownTag { tag })) => {
                 Self::unknown_tag(tag, detail)
             }
             ServiceError::TagExists { tag } => Self::tag_exists(tag, detail),
@@ -49,6 +49,6 @@ impl From<ServiceError> for Problem {
 
 impl From<TagError> for Problem {
     fn from(error: TagError) -> Self {
-        ServiceError::Issue(IssueError::Never(error.into())).into()
+        ServiceError::Issue(IssueError::Permanent(error.into())).into()
     }
 }

@@ -185,7 +185,7 @@ pub(crate) async fn release(
         Some(value) => return Err(fields.bad("dead", &value, wanted)),
         None => return Err(fields.missing("dead", wanted)),
     }
-    let view = service.release_dead_worker(&caller, worker).await?;
+    let view = service.force_release_worker(&caller, worker).await?;
     Ok(answer::json(StatusCode::OK, &WorkerDocument::new(&view)))
 }
 

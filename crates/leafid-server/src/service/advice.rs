@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use leafid::{IssueError, NotYetReason};
+use leafid::{IssueError, TransientReason};
 
 use super::code::Code;
 use super::error::ServiceError;
@@ -34,8 +34,8 @@ impl ServiceError {
             Self::BadCount { field, max, .. } => {
                 format!("send {field} as a whole number from 1 to {max}").into()
             }
-            Self::Issue(IssueError::NotYet(not_yet))
-                if matches!(not_yet.reason, NotYetReason::TooManyTags(_)) =>
+            Self::Issue(IssueError::Transient(transient))
+                if matches!(transient.reason, TransientReason::TooManyTags(_)) =>
             {
                 "use a tag that is in use already, or raise tags-max".into()
             }

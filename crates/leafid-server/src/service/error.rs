@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use leafid::store::StoreError;
 use leafid::{
-    ClockAhead, DecomposeError, IssueError, Never, NotYetReason, SnowflakeError, Tag, WorkerId,
+    ClockAhead, DecomposeError, IssueError, Permanent, SnowflakeError, Tag, TransientReason,
+    WorkerId,
 };
 
 use super::access::QuotaScope;
@@ -237,7 +238,7 @@ impl ServiceError {
     pub(crate) const fn field(&self) -> Option<&'static str> {
         match self {
             Self::BadCount { field, .. } => Some(field),
-            Self::Issue(IssueError::Never(Never::BadTag(_))) => Some("tag"),
+            Self::Issue(IssueError::Permanent(Permanent::BadTag(_))) => Some("tag"),
             Self::NextBehind { .. } => Some("next"),
             Self::Decompose(_) => Some("id"),
             _ => None,
@@ -248,7 +249,7 @@ impl ServiceError {
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
-            Self::Issue(IssueError::NotYet(not_yet)) => Some(not_yet.retry_after),
+            Self::Issue(IssueError::Transient(transient)) => Some(transient.retry_after),
             Self::Snowflake(error) if error.is_retryable() => error.retry_after(),
             Self::OverQuota { retry_after, .. } | Self::TooManyNewTags { retry_after, .. } => {
                 Some(*retry_after)
@@ -256,7 +257,7 @@ impl ServiceError {
             Self::Overloaded { .. } => Some(OVERLOAD_RETRY),
             Self::NotStarted { .. }
             | Self::Store(StoreError::Unavailable { .. } | StoreError::Conflict { .. })
-            | Self::Issue(IssueError::Never(Never::Stopped { .. }))
+            | Self::Issue(IssueError::Permanent(Permanent::Stopped { .. }))
             | Self::Snowflake(SnowflakeError::Stopped) => Some(STORE_RETRY),
             _ => None,
         }
@@ -292,14 +293,14 @@ impl ServiceError {
     pub const fn has_no_segments(&self) -> bool {
         matches!(
             self,
-            Self::Issue(IssueError::Never(Never::NoSegments { .. }))
+            Self::Issue(IssueError::Permanent(Permanent::NoSegments { .. }))
         )
     }
 
     /// Why no run was given.
     pub(super) fn of_run(self) -> Self {
         match self {
-            Self::Issue(IssueError::Never(Never::NoSegments { tag })) => {
+            Self::Issue(IssueError::Permanent(Permanent::NoSegments { tag })) => {
                 let what = "runs";
                 Self::SnowflakeTag { tag, what }
             }
@@ -320,19 +321,19 @@ impl ServiceError {
 
 const fn of_issue(error: &IssueError) -> Code {
     match error {
-        IssueError::NotYet(not_yet) => match not_yet.reason {
-            NotYetReason::StoreFailed(_) => Code::StoreUnavailable,
-            NotYetReason::TooManyTags(_) => Code::Overloaded,
-            NotYetReason::Loading | NotYetReason::Busy => Code::NotYet,
+        IssueError::Transient(transient) => match transient.reason {
+            TransientReason::StoreFailed(_) => Code::StoreUnavailable,
+            TransientReason::TooManyTags(_) => Code::Overloaded,
+            TransientReason::Loading | TransientReason::Busy => Code::NotYet,
         },
-        IssueError::Never(never) => match never {
-            Never::BadTag(_) => Code::BadTag,
-            Never::UnknownTag { .. } => Code::UnknownTag,
-            Never::LimitReached { .. } => Code::LimitReached,
-            Never::BadRow { .. } => Code::BadRow,
-            Never::NoSegments { .. } => Code::SnowflakeTag,
-            Never::BadCount { .. } => Code::BadCount,
-            Never::Stopped { .. } => Code::ShuttingDown,
+        IssueError::Permanent(permanent) => match permanent {
+            Permanent::BadTag(_) => Code::BadTag,
+            Permanent::UnknownTag { .. } => Code::UnknownTag,
+            Permanent::LimitReached { .. } => Code::LimitReached,
+            Permanent::BadRow { .. } => Code::BadRow,
+            Permanent::NoSegments { .. } => Code::SnowflakeTag,
+            Permanent::BadCount { .. } => Code::BadCount,
+            Permanent::Stopped { .. } => Code::ShuttingDown,
         },
     }
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use leafid::store::{StoreError, TagSettings, TagSpec};
-use leafid::{Clock, IssueError, Never, NotYet, NotYetReason, Stage, Tag};
+use leafid::{Clock, IssueError, Permanent, Stage, Tag, Transient, TransientReason};
 
 use super::quota::Bucket;
 use super::{Caller, Service, ServiceError};
@@ -80,13 +80,15 @@ impl Service {
     #[cold]
     pub(super) fn no_id(&self, caller: &Caller, error: IssueError) -> ServiceError {
         let tag = match error {
-            IssueError::Never(Never::UnknownTag { tag }) if self.first_use.settings.is_some() => {
+            IssueError::Permanent(Permanent::UnknownTag { tag })
+                if self.first_use.settings.is_some() =>
+            {
                 tag
             }
             error => return error.into(),
         };
         match self.check_first_use(caller, &tag) {
-            Ok(()) => not_yet(tag, NotYetReason::Loading).into(),
+            Ok(()) => transient(tag, TransientReason::Loading).into(),
             Err(error) => error,
         }
     }
@@ -101,7 +103,9 @@ impl Service {
         F: Future<Output = Result<T, IssueError>>,
     {
         let (tag, settings) = match (take().await, self.first_use.settings) {
-            (Err(IssueError::Never(Never::UnknownTag { tag })), Some(settings)) => (tag, settings),
+            (Err(IssueError::Permanent(Permanent::UnknownTag { tag })), Some(settings)) => {
+                (tag, settings)
+            }
             (taken, _) => return Ok(taken?),
         };
         self.create_first(caller, &tag, settings).await?;
@@ -125,7 +129,7 @@ impl Service {
             // It was just deleted: those who still ask for it learn that first. Or its name is none
             // that a new tag may have.
             let tag = tag.clone();
-            return Err(IssueError::Never(Never::UnknownTag { tag }).into());
+            return Err(IssueError::Permanent(Permanent::UnknownTag { tag }).into());
         }
         self.check_room(tag)?;
         self.first_use.check_rate(tag)
@@ -138,7 +142,7 @@ impl Service {
         if self.generators.used_len() < created_max {
             return Ok(());
         }
-        Err(not_yet(tag.clone(), NotYetReason::TooManyTags(tags_max)).into())
+        Err(transient(tag.clone(), TransientReason::TooManyTags(tags_max)).into())
     }
 
     /// Creates a tag, waiting up to `wait_max`.
@@ -173,19 +177,19 @@ impl Service {
                 Ok(Ok(()) | Err(StoreError::TagExists)) => Ok(()),
                 Ok(Err(error)) => Err(failed(tag, error)),
                 // The runtime ends.
-                Err(_) => Err(not_yet(tag.clone(), NotYetReason::Loading).into()),
+                Err(_) => Err(transient(tag.clone(), TransientReason::Loading).into()),
             }
         };
         let wait_max = self.generators.options().wait_max;
         match tokio::time::timeout(wait_max, creating).await {
             Ok(created) => created,
-            Err(_) => Err(not_yet(tag.clone(), NotYetReason::Loading).into()),
+            Err(_) => Err(transient(tag.clone(), TransientReason::Loading).into()),
         }
     }
 }
 
-fn not_yet(tag: Tag, reason: NotYetReason) -> IssueError {
-    IssueError::NotYet(Box::new(NotYet {
+fn transient(tag: Tag, reason: TransientReason) -> IssueError {
+    IssueError::Transient(Box::new(Transient {
         tag,
         retry_after: CREATION_RETRY,
         reason,
@@ -195,7 +199,7 @@ fn not_yet(tag: Tag, reason: NotYetReason) -> IssueError {
 fn failed(tag: &Tag, error: StoreError) -> ServiceError {
     match error {
         error @ (StoreError::Unavailable { .. } | StoreError::Conflict { .. }) => {
-            not_yet(tag.clone(), NotYetReason::StoreFailed(Arc::new(error))).into()
+            transient(tag.clone(), TransientReason::StoreFailed(Arc::new(error))).into()
         }
         error => ServiceError::of_tag(error, tag),
     }

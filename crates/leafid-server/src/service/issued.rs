@@ -10,7 +10,7 @@ use leafid::{Id, SnowflakeIds, TakenMany};
 /// use leafid::{Layout, Snowflake, WorkerId};
 /// use leafid_server::Issued;
 ///
-/// let snowflake = Snowflake::alone(Layout::LEAF, WorkerId::new(7))?;
+/// let snowflake = Snowflake::with_worker_id(Layout::LEAF, WorkerId::new(7))?;
 /// let issued = Issued::Snowflake(snowflake.try_next_many(3)?);
 /// assert_eq!((issued.len(), issued.ids().count()), (3, 3));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

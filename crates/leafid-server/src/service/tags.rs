@@ -104,7 +104,7 @@ impl Service {
         let action = "tag created";
         self.admit(caller, action, spec.tag.as_str())?;
         let checked = spec.tag.check_new();
-        checked.map_err(|error| IssueError::Never(error.into()))?;
+        checked.map_err(|error| IssueError::Permanent(error.into()))?;
         let _place = self.gate.admin().await;
         let attempt = self
             .audit

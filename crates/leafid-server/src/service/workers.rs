@@ -239,7 +239,7 @@ impl Service {
     /// As [`workers`](Self::workers), and [`ServiceError::UnknownWorker`],
     /// [`ServiceError::WorkerAlive`], [`ServiceError::WorkerHeld`],
     /// [`ServiceError::WorkerChanged`].
-    pub async fn release_dead_worker(
+    pub async fn force_release_worker(
         &self,
         caller: &Caller,
         worker: WorkerId,
@@ -255,7 +255,7 @@ impl Service {
         let attempt = self
             .audit
             .attempt(caller, action, worker.to_string(), before);
-        let released = match registry.release_dead(&row.record).await {
+        let released = match registry.force_release(&row.record).await {
             Ok(true) => Ok(()),
             Ok(false) => Err(ServiceError::WorkerChanged { worker }),
             Err(error) => Err(error.into()),

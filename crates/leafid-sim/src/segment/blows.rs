@@ -87,7 +87,7 @@ impl Simulation {
         true
     }
 
-    /// Raises every tag of an older copy, by a margin that a server can use up in one run.
+    /// Raises every tag of an older copy, by a margin that a server can use up in one range.
     pub(crate) fn restore_file(&mut self) -> bool {
         let margin = self.random.u64(1..=RESTORE_MARGIN_MAX);
         let raised = self.store.disk.restore(margin);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use futures_util::future::{Either, select};
-use leafid::{Block, Clock as _, Generators, Id, IssueError, ManualClock, Never, Segment};
+use leafid::{Block, Clock as _, Generators, Id, IssueError, ManualClock, Permanent, Segment};
 
 use crate::executor::{Process, lock};
 use crate::segment::history::{Event, History, TagNumber};
@@ -41,15 +41,15 @@ impl Field {
     fn is_refusal_right(&self, tag: &TagPlan, error: &IssueError) -> bool {
         let options = &self.plan.options;
         match error {
-            IssueError::NotYet(not_yet) => {
+            IssueError::Transient(transient) => {
                 let longest = options.retry_max.max(options.unknown_for);
-                not_yet.retry_after <= longest.max(Duration::from_secs(1))
+                transient.retry_after <= longest.max(Duration::from_secs(1))
             }
-            IssueError::Never(Never::UnknownTag { .. }) => {
+            IssueError::Permanent(Permanent::UnknownTag { .. }) => {
                 tag.may_be_unknown(options.create_missing.is_some())
             }
-            IssueError::Never(Never::LimitReached { .. }) => tag.may_end(),
-            IssueError::Never(_) => false,
+            IssueError::Permanent(Permanent::LimitReached { .. }) => tag.may_end(),
+            IssueError::Permanent(_) => false,
         }
     }
 }
@@ -62,7 +62,7 @@ enum Way {
     Held,
     Many(u64),
     TryMany(u64),
-    Run(u64),
+    Range(u64),
     Block,
 }
 
@@ -149,7 +149,7 @@ impl Caller {
             11..13 => Way::Held,
             13..15 => Way::Many(count),
             15 => Way::TryMany(count),
-            16 => Way::Run(count),
+            16 => Way::Range(count),
             _ => Way::Block,
         }
     }
@@ -176,11 +176,11 @@ impl Caller {
                 history.push(Event::Abandoned { call });
                 Ok(())
             }
-            Some(Ok(runs)) => {
+            Some(Ok(ranges)) => {
                 if in_quiet {
                     self.judge_promptness(tag, self.field.clock.now().saturating_sub(began_at));
                 }
-                history.push(Event::Issued { call, runs });
+                history.push(Event::Issued { call, ranges });
                 Ok(())
             }
             Some(Err(error)) => {
@@ -232,12 +232,12 @@ impl Caller {
             Way::Many(count) => generators
                 .next_many(name, count)
                 .await
-                .map(|taken| taken.runs().to_vec()),
+                .map(|taken| taken.ranges().to_vec()),
             Way::TryMany(count) => generators
                 .generator(name)?
                 .try_next_many(count)
-                .map(|taken| taken.runs().to_vec()),
-            Way::Run(count) => generators.take(name, count).await.map(|run| vec![run]),
+                .map(|taken| taken.ranges().to_vec()),
+            Way::Range(count) => generators.take(name, count).await.map(|range| vec![range]),
             Way::Block => match &mut self.blocks[tag] {
                 Some((_, block)) => block.try_next().map(one),
                 None => generators.next(name).await.map(one),
@@ -262,7 +262,7 @@ impl Way {
     fn at_risk(self) -> u64 {
         match self {
             Self::Next | Self::TryNext | Self::Held | Self::Block | Self::TryMany(_) => 0,
-            Self::Many(count) | Self::Run(count) => count,
+            Self::Many(count) | Self::Range(count) => count,
         }
     }
 }

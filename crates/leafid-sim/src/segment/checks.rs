@@ -58,7 +58,7 @@ mod samples {
     pub(super) fn issued(call: usize, start: u64, end: u64) -> Event {
         Event::Issued {
             call,
-            runs: vec![segment(start, end)],
+            ranges: vec![segment(start, end)],
         }
     }
 

@@ -29,7 +29,7 @@ pub(crate) enum Event {
     /// A call got ids.
     Issued {
         call: CallNumber,
-        runs: Vec<Segment>,
+        ranges: Vec<Segment>,
     },
     /// A call was told to come back.
     Refused {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::refill::{After, Plan, Seen};
 use super::state::{Standing, State, Supply};
 use super::{Allocator, Shared};
-use crate::error::Never;
+use crate::error::Permanent;
 use crate::event::Event;
 use crate::limit::Limit;
 use crate::segment::Segment;
@@ -123,18 +123,18 @@ impl Allocator {
         After::Rest
     }
 
-    /// Refuses the demands that can never be met: a run needs the numbers that the store has left,
+    /// Refuses the demands that can never be met: a range needs the numbers that the store has left,
     /// anything else may use those in memory too. They must not be reserved for: what they cannot
     /// use would be lost to everybody.
     pub(super) fn refuse_demands(&self, state: &mut State, limit: Limit, headroom: u64) {
         let at_hand = self.buffer.remaining();
         let open_len = state.demands.len();
         state.demands.retain(|demand| {
-            let most = headroom + if demand.is_run { 0 } else { at_hand };
+            let most = headroom + if demand.is_adjacent { 0 } else { at_hand };
             let fits = demand.missing() <= most;
             if !fits {
                 let tag = self.tag.clone();
-                demand.refuse(Never::LimitReached { tag, limit }.into());
+                demand.refuse(Permanent::LimitReached { tag, limit }.into());
             }
             fits
         });

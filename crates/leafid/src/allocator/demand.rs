@@ -4,16 +4,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::state::State;
 use super::{Allocator, Miss, Shared, Starved};
-use crate::error::{IssueError, NotYetReason};
+use crate::error::{IssueError, TransientReason};
 use crate::segment::{Segment, TakenMany};
 
-/// How many callers may wait for long runs of one tag.
+/// How many callers may wait for long ranges of one tag.
 const DEMANDS_MAX: usize = 1024;
 
-/// A wish for `count` ids, adjacent ones if `is_run`.
+/// A wish for `count` ids, adjacent ones if `is_adjacent`.
 pub(super) struct Demand {
     count: u64,
-    pub(super) is_run: bool,
+    pub(super) is_adjacent: bool,
     answer: Mutex<Answer>,
 }
 
@@ -29,10 +29,10 @@ enum Answer {
 }
 
 impl Demand {
-    pub(super) fn new(count: u64, is_run: bool) -> Arc<Self> {
+    pub(super) fn new(count: u64, is_adjacent: bool) -> Arc<Self> {
         Arc::new(Self {
             count,
-            is_run,
+            is_adjacent,
             answer: Mutex::new(Answer::Open),
         })
     }
@@ -132,7 +132,7 @@ impl Allocator {
     }
 
     /// Puts a demand where the driver sees it, unless memory can serve it after all: a segment may
-    /// have come since its caller looked, and a run off the next one would skip all of that.
+    /// have come since its caller looked, and a range off the next one would skip all of that.
     fn place(self: &Arc<Self>, shared: &Shared, demand: &Arc<Demand>) -> Result<(), Miss> {
         // Segments are put in under this lock: one that is not there now will find the demand.
         let mut state = self.lock();
@@ -146,7 +146,7 @@ impl Allocator {
         }
         if state.demands.len() >= DEMANDS_MAX {
             let retry_after = state.loading_retry();
-            let busy = IssueError::not_yet(&self.tag, retry_after, NotYetReason::Busy);
+            let busy = IssueError::transient(&self.tag, retry_after, TransientReason::Busy);
             return Err(Miss::Refused(busy));
         }
         state.demands.push_back(Arc::clone(demand));
@@ -155,11 +155,11 @@ impl Allocator {
 
     /// Answers a demand if memory holds all that it lacks.
     fn serve_from_memory(&self, state: &mut State, demand: &Demand) {
-        let taken = if demand.is_run {
-            let taken = self.buffer.try_take_run(demand.count);
-            taken.map(|(run, passed_over)| {
+        let taken = if demand.is_adjacent {
+            let taken = self.buffer.try_take_range(demand.count);
+            taken.map(|(range, passed_over)| {
                 state.skipped += passed_over;
-                TakenMany::of(run)
+                TakenMany::of(range)
             })
         } else {
             let mut nothing = Segment::NONE;
@@ -170,10 +170,10 @@ impl Allocator {
         }
     }
 
-    /// Gives a demand what it lacks, if there is as much: a run off the new segment, everything
+    /// Gives a demand what it lacks, if there is as much: a range off the new segment, everything
     /// below it being skipped; otherwise from the buffer first. Ids ascend either way.
     pub(super) fn serve(&self, state: &mut State, demand: &Demand, rest: &mut Segment) {
-        let taken = if demand.is_run {
+        let taken = if demand.is_adjacent {
             let is_enough = demand.count <= rest.len();
             is_enough.then(|| {
                 let front = rest.split_front(demand.count);
@@ -223,7 +223,7 @@ mod tests {
     use crate::{ManualClock, Options, Tag, blocking};
 
     /// Guards that a segment which came between a caller's look at memory and its demand is used: a
-    /// run off the segment after it skipped all of the first.
+    /// range off the segment after it skipped all of the first.
     #[test]
     fn a_demand_is_served_by_a_segment_that_came_just_before_it() {
         let options = Options {
@@ -234,10 +234,10 @@ mod tests {
         let shared = Shared::new(store, Arc::new(ManualClock::new()), Arc::new(()), options);
         let tag = Tag::new("order").expect("a plain name");
         let allocator = Arc::new(Allocator::new(tag, std::time::Duration::ZERO));
-        for (is_run, first) in [(true, 1), (false, 5), (true, 9)] {
-            let demand = Demand::new(4, is_run);
+        for (is_adjacent, first) in [(true, 1), (false, 5), (true, 9)] {
+            let demand = Demand::new(4, is_adjacent);
             if first == 1 {
-                assert!(allocator.try_take_run(&shared, 4).is_err());
+                assert!(allocator.try_take_range(&shared, 4).is_err());
                 blocking::block_on(Arc::clone(&allocator).refill(&shared));
             }
             allocator
@@ -245,7 +245,7 @@ mod tests {
                 .ok()
                 .expect("there is room");
             let taken = demand.answer().expect("an answer").expect("ids");
-            assert_eq!((taken.runs()[0].start(), taken.len()), (first, 4));
+            assert_eq!((taken.ranges()[0].start(), taken.len()), (first, 4));
         }
         assert_eq!(allocator.lock().skipped, 0);
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::demand::Demand;
 use super::regression::Lengths;
 use super::status::Stage;
-use crate::error::{IssueError, NotYetReason};
+use crate::error::{IssueError, TransientReason};
 use crate::limit::Limit;
 use crate::step::{History, Rate, StepPolicy};
 use crate::store::{StoreError, TagSettings};
@@ -183,17 +183,17 @@ impl State {
         self.last_error = None;
     }
 
-    pub(super) fn not_yet(&self, tag: &Tag, now: Duration) -> IssueError {
+    pub(super) fn transient(&self, tag: &Tag, now: Duration) -> IssueError {
         let retry_after = match self.supply {
             Supply::Waiting { until } => until.saturating_sub(now),
             _ => self.loading_retry(),
         };
         // Also while the store is tried again, which may take as long as a call may last.
         let reason = match &self.last_error {
-            Some(error) => NotYetReason::StoreFailed(Arc::clone(error)),
-            None => NotYetReason::Loading,
+            Some(error) => TransientReason::StoreFailed(Arc::clone(error)),
+            None => TransientReason::Loading,
         };
-        IssueError::not_yet(tag, retry_after, reason)
+        IssueError::transient(tag, retry_after, reason)
     }
 
     /// Whether nothing changed since `seen` changes were made; `None` is a change made now.

@@ -11,8 +11,8 @@ impl Generators {
     ///
     /// # Errors
     ///
-    /// [`IssueError::NotYet`] when memory holds none (the driver has been told);
-    /// [`IssueError::Never`] when the tag cannot issue.
+    /// [`IssueError::Transient`] when memory holds none (the driver has been told);
+    /// [`IssueError::Permanent`] when the tag cannot issue.
     ///
     /// # Example
     ///
@@ -53,7 +53,7 @@ impl Generators {
     ///
     /// # Errors
     ///
-    /// As [`try_next`](Self::try_next), and [`Never::BadCount`](crate::Never::BadCount).
+    /// As [`try_next`](Self::try_next), and [`Permanent::BadCount`](crate::Permanent::BadCount).
     ///
     /// # Example
     ///
@@ -76,7 +76,7 @@ impl Generators {
         }
     }
 
-    /// Takes a run of `count` adjacent ids of a tag out of memory, if it holds as many in one
+    /// Takes a range of `count` adjacent ids of a tag out of memory, if it holds as many in one
     /// piece; skips what lies below it. Never waits.
     ///
     /// # Errors
@@ -97,8 +97,8 @@ impl Generators {
     pub fn try_take(&self, tag: &str, count: u64) -> Result<Segment, IssueError> {
         check_count(count)?;
         let allocator = self.allocator(tag)?;
-        match allocator.try_take_run(self.shared(), count) {
-            Ok(run) => Ok(run),
+        match allocator.try_take_range(self.shared(), count) {
+            Ok(range) => Ok(range),
             Err(Miss::Refused(error)) => Err(error),
             Err(Miss::Retired) => Err(retired(allocator.tag())),
         }

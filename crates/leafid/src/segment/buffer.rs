@@ -147,7 +147,7 @@ impl SegmentBuffer {
 
     /// Takes `count` adjacent ids, if memory holds as many in one piece; tells how many owned
     /// numbers below them were passed over.
-    pub(crate) fn try_take_run(&self, count: u64) -> Option<(Segment, u64)> {
+    pub(crate) fn try_take_range(&self, count: u64) -> Option<(Segment, u64)> {
         let mut cursor = self.cursor();
         while self.view.open.load(Ordering::Acquire) {
             let mut passed_over = 0;
@@ -257,7 +257,7 @@ impl SegmentBuffer {
         self.view.slots.iter().any(|slot| slot.read().end <= cursor)
     }
 
-    /// Drops every number below `number`: takers go on from there. Tells how many owned ones that
+    /// Drops every number below `number`: takers go on from there. Returns how many owned ones that
     /// were.
     pub(crate) fn skip_to(&self, number: u64) -> u64 {
         let given = &self.view.given;
@@ -266,11 +266,11 @@ impl SegmentBuffer {
         self.pass_over(number)
     }
 
-    /// Takers go on behind a run that was given out past the buffer. Tells how many owned numbers
+    /// Takers go on behind a range that was given out past the buffer. Returns how many owned numbers
     /// are passed over by that.
-    pub(crate) fn go_on_behind(&self, run: Segment) -> u64 {
-        self.view.given.remember(run.end - 1);
-        self.pass_over(run.end)
+    pub(crate) fn go_on_behind(&self, range: Segment) -> u64 {
+        self.view.given.remember(range.end - 1);
+        self.pass_over(range.end)
     }
 
     fn pass_over(&self, number: u64) -> u64 {

@@ -155,25 +155,25 @@ fn batches_cross_a_gap() {
     });
 }
 
-/// A contiguous run is taken by compare-and-exchange while single ids are drawn.
+/// A contiguous range is taken by compare-and-exchange while single ids are drawn.
 #[test]
-fn a_run_is_taken_in_one_piece() {
+fn a_range_is_taken_in_one_piece() {
     model(3, || {
         let buffer = full_buffer();
         let taker = spawn(&buffer, |buffer| take(buffer, 2));
-        let run = buffer
-            .try_take_run(2)
-            .map(|(run, _)| run.ids().map(|id| id.get()).collect());
+        let range = buffer
+            .try_take_range(2)
+            .map(|(range, _)| range.ids().map(|id| id.get()).collect());
         let later = take(&buffer, 1);
         check(vec![
             taker.join().expect("no panic"),
-            run.unwrap_or_default(),
+            range.unwrap_or_default(),
             later,
         ]);
     });
 }
 
-/// The writer skips ids that a long run left behind.
+/// The writer skips ids that a long range left behind.
 #[test]
 fn the_writer_skips_while_others_draw() {
     model(3, || {

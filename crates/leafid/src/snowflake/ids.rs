@@ -13,7 +13,7 @@ use crate::id::Id;
 /// ```
 /// use leafid::{Layout, Snowflake, WorkerId};
 ///
-/// let snowflake = Snowflake::alone(Layout::LEAF, WorkerId::new(7))?;
+/// let snowflake = Snowflake::with_worker_id(Layout::LEAF, WorkerId::new(7))?;
 /// let ids: Vec<_> = snowflake.try_next_many(5000)?.collect();
 /// assert_eq!(ids.len(), 5000);
 /// assert!(ids.is_sorted());
@@ -25,8 +25,8 @@ pub struct SnowflakeIds {
     next: u64,
     end: u64,
     /// Up to here the ids of the numbers from `next` on are one stride apart: the end of the tick.
-    run_end: u64,
-    /// The id of `next`, unless the run is at its end.
+    range_end: u64,
+    /// The id of `next`, unless the range is at its end.
     id: u64,
 }
 
@@ -36,15 +36,15 @@ impl SnowflakeIds {
             numbers,
             next,
             end,
-            run_end: next,
+            range_end: next,
             id: 0,
         }
     }
 
     /// Goes on with the next tick.
-    fn start_run(&mut self) {
+    fn start_range(&mut self) {
         self.id = self.numbers.id(self.next).get();
-        self.run_end = self.end.min(self.numbers.last_of_tick(self.next) + 1);
+        self.range_end = self.end.min(self.numbers.last_of_tick(self.next) + 1);
     }
 
     /// The first of them, if any is left.
@@ -69,11 +69,11 @@ impl Iterator for SnowflakeIds {
 
     #[inline]
     fn next(&mut self) -> Option<Id> {
-        if self.next == self.run_end {
+        if self.next == self.range_end {
             if self.next == self.end {
                 return None;
             }
-            self.start_run();
+            self.start_range();
         }
         let id = Id::from_checked(self.id);
         self.next += 1;

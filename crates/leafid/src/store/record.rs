@@ -7,7 +7,7 @@ use crate::limit::Limit;
 use crate::step::StepPolicy;
 use crate::tag::Tag;
 
-/// Where the ids of a tag come from: its own run of numbers, or the snowflake generator of the
+/// Where the ids of a tag come from: its own range of numbers, or the snowflake generator of the
 /// server, which all tags of that kind share.
 ///
 /// A tag keeps its kind for life. If it could be changed, old and new ids of one tag could meet:

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use leafid::store::{SegmentStore as _, TagSettings, TagSpec};
-use leafid::{Clock as _, Generators, IssueError, NotYetReason, Options};
+use leafid::{Clock as _, Generators, IssueError, Options, TransientReason};
 
 use crate::world::{Mood, World, fixed, seconds, tag};
 
@@ -101,10 +101,10 @@ fn names_make_room_for_tags() {
     }
     assert!(world.next("b").is_ok() && world.next("c").is_ok());
     assert_eq!(world.generators.loaded_len(), 3);
-    let Err(IssueError::NotYet(not_yet)) = world.next("d") else {
+    let Err(IssueError::Transient(transient)) = world.next("d") else {
         panic!("all tags are in use");
     };
-    assert!(matches!(not_yet.reason, NotYetReason::TooManyTags(3)));
+    assert!(matches!(transient.reason, TransientReason::TooManyTags(3)));
     assert_eq!(world.next("a").unwrap(), 2);
 }
 

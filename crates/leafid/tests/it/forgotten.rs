@@ -297,7 +297,7 @@ fn a_released_worker_id_is_not_used_on() {
     let mut server = setup.start();
     let last_ms = server.next().unix_ms.unsigned_abs();
     let row = block_on(server.registry.leases()).unwrap().remove(0);
-    assert!(block_on(server.registry.release_dead(&row)).unwrap());
+    assert!(block_on(server.registry.force_release(&row)).unwrap());
     server.advance(CHECK);
     assert_eq!(server.log.count("WorkerLost"), 1);
     assert_eq!(server.log.count("RegistryRegressed"), 0);

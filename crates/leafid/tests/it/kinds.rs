@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use leafid::blocking::block_on;
 use leafid::store::{SegmentStore as _, StoreError, TagKind, TagSettings, TagSpec};
-use leafid::{IssueError, Never, Options, Stage, Tag};
+use leafid::{IssueError, Options, Permanent, Stage, Tag};
 
 use crate::world::{Mood, World};
 
@@ -23,7 +23,7 @@ fn with_snowflake_tag() -> World {
 #[track_caller]
 fn check_no_segments(world: &mut World) {
     let error = world.next("trace").unwrap_err();
-    let is_refused = matches!(error, IssueError::Never(Never::NoSegments { .. }));
+    let is_refused = matches!(error, IssueError::Permanent(Permanent::NoSegments { .. }));
     assert!(is_refused, "{error:?}");
     assert!(error.to_string().contains("issues snowflake ids"));
 }
@@ -42,9 +42,9 @@ fn a_snowflake_tag_never_reserves() {
     check_no_segments(&mut world);
     let generators = world.generators.clone();
     let many = world.run(generators.next_many("trace", 5000)).unwrap_err();
-    let run = world.run(generators.take("trace", 5)).unwrap_err();
-    for error in [many, run] {
-        let is_refused = matches!(error, IssueError::Never(Never::NoSegments { .. }));
+    let range = world.run(generators.take("trace", 5)).unwrap_err();
+    for error in [many, range] {
+        let is_refused = matches!(error, IssueError::Permanent(Permanent::NoSegments { .. }));
         assert!(is_refused, "{error:?}");
     }
     let past_memory = block_on(generators.reserve(&Tag::new("trace").unwrap(), 5)).unwrap_err();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use leafid::store::{SegmentStore as _, TagPatch, TagSettings, TagSpec};
-use leafid::{Clock as _, IssueError, Limit, Never, Options};
+use leafid::{Clock as _, IssueError, Limit, Options, Permanent};
 
 use crate::world::{Mood, World, fixed, seconds, tag};
 
@@ -37,9 +37,9 @@ fn set_limit(world: &mut World, largest: u64) {
         .unwrap();
 }
 
-/// Guards: a run that cannot fit below the limit is refused, and takes no number with it.
+/// Guards: a range that cannot fit below the limit is refused, and takes no number with it.
 #[test]
-fn an_impossible_run_costs_nothing() {
+fn an_impossible_range_costs_nothing() {
     let mut world = limited(10, 1_000_000);
     assert_eq!(world.next("short").unwrap(), 1);
     let generators = world.generators.clone();
@@ -61,9 +61,9 @@ fn an_impossible_run_costs_nothing() {
     assert_eq!(batch.ids().last().unwrap().get(), 1_000_000);
 }
 
-/// Guards: of several long runs, those that fit are served, and the others take nothing.
+/// Guards: of several long ranges, those that fit are served, and the others take nothing.
 #[test]
-fn runs_that_fit_only_one_by_one_burn_nothing() {
+fn ranges_that_fit_only_one_by_one_burn_nothing() {
     let mut world = limited(10, 1000);
     assert_eq!(world.next("short").unwrap(), 1);
     let generators = world.generators.clone();
@@ -71,7 +71,7 @@ fn runs_that_fit_only_one_by_one_burn_nothing() {
     let taken = world.run(futures_util::future::join_all(callers));
     let lens: Vec<u64> = taken
         .iter()
-        .map(|run| run.as_ref().map_or(0, leafid::Segment::len))
+        .map(|range| range.as_ref().map_or(0, leafid::Segment::len))
         .collect();
     assert_eq!(lens, [600, 0, 300]);
 }
@@ -231,7 +231,10 @@ fn an_old_handle_finds_the_new_tag_for_batches() {
     let mut world = World::new(fixed());
     let held = world.generators.generator("a").unwrap();
     let error = world.next("a").unwrap_err();
-    assert!(matches!(error, IssueError::Never(Never::UnknownTag { .. })));
+    assert!(matches!(
+        error,
+        IssueError::Permanent(Permanent::UnknownTag { .. })
+    ));
     world.advance(seconds(2));
     assert_eq!(world.generators.loaded_len(), 0);
     world

@@ -85,7 +85,7 @@ fn a_dead_server_is_released() {
         .unwrap()
         .remove(0);
     let last_ms = server.next().unix_ms.unsigned_abs();
-    let released = leafid::blocking::block_on(server.registry.release_dead(&row)).unwrap();
+    let released = leafid::blocking::block_on(server.registry.force_release(&row)).unwrap();
     assert!(released);
     let row = leafid::blocking::block_on(server.registry.leases())
         .unwrap()

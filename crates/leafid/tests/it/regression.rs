@@ -131,16 +131,16 @@ fn demands_are_answered_above_the_margin() {
     world.store.memory.put_max_id(&tag("order"), 1).unwrap();
     let generators = world.generators.clone();
     let many = world.run(generators.next_many("order", 250)).unwrap();
-    let runs: Vec<String> = many.runs().iter().map(ToString::to_string).collect();
+    let ranges: Vec<String> = many.ranges().iter().map(ToString::to_string).collect();
     // 99 are in memory. 1600 are left out above 101, and the segment of 350 after them is discarded.
-    assert_eq!(runs, ["[2, 101)", "[2051, 2202)"]);
+    assert_eq!(ranges, ["[2, 101)", "[2051, 2202)"]);
     world.store.memory.put_max_id(&tag("order"), 1).unwrap();
-    let run = world.run(generators.take("order", 1000)).unwrap();
-    assert_eq!(run.start(), 9101, "5600 left out, 1100 discarded");
+    let range = world.run(generators.take("order", 1000)).unwrap();
+    assert_eq!(range.start(), 9101, "5600 left out, 1100 discarded");
     assert_eq!(world.log.count("Regressed"), 2);
 }
 
-/// Guards: so is a run that is reserved past memory.
+/// Guards: so is a range that is reserved past memory.
 #[test]
 fn a_reservation_past_memory_is_no_way_around() {
     let mut world = World::with_tag("order", 100, fixed());

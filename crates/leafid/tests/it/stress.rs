@@ -94,7 +94,7 @@ fn threads_share_short_segments() {
     }
 }
 
-/// Guards the same while single ids, batches, long runs and blocks mix.
+/// Guards the same while single ids, batches, long ranges and blocks mix.
 #[test]
 fn threads_mix_all_ways_to_take() {
     let generators = generators(500);
@@ -109,8 +109,8 @@ fn threads_mix_all_ways_to_take() {
                     ids.extend(many.ids().map(leafid::Id::get));
                 }
                 _ => {
-                    let run = blocking::block_on(held.take(round % 700 + 1)).unwrap();
-                    ids.extend(run.ids().map(leafid::Id::get));
+                    let range = blocking::block_on(held.take(round % 700 + 1)).unwrap();
+                    ids.extend(range.ids().map(leafid::Id::get));
                 }
             }
         }
@@ -149,7 +149,7 @@ fn drain(held: &Generator, mut count: impl FnMut() -> u64) -> Vec<u64> {
         };
         match taken {
             Ok(taken) => ids.extend(taken.ids().map(leafid::Id::get)),
-            Err(IssueError::NotYet(_)) => {}
+            Err(IssueError::Transient(_)) => {}
             Err(error) => {
                 assert!(error.is_exhausted(), "{error}");
                 return ids;

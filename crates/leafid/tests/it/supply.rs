@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use leafid::store::{SegmentStore as _, TagPatch, TagSettings, TagSpec};
-use leafid::{IssueError, Limit, Never, NotYetReason, Options, StepPolicy};
+use leafid::{IssueError, Limit, Options, Permanent, StepPolicy, TransientReason};
 
 use crate::world::{Mood, World, fixed, seconds, tag};
 
@@ -43,8 +43,8 @@ fn a_wait_ends_at_its_deadline() {
     world.store.set(Mood::Well, seconds(20));
     let error = world.next("order").unwrap_err();
     assert_eq!(leafid::Clock::now(&world.clock), seconds(1));
-    assert!(matches!(&error, IssueError::NotYet(not_yet)
-        if matches!(not_yet.reason, NotYetReason::Loading)));
+    assert!(matches!(&error, IssueError::Transient(transient)
+        if matches!(transient.reason, TransientReason::Loading)));
     world.advance(seconds(60));
     assert_eq!(world.next("order").unwrap(), 1);
 }
@@ -55,12 +55,12 @@ fn a_wait_ends_at_its_deadline() {
 fn a_store_that_failed_is_named_while_it_is_tried_again() {
     let mut world = World::with_tag("order", 10, fixed());
     let reason = |world: &mut World| match world.next("order").unwrap_err() {
-        IssueError::NotYet(not_yet) => not_yet.reason,
+        IssueError::Transient(transient) => transient.reason,
         other => panic!("{other:?}"),
     };
     world.store.set(Mood::Down, Duration::ZERO);
     let told = reason(&mut world);
-    assert!(matches!(told, NotYetReason::StoreFailed(_)), "{told:?}");
+    assert!(matches!(told, TransientReason::StoreFailed(_)), "{told:?}");
     world.store.set(Mood::Well, seconds(20));
     world.advance(seconds(60));
     for id in 1..=10 {
@@ -72,11 +72,11 @@ fn a_store_that_failed_is_named_while_it_is_tried_again() {
     world.store.set(Mood::Well, seconds(20));
     world.advance(seconds(10));
     let told = reason(&mut world);
-    assert!(matches!(told, NotYetReason::StoreFailed(_)), "{told:?}");
+    assert!(matches!(told, TransientReason::StoreFailed(_)), "{told:?}");
     world.advance(seconds(60));
     while world.next("order").is_ok() {}
     let told = reason(&mut world);
-    assert!(matches!(told, NotYetReason::Loading), "{told:?}");
+    assert!(matches!(told, TransientReason::Loading), "{told:?}");
 }
 
 /// Guards: a failing store is tried again by itself, callers wait for a near retry and are sent
@@ -86,11 +86,11 @@ fn a_failing_store_is_tried_again() {
     let mut world = World::with_tag("order", 10, fixed());
     world.store.set(Mood::Down, Duration::ZERO);
     let error = world.next("order").unwrap_err();
-    let IssueError::NotYet(not_yet) = &error else {
+    let IssueError::Transient(transient) = &error else {
         panic!("{error:?}")
     };
     assert!(
-        matches!(not_yet.reason, NotYetReason::StoreFailed(_)),
+        matches!(transient.reason, TransientReason::StoreFailed(_)),
         "{error}"
     );
     world.advance(seconds(60));
@@ -220,19 +220,19 @@ fn a_limit_is_reached_exactly() {
     world
         .run(generators.update_tag(&tag("short"), &patch))
         .unwrap();
-    let run = world.run(generators.take("short", 5)).unwrap_err();
+    let range = world.run(generators.take("short", 5)).unwrap_err();
     assert!(
-        run.is_exhausted(),
-        "a run that does not fit is refused: {run:?}"
+        range.is_exhausted(),
+        "a range that does not fit is refused: {range:?}"
     );
     for expected in 101..=103 {
         assert_eq!(world.next("short").unwrap(), expected);
     }
 }
 
-/// Guards: runs longer than a segment are one piece, batches are whole, and all ids ascend.
+/// Guards: ranges longer than a segment are one piece, batches are whole, and all ids ascend.
 #[test]
-fn long_runs_and_batches_ascend() {
+fn long_ranges_and_batches_ascend() {
     let mut world = World::with_tag("order", 100, fixed());
     let generators = world.generators.clone();
     let mut last = world.next("order").unwrap();
@@ -241,15 +241,15 @@ fn long_runs_and_batches_ascend() {
         last = end - 1;
     };
     for count in [1, 50, 99, 100, 101, 5000, 3, 250, 1] {
-        let run = world.run(generators.take("order", count)).unwrap();
-        assert_eq!(run.len(), count);
-        after(run.start(), run.end());
+        let range = world.run(generators.take("order", count)).unwrap();
+        assert_eq!(range.len(), count);
+        after(range.start(), range.end());
         let batch = world.run(generators.next_many("order", count)).unwrap();
         assert_eq!(batch.len(), count);
         batch
-            .runs()
+            .ranges()
             .iter()
-            .for_each(|run| after(run.start(), run.end()));
+            .for_each(|range| after(range.start(), range.end()));
         let id = world.next("order").unwrap();
         after(id, id + 1);
     }
@@ -258,7 +258,7 @@ fn long_runs_and_batches_ascend() {
     let nothing = world.run(generators.next_many("order", 0)).unwrap_err();
     assert!(matches!(
         nothing,
-        IssueError::Never(Never::BadCount { count: 0 })
+        IssueError::Permanent(Permanent::BadCount { count: 0 })
     ));
 }
 
@@ -276,9 +276,9 @@ fn batches_leave_no_gap() {
     }
 }
 
-/// Guards: a cancelled caller's run is a gap, and the tag goes on.
+/// Guards: a cancelled caller's range is a gap, and the tag goes on.
 #[test]
-fn a_cancelled_run_is_a_gap() {
+fn a_cancelled_range_is_a_gap() {
     let mut world = World::with_tag("order", 100, fixed());
     world.store.set(Mood::Well, seconds(3));
     let generators = world.generators.clone();
@@ -305,7 +305,7 @@ fn a_stopped_driver_is_named() {
     }
     assert!(matches!(
         world.next("order").unwrap_err(),
-        IssueError::Never(Never::Stopped { .. })
+        IssueError::Permanent(Permanent::Stopped { .. })
     ));
 }
 

@@ -1,7 +1,7 @@
 //! Tags that come, go and change while a process has them loaded, in virtual time.
 
 use leafid::store::{SegmentStore as _, StoreError, TagPatch, TagSettings, TagSpec};
-use leafid::{IssueError, Never, Options};
+use leafid::{IssueError, Options, Permanent};
 
 use crate::world::{World, fixed, seconds, tag};
 
@@ -13,7 +13,7 @@ fn unknown_tags_are_refused_and_forgotten() {
     for name in ["a", "b", "c"] {
         let error = world.next(name).unwrap_err();
         assert!(
-            matches!(error, IssueError::Never(Never::UnknownTag { .. })),
+            matches!(error, IssueError::Permanent(Permanent::UnknownTag { .. })),
             "{error:?}"
         );
     }
@@ -39,7 +39,7 @@ fn unknown_tags_are_refused_and_forgotten() {
     );
     assert!(matches!(
         generators.try_next("\n").unwrap_err(),
-        IssueError::Never(Never::BadTag(_))
+        IssueError::Permanent(Permanent::BadTag(_))
     ));
 }
 
@@ -69,7 +69,7 @@ fn names_with_invisible_characters_are_for_old_tags_only() {
     let name = "order\u{200b}";
     assert!(matches!(
         world.next(name).unwrap_err(),
-        IssueError::Never(Never::UnknownTag { .. })
+        IssueError::Permanent(Permanent::UnknownTag { .. })
     ));
     let (generators, spec) = (world.generators.clone(), TagSpec::new(tag(name)));
     let refused = world.run(async move { generators.create_tag(&spec).await });
@@ -95,7 +95,7 @@ fn a_deleted_tag_stops_and_never_starts_again_below() {
     world.advance(seconds(61));
     assert!(matches!(
         world.next("order").unwrap_err(),
-        IssueError::Never(Never::UnknownTag { .. })
+        IssueError::Permanent(Permanent::UnknownTag { .. })
     ));
     assert_eq!(world.log.count("Dropped"), 1);
     world

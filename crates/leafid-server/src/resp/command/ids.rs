@@ -290,7 +290,7 @@ async fn wait_for_each(
 fn each(reply: &mut Reply<'_>, issued: &Issued, form: Form) {
     match issued {
         Issued::Segment(taken) => {
-            for run in taken.runs() {
+            for run in taken.ranges() {
                 reply.run(run.start(), run.len(), form);
             }
         }

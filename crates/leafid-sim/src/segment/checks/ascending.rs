@@ -26,17 +26,17 @@ pub(super) fn check(events: &[Event]) -> Result<(), Violation> {
                 let before = highest.get(&order).copied().unwrap_or(0);
                 open.insert(*call, (order, before));
             }
-            Event::Issued { call, runs } => {
+            Event::Issued { call, ranges } => {
                 let (order, mut before) = open[call];
-                for run in runs {
-                    if run.start() <= before {
+                for range in ranges {
+                    if range.start() <= before {
                         let message = format!(
-                            "tag {} of process {}: {run} was issued after {before}",
+                            "tag {} of process {}: {range} was issued after {before}",
                             order.1, order.0.0
                         );
                         return Err(Violation::new("ascending", message));
                     }
-                    before = run.end() - 1;
+                    before = range.end() - 1;
                 }
                 let highest = highest.entry(order).or_default();
                 *highest = before.max(*highest);
@@ -82,7 +82,7 @@ mod tests {
             issued(2, 4, 5),
         ];
         assert!(check(&two_servers).is_ok());
-        let runs = vec![segment(7, 9), segment(3, 4)];
-        assert!(check(&[began(0, ONE), Event::Issued { call: 0, runs }]).is_err());
+        let ranges = vec![segment(7, 9), segment(3, 4)];
+        assert!(check(&[began(0, ONE), Event::Issued { call: 0, ranges }]).is_err());
     }
 }

@@ -81,8 +81,8 @@ fn check_processes(events: &[Event]) -> Result<(), Violation> {
                 segment,
                 ..
             } => tags.entry((*process, *tag)).or_default().reserved += segment.len(),
-            Event::Issued { call, runs } => {
-                let len: u64 = runs.iter().map(Segment::len).sum();
+            Event::Issued { call, ranges } => {
+                let len: u64 = ranges.iter().map(Segment::len).sum();
                 let (key, at_risk) = calls[call];
                 let sums = tags.entry(key).or_default();
                 sums.received += len;

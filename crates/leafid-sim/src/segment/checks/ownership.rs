@@ -32,19 +32,19 @@ pub(super) fn check(events: &[Event]) -> Result<(), Violation> {
             } => {
                 calls.insert(*call, (*process, *tag));
             }
-            Event::Issued { call, runs } => {
+            Event::Issued { call, ranges } => {
                 let key = calls[call];
                 let pieces = owned.entry(key).or_default();
-                if let Some(run) = runs.iter().find(|run| !pieces.hold(**run)) {
+                if let Some(range) = ranges.iter().find(|range| !pieces.hold(**range)) {
                     let message = format!(
-                        "tag {} of process {}: {run} was issued, but is not its own",
+                        "tag {} of process {}: {range} was issued, but is not its own",
                         key.1, key.0.0
                     );
                     return Err(Violation::new(NAME, message));
                 }
                 let largest = limits.get(&key.1).copied().unwrap_or(u64::MAX);
-                if let Some(run) = runs.iter().find(|run| run.end() - 1 > largest) {
-                    let message = format!("tag {}: {run} is above its limit {largest}", key.1);
+                if let Some(range) = ranges.iter().find(|range| range.end() - 1 > largest) {
+                    let message = format!("tag {}: {range} is above its limit {largest}", key.1);
                     return Err(Violation::new(NAME, message));
                 }
             }
@@ -69,9 +69,9 @@ impl Pieces {
         }
     }
 
-    fn hold(&self, run: Segment) -> bool {
-        let piece = self.0.range(..=run.start()).next_back();
-        piece.is_some_and(|(_, end)| run.end() <= *end)
+    fn hold(&self, range: Segment) -> bool {
+        let piece = self.0.range(..=range.start()).next_back();
+        piece.is_some_and(|(_, end)| range.end() <= *end)
     }
 }
 

@@ -20,9 +20,12 @@ type Scope = (TagNumber, Option<Process>);
 
 pub(super) fn check(events: &[Event]) -> Result<(), Violation> {
     let put_back = gone_back_unnoticed(events);
-    for (scope, mut runs) in runs_by_scope(events, &put_back) {
-        runs.sort_unstable_by_key(Segment::start);
-        if let Some(pair) = runs.windows(2).find(|pair| pair[0].end() > pair[1].start()) {
+    for (scope, mut ranges) in ranges_by_scope(events, &put_back) {
+        ranges.sort_unstable_by_key(Segment::start);
+        if let Some(pair) = ranges
+            .windows(2)
+            .find(|pair| pair[0].end() > pair[1].start())
+        {
             let message = format!(
                 "tag {}: {} and {} were both issued",
                 scope.0, pair[0], pair[1]
@@ -69,7 +72,7 @@ fn gone_back_unnoticed(events: &[Event]) -> BTreeSet<TagNumber> {
     unnoticed
 }
 
-fn runs_by_scope(
+fn ranges_by_scope(
     events: &[Event],
     put_back: &BTreeSet<TagNumber>,
 ) -> BTreeMap<Scope, Vec<Segment>> {
@@ -83,9 +86,9 @@ fn runs_by_scope(
                 let own = put_back.contains(tag).then_some(*process);
                 calls.insert(*call, (*tag, own));
             }
-            Event::Issued { call, runs } => {
+            Event::Issued { call, ranges } => {
                 let scope = calls[call];
-                scopes.entry(scope).or_default().extend(runs);
+                scopes.entry(scope).or_default().extend(ranges);
             }
             Event::LeafReserved { tag, segment } if !put_back.contains(tag) => {
                 scopes.entry((*tag, None)).or_default().push(*segment);

@@ -1,4 +1,4 @@
-//! What the loom model is too slow for: long runs, ends of the numbers, threads that collide.
+//! What the loom model is too slow for: long ranges, ends of the numbers, threads that collide.
 
 use std::collections::BTreeSet;
 use std::thread;
@@ -34,7 +34,7 @@ fn the_last_id_is_known_over_segments_gaps_and_drops() {
     // The slot of the first is taken over.
     buffer.put(segment(200, 210)).unwrap();
     check(&buffer, 100);
-    assert_eq!(buffer.try_take_run(10), Some((segment(200, 210), 9)));
+    assert_eq!(buffer.try_take_range(10), Some((segment(200, 210), 9)));
     check(&buffer, 209);
     buffer.put(segment(300, 310)).unwrap();
     assert_eq!(buffer.try_take().unwrap().id.get(), 300);
@@ -77,7 +77,7 @@ fn huge_batches_do_not_wrap() {
     let buffer = SegmentBuffer::new();
     buffer.put(segment(1, i64::MAX as u64)).unwrap();
     let most = buffer.try_take_many(1 << 62).unwrap();
-    assert_eq!((most.len(), most.runs().len()), (1 << 62, 1));
+    assert_eq!((most.len(), most.ranges().len()), (1 << 62, 1));
     assert!(buffer.try_take_many(1 << 62).is_none());
     let rest = buffer.try_take_many((1 << 62) - 2).unwrap();
     assert_eq!(rest.len(), (1 << 62) - 2);
