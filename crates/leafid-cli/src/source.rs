@@ -70,7 +70,7 @@ pub(crate) fn notes(config: &Config) -> Outcome<Vec<String>> {
 pub(crate) async fn settle(config: &Config) {
     let registry = config.registry_url().ok().flatten();
     for url in config.store_url().into_iter().chain(registry) {
-        if let Err(error) = leafid_stores::settle(&url, &config.store_options()).await {
+        if let Err(error) = leafid_stores::checkpoint(&url, &config.store_options()).await {
             let error = with_causes(&error);
             tracing::warn!(error, "the store's write-ahead log stays beside its file");
         }

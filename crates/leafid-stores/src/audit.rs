@@ -8,8 +8,8 @@ use leafid::Escaped;
 use leafid::store::{StoreError, StoreResult, TagKind, TagRecord};
 use sqlx::{ColumnIndex, Database, Decode, Row, Type};
 
-use crate::leases::{LeaseSystem, Statement, Value};
-use crate::store::{Fault, SqlStore};
+use crate::leases::{LeaseBackend, Statement, Value};
+use crate::store::{CallError, SqlStore};
 use crate::url::{Place, StoreUrl};
 use crate::{StoreOptions, leases_only};
 
@@ -166,8 +166,8 @@ pub fn open_audit(
         )),
         #[cfg(feature = "postgres")]
         Place::Postgres(servers) => {
-            let system = crate::postgres::Postgres::new(servers, options);
-            Arc::new(SqlAudit::new(system, url, options))
+            let backend = crate::postgres::Postgres::new(servers, options);
+            Arc::new(SqlAudit::new(backend, url, options))
         }
         #[cfg(feature = "redis")]
         Place::Redis(_) => return Err(leases_only("redis")),
@@ -179,7 +179,7 @@ pub fn open_audit(
 }
 
 /// A database that can keep the table.
-pub(crate) trait AuditSystem: LeaseSystem {
+pub(crate) trait AuditBackend: LeaseBackend {
     const SQL: AuditSql;
 
     /// The newest rows: what `Self::SQL.recent` answers for a count.
@@ -187,7 +187,7 @@ pub(crate) trait AuditSystem: LeaseSystem {
         &self,
         connection: &mut Self::Connection,
         count: i64,
-    ) -> impl Future<Output = Result<Vec<AuditRecord>, Fault>> + Send;
+    ) -> impl Future<Output = Result<Vec<AuditRecord>, CallError>> + Send;
 
     /// Whether an error says that the table is not there, or that the user has no right to it: a user
     /// whose rights are on other tables only is told no more about one that is missing.
@@ -204,38 +204,38 @@ pub(crate) struct AuditSql {
     pub(crate) recent: &'static str,
 }
 
-struct SqlAudit<S: AuditSystem> {
+struct SqlAudit<S: AuditBackend> {
     store: SqlStore<S>,
     /// Rows that this process wrote.
     written: AtomicU32,
 }
 
-impl<S: AuditSystem> SqlAudit<S> {
-    fn new(system: S, url: &StoreUrl, options: &StoreOptions) -> Self {
+impl<S: AuditBackend> SqlAudit<S> {
+    fn new(backend: S, url: &StoreUrl, options: &StoreOptions) -> Self {
         Self {
-            store: SqlStore::new(system, url, options),
+            store: SqlStore::new(backend, url, options),
             written: AtomicU32::new(0),
         }
     }
 
-    async fn write(&self, record: &AuditRecord) -> Result<(), Fault> {
+    async fn write(&self, record: &AuditRecord) -> Result<(), CallError> {
         let pool = &self.store.pool;
         let texts = Texts::of(record);
-        let append = Statement::new(<S as AuditSystem>::SQL.append, texts.values(record.at_ms));
-        let mut loan = pool.take().await?;
-        let mut answer = pool.system().change(&mut loan.connection, &append).await;
+        let append = Statement::new(<S as AuditBackend>::SQL.append, texts.values(record.at_ms));
+        let mut pooled = pool.take().await?;
+        let mut answer = pool.backend().change(&mut pooled.connection, &append).await;
         // Relaxed: it counts, and orders nothing.
         let written = self.written.fetch_add(1, Ordering::Relaxed);
         if answer.is_ok() && written.is_multiple_of(TRIM_EVERY) {
             let rows = vec![Value::Number(ROWS_MAX)];
-            let trim = Statement::new(<S as AuditSystem>::SQL.trim, rows);
-            answer = pool.system().change(&mut loan.connection, &trim).await;
+            let trim = Statement::new(<S as AuditBackend>::SQL.trim, rows);
+            answer = pool.backend().change(&mut pooled.connection, &trim).await;
         }
-        loan.settle(answer).map(drop).map_err(missing::<S>)
+        pooled.give_back(answer).map(drop).map_err(missing::<S>)
     }
 }
 
-impl<S: AuditSystem> AuditStore for SqlAudit<S> {
+impl<S: AuditBackend> AuditStore for SqlAudit<S> {
     fn append<'a>(&'a self, record: &'a AuditRecord) -> StoreResult<'a, ()> {
         let what = || "record a change".into();
         Box::pin(self.store.bounded(what, self.write(record)))
@@ -245,17 +245,17 @@ impl<S: AuditSystem> AuditStore for SqlAudit<S> {
         let what = || "read the recorded changes".into();
         Box::pin(self.store.bounded(what, async move {
             let pool = &self.store.pool;
-            let mut loan = pool.take().await?;
-            let answer = AuditSystem::recent(pool.system(), &mut loan.connection, count.into());
+            let mut pooled = pool.take().await?;
+            let answer = AuditBackend::recent(pool.backend(), &mut pooled.connection, count.into());
             let answer = answer.await;
-            loan.settle(answer).map_err(missing::<S>)
+            pooled.give_back(answer).map_err(missing::<S>)
         }))
     }
 }
 
-fn missing<S: AuditSystem>(fault: Fault) -> Fault {
+fn missing<S: AuditBackend>(fault: CallError) -> CallError {
     match fault {
-        Fault::Sql(error) if S::is_missing(&error) => Fault::unsupported(
+        CallError::Sql(error) if S::is_missing(&error) => CallError::unsupported(
             "the table leafid_audit is missing, or the user has no right to it: run `leafid store \
             init`, and grant SELECT, INSERT and DELETE on it",
         ),
@@ -292,7 +292,7 @@ impl Texts {
 }
 
 /// A row, with the columns in the order of the fields.
-pub(crate) fn record<'r, R>(row: &'r R) -> Result<AuditRecord, Fault>
+pub(crate) fn record<'r, R>(row: &'r R) -> Result<AuditRecord, CallError>
 where
     R: Row,
     usize: ColumnIndex<R>,

@@ -104,9 +104,13 @@ pub async fn assign(
             let store = SqlStore::new(Mysql::of_worker_node(servers, options), url, options);
             let what = || "insert a row into WORKER_NODE".into();
             let insert = async {
-                let mut loan = store.pool.take().await?;
-                let answer = store.pool.system().assign(&mut loan.connection, node).await;
-                loan.settle(answer)
+                let mut pooled = store.pool.take().await?;
+                let answer = store
+                    .pool
+                    .backend()
+                    .assign(&mut pooled.connection, node)
+                    .await;
+                pooled.give_back(answer)
             };
             store.bounded(what, insert).await
         }

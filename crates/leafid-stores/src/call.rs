@@ -1,5 +1,5 @@
 //! `Calls`: what every call to a registry without SQL has in common: its time-out, and the first
-//! words of its errors. `Resting`: a connection that is kept for the next look at one row.
+//! words of its errors. `KeptConnection`: a connection that is kept for the next read of one row.
 
 use std::future::Future;
 use std::time::Duration;
@@ -57,16 +57,16 @@ impl Calls {
     }
 }
 
-/// A connection that rests between two questions which change nothing.
-pub(crate) struct Resting<C>(Mutex<Option<C>>);
+/// A connection kept between two reads.
+pub(crate) struct KeptConnection<C>(Mutex<Option<C>>);
 
-impl<C> Default for Resting<C> {
+impl<C> Default for KeptConnection<C> {
     fn default() -> Self {
         Self(Mutex::new(None))
     }
 }
 
-impl<C> Resting<C> {
+impl<C> KeptConnection<C> {
     /// Asks over the connection at rest; if that fails, for it may have died meanwhile, as if
     /// there were none. The one that answered rests again.
     pub(crate) async fn ask<T>(
@@ -74,16 +74,16 @@ impl<C> Resting<C> {
         again: impl AsyncFnOnce(&mut C) -> Result<T, StoreError>,
         anew: impl AsyncFnOnce() -> Result<(C, T), StoreError>,
     ) -> Result<T, StoreError> {
-        let mut resting = self.0.lock().await;
+        let mut kept = self.0.lock().await;
         // Taken out, so that it is gone if nobody waits for the answer to its end.
-        if let Some(mut connection) = resting.take()
+        if let Some(mut connection) = kept.take()
             && let Ok(answer) = again(&mut connection).await
         {
-            *resting = Some(connection);
+            *kept = Some(connection);
             return Ok(answer);
         }
         let (connection, answer) = anew().await?;
-        *resting = Some(connection);
+        *kept = Some(connection);
         Ok(answer)
     }
 }

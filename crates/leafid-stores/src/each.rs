@@ -55,13 +55,13 @@ fn listed(one: &StoreUrl, options: &StoreOptions) -> Vec<(StoreUrl, Arc<dyn Segm
         Place::Mysql(servers) => servers
             .iter()
             .map(|server| Mysql::listed(server, options))
-            .map(|system| Arc::new(SqlStore::new(system, one, options)) as _)
+            .map(|backend| Arc::new(SqlStore::new(backend, one, options)) as _)
             .collect(),
         #[cfg(feature = "postgres")]
         Place::Postgres(servers) => servers
             .iter()
             .map(|server| Postgres::listed(server, options))
-            .map(|system| Arc::new(SqlStore::new(system, one, options)) as _)
+            .map(|backend| Arc::new(SqlStore::new(backend, one, options)) as _)
             .collect(),
         #[cfg(any(
             feature = "sqlite",

@@ -19,12 +19,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::call::{Calls, Resting};
+use crate::call::{Calls, KeptConnection};
 use crate::dial::Server;
 use crate::fail_over::first_of;
 use crate::lease_options::place_of;
+use crate::transport::transport_of;
 use crate::url::StoreUrl;
-use crate::wire::transport_of;
 use crate::{StoreOptions, lease_row};
 use session::Session;
 
@@ -40,7 +40,7 @@ pub(crate) struct EtcdLeases {
     location: String,
     /// The connection of the last look at one row. Logging in costs etcd a tenth of a second of
     /// its processor, which is too much for a question that comes every few seconds.
-    resting: Resting<Session>,
+    kept: KeptConnection<Session>,
 }
 
 #[derive(Deserialize)]
@@ -85,7 +85,7 @@ impl EtcdLeases {
             layout: format!("/leafid/{pool}/layout"),
             identity: format!("/leafid/{pool}/identity"),
             location: place_of(url, pool),
-            resting: Resting::default(),
+            kept: KeptConnection::default(),
         }
     }
 
@@ -133,7 +133,7 @@ impl EtcdLeases {
         let question = json!({ "key": encode(&format!("{}{worker}", self.rows)) });
         let again = async |session: &mut Session| session.call("kv/range", &question).await;
         let anew = async || self.ask("kv/range", &question).await;
-        let range: Range = parse(self.resting.ask(again, anew).await?)?;
+        let range: Range = parse(self.kept.ask(again, anew).await?)?;
         let pair = range.kvs.first();
         let row = pair.map(|pair| lease_row::read(worker, &decode(&pair.value)?));
         row.transpose()

@@ -65,9 +65,9 @@ pub(crate) fn at_server(name: &str, error: StoreError) -> StoreError {
 
 /// Why one server cannot be used.
 #[cfg(any(feature = "mysql", feature = "postgres"))]
-pub(crate) fn server_fault(name: &str, hint: Option<&str>, error: sqlx::Error) -> StoreError {
-    let reason = match (&error, hint) {
-        (_, Some(hint)) => hint,
+pub(crate) fn server_fault(name: &str, remedy: Option<&str>, error: sqlx::Error) -> StoreError {
+    let reason = match (&error, remedy) {
+        (_, Some(remedy)) => remedy,
         (sqlx::Error::Io(_), None) => "no connection",
         (error, None) => plain(error),
     };

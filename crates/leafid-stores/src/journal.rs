@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use leafid::store::{Journal, JournalRecord, StoreError, StoreResult};
 use tokio::runtime::Handle;
 
-use slots::{Fault, Slots};
+use slots::{CallError, Slots};
 
 use crate::private;
 
@@ -192,10 +192,10 @@ impl JournalFile {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let path = self.path.display();
         let found = state.slots.read().map_err(|fault| match fault {
-            Fault::Io(error) => {
+            CallError::Io(error) => {
                 StoreError::unavailable(format!("cannot read the journal {path}"), error)
             }
-            Fault::Text(problem) => StoreError::Unsupported {
+            CallError::Text(problem) => StoreError::Unsupported {
                 message: format!("the journal {path} {problem}"),
             },
         })?;

@@ -1,5 +1,5 @@
 //! The file in which Java Leaf keeps its worker id for a start without ZooKeeper. Read once, as a
-//! hint which number this server had.
+//! remedy which number this server had.
 
 use std::io;
 use std::io::{Error, ErrorKind};
@@ -11,7 +11,7 @@ const KEY: &str = "workerID";
 
 /// The worker id that Java Leaf noted down for this port, or `None` if there is no note:
 /// `DIR/NAME/leafconf/PORT/workerID.properties`, where `dir` is Java's `java.io.tmpdir` and `name`
-/// is `leaf.name`. The note does not say when it was made, and nobody keeps it true: it is a hint.
+/// is `leaf.name`. The note does not say when it was made, and nobody keeps it true: it is a remedy.
 ///
 /// # Errors
 ///

@@ -13,7 +13,7 @@ use sqlx::{ColumnIndex, Database, Decode, Encode, Row, Type};
 
 use crate::StoreOptions;
 use crate::lease_options::place_of;
-use crate::store::{Fault, SqlStore, System};
+use crate::store::{Backend, CallError, SqlStore};
 use crate::url::StoreUrl;
 
 /// In characters, as the columns are declared.
@@ -25,7 +25,7 @@ const ADDRESS_LEN_MAX: usize = 255;
 pub(crate) const IDENTITY: &str = "#identity";
 
 /// A database that can lease worker ids. Every call gets a connection of its own.
-pub(crate) trait LeaseSystem: System {
+pub(crate) trait LeaseBackend: Backend {
     const SQL: LeaseSql;
 
     /// What told the database from others when a connection was last made to it.
@@ -34,7 +34,7 @@ pub(crate) trait LeaseSystem: System {
     }
 
     /// Refuses a database that is another one than before.
-    fn check_identity(&self, _: &Self::Connection, _found: &str) -> Result<(), Fault> {
+    fn check_identity(&self, _: &Self::Connection, _found: &str) -> Result<(), CallError> {
         Ok(())
     }
 
@@ -42,7 +42,7 @@ pub(crate) trait LeaseSystem: System {
     fn prepare(
         &self,
         connection: &mut Self::Connection,
-    ) -> impl Future<Output = Result<(), Fault>> + Send;
+    ) -> impl Future<Output = Result<(), CallError>> + Send;
 
     /// Carries out a statement that changes one row; `false` if it changed none, be it because a
     /// new row is there already. A row of a worker id is read back before the change is committed,
@@ -51,32 +51,32 @@ pub(crate) trait LeaseSystem: System {
         &self,
         connection: &mut Self::Connection,
         statement: &Statement<'_>,
-    ) -> impl Future<Output = Result<bool, Fault>> + Send;
+    ) -> impl Future<Output = Result<bool, CallError>> + Send;
 
     fn layout(
         &self,
         connection: &mut Self::Connection,
         pool: &str,
-    ) -> impl Future<Output = Result<Option<String>, Fault>> + Send;
+    ) -> impl Future<Output = Result<Option<String>, CallError>> + Send;
 
     fn leases(
         &self,
         connection: &mut Self::Connection,
         pool: &str,
-    ) -> impl Future<Output = Result<Vec<LeaseRecord>, Fault>> + Send;
+    ) -> impl Future<Output = Result<Vec<LeaseRecord>, CallError>> + Send;
 
     fn lease(
         &self,
         connection: &mut Self::Connection,
         pool: &str,
         worker: i64,
-    ) -> impl Future<Output = Result<Option<LeaseRecord>, Fault>> + Send;
+    ) -> impl Future<Output = Result<Option<LeaseRecord>, CallError>> + Send;
 
     /// Milliseconds since 1970-01-01T00:00:00Z; `None` if the clock is that of this machine.
     fn clock_ms(
         &self,
         connection: &mut Self::Connection,
-    ) -> impl Future<Output = Result<Option<i64>, Fault>> + Send;
+    ) -> impl Future<Output = Result<Option<i64>, CallError>> + Send;
 }
 
 /// The statements that change a row, each with what its placeholders stand for, in their order.
@@ -122,7 +122,7 @@ impl<'a> Statement<'a> {
     }
 
     /// Refuses what the columns cannot hold, because a database may cut it off silently.
-    fn swap(sql: &LeaseSql, pool: &'a str, swap: &'a LeaseSwap) -> Result<Self, Fault> {
+    fn swap(sql: &LeaseSql, pool: &'a str, swap: &'a LeaseSwap) -> Result<Self, CallError> {
         let record = &swap.record;
         check_text("holder", &record.holder, HOLDER_LEN_MAX)?;
         check_text("address", &record.address, ADDRESS_LEN_MAX)?;
@@ -160,7 +160,7 @@ impl<'a> Statement<'a> {
 
     /// Checks that the row of a worker id is kept as it was written. Where it is not, who reads it
     /// would find the worker id free while it is held: the change is taken back.
-    pub(crate) fn check_kept(&self, found: Option<&LeaseRecord>) -> Result<(), Fault> {
+    pub(crate) fn check_kept(&self, found: Option<&LeaseRecord>) -> Result<(), CallError> {
         let Some((pool, wanted)) = self.row.filter(|(_, wanted)| found != Some(*wanted)) else {
             return Ok(());
         };
@@ -189,16 +189,16 @@ impl<'a> Statement<'a> {
 }
 
 /// One pool of worker ids in a database.
-pub(crate) struct SqlLeases<S: LeaseSystem> {
+pub(crate) struct SqlLeases<S: LeaseBackend> {
     store: SqlStore<S>,
     pool: String,
     location: String,
 }
 
-impl<S: LeaseSystem> SqlLeases<S> {
-    pub(crate) fn new(system: S, url: &StoreUrl, pool: &str, options: &StoreOptions) -> Self {
+impl<S: LeaseBackend> SqlLeases<S> {
+    pub(crate) fn new(backend: S, url: &StoreUrl, pool: &str, options: &StoreOptions) -> Self {
         Self {
-            store: SqlStore::new(system, url, options),
+            store: SqlStore::new(backend, url, options),
             pool: pool.to_owned(),
             location: place_of(url, pool),
         }
@@ -216,58 +216,63 @@ impl<S: LeaseSystem> SqlLeases<S> {
         connection: &mut S::Connection,
         name: &str,
         text: &str,
-    ) -> Result<String, Fault> {
-        let system = self.store.pool.system();
-        if let Some(kept) = system.layout(connection, name).await? {
+    ) -> Result<String, CallError> {
+        let backend = self.store.pool.backend();
+        if let Some(kept) = backend.layout(connection, name).await? {
             return Ok(kept);
         }
         let statement = Statement::keep_layout(&S::SQL, name, text);
-        system.change(connection, &statement).await?;
+        backend.change(connection, &statement).await?;
         // Of many first calls at once, another one may have won.
-        let kept = system.layout(connection, name).await?;
+        let kept = backend.layout(connection, name).await?;
         kept.ok_or_else(|| {
-            Fault::unsupported(format!(
+            CallError::unsupported(format!(
                 "the row {name:?} was removed from leafid_pool just now"
             ))
         })
     }
 }
 
-impl<S: LeaseSystem> LeaseStore for SqlLeases<S> {
+impl<S: LeaseBackend> LeaseStore for SqlLeases<S> {
     fn bind<'a>(&'a self, layout: &'a str) -> StoreResult<'a, String> {
         let what = || format!("bind the worker pool {:?}", self.pool);
         Box::pin(self.store.bounded(what, async move {
             check_text("layout", layout, LAYOUT_LEN_MAX)?;
-            let mut loan = self.store.pool.take().await?;
-            let prepared = self.store.pool.system().prepare(&mut loan.connection).await;
+            let mut pooled = self.store.pool.take().await?;
+            let prepared = self
+                .store
+                .pool
+                .backend()
+                .prepare(&mut pooled.connection)
+                .await;
             let answer = match prepared {
-                Ok(()) => self.kept(&mut loan.connection, &self.pool, layout).await,
+                Ok(()) => self.kept(&mut pooled.connection, &self.pool, layout).await,
                 Err(fault) => Err(fault),
             };
-            loan.settle(answer)
+            pooled.give_back(answer)
         }))
     }
 
     fn identity(&self) -> StoreResult<'_, String> {
         let what = || "read the identity of the registry".into();
         Box::pin(self.store.bounded(what, async {
-            let mut loan = self.store.pool.take().await?;
-            let system = self.store.pool.system();
-            let new = match system.known_identity() {
+            let mut pooled = self.store.pool.take().await?;
+            let backend = self.store.pool.backend();
+            let new = match backend.known_identity() {
                 // In a registry that was emptied the database is still the one that it was. Whether
                 // it is that, and no other one behind the same connection, is looked at anew.
                 Some(known) => {
-                    system.judge(&mut loan.connection).await?;
+                    backend.recheck(&mut pooled.connection).await?;
                     known
                 }
                 None => new_identity(),
             };
-            let answer = self.kept(&mut loan.connection, IDENTITY, &new).await;
+            let answer = self.kept(&mut pooled.connection, IDENTITY, &new).await;
             let answer = answer.and_then(|found| {
-                system.check_identity(&loan.connection, &found)?;
+                backend.check_identity(&pooled.connection, &found)?;
                 Ok(found)
             });
-            Ok(format!("{}/{}", loan.settle(answer)?, self.pool))
+            Ok(format!("{}/{}", pooled.give_back(answer)?, self.pool))
         }))
     }
 
@@ -278,25 +283,27 @@ impl<S: LeaseSystem> LeaseStore for SqlLeases<S> {
     fn leases(&self) -> StoreResult<'_, Vec<LeaseRecord>> {
         let what = || format!("read the worker pool {:?}", self.pool);
         Box::pin(self.store.bounded(what, async {
-            let mut loan = self.store.pool.take().await?;
-            let system = self.store.pool.system();
-            let answer = system.leases(&mut loan.connection, &self.pool).await;
-            loan.settle(answer)
+            let mut pooled = self.store.pool.take().await?;
+            let backend = self.store.pool.backend();
+            let answer = backend.leases(&mut pooled.connection, &self.pool).await;
+            pooled.give_back(answer)
         }))
     }
 
     fn lease(&self, worker: WorkerId) -> StoreResult<'_, Option<LeaseRecord>> {
         let what = move || format!("read the row of worker id {worker}");
-        let system = self.store.pool.system();
+        let backend = self.store.pool.backend();
         let row = self.store.bounded(what, async move {
-            let mut loan = self.store.pool.take().await?;
+            let mut pooled = self.store.pool.take().await?;
             let number = i64::from(worker.get());
-            let answer = system.lease(&mut loan.connection, &self.pool, number).await;
-            loan.settle(answer)
+            let answer = backend
+                .lease(&mut pooled.connection, &self.pool, number)
+                .await;
+            pooled.give_back(answer)
         });
         // The holder stops for good, instead of waiting until the row can be read again.
         Box::pin(async move {
-            row.await.map_err(|error| match system.refusal() {
+            row.await.map_err(|error| match backend.refusal() {
                 Some(message) => StoreError::Unsupported { message },
                 None => error,
             })
@@ -307,10 +314,10 @@ impl<S: LeaseSystem> LeaseStore for SqlLeases<S> {
         let what = || format!("write the row of worker id {}", swap.record.worker);
         Box::pin(self.store.bounded(what, async {
             let statement = Statement::swap(&S::SQL, &self.pool, swap)?;
-            let mut loan = self.store.pool.take().await?;
-            let system = self.store.pool.system();
-            let answer = system.change(&mut loan.connection, &statement).await;
-            loan.settle(answer)
+            let mut pooled = self.store.pool.take().await?;
+            let backend = self.store.pool.backend();
+            let answer = backend.change(&mut pooled.connection, &statement).await;
+            pooled.give_back(answer)
         }))
     }
 
@@ -321,15 +328,17 @@ impl<S: LeaseSystem> LeaseStore for SqlLeases<S> {
     fn clock_ms(&self) -> StoreResult<'_, Option<u64>> {
         let what = || "read the clock".into();
         Box::pin(self.store.bounded(what, async {
-            let mut loan = self.store.pool.take().await?;
+            let mut pooled = self.store.pool.take().await?;
             let answer = self
                 .store
                 .pool
-                .system()
-                .clock_ms(&mut loan.connection)
+                .backend()
+                .clock_ms(&mut pooled.connection)
                 .await;
             // A clock before 1970 tells nothing.
-            Ok(loan.settle(answer)?.and_then(|ms| u64::try_from(ms).ok()))
+            Ok(pooled
+                .give_back(answer)?
+                .and_then(|ms| u64::try_from(ms).ok()))
         }))
     }
 
@@ -339,7 +348,7 @@ impl<S: LeaseSystem> LeaseStore for SqlLeases<S> {
 }
 
 /// The columns `worker`, `epoch`, `holder`, `address`, `until_ms` of a row, in that order.
-pub(crate) fn record<'r, R>(pool: &str, row: &'r R) -> Result<LeaseRecord, Fault>
+pub(crate) fn record<'r, R>(pool: &str, row: &'r R) -> Result<LeaseRecord, CallError>
 where
     R: Row,
     usize: ColumnIndex<R>,
@@ -348,7 +357,7 @@ where
 {
     let worker: i64 = row.try_get(0)?;
     let bad = |column: &str, value: i64| {
-        Fault::Meaning(StoreError::BadRow {
+        CallError::Store(StoreError::BadRow {
             message: format!(
                 "the row of worker id {worker} in the worker pool {pool:?} has {column} {value}: put it right in leafid_worker"
             ),
@@ -367,16 +376,16 @@ where
     })
 }
 
-fn number(name: &str, value: u64) -> Result<Value<'static>, Fault> {
+fn number(name: &str, value: u64) -> Result<Value<'static>, CallError> {
     i64::try_from(value)
         .map(Value::Number)
-        .map_err(|_| Fault::unsupported(format!("{name} {value} is above 9223372036854775807")))
+        .map_err(|_| CallError::unsupported(format!("{name} {value} is above 9223372036854775807")))
 }
 
-fn check_text(name: &str, text: &str, len_max: usize) -> Result<(), Fault> {
+fn check_text(name: &str, text: &str, len_max: usize) -> Result<(), CallError> {
     // PostgreSQL has no place for the character 0.
     if text.chars().count() > len_max || text.contains('\0') {
-        return Err(Fault::unsupported(format!(
+        return Err(CallError::unsupported(format!(
             "the {name} must have at most {len_max} characters and none that is U+0000"
         )));
     }

@@ -38,7 +38,7 @@ mod store;
 mod fail_over;
 
 #[cfg(any(feature = "mysql", feature = "postgres"))]
-mod judge;
+mod durability;
 
 #[cfg(any(
     feature = "mysql",
@@ -47,17 +47,17 @@ mod judge;
     feature = "etcd",
     feature = "zookeeper"
 ))]
-mod wire;
+mod transport;
 
 #[cfg(any(feature = "mysql", feature = "postgres"))]
-mod one_database;
+mod identity_check;
 mod pool;
 
 mod private;
 
 mod read;
 
-mod tables;
+mod schema;
 
 mod row;
 
@@ -68,7 +68,7 @@ mod audit;
 mod journal;
 
 #[cfg(feature = "sqlite")]
-mod restoring;
+mod backup;
 
 #[cfg(feature = "mysql")]
 pub mod baidu;
@@ -115,16 +115,16 @@ use crate::store::SqlStore;
 use crate::url::Place;
 
 pub use crate::audit::{AuditRecord, AuditStore, open_audit};
+#[cfg(feature = "sqlite")]
+pub use crate::backup::{
+    Knowledge, RaisedTag, RestoreOptions, RestoreReport, backup, checkpoint, restore,
+};
 pub use crate::each::open_each;
 pub use crate::journal::FileJournal;
 pub use crate::leaf_worker_file::leaf_worker_file;
 pub use crate::lease_options::{LeaseOptions, POOL_LEN_MAX};
 pub use crate::options::StoreOptions;
 pub use crate::read::{FILE_LEN_MAX, read_file, read_text};
-#[cfg(feature = "sqlite")]
-pub use crate::restoring::{
-    Knowledge, RaisedTag, RestoreOptions, RestoreReport, backup, restore, settle,
-};
 pub use crate::url::{StoreUrl, UrlError, known_schemes};
 
 /// Opens a store.
@@ -233,13 +233,13 @@ pub async fn open_leases(
         }
         #[cfg(feature = "mysql")]
         Place::Mysql(servers) => {
-            let system = mysql::Mysql::new(servers, options);
-            Arc::new(SqlLeases::new(system, url, pool, options))
+            let backend = mysql::Mysql::new(servers, options);
+            Arc::new(SqlLeases::new(backend, url, pool, options))
         }
         #[cfg(feature = "postgres")]
         Place::Postgres(servers) => {
-            let system = postgres::Postgres::new(servers, options);
-            Arc::new(SqlLeases::new(system, url, pool, options))
+            let backend = postgres::Postgres::new(servers, options);
+            Arc::new(SqlLeases::new(backend, url, pool, options))
         }
         #[cfg(feature = "redis")]
         Place::Redis(server) => Arc::new(redis::RedisLeases::new(server, url, pool, options)),

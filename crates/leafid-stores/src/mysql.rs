@@ -23,10 +23,12 @@ use url::Url;
 use self::connect::Session;
 use self::report::Variables;
 use self::schema::{Schema, Shape};
-use crate::one_database::OneDatabase;
-use crate::row::{Found, KEEP_OWN, OwnColumns, Sight, StoredRow, finish, padded, records};
-use crate::store::{Fault, System};
-use crate::tables::{FoundTables, OwnTable, TABLES};
+use crate::identity_check::IdentityCheck;
+use crate::row::{
+    KEEP_OWN, OwnColumns, ReserveOutcome, SideTables, StoredRow, finish, padded, records,
+};
+use crate::schema::{FoundTables, OwnTable, TABLES};
+use crate::store::{Backend, CallError};
 use crate::{InitReport, StoreOptions};
 
 /// The name as bytes of UTF-8, whatever the column's character set.
@@ -59,7 +61,7 @@ pub(crate) struct Mysql {
     servers: Vec<(MySqlConnectOptions, String)>,
     /// Whether another one takes over from the one in use.
     is_listed: bool,
-    databases: Arc<OneDatabase>,
+    identity_check: Arc<IdentityCheck>,
     /// Those that are looked at.
     tables: &'static str,
     options: StoreOptions,
@@ -70,7 +72,7 @@ impl Mysql {
         Self {
             servers: connect::servers(servers),
             is_listed: servers.len() > 1,
-            databases: OneDatabase::at(servers),
+            identity_check: IdentityCheck::at(servers),
             tables: schema::TABLES,
             options: *options,
         }
@@ -94,19 +96,23 @@ impl Mysql {
 
     /// A segment of another database than before is lost: behind a proxy that keeps our connection
     /// the reservation alone can tell.
-    async fn reserve_once(&self, session: &mut Session, reserve: &Reserve) -> Result<Found, Fault> {
-        let sight = Sight {
+    async fn reserve_once(
+        &self,
+        session: &mut Session,
+        reserve: &Reserve,
+    ) -> Result<ReserveOutcome, CallError> {
+        let side_tables = SideTables {
             own: session.shape.own,
             has_identity: session.has_identity,
         };
-        let found = reserve::reserve(&mut session.connection, sight, reserve).await?;
-        self.databases
+        let found = reserve::reserve(&mut session.connection, side_tables, reserve).await?;
+        self.identity_check
             .check(&session.name, found.identity.clone())?;
         Ok(found)
     }
 }
 
-impl System for Mysql {
+impl Backend for Mysql {
     type Connection = Session;
 
     const CONNECTIONS_MAX: usize = usize::MAX;
@@ -116,7 +122,7 @@ impl System for Mysql {
     }
 
     fn refusal(&self) -> Option<String> {
-        self.databases.refusal()
+        self.identity_check.refusal()
     }
 
     fn server(session: &Session) -> Option<&str> {
@@ -127,14 +133,18 @@ impl System for Mysql {
         session.connection.ping().await.is_ok()
     }
 
-    async fn judge(&self, session: &mut Session) -> Result<(), StoreError> {
+    async fn recheck(&self, session: &mut Session) -> Result<(), StoreError> {
         (session.shape, session.has_identity) = self
-            .judge_server(&mut session.connection, &session.name)
+            .check_server(&mut session.connection, &session.name)
             .await?;
         Ok(())
     }
 
-    async fn reserve(&self, session: &mut Session, reserve: &Reserve) -> Result<Reserved, Fault> {
+    async fn reserve(
+        &self,
+        session: &mut Session,
+        reserve: &Reserve,
+    ) -> Result<Reserved, CallError> {
         let mut found = self.reserve_once(session, reserve).await?;
         if found.came_since {
             // Our own table may know of a former life of the tag. The segment is left out.
@@ -144,12 +154,12 @@ impl System for Mysql {
         Ok(found.reserved)
     }
 
-    async fn read(&self, session: &mut Session, tags: &[Tag]) -> Result<Vec<TagRecord>, Fault> {
+    async fn read(&self, session: &mut Session, tags: &[Tag]) -> Result<Vec<TagRecord>, CallError> {
         // How far a deleted tag had come is there, and must not be missed.
         session.look_for_own_table().await?;
         let rows = match rows_of(session, tags).await {
             // The column's character set lacks some letters, so it has no tag with them.
-            Err(Fault::Meaning(StoreError::UnknownTag)) => {
+            Err(CallError::Store(StoreError::UnknownTag)) => {
                 let is_ascii = |tag: &&Tag| tag.as_str().is_ascii();
                 let tags: Vec<Tag> = tags.iter().filter(is_ascii).cloned().collect();
                 rows_of(session, &tags).await?
@@ -164,7 +174,7 @@ impl System for Mysql {
         session: &mut Session,
         after: Option<&Tag>,
         count: u32,
-    ) -> Result<Vec<TagRecord>, Fault> {
+    ) -> Result<Vec<TagRecord>, CallError> {
         // A binary collation sorts by bytes, so that the index serves; else the rows are sorted.
         let name = if session.shape.is_binary {
             "a.biz_tag"
@@ -198,13 +208,13 @@ impl System for Mysql {
         Ok(listed)
     }
 
-    async fn create(&self, session: &mut Session, spec: &TagSpec) -> Result<TagRecord, Fault> {
+    async fn create(&self, session: &mut Session, spec: &TagSpec) -> Result<TagRecord, CallError> {
         let own = OwnColumns::of(&spec.settings);
         if !own.is_empty() {
             session.need_own_table(KEEP_OWN).await?;
         }
         session.look_for_own_table().await?;
-        if !session.shape.own.is_there {
+        if !session.shape.own.exists {
             session.need_sight_of_own_table().await?;
         }
         let shape = session.shape;
@@ -218,7 +228,7 @@ impl System for Mysql {
         session: &mut Session,
         tag: &Tag,
         patch: &TagPatch,
-    ) -> Result<TagRecord, Fault> {
+    ) -> Result<TagRecord, CallError> {
         if patch.policy.is_some() || patch.limit.is_some() {
             session.look_for_own_table().await?;
         }
@@ -228,14 +238,14 @@ impl System for Mysql {
         finish(transaction, answer).await
     }
 
-    async fn delete(&self, session: &mut Session, tag: &Tag) -> Result<(), Fault> {
+    async fn delete(&self, session: &mut Session, tag: &Tag) -> Result<(), CallError> {
         session.need_own_table("delete a tag").await?;
         let mut transaction = session.connection.begin().await?;
         let answer = tags::delete_in(&mut transaction, tag).await;
         finish(transaction, answer).await
     }
 
-    async fn inspect(&self, session: &mut Session) -> Result<StoreReport, Fault> {
+    async fn inspect(&self, session: &mut Session) -> Result<StoreReport, CallError> {
         let variables = Variables::read(&mut session.connection).await?;
         let schema = Schema::read(&mut session.connection, self.tables).await?;
         session.shape = schema.shape;
@@ -247,7 +257,7 @@ impl System for Mysql {
         })
     }
 
-    async fn init(&self, session: &mut Session) -> Result<InitReport, Fault> {
+    async fn init(&self, session: &mut Session) -> Result<InitReport, CallError> {
         let found = found_tables(&mut session.connection).await?;
         let statements = TABLE_SQL.into_iter().chain(leases::TABLE_SQL);
         let statements = statements.chain([audit::TABLE_SQL]);
@@ -261,7 +271,7 @@ impl System for Mysql {
         Ok(found.report(own))
     }
 
-    async fn probe(&self, session: &mut Session) -> Result<(), Fault> {
+    async fn probe(&self, session: &mut Session) -> Result<(), CallError> {
         Ok(connect::probe(&mut session.connection).await?)
     }
 
@@ -273,8 +283,8 @@ impl System for Mysql {
         matches!(connect::number(error), Some(1040 | 1203 | 1226))
     }
 
-    fn hint(error: &sqlx::Error) -> Option<&'static str> {
-        connect::hint(error)
+    fn remedy(error: &sqlx::Error) -> Option<&'static str> {
+        connect::remedy(error)
     }
 }
 
@@ -290,7 +300,7 @@ async fn found_tables(connection: &mut MySqlConnection) -> Result<FoundTables, s
 async fn add_columns(
     connection: &mut MySqlConnection,
     found: FoundTables,
-) -> Result<OwnTable, Fault> {
+) -> Result<OwnTable, CallError> {
     if found.is_missing("leafid_tag") {
         return Ok(OwnTable::default());
     }
@@ -313,7 +323,7 @@ async fn add_columns(
     Ok(own)
 }
 
-async fn rows_of(session: &mut Session, tags: &[Tag]) -> Result<Vec<StoredRow>, Fault> {
+async fn rows_of(session: &mut Session, tags: &[Tag]) -> Result<Vec<StoredRow>, CallError> {
     if tags.is_empty() {
         return Ok(Vec::new());
     }
@@ -332,7 +342,7 @@ fn select(shape: &Shape) -> String {
         true => "t.segment_max",
         false => "NULL",
     };
-    let own = match shape.own.is_there {
+    let own = match shape.own.exists {
         true => format!(
             "t.policy, CAST(t.step_max AS SIGNED), CAST(t.cover_seconds AS SIGNED), \
             CAST(t.id_limit AS SIGNED), t.kind, CAST(t.deleted_max_id AS SIGNED), \
@@ -353,7 +363,7 @@ fn select(shape: &Shape) -> String {
 }
 
 /// A name that the column's character set cannot hold is the name of no row.
-fn known_charset<T>(answer: Result<T, sqlx::Error>) -> Result<T, Fault> {
+fn known_charset<T>(answer: Result<T, sqlx::Error>) -> Result<T, CallError> {
     answer.map_err(|error| match connect::number(&error) {
         // Illegal mix of collations; cannot convert the string.
         Some(1267 | 1270 | 1271 | 3988 | 4025) => StoreError::UnknownTag.into(),

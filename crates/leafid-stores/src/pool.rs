@@ -1,11 +1,11 @@
-//! `Pool`: the connections of a store. One goes back only after a call that ended well, so that
-//! no call meets what another left half done.
+//! `Pool`: the connections of a store. A connection returns to the pool only after a call that ended
+//! well, so that no call meets what another left half done.
 //!
 //! A call that finds none waits for whichever comes first: one that another call gives back, or a new
-//! one. To make one takes several round trips, in which ids could end beside a connection at rest.
+//! one. To make one takes several round trips, in which a segment could run out beside an idle connection.
 //!
 //! Connections are made anew from time to time. Calls do not wait for that: they use the old ones
-//! until the new one is there. Where the new one is refused, the old ones are judged again before
+//! until the new one is there. Where the new one is refused, the old ones have their durability checked again before
 //! they are used.
 
 mod state;
@@ -19,22 +19,22 @@ use leafid::store::{BoxFuture, StoreError};
 use leafid::{Clock, SystemClock};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use self::state::{Age, Resting, State, Urgency};
-use crate::store::{Fault, System, refused};
+use self::state::{Age, Idle, State, Urgency};
+use crate::store::{Backend, CallError, refused};
 
 /// A store whose calls take longer than this has a spare connection: another one would be made for
 /// as long as a segment may last.
 const SLOW: Duration = Duration::from_millis(100);
-/// For so long no connection is made in the background after one that could not be made.
+/// The pause before another connection is made in the background after one failed.
 const RENEW_PAUSE: Duration = Duration::from_secs(5);
 /// How long a call waits for a connection in use, where the database gives no more, before it asks
 /// again.
 const FULL_PAUSE: Duration = Duration::from_secs(1);
-/// A connection that rested longer than this is asked whether it still lives.
-const REST_MAX: Duration = Duration::from_secs(10);
+/// A connection that was idle for longer than this is pinged before use.
+const IDLE_MAX: Duration = Duration::from_secs(10);
 
-pub(crate) struct Pool<S: System> {
-    system: S,
+pub(crate) struct Pool<S: Backend> {
+    backend: S,
     clock: SystemClock,
     permits: Semaphore,
     connections_max: usize,
@@ -48,15 +48,15 @@ pub(crate) struct Pool<S: System> {
     is_slow: AtomicBool,
     /// How many connections are in use.
     in_use_len: AtomicUsize,
-    /// When a new connection was refused last. Those that were judged before are judged again.
+    /// When a new connection was refused last. Connections checked before that are checked again.
     refused_at: Mutex<Option<Duration>>,
     state: Mutex<State<S::Connection>>,
     /// The server of the connection taken last; `None` after a failure.
     in_use: Mutex<Option<String>>,
 }
 
-/// A connection in use. Dropped, it is closed; [`Loan::settle`] may put it back.
-pub(crate) struct Loan<'a, S: System> {
+/// A connection in use. Dropped, it is closed; [`PooledConnection::give_back`] may put it back.
+pub(crate) struct PooledConnection<'a, S: Backend> {
     pub(crate) connection: S::Connection,
     age: Age,
     taken: Duration,
@@ -65,10 +65,10 @@ pub(crate) struct Loan<'a, S: System> {
     _permit: SemaphorePermit<'a>,
 }
 
-impl<S: System> Pool<S> {
-    pub(crate) fn new(system: S, connections_max: usize, age_max: Duration) -> Self {
+impl<S: Backend> Pool<S> {
+    pub(crate) fn new(backend: S, connections_max: usize, age_max: Duration) -> Self {
         Self {
-            system,
+            backend,
             clock: SystemClock::new(),
             permits: Semaphore::new(connections_max.max(1)),
             connections_max,
@@ -83,8 +83,8 @@ impl<S: System> Pool<S> {
         }
     }
 
-    pub(crate) fn system(&self) -> &S {
-        &self.system
+    pub(crate) fn backend(&self) -> &S {
+        &self.backend
     }
 
     /// The server that calls go to, by its URL without a password, if it is known.
@@ -92,53 +92,61 @@ impl<S: System> Pool<S> {
         self.lock_in_use().clone()
     }
 
-    pub(crate) async fn take(self: &Arc<Self>) -> Result<Loan<'_, S>, StoreError> {
+    pub(crate) async fn take(self: &Arc<Self>) -> Result<PooledConnection<'_, S>, StoreError> {
         self.take_with(Urgency::Other).await
     }
 
     /// For a reservation: before all other calls, and with a spare connection behind it.
-    pub(crate) async fn take_to_reserve(self: &Arc<Self>) -> Result<Loan<'_, S>, StoreError> {
-        let loan = self.take_with(Urgency::Reserving).await?;
+    pub(crate) async fn take_to_reserve(
+        self: &Arc<Self>,
+    ) -> Result<PooledConnection<'_, S>, StoreError> {
+        let pooled = self.take_with(Urgency::Reserving).await?;
         self.keep_spare();
-        Ok(loan)
+        Ok(pooled)
     }
 
-    async fn take_with(self: &Arc<Self>, urgency: Urgency) -> Result<Loan<'_, S>, StoreError> {
-        let loan = self.take_any(urgency).await?;
-        if let Some(server) = S::server(&loan.connection) {
+    async fn take_with(
+        self: &Arc<Self>,
+        urgency: Urgency,
+    ) -> Result<PooledConnection<'_, S>, StoreError> {
+        let pooled = self.take_any(urgency).await?;
+        if let Some(server) = S::server(&pooled.connection) {
             let mut in_use = self.lock_in_use();
             if in_use.as_deref() != Some(server) {
                 *in_use = Some(server.to_owned());
             }
         }
-        Ok(loan)
+        Ok(pooled)
     }
 
-    async fn take_any(self: &Arc<Self>, urgency: Urgency) -> Result<Loan<'_, S>, StoreError> {
+    async fn take_any(
+        self: &Arc<Self>,
+        urgency: Urgency,
+    ) -> Result<PooledConnection<'_, S>, StoreError> {
         let permit = self.permits.acquire().await;
         let permit =
             permit.map_err(|error| StoreError::unavailable("the store is closed", error))?;
-        if let Some(reason) = self.system.refusal() {
+        if let Some(reason) = self.backend.refusal() {
             return Err(refused(&reason));
         }
         loop {
-            let (mut resting, is_new) = self.next(urgency).await?;
+            let (mut idle, is_new) = self.next(urgency).await?;
             let now = self.clock.now();
-            let is_old = !is_new && self.is_old(&resting, now);
+            let is_old = !is_new && self.is_old(&idle, now);
             if is_old && S::CONNECTIONS_MAX == 1 {
                 continue;
             }
             if is_old || self.has_old(now) {
                 self.renew();
             }
-            let is_fresh = now.saturating_sub(resting.since) <= REST_MAX;
-            if (is_fresh || self.system.is_alive(&mut resting.connection).await)
-                && self.is_trusted(&mut resting).await
+            let is_fresh = now.saturating_sub(idle.since) <= IDLE_MAX;
+            if (is_fresh || self.backend.is_alive(&mut idle.connection).await)
+                && self.passes_recheck(&mut idle).await
             {
-                let Resting {
+                let Idle {
                     connection, age, ..
-                } = resting;
-                return Ok(Loan {
+                } = idle;
+                return Ok(PooledConnection {
                     connection,
                     age,
                     taken: now,
@@ -150,39 +158,39 @@ impl<S: System> Pool<S> {
         }
     }
 
-    /// A connection at rest, or whichever comes first: one that another call gives back, or a new
+    /// An idle connection, or whichever comes first: one that another call gives back, or a new
     /// one, and whether it is new. What a call has begun ends with it, so that none waits for an
     /// attempt that hangs.
-    async fn next(&self, urgency: Urgency) -> Result<(Resting<S::Connection>, bool), StoreError> {
+    async fn next(&self, urgency: Urgency) -> Result<(Idle<S::Connection>, bool), StoreError> {
         let mut returned = match self.lock().pop(urgency) {
-            Ok(resting) => return Ok((resting, false)),
+            Ok(idle) => return Ok((idle, false)),
             Err(returned) => returned,
         };
-        let (made, judged) = loop {
-            let judged = self.clock.now();
-            let made: BoxFuture<'_, _> = Box::pin(self.system.connect());
+        let (made, checked) = loop {
+            let checked = self.clock.now();
+            let made: BoxFuture<'_, _> = Box::pin(self.backend.connect());
             let made = tokio::select! {
                 biased;
-                Ok(resting) = &mut returned => return Ok((resting, false)),
+                Ok(idle) = &mut returned => return Ok((idle, false)),
                 made = made => made,
             };
             let is_full = made.as_ref().is_err_and(is_full::<S>);
             if !is_full || self.in_use_len.load(Ordering::Relaxed) == 0 {
-                break (made, judged);
+                break (made, checked);
             }
             // Those in use are all that there are.
-            if let Ok(Ok(resting)) = tokio::time::timeout(FULL_PAUSE, &mut returned).await {
-                return Ok((resting, false));
+            if let Ok(Ok(idle)) = tokio::time::timeout(FULL_PAUSE, &mut returned).await {
+                return Ok((idle, false));
             }
         };
         returned.close();
         match (made, returned.try_recv()) {
             (Ok(connection), returned) => {
                 let mut state = self.lock();
-                returned.into_iter().for_each(|resting| state.put(resting));
-                Ok((self.new_resting(connection, judged), true))
+                returned.into_iter().for_each(|idle| state.put(idle));
+                Ok((self.new_idle(connection, checked), true))
             }
-            (Err(_), Ok(resting)) => Ok((resting, false)),
+            (Err(_), Ok(idle)) => Ok((idle, false)),
             (Err(error), Err(_)) => {
                 if is_refusal(&error) {
                     self.refused();
@@ -192,30 +200,30 @@ impl<S: System> Pool<S> {
         }
     }
 
-    /// Has one at rest beside the only one in use, if the store is slow and there may be two: the
-    /// next call may need it sooner than it can be made.
+    /// Keeps a spare idle connection beside the only one in use, if the store is slow and there may
+    /// be two: the next call may need it sooner than it can be made.
     fn keep_spare(self: &Arc<Self>) {
         let is_alone = self.in_use_len.load(Ordering::Relaxed) <= 1;
         let is_wanted = self.connections_max > 1 && self.is_slow.load(Ordering::Relaxed);
-        if is_wanted && is_alone && self.lock().resting.is_empty() {
+        if is_wanted && is_alone && self.lock().idle.is_empty() {
             self.renew();
         }
     }
 
-    /// Judges a connection again if another one was refused since it was judged.
-    async fn is_trusted(&self, resting: &mut Resting<S::Connection>) -> bool {
+    /// Checks a connection again if another one was refused since it was checked.
+    async fn passes_recheck(&self, idle: &mut Idle<S::Connection>) -> bool {
         let refused_at = *lock(&self.refused_at);
-        if refused_at.is_none_or(|at| at < resting.age.judged) {
+        if refused_at.is_none_or(|at| at < idle.age.checked) {
             return true;
         }
         let now = self.clock.now();
-        let is_trusted = self.system.judge(&mut resting.connection).await.is_ok();
-        resting.age.judged = now;
-        is_trusted
+        let passes_recheck = self.backend.recheck(&mut idle.connection).await.is_ok();
+        idle.age.checked = now;
+        passes_recheck
     }
 
-    /// Makes a new connection in the background, in place of an old one at rest if there is one. If
-    /// none can be made, the old ones stay, and are judged again before they are used.
+    /// Makes a new connection in the background, in place of an old idle one if there is one. If
+    /// none can be made, the old ones stay, and are checked again before they are used.
     fn renew(self: &Arc<Self>) {
         let pause_until = *lock(&self.pause_until);
         if self.clock.now() < pause_until || self.is_renewing.swap(true, Ordering::Relaxed) {
@@ -225,9 +233,9 @@ impl<S: System> Pool<S> {
         spawn(async move {
             // Unset also when the task is dropped with its runtime.
             let _renewing = Renewing(&pool.is_renewing);
-            let judged = pool.clock.now();
-            match pool.system.connect().await {
-                Ok(connection) => pool.replace(connection, judged),
+            let checked = pool.clock.now();
+            match pool.backend.connect().await {
+                Ok(connection) => pool.replace(connection, checked),
                 Err(_) => {
                     pool.refused();
                     *lock(&pool.pause_until) = pool.clock.now().saturating_add(RENEW_PAUSE);
@@ -236,39 +244,36 @@ impl<S: System> Pool<S> {
         });
     }
 
-    /// Closes an old connection at rest, now that there is a new one. Another one that is old has
+    /// Closes an old idle connection, now that there is a new one. Another one that is old has
     /// its turn at the next call.
-    fn replace(&self, connection: S::Connection, judged: Duration) {
-        let new = self.new_resting(connection, judged);
+    fn replace(&self, connection: S::Connection, checked: Duration) {
+        let new = self.new_idle(connection, checked);
         let mut state = self.lock();
         let old = state
-            .resting
+            .idle
             .iter()
-            .position(|resting| self.is_old(resting, new.since));
-        let old = old.map(|index| state.resting.remove(index));
+            .position(|idle| self.is_old(idle, new.since));
+        let old = old.map(|index| state.idle.remove(index));
         state.put(new);
         drop(state);
         drop(old);
     }
 
-    /// Also one that nobody takes is replaced: its server may not be the one in use any more.
+    /// A connection that no call takes is replaced too: its server may no longer be the one in use.
     fn has_old(&self, now: Duration) -> bool {
         let state = self.lock();
-        state
-            .resting
-            .iter()
-            .any(|resting| self.is_old(resting, now))
+        state.idle.iter().any(|idle| self.is_old(idle, now))
     }
 
-    fn is_old(&self, resting: &Resting<S::Connection>, now: Duration) -> bool {
-        now.saturating_sub(resting.age.born) > self.age_max
+    fn is_old(&self, idle: &Idle<S::Connection>, now: Duration) -> bool {
+        now.saturating_sub(idle.age.born) > self.age_max
     }
 
-    fn new_resting(&self, connection: S::Connection, judged: Duration) -> Resting<S::Connection> {
+    fn new_idle(&self, connection: S::Connection, checked: Duration) -> Idle<S::Connection> {
         let now = self.clock.now();
-        Resting {
+        Idle {
             connection,
-            age: Age { born: now, judged },
+            age: Age { born: now, checked },
             since: now,
         }
     }
@@ -281,15 +286,13 @@ impl<S: System> Pool<S> {
         self.clock.now()
     }
 
-    /// Closes the connections at rest: after a failure they are probably as dead. Those that have
-    /// served since the failed call began are not.
+    /// Closes the idle connections: after a failure they are probably dead too, except those that
+    /// served since the failed call began.
     pub(crate) fn clear(&self, began: Duration) {
         let mut state = self.lock();
-        let dead = state
-            .resting
-            .extract_if(.., |resting| resting.since <= began);
+        let dead = state.idle.extract_if(.., |idle| idle.since <= began);
         let dead: Vec<_> = dead.collect();
-        let is_empty = state.resting.is_empty();
+        let is_empty = state.idle.is_empty();
         drop(state);
         drop(dead);
         if is_empty {
@@ -313,7 +316,7 @@ fn spawn(work: impl Future<Output = ()> + Send + 'static) {
 }
 
 /// Whether the database has no connection left for us.
-fn is_full<S: System>(error: &StoreError) -> bool {
+fn is_full<S: Backend>(error: &StoreError) -> bool {
     let source = std::error::Error::source(error);
     let error = source.and_then(|source| source.downcast_ref::<sqlx::Error>());
     error.is_some_and(S::is_full)
@@ -353,13 +356,13 @@ impl Drop for Renewing<'_> {
     }
 }
 
-impl<S: System> Loan<'_, S> {
+impl<S: Backend> PooledConnection<'_, S> {
     /// Puts the connection back if it can be used again, which the answer tells.
-    pub(crate) fn settle<T>(self, answer: Result<T, Fault>) -> Result<T, Fault> {
+    pub(crate) fn give_back<T>(self, answer: Result<T, CallError>) -> Result<T, CallError> {
         let is_usable = match &answer {
             Ok(_) => true,
-            Err(Fault::Meaning(error)) => !error.is_retryable(),
-            Err(Fault::Sql(_)) => false,
+            Err(CallError::Store(error)) => !error.is_retryable(),
+            Err(CallError::Sql(_)) => false,
         };
         if is_usable {
             let Self {
@@ -372,15 +375,15 @@ impl<S: System> Loan<'_, S> {
             let since = pool.clock.now();
             let is_slow = since.saturating_sub(taken) > SLOW;
             pool.is_slow.store(is_slow, Ordering::Relaxed);
-            let resting = Resting {
+            let idle = Idle {
                 connection,
                 age,
                 since,
             };
             let mut state = pool.lock();
             // An old one is needed no more once there is one to use, and a spare one.
-            if state.resting.len() < 2 || !pool.is_old(&resting, since) {
-                state.put(resting);
+            if state.idle.len() < 2 || !pool.is_old(&idle, since) {
+                state.put(idle);
             }
         }
         answer

@@ -21,10 +21,10 @@ use sqlx::{
 use url::Url;
 
 use self::connect::Session;
-use crate::one_database::OneDatabase;
-use crate::row::{Found, KEEP_OWN, OwnColumns, Sight, StoredRow, finish, records};
-use crate::store::{Fault, System};
-use crate::tables::{FoundTables, OwnTable, TABLES};
+use crate::identity_check::IdentityCheck;
+use crate::row::{KEEP_OWN, OwnColumns, ReserveOutcome, SideTables, StoredRow, finish, records};
+use crate::schema::{FoundTables, OwnTable, TABLES};
+use crate::store::{Backend, CallError};
 use crate::{InitReport, StoreOptions};
 
 const TABLE_SQL: [&str; 2] = [
@@ -52,7 +52,7 @@ pub(crate) struct Postgres {
     servers: Vec<(PgConnectOptions, String)>,
     /// Whether another one takes over from the one in use.
     is_listed: bool,
-    databases: Arc<OneDatabase>,
+    identity_check: Arc<IdentityCheck>,
     options: StoreOptions,
     /// Begins each transaction, with the settings that it needs.
     begin: String,
@@ -63,7 +63,7 @@ impl Postgres {
         Self {
             servers: connect::servers(servers),
             is_listed: servers.len() > 1,
-            databases: OneDatabase::at(servers),
+            identity_check: IdentityCheck::at(servers),
             options: *options,
             begin: connect::begin(options),
         }
@@ -79,14 +79,18 @@ impl Postgres {
 
     /// A segment of another database than before is lost: behind a pooler that keeps our connection
     /// the reservation alone can tell.
-    async fn reserve_once(&self, session: &mut Session, reserve: &Reserve) -> Result<Found, Fault> {
-        let sight = Sight {
+    async fn reserve_once(
+        &self,
+        session: &mut Session,
+        reserve: &Reserve,
+    ) -> Result<ReserveOutcome, CallError> {
+        let side_tables = SideTables {
             own: session.own,
             has_identity: session.has_identity,
         };
         let connection = &mut session.connection;
-        let found = reserve::reserve(connection, &self.begin, sight, reserve).await?;
-        self.databases
+        let found = reserve::reserve(connection, &self.begin, side_tables, reserve).await?;
+        self.identity_check
             .check(&session.name, found.identity.clone())?;
         Ok(found)
     }
@@ -102,7 +106,7 @@ impl Postgres {
     }
 }
 
-impl System for Postgres {
+impl Backend for Postgres {
     type Connection = Session;
 
     const CONNECTIONS_MAX: usize = usize::MAX;
@@ -112,7 +116,7 @@ impl System for Postgres {
     }
 
     fn refusal(&self) -> Option<String> {
-        self.databases.refusal()
+        self.identity_check.refusal()
     }
 
     fn server(session: &Session) -> Option<&str> {
@@ -123,13 +127,17 @@ impl System for Postgres {
         session.connection.ping().await.is_ok()
     }
 
-    async fn judge(&self, session: &mut Session) -> Result<(), StoreError> {
+    async fn recheck(&self, session: &mut Session) -> Result<(), StoreError> {
         let (connection, name) = (&mut session.connection, &session.name);
-        (session.own, session.has_identity) = self.judge_server(connection, name).await?;
+        (session.own, session.has_identity) = self.check_server(connection, name).await?;
         Ok(())
     }
 
-    async fn reserve(&self, session: &mut Session, reserve: &Reserve) -> Result<Reserved, Fault> {
+    async fn reserve(
+        &self,
+        session: &mut Session,
+        reserve: &Reserve,
+    ) -> Result<Reserved, CallError> {
         let mut found = self.reserve_once(session, reserve).await?;
         if found.came_since {
             // Our own table may know of a former life of the tag. The segment is left out.
@@ -139,7 +147,7 @@ impl System for Postgres {
         Ok(found.reserved)
     }
 
-    async fn read(&self, session: &mut Session, tags: &[Tag]) -> Result<Vec<TagRecord>, Fault> {
+    async fn read(&self, session: &mut Session, tags: &[Tag]) -> Result<Vec<TagRecord>, CallError> {
         // How far a deleted tag had come is there, and must not be missed.
         session.look_for_own_table().await?;
         let names: Vec<&str> = tags.iter().map(Tag::as_str).collect();
@@ -147,7 +155,7 @@ impl System for Postgres {
         let query = unnamed(AssertSqlSafe(sql)).bind(names);
         let mut transaction = self.begin(session).await?;
         let rows = query.fetch_all(&mut *transaction).await;
-        let rows = finish(transaction, rows.map_err(Fault::from)).await?;
+        let rows = finish(transaction, rows.map_err(CallError::from)).await?;
         records(stored(&rows)?, tags)
     }
 
@@ -156,7 +164,7 @@ impl System for Postgres {
         session: &mut Session,
         after: Option<&Tag>,
         count: u32,
-    ) -> Result<Vec<TagRecord>, Fault> {
+    ) -> Result<Vec<TagRecord>, CallError> {
         let select = select(session.own);
         let sql = format!(
             "{select} WHERE a.biz_tag COLLATE \"C\" > $1 ORDER BY a.biz_tag COLLATE \"C\" LIMIT $2"
@@ -171,7 +179,7 @@ impl System for Postgres {
                 .bind(wanted);
             let mut transaction = self.begin(session).await?;
             let rows = query.fetch_all(&mut *transaction).await;
-            let rows = stored(&finish(transaction, rows.map_err(Fault::from)).await?)?;
+            let rows = stored(&finish(transaction, rows.map_err(CallError::from)).await?)?;
             let Some(last) = rows.last() else { break };
             after.clone_from(&last.tag);
             for row in rows {
@@ -181,7 +189,7 @@ impl System for Postgres {
         Ok(listed)
     }
 
-    async fn create(&self, session: &mut Session, spec: &TagSpec) -> Result<TagRecord, Fault> {
+    async fn create(&self, session: &mut Session, spec: &TagSpec) -> Result<TagRecord, CallError> {
         let own = OwnColumns::of(&spec.settings);
         if !own.is_empty() {
             session.need_own_table(KEEP_OWN).await?;
@@ -198,7 +206,7 @@ impl System for Postgres {
         session: &mut Session,
         tag: &Tag,
         patch: &TagPatch,
-    ) -> Result<TagRecord, Fault> {
+    ) -> Result<TagRecord, CallError> {
         if patch.policy.is_some() || patch.limit.is_some() {
             session.look_for_own_table().await?;
         }
@@ -208,14 +216,14 @@ impl System for Postgres {
         finish(transaction, answer).await
     }
 
-    async fn delete(&self, session: &mut Session, tag: &Tag) -> Result<(), Fault> {
+    async fn delete(&self, session: &mut Session, tag: &Tag) -> Result<(), CallError> {
         session.need_own_table("delete a tag").await?;
         let mut transaction = self.begin(session).await?;
         let answer = tags::delete_in(&mut transaction, tag).await;
         finish(transaction, answer).await
     }
 
-    async fn inspect(&self, session: &mut Session) -> Result<StoreReport, Fault> {
+    async fn inspect(&self, session: &mut Session) -> Result<StoreReport, CallError> {
         let schema = self.schema(&mut session.connection).await?;
         session.own = schema.own;
         let transport = Some(session.transport(&schema));
@@ -226,13 +234,13 @@ impl System for Postgres {
         })
     }
 
-    async fn init(&self, session: &mut Session) -> Result<InitReport, Fault> {
+    async fn init(&self, session: &mut Session) -> Result<InitReport, CallError> {
         let mut transaction = self.begin(session).await?;
         let answer = create_missing(&mut transaction).await;
         finish(transaction, answer).await
     }
 
-    async fn probe(&self, session: &mut Session) -> Result<(), Fault> {
+    async fn probe(&self, session: &mut Session) -> Result<(), CallError> {
         Ok(connect::probe(&mut session.connection).await?)
     }
 
@@ -244,13 +252,13 @@ impl System for Postgres {
         connect::code(error).as_deref() == Some("53300")
     }
 
-    fn hint(error: &sqlx::Error) -> Option<&'static str> {
-        connect::hint(error)
+    fn remedy(error: &sqlx::Error) -> Option<&'static str> {
+        connect::remedy(error)
     }
 }
 
 /// A server that waits for the tables may be creating those of its registry meanwhile.
-async fn create_missing(connection: &mut PgConnection) -> Result<InitReport, Fault> {
+async fn create_missing(connection: &mut PgConnection) -> Result<InitReport, CallError> {
     sqlx::raw_sql(leases::CREATE_LOCK)
         .execute(&mut *connection)
         .await?;
@@ -297,7 +305,7 @@ fn select(own_table: OwnTable) -> String {
         true => "t.segment_max",
         false => "NULL",
     };
-    let own = match own_table.is_there {
+    let own = match own_table.exists {
         true => format!(
             "t.policy::text, t.step_max::bigint, t.cover_seconds::bigint, t.id_limit::bigint, \
             t.kind::text, t.deleted_max_id::bigint, {segment_max}::bigint \

@@ -21,11 +21,11 @@ use redis::{
 use tokio::task::JoinSet;
 use url::Url;
 
-use crate::call::{Calls, Resting};
+use crate::call::{Calls, KeptConnection};
 use crate::dial::Server;
 use crate::lease_options::place_of;
+use crate::transport::transport_of;
 use crate::url::StoreUrl;
-use crate::wire::transport_of;
 use crate::{StoreOptions, lease_row};
 
 const PORT: u16 = 6379;
@@ -74,7 +74,7 @@ pub(crate) struct RedisLeases {
     identity: String,
     location: String,
     /// The connection of the last look at one row.
-    resting: Resting<Session>,
+    kept: KeptConnection<Session>,
 }
 
 /// A connection, and the task that keeps it going for as long as this lives.
@@ -93,7 +93,7 @@ impl RedisLeases {
             layout: format!("leafid:{{{pool}}}:layout"),
             identity: format!("leafid:{{{pool}}}:identity"),
             location: place_of(url, pool),
-            resting: Resting::default(),
+            kept: KeptConnection::default(),
         }
     }
 
@@ -154,7 +154,7 @@ impl RedisLeases {
             let row = again(&mut session).await?;
             Ok((session, row))
         };
-        self.resting.ask(again, anew).await
+        self.kept.ask(again, anew).await
     }
 }
 

@@ -13,9 +13,9 @@ use leafid::store::{
 use leafid::{Escaped, Limit, StepPolicy, Tag};
 use sqlx::{ColumnIndex, Database, Decode, Row, Transaction, Type};
 
-use crate::store::Fault;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
-use crate::tables::OwnTable;
+use crate::schema::OwnTable;
+use crate::store::CallError;
 
 /// What cannot be done without our own table.
 #[cfg(any(feature = "mysql", feature = "postgres"))]
@@ -49,7 +49,7 @@ pub(crate) struct OwnColumns {
 /// What a reservation sees beside Leaf's table.
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Sight {
+pub(crate) struct SideTables {
     pub(crate) own: OwnTable,
     /// Whether the database says which one it is.
     pub(crate) has_identity: bool,
@@ -57,7 +57,7 @@ pub(crate) struct Sight {
 
 /// What came of a reservation.
 #[cfg(any(feature = "mysql", feature = "postgres"))]
-pub(crate) struct Found {
+pub(crate) struct ReserveOutcome {
     pub(crate) reserved: Reserved,
     /// Whether our own table was made since it was looked for.
     pub(crate) came_since: bool,
@@ -257,7 +257,7 @@ pub(crate) fn former_life(deleted_max_id: Option<i64>) -> u64 {
 
 /// A row that exists although the statement for it did nothing: the limit is reached, or the row
 /// is bad.
-pub(crate) fn refusal(reserve: &Reserve, max_id: i64, former: u64) -> Fault {
+pub(crate) fn refusal(reserve: &Reserve, max_id: i64, former: u64) -> CallError {
     let Ok(previous) = u64::try_from(max_id) else {
         return bad_row(reserve.tag.as_str(), "max_id", max_id, "0 or more").into();
     };
@@ -313,7 +313,7 @@ fn check_max_id(tag: &str, found: i64, wanted: u64) -> Result<(), String> {
 
 /// What is read of many tags: bad rows are left out, so that one does not spoil the rest; whoever
 /// asks for that tag alone is told.
-pub(crate) fn records(rows: Vec<StoredRow>, tags: &[Tag]) -> Result<Vec<TagRecord>, Fault> {
+pub(crate) fn records(rows: Vec<StoredRow>, tags: &[Tag]) -> Result<Vec<TagRecord>, CallError> {
     let mut records = Vec::with_capacity(rows.len());
     for row in rows {
         match row.record() {
@@ -326,9 +326,9 @@ pub(crate) fn records(rows: Vec<StoredRow>, tags: &[Tag]) -> Result<Vec<TagRecor
 }
 
 /// The max id of a tag that is created.
-pub(crate) fn first_max_id(spec: &TagSpec) -> Result<i64, Fault> {
+pub(crate) fn first_max_id(spec: &TagSpec) -> Result<i64, CallError> {
     i64::try_from(spec.start.max(1))
-        .map_err(|_| Fault::unsupported("a tag starts at 2^63 - 1 at most"))
+        .map_err(|_| CallError::unsupported("a tag starts at 2^63 - 1 at most"))
 }
 
 /// The number of parameters for `len` tags: few different ones, so that few statements are kept.
@@ -342,8 +342,8 @@ pub(crate) fn padded(tags: &[Tag]) -> impl Iterator<Item = &Tag> {
 /// Commits what went well and rolls back the rest.
 pub(crate) async fn finish<D: Database, T>(
     transaction: Transaction<'_, D>,
-    answer: Result<T, Fault>,
-) -> Result<T, Fault> {
+    answer: Result<T, CallError>,
+) -> Result<T, CallError> {
     match answer {
         Ok(answer) => {
             transaction.commit().await?;

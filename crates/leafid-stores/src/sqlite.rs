@@ -8,8 +8,8 @@ mod mark;
 mod report;
 mod reserve;
 mod restore;
+mod schema;
 mod session;
-mod tables;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -25,8 +25,8 @@ pub(crate) use self::report::file_notes;
 use self::session::Session;
 use crate::private::FileId;
 use crate::row::{OwnColumns, StoredRow, first_max_id, padded, records};
-use crate::store::{Fault, PROBE_SQL, System};
-use crate::tables::{FoundTables, OwnTable};
+use crate::schema::{FoundTables, OwnTable};
+use crate::store::{Backend, CallError, PROBE_SQL};
 use crate::{InitReport, StoreOptions};
 
 const NOW_MS: &str = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
@@ -57,7 +57,7 @@ impl Sqlite {
         Self { file, options }
     }
 
-    async fn open(&self) -> Result<Session, Fault> {
+    async fn open(&self) -> Result<Session, CallError> {
         let before = self.file.before_open()?;
         let mut connection = self.options.connect().await?;
         let entered = self.enter(&mut connection, before).await;
@@ -76,13 +76,13 @@ impl Sqlite {
         &self,
         connection: &mut SqliteConnection,
         before: FileId,
-    ) -> Result<(FoundTables, OwnTable), Fault> {
+    ) -> Result<(FoundTables, OwnTable), CallError> {
         self.file.after_open(before)?;
         report::check_durable(connection).await?;
         // What an earlier life wrote, and maybe failed to flush, is written anew.
         session::checkpoint(connection, &self.file).await?;
         let known = self.file.known()?;
-        let found = tables::create(connection).await?;
+        let found = schema::create(connection).await?;
         self.file
             .found(session::state_of(connection).await?, &known)?;
         Ok(found)
@@ -98,7 +98,7 @@ fn is_busy(error: &sqlx::Error) -> bool {
         .is_some_and(|code| matches!(code & 0xff, 5 | 6))
 }
 
-impl System for Sqlite {
+impl Backend for Sqlite {
     type Connection = Session;
 
     const CONNECTIONS_MAX: usize = 1;
@@ -109,12 +109,14 @@ impl System for Sqlite {
             match self.file.noted(opened) {
                 Ok(session) => return Ok(session),
                 // Ends with the time-out of the call.
-                Err(Fault::Sql(error)) if is_busy(&error) => tokio::time::sleep(BUSY_PAUSE).await,
-                Err(Fault::Sql(error)) => {
-                    let hint = Self::hint(&error).unwrap_or("the file cannot be opened");
-                    return Err(StoreError::unavailable(hint, error));
+                Err(CallError::Sql(error)) if is_busy(&error) => {
+                    tokio::time::sleep(BUSY_PAUSE).await
                 }
-                Err(Fault::Meaning(error)) => return Err(error),
+                Err(CallError::Sql(error)) => {
+                    let remedy = Self::remedy(&error).unwrap_or("the file cannot be opened");
+                    return Err(StoreError::unavailable(remedy, error));
+                }
+                Err(CallError::Store(error)) => return Err(error),
             }
         }
     }
@@ -131,18 +133,22 @@ impl System for Sqlite {
         true
     }
 
-    /// A connection is made anew, not judged again.
-    async fn judge(&self, _session: &mut Session) -> Result<(), StoreError> {
+    /// A connection is made anew, not checked again.
+    async fn recheck(&self, _session: &mut Session) -> Result<(), StoreError> {
         Ok(())
     }
 
-    async fn reserve(&self, session: &mut Session, reserve: &Reserve) -> Result<Reserved, Fault> {
+    async fn reserve(
+        &self,
+        session: &mut Session,
+        reserve: &Reserve,
+    ) -> Result<Reserved, CallError> {
         let mut change = session.change().await?;
         let answer = reserve::reserve(&mut change.transaction, reserve).await;
         change.finish(answer).await
     }
 
-    async fn read(&self, session: &mut Session, tags: &[Tag]) -> Result<Vec<TagRecord>, Fault> {
+    async fn read(&self, session: &mut Session, tags: &[Tag]) -> Result<Vec<TagRecord>, CallError> {
         let marks = vec!["?"; padded(tags).count()].join(", ");
         let sql = AssertSqlSafe(format!("SELECT {COLUMNS} WHERE a.biz_tag IN ({marks})"));
         let mut query = sqlx::query(sql);
@@ -150,7 +156,7 @@ impl System for Sqlite {
             query = query.bind(tag.as_str());
         }
         let rows = query.fetch_all(session.reading()?).await;
-        let rows = session.noted(rows.map_err(Fault::from))?;
+        let rows = session.noted(rows.map_err(CallError::from))?;
         records(stored(&rows)?, tags)
     }
 
@@ -159,7 +165,7 @@ impl System for Sqlite {
         session: &mut Session,
         after: Option<&Tag>,
         count: u32,
-    ) -> Result<Vec<TagRecord>, Fault> {
+    ) -> Result<Vec<TagRecord>, CallError> {
         let sql = format!("SELECT {COLUMNS} WHERE a.biz_tag > ? ORDER BY a.biz_tag LIMIT ?");
         let mut after = after.map_or("", Tag::as_str).to_owned();
         let mut listed = Vec::new();
@@ -171,7 +177,7 @@ impl System for Sqlite {
                 .bind(&after)
                 .bind(i64::try_from(wanted).unwrap_or(i64::MAX));
             let rows = query.fetch_all(session.reading()?).await;
-            let rows = stored(&session.noted(rows.map_err(Fault::from))?)?;
+            let rows = stored(&session.noted(rows.map_err(CallError::from))?)?;
             let Some(last) = rows.last() else { break };
             after.clone_from(&last.tag);
             for row in rows {
@@ -181,7 +187,7 @@ impl System for Sqlite {
         Ok(listed)
     }
 
-    async fn create(&self, session: &mut Session, spec: &TagSpec) -> Result<TagRecord, Fault> {
+    async fn create(&self, session: &mut Session, spec: &TagSpec) -> Result<TagRecord, CallError> {
         let mut change = session.change().await?;
         let answer = create_in(&mut change.transaction, spec).await;
         change.finish(answer).await
@@ -192,31 +198,31 @@ impl System for Sqlite {
         session: &mut Session,
         tag: &Tag,
         patch: &TagPatch,
-    ) -> Result<TagRecord, Fault> {
+    ) -> Result<TagRecord, CallError> {
         let mut change = session.change().await?;
         let answer = update_in(&mut change.transaction, tag, patch).await;
         change.finish(answer).await
     }
 
-    async fn delete(&self, session: &mut Session, tag: &Tag) -> Result<(), Fault> {
+    async fn delete(&self, session: &mut Session, tag: &Tag) -> Result<(), CallError> {
         let mut change = session.change().await?;
         let answer = delete_in(&mut change.transaction, tag).await;
         change.finish(answer).await
     }
 
-    async fn inspect(&self, session: &mut Session) -> Result<StoreReport, Fault> {
+    async fn inspect(&self, session: &mut Session) -> Result<StoreReport, CallError> {
         let report = report::inspect(session.reading()?, self.file.path()).await;
         session.noted(report)
     }
 
-    async fn init(&self, session: &mut Session) -> Result<InitReport, Fault> {
+    async fn init(&self, session: &mut Session) -> Result<InitReport, CallError> {
         let (found, own) = session.found;
         Ok(found.report(own))
     }
 
-    async fn probe(&self, session: &mut Session) -> Result<(), Fault> {
+    async fn probe(&self, session: &mut Session) -> Result<(), CallError> {
         let done = sqlx::raw_sql(PROBE_SQL).execute(session.reading()?).await;
-        session.noted(done.map(drop).map_err(Fault::from))
+        session.noted(done.map(drop).map_err(CallError::from))
     }
 
     /// A file that is locked for too long is as bad as one that is away.
@@ -228,7 +234,7 @@ impl System for Sqlite {
         false
     }
 
-    fn hint(error: &sqlx::Error) -> Option<&'static str> {
+    fn remedy(error: &sqlx::Error) -> Option<&'static str> {
         let code = error.as_database_error()?.code()?.parse::<u32>().ok()?;
         // SQLITE_IOERR_SHMSIZE: the shared memory, which is a file, cannot grow.
         if code == 4874 {
@@ -252,7 +258,10 @@ fn stored(rows: &[SqliteRow]) -> Result<Vec<StoredRow>, sqlx::Error> {
     rows.iter().map(StoredRow::read).collect()
 }
 
-async fn row_of(transaction: &mut Transaction<'_, Dialect>, tag: &Tag) -> Result<StoredRow, Fault> {
+async fn row_of(
+    transaction: &mut Transaction<'_, Dialect>,
+    tag: &Tag,
+) -> Result<StoredRow, CallError> {
     let sql = AssertSqlSafe(format!("SELECT {COLUMNS} WHERE a.biz_tag = ?"));
     let row = sqlx::query(sql)
         .bind(tag.as_str())
@@ -264,7 +273,7 @@ async fn row_of(transaction: &mut Transaction<'_, Dialect>, tag: &Tag) -> Result
 async fn record_of(
     transaction: &mut Transaction<'_, Dialect>,
     tag: &Tag,
-) -> Result<TagRecord, Fault> {
+) -> Result<TagRecord, CallError> {
     Ok(row_of(transaction, tag)
         .await?
         .record()?
@@ -274,7 +283,7 @@ async fn record_of(
 async fn create_in(
     transaction: &mut Transaction<'_, Dialect>,
     spec: &TagSpec,
-) -> Result<TagRecord, Fault> {
+) -> Result<TagRecord, CallError> {
     let insert = "INSERT INTO leaf_alloc (biz_tag, max_id, step, description) \
         SELECT ?1, max(?2, coalesce((SELECT max(deleted_max_id) FROM leafid_tag \
         WHERE tag IN (?1, '')), 1)), ?3, ?4 \
@@ -294,7 +303,7 @@ async fn update_in(
     transaction: &mut Transaction<'_, Dialect>,
     tag: &Tag,
     patch: &TagPatch,
-) -> Result<TagRecord, Fault> {
+) -> Result<TagRecord, CallError> {
     let mut row = row_of(transaction, tag).await?;
     row.patch(patch);
     let update = format!(
@@ -308,7 +317,7 @@ async fn update_in(
     record_of(transaction, tag).await
 }
 
-async fn delete_in(transaction: &mut Transaction<'_, Dialect>, tag: &Tag) -> Result<(), Fault> {
+async fn delete_in(transaction: &mut Transaction<'_, Dialect>, tag: &Tag) -> Result<(), CallError> {
     let row = row_of(transaction, tag).await?;
     write_own(transaction, tag, &OwnColumns::default()).await?;
     let remember =
@@ -324,7 +333,7 @@ async fn write_own(
     transaction: &mut Transaction<'_, Dialect>,
     tag: &Tag,
     own: &OwnColumns,
-) -> Result<(), Fault> {
+) -> Result<(), CallError> {
     let upsert = "INSERT INTO leafid_tag (tag, policy, step_max, cover_seconds, id_limit, kind) \
         VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (tag) DO UPDATE SET policy = excluded.policy, \
         step_max = excluded.step_max, cover_seconds = excluded.cover_seconds, \

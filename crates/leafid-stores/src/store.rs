@@ -16,7 +16,7 @@ use crate::url::StoreUrl;
 use crate::{InitReport, StoreOptions};
 
 /// One kind of database. Every call gets a connection of its own.
-pub(crate) trait System: Send + Sync + 'static {
+pub(crate) trait Backend: Send + Sync + 'static {
     type Connection: Send + 'static;
 
     /// The most connections that help.
@@ -34,7 +34,7 @@ pub(crate) trait System: Send + Sync + 'static {
     fn refusal(&self) -> Option<String>;
 
     /// Looks again whether the connection's server can be trusted.
-    fn judge(
+    fn recheck(
         &self,
         connection: &mut Self::Connection,
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
@@ -43,58 +43,58 @@ pub(crate) trait System: Send + Sync + 'static {
         &self,
         connection: &mut Self::Connection,
         reserve: &Reserve,
-    ) -> impl Future<Output = Result<Reserved, Fault>> + Send;
+    ) -> impl Future<Output = Result<Reserved, CallError>> + Send;
 
     fn read(
         &self,
         connection: &mut Self::Connection,
         tags: &[Tag],
-    ) -> impl Future<Output = Result<Vec<TagRecord>, Fault>> + Send;
+    ) -> impl Future<Output = Result<Vec<TagRecord>, CallError>> + Send;
 
     fn list(
         &self,
         connection: &mut Self::Connection,
         after: Option<&Tag>,
         count: u32,
-    ) -> impl Future<Output = Result<Vec<TagRecord>, Fault>> + Send;
+    ) -> impl Future<Output = Result<Vec<TagRecord>, CallError>> + Send;
 
     fn create(
         &self,
         connection: &mut Self::Connection,
         spec: &TagSpec,
-    ) -> impl Future<Output = Result<TagRecord, Fault>> + Send;
+    ) -> impl Future<Output = Result<TagRecord, CallError>> + Send;
 
     fn update(
         &self,
         connection: &mut Self::Connection,
         tag: &Tag,
         patch: &TagPatch,
-    ) -> impl Future<Output = Result<TagRecord, Fault>> + Send;
+    ) -> impl Future<Output = Result<TagRecord, CallError>> + Send;
 
     fn delete(
         &self,
         connection: &mut Self::Connection,
         tag: &Tag,
-    ) -> impl Future<Output = Result<(), Fault>> + Send;
+    ) -> impl Future<Output = Result<(), CallError>> + Send;
 
     /// What the store is; its location is filled in by the caller.
     fn inspect(
         &self,
         connection: &mut Self::Connection,
-    ) -> impl Future<Output = Result<StoreReport, Fault>> + Send;
+    ) -> impl Future<Output = Result<StoreReport, CallError>> + Send;
 
     /// Creates the tables that are missing.
     fn init(
         &self,
         connection: &mut Self::Connection,
-    ) -> impl Future<Output = Result<InitReport, Fault>> + Send;
+    ) -> impl Future<Output = Result<InitReport, CallError>> + Send;
 
     /// Whether rows may be written now: a statement that changes none, and that the database
     /// refuses where it would refuse a reservation.
     fn probe(
         &self,
         connection: &mut Self::Connection,
-    ) -> impl Future<Output = Result<(), Fault>> + Send;
+    ) -> impl Future<Output = Result<(), CallError>> + Send;
 
     /// Whether an error says that another transaction was in the way and nothing was changed.
     fn is_conflict(error: &sqlx::Error) -> bool;
@@ -103,31 +103,31 @@ pub(crate) trait System: Send + Sync + 'static {
     fn is_full(error: &sqlx::Error) -> bool;
 
     /// What an error of this database means and what to do, where it is known.
-    fn hint(error: &sqlx::Error) -> Option<&'static str>;
+    fn remedy(error: &sqlx::Error) -> Option<&'static str>;
 }
 
 /// What went wrong within a call: a meaning, or an error of the database that still needs one.
 #[derive(Debug)]
-pub(crate) enum Fault {
-    Meaning(StoreError),
+pub(crate) enum CallError {
+    Store(StoreError),
     Sql(sqlx::Error),
 }
 
-impl From<StoreError> for Fault {
+impl From<StoreError> for CallError {
     fn from(error: StoreError) -> Self {
-        Self::Meaning(error)
+        Self::Store(error)
     }
 }
 
-impl From<sqlx::Error> for Fault {
+impl From<sqlx::Error> for CallError {
     fn from(error: sqlx::Error) -> Self {
         Self::Sql(error)
     }
 }
 
-impl Fault {
+impl CallError {
     pub(crate) fn unsupported(message: impl Into<String>) -> Self {
-        Self::Meaning(StoreError::Unsupported {
+        Self::Store(StoreError::Unsupported {
             message: message.into(),
         })
     }
@@ -150,18 +150,18 @@ const INIT: &str = "`leafid store init`";
 /// In characters, as Leaf's column is declared.
 const DESCRIPTION_LEN_MAX: usize = 256;
 
-pub(crate) struct SqlStore<S: System> {
+pub(crate) struct SqlStore<S: Backend> {
     pub(crate) pool: Arc<Pool<S>>,
     location: String,
     timeout: Duration,
 }
 
-impl<S: System> SqlStore<S> {
-    pub(crate) fn new(system: S, url: &StoreUrl, options: &StoreOptions) -> Self {
+impl<S: Backend> SqlStore<S> {
+    pub(crate) fn new(backend: S, url: &StoreUrl, options: &StoreOptions) -> Self {
         let connections_max = options.connections_max.clamp(1, S::CONNECTIONS_MAX);
         Self {
             pool: Arc::new(Pool::new(
-                system,
+                backend,
                 connections_max,
                 options.connection_age_max,
             )),
@@ -173,15 +173,15 @@ impl<S: System> SqlStore<S> {
     /// Connects once, so that what cannot work is known at once.
     #[cfg(feature = "sqlite")]
     pub(crate) async fn warm_up(&self) -> Result<(), StoreError> {
-        let work = async { self.pool.take().await?.settle(Ok(())) };
+        let work = async { self.pool.take().await?.give_back(Ok(())) };
         self.bounded(|| "open the store".into(), work).await
     }
 
     pub(crate) async fn init(&self) -> Result<InitReport, StoreError> {
         let work = async {
-            let mut loan = self.pool.take().await?;
-            let answer = self.pool.system().init(&mut loan.connection).await;
-            loan.settle(answer)
+            let mut pooled = self.pool.take().await?;
+            let answer = self.pool.backend().init(&mut pooled.connection).await;
+            pooled.give_back(answer)
         };
         self.bounded(|| "create the tables".into(), work).await
     }
@@ -191,13 +191,13 @@ impl<S: System> SqlStore<S> {
     pub(crate) async fn bounded<T>(
         &self,
         what: impl FnOnce() -> String + Send,
-        work: impl Future<Output = Result<T, Fault>> + Send,
+        work: impl Future<Output = Result<T, CallError>> + Send,
     ) -> Result<T, StoreError> {
         let began = self.pool.now();
-        let work: BoxFuture<'_, Result<T, Fault>> = Box::pin(work);
+        let work: BoxFuture<'_, Result<T, CallError>> = Box::pin(work);
         let answer = match tokio::time::timeout(self.timeout, work).await {
             Ok(answer) => answer,
-            Err(elapsed) => Err(Fault::Meaning(StoreError::unavailable(
+            Err(elapsed) => Err(CallError::Store(StoreError::unavailable(
                 format!("no answer within {:?}", self.timeout),
                 elapsed,
             ))),
@@ -216,27 +216,27 @@ impl<S: System> SqlStore<S> {
         self.pool.in_use().unwrap_or_else(|| self.location.clone())
     }
 
-    fn explain(&self, what: &str, fault: Fault) -> StoreError {
+    fn explain(&self, what: &str, fault: CallError) -> StoreError {
         let message = |reason: &str| {
             let at = self.in_use();
             let reason = reason.replace(INIT, &format!("`leafid store init --store {at}`"));
             format!("cannot {what} at {at}: {reason}")
         };
         match fault {
-            Fault::Meaning(StoreError::Unavailable {
+            CallError::Store(StoreError::Unavailable {
                 message: reason,
                 source,
             }) => StoreError::Unavailable {
                 message: message(&reason),
                 source,
             },
-            Fault::Meaning(error) => error,
-            Fault::Sql(error) if S::is_conflict(&error) => StoreError::Conflict {
-                message: message(S::hint(&error).unwrap_or(plain(&error))),
+            CallError::Store(error) => error,
+            CallError::Sql(error) if S::is_conflict(&error) => StoreError::Conflict {
+                message: message(S::remedy(&error).unwrap_or(plain(&error))),
                 source: Box::new(error),
             },
-            Fault::Sql(error) => {
-                StoreError::unavailable(message(S::hint(&error).unwrap_or(plain(&error))), error)
+            CallError::Sql(error) => {
+                StoreError::unavailable(message(S::remedy(&error).unwrap_or(plain(&error))), error)
             }
         }
     }
@@ -251,14 +251,14 @@ pub(crate) fn refused(reason: &str) -> StoreError {
 }
 
 /// Refuses what does not fit Leaf's columns, alike in every database.
-fn check_settings(step: Option<u32>, description: Option<&str>) -> Result<(), Fault> {
+fn check_settings(step: Option<u32>, description: Option<&str>) -> Result<(), CallError> {
     if step.is_some_and(|step| !(1..=TagSettings::STEP_MAX).contains(&step)) {
-        return Err(Fault::unsupported(
+        return Err(CallError::unsupported(
             "a step is a number from 1 to 2147483647",
         ));
     }
     if description.is_some_and(|text| text.chars().count() > DESCRIPTION_LEN_MAX) {
-        return Err(Fault::unsupported(format!(
+        return Err(CallError::unsupported(format!(
             "a description has at most {DESCRIPTION_LEN_MAX} characters"
         )));
     }
@@ -280,7 +280,7 @@ pub(crate) fn plain(error: &sqlx::Error) -> &'static str {
     }
 }
 
-impl<S: System> SegmentStore for SqlStore<S> {
+impl<S: Backend> SegmentStore for SqlStore<S> {
     fn reserve<'a>(&'a self, reserve: &'a Reserve) -> StoreResult<'a, Reserved> {
         let what = || {
             format!(
@@ -290,13 +290,13 @@ impl<S: System> SegmentStore for SqlStore<S> {
             )
         };
         Box::pin(self.bounded(what, async {
-            let mut loan = self.pool.take_to_reserve().await?;
+            let mut pooled = self.pool.take_to_reserve().await?;
             let answer = self
                 .pool
-                .system()
-                .reserve(&mut loan.connection, reserve)
+                .backend()
+                .reserve(&mut pooled.connection, reserve)
                 .await;
-            loan.settle(answer)
+            pooled.give_back(answer)
         }))
     }
 
@@ -309,21 +309,21 @@ impl<S: System> SegmentStore for SqlStore<S> {
             if tags.is_empty() {
                 return Ok(Vec::new());
             }
-            let mut loan = self.pool.take().await?;
-            let answer = self.pool.system().read(&mut loan.connection, tags).await;
-            loan.settle(answer)
+            let mut pooled = self.pool.take().await?;
+            let answer = self.pool.backend().read(&mut pooled.connection, tags).await;
+            pooled.give_back(answer)
         }))
     }
 
     fn list<'a>(&'a self, after: Option<&'a Tag>, count: u32) -> StoreResult<'a, Vec<TagRecord>> {
         Box::pin(self.bounded(|| "list tags".into(), async move {
-            let mut loan = self.pool.take().await?;
+            let mut pooled = self.pool.take().await?;
             let answer = self
                 .pool
-                .system()
-                .list(&mut loan.connection, after, count)
+                .backend()
+                .list(&mut pooled.connection, after, count)
                 .await;
-            loan.settle(answer)
+            pooled.give_back(answer)
         }))
     }
 
@@ -331,9 +331,13 @@ impl<S: System> SegmentStore for SqlStore<S> {
         let what = || format!("create tag {:?}", spec.tag.as_str());
         Box::pin(self.bounded(what, async {
             check_settings(Some(spec.settings.step), spec.description.as_deref())?;
-            let mut loan = self.pool.take().await?;
-            let answer = self.pool.system().create(&mut loan.connection, spec).await;
-            loan.settle(answer)
+            let mut pooled = self.pool.take().await?;
+            let answer = self
+                .pool
+                .backend()
+                .create(&mut pooled.connection, spec)
+                .await;
+            pooled.give_back(answer)
         }))
     }
 
@@ -343,13 +347,13 @@ impl<S: System> SegmentStore for SqlStore<S> {
             async move {
                 let description = patch.description.as_ref().and_then(Option::as_deref);
                 check_settings(patch.step, description)?;
-                let mut loan = self.pool.take().await?;
+                let mut pooled = self.pool.take().await?;
                 let answer = self
                     .pool
-                    .system()
-                    .update(&mut loan.connection, tag, patch)
+                    .backend()
+                    .update(&mut pooled.connection, tag, patch)
                     .await;
-                loan.settle(answer)
+                pooled.give_back(answer)
             },
         ))
     }
@@ -358,18 +362,22 @@ impl<S: System> SegmentStore for SqlStore<S> {
         Box::pin(self.bounded(
             move || format!("delete tag {:?}", tag.as_str()),
             async move {
-                let mut loan = self.pool.take().await?;
-                let answer = self.pool.system().delete(&mut loan.connection, tag).await;
-                loan.settle(answer)
+                let mut pooled = self.pool.take().await?;
+                let answer = self
+                    .pool
+                    .backend()
+                    .delete(&mut pooled.connection, tag)
+                    .await;
+                pooled.give_back(answer)
             },
         ))
     }
 
     fn inspect(&self) -> StoreResult<'_, StoreReport> {
         Box::pin(self.bounded(|| "inspect the store".into(), async {
-            let mut loan = self.pool.take().await?;
-            let answer = self.pool.system().inspect(&mut loan.connection).await;
-            let report = loan.settle(answer)?;
+            let mut pooled = self.pool.take().await?;
+            let answer = self.pool.backend().inspect(&mut pooled.connection).await;
+            let report = pooled.give_back(answer)?;
             Ok(StoreReport {
                 location: self.in_use(),
                 ..report
@@ -379,9 +387,9 @@ impl<S: System> SegmentStore for SqlStore<S> {
 
     fn probe(&self) -> StoreResult<'_, String> {
         Box::pin(self.bounded(|| "reserve ids".into(), async {
-            let mut loan = self.pool.take().await?;
-            let answer = self.pool.system().probe(&mut loan.connection).await;
-            loan.settle(answer)?;
+            let mut pooled = self.pool.take().await?;
+            let answer = self.pool.backend().probe(&mut pooled.connection).await;
+            pooled.give_back(answer)?;
             Ok(self.in_use())
         }))
     }

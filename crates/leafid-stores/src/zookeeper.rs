@@ -28,9 +28,9 @@ use zookeeper_client::Stat;
 
 use crate::call::Calls;
 use crate::lease_options::place_of;
+use crate::transport::transport_of;
 use crate::url::StoreUrl;
 use crate::url::ensemble::Ensemble;
-use crate::wire::transport_of;
 use crate::{StoreOptions, lease_row};
 use session::{Session, Sessions};
 use tree::{Forever, Tree};

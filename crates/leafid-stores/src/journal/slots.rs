@@ -44,7 +44,7 @@ impl Disk for File {
 
 /// Why nothing can be read.
 #[derive(Debug)]
-pub(super) enum Fault {
+pub(super) enum CallError {
     Io(io::Error),
     Text(Problem),
 }
@@ -87,13 +87,13 @@ impl<D: Disk> Slots<D> {
     }
 
     /// The record that counts; `None` if none was ever written.
-    pub(super) fn read(&mut self) -> Result<Option<Text>, Fault> {
-        let bytes = self.disk.read(FILE_LEN + 1).map_err(Fault::Io)?;
+    pub(super) fn read(&mut self) -> Result<Option<Text>, CallError> {
+        let bytes = self.disk.read(FILE_LEN + 1).map_err(CallError::Io)?;
         let is_long = bytes.len() == FILE_LEN;
         let middle = bytes.len().min(SLOT_LEN);
         let [front, back] = [&bytes[..middle], &bytes[middle..]].map(slot);
         if bytes.len() > FILE_LEN {
-            return Err(Fault::Text(Problem::Damaged));
+            return Err(CallError::Text(Problem::Damaged));
         }
         let number = |slot: &Slot| match slot {
             Slot::Whole(text) => Some(text.number),
@@ -105,14 +105,14 @@ impl<D: Disk> Slots<D> {
         let found = match (front, back) {
             // Whoever is newer than this version knows what the other place is for.
             (Slot::Bad(Problem::OtherVersion), _) | (_, Slot::Bad(Problem::OtherVersion)) => {
-                return Err(Fault::Text(Problem::OtherVersion));
+                return Err(CallError::Text(Problem::OtherVersion));
             }
             (Slot::Whole(front), Slot::Whole(back)) if front.number > back.number => Some(front),
             (_, Slot::Whole(text)) | (Slot::Whole(text), _) => Some(text),
             (Slot::Empty, Slot::Empty) => None,
             // The first write of all was cut off. A file of an earlier version is shorter.
             (Slot::Bad(_), Slot::Empty) | (Slot::Empty, Slot::Bad(_)) if is_long => None,
-            _ => return Err(Fault::Text(Problem::Damaged)),
+            _ => return Err(CallError::Text(Problem::Damaged)),
         };
         self.known = Some(Known {
             number: last,
@@ -171,8 +171,8 @@ impl<D: Disk> Slots<D> {
         let found = self.read();
         match (found, self.known) {
             (Ok(_), Some(known)) => Ok(known),
-            (Err(Fault::Io(error)), _) => Err(WriteFault::Write(error)),
-            (Err(Fault::Text(problem)), _) => {
+            (Err(CallError::Io(error)), _) => Err(WriteFault::Write(error)),
+            (Err(CallError::Text(problem)), _) => {
                 Err(WriteFault::Write(io::Error::other(format!("it {problem}"))))
             }
             (Ok(_), None) => Err(WriteFault::Write(io::Error::other("it was not read"))),

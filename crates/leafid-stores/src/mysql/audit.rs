@@ -2,8 +2,8 @@
 
 use super::Mysql;
 use super::connect::{self, Session};
-use crate::audit::{AuditRecord, AuditSql, AuditSystem, record};
-use crate::store::Fault;
+use crate::audit::{AuditBackend, AuditRecord, AuditSql, record};
+use crate::store::CallError;
 
 pub(super) const TABLE_SQL: &str = "CREATE TABLE IF NOT EXISTS leafid_audit (
         id BIGINT NOT NULL AUTO_INCREMENT,
@@ -18,7 +18,7 @@ pub(super) const TABLE_SQL: &str = "CREATE TABLE IF NOT EXISTS leafid_audit (
         PRIMARY KEY (id)
     ) ENGINE=InnoDB";
 
-impl AuditSystem for Mysql {
+impl AuditBackend for Mysql {
     const SQL: AuditSql = AuditSql {
         append: "INSERT INTO leafid_audit \
             (at_ms, server, token, address, action, subject, old_value, new_value) \
@@ -30,8 +30,12 @@ impl AuditSystem for Mysql {
             FROM leafid_audit ORDER BY id DESC LIMIT ?",
     };
 
-    async fn recent(&self, session: &mut Session, count: i64) -> Result<Vec<AuditRecord>, Fault> {
-        let query = sqlx::query(<Self as AuditSystem>::SQL.recent).bind(count);
+    async fn recent(
+        &self,
+        session: &mut Session,
+        count: i64,
+    ) -> Result<Vec<AuditRecord>, CallError> {
+        let query = sqlx::query(<Self as AuditBackend>::SQL.recent).bind(count);
         let rows = query.fetch_all(&mut session.connection).await?;
         rows.iter().map(record).collect()
     }

@@ -3,7 +3,7 @@
 use super::Mysql;
 use super::connect::{self, Session};
 use crate::baidu::{TABLE_SQL, WorkerNode};
-use crate::store::Fault;
+use crate::store::CallError;
 
 impl Mysql {
     /// Inserts a row and answers its number.
@@ -11,7 +11,7 @@ impl Mysql {
         &self,
         session: &mut Session,
         node: &WorkerNode,
-    ) -> Result<u64, Fault> {
+    ) -> Result<u64, CallError> {
         let insert = "INSERT INTO WORKER_NODE \
             (HOST_NAME, PORT, TYPE, LAUNCH_DATE, MODIFIED, CREATED) \
             VALUES (?, ?, ?, CURDATE(), NOW(), NOW())";
@@ -20,12 +20,12 @@ impl Mysql {
         match query.execute(&mut session.connection).await {
             // The answer to the statement itself has it: LAST_INSERT_ID() of this connection.
             Ok(done) if done.last_insert_id() > 0 => Ok(done.last_insert_id()),
-            Ok(_) => Err(Fault::unsupported(
+            Ok(_) => Err(CallError::unsupported(
                 "the column ID of WORKER_NODE has no AUTO_INCREMENT: make the table as Baidu does",
             )),
             Err(error) if connect::number(&error) == Some(1146) => {
                 let message = format!("the database has no table WORKER_NODE; run: {TABLE_SQL}");
-                Err(Fault::unsupported(message))
+                Err(CallError::unsupported(message))
             }
             Err(error) => Err(error.into()),
         }

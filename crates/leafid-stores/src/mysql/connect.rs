@@ -10,9 +10,9 @@ use super::report::Variables;
 use super::schema::{self, Schema, Shape};
 use crate::fail_over::{at_server, first_of, server_fault};
 use crate::leases::IDENTITY;
-use crate::store::{Fault, PROBE_SQL};
+use crate::store::{CallError, PROBE_SQL};
+use crate::transport::Encryption;
 use crate::url::servers::public;
-use crate::wire::Wire;
 
 /// Counts our own table.
 pub(super) const HAS_OWN_TABLE: &str = "SELECT COUNT(*) FROM information_schema.tables \
@@ -32,8 +32,8 @@ pub(crate) struct Session {
 
 impl Session {
     /// Looks again: `leafid store init` may have run since.
-    pub(super) async fn look_for_own_table(&mut self) -> Result<(), Fault> {
-        if !self.shape.own.is_there && !self.has_own_table().await? {
+    pub(super) async fn look_for_own_table(&mut self) -> Result<(), CallError> {
+        if !self.shape.own.exists && !self.has_own_table().await? {
             return Ok(());
         }
         if self.shape.own.may_have_grown() {
@@ -43,16 +43,18 @@ impl Session {
         Ok(())
     }
 
-    /// Refuses where our own table may be there all the same: a user without a right to a table is
+    /// Refuses where our own table may exist all the same: a user without a right to a table is
     /// not shown it, and nothing is known of a former life of a tag.
-    pub(super) async fn need_sight_of_own_table(&mut self) -> Result<(), Fault> {
+    pub(super) async fn need_sight_of_own_table(&mut self) -> Result<(), CallError> {
         let select = sqlx::raw_sql("SELECT 1 FROM leafid_tag LIMIT 0");
         match select.execute(&mut self.connection).await {
-            Err(error) if matches!(number(&error), Some(1142 | 1143)) => Err(Fault::unsupported(
-                "cannot see whether a tag of this name was deleted, because the user has no right \
+            Err(error) if matches!(number(&error), Some(1142 | 1143)) => {
+                Err(CallError::unsupported(
+                    "cannot see whether a tag of this name was deleted, because the user has no right \
                 to the table leafid_tag: run `leafid store init`, and GRANT SELECT, INSERT, \
                 UPDATE, DELETE ON leafid_tag",
-            )),
+                ))
+            }
             _ => Ok(()),
         }
     }
@@ -78,7 +80,7 @@ impl Session {
             _ => true,
         };
         let is_verified = matches!(mode, MySqlSslMode::VerifyCa | MySqlSslMode::VerifyIdentity);
-        let wire = Wire {
+        let encryption = Encryption {
             host: self.server.get_host(),
             is_socket: self.server.get_socket().is_some(),
             is_verified,
@@ -86,15 +88,15 @@ impl Session {
             remedy: "add ssl-mode=verify_identity to its URL, and ssl-ca=FILE if its certificate \
                 is of an authority of your own",
         };
-        Ok(wire.transport())
+        Ok(encryption.transport())
     }
 
-    pub(super) async fn need_own_table(&mut self, what: &str) -> Result<(), Fault> {
+    pub(super) async fn need_own_table(&mut self, what: &str) -> Result<(), CallError> {
         self.look_for_own_table().await?;
-        if self.shape.own.is_there {
+        if self.shape.own.exists {
             Ok(())
         } else {
-            Err(Fault::no_own_table(what))
+            Err(CallError::no_own_table(what))
         }
     }
 }
@@ -114,12 +116,13 @@ impl Mysql {
     /// Connects twice at first: where a balancer stands before databases that are not one, the
     /// second connection leads to another one.
     pub(super) async fn connect_to_one(&self) -> Result<Session, StoreError> {
-        if self.databases.is_compared() {
+        if self.identity_check.is_compared() {
             return self.first_usable().await;
         }
         let (session, other) = tokio::join!(self.first_usable(), self.first_usable());
-        self.databases.compared(session.is_ok() && other.is_ok());
-        self.databases.allow()?;
+        self.identity_check
+            .compared(session.is_ok() && other.is_ok());
+        self.identity_check.allow()?;
         session.or(other)
     }
 
@@ -131,10 +134,10 @@ impl Mysql {
     }
 
     async fn open(&self, server: &MySqlConnectOptions, name: &str) -> Result<Session, StoreError> {
-        let fault = |error: sqlx::Error| server_fault(name, hint(&error), error);
+        let fault = |error: sqlx::Error| server_fault(name, remedy(&error), error);
         let mut connection = server.connect().await.map_err(fault)?;
-        self.settle(&mut connection).await.map_err(fault)?;
-        let (shape, has_identity) = self.judge_server(&mut connection, name).await?;
+        self.set_session(&mut connection).await.map_err(fault)?;
+        let (shape, has_identity) = self.check_server(&mut connection, name).await?;
         match probe(&mut connection).await {
             // What is missing is missing on every server, and may be what `init` is about to make.
             Err(error) if matches!(number(&error), Some(1054 | 1142 | 1143 | 1146)) => {}
@@ -151,7 +154,7 @@ impl Mysql {
 
     /// Whatever the server's defaults: what a column cannot hold is an error, not the nearest
     /// value, and each statement commits.
-    async fn settle(&self, connection: &mut MySqlConnection) -> Result<(), sqlx::Error> {
+    async fn set_session(&self, connection: &mut MySqlConnection) -> Result<(), sqlx::Error> {
         let lock_seconds = self.options.statement_timeout.as_secs().max(1);
         let settings = format!(
             "SET SESSION autocommit = 1, completion_type = 0, sql_select_limit = 18446744073709551615, \
@@ -164,12 +167,12 @@ impl Mysql {
     /// Refuses a server that is read-only, cannot hold ids, or could lose what it acknowledges.
     /// Looked at for each connection: the same address may be another server by then, or the same
     /// server have another setting.
-    pub(super) async fn judge_server(
+    pub(super) async fn check_server(
         &self,
         connection: &mut MySqlConnection,
         name: &str,
     ) -> Result<(Shape, bool), StoreError> {
-        let fault = |error: sqlx::Error| server_fault(name, hint(&error), error);
+        let fault = |error: sqlx::Error| server_fault(name, remedy(&error), error);
         let variables = Variables::read(connection).await.map_err(fault)?;
         if let Some(value) = variables.read_only() {
             let message = format!("{name} is read-only: it is a replica, or read_only is on");
@@ -181,14 +184,16 @@ impl Mysql {
         let (shape, has_pools) = (schema.shape, schema.has_pools);
         let report = variables.report(schema, self.is_listed);
         let location = name.to_owned();
-        self.options.judge(StoreReport { location, ..report })?;
+        self.options
+            .check_durability(StoreReport { location, ..report })?;
         let identity = match has_pools {
             true => database_identity(connection).await.map_err(fault)?,
             false => None,
         };
         let has_identity = identity.is_some();
         let place = variables.place();
-        self.databases.check_connection(name, place, identity)?;
+        self.identity_check
+            .check_connection(name, place, identity)?;
         Ok((shape, has_identity))
     }
 }
@@ -229,7 +234,7 @@ pub(super) fn is_conflict(error: &sqlx::Error) -> bool {
     matches!(number(error), Some(1205 | 1213))
 }
 
-pub(super) fn hint(error: &sqlx::Error) -> Option<&'static str> {
+pub(super) fn remedy(error: &sqlx::Error) -> Option<&'static str> {
     Some(match number(error)? {
         1040 | 1203 | 1226 => {
             "the server has too many connections: raise max_connections, or lower ours"

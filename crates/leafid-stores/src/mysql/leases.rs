@@ -7,9 +7,9 @@ use sqlx::{Connection as _, MySqlConnection, Row};
 
 use super::connect::{self, Session};
 use super::{Mysql, found_tables};
-use crate::leases::{IDENTITY, LeaseSql, LeaseSystem, Statement, record};
+use crate::leases::{IDENTITY, LeaseBackend, LeaseSql, Statement, record};
 use crate::row::finish;
-use crate::store::Fault;
+use crate::store::CallError;
 
 pub(super) const TABLE_SQL: [&str; 2] = [
     "CREATE TABLE IF NOT EXISTS leafid_worker (
@@ -29,7 +29,7 @@ pub(super) const TABLE_SQL: [&str; 2] = [
     ) ENGINE=InnoDB",
 ];
 
-impl LeaseSystem for Mysql {
+impl LeaseBackend for Mysql {
     const SQL: LeaseSql = LeaseSql {
         keep_layout: "INSERT INTO leafid_pool (pool, layout) VALUES (?, ?)",
         insert: "INSERT INTO leafid_worker (pool, worker, epoch, holder, address, until_ms) \
@@ -39,16 +39,16 @@ impl LeaseSystem for Mysql {
     };
 
     fn known_identity(&self) -> Option<String> {
-        self.databases.identity()
+        self.identity_check.identity()
     }
 
-    fn check_identity(&self, session: &Session, found: &str) -> Result<(), Fault> {
+    fn check_identity(&self, session: &Session, found: &str) -> Result<(), CallError> {
         Ok(self
-            .databases
+            .identity_check
             .check(&session.name, Some(found.to_owned()))?)
     }
 
-    async fn prepare(&self, session: &mut Session) -> Result<(), Fault> {
+    async fn prepare(&self, session: &mut Session) -> Result<(), CallError> {
         let found = found_tables(&mut session.connection).await?;
         if found.must_create_registry()? {
             for table in TABLE_SQL {
@@ -64,19 +64,23 @@ impl LeaseSystem for Mysql {
         &self,
         session: &mut Session,
         statement: &Statement<'_>,
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool, CallError> {
         let mut transaction = session.connection.begin().await?;
         let answer = change_in(&mut transaction, statement).await;
         finish(transaction, answer).await
     }
 
-    async fn layout(&self, session: &mut Session, pool: &str) -> Result<Option<String>, Fault> {
+    async fn layout(&self, session: &mut Session, pool: &str) -> Result<Option<String>, CallError> {
         let select = "SELECT layout FROM leafid_pool WHERE pool = ?";
         let query = sqlx::query_scalar(select).bind(pool);
         Ok(query.fetch_optional(&mut session.connection).await?)
     }
 
-    async fn leases(&self, session: &mut Session, pool: &str) -> Result<Vec<LeaseRecord>, Fault> {
+    async fn leases(
+        &self,
+        session: &mut Session,
+        pool: &str,
+    ) -> Result<Vec<LeaseRecord>, CallError> {
         let select = "SELECT worker, epoch, holder, address, until_ms FROM leafid_worker \
             WHERE pool = ? ORDER BY worker";
         let query = sqlx::query(select).bind(pool);
@@ -89,11 +93,11 @@ impl LeaseSystem for Mysql {
         session: &mut Session,
         pool: &str,
         worker: i64,
-    ) -> Result<Option<LeaseRecord>, Fault> {
+    ) -> Result<Option<LeaseRecord>, CallError> {
         row_of(&mut session.connection, pool, worker).await
     }
 
-    async fn clock_ms(&self, session: &mut Session) -> Result<Option<i64>, Fault> {
+    async fn clock_ms(&self, session: &mut Session) -> Result<Option<i64>, CallError> {
         // Not UNIX_TIMESTAMP(NOW()), which is wrong in the hour in which summer time ends.
         let select = "SELECT CAST(TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', \
             UTC_TIMESTAMP(3)) DIV 1000 AS SIGNED)";
@@ -105,8 +109,8 @@ impl LeaseSystem for Mysql {
 }
 
 /// Gives the database what tells it from others, unless it has it.
-pub(super) async fn keep_identity(connection: &mut MySqlConnection) -> Result<(), Fault> {
-    let (sql, new) = (<Mysql as LeaseSystem>::SQL, new_identity());
+pub(super) async fn keep_identity(connection: &mut MySqlConnection) -> Result<(), CallError> {
+    let (sql, new) = (<Mysql as LeaseBackend>::SQL, new_identity());
     let statement = Statement::keep_layout(&sql, IDENTITY, &new);
     change_in(connection, &statement).await.map(drop)
 }
@@ -115,7 +119,7 @@ pub(super) async fn keep_identity(connection: &mut MySqlConnection) -> Result<()
 async fn change_in(
     connection: &mut MySqlConnection,
     statement: &Statement<'_>,
-) -> Result<bool, Fault> {
+) -> Result<bool, CallError> {
     match statement.query().execute(&mut *connection).await {
         Ok(done) if done.rows_affected() == 1 => {}
         Ok(_) => return Ok(false),
@@ -133,7 +137,7 @@ async fn row_of(
     connection: &mut MySqlConnection,
     pool: &str,
     worker: i64,
-) -> Result<Option<LeaseRecord>, Fault> {
+) -> Result<Option<LeaseRecord>, CallError> {
     let select = "SELECT worker, epoch, holder, address, until_ms FROM leafid_worker \
         WHERE pool = ? AND worker = ?";
     let query = sqlx::query(select).bind(pool).bind(worker);

@@ -6,7 +6,7 @@ use leafid::store::{StoreReport, Weakness};
 use sqlx::{MySqlConnection, Row};
 
 use super::schema::Schema;
-use crate::judge::weakness;
+use crate::durability::weakness;
 
 /// The server's settings.
 pub(super) struct Variables(HashMap<String, String>);
@@ -37,7 +37,7 @@ impl Variables {
             product: self.product(),
             location: String::new(),
             identity: self.identity(),
-            has_own_table: schema.shape.own.is_there,
+            has_own_table: schema.shape.own.exists,
             missing: schema.shape.own.missing_names(),
             transport: None,
             weaknesses,

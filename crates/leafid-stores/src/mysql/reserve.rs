@@ -10,8 +10,8 @@ use sqlx::{AssertSqlSafe, MySqlConnection, Row as _};
 
 use super::connect::{HAS_OWN_TABLE, identity_sql};
 use super::known_charset;
-use crate::row::{Bounds, Found, Sight, check_kept_or_above, former_life, refusal};
-use crate::store::Fault;
+use crate::row::{Bounds, ReserveOutcome, SideTables, check_kept_or_above, former_life, refusal};
+use crate::store::CallError;
 
 /// What the row held and holds.
 struct Row {
@@ -29,20 +29,24 @@ struct Row {
 /// again by hand, it is left out, and another one is reserved above.
 pub(super) async fn reserve(
     connection: &mut MySqlConnection,
-    sight: Sight,
+    side_tables: SideTables,
     reserve: &Reserve,
-) -> Result<Found, Fault> {
-    let (reserved, row) = attempt(connection, sight, reserve, 0).await?;
-    let came_since = row.has_own_table && !sight.own.is_there;
+) -> Result<ReserveOutcome, CallError> {
+    let (reserved, row) = attempt(connection, side_tables, reserve, 0).await?;
+    let came_since = row.has_own_table && !side_tables.own.exists;
     let previous = reserved.previous.max(row.former);
     let reserved = match reserved.segment.start() >= reserve.start(previous) {
         true => Reserved {
             previous,
             ..reserved
         },
-        false => attempt(connection, sight, reserve, row.former).await?.0,
+        false => {
+            attempt(connection, side_tables, reserve, row.former)
+                .await?
+                .0
+        }
     };
-    Ok(Found {
+    Ok(ReserveOutcome {
         reserved,
         came_since,
         identity: row.identity,
@@ -52,11 +56,11 @@ pub(super) async fn reserve(
 /// Reserves above a former life that is known of.
 async fn attempt(
     connection: &mut MySqlConnection,
-    sight: Sight,
+    side_tables: SideTables,
     reserve: &Reserve,
     former: u64,
-) -> Result<(Reserved, Row), Fault> {
-    let row = only_row(connection, statements(sight, reserve, former)).await?;
+) -> Result<(Reserved, Row), CallError> {
+    let row = only_row(connection, statements(side_tables, reserve, former)).await?;
     if !row.is_changed {
         return Err(refusal(reserve, row.max_id, row.former.max(former)));
     }
@@ -66,13 +70,17 @@ async fn attempt(
 }
 
 /// `LAST_INSERT_ID(x)` is x, and remembers it: the max id before the change.
-fn statements(Sight { own, has_identity }: Sight, reserve: &Reserve, former: u64) -> String {
+fn statements(
+    SideTables { own, has_identity }: SideTables,
+    reserve: &Reserve,
+    former: u64,
+) -> String {
     let name = name_of(reserve);
     let row = format!(
         "a.biz_tag = _utf8mb4 {name} \
         AND CAST(CONVERT(a.biz_tag USING utf8mb4) AS BINARY) = {name}"
     );
-    let (deleted, has_own_table) = match own.is_there {
+    let (deleted, has_own_table) = match own.exists {
         true => (
             format!("(SELECT MAX(deleted_max_id) FROM leafid_tag WHERE tag = _utf8mb4 {name})"),
             "1".into(),
@@ -123,7 +131,7 @@ fn name_of(reserve: &Reserve) -> String {
 }
 
 /// Runs the statements, of which the last one answers a row.
-async fn only_row(connection: &mut MySqlConnection, statements: String) -> Result<Row, Fault> {
+async fn only_row(connection: &mut MySqlConnection, statements: String) -> Result<Row, CallError> {
     let rows = sqlx::raw_sql(AssertSqlSafe(statements));
     let rows = known_charset(rows.fetch_all(connection).await)?;
     let row = rows.last().ok_or(StoreError::UnknownTag)?;

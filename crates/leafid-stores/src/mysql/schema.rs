@@ -4,8 +4,8 @@
 use leafid::store::{StoreError, Weakness};
 use sqlx::{AssertSqlSafe, MySqlConnection, Row};
 
-use crate::judge::{Column, unfit, weak_trigger, weakness};
-use crate::tables::{FoundKeys, OwnTable};
+use crate::durability::{Column, unfit, weak_trigger, weakness};
+use crate::schema::{FoundKeys, OwnTable};
 
 /// The tables of segments and of a registry.
 pub(super) const TABLES: &str = "'leaf_alloc', 'leafid_tag', 'leafid_worker', 'leafid_pool'";

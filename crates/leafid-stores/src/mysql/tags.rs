@@ -8,18 +8,18 @@ use super::connect;
 use super::schema::Shape;
 use super::{NAME_BYTES, known_charset, select};
 use crate::row::{KEEP_OWN, OwnColumns, StoredRow, check_started, first_max_id};
-use crate::store::Fault;
+use crate::store::CallError;
 
 pub(super) async fn create_in(
     transaction: &mut Transaction<'_, MySql>,
     shape: &Shape,
     spec: &TagSpec,
     own: &OwnColumns,
-) -> Result<TagRecord, Fault> {
+) -> Result<TagRecord, CallError> {
     let mut max_id = first_max_id(spec)?;
     insert(transaction, shape, spec, max_id).await?;
     // Only now: who deletes the tag holds the lock that the insert has waited for.
-    if shape.own.is_there {
+    if shape.own.exists {
         let select = "SELECT COUNT(*), CAST(MAX(deleted_max_id) AS SIGNED) FROM leafid_tag \
             WHERE tag = ?";
         let query = sqlx::query_as(select).bind(spec.tag.as_str());
@@ -38,7 +38,7 @@ pub(super) async fn create_in(
     }
     match row_of(transaction, shape, &spec.tag).await {
         // Without strict mode the server stores what it can of a name, and says nothing.
-        Err(Fault::Meaning(StoreError::UnknownTag)) => Err(cannot_hold(&spec.tag)),
+        Err(CallError::Store(StoreError::UnknownTag)) => Err(cannot_hold(&spec.tag)),
         row => {
             let row = row?;
             check_started(&row, max_id)?;
@@ -52,7 +52,7 @@ async fn insert(
     shape: &Shape,
     spec: &TagSpec,
     max_id: i64,
-) -> Result<(), Fault> {
+) -> Result<(), CallError> {
     let description = shape.description.trim_start_matches("a.");
     let sql = format!(
         "INSERT INTO leaf_alloc (biz_tag, max_id, step, {description}) VALUES (?, ?, ?, ?)"
@@ -67,7 +67,7 @@ async fn insert(
     match connect::number(&error) {
         Some(1062) => match row_of(transaction, shape, &spec.tag).await {
             Ok(_) => Err(StoreError::TagExists.into()),
-            Err(Fault::Meaning(StoreError::UnknownTag)) => Err(taken_for_another(&spec.tag)),
+            Err(CallError::Store(StoreError::UnknownTag)) => Err(taken_for_another(&spec.tag)),
             Err(fault) => Err(fault),
         },
         // Incorrect string value; data too long; cannot convert.
@@ -76,16 +76,16 @@ async fn insert(
     }
 }
 
-fn taken_for_another(tag: &Tag) -> Fault {
-    Fault::unsupported(format!(
+fn taken_for_another(tag: &Tag) -> CallError {
+    CallError::unsupported(format!(
         "cannot create tag {:?}: the collation of leaf_alloc.biz_tag takes it for a tag that exists \
         under another spelling; choose another name, or give the column the collation utf8mb4_bin",
         tag.as_str()
     ))
 }
 
-fn cannot_hold(tag: &Tag) -> Fault {
-    Fault::unsupported(format!(
+fn cannot_hold(tag: &Tag) -> CallError {
+    CallError::unsupported(format!(
         "cannot create tag {:?}: the columns of leaf_alloc cannot hold its name or description; \
         shorten them, or give the columns the character set utf8mb4",
         tag.as_str()
@@ -97,10 +97,10 @@ pub(super) async fn update_in(
     shape: &Shape,
     tag: &Tag,
     patch: &TagPatch,
-) -> Result<TagRecord, Fault> {
+) -> Result<TagRecord, CallError> {
     lock(transaction, tag).await?;
-    if !shape.own.is_there && (patch.policy.is_some() || patch.limit.is_some()) {
-        return Err(Fault::no_own_table(KEEP_OWN));
+    if !shape.own.exists && (patch.policy.is_some() || patch.limit.is_some()) {
+        return Err(CallError::no_own_table(KEEP_OWN));
     }
     let mut row = row_of(transaction, shape, tag).await?;
     let before = row.clone();
@@ -128,7 +128,7 @@ pub(super) async fn update_in(
 pub(super) async fn delete_in(
     transaction: &mut Transaction<'_, MySql>,
     tag: &Tag,
-) -> Result<(), Fault> {
+) -> Result<(), CallError> {
     let max_id = lock(transaction, tag).await?;
     write_own(transaction, tag, &OwnColumns::default()).await?;
     let remember = "UPDATE leafid_tag \
@@ -148,7 +148,7 @@ async fn write_own(
     transaction: &mut Transaction<'_, MySql>,
     tag: &Tag,
     own: &OwnColumns,
-) -> Result<(), Fault> {
+) -> Result<(), CallError> {
     let upsert = "INSERT INTO leafid_tag (tag, policy, step_max, cover_seconds, id_limit, kind) \
         VALUES (?, ?, ?, ?, ?, ?) ON DUPLICATE KEY UPDATE policy = VALUES(policy), \
         step_max = VALUES(step_max), cover_seconds = VALUES(cover_seconds), \
@@ -166,7 +166,7 @@ async fn write_own(
 }
 
 /// Locks the row until the end of the transaction and answers its max id.
-async fn lock(connection: &mut MySqlConnection, tag: &Tag) -> Result<i64, Fault> {
+async fn lock(connection: &mut MySqlConnection, tag: &Tag) -> Result<i64, CallError> {
     let select = "SELECT CAST(a.max_id AS SIGNED) FROM leaf_alloc a WHERE a.biz_tag = ? \
         AND CAST(CONVERT(a.biz_tag USING utf8mb4) AS BINARY) = ? FOR UPDATE";
     let query = sqlx::query(select)
@@ -180,7 +180,7 @@ async fn row_of(
     transaction: &mut Transaction<'_, MySql>,
     shape: &Shape,
     tag: &Tag,
-) -> Result<StoredRow, Fault> {
+) -> Result<StoredRow, CallError> {
     let sql = format!("{} WHERE a.biz_tag = ? AND {NAME_BYTES} = ?", select(shape));
     let query = sqlx::query(AssertSqlSafe(sql))
         .bind(tag.as_str())

@@ -1,4 +1,4 @@
-//! `State`: connections at rest, and the calls that wait for one.
+//! `State`: idle connections, and the calls that wait for one.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -7,13 +7,13 @@ use tokio::sync::oneshot;
 
 /// All connections but those in use.
 pub(super) struct State<C> {
-    /// Connections at rest, the most recently used last.
-    pub(super) resting: Vec<Resting<C>>,
+    /// Idle connections, the most recently used last.
+    pub(super) idle: Vec<Idle<C>>,
     /// Calls that wait for one: reservations, then the longest wait first.
-    pub(super) waiting: VecDeque<oneshot::Sender<Resting<C>>>,
+    pub(super) waiting: VecDeque<oneshot::Sender<Idle<C>>>,
 }
 
-/// Who waits for a connection.
+/// How urgent a call for a connection is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Urgency {
     /// A reservation, without which ids end.
@@ -21,7 +21,7 @@ pub(super) enum Urgency {
     Other,
 }
 
-pub(super) struct Resting<C> {
+pub(super) struct Idle<C> {
     pub(super) connection: C,
     pub(super) age: Age,
     pub(super) since: Duration,
@@ -30,25 +30,22 @@ pub(super) struct Resting<C> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Age {
     pub(super) born: Duration,
-    /// When its server was found to be one that can be trusted.
-    pub(super) judged: Duration,
+    /// When its server last passed the durability check.
+    pub(super) checked: Duration,
 }
 
 impl<C> State<C> {
     pub(super) const fn new() -> Self {
         Self {
-            resting: Vec::new(),
+            idle: Vec::new(),
             waiting: VecDeque::new(),
         }
     }
 
-    /// A connection at rest, or where one that is given back will come.
-    pub(super) fn pop(
-        &mut self,
-        urgency: Urgency,
-    ) -> Result<Resting<C>, oneshot::Receiver<Resting<C>>> {
-        if let Some(resting) = self.resting.pop() {
-            return Ok(resting);
+    /// An idle connection, or the channel on which a returned one arrives.
+    pub(super) fn pop(&mut self, urgency: Urgency) -> Result<Idle<C>, oneshot::Receiver<Idle<C>>> {
+        if let Some(idle) = self.idle.pop() {
+            return Ok(idle);
         }
         let (waiter, returned) = oneshot::channel();
         // Calls that found another, or were given up, wait no more.
@@ -60,14 +57,14 @@ impl<C> State<C> {
         Err(returned)
     }
 
-    /// Gives a connection to the next call that waits, or lets it rest.
-    pub(super) fn put(&mut self, mut resting: Resting<C>) {
+    /// Gives a connection to the next call that waits, or keeps it idle.
+    pub(super) fn put(&mut self, mut idle: Idle<C>) {
         while let Some(waiter) = self.waiting.pop_front() {
-            match waiter.send(resting) {
+            match waiter.send(idle) {
                 Ok(()) => return,
-                Err(back) => resting = back,
+                Err(back) => idle = back,
             }
         }
-        self.resting.push(resting);
+        self.idle.push(idle);
     }
 }

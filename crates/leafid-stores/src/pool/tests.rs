@@ -16,7 +16,7 @@ struct Connections {
     fails: bool,
 }
 
-impl System for Connections {
+impl Backend for Connections {
     type Connection = ();
 
     const CONNECTIONS_MAX: usize = usize::MAX;
@@ -51,43 +51,48 @@ impl System for Connections {
         None
     }
 
-    async fn judge(&self, (): &mut ()) -> Result<(), StoreError> {
+    async fn recheck(&self, (): &mut ()) -> Result<(), StoreError> {
         Ok(())
     }
 
-    async fn reserve(&self, (): &mut (), _: &Reserve) -> Result<Reserved, Fault> {
+    async fn reserve(&self, (): &mut (), _: &Reserve) -> Result<Reserved, CallError> {
         unreachable!()
     }
 
-    async fn read(&self, (): &mut (), _: &[Tag]) -> Result<Vec<TagRecord>, Fault> {
+    async fn read(&self, (): &mut (), _: &[Tag]) -> Result<Vec<TagRecord>, CallError> {
         unreachable!()
     }
 
-    async fn list(&self, (): &mut (), _: Option<&Tag>, _: u32) -> Result<Vec<TagRecord>, Fault> {
+    async fn list(
+        &self,
+        (): &mut (),
+        _: Option<&Tag>,
+        _: u32,
+    ) -> Result<Vec<TagRecord>, CallError> {
         unreachable!()
     }
 
-    async fn create(&self, (): &mut (), _: &TagSpec) -> Result<TagRecord, Fault> {
+    async fn create(&self, (): &mut (), _: &TagSpec) -> Result<TagRecord, CallError> {
         unreachable!()
     }
 
-    async fn update(&self, (): &mut (), _: &Tag, _: &TagPatch) -> Result<TagRecord, Fault> {
+    async fn update(&self, (): &mut (), _: &Tag, _: &TagPatch) -> Result<TagRecord, CallError> {
         unreachable!()
     }
 
-    async fn delete(&self, (): &mut (), _: &Tag) -> Result<(), Fault> {
+    async fn delete(&self, (): &mut (), _: &Tag) -> Result<(), CallError> {
         unreachable!()
     }
 
-    async fn inspect(&self, (): &mut ()) -> Result<StoreReport, Fault> {
+    async fn inspect(&self, (): &mut ()) -> Result<StoreReport, CallError> {
         unreachable!()
     }
 
-    async fn init(&self, (): &mut ()) -> Result<InitReport, Fault> {
+    async fn init(&self, (): &mut ()) -> Result<InitReport, CallError> {
         unreachable!()
     }
 
-    async fn probe(&self, (): &mut ()) -> Result<(), Fault> {
+    async fn probe(&self, (): &mut ()) -> Result<(), CallError> {
         unreachable!()
     }
 
@@ -99,7 +104,7 @@ impl System for Connections {
         matches!(error, sqlx::Error::PoolTimedOut)
     }
 
-    fn hint(_: &sqlx::Error) -> Option<&'static str> {
+    fn remedy(_: &sqlx::Error) -> Option<&'static str> {
         None
     }
 }
@@ -111,7 +116,7 @@ fn pool(left: usize, fails: bool) -> Arc<Pool<Connections>> {
 }
 
 /// Lets everything run that can.
-async fn settle_down() {
+async fn run_ready_tasks() {
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }
@@ -128,9 +133,9 @@ async fn a_call_takes_what_another_gives_back() {
         tokio::spawn(async move { pool.take_with(urgency).await.map(drop).is_ok() })
     };
     let [other, reserves] = [Urgency::Other, Urgency::Reserving].map(waits);
-    settle_down().await;
+    run_ready_tasks().await;
     assert_eq!(pool.lock().waiting.len(), 2);
-    used.settle(Ok(())).unwrap();
+    used.give_back(Ok(())).unwrap();
     assert!(reserves.await.unwrap());
     assert!(!other.is_finished());
     other.abort();
@@ -144,10 +149,10 @@ async fn an_attempt_ends_with_its_call() {
         let pool = Arc::clone(&pool);
         async move { pool.take().await.map(drop).is_ok() }
     });
-    settle_down().await;
+    run_ready_tasks().await;
     given_up.abort();
-    settle_down().await;
-    pool.system.left.store(1, Ordering::SeqCst);
+    run_ready_tasks().await;
+    pool.backend.left.store(1, Ordering::SeqCst);
     assert!(pool.take().await.is_ok());
 }
 
@@ -157,13 +162,13 @@ async fn a_failure_is_told_and_the_next_call_tries_again() {
     for _ in 0..3 {
         assert!(pool.take().await.is_err());
     }
-    pool.system.left.store(1, Ordering::SeqCst);
+    pool.backend.left.store(1, Ordering::SeqCst);
     assert!(pool.take().await.is_ok());
 }
 
 /// Guards that a reservation finds a connection while the settings of tags are read.
 #[tokio::test]
-async fn a_spare_connection_rests_beside_the_only_one_in_use() {
+async fn a_spare_connection_is_idle_beside_the_only_one_in_use() {
     let pool = pool(8, false);
     pool.is_slow.store(true, Ordering::Relaxed);
     let used = pool.take().await.unwrap();
@@ -172,15 +177,15 @@ async fn a_spare_connection_rests_beside_the_only_one_in_use() {
         while pool.is_renewing.load(Ordering::Relaxed) {
             tokio::task::yield_now().await;
         }
-        assert_eq!(pool.lock().resting.len(), 1);
+        assert_eq!(pool.lock().idle.len(), 1);
     }
     let other = pool.take().await.unwrap();
     pool.keep_spare();
     assert!(!pool.is_renewing.load(Ordering::Relaxed), "two are enough");
-    for loan in [used, other] {
-        loan.settle(Ok(())).unwrap();
+    for pooled in [used, other] {
+        pooled.give_back(Ok(())).unwrap();
     }
-    assert_eq!(pool.lock().resting.len(), 2);
+    assert_eq!(pool.lock().idle.len(), 2);
 }
 
 /// Guards that an old connection is not kept because nobody takes it: what it leads to may be
@@ -193,26 +198,26 @@ async fn old_connections_are_replaced_one_by_one() {
     };
     let pool = Arc::new(Pool::new(connections, 8, Duration::ZERO));
     let loans = [pool.take().await.unwrap(), pool.take().await.unwrap()];
-    for loan in loans {
-        loan.settle(Ok(())).unwrap();
+    for pooled in loans {
+        pooled.give_back(Ok(())).unwrap();
     }
     for replaced in 1..=2 {
-        let loan = pool.take().await.unwrap();
-        loan.settle(Ok(())).unwrap();
+        let pooled = pool.take().await.unwrap();
+        pooled.give_back(Ok(())).unwrap();
         while pool.is_renewing.load(Ordering::Relaxed) {
             tokio::task::yield_now().await;
         }
         let mut state = pool.lock();
-        assert_eq!(state.resting.len(), 2);
+        assert_eq!(state.idle.len(), 2);
         // It stays young from now on.
-        state.resting[1].age.born = Duration::MAX;
-        let is_young = |resting: &&Resting<()>| resting.age.born == Duration::MAX;
-        assert_eq!(state.resting.iter().filter(is_young).count(), replaced);
+        state.idle[1].age.born = Duration::MAX;
+        let is_young = |idle: &&Idle<()>| idle.age.born == Duration::MAX;
+        assert_eq!(state.idle.iter().filter(is_young).count(), replaced);
     }
-    let left = pool.system.left.load(Ordering::SeqCst);
+    let left = pool.backend.left.load(Ordering::SeqCst);
     drop(pool.take().await.unwrap());
     assert_eq!(
-        pool.system.left.load(Ordering::SeqCst),
+        pool.backend.left.load(Ordering::SeqCst),
         left,
         "both are new"
     );
@@ -227,8 +232,8 @@ async fn calls_wait_for_the_only_connection_that_there_is() {
         let pool = Arc::clone(&pool);
         async move { pool.take().await.map(drop) }
     });
-    settle_down().await;
+    run_ready_tasks().await;
     assert!(!waits.is_finished());
-    used.settle(Ok(())).unwrap();
+    used.give_back(Ok(())).unwrap();
     waits.await.unwrap().unwrap();
 }

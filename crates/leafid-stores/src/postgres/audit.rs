@@ -2,9 +2,9 @@
 
 use super::connect::Session;
 use super::{Postgres, unnamed};
-use crate::audit::{AuditRecord, AuditSql, AuditSystem, record};
+use crate::audit::{AuditBackend, AuditRecord, AuditSql, record};
 use crate::row::finish;
-use crate::store::Fault;
+use crate::store::CallError;
 
 /// An identity column asks for no right to a sequence.
 pub(super) const TABLE_SQL: &str = "CREATE TABLE IF NOT EXISTS leafid_audit (
@@ -19,7 +19,7 @@ pub(super) const TABLE_SQL: &str = "CREATE TABLE IF NOT EXISTS leafid_audit (
         new_value varchar(1024) NOT NULL
     )";
 
-impl AuditSystem for Postgres {
+impl AuditBackend for Postgres {
     const SQL: AuditSql = AuditSql {
         append: "INSERT INTO leafid_audit \
             (at_ms, server, token, address, action, subject, old_value, new_value) \
@@ -31,11 +31,15 @@ impl AuditSystem for Postgres {
             FROM leafid_audit ORDER BY id DESC LIMIT $1",
     };
 
-    async fn recent(&self, session: &mut Session, count: i64) -> Result<Vec<AuditRecord>, Fault> {
-        let query = unnamed(<Self as AuditSystem>::SQL.recent).bind(count);
+    async fn recent(
+        &self,
+        session: &mut Session,
+        count: i64,
+    ) -> Result<Vec<AuditRecord>, CallError> {
+        let query = unnamed(<Self as AuditBackend>::SQL.recent).bind(count);
         let mut transaction = self.begin(session).await?;
         let rows = query.fetch_all(&mut *transaction).await;
-        let rows = finish(transaction, rows.map_err(Fault::from)).await?;
+        let rows = finish(transaction, rows.map_err(CallError::from)).await?;
         rows.iter().map(record).collect()
     }
 

@@ -12,10 +12,10 @@ use super::{Postgres, report};
 use crate::StoreOptions;
 use crate::fail_over::{at_server, first_of, server_fault};
 use crate::leases::IDENTITY;
-use crate::store::{Fault, PROBE_SQL};
-use crate::tables::OwnTable;
+use crate::schema::OwnTable;
+use crate::store::{CallError, PROBE_SQL};
+use crate::transport::Encryption;
 use crate::url::servers::public;
-use crate::wire::Wire;
 
 /// A connection, and what there was of our own table when it was made.
 pub(crate) struct Session {
@@ -31,7 +31,7 @@ pub(crate) struct Session {
 
 impl Session {
     /// Looks again: `leafid store init` may have run since.
-    pub(super) async fn look_for_own_table(&mut self) -> Result<(), Fault> {
+    pub(super) async fn look_for_own_table(&mut self) -> Result<(), CallError> {
         if self.own.may_have_grown() {
             self.own = own_table(&mut self.connection).await?;
         }
@@ -47,7 +47,7 @@ impl Session {
             _ => true,
         };
         let host = self.server.get_host();
-        let wire = Wire {
+        let encryption = Encryption {
             host,
             is_socket: self.server.get_socket().is_some() || host.starts_with('/'),
             is_verified: matches!(mode, PgSslMode::VerifyCa | PgSslMode::VerifyFull),
@@ -55,15 +55,15 @@ impl Session {
             remedy: "add sslmode=verify-full to its URL, and sslrootcert=FILE if its certificate \
                 is of an authority of your own",
         };
-        wire.transport()
+        encryption.transport()
     }
 
-    pub(super) async fn need_own_table(&mut self, what: &str) -> Result<(), Fault> {
+    pub(super) async fn need_own_table(&mut self, what: &str) -> Result<(), CallError> {
         self.look_for_own_table().await?;
-        if self.own.is_there {
+        if self.own.exists {
             Ok(())
         } else {
-            Err(Fault::no_own_table(what))
+            Err(CallError::no_own_table(what))
         }
     }
 }
@@ -125,12 +125,13 @@ impl Postgres {
     /// Connects twice at first: where a balancer stands before databases that are not one, the
     /// second connection leads to another one.
     pub(super) async fn connect_to_one(&self) -> Result<Session, StoreError> {
-        if self.databases.is_compared() {
+        if self.identity_check.is_compared() {
             return self.first_usable().await;
         }
         let (session, other) = tokio::join!(self.first_usable(), self.first_usable());
-        self.databases.compared(session.is_ok() && other.is_ok());
-        self.databases.allow()?;
+        self.identity_check
+            .compared(session.is_ok() && other.is_ok());
+        self.identity_check.allow()?;
         session.or(other)
     }
 
@@ -142,9 +143,9 @@ impl Postgres {
     }
 
     async fn open(&self, server: &PgConnectOptions, name: &str) -> Result<Session, StoreError> {
-        let fault = |error: sqlx::Error| server_fault(name, hint(&error), error);
+        let fault = |error: sqlx::Error| server_fault(name, remedy(&error), error);
         let mut connection = server.connect().await.map_err(fault)?;
-        let (own, has_identity) = self.judge_server(&mut connection, name).await?;
+        let (own, has_identity) = self.check_server(&mut connection, name).await?;
         Ok(Session {
             connection,
             own,
@@ -157,12 +158,12 @@ impl Postgres {
     /// Refuses a server that is read-only, cannot hold ids, or could lose what it acknowledges;
     /// answers what there is of our own table. Looked at for each connection: the same address may be
     /// another server by then, or the same server have another setting.
-    pub(super) async fn judge_server(
+    pub(super) async fn check_server(
         &self,
         connection: &mut PgConnection,
         name: &str,
     ) -> Result<(OwnTable, bool), StoreError> {
-        let fault = |error: sqlx::Error| server_fault(name, hint(&error), error);
+        let fault = |error: sqlx::Error| server_fault(name, remedy(&error), error);
         let mut schema = self.schema(connection).await.map_err(fault)?;
         let read_only = |reason: &str, cause: &str| {
             let message = format!("{name} is read-only: {reason}");
@@ -182,13 +183,15 @@ impl Postgres {
         let place = format!("{} {}", schema.get("system"), schema.get("database"));
         let report = report::report(schema, self.is_listed);
         let location = name.to_owned();
-        self.options.judge(StoreReport { location, ..report })?;
+        self.options
+            .check_durability(StoreReport { location, ..report })?;
         let identity = match has_pools {
             true => database_identity(connection).await.map_err(fault)?,
             false => None,
         };
         let has_identity = identity.is_some();
-        self.databases.check_connection(name, place, identity)?;
+        self.identity_check
+            .check_connection(name, place, identity)?;
         Ok((own, has_identity))
     }
 }
@@ -222,7 +225,7 @@ pub(super) fn is_conflict(error: &sqlx::Error) -> bool {
     matches!(code(error).as_deref(), Some("40001" | "40P01" | "55P03"))
 }
 
-pub(super) fn hint(error: &sqlx::Error) -> Option<&'static str> {
+pub(super) fn remedy(error: &sqlx::Error) -> Option<&'static str> {
     Some(match &*code(error)? {
         "53300" => "the server has too many connections: raise max_connections, or lower ours",
         "28P01" | "28000" => "user or password is wrong",

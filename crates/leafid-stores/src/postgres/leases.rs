@@ -5,9 +5,9 @@ use sqlx::{PgConnection, Row};
 
 use super::connect::Session;
 use super::{Postgres, found_tables, unnamed, unnamed_scalar};
-use crate::leases::{IDENTITY, LeaseSql, LeaseSystem, Statement, record};
+use crate::leases::{IDENTITY, LeaseBackend, LeaseSql, Statement, record};
 use crate::row::finish;
-use crate::store::Fault;
+use crate::store::CallError;
 
 pub(super) const TABLE_SQL: [&str; 2] = [
     "CREATE TABLE IF NOT EXISTS leafid_worker (
@@ -30,7 +30,7 @@ pub(super) const TABLE_SQL: [&str; 2] = [
 /// apart. The number is the letters `leafid` in ASCII.
 pub(super) const CREATE_LOCK: &str = "SELECT pg_advisory_xact_lock(119182681598308)";
 
-impl LeaseSystem for Postgres {
+impl LeaseBackend for Postgres {
     const SQL: LeaseSql = LeaseSql {
         keep_layout: "INSERT INTO leafid_pool (pool, layout) VALUES ($1, $2) \
             ON CONFLICT DO NOTHING",
@@ -42,16 +42,16 @@ impl LeaseSystem for Postgres {
     };
 
     fn known_identity(&self) -> Option<String> {
-        self.databases.identity()
+        self.identity_check.identity()
     }
 
-    fn check_identity(&self, session: &Session, found: &str) -> Result<(), Fault> {
+    fn check_identity(&self, session: &Session, found: &str) -> Result<(), CallError> {
         Ok(self
-            .databases
+            .identity_check
             .check(&session.name, Some(found.to_owned()))?)
     }
 
-    async fn prepare(&self, session: &mut Session) -> Result<(), Fault> {
+    async fn prepare(&self, session: &mut Session) -> Result<(), CallError> {
         let found = found_tables(&mut session.connection).await?;
         if !found.must_create_registry()? {
             return Ok(());
@@ -65,27 +65,31 @@ impl LeaseSystem for Postgres {
         &self,
         session: &mut Session,
         statement: &Statement<'_>,
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool, CallError> {
         let mut transaction = self.begin(session).await?;
         let answer = change_in(&mut transaction, statement).await;
         finish(transaction, answer).await
     }
 
-    async fn layout(&self, session: &mut Session, pool: &str) -> Result<Option<String>, Fault> {
+    async fn layout(&self, session: &mut Session, pool: &str) -> Result<Option<String>, CallError> {
         let select = "SELECT layout::text FROM leafid_pool WHERE pool = $1";
         let query = unnamed_scalar(select).bind(pool);
         let mut transaction = self.begin(session).await?;
         let layout = query.fetch_optional(&mut *transaction).await;
-        finish(transaction, layout.map_err(Fault::from)).await
+        finish(transaction, layout.map_err(CallError::from)).await
     }
 
-    async fn leases(&self, session: &mut Session, pool: &str) -> Result<Vec<LeaseRecord>, Fault> {
+    async fn leases(
+        &self,
+        session: &mut Session,
+        pool: &str,
+    ) -> Result<Vec<LeaseRecord>, CallError> {
         let select = "SELECT worker::bigint, epoch::bigint, holder::text, address::text, \
             until_ms::bigint FROM leafid_worker WHERE pool = $1 ORDER BY worker";
         let query = unnamed(select).bind(pool);
         let mut transaction = self.begin(session).await?;
         let rows = query.fetch_all(&mut *transaction).await;
-        let rows = finish(transaction, rows.map_err(Fault::from)).await?;
+        let rows = finish(transaction, rows.map_err(CallError::from)).await?;
         rows.iter().map(|row| record(pool, row)).collect()
     }
 
@@ -94,13 +98,13 @@ impl LeaseSystem for Postgres {
         session: &mut Session,
         pool: &str,
         worker: i64,
-    ) -> Result<Option<LeaseRecord>, Fault> {
+    ) -> Result<Option<LeaseRecord>, CallError> {
         let mut transaction = self.begin(session).await?;
         let row = row_of(&mut transaction, pool, worker).await;
         finish(transaction, row).await
     }
 
-    async fn clock_ms(&self, session: &mut Session) -> Result<Option<i64>, Fault> {
+    async fn clock_ms(&self, session: &mut Session) -> Result<Option<i64>, CallError> {
         let select = "SELECT floor(EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::bigint";
         let row = sqlx::raw_sql(select)
             .fetch_one(&mut session.connection)
@@ -109,7 +113,7 @@ impl LeaseSystem for Postgres {
     }
 }
 
-async fn create_tables(connection: &mut PgConnection) -> Result<(), Fault> {
+async fn create_tables(connection: &mut PgConnection) -> Result<(), CallError> {
     sqlx::raw_sql(CREATE_LOCK).execute(&mut *connection).await?;
     for table in TABLE_SQL {
         sqlx::raw_sql(table).execute(&mut *connection).await?;
@@ -118,8 +122,8 @@ async fn create_tables(connection: &mut PgConnection) -> Result<(), Fault> {
 }
 
 /// Gives the database what tells it from others, unless it has it.
-pub(super) async fn keep_identity(connection: &mut PgConnection) -> Result<(), Fault> {
-    let (sql, new) = (<Postgres as LeaseSystem>::SQL, new_identity());
+pub(super) async fn keep_identity(connection: &mut PgConnection) -> Result<(), CallError> {
+    let (sql, new) = (<Postgres as LeaseBackend>::SQL, new_identity());
     let statement = Statement::keep_layout(&sql, IDENTITY, &new);
     change_in(connection, &statement).await.map(drop)
 }
@@ -128,7 +132,7 @@ pub(super) async fn keep_identity(connection: &mut PgConnection) -> Result<(), F
 async fn change_in(
     connection: &mut PgConnection,
     statement: &Statement<'_>,
-) -> Result<bool, Fault> {
+) -> Result<bool, CallError> {
     let query = statement.query().persistent(false);
     if query.execute(&mut *connection).await?.rows_affected() != 1 {
         return Ok(false);
@@ -143,7 +147,7 @@ async fn row_of(
     connection: &mut PgConnection,
     pool: &str,
     worker: i64,
-) -> Result<Option<LeaseRecord>, Fault> {
+) -> Result<Option<LeaseRecord>, CallError> {
     let select = "SELECT worker::bigint, epoch::bigint, holder::text, address::text, \
         until_ms::bigint FROM leafid_worker WHERE pool = $1 AND worker = $2";
     let query = unnamed(select).bind(pool).bind(worker);

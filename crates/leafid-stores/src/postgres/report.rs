@@ -3,7 +3,7 @@
 use leafid::store::{StoreReport, Weakness};
 
 use super::schema::Schema;
-use crate::judge::weakness;
+use crate::durability::weakness;
 
 /// What the server is; `is_listed`, if another one takes over from it.
 pub(super) fn report(schema: Schema, is_listed: bool) -> StoreReport {
@@ -18,7 +18,7 @@ pub(super) fn report(schema: Schema, is_listed: bool) -> StoreReport {
         product,
         location: String::new(),
         identity,
-        has_own_table: schema.own.is_there,
+        has_own_table: schema.own.exists,
         missing: schema.own.missing_names(),
         transport: None,
         weaknesses,

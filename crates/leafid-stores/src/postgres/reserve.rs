@@ -5,20 +5,20 @@ use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, PgConnection, Row};
 
 use super::connect::identity_sql;
-use crate::row::{Bounds, Found, Sight, check_kept, former_life, refusal};
-use crate::store::Fault;
+use crate::row::{Bounds, ReserveOutcome, SideTables, check_kept, former_life, refusal};
+use crate::store::CallError;
 
 /// The row is locked first and then read, so that `old` is the value that the update changes,
-/// however many others wait for the row. A former life of the tag is in sight of the statement
+/// however many others wait for the row. A former life of the tag is in side_tables of the statement
 /// whenever a row is that was made again after it.
 pub(super) async fn reserve(
     connection: &mut PgConnection,
     begin: &str,
-    Sight { own, has_identity }: Sight,
+    SideTables { own, has_identity }: SideTables,
     reserve: &Reserve,
-) -> Result<Found, Fault> {
+) -> Result<ReserveOutcome, CallError> {
     let name = name_of(reserve);
-    let former = match own.is_there {
+    let former = match own.exists {
         true => format!("(SELECT max(deleted_max_id) FROM leafid_tag WHERE tag = {name})"),
         false => "NULL".into(),
     };
@@ -35,9 +35,9 @@ pub(super) async fn reserve(
             let reserved = reserve.reserved(u64::try_from(previous).unwrap_or(0))?;
             check_kept(reserve, &reserved, max_id)?;
             let has_own_table: bool = row.try_get(2)?;
-            return Ok(Found {
+            return Ok(ReserveOutcome {
                 reserved,
-                came_since: has_own_table && !own.is_there,
+                came_since: has_own_table && !own.exists,
                 identity: row.try_get(3)?,
             });
         }

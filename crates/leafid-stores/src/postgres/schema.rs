@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use leafid::store::{StoreError, Weakness};
 use sqlx::{PgConnection, Row};
 
-use crate::judge::{Column, unfit, weak_trigger, weakness};
-use crate::tables::{FoundKeys, OwnTable};
+use crate::durability::{Column, unfit, weak_trigger, weakness};
+use crate::schema::{FoundKeys, OwnTable};
 
 /// What a row is of, a name, and two details. The tables are those that a statement finds without
 /// naming a schema. Triggers and rules count that run at an insert (4) or an update (16).

@@ -6,11 +6,11 @@ use sqlx::{AssertSqlSafe, PgConnection, Postgres as Dialect, Transaction};
 
 use super::{select, unnamed, unnamed_scalar};
 use crate::row::{KEEP_OWN, OwnColumns, StoredRow, check_started, first_max_id};
-use crate::store::Fault;
-use crate::tables::OwnTable;
+use crate::schema::OwnTable;
+use crate::store::CallError;
 
 /// Locks the row until the end of the transaction and answers its max id.
-async fn lock(connection: &mut PgConnection, tag: &Tag) -> Result<i64, Fault> {
+async fn lock(connection: &mut PgConnection, tag: &Tag) -> Result<i64, CallError> {
     let select = "SELECT max_id::bigint FROM leaf_alloc WHERE biz_tag = $1 FOR UPDATE";
     let max_id = unnamed_scalar(select)
         .bind(tag.as_str())
@@ -23,7 +23,7 @@ async fn row_of(
     transaction: &mut Transaction<'_, Dialect>,
     own_table: OwnTable,
     tag: &Tag,
-) -> Result<StoredRow, Fault> {
+) -> Result<StoredRow, CallError> {
     let sql = format!("{} WHERE a.biz_tag = $1", select(own_table));
     let query = unnamed(AssertSqlSafe(sql)).bind(tag.as_str());
     let row = query.fetch_optional(&mut **transaction).await?;
@@ -35,7 +35,7 @@ pub(super) async fn create_in(
     own_table: OwnTable,
     spec: &TagSpec,
     own: &OwnColumns,
-) -> Result<TagRecord, Fault> {
+) -> Result<TagRecord, CallError> {
     let mut max_id = first_max_id(spec)?;
     let step = i64::from(spec.settings.step);
     let insert = "INSERT INTO leaf_alloc (biz_tag, max_id, step, description) \
@@ -52,7 +52,7 @@ pub(super) async fn create_in(
         return Err(StoreError::TagExists.into());
     }
     // Only now: who deletes the tag holds the lock that the insert has waited for.
-    if own_table.is_there {
+    if own_table.exists {
         let select = "SELECT deleted_max_id FROM leafid_tag WHERE tag = $1";
         let query = unnamed_scalar(select).bind(spec.tag.as_str());
         let deleted: Option<Option<i64>> = query.fetch_optional(&mut **transaction).await?;
@@ -76,10 +76,10 @@ pub(super) async fn update_in(
     own_table: OwnTable,
     tag: &Tag,
     patch: &TagPatch,
-) -> Result<TagRecord, Fault> {
+) -> Result<TagRecord, CallError> {
     lock(transaction, tag).await?;
-    if !own_table.is_there && (patch.policy.is_some() || patch.limit.is_some()) {
-        return Err(Fault::no_own_table(KEEP_OWN));
+    if !own_table.exists && (patch.policy.is_some() || patch.limit.is_some()) {
+        return Err(CallError::no_own_table(KEEP_OWN));
     }
     let mut row = row_of(transaction, own_table, tag).await?;
     let before = row.clone();
@@ -100,7 +100,7 @@ pub(super) async fn update_in(
 pub(super) async fn delete_in(
     transaction: &mut Transaction<'_, Dialect>,
     tag: &Tag,
-) -> Result<(), Fault> {
+) -> Result<(), CallError> {
     let max_id = lock(transaction, tag).await?;
     write_own(transaction, tag, &OwnColumns::default()).await?;
     let remember = "UPDATE leafid_tag \
@@ -116,7 +116,7 @@ async fn write_own(
     transaction: &mut Transaction<'_, Dialect>,
     tag: &Tag,
     own: &OwnColumns,
-) -> Result<(), Fault> {
+) -> Result<(), CallError> {
     let upsert = "INSERT INTO leafid_tag (tag, policy, step_max, cover_seconds, id_limit, kind) \
         VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (tag) DO UPDATE SET policy = excluded.policy, \
         step_max = excluded.step_max, cover_seconds = excluded.cover_seconds, \

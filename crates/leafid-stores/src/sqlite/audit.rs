@@ -1,8 +1,8 @@
 //! The SQL of the recorded changes for SQLite.
 
 use super::{Session, Sqlite};
-use crate::audit::{AuditRecord, AuditSql, AuditSystem, record};
-use crate::store::Fault;
+use crate::audit::{AuditBackend, AuditRecord, AuditSql, record};
+use crate::store::CallError;
 
 pub(super) const TABLE_SQL: &str = "CREATE TABLE IF NOT EXISTS leafid_audit (
         id INTEGER PRIMARY KEY,
@@ -16,7 +16,7 @@ pub(super) const TABLE_SQL: &str = "CREATE TABLE IF NOT EXISTS leafid_audit (
         new_value TEXT NOT NULL
     )";
 
-impl AuditSystem for Sqlite {
+impl AuditBackend for Sqlite {
     const SQL: AuditSql = AuditSql {
         append: "INSERT INTO leafid_audit \
             (at_ms, server, token, address, action, subject, old_value, new_value) \
@@ -27,10 +27,14 @@ impl AuditSystem for Sqlite {
             FROM leafid_audit ORDER BY id DESC LIMIT ?",
     };
 
-    async fn recent(&self, session: &mut Session, count: i64) -> Result<Vec<AuditRecord>, Fault> {
-        let query = sqlx::query(<Self as AuditSystem>::SQL.recent).bind(count);
+    async fn recent(
+        &self,
+        session: &mut Session,
+        count: i64,
+    ) -> Result<Vec<AuditRecord>, CallError> {
+        let query = sqlx::query(<Self as AuditBackend>::SQL.recent).bind(count);
         let rows = query.fetch_all(session.reading()?).await;
-        let rows = session.noted(rows.map_err(Fault::from))?;
+        let rows = session.noted(rows.map_err(CallError::from))?;
         rows.iter().map(record).collect()
     }
 

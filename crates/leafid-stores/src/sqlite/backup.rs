@@ -10,14 +10,14 @@ use sqlx::sqlite::SqliteConnectOptions;
 
 use super::{Session, Sqlite};
 use crate::private;
-use crate::store::{Fault, System as _};
+use crate::store::{Backend as _, CallError};
 
 impl Sqlite {
     /// Copies the store to `target`, durably, and answers how many tags are in it.
-    pub(crate) async fn backup(&self, target: &Path) -> Result<u64, Fault> {
+    pub(crate) async fn backup(&self, target: &Path) -> Result<u64, CallError> {
         if !self.file.path().exists() {
             let path = self.file.path().display();
-            return Err(Fault::unsupported(format!("there is no file {path}")));
+            return Err(CallError::unsupported(format!("there is no file {path}")));
         }
         let mut session = self.connect().await?;
         // Nobody else's copy is overwritten.
@@ -31,7 +31,7 @@ impl Sqlite {
     }
 
     /// Folds the write-ahead log into the file, so that the file alone is the whole store.
-    pub(crate) async fn settle(&self) -> Result<(), Fault> {
+    pub(crate) async fn checkpoint(&self) -> Result<(), CallError> {
         if self.file.is_refused() || !self.file.path().exists() {
             return Ok(());
         }
@@ -40,7 +40,7 @@ impl Sqlite {
     }
 }
 
-async fn copy(session: &mut Session, target: &Path) -> Result<u64, Fault> {
+async fn copy(session: &mut Session, target: &Path) -> Result<u64, CallError> {
     let new = private::beside(target, ".new");
     let copied = vacuum_into(session.reading()?, &new).await;
     let replaced = match session.noted(copied) {
@@ -56,7 +56,7 @@ async fn copy(session: &mut Session, target: &Path) -> Result<u64, Fault> {
     let count = sqlx::query_scalar("SELECT count(*) FROM leaf_alloc")
         .fetch_one(session.reading()?)
         .await;
-    let count: i64 = session.noted(count.map_err(Fault::from))?;
+    let count: i64 = session.noted(count.map_err(CallError::from))?;
     Ok(count.unsigned_abs())
 }
 
@@ -64,7 +64,7 @@ async fn copy(session: &mut Session, target: &Path) -> Result<u64, Fault> {
 pub(super) async fn vacuum_into(
     connection: &mut SqliteConnection,
     new: &Path,
-) -> Result<(), Fault> {
+) -> Result<(), CallError> {
     let failed = |error| cannot("write", new, error);
     match fs::remove_file(new) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error).into()),
@@ -73,7 +73,7 @@ pub(super) async fn vacuum_into(
     drop(new_file(new).map_err(failed)?);
     let name = new
         .to_str()
-        .ok_or_else(|| Fault::unsupported("the path of the copy must be UTF-8"))?;
+        .ok_or_else(|| CallError::unsupported("the path of the copy must be UTF-8"))?;
     sqlx::query("VACUUM INTO ?")
         .bind(name)
         .execute(connection)

@@ -17,7 +17,7 @@ use leafid::store::StoreError;
 use super::Sqlite;
 use super::mark::{Mark, MarkRecord};
 use crate::private::{self, FileId};
-use crate::store::{Fault, System, refused};
+use crate::store::{Backend, CallError, refused};
 
 /// After how many changes the write-ahead log is folded into the file.
 const CHANGES_MAX: u32 = 256;
@@ -90,13 +90,13 @@ impl DatabaseFile {
 
     /// The same answer; an error which says that what was written may not be there ends the use of
     /// the file.
-    pub(super) fn noted<T>(&self, answer: Result<T, Fault>) -> Result<T, Fault> {
+    pub(super) fn noted<T>(&self, answer: Result<T, CallError>) -> Result<T, CallError> {
         match answer {
-            Err(Fault::Sql(error)) if is_final(&error) => {
+            Err(CallError::Sql(error)) if is_final(&error) => {
                 let path = self.path.display();
-                let hint = <Sqlite as System>::hint(&error).unwrap_or("the disk failed");
+                let remedy = <Sqlite as Backend>::remedy(&error).unwrap_or("the disk failed");
                 let refusal = self.refuse(format!(
-                    "the file {path} cannot be used: {hint} ({error}), and what was written last \
+                    "the file {path} cannot be used: {remedy} ({error}), and what was written last \
                     may be lost; look at the disk"
                 ));
                 Err(refusal.into())

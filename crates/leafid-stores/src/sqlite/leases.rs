@@ -5,8 +5,8 @@ use leafid::store::LeaseRecord;
 use sqlx::SqliteConnection;
 
 use super::{Session, Sqlite};
-use crate::leases::{LeaseSql, LeaseSystem, Statement, record};
-use crate::store::Fault;
+use crate::leases::{LeaseBackend, LeaseSql, Statement, record};
+use crate::store::CallError;
 
 pub(super) const TABLE_SQL: [&str; 2] = [
     "CREATE TABLE IF NOT EXISTS leafid_worker (
@@ -25,7 +25,7 @@ pub(super) const TABLE_SQL: [&str; 2] = [
     ) WITHOUT ROWID",
 ];
 
-impl LeaseSystem for Sqlite {
+impl LeaseBackend for Sqlite {
     const SQL: LeaseSql = LeaseSql {
         keep_layout: "INSERT INTO leafid_pool (pool, layout) VALUES (?, ?) ON CONFLICT DO NOTHING",
         insert: "INSERT INTO leafid_worker (pool, worker, epoch, holder, address, until_ms) \
@@ -36,7 +36,7 @@ impl LeaseSystem for Sqlite {
     };
 
     /// A connection comes with all tables.
-    async fn prepare(&self, _: &mut Session) -> Result<(), Fault> {
+    async fn prepare(&self, _: &mut Session) -> Result<(), CallError> {
         Ok(())
     }
 
@@ -44,25 +44,29 @@ impl LeaseSystem for Sqlite {
         &self,
         session: &mut Session,
         statement: &Statement<'_>,
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool, CallError> {
         let mut change = session.change().await?;
         let answer = change_in(&mut change.transaction, statement).await;
         change.finish(answer).await
     }
 
-    async fn layout(&self, session: &mut Session, pool: &str) -> Result<Option<String>, Fault> {
+    async fn layout(&self, session: &mut Session, pool: &str) -> Result<Option<String>, CallError> {
         let select = "SELECT layout FROM leafid_pool WHERE pool = ?";
         let query = sqlx::query_scalar(select).bind(pool);
         let layout = query.fetch_optional(session.reading()?).await;
-        session.noted(layout.map_err(Fault::from))
+        session.noted(layout.map_err(CallError::from))
     }
 
-    async fn leases(&self, session: &mut Session, pool: &str) -> Result<Vec<LeaseRecord>, Fault> {
+    async fn leases(
+        &self,
+        session: &mut Session,
+        pool: &str,
+    ) -> Result<Vec<LeaseRecord>, CallError> {
         let select = "SELECT worker, epoch, holder, address, until_ms FROM leafid_worker \
             WHERE pool = ? ORDER BY worker";
         let query = sqlx::query(select).bind(pool);
         let rows = query.fetch_all(session.reading()?).await;
-        let rows = session.noted(rows.map_err(Fault::from))?;
+        let rows = session.noted(rows.map_err(CallError::from))?;
         rows.iter().map(|row| record(pool, row)).collect()
     }
 
@@ -71,13 +75,13 @@ impl LeaseSystem for Sqlite {
         session: &mut Session,
         pool: &str,
         worker: i64,
-    ) -> Result<Option<LeaseRecord>, Fault> {
+    ) -> Result<Option<LeaseRecord>, CallError> {
         let row = row_of(session.reading()?, pool, worker).await;
         session.noted(row)
     }
 
     /// The file has only the clock of this machine.
-    async fn clock_ms(&self, _: &mut Session) -> Result<Option<i64>, Fault> {
+    async fn clock_ms(&self, _: &mut Session) -> Result<Option<i64>, CallError> {
         Ok(None)
     }
 }
@@ -86,7 +90,7 @@ impl LeaseSystem for Sqlite {
 async fn change_in(
     connection: &mut SqliteConnection,
     statement: &Statement<'_>,
-) -> Result<bool, Fault> {
+) -> Result<bool, CallError> {
     let done = statement.query().execute(&mut *connection).await?;
     if done.rows_affected() != 1 {
         return Ok(false);
@@ -101,7 +105,7 @@ async fn row_of(
     connection: &mut SqliteConnection,
     pool: &str,
     worker: i64,
-) -> Result<Option<LeaseRecord>, Fault> {
+) -> Result<Option<LeaseRecord>, CallError> {
     let select = "SELECT worker, epoch, holder, address, until_ms FROM leafid_worker \
         WHERE pool = ? AND worker = ?";
     let query = sqlx::query(select).bind(pool).bind(worker);

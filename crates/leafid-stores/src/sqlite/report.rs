@@ -6,12 +6,12 @@ use leafid::store::{StoreError, StoreReport, Weakness};
 use sqlx::SqliteConnection;
 
 use crate::private;
-use crate::store::Fault;
+use crate::store::CallError;
 
 pub(super) async fn inspect(
     connection: &mut SqliteConnection,
     path: &Path,
-) -> Result<StoreReport, Fault> {
+) -> Result<StoreReport, CallError> {
     let version: String = sqlx::query_scalar("SELECT sqlite_version()")
         .fetch_one(&mut *connection)
         .await?;
@@ -33,7 +33,7 @@ pub(super) async fn inspect(
 }
 
 /// Refuses a connection whose settings lose commits: those that it was opened with did not hold.
-pub(super) async fn check_durable(connection: &mut SqliteConnection) -> Result<(), Fault> {
+pub(super) async fn check_durable(connection: &mut SqliteConnection) -> Result<(), CallError> {
     let (synchronous, journal_mode) = settings(connection).await?;
     let found = weak_settings(synchronous, &journal_mode);
     let Some(weakness) = found.first() else {

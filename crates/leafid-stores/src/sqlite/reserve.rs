@@ -4,12 +4,12 @@ use leafid::store::{Reserve, Reserved, StoreError};
 use sqlx::{Sqlite, Transaction};
 
 use crate::row::{check_kept, former_life, refusal};
-use crate::store::Fault;
+use crate::store::CallError;
 
 pub(super) async fn reserve(
     transaction: &mut Transaction<'_, Sqlite>,
     reserve: &Reserve,
-) -> Result<Reserved, Fault> {
+) -> Result<Reserved, CallError> {
     let tag = reserve.tag.as_str();
     let select = "SELECT a.max_id, t.deleted_max_id \
         FROM leaf_alloc a LEFT JOIN leafid_tag t ON t.tag = a.biz_tag WHERE a.biz_tag = ?";
@@ -44,7 +44,7 @@ pub(super) async fn reserve(
 async fn keep_longest(
     transaction: &mut Transaction<'_, Sqlite>,
     reserve: &Reserve,
-) -> Result<(), Fault> {
+) -> Result<(), CallError> {
     let keep = "INSERT INTO leafid_tag (tag, segment_max) VALUES (?, ?) ON CONFLICT (tag) \
         DO UPDATE SET segment_max = max(coalesce(segment_max, 0), excluded.segment_max)";
     let length = i64::try_from(reserve.count).unwrap_or(i64::MAX);

@@ -13,10 +13,10 @@ use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
 use self::raise::Former;
 use super::backup::{cannot, lone_options, vacuum_into};
 use super::mark::{Mark, MarkRecord};
-use super::{Sqlite, is_busy, session, tables};
+use super::{Sqlite, is_busy, schema, session};
+use crate::backup::{RestoreOptions, RestoreReport};
 use crate::private;
-use crate::restoring::{RestoreOptions, RestoreReport};
-use crate::store::{Fault, System as _};
+use crate::store::{Backend as _, CallError};
 
 impl Sqlite {
     /// Takes the copy at `source` in place of the file, which is kept aside.
@@ -24,7 +24,7 @@ impl Sqlite {
         &self,
         source: &Path,
         options: &RestoreOptions,
-    ) -> Result<RestoreReport, Fault> {
+    ) -> Result<RestoreReport, CallError> {
         let path = self.file.path();
         private::make_folder(private::folder_of(path))
             .map_err(|error| cannot("make the folder of", path, error))?;
@@ -50,12 +50,12 @@ impl Sqlite {
         new: &Path,
         replaced: &mut Replaced,
         options: &RestoreOptions,
-    ) -> Result<RestoreReport, Fault> {
+    ) -> Result<RestoreReport, CallError> {
         copy_of(source, new).await?;
         // From here on the file in use is ours alone, until it is aside.
         let former = replaced.lock_and_read().await?;
         let mut connection = lone_options(new).create_if_missing(false).connect().await?;
-        tables::create(&mut connection).await?;
+        schema::create(&mut connection).await?;
         let report = raise::raise(&mut connection, &former, options).await?;
         connection.close().await?;
         File::open(new)
@@ -66,11 +66,11 @@ impl Sqlite {
 }
 
 /// Writes what is in a copy into a new file, if it is whole.
-async fn copy_of(source: &Path, new: &Path) -> Result<(), Fault> {
+async fn copy_of(source: &Path, new: &Path) -> Result<(), CallError> {
     let no_copy = |error: sqlx::Error| {
-        let hint = Sqlite::hint(&error).unwrap_or("it cannot be read");
-        let message = format!("{} is no whole copy of a store: {hint}", source.display());
-        Fault::Meaning(StoreError::unavailable(message, error))
+        let remedy = Sqlite::remedy(&error).unwrap_or("it cannot be read");
+        let message = format!("{} is no whole copy of a store: {remedy}", source.display());
+        CallError::Store(StoreError::unavailable(message, error))
     };
     let opened = lone_options(source)
         .create_if_missing(false)
@@ -94,7 +94,7 @@ async fn copy_of(source: &Path, new: &Path) -> Result<(), Fault> {
         };
         let source = source.display();
         let message = format!("{source} is no whole copy of a store: {why}");
-        return Err(Fault::unsupported(message));
+        return Err(CallError::unsupported(message));
     }
     vacuum_into(&mut connection, new).await?;
     Ok(connection.close().await?)
@@ -110,7 +110,7 @@ struct Replaced {
 
 impl Replaced {
     /// Makes sure that nobody uses it.
-    async fn open(path: &Path) -> Result<Self, Fault> {
+    async fn open(path: &Path) -> Result<Self, CallError> {
         let mut marked = None;
         if mark_of(path).exists() {
             let mark = Mark::open(&mark_of(path)).and_then(|mut mark| mark.read());
@@ -132,7 +132,7 @@ impl Replaced {
     }
 
     /// Only without any other connection can a file do without its write-ahead log.
-    async fn lock(&mut self) -> Result<(), Fault> {
+    async fn lock(&mut self) -> Result<(), CallError> {
         let Some(connection) = &mut self.connection else {
             return Ok(());
         };
@@ -152,7 +152,7 @@ impl Replaced {
     }
 
     /// Keeps everybody out, and reads what is still known.
-    async fn lock_and_read(&mut self) -> Result<Former, Fault> {
+    async fn lock_and_read(&mut self) -> Result<Former, CallError> {
         self.lock().await?;
         let mut former = Former {
             marked: self.marked.clone(),
@@ -173,7 +173,7 @@ impl Replaced {
 
     /// Puts the new file in place and the former one aside; answers where that is. If the machine
     /// stops in between, the mark is there without its file, and no server starts.
-    fn swap(self, new: &Path) -> Result<Option<PathBuf>, Fault> {
+    fn swap(self, new: &Path) -> Result<Option<PathBuf>, CallError> {
         let failed = |error| cannot("replace", &self.path, error);
         let aside = self.set_aside().map_err(failed)?;
         fs::rename(new, &self.path).map_err(failed)?;

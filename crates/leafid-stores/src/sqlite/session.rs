@@ -11,19 +11,19 @@ use sqlx::{Connection as _, Sqlite as Dialect, SqliteConnection, Transaction};
 use super::file::DatabaseFile;
 use super::mark::MarkRecord;
 use crate::private::{self, FileId};
-use crate::store::Fault;
-use crate::tables::{FoundTables, OwnTable};
+use crate::schema::{FoundTables, OwnTable};
+use crate::store::CallError;
 
 /// A connection, and what there was of the tables before it came.
 pub(crate) struct Session {
     /// Taken when it is dropped.
     connection: Option<SqliteConnection>,
     pub(super) found: (FoundTables, OwnTable),
-    watched: Watched,
+    files: OpenFiles,
 }
 
 /// The files of a connection.
-struct Watched {
+struct OpenFiles {
     file: Arc<DatabaseFile>,
     parts: Vec<(PathBuf, FileId)>,
 }
@@ -31,7 +31,7 @@ struct Watched {
 /// One change of the database, as a transaction.
 pub(super) struct Change<'a> {
     pub(super) transaction: Transaction<'a, Dialect>,
-    watched: &'a Watched,
+    files: &'a OpenFiles,
     generation: u64,
 }
 
@@ -41,7 +41,7 @@ impl Session {
         connection: SqliteConnection,
         found: (FoundTables, OwnTable),
         file: Arc<DatabaseFile>,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, CallError> {
         let mut parts = Vec::new();
         for ending in ["", "-wal", "-shm"] {
             let path = private::beside(file.path(), ending);
@@ -54,49 +54,47 @@ impl Session {
         Ok(Self {
             connection: Some(connection),
             found,
-            watched: Watched { file, parts },
+            files: OpenFiles { file, parts },
         })
     }
 
     /// For a call that changes nothing.
-    pub(super) fn reading(&mut self) -> Result<&mut SqliteConnection, Fault> {
-        self.watched.check()?;
+    pub(super) fn reading(&mut self) -> Result<&mut SqliteConnection, CallError> {
+        self.files.check()?;
         Ok(self.connection())
     }
 
     /// What came of it.
-    pub(super) fn noted<T>(&self, answer: Result<T, Fault>) -> Result<T, Fault> {
-        self.watched.file.noted(answer)
+    pub(super) fn noted<T>(&self, answer: Result<T, CallError>) -> Result<T, CallError> {
+        self.files.file.noted(answer)
     }
 
     /// For a call that changes something: waits until nobody else does.
-    pub(super) async fn change(&mut self) -> Result<Change<'_>, Fault> {
-        self.watched.check()?;
-        if self.watched.file.wants_checkpoint() {
-            let file = Arc::clone(&self.watched.file);
+    pub(super) async fn change(&mut self) -> Result<Change<'_>, CallError> {
+        self.files.check()?;
+        if self.files.file.wants_checkpoint() {
+            let file = Arc::clone(&self.files.file);
             checkpoint(self.connection(), &file).await?;
         }
         let Self {
-            connection,
-            watched,
-            ..
+            connection, files, ..
         } = self;
         let connection = connection.as_mut().expect("taken only when dropped");
         let begun = begin(connection).await;
-        let (transaction, generation) = watched.file.noted(begun)?;
-        if let Err(error) = watched.file.check_generation(generation) {
+        let (transaction, generation) = files.file.noted(begun)?;
+        if let Err(error) = files.file.check_generation(generation) {
             transaction.rollback().await?;
             return Err(error.into());
         }
         Ok(Change {
             transaction,
-            watched,
+            files,
             generation,
         })
     }
 
     /// Closes it, and says how that went.
-    pub(super) async fn close(mut self) -> Result<(), Fault> {
+    pub(super) async fn close(mut self) -> Result<(), CallError> {
         match self.connection.take() {
             Some(connection) => Ok(connection.close().await?),
             None => Ok(()),
@@ -111,7 +109,7 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         if let Some(connection) = self.connection.take() {
-            discard(connection, &self.watched.file);
+            discard(connection, &self.files.file);
         }
     }
 }
@@ -126,7 +124,7 @@ pub(super) fn discard(connection: SqliteConnection, file: &DatabaseFile) {
     }
 }
 
-impl Watched {
+impl OpenFiles {
     fn check(&self) -> Result<(), StoreError> {
         self.file.check()?;
         let mut parts = self.parts.iter();
@@ -137,23 +135,23 @@ impl Watched {
 impl Change<'_> {
     /// Commits what went well and rolls back the rest. An answer is given only if the files are
     /// still those that were opened: what was committed to others is not there after a restart.
-    pub(super) async fn finish<T>(self, answer: Result<T, Fault>) -> Result<T, Fault> {
+    pub(super) async fn finish<T>(self, answer: Result<T, CallError>) -> Result<T, CallError> {
         let Self {
             transaction,
-            watched,
+            files,
             generation,
         } = self;
         let finished = crate::row::finish(transaction, answer).await;
-        let answer = watched.file.noted(finished)?;
-        watched.check()?;
-        watched.file.committed(generation)?;
+        let answer = files.file.noted(finished)?;
+        files.check()?;
+        files.file.committed(generation)?;
         Ok(answer)
     }
 }
 
 async fn begin(
     connection: &mut SqliteConnection,
-) -> Result<(Transaction<'_, Dialect>, u64), Fault> {
+) -> Result<(Transaction<'_, Dialect>, u64), CallError> {
     let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
     let next = "UPDATE leafid_generation SET generation = generation + 1 RETURNING generation";
     let generation: Option<i64> = sqlx::query_scalar(next)
@@ -170,7 +168,7 @@ async fn begin(
 }
 
 /// Which database it is, and how many changes it had.
-pub(super) async fn state_of(connection: &mut SqliteConnection) -> Result<MarkRecord, Fault> {
+pub(super) async fn state_of(connection: &mut SqliteConnection) -> Result<MarkRecord, CallError> {
     let select = "SELECT identity, generation FROM leafid_file, leafid_generation";
     let row: Option<(String, i64)> = sqlx::query_as(select).fetch_optional(connection).await?;
     let (identity, generation) = row.ok_or_else(no_generation)?;
@@ -180,8 +178,8 @@ pub(super) async fn state_of(connection: &mut SqliteConnection) -> Result<MarkRe
     })
 }
 
-fn no_generation() -> Fault {
-    Fault::unsupported(
+fn no_generation() -> CallError {
+    CallError::unsupported(
         "the table leafid_generation or leafid_file of the SQLite file was changed by hand: take \
         the file with `leafid store restore`",
     )
@@ -191,7 +189,7 @@ fn no_generation() -> Fault {
 pub(super) async fn checkpoint(
     connection: &mut SqliteConnection,
     file: &DatabaseFile,
-) -> Result<(), Fault> {
+) -> Result<(), CallError> {
     let wait: i64 = sqlx::query_scalar("PRAGMA busy_timeout")
         .fetch_one(&mut *connection)
         .await?;
@@ -201,7 +199,7 @@ pub(super) async fn checkpoint(
     let done = sqlx::raw_sql(sqlx::AssertSqlSafe(sql))
         .execute(connection)
         .await;
-    file.noted(done.map_err(Fault::from))?;
+    file.noted(done.map_err(CallError::from))?;
     file.checkpointed();
     Ok(())
 }

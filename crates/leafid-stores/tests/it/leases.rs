@@ -189,7 +189,7 @@ async fn check_first_use(with_leaf: &Database, empty: &Database, sql: impl Fn(&s
     assert!(registry.swap(&claim(0)).await.unwrap());
 }
 
-/// Guards that the tables come by themselves beside Leaf's, once, and nowhere else.
+/// Guards that the tables are created automatically beside Leaf's, once, and nowhere else.
 #[tokio::test(flavor = "multi_thread")]
 async fn mariadb_first_use() {
     let server = shared_mariadb();

@@ -11,6 +11,8 @@ mod audit;
 mod availability;
 #[cfg(all(feature = "sqlite", feature = "mysql"))]
 mod baidu;
+#[cfg(all(feature = "mysql", feature = "postgres"))]
+mod durability;
 #[cfg(feature = "etcd")]
 mod etcd;
 #[cfg(all(feature = "mysql", feature = "postgres"))]
@@ -18,8 +20,6 @@ mod faults;
 #[cfg(feature = "mysql")]
 mod galera;
 mod journal;
-#[cfg(all(feature = "sqlite", feature = "mysql", feature = "postgres"))]
-mod kinds;
 #[cfg(all(feature = "sqlite", feature = "mysql", feature = "postgres"))]
 mod leases;
 #[cfg(feature = "mysql")]
@@ -32,18 +32,18 @@ mod postgres;
 mod redis;
 #[cfg(any(feature = "redis", feature = "etcd"))]
 mod registries;
-#[cfg(all(feature = "sqlite", feature = "mysql", feature = "postgres"))]
-mod schema;
 #[cfg(feature = "sqlite")]
 mod sqlite;
-#[cfg(feature = "redis")]
-mod starts;
+#[cfg(all(feature = "sqlite", feature = "mysql", feature = "postgres"))]
+mod tag_kinds;
 #[cfg(all(feature = "mysql", feature = "postgres", feature = "redis"))]
 mod tls;
-#[cfg(all(feature = "mysql", feature = "postgres"))]
-mod trust;
+#[cfg(all(feature = "sqlite", feature = "mysql", feature = "postgres"))]
+mod unfit_schema;
 #[cfg(all(feature = "sqlite", feature = "mysql", feature = "postgres"))]
 mod upgrade;
+#[cfg(feature = "redis")]
+mod worker_id_reuse;
 #[cfg(feature = "zookeeper")]
 mod zookeeper;
 

@@ -1,7 +1,7 @@
 //! Worker ids in ZooKeeper, alone and beside Java Leaf. What comes of faults is in
 //! `zookeeper/faults.rs`.
 
-mod beside_java;
+mod java_leaf;
 
 mod faults;
 

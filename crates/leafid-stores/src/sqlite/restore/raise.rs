@@ -6,9 +6,9 @@ use leafid::{Layout, Limit};
 use sqlx::{Connection as _, Sqlite as Dialect, SqliteConnection, Transaction};
 
 use super::MarkRecord;
+use crate::backup::{Knowledge, RaisedTag, RestoreOptions, RestoreReport};
 use crate::leases::IDENTITY;
-use crate::restoring::{Knowledge, RaisedTag, RestoreOptions, RestoreReport};
-use crate::store::Fault;
+use crate::store::CallError;
 
 /// So many worker ids above the largest that is known may have been claimed since.
 const WORKERS_MORE: u32 = 32;
@@ -114,7 +114,7 @@ pub(super) async fn raise(
     connection: &mut SqliteConnection,
     former: &Former,
     options: &RestoreOptions,
-) -> Result<RestoreReport, Fault> {
+) -> Result<RestoreReport, CallError> {
     let rows = rows_of(connection).await?;
     let mut transaction = connection.begin().await?;
     let knowledge = former.knowledge();
@@ -139,7 +139,7 @@ async fn raise_tags(
     rows: &Rows,
     former: &Former,
     options: &RestoreOptions,
-) -> Result<Vec<RaisedTag>, Fault> {
+) -> Result<Vec<RaisedTag>, CallError> {
     let known = former.rows.as_ref();
     let mut raised = Vec::new();
     let names = known.into_iter().flat_map(|rows| rows.tags.keys());
@@ -179,7 +179,7 @@ async fn bury(
     transaction: &mut Transaction<'_, Dialect>,
     tag: &str,
     max_id: u64,
-) -> Result<(), Fault> {
+) -> Result<(), CallError> {
     let upsert = "INSERT INTO leafid_tag (tag, deleted_max_id) VALUES (?, ?) \
         ON CONFLICT (tag) DO UPDATE SET \
         deleted_max_id = max(coalesce(deleted_max_id, 1), excluded.deleted_max_id)";
@@ -195,7 +195,7 @@ async fn raise_workers(
     rows: &Rows,
     former: &Former,
     options: &RestoreOptions,
-) -> Result<u64, Fault> {
+) -> Result<u64, CallError> {
     let known = former.rows.as_ref();
     let is_complete = former.knowledge() == Knowledge::Everything;
     let lease_ms = u64::try_from(options.lease.as_millis()).unwrap_or(u64::MAX);
@@ -249,7 +249,7 @@ async fn keep_out(
     pool: &str,
     worker: u32,
     held: Held,
-) -> Result<(), Fault> {
+) -> Result<(), CallError> {
     let upsert = "INSERT INTO leafid_worker (pool, worker, epoch, holder, address, until_ms) \
         VALUES (?, ?, ?, 'restored', '', ?) ON CONFLICT (pool, worker) DO UPDATE SET \
         epoch = excluded.epoch, holder = excluded.holder, address = excluded.address, \
@@ -262,7 +262,10 @@ async fn keep_out(
 
 /// It is another database and another registry from now on, further than any that was here: no
 /// journal may take a lease in it for its own.
-async fn rename(transaction: &mut Transaction<'_, Dialect>, former: &Former) -> Result<(), Fault> {
+async fn rename(
+    transaction: &mut Transaction<'_, Dialect>,
+    former: &Former,
+) -> Result<(), CallError> {
     let known = [&former.state, &former.marked].into_iter().flatten();
     let known = known.map(|record| record.generation).max().unwrap_or(0);
     sqlx::raw_sql("UPDATE leafid_file SET identity = lower(hex(randomblob(16)))")

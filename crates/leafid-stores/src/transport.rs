@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use leafid::store::{Security, Transport};
 
 /// How one server is reached.
-pub(crate) struct Wire<'a> {
+pub(crate) struct Encryption<'a> {
     pub(crate) host: &'a str,
     pub(crate) is_socket: bool,
     /// Whether the URL asks that the certificate is checked.
@@ -22,18 +22,18 @@ pub(crate) fn transport_of<'a>(
     is_verified: bool,
     remedy: &str,
 ) -> Option<Transport> {
-    let wires = hosts.into_iter().map(|host| Wire {
+    let all = hosts.into_iter().map(|host| Encryption {
         host,
         is_socket: false,
         is_verified,
         is_encrypted: is_verified,
         remedy,
     });
-    let transports = wires.map(|wire| wire.transport());
+    let transports = all.map(|encryption| encryption.transport());
     transports.max_by_key(|transport| transport.advice.is_some())
 }
 
-impl Wire<'_> {
+impl Encryption<'_> {
     pub(crate) fn transport(&self) -> Transport {
         let security = match (self.is_encrypted, self.is_verified) {
             (false, _) => Security::Plain,
@@ -63,16 +63,16 @@ mod tests {
     use super::*;
 
     fn check(host: &str, is_encrypted: bool, is_verified: bool, advised: bool) {
-        let wire = Wire {
+        let encryption = Encryption {
             host,
             is_socket: host.starts_with('/'),
             is_verified,
             is_encrypted,
             remedy: "add sslmode=verify-full to its URL",
         };
-        let advice = wire.transport().advice;
+        let advice = encryption.transport().advice;
         assert_eq!(advice.is_some(), advised, "{host}: {advice:?}");
-        let is_whole = |advice: String| advice.contains(host) && advice.contains(wire.remedy);
+        let is_whole = |advice: String| advice.contains(host) && advice.contains(encryption.remedy);
         assert!(advice.is_none_or(is_whole));
     }
 

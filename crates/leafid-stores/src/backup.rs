@@ -8,7 +8,7 @@ use std::time::Duration;
 use leafid::Escaped;
 use leafid::store::StoreError;
 
-use crate::store::Fault;
+use crate::store::CallError;
 use crate::url::{Place, StoreUrl};
 use crate::{StoreOptions, sqlite::Sqlite};
 
@@ -167,7 +167,7 @@ pub async fn backup(
 /// ```
 /// use leafid::store::TagSpec;
 /// use leafid::Tag;
-/// use leafid_stores::{RestoreOptions, StoreOptions, StoreUrl, backup, open, restore, settle};
+/// use leafid_stores::{RestoreOptions, StoreOptions, StoreUrl, backup, open, restore, checkpoint};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # tokio::runtime::Runtime::new()?.block_on(async {
@@ -205,18 +205,18 @@ pub async fn restore(
 /// # Example
 ///
 /// ```
-/// use leafid_stores::{StoreOptions, StoreUrl, settle};
+/// use leafid_stores::{StoreOptions, StoreUrl, checkpoint};
 ///
 /// # tokio::runtime::Runtime::new()?.block_on(async {
 /// let url: StoreUrl = "mysql://leaf@db/leaf".parse()?;
-/// settle(&url, &StoreOptions::default()).await?;
+/// checkpoint(&url, &StoreOptions::default()).await?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # })?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub async fn settle(url: &StoreUrl, options: &StoreOptions) -> Result<(), StoreError> {
-    match sqlite_of(url, options, "settle") {
-        Ok(sqlite) => meaning("close", url, sqlite.settle().await),
+pub async fn checkpoint(url: &StoreUrl, options: &StoreOptions) -> Result<(), StoreError> {
+    match sqlite_of(url, options, "checkpoint") {
+        Ok(sqlite) => meaning("close", url, sqlite.checkpoint().await),
         Err(_) => Ok(()),
     }
 }
@@ -240,13 +240,13 @@ fn sqlite_of(url: &StoreUrl, options: &StoreOptions, what: &str) -> Result<Sqlit
     }
 }
 
-fn meaning<T>(what: &str, url: &StoreUrl, answer: Result<T, Fault>) -> Result<T, StoreError> {
-    use crate::store::System as _;
+fn meaning<T>(what: &str, url: &StoreUrl, answer: Result<T, CallError>) -> Result<T, StoreError> {
+    use crate::store::Backend as _;
     answer.map_err(|fault| match fault {
-        Fault::Meaning(error) => error,
-        Fault::Sql(error) => {
-            let hint = Sqlite::hint(&error).unwrap_or("the file cannot be used");
-            StoreError::unavailable(format!("cannot {what} {url}: {hint}"), error)
+        CallError::Store(error) => error,
+        CallError::Sql(error) => {
+            let remedy = Sqlite::remedy(&error).unwrap_or("the file cannot be used");
+            StoreError::unavailable(format!("cannot {what} {url}: {remedy}"), error)
         }
     })
 }

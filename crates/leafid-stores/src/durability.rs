@@ -1,4 +1,4 @@
-//! How far a database is trusted: which weaknesses are refused, and how they are named.
+//! The durability check: which weaknesses of a database are refused, and how they are named.
 
 use leafid::store::{StoreError, StoreReport, WeakStore, Weakness};
 
@@ -6,7 +6,7 @@ use crate::StoreOptions;
 
 impl StoreOptions {
     /// Refuses a store that could lose what it acknowledges, unless that is allowed.
-    pub(crate) fn judge(&self, report: StoreReport) -> Result<(), StoreError> {
+    pub(crate) fn check_durability(&self, report: StoreReport) -> Result<(), StoreError> {
         if report.weaknesses.is_empty() || self.allow_weak {
             return Ok(());
         }

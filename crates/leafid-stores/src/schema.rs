@@ -1,4 +1,5 @@
-//! The tables of a database: which there are, and when the registry's come by themselves.
+//! The tables of a database: which exist, and when those of the registry are created
+//! automatically.
 
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,9 +9,9 @@ use leafid::store::Weakness;
 
 use crate::InitReport;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
-use crate::judge::weakness;
+use crate::durability::weakness;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
-use crate::store::Fault;
+use crate::store::CallError;
 
 /// All tables that `init` creates: Leaf's and ours for tags, then those of a registry. The one of
 /// the worker ids is created before the one of the pools, which proves that both were made. The last
@@ -88,7 +89,7 @@ impl FoundKeys {
 /// What there is of our own table of tags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct OwnTable {
-    pub(crate) is_there: bool,
+    pub(crate) exists: bool,
     has_kind: bool,
     /// Whether there is a place for the length of the longest segment.
     pub(crate) has_segment_max: bool,
@@ -98,7 +99,7 @@ impl OwnTable {
     /// The one that this version makes.
     #[cfg(feature = "sqlite")]
     pub(crate) const WHOLE: Self = Self {
-        is_there: true,
+        exists: true,
         has_kind: true,
         has_segment_max: true,
     };
@@ -111,7 +112,7 @@ impl OwnTable {
 
     /// Takes note of a column.
     pub(crate) fn see(&mut self, column: &str) {
-        self.is_there = true;
+        self.exists = true;
         self.has_kind |= column.eq_ignore_ascii_case("kind");
         self.has_segment_max |= column.eq_ignore_ascii_case("segment_max");
     }
@@ -119,14 +120,14 @@ impl OwnTable {
     /// Whether it may have been made or upgraded since it was looked at.
     #[cfg(any(feature = "mysql", feature = "postgres"))]
     pub(crate) fn may_have_grown(self) -> bool {
-        !self.is_there || self.missing().next().is_some()
+        !self.exists || self.missing().next().is_some()
     }
 
     /// The columns that are missing: their names, and those with the table. None without the table.
     pub(crate) fn missing(self) -> impl Iterator<Item = (&'static str, &'static str)> {
         let has = [self.has_kind, self.has_segment_max];
         let columns = COLUMNS.into_iter().zip(has);
-        columns.filter_map(move |(column, has)| (self.is_there && !has).then_some(column))
+        columns.filter_map(move |(column, has)| (self.exists && !has).then_some(column))
     }
 
     /// The same as people read it.
@@ -163,20 +164,20 @@ impl FoundTables {
 
     /// Whether the tables of a registry are to be created at its first use.
     ///
-    /// Beside Leaf's table they come by themselves. Elsewhere the database may be the wrong one;
+    /// Beside Leaf's table they are created automatically. Elsewhere the database may be the wrong one;
     /// and where one table was removed, its rows were too. An empty registry would then hand out
     /// worker ids that are in use, so that an operator has to decide.
     #[cfg(any(feature = "mysql", feature = "postgres"))]
-    pub(crate) fn must_create_registry(&self) -> Result<bool, Fault> {
+    pub(crate) fn must_create_registry(&self) -> Result<bool, CallError> {
         let is_there = |table| !self.is_missing(table);
         match (is_there("leafid_worker"), is_there("leafid_pool")) {
             (true, has_pool) => Ok(!has_pool),
-            (false, true) => Err(Fault::unsupported(
+            (false, true) => Err(CallError::unsupported(
                 "the table leafid_worker is missing, but leafid_pool is there: restore it; or \
                 stop all servers that have a worker id from it, and run `leafid store init`",
             )),
             (false, false) if is_there("leaf_alloc") => Ok(true),
-            (false, false) => Err(Fault::unsupported(
+            (false, false) => Err(CallError::unsupported(
                 "the database has neither leaf_alloc nor leafid_worker: if it is the right one, \
                 run `leafid store init`",
             )),
@@ -196,7 +197,7 @@ mod tests {
 
     /// Guards that a registry is never made anew in place of one that is in use.
     #[test]
-    fn a_registry_comes_by_itself_only_beside_leafs_table() {
+    fn a_registry_is_created_automatically_only_beside_leafs_table() {
         check(&[], "if it is the right one");
         check(&["leafid_tag"], "if it is the right one");
         check(&["leaf_alloc"], "Ok(true)");

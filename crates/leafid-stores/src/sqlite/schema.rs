@@ -5,8 +5,8 @@ use leafid::store::StoreError;
 use sqlx::{AssertSqlSafe, Connection as _, SqliteConnection};
 
 use super::{audit, leases};
-use crate::store::Fault;
-use crate::tables::{FoundTables, KEYS, OwnTable};
+use crate::schema::{FoundTables, KEYS, OwnTable};
+use crate::store::CallError;
 
 const TABLE_SQL: [&str; 4] = [
     "CREATE TABLE IF NOT EXISTS leaf_alloc (
@@ -40,7 +40,7 @@ const ROW_SQL: [&str; 2] = [
 /// Creates what is missing of the tables, and answers what there was.
 pub(super) async fn create(
     connection: &mut SqliteConnection,
-) -> Result<(FoundTables, OwnTable), Fault> {
+) -> Result<(FoundTables, OwnTable), CallError> {
     let select = "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'leaf%'";
     let names: Vec<String> = sqlx::query_scalar(select)
         .fetch_all(&mut *connection)
@@ -81,7 +81,10 @@ pub(super) async fn create(
 /// Refuses a file of ours from which a table was removed, with all that was known by it: a new one
 /// would give the same ids again. So it does a table that was put in place without its key, where
 /// two rows may come to be for one tag.
-async fn check_whole(connection: &mut SqliteConnection, found: FoundTables) -> Result<(), Fault> {
+async fn check_whole(
+    connection: &mut SqliteConnection,
+    found: FoundTables,
+) -> Result<(), CallError> {
     for (table, _) in KEYS {
         let what = if found.is_missing(table) {
             "was removed"
@@ -100,7 +103,7 @@ async fn check_whole(connection: &mut SqliteConnection, found: FoundTables) -> R
     Ok(())
 }
 
-async fn has_key(connection: &mut SqliteConnection, table: &str) -> Result<bool, Fault> {
+async fn has_key(connection: &mut SqliteConnection, table: &str) -> Result<bool, CallError> {
     let select = "SELECT EXISTS (SELECT 1 FROM pragma_table_info(?) WHERE pk > 0)";
     let query = sqlx::query_scalar(select).bind(table);
     Ok(query.fetch_one(connection).await?)

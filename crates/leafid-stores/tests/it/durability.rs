@@ -1,5 +1,5 @@
-//! A server is judged at each connection: also one that takes over, and one whose settings change
-//! while it runs.
+//! Each connection checks the durability of its server: a server that takes over, and one whose
+//! settings change while it runs, included.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! `OneDatabase`: notices that the connections of a store lead to databases that are not one, such as
-//! two that a balancer takes for copies of each other. Both would give the same ids.
+//! `IdentityCheck`: notices that the connections of a store lead to different databases, such as two
+//! that a load balancer takes for copies of each other. Both would give the same ids.
 //!
 //! The row `#identity` of `leafid_pool` tells databases apart: a replica, another node of a cluster
 //! and a dump that is put back have the same.
@@ -16,11 +16,11 @@ use crate::store::refused;
 const PLACES_MAX: usize = 64;
 
 /// By URL: the store, its registry and the record of changes are in one database.
-static DATABASES: Mutex<BTreeMap<String, Weak<OneDatabase>>> = Mutex::new(BTreeMap::new());
+static DATABASES: Mutex<BTreeMap<String, Weak<IdentityCheck>>> = Mutex::new(BTreeMap::new());
 
 /// What the databases were that the connections of this process led to.
 #[derive(Debug, Default)]
-pub(crate) struct OneDatabase(Mutex<Seen>);
+pub(crate) struct IdentityCheck(Mutex<Seen>);
 
 #[derive(Debug, Default)]
 struct Seen {
@@ -32,7 +32,7 @@ struct Seen {
     refusal: Option<String>,
 }
 
-impl OneDatabase {
+impl IdentityCheck {
     /// What this process knows of the database behind these URLs.
     pub(crate) fn at(servers: &[Url]) -> Arc<Self> {
         let urls: Vec<&str> = servers.iter().map(Url::as_str).collect();
@@ -102,13 +102,13 @@ impl OneDatabase {
             .map_or(Ok(()), |reason| Err(refused(&reason)))
     }
 
-    /// Whether two connections were compared, or are being; who hears that they were not compares
-    /// two.
+    /// Whether two connections were compared, or are being compared; a caller that gets `false`
+    /// compares two.
     pub(crate) fn is_compared(&self) -> bool {
         std::mem::replace(&mut self.lock().is_compared, true)
     }
 
-    /// What came of it: where one could not be made, the next call tries again.
+    /// Records the comparison: where a connection could not be made, the next call tries again.
     pub(crate) fn compared(&self, is_compared: bool) {
         self.lock().is_compared = is_compared;
     }
@@ -130,11 +130,11 @@ impl OneDatabase {
 mod tests {
     use super::*;
 
-    fn is_fine(databases: &OneDatabase, identity: Option<&str>) -> bool {
+    fn is_fine(databases: &IdentityCheck, identity: Option<&str>) -> bool {
         is_fine_at(databases, "a place", identity)
     }
 
-    fn is_fine_at(databases: &OneDatabase, place: &str, identity: Option<&str>) -> bool {
+    fn is_fine_at(databases: &IdentityCheck, place: &str, identity: Option<&str>) -> bool {
         let identity = identity.map(Into::into);
         let checked = databases.check_connection("here", place.into(), identity);
         checked.is_ok()
@@ -143,7 +143,7 @@ mod tests {
     /// Guards that a place which never had the identity is none where somebody deleted it.
     #[test]
     fn a_lost_identity_is_known_by_its_place() {
-        let databases = OneDatabase::default();
+        let databases = IdentityCheck::default();
         assert!(is_fine_at(&databases, "one", None));
         assert!(is_fine_at(&databases, "one", Some("a")));
         assert!(is_fine_at(&databases, "one", None));
@@ -156,7 +156,7 @@ mod tests {
     /// Guards that a difference is final, and that nothing else is one.
     #[test]
     fn a_second_identity_ends_the_use() {
-        let databases = OneDatabase::default();
+        let databases = IdentityCheck::default();
         for identity in [None, Some("a"), None, Some("a")] {
             assert!(is_fine(&databases, identity), "{identity:?}");
         }

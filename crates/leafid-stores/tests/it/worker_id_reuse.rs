@@ -34,7 +34,7 @@ const KILLED_MAX: usize = 40;
 const LITTLE: Duration = Duration::from_secs(1);
 const IDS_PER_START: u64 = 50;
 
-/// What all lanes of servers share.
+/// What all groups of servers share.
 struct Churn {
     url: String,
     clock: SystemClock,
@@ -117,10 +117,10 @@ async fn starts_without_number_never_exhaust_the_worker_ids() {
         exhausted: AtomicUsize::new(0),
     });
     let started = churn.clock.now();
-    let mut lanes = JoinSet::new();
+    let mut groups = JoinSet::new();
     for _ in 0..LIVE {
         let churn = Arc::clone(&churn);
-        lanes.spawn(async move {
+        groups.spawn(async move {
             let mut all = Vec::new();
             loop {
                 let number = churn.started.fetch_add(1, Ordering::Relaxed);
@@ -131,7 +131,7 @@ async fn starts_without_number_never_exhaust_the_worker_ids() {
             }
         });
     }
-    let mut ids: Vec<u64> = lanes.join_all().await.into_iter().flatten().collect();
+    let mut ids: Vec<u64> = groups.join_all().await.into_iter().flatten().collect();
     let killed = churn.killed_count.load(Ordering::Relaxed);
     println!(
         "{STARTS} starts, {killed} killed, in {:?}",
