@@ -19,7 +19,7 @@ pub(crate) const STORE: Process = Process(0);
 
 /// How often calls to the store go wrong, as shares of one, and how long they take at most.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) struct Faults {
+pub(crate) struct NetworkFaults {
     pub(crate) fail_before: f64,
     pub(crate) fail_after: f64,
     pub(crate) hang_before: f64,
@@ -27,7 +27,7 @@ pub(crate) struct Faults {
     pub(crate) delay_max: Duration,
 }
 
-impl Faults {
+impl NetworkFaults {
     /// None: the store answers, and quickly.
     pub(crate) const NONE: Self = Self {
         fail_before: 0.0,
@@ -66,14 +66,14 @@ impl Faults {
 
 /// What carries calls.
 pub(crate) struct Network {
-    pub(crate) faults: Mutex<Faults>,
+    pub(crate) faults: Mutex<NetworkFaults>,
     pub(crate) counts: Mutex<FaultCounts>,
     pub(crate) clock: ManualClock,
     pub(crate) spawner: Spawner,
     pub(crate) random: Mutex<Rng>,
 }
 
-/// How often each fault struck.
+/// How often each fault injected.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct FaultCounts {
     pub(crate) failed_before: u64,

@@ -1,12 +1,12 @@
 //! Segments: servers that draw ranges of ids of several tags from one store, callers, operators, and
 //! what strikes them.
 
-mod blows;
 mod bug;
 mod caller;
 mod checks;
 mod cluster;
 mod disk;
+mod faults;
 mod history;
 mod plan;
 mod simulation;

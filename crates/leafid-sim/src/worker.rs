@@ -4,13 +4,13 @@
 //! The registry forgets now and then: it is emptied, or an older copy of it is put back. What two
 //! servers make then can be equal until they have looked at their rows, and not after.
 
-mod blows;
 mod bug;
 mod caller;
 mod checks;
 mod churn;
 mod clock;
 mod disk;
+mod faults;
 mod forgetting;
 mod history;
 mod plan;

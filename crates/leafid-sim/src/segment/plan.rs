@@ -6,12 +6,12 @@ use fastrand::Rng;
 use leafid::store::{TagSettings, TagSpec};
 use leafid::{Limit, Options, StepPolicy, Tag};
 
-use crate::network::Faults;
+use crate::network::NetworkFaults;
 use crate::span::span;
 
 /// What is done to the system from outside, each with a weight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Blow {
+pub(crate) enum Fault {
     Crash,
     Pause,
     Outage,
@@ -97,13 +97,13 @@ pub(crate) struct Plan {
     pub(crate) think_max: Duration,
     /// The most ids in one call.
     pub(crate) count_max: u64,
-    pub(crate) faults: Faults,
+    pub(crate) network_faults: NetworkFaults,
     pub(crate) keeper: Keeper,
     /// The share of reservations that lose against another transaction.
     pub(crate) conflicts: f64,
-    pub(crate) blows: Vec<Blow>,
-    /// The longest time between two blows.
-    pub(crate) blow_gap_max: Duration,
+    pub(crate) faults: Vec<Fault>,
+    /// The longest time between two faults.
+    pub(crate) fault_gap_max: Duration,
     pub(crate) options: Options,
 }
 
@@ -129,18 +129,18 @@ impl Plan {
         if keeper == Keeper::Replica {
             options.regression_margin = Some(PROMOTION_MARGIN);
         }
-        let mut blows = blows(random, &tags);
-        blows.extend(keeper.blows());
+        let mut faults = faults(random, &tags);
+        faults.extend(keeper.faults());
         Self {
             servers: random.usize(1..=4),
             callers: random.usize(1..=6),
             think_max: span(random, 1, 2_000),
             count_max: 1 << random.u32(1..=10),
-            faults: Faults::draw(random),
+            network_faults: NetworkFaults::draw(random),
             keeper,
             conflicts: conflicts(random),
-            blows,
-            blow_gap_max: span(random, 50, 20_000),
+            faults,
+            fault_gap_max: span(random, 50, 20_000),
             options,
             tags,
         }
@@ -156,21 +156,21 @@ impl Plan {
 }
 
 impl Keeper {
-    fn blows(self) -> &'static [Blow] {
+    fn faults(self) -> &'static [Fault] {
         match self {
             Self::Server => &[],
-            Self::Replica => &[Blow::Replicate, Blow::Replicate, Blow::Promote],
+            Self::Replica => &[Fault::Replicate, Fault::Replicate, Fault::Promote],
             Self::File => &[
-                Blow::CopyFile,
-                Blow::CopyFile,
-                Blow::ReplaceFile,
-                Blow::RestoreFile,
-                Blow::RestoreFile,
-                Blow::FailFlush,
-                Blow::FailFlush,
-                Blow::PowerCut,
+                Fault::CopyFile,
+                Fault::CopyFile,
+                Fault::ReplaceFile,
+                Fault::RestoreFile,
+                Fault::RestoreFile,
+                Fault::FailFlush,
+                Fault::FailFlush,
+                Fault::PowerCut,
             ],
-            Self::Cluster => &[Blow::Leave, Blow::Leave, Blow::Join, Blow::Join],
+            Self::Cluster => &[Fault::Leave, Fault::Leave, Fault::Join, Fault::Join],
         }
     }
 }
@@ -238,22 +238,22 @@ fn policy(random: &mut Rng) -> StepPolicy {
     }
 }
 
-fn blows(random: &mut Rng, tags: &[TagPlan]) -> Vec<Blow> {
-    let mut blows = vec![Blow::Step, Blow::RaiseLimit];
-    for (blow, weight) in [(Blow::Crash, 3), (Blow::Pause, 2), (Blow::Outage, 1)] {
-        blows.extend(std::iter::repeat_n(blow, random.usize(..=weight)));
+fn faults(random: &mut Rng, tags: &[TagPlan]) -> Vec<Fault> {
+    let mut faults = vec![Fault::Step, Fault::RaiseLimit];
+    for (fault, weight) in [(Fault::Crash, 3), (Fault::Pause, 2), (Fault::Outage, 1)] {
+        faults.extend(std::iter::repeat_n(fault, random.usize(..=weight)));
     }
-    blows.extend([Blow::Repair; 3]);
+    faults.extend([Fault::Repair; 3]);
     if tags.iter().any(|tag| tag.comes_and_goes) {
-        blows.extend([Blow::DeleteOrCreate; 2]);
+        faults.extend([Fault::DeleteOrCreate; 2]);
     }
     if tags.iter().any(|tag| tag.is_put_back) {
-        blows.extend([Blow::PutBack; 2]);
+        faults.extend([Fault::PutBack; 2]);
     }
     if tags.iter().any(|tag| tag.has_leaf) {
-        blows.extend([Blow::Leaf; 6]);
+        faults.extend([Fault::Leaf; 6]);
     }
-    blows
+    faults
 }
 
 fn options(random: &mut Rng) -> Options {

@@ -10,7 +10,7 @@ use fastrand::Rng;
 use leafid::{Clock as _, Event as CoreEvent, Generators, Limit, Observer, Tag};
 
 use crate::executor::{Executor, Livelock, Process, fold, lock};
-use crate::network::{Faults, Network};
+use crate::network::{Network, NetworkFaults};
 use crate::report::Report;
 use crate::segment::bug::Bug;
 use crate::segment::caller::{BLOCK_LEN, Caller, Field};
@@ -37,7 +37,7 @@ pub(crate) struct Simulation {
     next_process: u32,
     /// The max id of each tag that the replica of the store has.
     pub(crate) replica: Vec<Option<u64>>,
-    pub(crate) blows: BTreeMap<&'static str, u64>,
+    pub(crate) faults: BTreeMap<&'static str, u64>,
 }
 
 /// Writes what a server's driver noticed into the history.
@@ -77,7 +77,7 @@ impl Simulation {
             conflicts: plan.conflicts,
             tags: plan.tags.iter().map(|tag| tag.spec.tag.clone()).collect(),
             network: Arc::new(Network {
-                faults: Mutex::new(plan.faults),
+                faults: Mutex::new(plan.network_faults),
                 counts: Mutex::default(),
                 clock: executor.clock.clone(),
                 spawner: executor.spawner.clone(),
@@ -104,7 +104,7 @@ impl Simulation {
             servers: Vec::new(),
             next_process: 1,
             replica: Vec::new(),
-            blows: BTreeMap::new(),
+            faults: BTreeMap::new(),
         }
     }
 
@@ -132,7 +132,7 @@ impl Simulation {
         Ok(self.report())
     }
 
-    /// Blows upon blows, until the callers have made their calls.
+    /// Injects faults until the callers have made their calls.
     fn storm(&mut self) -> Result<(), Violation> {
         let field = Arc::clone(&self.field);
         let is_over = || {
@@ -140,12 +140,12 @@ impl Simulation {
             field.calls_left.load(Ordering::Relaxed) == 0
         };
         while !is_over() && self.executor.clock.now() < STORM_MAX {
-            let gap = field.plan.blow_gap_max.mul_f64(self.random.f64());
+            let gap = field.plan.fault_gap_max.mul_f64(self.random.f64());
             let until = self.executor.clock.now() + gap;
             self.executor.run(until, is_over).map_err(livelock)?;
-            let blow = self.random.choice(&field.plan.blows).copied();
-            if let Some(blow) = blow {
-                self.strike(blow);
+            let fault = self.random.choice(&field.plan.faults).copied();
+            if let Some(fault) = fault {
+                self.inject(fault);
             }
         }
         Ok(())
@@ -219,7 +219,7 @@ impl Simulation {
         }
         // Relaxed: there is one thread.
         self.field.is_healed.store(true, Ordering::Relaxed);
-        *lock(&self.store.network.faults) = Faults::NONE;
+        *lock(&self.store.network.faults) = NetworkFaults::NONE;
         self.executor.resume_all();
     }
 
@@ -238,8 +238,9 @@ impl Simulation {
     fn quiet(&mut self) -> Result<(), Violation> {
         // What was sent before the faults ended still arrives.
         let field = Arc::clone(&self.field);
-        let settled =
-            self.executor.clock.now() + field.plan.faults.delay_max * 2 + Duration::from_secs(1);
+        let settled = self.executor.clock.now()
+            + field.plan.network_faults.delay_max * 2
+            + Duration::from_secs(1);
         self.executor.run(settled, || false).map_err(livelock)?;
         self.mend();
         let everybody = (field.plan.callers * field.plan.servers) as u64;
@@ -275,7 +276,7 @@ impl Simulation {
         let events = self.field.history.events();
         let counts = *lock(&self.store.network.counts);
         let count = |is_it: fn(&Event) -> bool| events.iter().filter(|event| is_it(event)).count();
-        let mut counted = self.blows.clone();
+        let mut counted = self.faults.clone();
         counted.extend([
             ("failed before effect", counts.failed_before),
             ("failed after effect", counts.failed_after),

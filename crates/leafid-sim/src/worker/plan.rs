@@ -8,12 +8,12 @@ use leafid::{
     TimeUnit,
 };
 
-use crate::network::Faults;
+use crate::network::NetworkFaults;
 use crate::span::span;
 
 /// What is done to the system from outside, each with a weight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Blow {
+pub(crate) enum Fault {
     Kill,
     /// All servers lose power, and start at once.
     KillAll,
@@ -49,10 +49,10 @@ pub(crate) struct Plan {
     pub(crate) think_max: Duration,
     /// The most ids in one call.
     pub(crate) count_max: u64,
-    pub(crate) faults: Faults,
-    pub(crate) blows: Vec<Blow>,
-    /// The longest time between two blows.
-    pub(crate) blow_gap_max: Duration,
+    pub(crate) network_faults: NetworkFaults,
+    pub(crate) faults: Vec<Fault>,
+    /// The longest time between two faults.
+    pub(crate) fault_gap_max: Duration,
     /// How long a write to a journal takes at most, most of the time.
     pub(crate) disk_delay_max: Duration,
     /// How far wall clocks are off at most.
@@ -70,18 +70,18 @@ impl Plan {
         // One worker id more than servers, so that each can get one.
         let servers = random.usize(1..=5).min(workers);
         let callers = random.usize(1..=3);
-        let blow_gap_max = options.lease.mul_f64(random.f64().powi(2));
-        // About as many calls between two blows, of all callers together.
+        let fault_gap_max = options.lease.mul_f64(random.f64().powi(2));
+        // About as many calls between two faults, of all callers together.
         let calls = f64::from(1 << random.u32(2..=8));
         let callers_all = f64::from(u32::try_from(servers * callers).unwrap_or(u32::MAX));
         Self {
             servers,
             callers,
-            think_max: blow_gap_max.mul_f64(callers_all / calls * THINK_MEAN),
+            think_max: fault_gap_max.mul_f64(callers_all / calls * THINK_MEAN),
             count_max: 1 << random.u32(0..=layout.sequence_bits()),
-            faults: Faults::draw(random),
-            blows: blows(random),
-            blow_gap_max,
+            network_faults: NetworkFaults::draw(random),
+            faults: faults(random),
+            fault_gap_max,
             disk_delay_max: span(random, 1, 20),
             wall_error_max: span(random, 1, 3 * 3_600_000),
             has_clock: random.bool(),
@@ -152,29 +152,29 @@ fn layout(random: &mut Rng) -> Layout {
     Layout::new(spec).expect("the widths are chosen to fit")
 }
 
-fn blows(random: &mut Rng) -> Vec<Blow> {
+fn faults(random: &mut Rng) -> Vec<Fault> {
     let is_forgetful = random.bool();
     let weights = [
-        (Blow::Kill, 4),
-        (Blow::KillAll, 1),
-        (Blow::Stop, 2),
-        (Blow::Pause, 3),
-        (Blow::Outage, 2),
-        (Blow::StepWall, 3),
-        (Blow::SetWallRight, 2),
-        (Blow::AcceptWall, 1),
-        (Blow::FailDisk, 1),
-        (Blow::CopyFolder, 3),
-        (Blow::ForeignJournal, 1),
+        (Fault::Kill, 4),
+        (Fault::KillAll, 1),
+        (Fault::Stop, 2),
+        (Fault::Pause, 3),
+        (Fault::Outage, 2),
+        (Fault::StepWall, 3),
+        (Fault::SetWallRight, 2),
+        (Fault::AcceptWall, 1),
+        (Fault::FailDisk, 1),
+        (Fault::CopyFolder, 3),
+        (Fault::ForeignJournal, 1),
     ];
-    let forgets = [(Blow::BackUp, 2), (Blow::Empty, 1), (Blow::PutBack, 2)];
+    let forgets = [(Fault::BackUp, 2), (Fault::Empty, 1), (Fault::PutBack, 2)];
     // In half of the runs the registry remembers, so that nothing is excused.
     let forgets = forgets.into_iter().filter(|_| is_forgetful);
-    let mut blows = vec![Blow::Kill];
-    for (blow, weight) in weights.into_iter().chain(forgets) {
-        blows.extend(std::iter::repeat_n(blow, random.usize(..=weight)));
+    let mut faults = vec![Fault::Kill];
+    for (fault, weight) in weights.into_iter().chain(forgets) {
+        faults.extend(std::iter::repeat_n(fault, random.usize(..=weight)));
     }
-    blows
+    faults
 }
 
 fn options(random: &mut Rng, layout: Layout) -> RegistryOptions {

@@ -21,7 +21,7 @@ use super::plan::{Plan, STALL};
 use super::server::{Life, Server};
 use super::store::{Registry, SimLeaseStore};
 use crate::executor::{Executor, Livelock, Process, lock};
-use crate::network::{Faults, Network};
+use crate::network::{Network, NetworkFaults};
 use crate::report::Report;
 use crate::violation::Violation;
 
@@ -40,7 +40,7 @@ pub(crate) struct Simulation {
     next_identity: u32,
     /// When the present outage ends.
     pub(crate) repair_at: Option<Duration>,
-    pub(crate) blows: BTreeMap<&'static str, u64>,
+    pub(crate) faults: BTreeMap<&'static str, u64>,
 }
 
 impl Simulation {
@@ -52,7 +52,7 @@ impl Simulation {
         let executor = Executor::new(random.u64(..));
         let history: Arc<History> = Arc::default();
         let network = Arc::new(Network {
-            faults: Mutex::new(plan.faults),
+            faults: Mutex::new(plan.network_faults),
             counts: Mutex::default(),
             clock: executor.clock.clone(),
             spawner: executor.spawner.clone(),
@@ -77,7 +77,7 @@ impl Simulation {
             next_process: 1,
             next_identity: 0,
             repair_at: None,
-            blows: BTreeMap::new(),
+            faults: BTreeMap::new(),
         }
     }
 
@@ -107,7 +107,7 @@ impl Simulation {
         Ok(self.report())
     }
 
-    /// Blows upon blows, until the callers have made their calls.
+    /// Injects faults until the callers have made their calls.
     fn storm(&mut self) -> Result<(), Violation> {
         let field = Arc::clone(&self.field);
         let is_over = || {
@@ -116,12 +116,12 @@ impl Simulation {
         };
         while !is_over() && self.executor.clock.now() < STORM_MAX {
             self.start_due();
-            let gap = field.plan.blow_gap_max.mul_f64(self.random.f64());
+            let gap = field.plan.fault_gap_max.mul_f64(self.random.f64());
             let until = self.executor.clock.now() + gap;
             self.executor.run(until, is_over).map_err(livelock)?;
             self.repair_if_due();
-            if let Some(blow) = self.random.choice(&field.plan.blows).copied() {
-                self.strike(blow);
+            if let Some(fault) = self.random.choice(&field.plan.faults).copied() {
+                self.inject(fault);
             }
         }
         Ok(())
@@ -131,7 +131,7 @@ impl Simulation {
         let now = self.executor.clock.now();
         if self.repair_at.is_some_and(|at| at <= now) {
             self.repair_at = None;
-            *lock(&self.registry.network.faults) = self.field.plan.faults;
+            *lock(&self.registry.network.faults) = self.field.plan.network_faults;
         }
     }
 
@@ -253,9 +253,9 @@ impl Simulation {
 
     /// No more faults: the registry answers, all clocks are right, all servers run.
     fn heal(&mut self) -> Result<(), Violation> {
-        *lock(&self.registry.network.faults) = Faults {
+        *lock(&self.registry.network.faults) = NetworkFaults {
             delay_max: self.field.plan.answer_max() / 2,
-            ..Faults::NONE
+            ..NetworkFaults::NONE
         };
         self.executor.resume_all();
         let now = self.executor.clock.now();
@@ -264,7 +264,7 @@ impl Simulation {
         }
         // What was sent before the faults ended still arrives, and what was being written fails.
         let plan = &self.field.plan;
-        let settled = now + plan.faults.delay_max * 2 + plan.disk_delay_max * STALL * 2;
+        let settled = now + plan.network_faults.delay_max * 2 + plan.disk_delay_max * STALL * 2;
         self.executor.run(settled, || false).map_err(livelock)?;
         // Relaxed: there is one thread.
         self.field.is_healed.store(true, Ordering::Relaxed);
@@ -293,7 +293,7 @@ impl Simulation {
         self.executor.run(until, is_done).map_err(livelock)?;
         let waited = self.executor.clock.now().saturating_sub(began);
         *self
-            .blows
+            .faults
             .entry("seconds until all were served")
             .or_default() += waited.as_secs();
         if is_done() {

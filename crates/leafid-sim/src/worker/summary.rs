@@ -17,7 +17,7 @@ impl Simulation {
             Event::Issued { ids, .. } => ids.len() as u64,
             _ => 0,
         });
-        let mut counted = self.blows.clone();
+        let mut counted = self.faults.clone();
         counted.extend([
             ("registry calls failed before effect", counts.failed_before),
             ("registry calls failed after effect", counts.failed_after),

@@ -1,4 +1,4 @@
-//! What strikes a simulation from outside: kills, stops, pauses, outages, clocks and disks.
+//! The faults that are injected into a simulation: kills, stops, pauses, outages, clocks and disks.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -9,60 +9,60 @@ use leafid::store::{JournalLease, JournalRecord, JournalRegistry};
 
 use super::bug::Bug;
 use super::history::Event;
-use super::plan::Blow;
+use super::plan::Fault;
 use super::simulation::Simulation;
 use crate::executor::lock;
-use crate::network::Faults;
+use crate::network::NetworkFaults;
 
 impl Simulation {
-    pub(crate) fn strike(&mut self, blow: Blow) {
+    pub(crate) fn inject(&mut self, fault: Fault) {
         let at = self.random.usize(..self.servers.len());
-        let struck = match blow {
-            Blow::Kill => self.kill_for_a_while(at),
-            Blow::KillAll => (0..self.servers.len()).fold(false, |struck, at| {
+        let injected = match fault {
+            Fault::Kill => self.kill_for_a_while(at),
+            Fault::KillAll => (0..self.servers.len()).fold(false, |injected, at| {
                 let killed = self.kill_for_a_while(at);
                 self.servers[at].starts_at = Duration::ZERO;
-                killed || struck
+                killed || injected
             }),
-            Blow::Stop => self.stop(at),
-            Blow::Pause => self.pause(at),
-            Blow::Outage => {
-                *lock(&self.registry.network.faults) = Faults::OUTAGE;
+            Fault::Stop => self.stop(at),
+            Fault::Pause => self.pause(at),
+            Fault::Outage => {
+                *lock(&self.registry.network.faults) = NetworkFaults::OUTAGE;
                 self.repair_at = Some(self.executor.clock.now() + self.up_to_two_leases());
                 true
             }
-            Blow::StepWall => self.step_wall(at),
-            Blow::SetWallRight => {
+            Fault::StepWall => self.step_wall(at),
+            Fault::SetWallRight => {
                 let now = self.executor.clock.now();
                 self.servers[at].wall.set(now, 0, 0);
                 true
             }
-            Blow::AcceptWall => self.accept_wall(at),
-            Blow::FailDisk => {
+            Fault::AcceptWall => self.accept_wall(at),
+            Fault::FailDisk => {
                 // Relaxed: there is one thread.
                 let disk = &self.servers[at].disk;
                 disk.is_failing.store(true, Ordering::Relaxed);
                 true
             }
-            Blow::CopyFolder => self.copy_folder(at),
-            Blow::ForeignJournal => self.bring_foreign_journal(at),
-            Blow::BackUp => {
+            Fault::CopyFolder => self.copy_folder(at),
+            Fault::ForeignJournal => self.bring_foreign_journal(at),
+            Fault::BackUp => {
                 self.registry.back_up();
                 true
             }
-            Blow::Empty => {
+            Fault::Empty => {
                 let identity = self.random.bool().then(|| self.random.u64(..));
                 self.registry.empty(identity);
                 self.bring_newcomer(at);
                 true
             }
-            Blow::PutBack => {
+            Fault::PutBack => {
                 let is_struck = self.registry.put_back();
                 self.bring_newcomer(at);
                 is_struck
             }
         };
-        *self.blows.entry(blow.name()).or_default() += u64::from(struck);
+        *self.faults.entry(fault.name()).or_default() += u64::from(injected);
     }
 
     /// Short as likely as long.
@@ -196,7 +196,7 @@ impl Simulation {
     }
 }
 
-impl Blow {
+impl Fault {
     const fn name(self) -> &'static str {
         match self {
             Self::Kill => "kills",

@@ -1,75 +1,75 @@
-//! What strikes a simulation from outside: crashes, pauses and outages, operators who change, delete
+//! The faults that are injected into a simulation: crashes, pauses and outages, operators who change, delete
 //! and create tags, a store that goes back in time, another writer.
 
 use leafid::store::{SegmentStore, TagPatch, TagRecord};
 use leafid::{Clock as _, Limit};
 
 use crate::executor::lock;
-use crate::network::Faults;
+use crate::network::NetworkFaults;
 use crate::segment::cluster::Node;
 use crate::segment::history::{Event, TagNumber};
-use crate::segment::plan::Blow;
+use crate::segment::plan::Fault;
 use crate::segment::simulation::Simulation;
 
 /// How far an older copy is raised at most when it is restored.
 const RESTORE_MARGIN_MAX: u64 = 1_000;
 
 impl Simulation {
-    pub(crate) fn strike(&mut self, blow: Blow) {
+    pub(crate) fn inject(&mut self, fault: Fault) {
         let server = self.random.usize(..self.servers.len());
         let tag = self.random.usize(..self.field.plan.tags.len());
-        let struck = match blow {
-            Blow::Crash => {
+        let injected = match fault {
+            Fault::Crash => {
                 self.restart(server);
                 true
             }
-            Blow::Pause => self.pause(server),
-            Blow::Outage => {
-                *lock(&self.store.network.faults) = Faults::OUTAGE;
+            Fault::Pause => self.pause(server),
+            Fault::Outage => {
+                *lock(&self.store.network.faults) = NetworkFaults::OUTAGE;
                 true
             }
-            Blow::Repair => {
-                *lock(&self.store.network.faults) = self.field.plan.faults;
+            Fault::Repair => {
+                *lock(&self.store.network.faults) = self.field.plan.network_faults;
                 true
             }
-            Blow::Step => self.change_step(tag),
-            Blow::DeleteOrCreate => self.delete_or_create(server, tag),
-            Blow::PutBack => self.put_back(tag),
-            Blow::Replicate => self.replicate(),
-            Blow::Promote => self.promote(),
-            Blow::RaiseLimit => self.raise_limit(tag),
-            Blow::Leaf => {
+            Fault::Step => self.change_step(tag),
+            Fault::DeleteOrCreate => self.delete_or_create(server, tag),
+            Fault::PutBack => self.put_back(tag),
+            Fault::Replicate => self.replicate(),
+            Fault::Promote => self.promote(),
+            Fault::RaiseLimit => self.raise_limit(tag),
+            Fault::Leaf => {
                 let is_leaf = self.field.plan.tags[tag].has_leaf;
                 if is_leaf {
                     self.store.reserve_as_leaf(tag);
                 }
                 is_leaf
             }
-            Blow::CopyFile => {
+            Fault::CopyFile => {
                 self.store.disk.copy();
                 true
             }
-            Blow::ReplaceFile => self.store.disk.replace(),
-            Blow::RestoreFile => self.restore_file(),
-            Blow::FailFlush => {
+            Fault::ReplaceFile => self.store.disk.replace(),
+            Fault::RestoreFile => self.restore_file(),
+            Fault::FailFlush => {
                 self.store.disk.fail(self.servers[server].0);
                 true
             }
-            Blow::PowerCut => {
+            Fault::PowerCut => {
                 self.store.disk.cut();
                 (0..self.servers.len()).for_each(|at| self.restart(at));
                 true
             }
-            Blow::Leave => {
+            Fault::Leave => {
                 self.leave(server);
                 true
             }
-            Blow::Join => {
+            Fault::Join => {
                 (0..2).for_each(|at| self.store.cluster.set(at, Node::Primary));
                 true
             }
         };
-        *self.blows.entry(blow.name()).or_default() += u64::from(struck);
+        *self.faults.entry(fault.name()).or_default() += u64::from(injected);
     }
 
     /// Another process takes the place of one that is killed.
@@ -213,7 +213,7 @@ impl Simulation {
     }
 }
 
-impl Blow {
+impl Fault {
     const fn name(self) -> &'static str {
         match self {
             Self::Crash => "crashes",
