@@ -21,7 +21,7 @@ const MODELS: [Model; 2] = [
         mutants: &["cursor", "publish", "start", "undo"],
     },
     Model {
-        of: "snowflake/word.rs",
+        of: "snowflake/state.rs",
         arguments: &["--lib", "snowflake::model"],
         mutants: &["halt", "bound", "worker"],
     },

@@ -1,18 +1,18 @@
 //! `Allocator`: keeps one tag supplied with segments. This file is the side of the callers, who
-//! take ids and wait; `allocator/refill.rs` and `book.rs` are the side of the driver, which fetches
+//! take ids and wait; `allocator/refill.rs` and `outcome.rs` are the side of the driver, which fetches
 //! segments.
 //!
 //! Taking an id is `SegmentBuffer::try_take` and nothing else. All other state is behind one
 //! mutex, which is touched once or twice a segment and by callers that find the buffer empty.
 
-mod book;
 mod demand;
+mod eviction;
 mod load;
+mod outcome;
 mod queue;
 mod refill;
 mod regression;
 mod shared;
-mod spare;
 mod state;
 mod status;
 
@@ -28,9 +28,9 @@ use crate::segment::{Segment, SegmentBuffer, TakenMany};
 use crate::tag::Tag;
 
 use demand::Demand;
-pub(crate) use refill::After;
+pub(crate) use refill::RefillOutcome;
 pub(crate) use shared::{Shared, within};
-use state::{Standing, State, Supply};
+use state::{RefillState, State, TagState};
 pub use status::{Stage, Status};
 
 /// Keeps one tag supplied.
@@ -42,17 +42,8 @@ pub(crate) struct Allocator {
     changed: Notify,
 }
 
-/// What a caller who found no id should do.
-enum Starved {
-    /// Look once more: there is one now.
-    Again,
-    /// This allocator is out of use.
-    Retired,
-    Refused(IssueError),
-}
-
 /// Why an allocator gave nothing.
-pub(crate) enum Miss {
+pub(crate) enum TakeError {
     /// This allocator is out of use; look the tag up again.
     Retired,
     Refused(IssueError),
@@ -74,24 +65,20 @@ impl Allocator {
 
     /// Takes one id. Never waits.
     #[inline]
-    pub(crate) fn try_next(self: &Arc<Self>, shared: &Shared) -> Result<Id, Miss> {
+    pub(crate) fn try_next(self: &Arc<Self>, shared: &Shared) -> Result<Id, TakeError> {
         loop {
             if let Some(taken) = self.buffer.try_take() {
                 if taken.is_low {
-                    self.low(shared);
+                    self.on_low(shared);
                 }
                 return Ok(taken.id);
             }
-            match self.starved(shared) {
-                Starved::Again => {}
-                Starved::Retired => return Err(Miss::Retired),
-                Starved::Refused(error) => return Err(Miss::Refused(error)),
-            }
+            self.on_empty(shared)?;
         }
     }
 
     /// Takes one id, waiting for the segment under way.
-    pub(crate) async fn next(self: &Arc<Self>, shared: &Shared) -> Result<Id, Miss> {
+    pub(crate) async fn next(self: &Arc<Self>, shared: &Shared) -> Result<Id, TakeError> {
         self.wait(shared, || self.try_next(shared)).await
     }
 
@@ -100,29 +87,15 @@ impl Allocator {
         self: &Arc<Self>,
         shared: &Shared,
         count: u64,
-    ) -> Result<TakenMany, Miss> {
+    ) -> Result<TakenMany, TakeError> {
         loop {
             if let Some(taken) = self.try_take_many(shared, count) {
                 return Ok(taken);
             }
-            let starved = if self.buffer.remaining() >= count {
-                self.starved(shared)
-            } else {
-                self.starved_of_many(shared)
-            };
-            match starved {
-                Starved::Again => {}
-                starved => return Err(self.missed(starved)),
+            if self.buffer.remaining() < count {
+                return Err(self.on_short(shared));
             }
-        }
-    }
-
-    /// What it comes to that there were fewer ids than wanted.
-    fn missed(&self, starved: Starved) -> Miss {
-        match starved {
-            Starved::Retired => Miss::Retired,
-            Starved::Refused(error) => Miss::Refused(error),
-            Starved::Again => Miss::Refused(self.loading()),
+            self.on_empty(shared)?;
         }
     }
 
@@ -131,7 +104,7 @@ impl Allocator {
         self: &Arc<Self>,
         shared: &Shared,
         count: u64,
-    ) -> Result<TakenMany, Miss> {
+    ) -> Result<TakenMany, TakeError> {
         if let Some(taken) = self.try_take_many(shared, count) {
             return Ok(taken);
         }
@@ -143,7 +116,7 @@ impl Allocator {
         self: &Arc<Self>,
         shared: &Shared,
         count: u64,
-    ) -> Result<Segment, Miss> {
+    ) -> Result<Segment, TakeError> {
         if let Some(range) = self.try_take(shared, count) {
             return Ok(range);
         }
@@ -160,7 +133,7 @@ impl Allocator {
             self.lock().skipped += passed_over;
         }
         if self.buffer.is_low() {
-            self.low(shared);
+            self.on_low(shared);
         }
         Some(range)
     }
@@ -170,17 +143,17 @@ impl Allocator {
         self: &Arc<Self>,
         shared: &Shared,
         count: u64,
-    ) -> Result<Segment, Miss> {
+    ) -> Result<Segment, TakeError> {
         match self.try_take(shared, count) {
             Some(range) => Ok(range),
-            None => Err(self.missed(self.starved_of_many(shared))),
+            None => Err(self.on_short(shared)),
         }
     }
 
     fn try_take_many(self: &Arc<Self>, shared: &Shared, count: u64) -> Option<TakenMany> {
         let taken = self.buffer.try_take_many(count)?;
         if taken.is_low {
-            self.low(shared);
+            self.on_low(shared);
         }
         Some(taken)
     }
@@ -190,18 +163,18 @@ impl Allocator {
     async fn wait<T>(
         &self,
         shared: &Shared,
-        mut attempt: impl FnMut() -> Result<T, Miss>,
-    ) -> Result<T, Miss> {
+        mut attempt: impl FnMut() -> Result<T, TakeError>,
+    ) -> Result<T, TakeError> {
         let deadline = shared.clock.now().saturating_add(shared.options.wait_max);
         loop {
             let changed = self.changed.listen();
             let error = match attempt() {
-                Err(Miss::Refused(error)) if error.is_retryable() => error,
+                Err(TakeError::Refused(error)) if error.is_retryable() => error,
                 done => return done,
             };
             let now = shared.clock.now();
             if now >= deadline || self.is_off_until_after(deadline) {
-                return Err(Miss::Refused(error));
+                return Err(TakeError::Refused(error));
             }
             let timer = shared.clock.sleep(deadline.saturating_sub(now));
             if let Either::Right(_) = select(changed, timer).await {
@@ -211,88 +184,85 @@ impl Allocator {
     }
 
     fn is_off_until_after(&self, deadline: Duration) -> bool {
-        matches!(self.lock().supply, Supply::Waiting { until } if until > deadline)
-    }
-
-    fn loading(&self) -> IssueError {
-        self.lock().transient(&self.tag, Duration::ZERO)
+        matches!(self.lock().refill_state, RefillState::Waiting { until } if until > deadline)
     }
 
     /// Supplies are low: asks the driver for a segment, once.
     #[cold]
     #[inline(never)]
-    fn low(self: &Arc<Self>, shared: &Shared) {
-        self.low_under_lock(&mut self.lock(), shared);
+    fn on_low(self: &Arc<Self>, shared: &Shared) {
+        self.on_low_under_lock(&mut self.lock(), shared);
     }
 
-    fn low_under_lock(self: &Arc<Self>, state: &mut State, shared: &Shared) {
+    fn on_low_under_lock(self: &Arc<Self>, state: &mut State, shared: &Shared) {
         if self.buffer.is_low() {
             self.buffer.mute();
-            self.ask(state, shared);
+            self.enqueue(state, shared);
         }
     }
 
     /// Puts the tag into the driver's hands, unless it is there.
-    fn ask(self: &Arc<Self>, state: &mut State, shared: &Shared) {
-        if state.supply == Supply::Idle {
-            state.supply = Supply::Queued;
-            shared.ask(Arc::clone(self), state.standing == Standing::New);
+    fn enqueue(self: &Arc<Self>, state: &mut State, shared: &Shared) {
+        if state.refill_state == RefillState::Idle {
+            state.refill_state = RefillState::Queued;
+            shared.enqueue(Arc::clone(self), state.tag_state == TagState::New);
         }
     }
 
-    /// The buffer gave nothing: says why, and sees to it that the driver knows.
+    /// The buffer gave nothing: succeeds if it holds ids by now; otherwise says why and makes sure
+    /// that the driver knows.
     #[cold]
     #[inline(never)]
-    fn starved(self: &Arc<Self>, shared: &Shared) -> Starved {
+    fn on_empty(self: &Arc<Self>, shared: &Shared) -> Result<(), TakeError> {
         let mut state = self.lock();
-        if self.buffer.remaining() > 0 && state.standing.may_issue() {
+        if self.buffer.remaining() > 0 && state.tag_state.may_issue() {
             // A number may have been put back after another caller closed the buffer.
             self.buffer.reopen();
-            return Starved::Again;
+            return Ok(());
         }
         // Under the lock, so that it cannot undo the `put` that opens the buffer again.
         self.buffer.close();
-        self.starved_under_lock(&mut state, shared)
+        Err(self.on_short_under_lock(&mut state, shared))
     }
 
-    /// As `starved`, for a caller whom what the buffer holds does not help.
-    fn starved_of_many(self: &Arc<Self>, shared: &Shared) -> Starved {
-        self.starved_under_lock(&mut self.lock(), shared)
+    /// As `on_empty`, for a caller that needs more than the buffer holds.
+    fn on_short(self: &Arc<Self>, shared: &Shared) -> TakeError {
+        self.on_short_under_lock(&mut self.lock(), shared)
     }
 
-    fn starved_under_lock(self: &Arc<Self>, state: &mut State, shared: &Shared) -> Starved {
+    fn on_short_under_lock(self: &Arc<Self>, state: &mut State, shared: &Shared) -> TakeError {
         let now = shared.clock.now();
         state.asked = true;
         state.asked_at = now;
-        if state.standing.is_over(now) {
-            state.standing = Standing::New;
+        if state.tag_state.is_over(now) {
+            state.tag_state = TagState::New;
             state.is_dropped = false;
         }
-        let permanent = match &state.standing {
-            Standing::Retired => return Starved::Retired,
-            Standing::Unknown { .. } => Permanent::UnknownTag {
+        let permanent = match &state.tag_state {
+            TagState::Retired => return TakeError::Retired,
+            TagState::Unknown { .. } => Permanent::UnknownTag {
                 tag: self.tag.clone(),
             },
-            Standing::Unusable { message, .. } => Permanent::BadRow {
+            TagState::Unusable { message, .. } => Permanent::BadRow {
                 tag: self.tag.clone(),
                 message: message.clone(),
             },
-            Standing::OtherKind => Permanent::NoSegments {
+            TagState::OtherKind => Permanent::NoSegments {
                 tag: self.tag.clone(),
             },
-            Standing::Exhausted => Permanent::LimitReached {
+            TagState::Exhausted => Permanent::LimitReached {
                 tag: self.tag.clone(),
                 limit: state.limit(),
             },
-            Standing::New | Standing::Live if shared.is_stopped() => Permanent::Stopped {
+            TagState::New | TagState::Live if shared.is_stopped() => Permanent::Stopped {
                 tag: self.tag.clone(),
             },
-            Standing::New | Standing::Live => {
-                self.ask(state, shared);
-                return Starved::Refused(state.transient(&self.tag, now));
+            TagState::New | TagState::Live => {
+                self.enqueue(state, shared);
+                return TakeError::Refused(state.transient(&self.tag, now));
             }
         };
-        Starved::Refused(permanent.into())
+        TakeError::Refused(permanent.into())
     }
 
     /// The last id given out here.
@@ -329,11 +299,11 @@ mod tests {
         );
         let tag = Tag::new("order").expect("a plain name");
         let allocator = Arc::new(Allocator::new(tag, Duration::ZERO));
-        allocator.lock().standing = Standing::Live;
+        allocator.lock().tag_state = TagState::Live;
         let segment = Segment::new(1, 11).expect("the bounds are in order");
         allocator.buffer.put(segment).expect("the buffer is empty");
         allocator.buffer.close();
-        assert!(matches!(allocator.starved(&shared), Starved::Again));
+        assert!(allocator.on_empty(&shared).is_ok());
         assert!(allocator.buffer.try_take().is_some());
     }
 }

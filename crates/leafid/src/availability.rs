@@ -59,7 +59,7 @@ impl Availability {
     }
 
     /// A probe begins.
-    pub(crate) fn acquit(&self) {
+    pub(crate) fn clear_suspicion(&self) {
         self.lock().is_suspect = false;
     }
 
@@ -92,7 +92,7 @@ impl Shared {
         };
         known.has_returned = true;
         drop(known);
-        self.tell(&Event::StoreUp {
+        self.emit(&Event::StoreUp {
             down_for: self.clock.now().saturating_sub(since),
             location: location.as_deref(),
         });
@@ -116,7 +116,7 @@ impl Shared {
         // The next server may be another one.
         let location = known.location.take();
         drop(known);
-        self.tell(&Event::StoreDown {
+        self.emit(&Event::StoreDown {
             error,
             location: location.as_deref(),
         });

@@ -40,7 +40,7 @@ impl Generators {
         checked.map_err(|error| StoreError::Unsupported {
             message: error.to_string(),
         })?;
-        let created = self.asked(|store| store.create(spec)).await;
+        let created = self.call_store(|store| store.create(spec)).await;
         if let Ok(_) | Err(StoreError::TagExists) = &created
             && let Some(allocator) = self.loaded(spec.tag.as_str())
         {
@@ -69,7 +69,7 @@ impl Generators {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub async fn update_tag(&self, tag: &Tag, patch: &TagPatch) -> Result<TagRecord, StoreError> {
-        let record = self.asked(|store| store.update(tag, patch)).await?;
+        let record = self.call_store(|store| store.update(tag, patch)).await?;
         if let Some(allocator) = self.loaded(tag.as_str()) {
             allocator.refresh(self.shared(), &record, None);
         }
@@ -99,9 +99,9 @@ impl Generators {
     /// ```
     pub async fn delete_tag(&self, tag: &Tag) -> Result<(), StoreError> {
         if let Some(record) = self.read_tag(tag).await? {
-            self.put_right(record).await?;
+            self.repair_row(record).await?;
         }
-        self.asked(|store| store.delete(tag)).await?;
+        self.call_store(|store| store.delete(tag)).await?;
         if let Some(allocator) = self.loaded(tag.as_str()) {
             allocator.forget_row(self.shared(), None);
         }
@@ -141,14 +141,14 @@ impl Generators {
             is_longest: record.segment_max < Some(count),
         };
         let Some(allocator) = self.loaded(tag.as_str()) else {
-            let reserved = self.asked(|store| store.reserve(&reserve)).await?;
+            let reserved = self.call_store(|store| store.reserve(&reserve)).await?;
             return Ok(reserved.segment);
         };
         loop {
             // At most twice: a store that went back twice in a row is refused.
-            let call = self.asked(|store| {
+            let call = self.call_store(|store| {
                 // The tag may have got further since the last try.
-                let wish = allocator.wish(self.shared(), &reserve);
+                let wish = allocator.with_current_state(self.shared(), &reserve);
                 Box::pin(async move {
                     let reserved = store.reserve(&wish).await?;
                     Ok((wish, reserved))
@@ -185,7 +185,7 @@ impl Generators {
     /// ```
     pub async fn raise_tag(&self, tag: &Tag, next: u64) -> Result<TagRecord, StoreError> {
         let record = self.read_segment_tag(tag).await?;
-        let record = self.put_right(record).await?;
+        let record = self.repair_row(record).await?;
         if next <= record.max_id {
             let message = format!(
                 "tag \"{tag}\" goes on at {}, and can only be raised: choose a larger number",
@@ -211,7 +211,7 @@ impl Generators {
 
     /// The row, after a reservation if it is behind what this process has seen: whoever changes or
     /// deletes it would make that look as if it had always been so, to servers that saw less.
-    async fn put_right(&self, record: TagRecord) -> Result<TagRecord, StoreError> {
+    async fn repair_row(&self, record: TagRecord) -> Result<TagRecord, StoreError> {
         let tag = &record.tag;
         let allocator = self.loaded(tag.as_str());
         let is_behind = |one: &Arc<Allocator>| one.has_seen_beyond(record.max_id);
@@ -245,7 +245,7 @@ impl Generators {
     /// See [`delete_tag`](Self::delete_tag).
     pub async fn read_tag(&self, tag: &Tag) -> Result<Option<TagRecord>, StoreError> {
         let tags = std::slice::from_ref(tag);
-        Ok(self.asked(|store| store.read(tags)).await?.pop())
+        Ok(self.call_store(|store| store.read(tags)).await?.pop())
     }
 
     /// Lists up to `count` tags in ascending byte order, from the first one after `after`.
@@ -268,7 +268,7 @@ impl Generators {
         after: Option<&Tag>,
         count: u32,
     ) -> Result<Vec<TagRecord>, StoreError> {
-        self.asked(|store| store.list(after, count)).await
+        self.call_store(|store| store.list(after, count)).await
     }
 
     /// Says what the store is and how far it can be trusted.
@@ -287,7 +287,7 @@ impl Generators {
     /// # Ok::<(), leafid::store::StoreError>(())
     /// ```
     pub async fn inspect_store(&self) -> Result<StoreReport, StoreError> {
-        self.asked(|store| store.inspect()).await
+        self.call_store(|store| store.inspect()).await
     }
 
     /// Finds out whether a reservation could go through now, and answers which server it would go
@@ -322,7 +322,7 @@ impl Generators {
 
     /// Asks the store, again where others were in the way; a failure has the driver look whether it
     /// is down.
-    async fn asked<'s, T>(
+    async fn call_store<'s, T>(
         &'s self,
         call: impl Fn(&'s dyn SegmentStore) -> StoreResult<'s, T>,
     ) -> Result<T, StoreError> {

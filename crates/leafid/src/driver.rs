@@ -20,7 +20,7 @@ use std::time::Duration;
 use futures_util::future::{FusedFuture, FutureExt as _};
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 
-use crate::allocator::{After, Allocator, Shared};
+use crate::allocator::{Allocator, RefillOutcome, Shared};
 use crate::event::Event;
 use crate::store::{BoxFuture, READ_LEN_MAX};
 
@@ -29,7 +29,7 @@ use probe::Probe;
 /// The part of the calls that is left to new tags.
 const NEW_SHARE: usize = 4;
 /// How many new tags for which nobody waits any more are passed over in one go.
-const GIVEN_UP_MAX: usize = 10_000;
+const ABANDONED_MAX: usize = 10_000;
 
 /// The background half of [`Generators`](crate::Generators): a plain future, to be placed on any
 /// runtime (`tokio::spawn(driver)`) or on a thread ([`blocking::spawn`](crate::blocking::spawn)).
@@ -79,8 +79,8 @@ impl std::fmt::Debug for Driver {
     }
 }
 
-type Refills = FuturesUnordered<BoxFuture<'static, (Arc<Allocator>, After)>>;
-type Loads = FuturesUnordered<BoxFuture<'static, Vec<(Arc<Allocator>, After)>>>;
+type Refills = FuturesUnordered<BoxFuture<'static, (Arc<Allocator>, RefillOutcome)>>;
+type Loads = FuturesUnordered<BoxFuture<'static, Vec<(Arc<Allocator>, RefillOutcome)>>>;
 
 struct Run {
     shared: Arc<Shared>,
@@ -90,7 +90,7 @@ struct Run {
     /// What runs for tags of which nothing is known.
     loads: Loads,
     /// Tags whose store failed, by the time to try again.
-    later: BinaryHeap<Reverse<Later>>,
+    retries: BinaryHeap<Reverse<Retry>>,
     refresh: futures_util::future::Fuse<BoxFuture<'static, ()>>,
     refresh_at: Duration,
     probe: Probe,
@@ -103,7 +103,7 @@ struct Run {
 }
 
 /// A tag to be taken up again at a time; ordered by the time alone.
-struct Later(Duration, Arc<Allocator>);
+struct Retry(Duration, Arc<Allocator>);
 
 impl Run {
     fn new(shared: Arc<Shared>) -> Self {
@@ -114,7 +114,7 @@ impl Run {
             refills: Refills::new(),
             refilling_since: None,
             loads: Loads::new(),
-            later: BinaryHeap::new(),
+            retries: BinaryHeap::new(),
             refresh: futures_util::future::Fuse::terminated(),
             refresh_at,
             probe: Probe::new(now),
@@ -133,9 +133,9 @@ impl Run {
             let mut work = work.fuse();
             let mut timer = self.shared.clock.sleep(self.time_to_next()).fuse();
             futures_util::select_biased! {
-                (allocator, after) = self.refills.select_next_some() => self.book(allocator, after),
+                (allocator, outcome) = self.refills.select_next_some() => self.on_outcome(allocator, outcome),
                 loaded = self.loads.select_next_some() => {
-                    loaded.into_iter().for_each(|(allocator, after)| self.book(allocator, after));
+                    loaded.into_iter().for_each(|(allocator, outcome)| self.on_outcome(allocator, outcome));
                 }
                 answer = &mut self.probe.call => self.probed(answer),
                 () = &mut self.refresh => {}
@@ -151,15 +151,15 @@ impl Run {
         self.probe.start_if_due(&self.shared, self.refilling_since);
         let has_returned = self.shared.availability.take_returned();
         while self
-            .later
+            .retries
             .peek()
-            .is_some_and(|Reverse(later)| has_returned || later.0 <= now)
+            .is_some_and(|Reverse(retry)| has_returned || retry.0 <= now)
         {
             let _resumed = self.resume_next();
         }
         self.start_refills();
         self.start_loads();
-        self.shared.forget_spare();
+        self.shared.evict_expired();
         if now >= self.refresh_at && self.refresh.is_terminated() {
             self.refresh_at = now.saturating_add(self.shared.options.refresh_interval);
             let refresh: BoxFuture<'static, ()> =
@@ -213,14 +213,14 @@ impl Run {
     /// created comes alone.
     fn next_new(&mut self, len: usize) -> Vec<Arc<Allocator>> {
         let mut wanted = Vec::new();
-        for _ in 0..GIVEN_UP_MAX {
+        for _ in 0..ABANDONED_MAX {
             if wanted.len() == len {
                 return wanted;
             }
             let Some(allocator) = self.shared.queue.pop_new() else {
                 return wanted;
             };
-            if allocator.is_given_up(&self.shared) {
+            if allocator.is_abandoned(&self.shared) {
                 self.end_trial(&allocator);
                 continue;
             }
@@ -238,32 +238,35 @@ impl Run {
         wanted
     }
 
-    fn refill(&self, allocator: Arc<Allocator>) -> BoxFuture<'static, (Arc<Allocator>, After)> {
+    fn refill(
+        &self,
+        allocator: Arc<Allocator>,
+    ) -> BoxFuture<'static, (Arc<Allocator>, RefillOutcome)> {
         let shared = Arc::clone(&self.shared);
         Box::pin(async move {
-            let after = Arc::clone(&allocator).refill(&shared).await;
-            (allocator, after)
+            let outcome = Arc::clone(&allocator).refill(&shared).await;
+            (allocator, outcome)
         })
     }
 
     /// Takes the tag up again whose time comes first. A new one for which nobody waits any more is
     /// let go, unless it is the only one that can show that the store is back.
     fn resume_next(&mut self) -> Option<Arc<Allocator>> {
-        let Reverse(Later(_, allocator)) = self.later.pop()?;
-        if self.later.is_empty() {
+        let Reverse(Retry(_, allocator)) = self.retries.pop()?;
+        if self.retries.is_empty() {
             allocator.touch(&self.shared);
         }
-        if allocator.is_given_up(&self.shared) {
+        if allocator.is_abandoned(&self.shared) {
             return None;
         }
         allocator.resume();
-        self.ask(Arc::clone(&allocator));
+        self.enqueue(Arc::clone(&allocator));
         Some(allocator)
     }
 
-    fn ask(&self, allocator: Arc<Allocator>) {
+    fn enqueue(&self, allocator: Arc<Allocator>) {
         let is_new = allocator.is_new();
-        self.shared.ask(allocator, is_new);
+        self.shared.enqueue(allocator, is_new);
     }
 
     fn end_trial(&mut self, allocator: &Arc<Allocator>) {
@@ -301,29 +304,29 @@ impl Run {
 
     /// Takes the tag up again whose time comes first, of those that tell something of the store.
     fn next_to_try(&mut self) -> Option<Arc<Allocator>> {
-        let mut odd = Vec::new();
+        let mut isolated = Vec::new();
         let mut next = None;
         while next.is_none()
-            && let Some(first) = self.later.peek()
+            && let Some(first) = self.retries.peek()
         {
-            if first.0.1.is_odd() {
-                odd.extend(self.later.pop());
+            if first.0.1.fails_alone() {
+                isolated.extend(self.retries.pop());
             } else {
                 next = self.resume_next();
             }
         }
-        self.later.extend(odd);
+        self.retries.extend(isolated);
         next
     }
 
-    fn book(&mut self, allocator: Arc<Allocator>, after: After) {
+    fn on_outcome(&mut self, allocator: Arc<Allocator>, outcome: RefillOutcome) {
         self.end_trial(&allocator);
-        if matches!(after, After::RetryAt(_)) {
+        if matches!(outcome, RefillOutcome::RetryAt(_)) {
             self.probe.went_well = false;
         } else if self.probe.went_well {
             self.try_one();
         }
-        let is_failure = matches!(after, After::RetryAt(_));
+        let is_failure = matches!(outcome, RefillOutcome::RetryAt(_));
         if self.has_failed && !is_failure && self.refresh.is_terminated() {
             self.has_failed = false;
             let refresh: BoxFuture<'static, ()> =
@@ -331,18 +334,18 @@ impl Run {
             self.refresh = refresh.fuse();
         }
         self.has_failed |= is_failure;
-        match after {
-            After::Rest => {}
-            After::Again => self.ask(allocator),
-            After::RetryAt(at) => self.later.push(Reverse(Later(at, allocator))),
+        match outcome {
+            RefillOutcome::Done => {}
+            RefillOutcome::Again => self.enqueue(allocator),
+            RefillOutcome::RetryAt(at) => self.retries.push(Reverse(Retry(at, allocator))),
         }
     }
 
     fn time_to_next(&self) -> Duration {
-        let later = self.later.peek().map(|Reverse(later)| later.0);
-        let spare = self.shared.next_spare_at();
+        let retry = self.retries.peek().map(|Reverse(retry)| retry.0);
+        let eviction = self.shared.next_eviction_at();
         let refresh = self.refresh.is_terminated().then_some(self.refresh_at);
-        let next = [later, spare, refresh, self.probe.next_at()]
+        let next = [retry, eviction, refresh, self.probe.next_at()]
             .into_iter()
             .flatten()
             .min();
@@ -363,27 +366,27 @@ async fn refresh(shared: Arc<Shared>, is_wanted: fn(&Allocator) -> bool) {
     for chunk in wanted.chunks(READ_LEN_MAX) {
         if let Err(error) = Allocator::refresh_all(&shared, chunk).await {
             shared.store_suspect(&error);
-            shared.tell(&Event::RefreshFailed { error: &error });
+            shared.emit(&Event::RefreshFailed { error: &error });
             return;
         }
     }
 }
 
-impl PartialEq for Later {
+impl PartialEq for Retry {
     fn eq(&self, other: &Self) -> bool {
         self.0 == other.0
     }
 }
 
-impl Eq for Later {}
+impl Eq for Retry {}
 
-impl PartialOrd for Later {
+impl PartialOrd for Retry {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Later {
+impl Ord for Retry {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.0.cmp(&other.0)
     }

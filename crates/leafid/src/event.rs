@@ -105,7 +105,7 @@ pub enum Event<'a> {
         /// The largest id it may issue.
         limit: Limit,
     },
-    /// The settings of tags in use could not be read; the old ones stay in force.
+    /// The settings of tags in use could not be read; the old ones still apply.
     RefreshFailed {
         /// Why.
         error: &'a StoreError,
@@ -136,7 +136,7 @@ pub enum Event<'a> {
         /// Which, and from when to when.
         lease: Lease,
     },
-    /// The reservation of the worker id was extended.
+    /// The lease of the worker id was extended.
     WorkerExtended {
         /// Which, and until when now.
         lease: Lease,
@@ -146,7 +146,7 @@ pub enum Event<'a> {
         /// Which.
         worker: WorkerId,
     },
-    /// The worker id is somebody else's now, or its reservation is used up. Issuing has stopped,
+    /// The worker id is somebody else's now, or its lease is used up. Issuing has stopped,
     /// and another one is claimed.
     WorkerLost {
         /// Which.
@@ -164,14 +164,14 @@ pub enum Event<'a> {
         /// By whom.
         holders: &'a [LeaseRecord],
     },
-    /// The registry is down, and the journal lets this server issue inside its reservation.
+    /// The registry is down, and the journal lets this server issue inside its lease.
     WeakStart {
         /// With which worker id.
         worker: WorkerId,
         /// What the registry's failure is.
         error: &'a StoreError,
     },
-    /// The worker id could not be given back; it stays reserved for this server.
+    /// The worker id could not be given back; it stays leased to this server.
     WorkerKept {
         /// With which worker id, and until when.
         lease: Lease,
@@ -226,7 +226,7 @@ pub enum Event<'a> {
     Quarantined {
         /// Which.
         worker: WorkerId,
-        /// Where its reservation ends, in milliseconds since 1970-01-01T00:00:00Z.
+        /// Where its lease ends, in milliseconds since 1970-01-01T00:00:00Z.
         until_ms: u64,
     },
     /// The layout's bits of time are used up in less than three years.

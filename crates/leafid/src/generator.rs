@@ -4,7 +4,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::allocator::{Allocator, Miss};
+use crate::allocator::{Allocator, TakeError};
 use crate::block::Block;
 use crate::error::IssueError;
 use crate::generators::{Generators, check_count};
@@ -57,8 +57,8 @@ impl Generator {
     pub fn try_next(&self) -> Result<Id, IssueError> {
         match self.allocator.try_next(self.generators.shared()) {
             Ok(id) => Ok(id),
-            Err(Miss::Refused(error)) => Err(error),
-            Err(Miss::Retired) => self.generators.try_next(self.tag().as_str()),
+            Err(TakeError::Refused(error)) => Err(error),
+            Err(TakeError::Retired) => self.generators.try_next(self.tag().as_str()),
         }
     }
 
@@ -101,8 +101,8 @@ impl Generator {
             .try_next_many(self.generators.shared(), count)
         {
             Ok(taken) => Ok(taken),
-            Err(Miss::Refused(error)) => Err(error),
-            Err(Miss::Retired) => self.generators.try_next_many(self.tag().as_str(), count),
+            Err(TakeError::Refused(error)) => Err(error),
+            Err(TakeError::Retired) => self.generators.try_next_many(self.tag().as_str(), count),
         }
     }
 

@@ -1,12 +1,12 @@
 //! `Generators`: ids of any tag of a store, by name.
 
 mod at_once;
-mod standing;
+mod status;
 
 use std::fmt;
 use std::sync::Arc;
 
-use crate::allocator::{Allocator, Miss, Shared};
+use crate::allocator::{Allocator, Shared, TakeError};
 use crate::clock::{Clock, SystemClock};
 use crate::driver::Driver;
 use crate::error::{IssueError, Permanent, TransientReason};
@@ -278,7 +278,7 @@ impl Generators {
         let made = Arc::new(Allocator::new(tag.clone(), now));
         match tags.try_insert(tag, Arc::clone(&made)) {
             Ok(_) => {
-                shared.put_spare(Arc::clone(&made));
+                shared.track_unused(Arc::clone(&made));
                 Ok(made)
             }
             Err(occupied) => Ok(Arc::clone(occupied.current)),
@@ -292,13 +292,13 @@ impl Generators {
         attempt: impl Fn(Arc<Allocator>) -> F,
     ) -> Result<T, IssueError>
     where
-        F: Future<Output = Result<T, Miss>>,
+        F: Future<Output = Result<T, TakeError>>,
     {
         for _ in 0..2 {
             match attempt(self.allocator(tag)?).await {
                 Ok(taken) => return Ok(taken),
-                Err(Miss::Refused(error)) => return Err(error),
-                Err(Miss::Retired) => {}
+                Err(TakeError::Refused(error)) => return Err(error),
+                Err(TakeError::Retired) => {}
             }
         }
         Err(retired(&Tag::new(tag).map_err(Permanent::BadTag)?))

@@ -1,5 +1,5 @@
 //! `Layout`: how a snowflake id divides its bits among time, worker id and sequence; how an id is
-//! put together and taken apart; when the bits of time run out.
+//! composed and decoded; when the bits of time run out.
 //!
 //! Everything here is arithmetic: it reads no clock and keeps no state. Which numbers may be put
 //! together, so that no id leaves twice, is decided elsewhere.
@@ -183,9 +183,9 @@ impl Layout {
             | (fields.sequence << self.sequence_shift)
     }
 
-    /// Takes an id apart.
+    /// Decodes an id into its parts.
     ///
-    /// Whatever is above worker id and sequence is time, so that every number comes apart, and
+    /// Whatever is above worker id and sequence is time, so that every number can be decoded, and
     /// [`compose`](Self::compose) makes the same of it again. A number above
     /// [`number_max`](Self::number_max) is no id of this layout, and its time is beyond the end: use
     /// [`try_decompose`](Self::try_decompose) for those that come from outside.
@@ -210,7 +210,7 @@ impl Layout {
         }
     }
 
-    /// Takes an id apart that may be none of this layout.
+    /// Decodes an id that may be none of this layout.
     ///
     /// # Errors
     ///

@@ -31,7 +31,7 @@ use crate::repeat::Repeat;
 use crate::snowflake::{Core, Snowflake};
 use crate::store::{Journal, LeaseRecord, LeaseStore, LeaseSwap, StoreError};
 
-use calls::{Answering, Refused};
+use calls::{FailedWrites, Reachability};
 use repeating::Repeating;
 
 pub use accept::ClockAhead;
@@ -42,8 +42,8 @@ pub use status::{RegistryStage, RegistryStatus};
 
 /// Keeps this process supplied with a worker id, and makes snowflake ids with it.
 ///
-/// A worker id is leased: reserved in a [`LeaseStore`] for an hour of times in ids, and extended
-/// long before that ends. While the registry is down the server goes on inside its reservation,
+/// A worker id is leased in a [`LeaseStore`] for an hour of times in ids, and extended
+/// long before that ends. While the registry is down the server goes on inside its lease,
 /// also over a restart, which its [`Journal`] makes safe.
 ///
 /// **Thread-safe**; a clone is another handle.
@@ -92,12 +92,12 @@ pub(crate) struct Shared {
     pub(crate) options: RegistryOptions,
     is_stopped: AtomicBool,
     accepts_clock: AtomicBool,
-    standing: Mutex<Standing>,
+    state: Mutex<RegistryState>,
 }
 
 /// What the driver tells the handle.
 #[derive(Debug)]
-struct Standing {
+struct RegistryState {
     stage: RegistryStage,
     lease: Option<Lease>,
     /// Where the ids of the only worker id that there may be end, while they are what is in the
@@ -107,8 +107,8 @@ struct Standing {
     claims: u64,
     failures: u64,
     journal_fails: bool,
-    answering: Answering,
-    refused: Refused,
+    reachability: Reachability,
+    failed_writes: FailedWrites,
 }
 
 impl WorkerRegistry {
@@ -152,7 +152,7 @@ impl WorkerRegistry {
             options,
             is_stopped: AtomicBool::new(false),
             accepts_clock: AtomicBool::new(false),
-            standing: Mutex::new(Standing {
+            state: Mutex::new(RegistryState {
                 stage: RegistryStage::Starting,
                 lease: None,
                 ahead_until_ms: None,
@@ -160,8 +160,8 @@ impl WorkerRegistry {
                 claims: 0,
                 failures: 0,
                 journal_fails: false,
-                answering: Answering::Unasked,
-                refused: Refused::default(),
+                reachability: Reachability::Unknown,
+                failed_writes: FailedWrites::default(),
             }),
         });
         let driver = RegistryDriver::new(Arc::clone(&shared));
@@ -261,10 +261,10 @@ impl WorkerRegistry {
     }
 
     /// Frees a worker id whose holder is known to be gone for good, so that it need not wait for
-    /// the end of its reservation: it can be had some seconds later. Answers whether the row was
+    /// the end of its lease: it can be had some seconds later. Answers whether the row was
     /// still as given.
     ///
-    /// If the holder is alive after all, it goes on issuing inside the reservation it knows, and
+    /// If the holder is alive after all, it goes on issuing inside the lease it knows, and
     /// so may whoever takes the worker id next: **the one call here that can make ids come twice**.
     /// It is for an operator who has seen that the process does not run.
     ///
@@ -307,8 +307,8 @@ impl WorkerRegistry {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Standing> {
-        self.standing.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, RegistryState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn store(&self) -> Result<&dyn LeaseStore, StoreError> {
@@ -326,14 +326,14 @@ impl Shared {
 
     fn stop(&self) {
         self.is_stopped.store(true, Ordering::Release);
-        self.core.called.notify(usize::MAX);
+        self.core.driver_wake.notify(usize::MAX);
     }
 
     fn takes_accepted_clock(&self) -> bool {
         self.accepts_clock.swap(false, Ordering::AcqRel)
     }
 
-    fn tell(&self, event: &Event<'_>) {
+    fn emit(&self, event: &Event<'_>) {
         self.observer.event(event);
     }
 
@@ -345,22 +345,22 @@ impl Shared {
         let core = &self.core;
         let layout = core.options.layout;
         let now_ms = core.timeline.now_ms();
-        let next_ms = core.word.next_tick().map(|tick| layout.unix_ms_of(tick));
+        let next_ms = core.state.next_tick().map(|tick| layout.unix_ms_of(tick));
         let next_ms = next_ms.map_or(now_ms, i64::unsigned_abs);
-        let standing = self.lock();
+        let state = self.lock();
         RegistryStatus {
-            stage: standing.stage.clone(),
-            lease: standing.lease,
-            left_ms: standing
+            stage: state.stage.clone(),
+            lease: state.lease,
+            left_ms: state
                 .lease
                 .map_or(0, |lease| lease.left_ms(now_ms.max(next_ms))),
             borrowed_ms: next_ms.saturating_sub(now_ms),
             clock_offset_ms: core.timeline.offset_ms(),
-            clock_steps: standing.clock_steps,
-            claims: standing.claims,
-            failures: standing.failures,
-            journal_fails: standing.journal_fails,
-            store_answers: standing.answering.answers(),
+            clock_steps: state.clock_steps,
+            claims: state.claims,
+            failures: state.failures,
+            journal_fails: state.journal_fails,
+            store_answers: state.reachability.is_reachable(),
             end_ms: layout.end_unix_ms(),
         }
     }

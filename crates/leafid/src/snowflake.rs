@@ -2,7 +2,7 @@
 //! or when more ids are wanted than a tick has.
 //!
 //! The worker id comes from a lease, which `registry.rs` keeps; the time from `timeline.rs`; each
-//! id is taken in `snowflake/word.rs`, and waited for in `snowflake/core.rs`.
+//! id is taken in `snowflake/state.rs`, and waited for in `snowflake/core.rs`.
 
 mod core;
 mod error;
@@ -11,7 +11,7 @@ mod ids;
 mod model;
 mod number;
 mod options;
-pub(crate) mod word;
+pub(crate) mod state;
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::id::Id;
 use crate::layout::{Layout, LayoutError};
 use crate::worker_id::WorkerId;
-use word::Grant;
+use state::Grant;
 
 pub(crate) use self::core::{Core, WAIT_MIN};
 pub use error::SnowflakeError;
@@ -103,7 +103,7 @@ impl Snowflake {
         core.check()?;
         options.layout.check_worker(worker)?;
         let start = core.tick().unwrap_or(0);
-        core.word.grant(Grant {
+        core.state.grant(Grant {
             worker,
             start,
             until: u64::MAX,
@@ -124,15 +124,15 @@ impl Snowflake {
     /// See [`Snowflake`].
     #[inline]
     pub fn try_next(&self) -> Result<Id, SnowflakeError> {
-        match self.core.word.try_draw_fast() {
-            Some(number) => Ok(self.core.word.id(number)),
+        match self.core.state.try_draw_fast() {
+            Some(number) => Ok(self.core.state.id(number)),
             None => self.try_next_timed(),
         }
     }
 
     #[inline(never)]
     fn try_next_timed(&self) -> Result<Id, SnowflakeError> {
-        Ok(self.core.word.id(self.core.draw(1)?.first))
+        Ok(self.core.state.id(self.core.draw(1)?.first))
     }
 
     /// Takes the next `count` ids. Never waits. They are this call's alone, whole or not at all.
@@ -148,7 +148,7 @@ impl Snowflake {
     pub fn try_next_many(&self, count: u64) -> Result<SnowflakeIds, SnowflakeError> {
         self.core.check_count(count)?;
         let drawn = self.core.draw(count)?;
-        Ok(self.core.word.ids(drawn.first, count))
+        Ok(self.core.state.ids(drawn.first, count))
     }
 
     /// Takes the next id, waiting up to `wait_max`.
@@ -174,7 +174,7 @@ impl Snowflake {
         match self.try_next() {
             Err(error) if error.is_retryable() => {
                 let drawn = self.core.draw_waiting(1, error).await?;
-                Ok(self.core.word.id(drawn.first))
+                Ok(self.core.state.id(drawn.first))
             }
             done => done,
         }
@@ -221,7 +221,7 @@ impl Snowflake {
         match self.try_next_many(count) {
             Err(error) if error.is_retryable() => {
                 let drawn = self.core.draw_waiting(count, error).await?;
-                Ok(self.core.word.ids(drawn.first, count))
+                Ok(self.core.state.ids(drawn.first, count))
             }
             done => done,
         }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::state::State;
-use super::{Allocator, Miss, Shared, Starved};
+use super::{Allocator, Shared, TakeError};
 use crate::error::{IssueError, TransientReason};
 use crate::segment::{Segment, TakenMany};
 
@@ -20,10 +20,10 @@ pub(super) struct Demand {
 /// The life of a demand. It is answered whole or not at all, so that one which cannot be met holds
 /// no ids.
 enum Answer {
-    /// Exits: `Given`, `Cancelled`.
+    /// Exits: `Ready`, `Cancelled`.
     Open,
     /// Exits: `Cancelled`, once it is fetched.
-    Given(Result<TakenMany, IssueError>),
+    Ready(Result<TakenMany, IssueError>),
     /// Nobody wants it any more. No exit.
     Cancelled,
 }
@@ -53,7 +53,7 @@ impl Demand {
         let mut slot = self.lock();
         match *slot {
             Answer::Open => {
-                *slot = Answer::Given(Ok(taken));
+                *slot = Answer::Ready(Ok(taken));
                 0
             }
             _ => taken.len(),
@@ -64,7 +64,7 @@ impl Demand {
     pub(super) fn refuse(&self, error: IssueError) {
         let mut slot = self.lock();
         if matches!(*slot, Answer::Open) {
-            *slot = Answer::Given(Err(error));
+            *slot = Answer::Ready(Err(error));
         }
     }
 
@@ -72,7 +72,7 @@ impl Demand {
     pub(super) fn answer(&self) -> Option<Result<TakenMany, IssueError>> {
         let mut slot = self.lock();
         match std::mem::replace(&mut *slot, Answer::Cancelled) {
-            Answer::Given(answer) => Some(answer),
+            Answer::Ready(answer) => Some(answer),
             other => {
                 *slot = other;
                 None
@@ -83,7 +83,7 @@ impl Demand {
     /// Ends it; tells how many ids it was given that nobody fetched.
     fn cancel(&self) -> u64 {
         match std::mem::replace(&mut *self.lock(), Answer::Cancelled) {
-            Answer::Given(Ok(taken)) => taken.len(),
+            Answer::Ready(Ok(taken)) => taken.len(),
             _ => 0,
         }
     }
@@ -114,31 +114,27 @@ impl Allocator {
         self: &Arc<Self>,
         shared: &Shared,
         demand: Arc<Demand>,
-    ) -> Result<TakenMany, Miss> {
+    ) -> Result<TakenMany, TakeError> {
         let _cancel = CancelOnDrop {
             demand: &demand,
             allocator: self,
         };
         self.place(shared, &demand)?;
         self.wait(shared, || match demand.answer() {
-            Some(answer) => answer.map_err(Miss::Refused),
-            None => match self.starved_of_many(shared) {
-                Starved::Retired => Err(Miss::Retired),
-                Starved::Refused(error) => Err(Miss::Refused(error)),
-                Starved::Again => Err(Miss::Refused(self.loading())),
-            },
+            Some(answer) => answer.map_err(TakeError::Refused),
+            None => Err(self.on_short(shared)),
         })
         .await
     }
 
     /// Puts a demand where the driver sees it, unless memory can serve it after all: a segment may
     /// have come since its caller looked, and a range off the next one would skip all of that.
-    fn place(self: &Arc<Self>, shared: &Shared, demand: &Arc<Demand>) -> Result<(), Miss> {
+    fn place(self: &Arc<Self>, shared: &Shared, demand: &Arc<Demand>) -> Result<(), TakeError> {
         // Segments are put in under this lock: one that is not there now will find the demand.
         let mut state = self.lock();
         self.serve_from_memory(&mut state, demand);
         if !demand.is_open() {
-            self.low_under_lock(&mut state, shared);
+            self.on_low_under_lock(&mut state, shared);
             return Ok(());
         }
         if state.demands.len() >= DEMANDS_MAX {
@@ -147,7 +143,7 @@ impl Allocator {
         if state.demands.len() >= DEMANDS_MAX {
             let retry_after = state.loading_retry();
             let busy = IssueError::transient(&self.tag, retry_after, TransientReason::Busy);
-            return Err(Miss::Refused(busy));
+            return Err(TakeError::Refused(busy));
         }
         state.demands.push_back(Arc::clone(demand));
         Ok(())
@@ -197,7 +193,7 @@ impl Allocator {
                 return None;
             }
             if at_hand > 0 {
-                // As in `starved`: it may have been closed. Nobody closes it without the lock.
+                // As in `on_empty`: it may have been closed. Nobody closes it without the lock.
                 self.buffer.reopen();
             }
             // Others take at the same time; each round there is less at hand.

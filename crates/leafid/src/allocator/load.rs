@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::shared::bounded;
-use super::{After, Allocator, Shared};
+use super::{Allocator, RefillOutcome, Shared};
 use crate::event::Event;
 use crate::store::TagRecord;
 use crate::tag::Tag;
@@ -18,7 +18,7 @@ impl Allocator {
     pub(crate) async fn load_all(
         shared: &Shared,
         allocators: Vec<Arc<Self>>,
-    ) -> Vec<(Arc<Self>, After)> {
+    ) -> Vec<(Arc<Self>, RefillOutcome)> {
         let tags: Vec<Tag> = allocators.iter().map(|one| one.tag.clone()).collect();
         let seen: Vec<u64> = allocators.iter().map(|one| one.begin(shared)).collect();
         let read = || bounded(shared, shared.store.read(&tags));
@@ -30,8 +30,8 @@ impl Allocator {
         let mut loaded = Vec::with_capacity(allocators.len());
         for (allocator, seen) in allocators.into_iter().zip(seen) {
             let after = match &records {
-                Ok(records) => allocator.book_look(shared, records.get(&allocator.tag), seen),
-                Err(error) => allocator.book_error(shared, error, seen),
+                Ok(records) => allocator.on_batch_read(shared, records.get(&allocator.tag), seen),
+                Err(error) => allocator.on_error(shared, error, seen),
             };
             allocator.notify();
             loaded.push((allocator, after));
@@ -39,19 +39,24 @@ impl Allocator {
         loaded
     }
 
-    fn book_look(&self, shared: &Shared, record: Option<&&TagRecord>, seen: u64) -> After {
+    fn on_batch_read(
+        &self,
+        shared: &Shared,
+        record: Option<&&TagRecord>,
+        seen: u64,
+    ) -> RefillOutcome {
         match record {
             Some(record) => {
-                if self.book_record(record, seen) {
-                    shared.tell(&Event::Loaded { tag: &self.tag });
+                if self.on_record(record, seen) {
+                    shared.emit(&Event::Loaded { tag: &self.tag });
                 }
-                After::Again
+                RefillOutcome::Again
             }
             None if shared.options.create_missing.is_some() => {
                 self.lock().is_absent = true;
-                After::Again
+                RefillOutcome::Again
             }
-            None => self.book_unknown(shared, seen),
+            None => self.on_unknown_tag(shared, seen),
         }
     }
 }

@@ -1,11 +1,11 @@
-//! What comes of a call to the store is booked here: a segment, a limit, a failure, a row or none.
-//! Each booking changes the state under its lock, and then tells the observer.
+//! The outcome of a call to the store: a segment, a limit, a failure, a row or none. Each handler
+//! changes the state under its lock, and then tells the observer.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::refill::{After, Plan, Seen};
-use super::state::{Standing, State, Supply};
+use super::refill::{Plan, RefillOutcome, Seen};
+use super::state::{RefillState, State, TagState};
 use super::{Allocator, Shared};
 use crate::error::Permanent;
 use crate::event::Event;
@@ -15,13 +15,13 @@ use crate::store::{Reserved, StoreError, TagKind, TagRecord};
 
 impl Allocator {
     /// A segment is ours: answers demands from it and puts the rest into the buffer.
-    pub(super) fn book_segment(
+    pub(super) fn on_segment(
         &self,
         shared: &Shared,
         plan: &Plan,
         reserved: Reserved,
         started: Duration,
-    ) -> After {
+    ) -> RefillOutcome {
         let segment = reserved.segment;
         let now = shared.clock.now();
         let mut state = self.lock();
@@ -39,21 +39,21 @@ impl Allocator {
         let near = state.near_limit(segment.end());
         let limit = state.limit();
         let after = if state.demands.is_empty() {
-            state.supply = Supply::Idle;
-            After::Rest
+            state.refill_state = RefillState::Idle;
+            RefillOutcome::Done
         } else {
-            After::Again
+            RefillOutcome::Again
         };
         drop(state);
         shared.store_reserved();
         let tag = &self.tag;
-        shared.tell(&Event::Reserved {
+        shared.emit(&Event::Reserved {
             tag,
             segment,
             took: now.saturating_sub(started),
         });
         if let Some(headroom) = near {
-            shared.tell(&Event::LimitNear {
+            shared.emit(&Event::LimitNear {
                 tag,
                 headroom,
                 limit,
@@ -65,7 +65,7 @@ impl Allocator {
     /// Answers demands from a new segment, and puts the rest into the buffer.
     fn put(&self, state: &mut State, segment: Segment) {
         let mut rest = segment;
-        if state.standing == Standing::Live {
+        if state.tag_state == TagState::Live {
             rest = self.answer_demands(state, segment);
             if rest.is_empty() || self.buffer.put(rest).is_ok() {
                 return;
@@ -91,13 +91,13 @@ impl Allocator {
     }
 
     /// The store has fewer numbers left than wanted, or none.
-    pub(super) fn book_limit(&self, shared: &Shared, plan: &Plan, max_id: u64) -> After {
+    pub(super) fn on_limit(&self, shared: &Shared, plan: &Plan, max_id: u64) -> RefillOutcome {
         let mut state = self.lock();
         let limit = plan.reserve.limit;
         state.floor = state.floor.max(Some(max_id));
-        if state.standing != Standing::Live || state.limit() != limit {
+        if state.tag_state != TagState::Live || state.limit() != limit {
             // The row was changed while the store was asked: its refusal is of the past.
-            return After::Again;
+            return RefillOutcome::Again;
         }
         let headroom = limit.headroom(state.floor.unwrap_or(1));
         if plan.reserve.count <= headroom {
@@ -106,21 +106,21 @@ impl Allocator {
                 "the store broke its contract: it refused ids that are below the limit",
                 format!("asked for {:?}, told that max id is {max_id}", plan.reserve),
             );
-            return self.book_failure(shared, error);
+            return self.on_failure(shared, error);
         }
         self.refuse_demands(&mut state, limit, headroom);
         if headroom > 0 {
-            return After::Again;
+            return RefillOutcome::Again;
         }
         state.forget_failures();
-        state.standing = Standing::Exhausted;
-        state.supply = Supply::Idle;
+        state.tag_state = TagState::Exhausted;
+        state.refill_state = RefillState::Idle;
         drop(state);
-        shared.tell(&Event::LimitReached {
+        shared.emit(&Event::LimitReached {
             tag: &self.tag,
             limit,
         });
-        After::Rest
+        RefillOutcome::Done
     }
 
     /// Refuses the demands that can never be met: a range needs the numbers that the store has left,
@@ -143,7 +143,11 @@ impl Allocator {
         }
     }
 
-    pub(super) fn book_failure(&self, shared: &Shared, error: impl Into<Arc<StoreError>>) -> After {
+    pub(super) fn on_failure(
+        &self,
+        shared: &Shared,
+        error: impl Into<Arc<StoreError>>,
+    ) -> RefillOutcome {
         let error = error.into();
         let mut state = self.lock();
         state.failures = state.failures.saturating_add(1);
@@ -152,59 +156,64 @@ impl Allocator {
         let retry_after = shared.retry_after(state.failures);
         let now = shared.clock.now();
         let until = now.saturating_add(retry_after);
-        state.supply = Supply::Waiting { until };
+        state.refill_state = RefillState::Waiting { until };
         let failures = state.failures;
         // One that hung says nothing of a store that has served others since it began.
         let called_at = state.called_at;
         let since = *state.failing_since.get_or_insert(called_at);
-        state.is_odd |= shared.availability.has_reserved_since(since);
-        let is_odd = state.is_odd;
+        state.fails_alone |= shared.availability.has_reserved_since(since);
+        let fails_alone = state.fails_alone;
         drop(state);
         let tag = &self.tag;
         if error.weak_store().is_some() {
-            shared.tell(&Event::WeakStore {
+            shared.emit(&Event::WeakStore {
                 tag,
                 error: &error,
                 failures,
             });
         }
-        shared.tell(&Event::Failed {
+        shared.emit(&Event::Failed {
             tag,
             error: &error,
             failures,
             retry_after,
         });
-        if !is_odd {
+        if !fails_alone {
             shared.store_down(&error);
         }
-        After::RetryAt(until)
+        RefillOutcome::RetryAt(until)
     }
 
-    pub(super) fn book_unusable(&self, shared: &Shared, message: String, seen: u64) -> After {
+    pub(super) fn on_unusable_row(
+        &self,
+        shared: &Shared,
+        message: String,
+        seen: u64,
+    ) -> RefillOutcome {
         let until = shared.unknown_until();
         let mut state = self.lock();
-        if state.changes != seen || state.standing == Standing::Retired {
-            return After::Again;
+        if state.changes != seen || state.tag_state == TagState::Retired {
+            return RefillOutcome::Again;
         }
         state.forget_failures();
-        state.standing = Standing::Unusable { until, message };
-        state.supply = Supply::Idle;
-        After::Rest
+        state.tag_state = TagState::Unusable { until, message };
+        state.refill_state = RefillState::Idle;
+        RefillOutcome::Done
     }
 
-    pub(super) fn book_unknown(&self, shared: &Shared, seen: u64) -> After {
+    pub(super) fn on_unknown_tag(&self, shared: &Shared, seen: u64) -> RefillOutcome {
         let until = shared.unknown_until();
-        let Some(was_live) = self.drop_row(Standing::Unknown { until }, Some(seen)) else {
-            return After::Again;
+        let Some(was_live) = self.drop_row(TagState::Unknown { until }, Some(seen)) else {
+            return RefillOutcome::Again;
         };
         let mut state = self.lock();
         state.forget_failures();
-        state.supply = Supply::Idle;
+        state.refill_state = RefillState::Idle;
         drop(state);
         if was_live {
-            shared.tell(&Event::Dropped { tag: &self.tag });
+            shared.emit(&Event::Dropped { tag: &self.tag });
         }
-        After::Rest
+        RefillOutcome::Done
     }
 
     /// The row is gone, or of another kind: nothing more leaves, not even what memory holds. The
@@ -213,13 +222,13 @@ impl Allocator {
     ///
     /// A refresh that began before this allocator left the map may still come here; it must not
     /// bring it back to life beside its successor, whose floor it does not know.
-    fn drop_row(&self, standing: Standing, seen: Option<u64>) -> Option<bool> {
+    fn drop_row(&self, tag_state: TagState, seen: Option<u64>) -> Option<bool> {
         let mut state = self.lock();
-        if state.standing == Standing::Retired || !state.is_up_to_date(seen) {
+        if state.tag_state == TagState::Retired || !state.is_up_to_date(seen) {
             return None;
         }
-        let was_live = state.standing.may_issue();
-        state.standing = standing;
+        let was_live = state.tag_state.may_issue();
+        state.tag_state = tag_state;
         state.asked = false;
         state.is_absent = false;
         state.is_dropped |= was_live;
@@ -233,16 +242,16 @@ impl Allocator {
 
     /// Takes the row as it was read; `false` if it was changed since `seen`, or this allocator left
     /// the map meanwhile.
-    pub(super) fn book_record(&self, record: &TagRecord, seen: u64) -> bool {
+    pub(super) fn on_record(&self, record: &TagRecord, seen: u64) -> bool {
         if record.settings.kind != TagKind::Segment {
-            return self.drop_row(Standing::OtherKind, Some(seen)).is_some();
+            return self.drop_row(TagState::OtherKind, Some(seen)).is_some();
         }
         let mut state = self.lock();
-        if state.changes != seen || state.standing == Standing::Retired {
+        if state.changes != seen || state.tag_state == TagState::Retired {
             return false;
         }
         state.settings = Some(record.settings);
-        state.standing = Standing::Live;
+        state.tag_state = TagState::Live;
         state.asked = false;
         state.is_absent = false;
         state.is_dropped = false;
@@ -254,12 +263,12 @@ impl Allocator {
 
     /// The driver takes it up again after a failure.
     pub(crate) fn resume(&self) {
-        self.lock().supply = Supply::Queued;
+        self.lock().refill_state = RefillState::Queued;
     }
 
     /// Whether it fails while the store serves others.
-    pub(crate) fn is_odd(&self) -> bool {
-        self.lock().is_odd
+    pub(crate) fn fails_alone(&self) -> bool {
+        self.lock().fails_alone
     }
 
     /// Whether a segment of it was ever reserved here.
@@ -270,7 +279,7 @@ impl Allocator {
     /// Whether it was used, or asked in vain, since its row was last read.
     pub(crate) fn is_in_use(&self) -> bool {
         let state = self.lock();
-        (state.standing.may_issue() || state.standing == Standing::OtherKind)
+        (state.tag_state.may_issue() || state.tag_state == TagState::OtherKind)
             && (state.asked || state.refreshed_cursor != self.buffer.cursor())
     }
 
@@ -286,7 +295,7 @@ impl Allocator {
         let settings = record.settings;
         let changes = seen.map(|seen| seen.changes);
         if settings.kind != TagKind::Segment {
-            self.drop_row(Standing::OtherKind, changes);
+            self.drop_row(TagState::OtherKind, changes);
             self.notify();
             return;
         }
@@ -295,11 +304,11 @@ impl Allocator {
             return;
         }
         state.changes += u64::from(changes.is_none());
-        if state.standing == Standing::OtherKind {
+        if state.tag_state == TagState::OtherKind {
             // It was deleted and created again; whoever asks next has it loaded.
-            state.standing = Standing::New;
+            state.tag_state = TagState::New;
         }
-        if !state.standing.may_issue() {
+        if !state.tag_state.may_issue() {
             return;
         }
         state.asked = false;
@@ -312,20 +321,20 @@ impl Allocator {
             state.warned_below = 100;
         }
         let went_back = seen.and_then(|seen| seen.floor) > Some(record.max_id);
-        state.is_suspect |= went_back && state.standing == Standing::Live;
-        if raised && state.standing == Standing::Exhausted {
-            state.standing = Standing::Live;
+        state.is_suspect |= went_back && state.tag_state == TagState::Live;
+        if raised && state.tag_state == TagState::Exhausted {
+            state.tag_state = TagState::Live;
         } else if !state.is_suspect {
             return;
         }
-        self.ask(&mut state, shared);
+        self.enqueue(&mut state, shared);
     }
 
     /// The row was found gone outside a refill; `seen` as for `refresh`.
     pub(crate) fn forget_row(&self, shared: &Shared, seen: Option<u64>) {
         let until = shared.unknown_until();
-        if self.drop_row(Standing::Unknown { until }, seen) == Some(true) {
-            shared.tell(&Event::Dropped { tag: &self.tag });
+        if self.drop_row(TagState::Unknown { until }, seen) == Some(true) {
+            shared.emit(&Event::Dropped { tag: &self.tag });
         }
         self.notify();
     }
@@ -335,10 +344,10 @@ impl Allocator {
         let mut state = self.lock();
         state.changes += 1;
         if matches!(
-            state.standing,
-            Standing::Unknown { .. } | Standing::Unusable { .. } | Standing::OtherKind
+            state.tag_state,
+            TagState::Unknown { .. } | TagState::Unusable { .. } | TagState::OtherKind
         ) {
-            state.standing = Standing::New;
+            state.tag_state = TagState::New;
         }
     }
 }
@@ -356,10 +365,10 @@ mod tests {
         let store = Arc::new(MemoryStore::new());
         let shared = Shared::new(store, clock, Arc::new(()), Options::default());
         let allocator = Allocator::new(Tag::new("order").expect("a plain name"), Duration::ZERO);
-        allocator.book_failure(&shared, StoreError::unavailable("away", "no route"));
+        allocator.on_failure(&shared, StoreError::unavailable("away", "no route"));
         assert!(allocator.lock().last_error.is_some());
         let seen = allocator.lock().changes;
-        allocator.book_unknown(&shared, seen);
+        allocator.on_unknown_tag(&shared, seen);
         let state = allocator.lock();
         assert!(state.last_error.is_none() && state.failures == 0);
     }
@@ -375,9 +384,9 @@ mod tests {
         let allocator = Arc::new(Allocator::new(tag.clone(), Duration::ZERO));
         allocator.forget_row(&shared, None);
         shared.tags.pin().insert(tag, Arc::clone(&allocator));
-        shared.put_spare(Arc::clone(&allocator));
+        shared.track_unused(Arc::clone(&allocator));
         assert!(shared.make_room() && shared.tags.is_empty());
         allocator.forget_row(&shared, None);
-        assert_eq!(allocator.lock().standing, Standing::Retired);
+        assert_eq!(allocator.lock().tag_state, TagState::Retired);
     }
 }

@@ -1,5 +1,5 @@
 //! `Queue`: the tags that ask for the driver, in two lines. Each tag is in one of them once at the
-//! most: its `Supply` says so.
+//! most: its `RefillState` says so.
 //!
 //! Tags that are known to have a row come first. Names of which nobody knows yet whether there is
 //! such a tag stand in a line of their own, so that callers who invent names hold up nobody else.
@@ -41,7 +41,7 @@ impl Queue {
 
 impl Shared {
     /// Puts a tag into the driver's queue.
-    pub(crate) fn ask(&self, allocator: Arc<Allocator>, is_new: bool) {
+    pub(crate) fn enqueue(&self, allocator: Arc<Allocator>, is_new: bool) {
         let Queue { known, new } = &self.queue;
         lock(if is_new { new } else { known }).push_back(allocator);
         self.work.notify(1);

@@ -1,8 +1,8 @@
 //! The driver's side of an allocator: decides what a tag needs, reads its row, reserves a segment.
-//! With `catalog.rs`, the only code that calls a store; `book.rs` takes in what comes of it.
+//! With `catalog.rs`, the only code that calls a store; `outcome.rs` takes in what comes of it.
 //!
-//! At most one refill of a tag runs at a time: its `Supply` is `Queued` from the moment it is
-//! asked for until its outcome is booked here.
+//! At most one refill of a tag runs at a time: its `RefillState` is `Queued` from the moment it is
+//! asked for until its outcome was handled.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::regression::went_below;
 use super::shared::bounded;
-use super::state::{Standing, Supply};
+use super::state::{RefillState, TagState};
 use super::{Allocator, Shared};
 use crate::event::Event;
 use crate::store::{Reserve, Reserved, StoreError, TagRecord, TagSpec};
@@ -18,9 +18,9 @@ use crate::tag::Tag;
 
 /// What the driver does with a tag after a refill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum After {
+pub(crate) enum RefillOutcome {
     /// Nothing, until it asks again.
-    Rest,
+    Done,
     /// It has more to do at once.
     Again,
     /// The store failed; try again at that time.
@@ -45,11 +45,11 @@ pub(crate) struct Seen {
 
 impl Allocator {
     /// Does what the tag needs: one row read at the most, and one reservation.
-    pub(crate) async fn refill(self: Arc<Self>, shared: &Shared) -> After {
+    pub(crate) async fn refill(self: Arc<Self>, shared: &Shared) -> RefillOutcome {
         let seen = self.begin(shared);
         let after = match self.load_and_reserve(shared, seen).await {
             Ok(after) => after,
-            Err(error) => self.book_error(shared, &Arc::new(error), seen),
+            Err(error) => self.on_error(shared, &Arc::new(error), seen),
         };
         self.notify();
         after
@@ -62,35 +62,44 @@ impl Allocator {
         state.changes
     }
 
-    pub(super) fn book_error(&self, shared: &Shared, error: &Arc<StoreError>, seen: u64) -> After {
+    pub(super) fn on_error(
+        &self,
+        shared: &Shared,
+        error: &Arc<StoreError>,
+        seen: u64,
+    ) -> RefillOutcome {
         match &**error {
-            StoreError::UnknownTag => self.book_unknown(shared, seen),
+            StoreError::UnknownTag => self.on_unknown_tag(shared, seen),
             StoreError::BadRow { message } | StoreError::Unsupported { message } => {
-                self.book_unusable(shared, message.clone(), seen)
+                self.on_unusable_row(shared, message.clone(), seen)
             }
-            _ => self.book_failure(shared, Arc::clone(error)),
+            _ => self.on_failure(shared, Arc::clone(error)),
         }
     }
 
-    async fn load_and_reserve(&self, shared: &Shared, seen: u64) -> Result<After, StoreError> {
-        if self.lock().standing == Standing::New {
+    async fn load_and_reserve(
+        &self,
+        shared: &Shared,
+        seen: u64,
+    ) -> Result<RefillOutcome, StoreError> {
+        if self.lock().tag_state == TagState::New {
             let (record, was_created) = self.read_or_create(shared).await?;
-            if !self.book_record(&record, seen) {
-                return Ok(After::Again);
+            if !self.on_record(&record, seen) {
+                return Ok(RefillOutcome::Again);
             }
-            shared.tell(&if was_created {
+            shared.emit(&if was_created {
                 Event::Created { tag: &self.tag }
             } else {
                 Event::Loaded { tag: &self.tag }
             });
         }
         let Some(plan) = self.plan(shared) else {
-            return Ok(self.rest());
+            return Ok(self.finish());
         };
         let started = shared.clock.now();
         // The tag may have been raised since the last try, and the store may go back in between.
         let reserve = || {
-            let wish = self.with_floor_of_now(&plan.reserve);
+            let wish = self.with_current_floor(&plan.reserve);
             async move {
                 let reserved = bounded(shared, shared.store.reserve(&wish)).await?;
                 Ok((wish, reserved))
@@ -101,11 +110,11 @@ impl Allocator {
                 let plan = Plan { reserve, ..plan };
                 let reserved = plan.verify(reserved)?;
                 Ok(match went_below(plan.reserve.floor, &reserved) {
-                    Some(floor) => self.book_regression(shared, &plan, reserved, floor),
-                    None => self.book_segment(shared, &plan, reserved, started),
+                    Some(floor) => self.on_regression(shared, &plan, reserved, floor),
+                    None => self.on_segment(shared, &plan, reserved, started),
                 })
             }
-            Err(StoreError::LimitReached { max_id }) => Ok(self.book_limit(shared, &plan, max_id)),
+            Err(StoreError::LimitReached { max_id }) => Ok(self.on_limit(shared, &plan, max_id)),
             Err(error) => Err(error),
         }
     }
@@ -148,7 +157,7 @@ impl Allocator {
         let mut state = self.lock();
         state.demands.retain(|demand| demand.is_open());
         let settings = state.settings?;
-        if state.standing != Standing::Live {
+        if state.tag_state != TagState::Live {
             return None;
         }
         let headroom = settings.limit.headroom(state.floor.unwrap_or(1));
@@ -176,7 +185,7 @@ impl Allocator {
         Some(Plan { reserve, step })
     }
 
-    fn with_floor_of_now(&self, reserve: &Reserve) -> Reserve {
+    fn with_current_floor(&self, reserve: &Reserve) -> Reserve {
         Reserve {
             floor: reserve.floor.max(self.lock().floor),
             ..reserve.clone()
@@ -184,13 +193,14 @@ impl Allocator {
     }
 
     /// Nothing to reserve: hands the tag back, unless demands came in meanwhile.
-    fn rest(&self) -> After {
+    fn finish(&self) -> RefillOutcome {
         let mut state = self.lock();
-        if state.demands.iter().any(|demand| demand.is_open()) && state.standing == Standing::Live {
-            return After::Again;
+        if state.demands.iter().any(|demand| demand.is_open()) && state.tag_state == TagState::Live
+        {
+            return RefillOutcome::Again;
         }
-        state.supply = Supply::Idle;
-        After::Rest
+        state.refill_state = RefillState::Idle;
+        RefillOutcome::Done
     }
 
     /// Reads the rows of these tags again, in one statement.

@@ -10,7 +10,7 @@
 //! What memory holds stays good from `found` on: the store has given nothing beyond that to
 //! anybody since it went back. What lies below is dropped.
 
-use super::refill::{After, Plan};
+use super::refill::{Plan, RefillOutcome};
 use super::state::State;
 use super::{Allocator, Shared};
 use crate::event::Event;
@@ -113,18 +113,18 @@ impl State {
 
 impl Allocator {
     /// Takes note of a segment that showed that the store went back below `floor`.
-    pub(super) fn book_regression(
+    pub(super) fn on_regression(
         &self,
         shared: &Shared,
         plan: &Plan,
         reserved: Reserved,
         floor: u64,
-    ) -> After {
+    ) -> RefillOutcome {
         if self.discard(shared, reserved, floor) {
-            return After::Again;
+            return RefillOutcome::Again;
         }
-        let error = keeps_nothing(&plan.reserve, reserved, floor);
-        self.book_failure(shared, error)
+        let error = not_durable(&plan.reserve, reserved, floor);
+        self.on_failure(shared, error)
     }
 
     /// Drops the segment, and what memory holds below what the store held, and tells of it. Whether
@@ -141,7 +141,7 @@ impl Allocator {
         state.skipped += segment.len() + self.buffer.skip_to(reserved.previous);
         let is_first = state.regressions_in_row == 1;
         drop(state);
-        shared.tell(&Event::Regressed {
+        shared.emit(&Event::Regressed {
             tag: &self.tag,
             floor,
             found: reserved.previous,
@@ -169,7 +169,7 @@ impl Allocator {
     }
 
     /// A wish for a segment past memory, with all that is known here.
-    pub(crate) fn wish(&self, shared: &Shared, reserve: &Reserve) -> Reserve {
+    pub(crate) fn with_current_state(&self, shared: &Shared, reserve: &Reserve) -> Reserve {
         let state = self.lock();
         Reserve {
             floor: state.floor.max(reserve.floor),
@@ -194,7 +194,7 @@ impl Allocator {
         if let Some(floor) = went_below(reserve.floor, &reserved) {
             return match self.discard(shared, reserved, floor) {
                 true => Ok(None),
-                false => Err(keeps_nothing(reserve, reserved, floor)),
+                false => Err(not_durable(reserve, reserved, floor)),
             };
         }
         let mut state = self.lock();
@@ -211,7 +211,7 @@ pub(super) fn went_below(floor: Option<u64>, reserved: &Reserved) -> Option<u64>
     floor.filter(|floor| reserved.previous < *floor)
 }
 
-fn keeps_nothing(reserve: &Reserve, reserved: Reserved, floor: u64) -> StoreError {
+fn not_durable(reserve: &Reserve, reserved: Reserved, floor: u64) -> StoreError {
     StoreError::unavailable(
         format!(
             "the store does not keep what it acknowledges of tag {:?}: it held {} after {floor}",

@@ -9,8 +9,8 @@ use std::time::Duration;
 use event_listener::Event as Notify;
 use futures_util::future::{Either, select};
 
+use super::eviction::EvictionQueue;
 use super::queue::Queue;
-use super::spare::Spare;
 use crate::availability::Availability;
 use crate::clock::Clock;
 use crate::event::{Event, Observer};
@@ -40,7 +40,7 @@ pub(crate) struct Shared {
     /// Tags that ask for the driver.
     pub(crate) queue: Queue,
     /// Tags that never drew a segment, which leave when there is need.
-    pub(super) spare: Spare,
+    pub(super) eviction_queue: EvictionQueue,
     /// Told when a queue got an entry, or the driver shall go.
     pub(crate) work: Notify,
     /// Makes calls again that met other transactions.
@@ -76,13 +76,13 @@ impl Shared {
             options,
             availability: Availability::default(),
             queue: Queue::default(),
-            spare: Spare::default(),
+            eviction_queue: EvictionQueue::default(),
             work: Notify::new(),
             stopped: AtomicBool::new(false),
         }
     }
 
-    pub(crate) fn tell(&self, event: &Event<'_>) {
+    pub(crate) fn emit(&self, event: &Event<'_>) {
         self.observer.event(event);
     }
 

@@ -21,8 +21,8 @@ const LIMIT_WARNINGS: [u64; 2] = [10, 1];
 
 /// All that is not needed to take an id.
 pub(super) struct State {
-    pub(super) standing: Standing,
-    pub(super) supply: Supply,
+    pub(super) tag_state: TagState,
+    pub(super) refill_state: RefillState,
     /// Callers who want more than the buffer holds, in order of arrival.
     pub(super) demands: VecDeque<Arc<Demand>>,
     /// The row's settings, once read.
@@ -54,7 +54,7 @@ pub(super) struct State {
     pub(super) failing_since: Option<Duration>,
     /// It fails while the store serves others, so that its failures say nothing of the store.
     /// Until one call for it went well.
-    pub(super) is_odd: bool,
+    pub(super) fails_alone: bool,
     pub(super) last_error: Option<Arc<StoreError>>,
     pub(super) last_took: Duration,
     pub(super) counts: Counts,
@@ -77,7 +77,7 @@ pub(super) struct State {
 
 /// What the store last said of the tag.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum TagState {
     /// Nothing is known. Exits: `Live`, `Unknown`, `Unusable`, `OtherKind`, `Retired`.
     New,
     /// It has a row. Exits: `Unknown`, `Unusable`, `OtherKind`, `Exhausted`, and before the first
@@ -100,7 +100,7 @@ pub(super) enum Standing {
 
 /// Where the tag stands with the driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Supply {
+pub(super) enum RefillState {
     /// Nothing to do. Exits: `Queued`.
     Idle,
     /// The driver has it, or will get to it. Exits: `Idle`, `Waiting`.
@@ -116,7 +116,7 @@ pub(super) struct Counts {
     pub(super) regressions: u64,
 }
 
-impl Standing {
+impl TagState {
     pub(super) fn is_over(&self, now: Duration) -> bool {
         match self {
             Self::Unknown { until } | Self::Unusable { until, .. } => now >= *until,
@@ -133,8 +133,8 @@ impl Standing {
 impl State {
     pub(super) fn new(now: Duration) -> Self {
         Self {
-            standing: Standing::New,
-            supply: Supply::Idle,
+            tag_state: TagState::New,
+            refill_state: RefillState::Idle,
             demands: VecDeque::new(),
             settings: None,
             floor: None,
@@ -151,7 +151,7 @@ impl State {
             failures: 0,
             called_at: Duration::ZERO,
             failing_since: None,
-            is_odd: false,
+            fails_alone: false,
             last_error: None,
             last_took: Duration::ZERO,
             counts: Counts::default(),
@@ -179,13 +179,13 @@ impl State {
     pub(super) fn forget_failures(&mut self) {
         self.failures = 0;
         self.failing_since = None;
-        self.is_odd = false;
+        self.fails_alone = false;
         self.last_error = None;
     }
 
     pub(super) fn transient(&self, tag: &Tag, now: Duration) -> IssueError {
-        let retry_after = match self.supply {
-            Supply::Waiting { until } => until.saturating_sub(now),
+        let retry_after = match self.refill_state {
+            RefillState::Waiting { until } => until.saturating_sub(now),
             _ => self.loading_retry(),
         };
         // Also while the store is tried again, which may take as long as a call may last.
@@ -267,13 +267,13 @@ impl State {
     }
 
     pub(super) fn stage(&self) -> Stage {
-        match self.standing {
-            Standing::New | Standing::Retired => Stage::New,
-            Standing::Live => Stage::Live,
-            Standing::Unknown { .. } => Stage::Unknown,
-            Standing::Unusable { .. } => Stage::Unusable,
-            Standing::OtherKind => Stage::OtherKind,
-            Standing::Exhausted => Stage::Exhausted,
+        match self.tag_state {
+            TagState::New | TagState::Retired => Stage::New,
+            TagState::Live => Stage::Live,
+            TagState::Unknown { .. } => Stage::Unknown,
+            TagState::Unusable { .. } => Stage::Unusable,
+            TagState::OtherKind => Stage::OtherKind,
+            TagState::Exhausted => Stage::Exhausted,
         }
     }
 }

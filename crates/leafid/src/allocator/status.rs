@@ -33,7 +33,7 @@ pub struct Status {
     pub stage: Stage,
     /// Its row went while it was in use, and the store was not asked for it again since.
     pub is_dropped: bool,
-    /// The policy in force.
+    /// The policy that applies.
     pub policy: StepPolicy,
     /// The step in the store.
     pub own_step: u64,

@@ -53,7 +53,7 @@ impl Probe {
                 return;
             }
         }
-        shared.availability.acquit();
+        shared.availability.clear_suspicion();
         self.at = now.saturating_add(interval);
         let shared = Arc::clone(shared);
         let call: BoxFuture<'static, Answer> = Box::pin(async move {

@@ -1,7 +1,7 @@
 //! Ids out of memory: calls that never wait, and tell the driver when memory holds too few.
 
 use super::{Generators, check_count, retired};
-use crate::allocator::Miss;
+use crate::allocator::TakeError;
 use crate::error::IssueError;
 use crate::id::Id;
 use crate::segment::{Segment, TakenMany};
@@ -32,8 +32,8 @@ impl Generators {
             .map(|allocator| allocator.try_next(shared))
         {
             Some(Ok(id)) => Ok(id),
-            Some(Err(Miss::Refused(error))) => Err(error),
-            Some(Err(Miss::Retired)) | None => self.try_next_first(tag),
+            Some(Err(TakeError::Refused(error))) => Err(error),
+            Some(Err(TakeError::Retired)) | None => self.try_next_first(tag),
         }
     }
 
@@ -42,8 +42,8 @@ impl Generators {
         let allocator = self.allocator(tag)?;
         match allocator.try_next(self.shared()) {
             Ok(id) => Ok(id),
-            Err(Miss::Refused(error)) => Err(error),
-            Err(Miss::Retired) => Err(retired(allocator.tag())),
+            Err(TakeError::Refused(error)) => Err(error),
+            Err(TakeError::Retired) => Err(retired(allocator.tag())),
         }
     }
 
@@ -71,8 +71,8 @@ impl Generators {
         let allocator = self.allocator(tag)?;
         match allocator.try_next_many(self.shared(), count) {
             Ok(taken) => Ok(taken),
-            Err(Miss::Refused(error)) => Err(error),
-            Err(Miss::Retired) => Err(retired(allocator.tag())),
+            Err(TakeError::Refused(error)) => Err(error),
+            Err(TakeError::Retired) => Err(retired(allocator.tag())),
         }
     }
 
@@ -99,8 +99,8 @@ impl Generators {
         let allocator = self.allocator(tag)?;
         match allocator.try_take_range(self.shared(), count) {
             Ok(range) => Ok(range),
-            Err(Miss::Refused(error)) => Err(error),
-            Err(Miss::Retired) => Err(retired(allocator.tag())),
+            Err(TakeError::Refused(error)) => Err(error),
+            Err(TakeError::Retired) => Err(retired(allocator.tag())),
         }
     }
 }

@@ -363,9 +363,9 @@ fn samples_come_back_and_ascend() {
     assert!(seen > 15_000, "{seen}");
 }
 
-/// Guards that ids of other people's making come apart too, whatever their bits.
+/// Guards that ids of other software are decoded too, whatever their bits.
 #[test]
-fn every_number_comes_apart_and_back() {
+fn every_number_is_decoded_and_composed_again() {
     let seed = fastrand::u64(..);
     println!("seed {seed}");
     let mut random = fastrand::Rng::with_seed(seed);

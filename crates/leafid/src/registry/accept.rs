@@ -52,7 +52,7 @@ impl Shared {
             return Err(ahead);
         }
         self.accepts_clock.store(true, Ordering::Release);
-        self.core.called.notify(usize::MAX);
+        self.core.driver_wake.notify(usize::MAX);
         Ok(())
     }
 
@@ -61,9 +61,9 @@ impl Shared {
         let WorkerChoice::Exactly(worker) = self.options.choice else {
             return None;
         };
-        let standing = self.lock();
-        let (is_held, refused_until_ms) = (standing.lease.is_some(), standing.ahead_until_ms);
-        drop(standing);
+        let state = self.lock();
+        let (is_held, refused_until_ms) = (state.lease.is_some(), state.ahead_until_ms);
+        drop(state);
         let until_ms = if is_held {
             self.ahead_ms()
         } else {
@@ -83,7 +83,7 @@ impl Shared {
     pub(super) fn ahead_ms(&self) -> u64 {
         let core = &self.core;
         let next_ms = core
-            .word
+            .state
             .next_tick()
             .map(|tick| core.options.layout.unix_ms_of(tick));
         core.timeline

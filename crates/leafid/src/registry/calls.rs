@@ -13,25 +13,25 @@ use crate::store::{BoxFuture, LeaseRecord, StoreError};
 
 /// Whether the registry answers, as the last call to it showed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Answering {
-    /// It was not asked yet. Exits: `Answers`, `Silent`.
+pub(super) enum Reachability {
+    /// It was not asked yet. Exits: `Reachable`, `Unreachable`.
     #[default]
-    Unasked,
-    /// Exits: `Silent`.
-    Answers,
-    /// Exits: `Answers`.
-    Silent {
+    Unknown,
+    /// Exits: `Unreachable`.
+    Reachable,
+    /// Exits: `Reachable`.
+    Unreachable {
         /// When the first call in a row failed, on the boot clock.
         since: Duration,
     },
 }
 
-impl Answering {
-    pub(super) fn answers(self) -> Option<bool> {
+impl Reachability {
+    pub(super) fn is_reachable(self) -> Option<bool> {
         match self {
-            Self::Unasked => None,
-            Self::Answers => Some(true),
-            Self::Silent { .. } => Some(false),
+            Self::Unknown => None,
+            Self::Reachable => Some(true),
+            Self::Unreachable { .. } => Some(false),
         }
     }
 }
@@ -48,12 +48,12 @@ pub(super) enum Access {
 /// The changes that failed and have not gone well since: while there are some, reading shows not
 /// that the registry answers.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Refused {
+pub(super) struct FailedWrites {
     pub(super) swap: bool,
     report: bool,
 }
 
-impl Refused {
+impl FailedWrites {
     const fn note(&mut self, access: Access, failed: bool) {
         match access {
             Access::Read => {}
@@ -64,11 +64,11 @@ impl Refused {
 }
 
 /// What came of a call that was made while a worker id is held.
-pub(super) enum Done {
+pub(super) enum CallOutcome {
     Extended(Result<Extended, StoreError>),
     Reported(Result<(), StoreError>),
-    Asked(Option<Second>),
-    Looked {
+    ClockChecked(Option<Second>),
+    RowRead {
         /// As it was when the look began.
         lease: Lease,
         /// When that was, on the boot clock.
@@ -82,14 +82,14 @@ pub(super) fn extend(
     lease: Lease,
     until_ms: u64,
     (identity, holder): (String, String),
-) -> BoxFuture<'static, Done> {
+) -> BoxFuture<'static, CallOutcome> {
     Box::pin(async move {
         let Ok(store) = shared.store() else {
-            return Done::Extended(Ok(Extended::Until(lease)));
+            return CallOutcome::Extended(Ok(Extended::Until(lease)));
         };
         let address = &shared.options.address;
         let extended = claim::extend(store, lease, until_ms, (&identity, &holder), address);
-        Done::Extended(shared.changing(extended).await)
+        CallOutcome::Extended(shared.changing(extended).await)
     })
 }
 
@@ -97,10 +97,10 @@ pub(super) fn report(
     shared: Arc<Shared>,
     lease: Lease,
     holder: String,
-) -> BoxFuture<'static, Done> {
+) -> BoxFuture<'static, CallOutcome> {
     Box::pin(async move {
         let Ok(store) = shared.store() else {
-            return Done::Reported(Ok(()));
+            return CallOutcome::Reported(Ok(()));
         };
         let record = lease.record(&holder, &shared.options.address);
         let now_ms = shared.core.timeline.now_ms();
@@ -109,26 +109,26 @@ pub(super) fn report(
         match &reported {
             Err(error) => shared.note(Access::Report, Some(error)),
             // Where nobody reads reports, one goes well without a call.
-            Ok(()) => shared.lock().refused.note(Access::Report, false),
+            Ok(()) => shared.lock().failed_writes.note(Access::Report, false),
         }
-        Done::Reported(reported)
+        CallOutcome::Reported(reported)
     })
 }
 
 /// Reads our own row.
-pub(super) fn look(shared: Arc<Shared>, lease: Lease) -> BoxFuture<'static, Done> {
+pub(super) fn read_own_row(shared: Arc<Shared>, lease: Lease) -> BoxFuture<'static, CallOutcome> {
     Box::pin(async move {
         let began = shared.core.timeline.clock().now();
         let row = match shared.store() {
             Ok(store) => {
-                let max = shared.options.look_interval();
+                let max = shared.options.row_read_interval();
                 let row = shared.within(max, store.lease(lease.worker)).await;
                 shared.note(Access::Read, row.as_ref().err());
                 row
             }
             Err(error) => Err(error),
         };
-        Done::Looked { lease, began, row }
+        CallOutcome::RowRead { lease, began, row }
     })
 }
 
@@ -173,36 +173,36 @@ impl Shared {
     /// Notes what came of a call that reaches the registry.
     pub(super) fn note(&self, access: Access, error: Option<&StoreError>) {
         let error = error.filter(|error| error.is_retryable());
-        self.lock().refused.note(access, error.is_some());
+        self.lock().failed_writes.note(access, error.is_some());
         match error {
-            Some(error) => self.note_silence(error),
-            None => self.note_answer(),
+            Some(error) => self.note_unreachable(error),
+            None => self.note_reachable(),
         }
     }
 
-    fn note_answer(&self) {
+    fn note_reachable(&self) {
         let now = self.core.timeline.clock().now();
-        let mut standing = self.lock();
-        if standing.refused.swap || standing.refused.report {
+        let mut state = self.lock();
+        if state.failed_writes.swap || state.failed_writes.report {
             return;
         }
-        let before = std::mem::replace(&mut standing.answering, Answering::Answers);
-        drop(standing);
-        if let Answering::Silent { since } = before {
+        let before = std::mem::replace(&mut state.reachability, Reachability::Reachable);
+        drop(state);
+        if let Reachability::Unreachable { since } = before {
             let after = now.saturating_sub(since);
-            self.tell(&Event::RegistryUp { after });
+            self.emit(&Event::RegistryUp { after });
         }
     }
 
-    fn note_silence(&self, error: &StoreError) {
+    fn note_unreachable(&self, error: &StoreError) {
         let since = self.core.timeline.clock().now();
-        let mut standing = self.lock();
-        standing.failures += 1;
-        if matches!(standing.answering, Answering::Silent { .. }) {
+        let mut state = self.lock();
+        state.failures += 1;
+        if matches!(state.reachability, Reachability::Unreachable { .. }) {
             return;
         }
-        standing.answering = Answering::Silent { since };
-        drop(standing);
-        self.tell(&Event::RegistryDown { error });
+        state.reachability = Reachability::Unreachable { since };
+        drop(state);
+        self.emit(&Event::RegistryDown { error });
     }
 }

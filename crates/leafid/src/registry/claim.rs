@@ -32,7 +32,7 @@ pub(crate) struct Claimant<'a> {
     pub(crate) journal: &'a JournalRecord,
     /// The number of this process.
     pub(crate) nonce: u64,
-    /// Worker ids not to be taken back before their reservation is over.
+    /// Worker ids not to be taken back before their lease is over.
     pub(crate) avoided: &'a [WorkerId],
     /// Where our ids of worker ids end that this process had and lost, the last one at the end.
     pub(crate) lost: &'a [WorkerUntil],
@@ -124,7 +124,7 @@ fn claim_of(claimant: &Claimant<'_>, candidate: &Candidate) -> Claim {
 }
 
 /// What to try next: our own worker id, also if its row is gone; else one that was held under our
-/// address; else the hint; else one whose reservation is over, the oldest first; else one that
+/// address; else the hint; else one whose lease is over, the oldest first; else one that
 /// nobody ever had.
 fn choose(
     claimant: &Claimant<'_>,
@@ -178,7 +178,7 @@ fn unheld(claimant: &Claimant<'_>, rows: &[LeaseRecord], worker: WorkerId) -> Op
     }
 }
 
-/// A worker id whose reservation is over.
+/// A worker id whose lease is over.
 fn ended(row: &LeaseRecord) -> Candidate {
     Candidate {
         worker: row.worker,

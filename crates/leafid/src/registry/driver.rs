@@ -20,7 +20,7 @@ use crate::worker_id::WorkerId;
 ///
 /// It ends once [`stop`](crate::WorkerRegistry::stop) was called, or the last handle dropped, and
 /// the worker id was given back. Dropped before that, it stops issuing at once, and the worker id
-/// stays reserved.
+/// stays leased.
 ///
 /// # Example
 ///
@@ -47,7 +47,7 @@ impl Future for RegistryDriver {
 
 impl Drop for RegistryDriver {
     fn drop(&mut self) {
-        self.shared.core.word.halt();
+        self.shared.core.state.halt();
         self.shared.core.close("the driver has ended", true);
         self.shared.lock().stage = RegistryStage::Stopped;
     }
@@ -78,7 +78,7 @@ pub(super) struct Run {
     /// Failures of the registry in a row.
     pub(super) failures: u32,
     /// What was refused last, so that it is told once.
-    pub(super) refused: String,
+    pub(super) last_refusal: String,
 }
 
 /// Up to when ids of a worker id may have been made.
@@ -94,7 +94,7 @@ pub(crate) struct WorkerUntil {
 pub(super) enum End {
     /// `stop` was called.
     Stopped,
-    /// The reservation was lost, used up, or put in quarantine; another one is wanted.
+    /// The lease was lost, used up, or put in quarantine; another one is wanted.
     Another,
     /// The registry has forgotten us, and our worker id is somebody else's. Other servers may be
     /// about to find out the same, so that no worker id is to be trusted yet.
@@ -112,7 +112,7 @@ async fn run(shared: Arc<Shared>) {
         lost: Vec::new(),
         is_clock_accepted: false,
         failures: 0,
-        refused: String::new(),
+        last_refusal: String::new(),
         shared: Arc::clone(&shared),
     };
     let fast = std::pin::pin!(fast::keep(&shared));
@@ -211,7 +211,7 @@ impl Run {
 
     /// Waits, but not once stopped.
     pub(super) async fn pause(&self, duration: Duration) {
-        let called = self.shared.core.called.listen();
+        let called = self.shared.core.driver_wake.listen();
         if self.shared.is_stopped() {
             return;
         }

@@ -19,13 +19,13 @@ const QUIET_MAX: u32 = 100;
 pub(super) async fn keep(shared: &Shared) {
     let core = &*shared.core;
     loop {
-        let called = core.called.listen();
+        let called = core.driver_wake.listen();
         if !core.is_fast.load(Ordering::Relaxed) {
             called.await;
             continue;
         }
         keep_while_fast(shared).await;
-        core.word.set_fast(None, || 0);
+        core.state.set_fast(None, || 0);
         core.is_fast.store(false, Ordering::Relaxed);
     }
 }
@@ -36,7 +36,7 @@ async fn keep_while_fast(shared: &Shared) {
     while quiet < QUIET_MAX {
         let before = step(core);
         shared.sleep(until_next_tick(core)).await;
-        let drawn = core.word.drawn().wrapping_sub(before);
+        let drawn = core.state.drawn().wrapping_sub(before);
         quiet = if drawn < LEN_MIN { quiet + 1 } else { 0 };
     }
 }
@@ -52,8 +52,8 @@ fn until_next_tick(core: &Core) -> Duration {
 /// Brings `next` and its bound up to date; answers where `next` stands.
 fn step(core: &Core) -> u64 {
     match core.moment() {
-        Some(moment) => core.word.set_fast(Some(moment), || core.jitter()),
-        None => core.word.set_fast(None, || 0),
+        Some(moment) => core.state.set_fast(Some(moment), || core.jitter()),
+        None => core.state.set_fast(None, || 0),
     }
-    core.word.drawn()
+    core.state.drawn()
 }

@@ -1,4 +1,4 @@
-//! Holding a worker id: clocks compared, journal written, reservation extended, once a second.
+//! Holding a worker id: clocks compared, journal written, lease extended, once a second.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 
-use super::calls::{Done, extend, look, report};
+use super::calls::{CallOutcome, extend, read_own_row, report};
 use super::claim::Extended;
 use super::clock_check::{self, Verdict};
 use super::driver::{End, Run, WorkerUntil};
@@ -14,17 +14,17 @@ use super::{RegistryStage, Shared};
 use crate::event::Event;
 use crate::lease::Lease;
 use crate::snowflake::ClockPolicy;
-use crate::snowflake::word::Grant;
+use crate::snowflake::state::Grant;
 use crate::store::{BoxFuture, JournalLease, StoreError};
 use crate::timeline::Look;
 
 /// How often others are told that this server lives. Source: Leaf.
 const REPORT_INTERVAL: Duration = Duration::from_secs(3);
 /// How soon our own row is read again after it could not be read, if that is sooner than else.
-const LOOK_RETRY: Duration = Duration::from_secs(1);
+const ROW_READ_RETRY: Duration = Duration::from_secs(1);
 /// How often a second source is asked while the clocks disagree.
-const SECOND_INTERVAL_MIN: Duration = Duration::from_secs(1);
-const SECOND_INTERVAL_MAX: Duration = Duration::from_secs(30);
+const CLOCK_CHECK_INTERVAL_MIN: Duration = Duration::from_secs(1);
+const CLOCK_CHECK_INTERVAL_MAX: Duration = Duration::from_secs(30);
 
 /// The journal allows at least so much more than was used.
 const SOME_MIN_MS: u64 = 10;
@@ -32,17 +32,17 @@ const SOME_MIN_MS: u64 = 10;
 /// One worker id, while it is held.
 pub(super) struct Held {
     pub(super) lease: Lease,
-    calls: FuturesUnordered<BoxFuture<'static, Done>>,
+    calls: FuturesUnordered<BoxFuture<'static, CallOutcome>>,
     /// When each kind of call is due; `None` while one is under way.
     extend_at: Option<Duration>,
-    look_at: Option<Duration>,
+    row_read_at: Option<Duration>,
     report_at: Option<Duration>,
-    second_at: Option<Duration>,
-    second_interval: Duration,
+    clock_check_at: Option<Duration>,
+    clock_check_interval: Duration,
     disagrees: bool,
     journal_fails: bool,
     reports_fail: bool,
-    looks_fail: bool,
+    row_reads_fail: bool,
 }
 
 impl Run {
@@ -50,11 +50,11 @@ impl Run {
     pub(super) async fn hold(&mut self, lease: Lease) -> End {
         let mut held = Held::new(lease);
         let now = self.shared.core.timeline.clock().now();
-        held.look_at = Some(now + self.shared.options.look_interval());
-        self.tell_claimed(lease);
+        held.row_read_at = Some(now + self.shared.options.row_read_interval());
+        self.on_claimed(lease);
         loop {
             let shared = Arc::clone(&self.shared);
-            let mut called = shared.core.called.listen().fuse();
+            let mut called = shared.core.driver_wake.listen().fuse();
             if shared.is_stopped() {
                 self.release(held.lease).await;
                 return End::Stopped;
@@ -66,7 +66,7 @@ impl Run {
             let mut timer = std::pin::pin!(shared.sleep(pause).fuse());
             futures_util::select_biased! {
                 done = held.calls.select_next_some() => {
-                    if let Some(end) = self.book(&mut held, done) {
+                    if let Some(end) = self.on_call_done(&mut held, done) {
                         return end;
                     }
                 }
@@ -76,32 +76,29 @@ impl Run {
         }
     }
 
-    fn tell_claimed(&self, lease: Lease) {
-        let mut standing = self.shared.lock();
-        standing.claims += 1;
-        standing.lease = Some(lease);
-        standing.ahead_until_ms = None;
-        drop(standing);
-        self.shared.tell(&Event::WorkerClaimed { lease });
+    fn on_claimed(&self, lease: Lease) {
+        let mut state = self.shared.lock();
+        state.claims += 1;
+        state.lease = Some(lease);
+        state.ahead_until_ms = None;
+        drop(state);
+        self.shared.emit(&Event::WorkerClaimed { lease });
     }
 
     async fn step(&mut self, held: &mut Held) -> Option<End> {
-        if let Some(end) = self.look_at_clocks(held) {
+        if let Some(end) = self.compare_clocks(held) {
             return Some(end);
         }
         let now_ms = self.shared.ahead_ms();
         if now_ms >= held.lease.until_ms {
-            return Some(self.lose(
-                held.lease,
-                "its reservation ended and could not be extended",
-            ));
+            return Some(self.lose(held.lease, "its lease ended and could not be extended"));
         }
         self.call_registry(held, now_ms);
         self.write_and_grant(held, now_ms).await;
         None
     }
 
-    fn look_at_clocks(&mut self, held: &mut Held) -> Option<End> {
+    fn compare_clocks(&mut self, held: &mut Held) -> Option<End> {
         let shared = Arc::clone(&self.shared);
         let timeline = &shared.core.timeline;
         if shared.takes_accepted_clock() {
@@ -112,13 +109,13 @@ impl Run {
         let disagrees = look != Look::Agrees;
         if disagrees != held.disagrees {
             held.disagrees = disagrees;
-            held.second_at = Some(Duration::ZERO);
-            held.second_interval = SECOND_INTERVAL_MIN;
+            held.clock_check_at = Some(Duration::ZERO);
+            held.clock_check_interval = CLOCK_CHECK_INTERVAL_MIN;
             if let Look::Disagrees { offset_ms } = look {
                 shared.lock().clock_steps += 1;
-                shared.tell(&Event::ClockStepped { offset_ms });
+                shared.emit(&Event::ClockStepped { offset_ms });
             } else {
-                shared.tell(&Event::ClockAgrees);
+                shared.emit(&Event::ClockAgrees);
             }
         }
         None
@@ -133,18 +130,18 @@ impl Run {
         let offset_ms = timeline.wall_ms().cast_signed() - timeline.now_ms().cast_signed();
         timeline.accept_wall();
         held.disagrees = false;
-        shared.tell(&Event::ClockAccepted { offset_ms });
+        shared.emit(&Event::ClockAccepted { offset_ms });
         let ahead_ms = issued_ms.saturating_sub(timeline.now_ms());
         if Duration::from_millis(ahead_ms) <= shared.accepted_ahead_max() {
             return None;
         }
-        shared.core.word.halt();
+        shared.core.state.halt();
         let Lease {
             worker, until_ms, ..
         } = held.lease;
         self.quarantined.push(WorkerUntil { worker, until_ms });
         shared.lock().lease = None;
-        shared.tell(&Event::Quarantined { worker, until_ms });
+        shared.emit(&Event::Quarantined { worker, until_ms });
         Some(End::Another)
     }
 
@@ -165,20 +162,21 @@ impl Run {
             held.calls
                 .push(extend(Arc::clone(shared), held.lease, until_ms, names));
         }
-        if is_due(held.look_at) {
-            held.look_at = None;
-            held.calls.push(look(Arc::clone(shared), held.lease));
+        if is_due(held.row_read_at) {
+            held.row_read_at = None;
+            held.calls
+                .push(read_own_row(Arc::clone(shared), held.lease));
         }
         if is_due(held.report_at) {
             held.report_at = None;
             held.calls
                 .push(report(Arc::clone(shared), held.lease, self.holder()));
         }
-        if held.disagrees && is_due(held.second_at) {
-            held.second_at = None;
+        if held.disagrees && is_due(held.clock_check_at) {
+            held.clock_check_at = None;
             let shared = Arc::clone(shared);
             held.calls.push(Box::pin(async move {
-                Done::Asked(clock_check::ask(&shared).await)
+                CallOutcome::ClockChecked(clock_check::ask(&shared).await)
             }));
         }
     }
@@ -221,12 +219,12 @@ impl Run {
             return;
         }
         held.journal_fails = false;
-        shared.core.word.grant(shared.grant_of(lease, below_ms));
-        shared.core.tell_opened();
-        let mut standing = shared.lock();
-        standing.lease = Some(lease);
-        standing.journal_fails = false;
-        standing.stage = RegistryStage::Holding {
+        shared.core.state.grant(shared.grant_of(lease, below_ms));
+        shared.core.open();
+        let mut state = shared.lock();
+        state.lease = Some(lease);
+        state.journal_fails = false;
+        state.stage = RegistryStage::Holding {
             worker: lease.worker,
         };
     }
@@ -249,64 +247,65 @@ impl Run {
     fn journal_failed(&self, held: &mut Held, error: &StoreError) {
         let reason = format!("the journal of this server cannot be written: {error}");
         self.shared.core.close(reason.as_str(), false);
-        let mut standing = self.shared.lock();
-        standing.stage = RegistryStage::Refused { reason };
-        standing.journal_fails = true;
-        drop(standing);
+        let mut state = self.shared.lock();
+        state.stage = RegistryStage::Refused { reason };
+        state.journal_fails = true;
+        drop(state);
         if !held.journal_fails {
             held.journal_fails = true;
-            self.shared.tell(&Event::JournalFailed { error });
+            self.shared.emit(&Event::JournalFailed { error });
         }
     }
 
-    fn book(&mut self, held: &mut Held, done: Done) -> Option<End> {
+    fn on_call_done(&mut self, held: &mut Held, done: CallOutcome) -> Option<End> {
         let now = self.shared.core.timeline.clock().now();
         match done {
-            Done::Extended(Ok(Extended::Until(lease))) => {
+            CallOutcome::Extended(Ok(Extended::Until(lease))) => {
                 held.lease = lease;
                 held.extend_at = Some(now);
                 self.failures = 0;
                 self.is_weak = false;
-                self.shared.tell(&Event::WorkerExtended { lease });
+                self.shared.emit(&Event::WorkerExtended { lease });
             }
-            Done::Extended(Ok(Extended::Lost(row))) => {
+            CallOutcome::Extended(Ok(Extended::Lost(row))) => {
                 held.extend_at = Some(now);
                 return self.lost_or_adopted(held, held.lease, row.as_ref(), true);
             }
-            Done::Extended(Ok(Extended::Elsewhere)) => {
+            CallOutcome::Extended(Ok(Extended::Elsewhere)) => {
                 return Some(self.lose_elsewhere(held.lease));
             }
-            Done::Looked {
+            CallOutcome::RowRead {
                 lease,
                 began,
                 row: Ok(row),
             } => {
                 // From its beginning on: it may have shown how things were then.
-                held.look_at = Some(began + self.shared.options.look_interval());
-                held.looks_fail = false;
-                if self.shared.lock().refused.swap {
+                held.row_read_at = Some(began + self.shared.options.row_read_interval());
+                held.row_reads_fail = false;
+                if self.shared.lock().failed_writes.swap {
                     // It can be read again: perhaps also be written.
                     held.extend_at = held.extend_at.map(|at| at.min(now));
                 }
                 return self.lost_or_adopted(held, lease, row.as_ref(), false);
             }
-            Done::Looked {
+            CallOutcome::RowRead {
                 lease,
                 row: Err(error),
                 ..
-            } => return self.book_unread(held, lease, &error),
-            Done::Extended(Err(error)) => {
+            } => return self.on_unreadable_row(held, lease, &error),
+            CallOutcome::Extended(Err(error)) => {
                 let retry_after = self.retry_after();
                 held.extend_at = Some(now + retry_after);
-                self.shared.tell(&Event::RegistryFailed {
+                self.shared.emit(&Event::RegistryFailed {
                     error: &error,
                     retry_after,
                 });
             }
-            Done::Reported(reported) => self.book_report(held, reported, now),
-            Done::Asked(second) => {
-                held.second_at = Some(now + held.second_interval);
-                held.second_interval = (held.second_interval * 2).min(SECOND_INTERVAL_MAX);
+            CallOutcome::Reported(reported) => self.on_reported(held, reported, now),
+            CallOutcome::ClockChecked(second) => {
+                held.clock_check_at = Some(now + held.clock_check_interval);
+                held.clock_check_interval =
+                    (held.clock_check_interval * 2).min(CLOCK_CHECK_INTERVAL_MAX);
                 if held.disagrees && second.is_some_and(|second| second.verdict() == Verdict::Wall)
                 {
                     return self.accept_wall(held);
@@ -318,29 +317,34 @@ impl Run {
 
     /// A registry that does not answer may come back with our row. One that says no, such as a file
     /// that somebody has replaced, will not.
-    fn book_unread(&mut self, held: &mut Held, lease: Lease, error: &StoreError) -> Option<End> {
-        let retry_after = LOOK_RETRY.min(self.shared.options.look_interval());
-        held.look_at = Some(self.shared.core.timeline.clock().now() + retry_after);
+    fn on_unreadable_row(
+        &mut self,
+        held: &mut Held,
+        lease: Lease,
+        error: &StoreError,
+    ) -> Option<End> {
+        let retry_after = ROW_READ_RETRY.min(self.shared.options.row_read_interval());
+        held.row_read_at = Some(self.shared.core.timeline.clock().now() + retry_after);
         if let StoreError::Unsupported { message } = error {
             return Some(self.lose(lease, message));
         }
-        if !error.is_retryable() && !held.looks_fail {
-            held.looks_fail = true;
+        if !error.is_retryable() && !held.row_reads_fail {
+            held.row_reads_fail = true;
             self.shared
-                .tell(&Event::RegistryFailed { error, retry_after });
+                .emit(&Event::RegistryFailed { error, retry_after });
         }
         None
     }
 
     /// The first of several failures in a row is told.
-    fn book_report(&self, held: &mut Held, reported: Result<(), StoreError>, now: Duration) {
+    fn on_reported(&self, held: &mut Held, reported: Result<(), StoreError>, now: Duration) {
         held.report_at = Some(now + REPORT_INTERVAL);
         let failed = reported.is_err();
         if let Err(error) = reported
             && !held.reports_fail
         {
             let retry_after = REPORT_INTERVAL;
-            self.shared.tell(&Event::RegistryFailed {
+            self.shared.emit(&Event::RegistryFailed {
                 error: &error,
                 retry_after,
             });
@@ -355,14 +359,14 @@ impl Held {
             lease,
             calls: FuturesUnordered::new(),
             extend_at: Some(Duration::ZERO),
-            look_at: Some(Duration::ZERO),
+            row_read_at: Some(Duration::ZERO),
             report_at: Some(Duration::ZERO),
-            second_at: Some(Duration::ZERO),
-            second_interval: SECOND_INTERVAL_MIN,
+            clock_check_at: Some(Duration::ZERO),
+            clock_check_interval: CLOCK_CHECK_INTERVAL_MIN,
             disagrees: false,
             journal_fails: false,
             reports_fail: false,
-            looks_fail: false,
+            row_reads_fail: false,
         }
     }
 
@@ -371,13 +375,13 @@ impl Held {
         let step = shared.options.step_interval;
         let now = shared.core.timeline.clock().now();
         // What has come to be due meanwhile, as while the journal was written, is begun at once.
-        let look_at = self.look_at.filter(|_| shared.store.is_some());
-        look_at.map_or(step, |at| at.saturating_sub(now).min(step))
+        let row_read_at = self.row_read_at.filter(|_| shared.store.is_some());
+        row_read_at.map_or(step, |at| at.saturating_sub(now).min(step))
     }
 }
 
 impl Shared {
-    /// How long a reservation is; never shorter than what the journal allows.
+    /// How long a lease is; never shorter than what the journal allows.
     pub(super) fn lease_ms(&self) -> u64 {
         millis(self.options.lease.max(self.options.journal_ahead * 2))
     }

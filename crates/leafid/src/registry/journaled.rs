@@ -59,7 +59,7 @@ impl Run {
 
     /// From now on the journal is about this registry. What it says of another one is no right
     /// here, and neither is the lease of a journal that names none, unless its row is here.
-    pub(super) fn turn_to(&mut self, registry: JournalRegistry, rows: &[LeaseRecord]) {
+    pub(super) fn switch_registry(&mut self, registry: JournalRegistry, rows: &[LeaseRecord]) {
         let Some(journal) = self.journal.take() else {
             return;
         };
@@ -78,7 +78,7 @@ impl Run {
     }
 
     /// A worker id that was chosen by hand, without a registry.
-    pub(super) fn take_given(&mut self) -> Result<Lease, Obstacle> {
+    pub(super) fn use_configured_worker(&mut self) -> Result<Lease, Obstacle> {
         let WorkerChoice::Exactly(worker) = self.shared.options.choice else {
             return Err(Obstacle::Refused(
                 "there is neither a registry nor a worker id: set registry, or worker-id".into(),
@@ -89,7 +89,7 @@ impl Run {
             identity: NO_REGISTRY.to_owned(),
             location: NO_REGISTRY.to_owned(),
         };
-        self.turn_to(nowhere, &[]);
+        self.switch_registry(nowhere, &[]);
         let now_ms = self.shared.core.timeline.now_ms();
         // Nobody else keeps apart what this server issued with another number.
         let journal = self.journal.as_ref();
@@ -108,7 +108,7 @@ impl Run {
     /// Starts on the strength of the journal while the registry is down: only with a lease of the
     /// registry that is set, as far as that can be known without it, and never with one that has no
     /// end. The driver asks the registry for it as soon as it answers.
-    pub(super) fn go_on_without(&mut self, error: StoreError) -> Result<Lease, Obstacle> {
+    pub(super) fn start_without_registry(&mut self, error: StoreError) -> Result<Lease, Obstacle> {
         let choice = self.shared.options.choice;
         let now_ms = self.shared.core.timeline.now_ms();
         let location = self.shared.store.as_ref().map(|store| store.location());
@@ -134,7 +134,7 @@ impl Run {
         }
         let start_ms = last.below_ms.max(now_ms);
         self.check_ahead(start_ms, now_ms)?;
-        self.shared.tell(&Event::WeakStart {
+        self.shared.emit(&Event::WeakStart {
             worker: last.worker,
             error: &error,
         });

@@ -44,15 +44,15 @@ impl Run {
         shared.lock().stage = RegistryStage::Refused {
             reason: reason.clone(),
         };
-        if self.refused == reason {
+        if self.last_refusal == reason {
             return;
         }
         match obstacle {
-            Obstacle::Refused(_) => shared.tell(&Event::WorkerRefused { reason: &reason }),
-            Obstacle::Failed(error) => shared.tell(&Event::RegistryFailed { error, retry_after }),
-            Obstacle::Exhausted(rows) => shared.tell(&Event::WorkersExhausted { holders: rows }),
+            Obstacle::Refused(_) => shared.emit(&Event::WorkerRefused { reason: &reason }),
+            Obstacle::Failed(error) => shared.emit(&Event::RegistryFailed { error, retry_after }),
+            Obstacle::Exhausted(rows) => shared.emit(&Event::WorkersExhausted { holders: rows }),
         }
-        self.refused = reason;
+        self.last_refusal = reason;
     }
 }
 

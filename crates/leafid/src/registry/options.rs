@@ -52,7 +52,7 @@ pub struct RegistryOptions {
     /// Where this process serves HTTP, such as `10.0.0.5:8080`; for people and peers. A free
     /// worker id that was held under this address is taken first. Default: empty.
     pub address: String,
-    /// How long a reservation is. Longer bears a longer outage of the registry; a server that was
+    /// How long a lease is. Longer bears a longer outage of the registry; a server that was
     /// killed keeps its worker id from others for so long. At least 10 s. Default: 1 h.
     pub lease: Duration,
     /// How often the clocks are compared and the journal is written. Default: 1 s.
@@ -104,7 +104,7 @@ impl Default for RegistryOptions {
 impl RegistryOptions {
     /// How long after one look at our own row the next one begins, and how long it may take: both
     /// together are `check_interval`.
-    pub(super) fn look_interval(&self) -> Duration {
+    pub(super) fn row_read_interval(&self) -> Duration {
         self.check_interval.max(CHECK_INTERVAL_MIN) / 2
     }
 }

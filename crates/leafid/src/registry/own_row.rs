@@ -50,7 +50,7 @@ fn loss(lease: &Lease, holder: &str, row: Option<&LeaseRecord>, now_ms: u64) -> 
         (format!("it was claimed by {who}"), false)
     } else {
         let reason = format!(
-            "it was claimed by {who} before its reservation was over: an operator has released it, \
+            "it was claimed by {who} before its lease was over: an operator has released it, \
              or the registry has forgotten it and {FORGOT}"
         );
         (reason, true)
@@ -110,9 +110,9 @@ impl Run {
         let end = self.halt(lease, &loss.reason);
         if loss.is_forgotten {
             self.shared
-                .tell(&Event::RegistryRegressed { lease, found: row });
+                .emit(&Event::RegistryRegressed { lease, found: row });
         }
-        self.tell_lost(lease, &loss.reason);
+        self.emit_lost(lease, &loss.reason);
         if loss.is_forgotten && loss.is_taken {
             return End::Displaced;
         }
@@ -122,12 +122,12 @@ impl Run {
     /// Stops issuing at once.
     pub(super) fn lose(&mut self, lease: Lease, reason: &str) -> End {
         let end = self.halt(lease, reason);
-        self.tell_lost(lease, reason);
+        self.emit_lost(lease, reason);
         end
     }
 
     fn halt(&mut self, lease: Lease, reason: &str) -> End {
-        let used_tick = self.shared.core.word.halt();
+        let used_tick = self.shared.core.state.halt();
         let layout = self.shared.core.options.layout;
         let worker = lease.worker;
         if let Some(tick) = used_tick {
@@ -137,17 +137,17 @@ impl Run {
         }
         let shared = &self.shared;
         shared.core.close(reason, false);
-        let mut standing = shared.lock();
-        standing.lease = None;
-        standing.stage = RegistryStage::Refused {
+        let mut state = shared.lock();
+        state.lease = None;
+        state.stage = RegistryStage::Refused {
             reason: reason.to_owned(),
         };
         End::Another
     }
 
-    fn tell_lost(&self, lease: Lease, reason: &str) {
+    fn emit_lost(&self, lease: Lease, reason: &str) {
         let worker = lease.worker;
-        self.shared.tell(&Event::WorkerLost { worker, reason });
+        self.shared.emit(&Event::WorkerLost { worker, reason });
     }
 }
 
@@ -191,7 +191,7 @@ mod tests {
         // Another process with our journal.
         check(row("me", 6, 4000).as_ref(), 2000, Some((false, false)));
         check(row("other", 6, 9000).as_ref(), 4000, Some((false, true)));
-        // An older copy in which our reservation is over lets others claim as usual.
+        // An older copy in which our lease is over lets others claim as usual.
         check(row("other", 6, 9000).as_ref(), 3999, Some((true, true)));
         check(row("", 6, 2000).as_ref(), 2000, Some((false, true)));
         check(row("other", 5, 9000).as_ref(), 2000, Some((true, true)));

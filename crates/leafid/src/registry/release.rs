@@ -1,4 +1,4 @@
-//! Giving a worker id back, so that others need not wait for the end of its reservation.
+//! Giving a worker id back, so that others need not wait for the end of its lease.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::store::{JournalLease, StoreError};
 impl Run {
     /// Stops issuing, and gives back what was not used.
     pub(super) async fn release(&mut self, lease: Lease) {
-        let used_tick = self.shared.core.word.halt();
+        let used_tick = self.shared.core.state.halt();
         let layout = self.shared.core.options.layout;
         // A lease that was never granted is unused from its start.
         let used_ms = used_tick.map_or(0, |tick| layout.unix_ms_of(tick).unsigned_abs());
@@ -20,10 +20,10 @@ impl Run {
         match self.give_back(lease, used_ms.max(lease.start_ms)).await {
             Ok(true) => {
                 let worker = lease.worker;
-                self.shared.tell(&Event::WorkerReleased { worker });
+                self.shared.emit(&Event::WorkerReleased { worker });
             }
             Ok(false) => {}
-            Err(error) => self.shared.tell(&Event::WorkerKept {
+            Err(error) => self.shared.emit(&Event::WorkerKept {
                 lease,
                 error: &error,
             }),
@@ -40,9 +40,9 @@ impl Run {
         };
         // While the registry is down nothing is given back, so that a restart can go on without it.
         // Asked twice, because the first may be sent over a connection that died at rest.
-        let mut is_there = look_at(&shared, lease).await;
+        let mut is_there = read_own_row(&shared, lease).await;
         if is_there.as_ref().is_err_and(StoreError::is_retryable) {
-            is_there = look_at(&shared, lease).await;
+            is_there = read_own_row(&shared, lease).await;
         }
         is_there?;
         // From here on somebody else may get what is left of it.
@@ -80,9 +80,9 @@ impl Run {
 }
 
 /// Reads our own row, for whether the registry answers.
-async fn look_at(shared: &Shared, lease: Lease) -> Result<(), StoreError> {
+async fn read_own_row(shared: &Shared, lease: Lease) -> Result<(), StoreError> {
     let row = shared.store()?.lease(lease.worker);
-    let row = shared.within(shared.options.look_interval(), row).await;
+    let row = shared.within(shared.options.row_read_interval(), row).await;
     shared.note(Access::Read, row.as_ref().err());
     row.map(drop)
 }

@@ -20,7 +20,7 @@ impl Run {
             }
             let obstacle = match self.try_start().await {
                 Ok(lease) => {
-                    self.refused.clear();
+                    self.last_refusal.clear();
                     self.is_clock_accepted = false;
                     return Some(lease);
                 }
@@ -49,17 +49,17 @@ impl Run {
         match shared.core.check() {
             Err(error) => return Err(Obstacle::Refused(error.to_string())),
             Ok(Some(warning)) if shared.lock().claims == 0 => {
-                shared.tell(&Event::EndNear { warning });
+                shared.emit(&Event::EndNear { warning });
             }
             Ok(_) => {}
         }
         self.read_journal().await?;
         let claimed = match shared.store.as_deref() {
             Some(store) => self.claim(store).await,
-            None => self.take_given(),
+            None => self.use_configured_worker(),
         };
         match claimed {
-            Err(Obstacle::Failed(error)) => self.go_on_without(error),
+            Err(Obstacle::Failed(error)) => self.start_without_registry(error),
             claimed => claimed,
         }
     }
@@ -77,7 +77,7 @@ impl Run {
         let identity = shared.bounded(store.identity()).await?;
         let rows = shared.bounded(store.leases()).await?;
         let location = store.location();
-        self.turn_to(JournalRegistry { identity, location }, &rows);
+        self.switch_registry(JournalRegistry { identity, location }, &rows);
         let is_confirmed = check_at_start(&shared, &rows)
             .await
             .map_err(Obstacle::Refused)?;
@@ -118,7 +118,7 @@ impl Run {
         }
         let (worker, until_ms) = (last.worker, last.until_ms);
         self.quarantined.push(WorkerUntil { worker, until_ms });
-        self.shared.tell(&Event::Quarantined { worker, until_ms });
+        self.shared.emit(&Event::Quarantined { worker, until_ms });
         Ok(())
     }
 

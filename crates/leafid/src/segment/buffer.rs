@@ -26,9 +26,9 @@
 //! Ids ascend, because one cursor serves all segments. Both properties are checked by a loom
 //! model (`segment/model.rs`), which must fail for each variant that `mutant` and `slot.rs` weaken.
 //!
-//! Left to others: the highest id given out, in `given.rs`.
+//! Left to others: the highest id given out, in `high_water_mark.rs`.
 
-mod given;
+mod high_water_mark;
 mod slot;
 #[cfg(test)]
 mod tests;
@@ -40,7 +40,7 @@ use crossbeam_utils::CachePadded;
 use super::{Segment, TakenMany};
 use crate::id::Id;
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
-use given::Given;
+use high_water_mark::HighWaterMark;
 use slot::Slot;
 
 /// Two segments of one tag, from which any number of threads take ids.
@@ -65,7 +65,7 @@ struct View {
     /// A taker whose id is at or above this reports that supplies are low.
     low_at: AtomicU64,
     /// Written by the one who writes the slots.
-    given: Given,
+    high_water_mark: HighWaterMark,
 }
 
 /// One id, and whether it is time to fetch the next segment.
@@ -91,7 +91,7 @@ impl SegmentBuffer {
                 open: AtomicBool::new(false),
                 slots: [Slot::empty(), Slot::empty()],
                 low_at: AtomicU64::new(u64::MAX),
-                given: Given::nothing(),
+                high_water_mark: HighWaterMark::nothing(),
             }),
         }
     }
@@ -241,8 +241,8 @@ impl SegmentBuffer {
             .filter(|slot| slot.read().end <= cursor.max(1))
             .min_by_key(|slot| slot.read().end)
             .ok_or(BufferFull)?;
-        let given = &self.view.given;
-        given.remember(given.last_of(slot.read(), cursor));
+        let mark = &self.view.high_water_mark;
+        mark.remember(mark.last_of(slot.read(), cursor));
         slot.write(segment);
         self.view
             .low_at
@@ -260,16 +260,16 @@ impl SegmentBuffer {
     /// Drops every number below `number`: takers go on from there. Returns how many owned ones that
     /// were.
     pub(crate) fn skip_to(&self, number: u64) -> u64 {
-        let given = &self.view.given;
-        given.remember(self.last().map_or(0, Id::get));
-        given.drop_below(number);
+        let mark = &self.view.high_water_mark;
+        mark.remember(self.last().map_or(0, Id::get));
+        mark.drop_below(number);
         self.pass_over(number)
     }
 
     /// Takers go on behind a range that was given out past the buffer. Returns how many owned numbers
     /// are passed over by that.
     pub(crate) fn go_on_behind(&self, range: Segment) -> u64 {
-        self.view.given.remember(range.end - 1);
+        self.view.high_water_mark.remember(range.end - 1);
         self.pass_over(range.end)
     }
 
@@ -287,7 +287,7 @@ impl SegmentBuffer {
     /// The highest id given out; a number that was lost in a race may stand for it.
     pub(crate) fn last(&self) -> Option<Id> {
         let cursor = self.cursor.load(Ordering::Relaxed);
-        let last = self.view.given.last(self.segments(), cursor);
+        let last = self.view.high_water_mark.last(self.segments(), cursor);
         (last > 0).then(|| Id::from_checked(last))
     }
 

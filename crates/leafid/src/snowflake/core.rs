@@ -1,4 +1,4 @@
-//! `Core`: what a generator shares with its registry's driver: the word, the time, and what is done
+//! `Core`: what a generator shares with its registry's driver: its state, the time, and what is done
 //! when there is no id to be had at once.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +9,7 @@ use event_listener::Event;
 
 use super::error::SnowflakeError;
 use super::options::{ClockPolicy, SnowflakeOptions};
-use super::word::{DRAW_MAX, Drawn, Moment, Refusal, Word};
+use super::state::{DRAW_MAX, Drawn, Moment, Refusal, SnowflakeState};
 use crate::clock::Clock;
 use crate::layout::{EndWarning, LayoutError};
 use crate::timeline::Timeline;
@@ -22,7 +22,7 @@ pub(crate) const WAIT_MIN: Duration = Duration::from_micros(1);
 
 /// What a generator shares with its registry's driver.
 pub(crate) struct Core {
-    pub(crate) word: Word,
+    pub(crate) state: SnowflakeState,
     pub(crate) timeline: Timeline,
     pub(crate) options: SnowflakeOptions,
     /// How many ticks ahead of the clock an id may lie.
@@ -32,7 +32,7 @@ pub(crate) struct Core {
     /// Told when ids can be issued again, and when they never will.
     opened: Event,
     /// Told when somebody wants the driver.
-    pub(crate) called: Event,
+    pub(crate) driver_wake: Event,
     /// Ids are taken so fast that the driver should keep the time for them.
     pub(crate) is_fast: AtomicBool,
     /// A taker came to the end of what the journal allows.
@@ -46,7 +46,7 @@ struct Closed {
 }
 
 /// Why nothing is issued while there is a worker id.
-const USED_UP: &str = "its reservation is used up and not extended yet";
+const USED_UP: &str = "its lease is used up and not extended yet";
 
 /// How long to wait for a worker id before a look whether there is one.
 const NO_WORKER_RETRY: Duration = Duration::from_millis(50);
@@ -54,7 +54,7 @@ const NO_WORKER_RETRY: Duration = Duration::from_millis(50);
 impl Core {
     pub(crate) fn new(options: SnowflakeOptions, clock: Arc<dyn Clock>) -> Self {
         Self {
-            word: Word::new(options.layout),
+            state: SnowflakeState::new(options.layout),
             timeline: Timeline::new(clock),
             ahead_max: ahead_max_ticks(&options),
             options,
@@ -63,7 +63,7 @@ impl Core {
                 is_final: false,
             }),
             opened: Event::new(),
-            called: Event::new(),
+            driver_wake: Event::new(),
             is_fast: AtomicBool::new(false),
             is_short: AtomicBool::new(false),
         }
@@ -100,7 +100,7 @@ impl Core {
     }
 
     pub(crate) fn jitter(&self) -> u64 {
-        fastrand::u64(..self.word.jitter_max())
+        fastrand::u64(..self.state.jitter_max())
     }
 
     pub(super) fn draw(&self, count: u64) -> Result<Drawn, SnowflakeError> {
@@ -108,7 +108,7 @@ impl Core {
             let layout = self.options.layout;
             return Err(SnowflakeError::Ended { layout });
         };
-        match self.word.draw(count, moment, || self.jitter()) {
+        match self.state.draw(count, moment, || self.jitter()) {
             Ok(drawn) => {
                 if drawn.is_fast && !self.is_fast.load(Ordering::Relaxed) {
                     self.want_fast();
@@ -122,7 +122,7 @@ impl Core {
     #[cold]
     fn want_fast(&self) {
         if !self.is_fast.swap(true, Ordering::Relaxed) {
-            self.called.notify(usize::MAX);
+            self.driver_wake.notify(usize::MAX);
         }
     }
 
@@ -141,9 +141,9 @@ impl Core {
                 }
             }
             Refusal::Closed => self.closed_error(NO_WORKER_RETRY),
-            Refusal::Reservation => {
+            Refusal::LeaseEnd => {
                 if !self.is_short.swap(true, Ordering::Relaxed) {
-                    self.called.notify(usize::MAX);
+                    self.driver_wake.notify(usize::MAX);
                 }
                 self.closed_error(Duration::from_millis(1))
             }
@@ -171,7 +171,7 @@ impl Core {
     }
 
     /// Tells those who wait that ids can be issued.
-    pub(crate) fn tell_opened(&self) {
+    pub(crate) fn open(&self) {
         self.is_short.store(false, Ordering::Relaxed);
         self.close(USED_UP, false);
         self.opened.notify(usize::MAX);
@@ -182,7 +182,7 @@ impl Core {
         // A tick may start at any part of its first quarter.
         let max = per_tick
             .saturating_mul(self.ahead_max.max(1))
-            .saturating_sub(self.word.jitter_max());
+            .saturating_sub(self.state.jitter_max());
         let max = max.clamp(1, DRAW_MAX);
         if (1..=max).contains(&count) {
             Ok(())

@@ -22,7 +22,7 @@ use crate::layout::Layout;
 /// ```
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum SnowflakeError {
-    /// This process holds no worker id, or its reservation is used up.
+    /// This process holds no worker id, or its lease is used up.
     #[error("no worker id to issue with: {reason}; try again in {} ms", retry_after.as_millis().max(1))]
     NoWorker {
         /// What is in the way.

@@ -1,15 +1,15 @@
-//! Every interleaving of takers and the one who grants and halts a [`Word`], under a weak memory
+//! Every interleaving of takers and the one who grants and halts a [`SnowflakeState`], under a weak memory
 //! model. Guards: no number twice, none outside a lease, none at or above where a halted lease was
 //! said to end.
 //!
-//! The same must fail with `LEAFID_MUTANT=halt` (the lease ends without a word to those who draw),
+//! The same must fail with `LEAFID_MUTANT=halt` (the lease ends without notice to those who draw),
 //! `bound` (a number that was drawn is not looked at again) and `worker` (a bound of one worker id
 //! is taken for that of another). `cargo xtask loom` runs all four.
 
 use loom::sync::Arc;
 use loom::thread::{self, JoinHandle};
 
-use super::word::{Grant, Moment, Word};
+use super::state::{Grant, Moment, SnowflakeState};
 use crate::layout::{Layout, LayoutSpec};
 use crate::worker_id::WorkerId;
 
@@ -44,24 +44,27 @@ fn grant(worker: u32, start: u64, until: u64) -> Grant {
 /// A worker id and a tick.
 type Issued = Vec<(u32, u64)>;
 
-fn parts(word: &Word, number: u64) -> (u32, u64) {
-    let parts = layout().decompose(word.id(number).get());
+fn parts(state: &SnowflakeState, number: u64) -> (u32, u64) {
+    let parts = layout().decompose(state.id(number).get());
     (parts.worker.get(), parts.tick)
 }
 
-fn take_fast(word: &Word, times: usize) -> Issued {
-    let drawn = (0..times).filter_map(|_| word.try_draw_fast());
-    drawn.map(|number| parts(word, number)).collect()
+fn take_fast(state: &SnowflakeState, times: usize) -> Issued {
+    let drawn = (0..times).filter_map(|_| state.try_draw_fast());
+    drawn.map(|number| parts(state, number)).collect()
 }
 
-fn take(word: &Word, times: usize) -> Issued {
-    let drawn = (0..times).filter_map(|_| word.draw(1, NOW, || 0).ok());
-    drawn.map(|drawn| parts(word, drawn.first)).collect()
+fn take(state: &SnowflakeState, times: usize) -> Issued {
+    let drawn = (0..times).filter_map(|_| state.draw(1, NOW, || 0).ok());
+    drawn.map(|drawn| parts(state, drawn.first)).collect()
 }
 
-fn spawn(word: &Arc<Word>, body: impl FnOnce(&Word) -> Issued + 'static) -> JoinHandle<Issued> {
-    let word = Arc::clone(word);
-    thread::spawn(move || body(&word))
+fn spawn(
+    state: &Arc<SnowflakeState>,
+    body: impl FnOnce(&SnowflakeState) -> Issued + 'static,
+) -> JoinHandle<Issued> {
+    let state = Arc::clone(state);
+    thread::spawn(move || body(&state))
 }
 
 /// Checks what all takers got together; the leases are (worker id, first tick, end).
@@ -89,21 +92,21 @@ fn model(preemptions: usize, body: impl Fn() + Send + Sync + 'static) {
     builder.check(body);
 }
 
-fn word(first: Grant) -> Arc<Word> {
-    let word = Word::new(layout());
-    word.grant(first);
-    word.set_fast(Some(NOW), || 0);
-    Arc::new(word)
+fn state(first: Grant) -> Arc<SnowflakeState> {
+    let state = SnowflakeState::new(layout());
+    state.grant(first);
+    state.set_fast(Some(NOW), || 0);
+    Arc::new(state)
 }
 
 /// Takers of both kinds run into the end of a lease.
 #[test]
 fn takers_meet_at_the_end() {
     model(2, || {
-        let word = word(grant(3, 1, 3));
-        let fast = spawn(&word, |word| take_fast(word, 2));
-        let timed = spawn(&word, |word| take(word, 1));
-        let own = take_fast(&word, 1);
+        let state = state(grant(3, 1, 3));
+        let fast = spawn(&state, |state| take_fast(state, 2));
+        let timed = spawn(&state, |state| take(state, 1));
+        let own = take_fast(&state, 1);
         let takers = vec![own, fast.join().unwrap(), timed.join().unwrap()];
         check(takers, &[(3, 1, 3)]);
     });
@@ -113,10 +116,10 @@ fn takers_meet_at_the_end() {
 #[test]
 fn a_lease_is_halted_behind_a_taker() {
     model(2, || {
-        let word = word(grant(3, 1, 5));
-        let fast = spawn(&word, |word| take_fast(word, 1));
-        let timed = spawn(&word, |word| take(word, 1));
-        let end = word.halt().expect("there was a lease");
+        let state = state(grant(3, 1, 5));
+        let fast = spawn(&state, |state| take_fast(state, 1));
+        let timed = spawn(&state, |state| take(state, 1));
+        let end = state.halt().expect("there was a lease");
         let takers = vec![fast.join().unwrap(), timed.join().unwrap()];
         check(takers, &[(3, 1, end)]);
     });
@@ -126,13 +129,13 @@ fn a_lease_is_halted_behind_a_taker() {
 #[test]
 fn a_worker_id_changes_behind_a_taker() {
     model(2, || {
-        let word = word(grant(3, 1, 5));
-        let fast = spawn(&word, |word| take_fast(word, 1));
-        let timed = spawn(&word, |word| take(word, 1));
-        let end = word.halt().expect("there was a lease");
-        word.grant(grant(2, 1, 2));
-        word.set_fast(Some(NOW), || 0);
-        let own = take_fast(&word, 1);
+        let state = state(grant(3, 1, 5));
+        let fast = spawn(&state, |state| take_fast(state, 1));
+        let timed = spawn(&state, |state| take(state, 1));
+        let end = state.halt().expect("there was a lease");
+        state.grant(grant(2, 1, 2));
+        state.set_fast(Some(NOW), || 0);
+        let own = take_fast(&state, 1);
         let takers = vec![own, fast.join().unwrap(), timed.join().unwrap()];
         check(takers, &[(3, 1, end), (2, 1, 2)]);
     });
@@ -142,11 +145,11 @@ fn a_worker_id_changes_behind_a_taker() {
 #[test]
 fn a_worker_id_comes_back() {
     model(3, || {
-        let word = word(grant(3, 1, 3));
-        let fast = spawn(&word, |word| take_fast(word, 2));
-        let end = word.halt().expect("there was a lease");
-        word.grant(grant(3, 3, 5));
-        let own = take(&word, 2);
+        let state = state(grant(3, 1, 3));
+        let fast = spawn(&state, |state| take_fast(state, 2));
+        let end = state.halt().expect("there was a lease");
+        state.grant(grant(3, 3, 5));
+        let own = take(&state, 2);
         let takers = vec![own, fast.join().unwrap()];
         check(takers, &[(3, 1, end), (3, 3, 5)]);
     });
@@ -156,11 +159,11 @@ fn a_worker_id_comes_back() {
 #[test]
 fn a_lease_is_extended_behind_a_taker() {
     model(3, || {
-        let word = word(grant(3, 1, 2));
-        let fast = spawn(&word, |word| take_fast(word, 2));
-        word.grant(grant(3, 1, 4));
-        word.set_fast(Some(NOW), || 0);
-        let own = take(&word, 2);
+        let state = state(grant(3, 1, 2));
+        let fast = spawn(&state, |state| take_fast(state, 2));
+        state.grant(grant(3, 1, 4));
+        state.set_fast(Some(NOW), || 0);
+        let own = take(&state, 2);
         let takers = vec![own, fast.join().unwrap()];
         check(takers, &[(3, 1, 4)]);
     });

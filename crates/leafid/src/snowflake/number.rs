@@ -1,5 +1,5 @@
 //! `Numbers`: the parts of an id in the order in which they are counted: worker id above, then the
-//! tick, then the sequence. `word.rs` says what that is for.
+//! tick, then the sequence. `state.rs` says what that is for.
 
 use crate::id::Id;
 use crate::layout::{Fields, Layout, SequencePlace};
@@ -100,7 +100,7 @@ impl Numbers {
         }
     }
 
-    /// The id of a number. The same as [`Layout::compose`] of its parts, without taking it apart:
+    /// The id of a number. The same as [`Layout::compose`] of its parts, without decoding it:
     /// this is a part of the few nanoseconds that an id costs.
     #[inline]
     pub(super) fn id(&self, number: u64) -> Id {

@@ -1,4 +1,4 @@
-//! `Word`: snowflake ids are taken here, each by one atomic operation, never a lock.
+//! `SnowflakeState`: snowflake ids are taken here, each by one atomic operation, never a lock.
 //!
 //! # Why no id leaves twice
 //!
@@ -47,7 +47,7 @@ const END_MARGIN: u64 = 1 << 16;
 /// The most numbers in one draw.
 pub(super) const DRAW_MAX: u64 = 1 << 32;
 
-pub(crate) struct Word {
+pub(crate) struct SnowflakeState {
     numbers: Numbers,
     /// From this sequence on, many ids come out of one tick.
     fast_min: u64,
@@ -83,7 +83,7 @@ pub(crate) enum Refusal {
     /// There is no grant.
     Closed,
     /// The grant ends before the wanted ids.
-    Reservation,
+    LeaseEnd,
     /// The ids would lie further ahead of the clock than allowed, until it shows this tick.
     Ahead { from: u64 },
 }
@@ -97,7 +97,7 @@ pub(crate) struct Drawn {
     pub(crate) is_fast: bool,
 }
 
-/// What a lease is to a word.
+/// A lease in ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Grant {
     pub(crate) worker: WorkerId,
@@ -107,7 +107,7 @@ pub(crate) struct Grant {
     pub(crate) until: u64,
 }
 
-impl Word {
+impl SnowflakeState {
     pub(crate) fn new(layout: Layout) -> Self {
         let jitter_max = jitter_max(layout);
         Self {
@@ -204,7 +204,7 @@ impl Word {
         let now = self.numbers.first(self.numbers.worker(grant), moment.tick);
         let first = if next >= now { next } else { now + jitter() };
         if first + count > grant || !self.same_worker(first, grant) {
-            return Err(Refusal::Reservation);
+            return Err(Refusal::LeaseEnd);
         }
         // What the lease starts with is no debt: a restart begins where the journal ends.
         let start = self.bounds.start.load(Ordering::Relaxed);

@@ -19,11 +19,11 @@
 //! ```
 
 mod by_hand;
+mod concurrency;
 mod names;
-mod reserving;
+mod reserve;
 mod rows;
 mod tags;
-mod together;
 
 use std::fmt;
 use std::future::Future;
@@ -97,11 +97,11 @@ where
     F: Future<Output = Handles> + Send,
 {
     let checks = [
-        reserving::CHECKS,
+        reserve::CHECKS,
         tags::CHECKS,
         rows::CHECKS,
         names::CHECKS,
-        together::CHECKS,
+        concurrency::CHECKS,
         by_hand::CHECKS,
     ];
     run_checks(checks.into_iter().flatten(), &block_on, make)

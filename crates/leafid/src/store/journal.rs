@@ -9,7 +9,7 @@ use crate::worker_id::WorkerId;
 /// A durable memory of one process, that outlives it. **Thread-safe.**
 ///
 /// With it a server that starts again takes its own worker id back, goes on issuing inside its
-/// reservation while the registry is down, and never issues at a time that it may have used
+/// lease while the registry is down, and never issues at a time that it may have used
 /// before.
 ///
 /// - [`write`](Self::write) answers only once the record is **durable** (fsynced), and replaces
@@ -119,7 +119,7 @@ pub struct JournalLease {
     pub epoch: u64,
     /// The process that claimed it, as a random number; 0 if none is in the row.
     pub nonce: u64,
-    /// Where the reservation ends. In milliseconds since 1970-01-01T00:00:00Z, as the next two.
+    /// Where the lease ends. In milliseconds since 1970-01-01T00:00:00Z, as the next two.
     pub until_ms: u64,
     /// Whether all of it up to that end is ours: the registry has acknowledged it, and none of it
     /// was given back.
@@ -151,7 +151,7 @@ pub struct JournalClaim {
     pub epoch: u64,
     /// The process that made it, as a random number.
     pub nonce: u64,
-    /// Where its reservation starts, in milliseconds since 1970-01-01T00:00:00Z.
+    /// Where its lease starts, in milliseconds since 1970-01-01T00:00:00Z.
     pub from_ms: u64,
 }
 

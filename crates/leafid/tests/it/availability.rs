@@ -214,7 +214,7 @@ fn a_call_that_hung_before_a_fail_over_is_no_outage() {
 
 /// Guards: a reservation that is repeated after a conflict knows of a tag that was raised meanwhile.
 #[test]
-fn a_repeated_reservation_has_the_floor_of_now() {
+fn a_repeated_reservation_has_the_current_floor() {
     let mut world = World::with_tag("order", 10, fixed());
     let order = tag("order");
     world.next("order").unwrap();
@@ -235,7 +235,7 @@ fn a_repeated_reservation_has_the_floor_of_now() {
 }
 
 #[test]
-fn a_repeated_reservation_past_memory_has_the_floor_of_now() {
+fn a_repeated_reservation_past_memory_has_the_current_floor() {
     let mut world = World::with_tag("order", 10, fixed());
     let order = tag("order");
     world.next("order").unwrap();

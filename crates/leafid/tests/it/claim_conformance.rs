@@ -128,12 +128,12 @@ const FAULTS: &[(Fault, &str)] = &[
 ];
 
 #[test]
-fn servers_get_on_with_a_good_registry() {
+fn servers_keep_apart_on_a_registry_that_keeps_the_contract() {
     assert_eq!(run(Nothing).unwrap(), 6);
 }
 
 #[test]
-fn servers_suffer_from_a_bad_one() {
+fn servers_collide_on_a_registry_that_breaks_it() {
     for fault in [Blind, HolderLost, UntilOnlyUp, Ended, AddressLost] {
         let failures = run(fault).expect_err("a broken registry must not pass");
         for (_, expected) in FAULTS.iter().filter(|(of, _)| *of == fault) {

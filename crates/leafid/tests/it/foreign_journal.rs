@@ -202,7 +202,7 @@ fn a_journal_that_names_no_registry_waits_for_its_row() {
 /// Guards that without a registry a number that is changed, and changed back, repeats nothing when
 /// the clock is set back in between.
 #[test]
-fn a_given_number_may_be_changed_back() {
+fn a_configured_worker_id_may_be_changed_back() {
     let (journal, clock) = (MemoryJournal::new(), ManualClock::new());
     let start = |worker| {
         let mut given = setup(&store(), &journal, &clock);

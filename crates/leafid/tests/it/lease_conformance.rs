@@ -12,8 +12,8 @@ use leafid::store::{
 };
 use leafid::{Clock, ManualClock, WorkerId};
 
-use crate::odd_registry::Quirk::*;
-use crate::odd_registry::{Quirk, odd};
+use crate::registry_quirks::Quirk::*;
+use crate::registry_quirks::{Quirk, with_quirk};
 
 fn run(make: impl Fn() -> LeaseHandles) -> Result<usize, Failures> {
     run_all(
@@ -40,9 +40,9 @@ fn memory_leases_conform() {
 /// Guards that the suite asks no more than the contract: the last rows of a table, say, may come
 /// first, and a registry whose numbers are given in turn may refuse one out of turn.
 #[test]
-fn odd_registries_conform() {
+fn quirks_that_the_contract_allows_conform() {
     for is in [NumbersInTurn, RowsInDisorder, ReportRefused] {
-        run(|| odd(is)).unwrap_or_else(|failures| panic!("{is:?}: {failures}"));
+        run(|| with_quirk(is)).unwrap_or_else(|failures| panic!("{is:?}: {failures}"));
     }
 }
 
@@ -97,7 +97,7 @@ const FAULTS: &[(Quirk, &str)] = &[
 #[test]
 fn broken_registries_do_not_conform() {
     for (is, expected) in FAULTS {
-        let failures = run(|| odd(*is)).expect_err("a broken registry must not pass");
+        let failures = run(|| with_quirk(*is)).expect_err("a broken registry must not pass");
         assert!(failures.names().contains(expected), "{is:?}: {failures}");
     }
 }
@@ -107,7 +107,7 @@ fn broken_registries_do_not_conform() {
 #[test]
 fn every_check_can_fail() {
     let count = run(|| twice(MemoryLeaseStore::new())).unwrap();
-    let failures = run(|| odd(Down)).expect_err("a registry that is down must not pass");
+    let failures = run(|| with_quirk(Down)).expect_err("a registry that is down must not pass");
     assert_eq!(failures.names().len(), count, "{failures}");
     for name in failures.names() {
         let is_meant = FAULTS.iter().any(|(_, expected)| *expected == name);
@@ -118,7 +118,7 @@ fn every_check_can_fail() {
 /// Guards that the check with threads sees what no check with futures on one thread can see.
 #[test]
 fn threads_collide() {
-    let failures = run(|| odd(NotThreadSafe)).expect_err("threads must collide");
+    let failures = run(|| with_quirk(NotThreadSafe)).expect_err("threads must collide");
     assert_eq!(failures.names(), ["sixteen threads swap"], "{failures}");
 }
 

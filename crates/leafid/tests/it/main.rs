@@ -6,22 +6,22 @@
 )]
 
 mod availability;
-mod claims;
+mod claim_conformance;
 mod clocks;
 mod cluster;
-mod conformance;
-mod crowd;
-mod elsewhere;
-mod forgotten;
-mod kinds;
+mod foreign_journal;
 mod lease_conformance;
-mod odd_registry;
-mod preferred;
 mod races;
+mod recovery;
 mod registry;
-mod regression;
+mod registry_quirks;
+mod registry_regression;
+mod snowflake_tags;
+mod store_conformance;
+mod store_regression;
 mod stress;
-mod supply;
 mod tags;
+mod unknown_tags;
+mod worker_id_hint;
 mod worker_races;
 mod world;

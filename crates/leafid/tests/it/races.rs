@@ -76,7 +76,7 @@ fn ranges_that_fit_only_one_by_one_burn_nothing() {
     assert_eq!(lens, [600, 0, 300]);
 }
 
-/// Guards: a limit that is raised while the store is saying that it is reached is in force.
+/// Guards: a limit that is raised while the store is saying that it is reached applies.
 #[test]
 fn a_limit_raised_during_a_refusal_counts() {
     let mut world = limited(30, 100);
@@ -133,7 +133,7 @@ fn a_raised_limit_warns_again() {
     assert_eq!(world.log.count("LimitNear"), 4);
 }
 
-/// Guards: `create_tag` is in force at once, also if the store is just saying "no such tag".
+/// Guards: `create_tag` applies at once, even if the store is just saying "no such tag".
 #[test]
 fn a_tag_created_during_its_look_up_issues() {
     let mut world = World::new(fixed());
@@ -152,7 +152,7 @@ fn a_tag_created_during_its_look_up_issues() {
     assert!(matches!(&next, Ok(1)), "{next:?}");
 }
 
-/// Guards: `update_tag` is in force at once, also if the row was being read.
+/// Guards: `update_tag` applies at once, even if the row was being read.
 #[test]
 fn a_change_is_not_undone_by_an_older_read() {
     let mut world = World::with_tag("order", 100, fixed());

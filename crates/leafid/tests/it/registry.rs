@@ -16,7 +16,7 @@ use crate::cluster::{Mood, Setup, millis, restarts, store};
 const SECOND: Duration = Duration::from_secs(1);
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// Guards the weak dependence on the registry: down for most of a reservation, with a restart in
+/// Guards the weak dependence on the registry: down for most of a lease, with a restart in
 /// between, and then for too long.
 #[test]
 fn a_registry_may_be_down_for_long() {
@@ -42,7 +42,7 @@ fn a_registry_may_be_down_for_long() {
         "{:?}",
         server.status()
     );
-    // Longer than the reservation: it stops, and comes back by itself.
+    // Longer than the lease: it stops, and recovers by itself.
     store.set(Mood::Down);
     server.advance(HOUR + SECOND);
     assert!(server.try_next().unwrap_err().is_retryable());
@@ -78,7 +78,7 @@ fn a_graceful_stop_and_a_registry_that_is_down() {
 
 /// Guards that an operator who frees a worker id leaves room for its last ids.
 #[test]
-fn a_dead_server_is_released() {
+fn a_dead_server_is_force_released() {
     let store = store();
     let mut server = Setup::new(&store).start();
     let row = leafid::blocking::block_on(server.registry.leases())
@@ -244,7 +244,7 @@ fn chi_square(ids: &[u64], shards: usize) -> f64 {
 
 /// Guards a worker id that was chosen by hand: the journal alone keeps ids apart.
 #[test]
-fn a_given_worker_id_needs_no_registry() {
+fn a_configured_worker_id_needs_no_registry() {
     let journal = MemoryJournal::new();
     let clock = ManualClock::new();
     let start = |worker: u32| {

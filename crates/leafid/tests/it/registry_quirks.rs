@@ -13,7 +13,7 @@ use leafid::store::{
 };
 use leafid::{Clock, SystemClock, WorkerId};
 
-use crate::conformance::round_trip;
+use crate::store_conformance::round_trip;
 
 /// What a store does beside, or instead of, what the contract asks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -69,7 +69,7 @@ use Quirk::*;
 
 /// A registry with one quirk. What two handles on it share is in `rows`.
 #[derive(Clone)]
-struct Odd {
+struct QuirkyRegistry {
     rows: Arc<Mutex<Rows>>,
     is: Quirk,
     is_second: bool,
@@ -86,15 +86,15 @@ struct Rows {
     seen_late: BTreeMap<WorkerId, LeaseRecord>,
 }
 
-pub(crate) fn odd(is: Quirk) -> LeaseHandles {
-    let first = Odd {
+pub(crate) fn with_quirk(is: Quirk) -> LeaseHandles {
+    let first = QuirkyRegistry {
         rows: Arc::default(),
         is,
         is_second: false,
         is_after: Arc::default(),
         swaps: Arc::default(),
     };
-    let mut second = Odd {
+    let mut second = QuirkyRegistry {
         is_second: true,
         ..first.clone()
     };
@@ -105,7 +105,7 @@ pub(crate) fn odd(is: Quirk) -> LeaseHandles {
     LeaseHandles { first, second }
 }
 
-impl Odd {
+impl QuirkyRegistry {
     /// Whether two numbers of a key are the same to this store.
     fn equal(&self, one: u64, other: u64) -> bool {
         match self.is {
@@ -213,7 +213,7 @@ fn free_row(worker: WorkerId) -> LeaseRecord {
     }
 }
 
-impl LeaseStore for Odd {
+impl LeaseStore for QuirkyRegistry {
     fn bind<'a>(&'a self, layout: &'a str) -> StoreResult<'a, String> {
         Box::pin(async move {
             self.reach()?;

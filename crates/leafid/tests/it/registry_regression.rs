@@ -126,7 +126,7 @@ fn servers_of_an_emptied_registry_keep_apart() {
     }
 }
 
-/// Guards the same for an older copy, in which all reservations are over; and that a server whose
+/// Guards the same for an older copy, in which all leases are over; and that a server whose
 /// worker id was taken meanwhile waits until every other has noticed too.
 #[test]
 fn an_older_copy_is_noticed_within_the_interval() {
@@ -137,7 +137,7 @@ fn an_older_copy_is_noticed_within_the_interval() {
     cluster.run(SECOND * 3700);
     store.memory.set(older);
     let restored = clock.now();
-    // It takes one whose reservation is over, as that copy says.
+    // It takes one whose lease is over, as that copy says.
     cluster.servers.push(setup(&store, &clock).start());
     cluster.run(SECOND * 30);
     let distinct: BTreeSet<WorkerId> = cluster.workers().into_iter().collect();

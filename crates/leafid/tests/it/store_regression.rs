@@ -62,7 +62,7 @@ fn two_servers_repeat_nothing_when_the_store_goes_back_below_both() {
 /// Guards a store that went back and is changed before anybody draws from it: deleted, and made
 /// again by another server, or raised to less than was given.
 #[test]
-fn a_tag_that_went_back_is_put_right_before_it_is_changed() {
+fn a_regressed_tag_is_repaired_before_it_is_changed() {
     for is_deleted in [true, false] {
         let store = store_with(100);
         let (first, second) = (server(&store, fixed()), server(&store, fixed()));
@@ -86,7 +86,7 @@ fn a_tag_that_went_back_is_put_right_before_it_is_changed() {
 
 /// Guards the margin that is set by hand.
 #[test]
-fn a_margin_of_ones_own_is_left_out() {
+fn a_configured_margin_is_left_out() {
     let options = Options {
         regression_margin: Some(1_000_000),
         ..fixed()

@@ -81,7 +81,7 @@ fn names_that_nobody_waits_for_are_not_looked_up() {
 /// Guards that names which were only asked for make room for tags, also while they are loaded,
 /// and that tags which drew a segment never do.
 #[test]
-fn names_make_room_for_tags() {
+fn unknown_names_are_evicted_for_tags() {
     let mut world = World::with_tag(
         "a",
         10,

@@ -53,7 +53,7 @@ fn a_number_that_nobody_ever_had_is_taken() {
 /// Guards that the former holder's ids stay below ours, and that a free number which was free for
 /// longer does not come first.
 #[test]
-fn a_number_whose_reservation_is_over_is_taken() {
+fn a_worker_id_whose_lease_is_over_is_taken() {
     let store = Arc::default();
     let setup = hinted(&store);
     let now_ms = millis(setup.clock.wall());

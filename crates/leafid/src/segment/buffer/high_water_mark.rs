@@ -1,4 +1,4 @@
-//! `Given`: the highest id that a buffer gave out, for those who ask later.
+//! `HighWaterMark`: the highest id that a buffer gave out, for those who ask later.
 //!
 //! It is worked out from the cursor and the slots, so that takers write nothing down. Only what the
 //! slots no longer tell of is kept here. Invariant: one writer at a time, the one who writes the
@@ -7,14 +7,14 @@
 use super::Segment;
 use crate::sync::{AtomicU64, Ordering};
 
-pub(super) struct Given {
+pub(super) struct HighWaterMark {
     /// The highest id given out that the slots no longer tell of; 0 for none.
     last: AtomicU64,
     /// What the slots hold below this was dropped, not given out.
     dropped_to: AtomicU64,
 }
 
-impl Given {
+impl HighWaterMark {
     pub(super) fn nothing() -> Self {
         Self {
             last: AtomicU64::new(0),

@@ -18,13 +18,13 @@
 //! assert!(passed.unwrap() >= 25);
 //! ```
 
-mod binding;
+mod bind;
 mod claims;
-mod naming;
+mod concurrency;
+mod identity;
+mod reporting;
 mod rows;
-mod swapping;
-mod telling;
-mod together;
+mod swap;
 
 use std::fmt;
 use std::future::Future;
@@ -78,12 +78,12 @@ where
     F: Future<Output = LeaseHandles> + Send,
 {
     let checks = [
-        binding::CHECKS,
-        naming::CHECKS,
+        bind::CHECKS,
+        identity::CHECKS,
         rows::CHECKS,
-        swapping::CHECKS,
-        telling::CHECKS,
-        together::CHECKS,
+        swap::CHECKS,
+        reporting::CHECKS,
+        concurrency::CHECKS,
     ];
     run_checks(checks.into_iter().flatten(), &block_on, make)
 }

@@ -37,7 +37,7 @@ pub(super) const CHECKS: &[Check] = &[
     ),
     check!(
         "an expired worker id",
-        "a reservation is kept to its end, and the next holder starts there or above",
+        "a lease is kept to its end, and the next holder starts there or above",
         expired
     ),
     check!(
