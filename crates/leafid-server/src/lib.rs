@@ -12,7 +12,6 @@ mod grpc;
 mod health;
 mod http;
 mod lanes;
-mod limits;
 mod linger;
 mod listen;
 mod listeners;
@@ -26,7 +25,6 @@ mod service;
 mod sharded;
 mod shown;
 mod shutdown;
-mod suggest;
 mod supply;
 mod tls;
 mod unread;
@@ -35,20 +33,20 @@ mod watch;
 mod workers;
 
 pub use config::{
-    AccessFile, Config, ConfigError, Loaded, LogFormat, Origin, SETTINGS, Setting, Shown, Sources,
-    TlsConfig, WorkerConfig, WorkerIdSource, without_password,
+    AccessFile, Addresses, Config, ConfigError, Limits, Loaded, LogFormat, Origin, QuotaScope,
+    RespLimits, SETTINGS, Setting, Shown, Sources, TagPattern, TlsConfig, TokenScope, TokenSpec,
+    WorkerConfig, WorkerIdSource, without_password,
 };
 pub use error::ServeError;
 pub use health::{Health, Readiness};
 pub use http::openapi;
 pub use lanes::LaneRuntime;
-pub use limits::{Limits, RespLimits};
-pub use listeners::{Addresses, Listeners};
+pub use listeners::Listeners;
 pub use reload::Hangups;
 pub use server::{Server, Stores, warm_up};
 pub use service::{
-    AuditRecord, Caller, ClockView, Code, Issued, QuotaScope, Service, ServiceError,
-    SnowflakeParts, TagPage, TagPattern, TagView, TokenScope, TokenSpec, WorkerView,
+    AuditRecord, Caller, ClockView, Code, Issued, Service, ServiceError, SnowflakeParts, TagPage,
+    TagView, WorkerView,
 };
 pub use shutdown::shutdown_signal;
 pub use tls::Tls;

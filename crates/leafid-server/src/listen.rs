@@ -13,8 +13,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::config::Limits;
 use crate::lanes::Lanes;
-use crate::limits::Limits;
 use crate::listeners::Listener;
 use crate::metrics::{Connected, DoorName, Metrics};
 use crate::shutdown::Shutdown;

@@ -5,41 +5,9 @@ use std::sync::Arc;
 
 use tokio::net::TcpListener;
 
+use crate::config::Addresses;
 use crate::error::ServeError;
 use crate::tls::Tls;
-
-/// Where the doors listen.
-///
-/// # Example
-///
-/// ```
-/// use std::net::SocketAddr;
-/// use leafid_server::Addresses;
-///
-/// let http: SocketAddr = "127.0.0.1:8080".parse()?;
-/// // HTTP alone.
-/// assert_eq!(Addresses::from(http), Addresses { http, resp: None, grpc: None });
-/// # Ok::<(), std::net::AddrParseError>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Addresses {
-    /// Of HTTP.
-    pub http: SocketAddr,
-    /// Of the Redis protocol; `None`: it is off.
-    pub resp: Option<SocketAddr>,
-    /// Of gRPC; `None`: it is off.
-    pub grpc: Option<SocketAddr>,
-}
-
-impl From<SocketAddr> for Addresses {
-    fn from(http: SocketAddr) -> Self {
-        Self {
-            http,
-            resp: None,
-            grpc: None,
-        }
-    }
-}
 
 /// Where requests come in. Bound before anything else, so that an address in use shows at once.
 ///

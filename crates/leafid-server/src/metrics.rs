@@ -22,7 +22,7 @@ use prometheus_client::registry::Registry;
 
 use self::connections::ConnectionCounts;
 use crate::alarms::EventCounts;
-use crate::limits::Limits;
+use crate::config::Limits;
 use crate::service::Service;
 use crate::tls::Tls;
 use crate::unread::Unread;

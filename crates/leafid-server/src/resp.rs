@@ -15,7 +15,7 @@ mod transaction;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::limits::RespLimits;
+use crate::config::RespLimits;
 use crate::listen::{self, Admitted, Io};
 use crate::metrics::{DoorName, RespCounts};
 use crate::service::Service;
@@ -70,7 +70,7 @@ mod tests {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, BufStream, duplex};
 
     use super::*;
-    use crate::limits::Limits;
+    use crate::config::Limits;
     use crate::listen::Door as _;
     use crate::shutdown::Shutdown;
 

@@ -14,15 +14,14 @@ use leafid_stores::AuditStore;
 use tokio::task::JoinHandle;
 
 use crate::alarms::{Alarms, EventCounts};
-use crate::config::Config;
+use crate::config::{Addresses, Config, Limits};
 use crate::error::ServeError;
 use crate::grpc::GrpcDoor;
 use crate::health::{Health, Kinds, Phase};
 use crate::http::{Door, Hosts};
 use crate::lanes::Lanes;
-use crate::limits::Limits;
 use crate::listen::{Hall, Places};
-use crate::listeners::{Addresses, Listeners};
+use crate::listeners::Listeners;
 use crate::metrics::Metrics;
 use crate::regressions::Regressions;
 use crate::resp::RespDoor;

@@ -29,14 +29,12 @@ use std::sync::Arc;
 use leafid::store::TagSettings;
 use leafid::{Clock, Generators, Layout, Parts, Stage, Status, WorkerRegistry};
 
-use crate::config::Config;
+use crate::config::{Config, Limits, QuotaScope, TokenSpec};
 use crate::health::Health;
-use crate::limits::Limits;
 use crate::workers::Peers;
 
 use access::Access;
 pub(crate) use access::TokenRefusal;
-pub use access::{QuotaScope, TagPattern, TokenScope, TokenSpec};
 pub(crate) use advice::Wording;
 pub(crate) use audit::{Audit, Scribe};
 pub use caller::Caller;

@@ -24,8 +24,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use crate::config::{Config, ConfigError, TlsConfig};
-use crate::limits::Limits;
+use crate::config::{Config, ConfigError, Limits, TlsConfig};
 
 use anybody::Anybody;
 pub(crate) use counts::{Counts, Outcome};

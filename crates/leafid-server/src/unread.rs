@@ -13,7 +13,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use crate::limits::Limits;
+use crate::config::Limits;
 
 pub(crate) use backlog::{Backlog, Charge, Progress};
 

@@ -4,7 +4,8 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use super::{SETTINGS, Setting};
+use super::setting::Setting;
+use super::table::SETTINGS;
 
 const INTRODUCTION: &str = "\
 <!-- Made from crates/leafid-server/src/config/table.rs. Do not edit by hand: change the table,

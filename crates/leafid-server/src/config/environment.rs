@@ -1,8 +1,10 @@
 //! The layer of environment variables, `LEAFID_*`.
 
 use super::layers::Layers;
-use super::{Origin, SETTINGS};
-use crate::suggest::nearest;
+use super::origin::Origin;
+use super::setting::Setting;
+use super::suggest::nearest;
+use super::table::SETTINGS;
 
 const PREFIX: &str = "LEAFID_";
 /// Variables that are no settings: where to look for settings, and which server the other
@@ -42,7 +44,7 @@ fn is_set_by_kubernetes(name: &str) -> bool {
 }
 
 fn unknown(name: &str) -> String {
-    let known: Vec<String> = SETTINGS.iter().map(super::Setting::variable).collect();
+    let known: Vec<String> = SETTINGS.iter().map(Setting::variable).collect();
     let known = known.iter().map(String::as_str).chain(OTHERS);
     let own_part = |name| str::strip_prefix(name, PREFIX).unwrap_or(name);
     match nearest(own_part(name), known.map(own_part)) {

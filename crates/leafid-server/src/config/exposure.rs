@@ -3,8 +3,10 @@
 
 use std::net::SocketAddr;
 
-use super::layers::{ConfigError, Loaded};
-use super::{Config, Origin};
+use super::error::ConfigError;
+use super::loaded::Loaded;
+use super::origin::Origin;
+use super::values::Config;
 
 impl Config {
     /// The front ends that answer callers from other machines without knowing who they are: their
@@ -69,7 +71,8 @@ impl Loaded {
             );
             if self.config.insecure {
                 self.notes.push(found);
-            } else if self.is_of_leaf(&origin) {
+            } else if matches!(origin, Origin::File { line: None, .. }) {
+                // No line says so: it is what Leaf's own file stands for.
                 self.notes.push(format!(
                     "{found}, as with Leaf: set access-file, listen on 127.0.0.1, or set insecure \
                      = true if that is meant"
@@ -86,27 +89,12 @@ impl Loaded {
             false => Err(ConfigError { mistakes }),
         }
     }
-
-    fn origin_of(&self, key: &str) -> Origin {
-        let shown = self.shown();
-        let found = shown.into_iter().find(|shown| shown.setting == key);
-        found.map_or(Origin::Default, |shown| shown.origin)
-    }
-
-    /// Whether a value is what Leaf's own file stands for.
-    fn is_of_leaf(&self, origin: &Origin) -> bool {
-        let path = match origin {
-            Origin::File { path, line: None } => path,
-            _ => return false,
-        };
-        self.leaf_file.as_ref() == Some(path)
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::TokenSpec;
+    use crate::config::access::TokenSpec;
 
     #[test]
     fn only_what_others_reach_unknown_is_exposed() {

@@ -7,8 +7,10 @@ use leafid_stores::read_text;
 use toml::de::{DeTable, DeValue};
 
 use super::layers::Layers;
-use super::{Origin, SETTINGS, Setting};
-use crate::suggest::nearest;
+use super::origin::Origin;
+use super::setting::Setting;
+use super::suggest::nearest;
+use super::table::SETTINGS;
 
 pub(super) fn read(path: &Path, must_exist: bool, layers: &mut Layers) {
     match read_text(path) {

@@ -9,9 +9,10 @@ use leafid_stores::{FILE_LEN_MAX, read_file};
 
 use super::jdbc::{self, Credentials};
 use super::layers::Layers;
+use super::origin::Origin;
 use super::properties::{self, Property};
-use super::{Origin, Setting};
-use crate::suggest::nearest;
+use super::setting::Setting;
+use super::suggest::nearest;
 
 const KEYS: [&str; 8] = [
     "leaf.name",

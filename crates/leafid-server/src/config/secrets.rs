@@ -4,16 +4,14 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use super::layers::{Assigned, Layers};
-use super::{Origin, without_password};
+use super::layers::Assigned;
+use super::origin::Origin;
+use super::password::without_password;
 
-impl Layers {
-    /// Names the files that hold a password and that others can read.
-    pub(super) fn note_open_secrets(&mut self) {
-        let files: BTreeSet<PathBuf> = self.assigned.iter().filter_map(secret_file).collect();
-        self.notes
-            .extend(files.iter().filter_map(|file| open_note(file)));
-    }
+/// Names the files that hold a password and that others can read.
+pub(super) fn notes<'a>(assigned: impl Iterator<Item = &'a Assigned>) -> Vec<String> {
+    let files: BTreeSet<PathBuf> = assigned.filter_map(secret_file).collect();
+    files.iter().filter_map(|file| open_note(file)).collect()
 }
 
 /// The file that holds the password of a setting, if it has one.

@@ -4,8 +4,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::value::{self, duration_text};
-use super::{Config, without_password};
+use super::parse::{self, duration_text};
+use super::password::without_password;
+use super::values::Config;
 
 /// One setting: its names, its limits, and what it trades off.
 ///
@@ -72,12 +73,6 @@ pub(super) enum Field {
 }
 
 impl Setting {
-    /// The setting of that key.
-    #[must_use]
-    pub fn find(key: &str) -> Option<&'static Self> {
-        super::SETTINGS.iter().find(|setting| setting.key == key)
-    }
-
     /// Its flag; `None` for a password.
     #[must_use]
     pub fn flag(&self) -> Option<String> {
@@ -181,28 +176,28 @@ impl Setting {
     /// Reads `texts` into its place in `config`; the error says what is wrong with them.
     pub(super) fn apply(&self, config: &mut Config, texts: &[String]) -> Result<(), String> {
         if let Field::Urls(at) = &self.field {
-            *at(config) = value::urls(texts);
+            *at(config) = parse::urls(texts);
             return Ok(());
         }
         let [text] = texts else {
             return Err("it takes one value".to_owned());
         };
         match &self.field {
-            Field::Address(at) => *at(config) = value::address(text)?,
+            Field::Address(at) => *at(config) = parse::address(text)?,
             Field::AddressOrOff(at) => {
-                *at(config) = (text != "off").then(|| value::address(text)).transpose()?;
+                *at(config) = (text != "off").then(|| parse::address(text)).transpose()?;
             }
-            Field::Path(at) => *at(config) = value::path(text)?,
-            Field::File(at) => *at(config) = Some(value::path(text)?),
-            Field::Switch(at) => *at(config) = value::switch(text)?,
+            Field::Path(at) => *at(config) = parse::path(text)?,
+            Field::File(at) => *at(config) = Some(parse::path(text)?),
+            Field::Switch(at) => *at(config) = parse::switch(text)?,
             Field::AutoSwitch(at) => {
-                *at(config) = (text != "auto").then(|| value::switch(text)).transpose()?;
+                *at(config) = (text != "auto").then(|| parse::switch(text)).transpose()?;
             }
-            Field::Count { min, max, set, .. } => set(config, value::count(text, *min, *max)?),
-            Field::Time { min, max, set, .. } => set(config, value::duration(text, *min, *max)?),
-            Field::Choice { names, set, .. } => set(config, value::choice(text, names)?),
+            Field::Count { min, max, set, .. } => set(config, parse::count(text, *min, *max)?),
+            Field::Time { min, max, set, .. } => set(config, parse::duration(text, *min, *max)?),
+            Field::Choice { names, set, .. } => set(config, parse::choice(text, names)?),
             Field::Text { set, .. } => set(config, text)?,
-            Field::PasswordFile => drop(value::path(text)?),
+            Field::PasswordFile => drop(parse::path(text)?),
             Field::Urls(_) | Field::Password => {}
         }
         Ok(())

@@ -1,24 +1,21 @@
 //! `SETTINGS`: the one table of settings. A new setting is a field of `Config` and a row here.
 
 mod access;
+mod bounds;
 mod connections;
 mod tls;
 mod workers;
 
+use std::fmt;
 use std::time::Duration;
 
 use leafid::StepPolicy;
 use leafid::store::TagSettings;
 
-use super::LogFormat;
-use super::setting::{Field, Setting};
+use bounds::{DAY, HOUR, MINUTE, SECOND, TEN_MINUTES, TENTH};
 
-const TENTH: Duration = Duration::from_millis(100);
-const SECOND: Duration = Duration::from_secs(1);
-const MINUTE: Duration = Duration::from_secs(60);
-const TEN_MINUTES: Duration = Duration::from_secs(600);
-const HOUR: Duration = Duration::from_secs(3600);
-const DAY: Duration = Duration::from_secs(86_400);
+use super::setting::{Field, Setting};
+use super::values::{Config, LogFormat};
 
 /// Every setting, in the order of the documentation.
 ///
@@ -402,10 +399,26 @@ pub const SETTINGS: &[Setting] = &[
     },
 ];
 
+impl Setting {
+    /// The setting of that key.
+    #[must_use]
+    pub fn find(key: &str) -> Option<&'static Self> {
+        SETTINGS.iter().find(|setting| setting.key == key)
+    }
+}
+
+/// Shows every setting, without passwords.
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rows = SETTINGS.iter().map(|row| (row.key, row.shown(self)));
+        f.debug_map().entries(rows).finish()
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::Config;
     use super::*;
+    use crate::config::workers::WorkerConfig;
 
     /// Guards that every row reads back what it shows, and that defaults are within the limits.
     #[test]
@@ -438,5 +451,21 @@ mod tests {
             assert!(setting.doc.ends_with('.'), "{}", setting.key);
             assert!(setting.doc.contains(". "), "{}: no trade-off", setting.key);
         }
+    }
+
+    /// Guards the promise that no password is ever printed.
+    #[test]
+    fn debug_output_shows_no_password() {
+        let config = Config {
+            store: vec!["mysql://leaf:hunter2@db:3306/leaf".to_owned()],
+            workers: WorkerConfig {
+                registry: vec!["postgres://leaf:hunter2@db/leaf".to_owned()],
+                ..WorkerConfig::default()
+            },
+            ..Config::default()
+        };
+        let text = format!("{config:?}");
+        assert!(text.contains("mysql://leaf:***@db:3306/leaf"), "{text}");
+        assert!(!text.contains("hunter2"), "{text}");
     }
 }

@@ -4,13 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use leafid::{ClockPolicy, Layout, RegistryOptions, SnowflakeOptions, WorkerChoice, WorkerId};
-use leafid_stores::{StoreUrl, UrlError};
-
-use super::Config;
-
-/// What `registry` is set to where there shall be none.
-const NO_REGISTRY: &str = "none";
+use leafid::{ClockPolicy, Layout, RegistryOptions, WorkerChoice, WorkerId};
 
 /// The settings about snowflake ids and the worker id that they carry.
 ///
@@ -168,63 +162,6 @@ fn ordinal(hostname: Option<&str>) -> Result<u32, String> {
     })
 }
 
-impl Config {
-    /// Where worker ids are leased: what `registry` says, else where the store is. `None` when
-    /// `registry` is `none`.
-    ///
-    /// # Errors
-    ///
-    /// When it holds no URL; [`Sources::load`](super::Sources::load) lets no such settings pass.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// let config = leafid_server::Config::default();
-    /// assert_eq!(config.registry_url()?.unwrap().to_string(), "sqlite:leafid-data/leafid.db");
-    /// # Ok::<(), leafid_stores::UrlError>(())
-    /// ```
-    pub fn registry_url(&self) -> Result<Option<StoreUrl>, UrlError> {
-        let registry = &self.workers.registry;
-        if registry.iter().any(|url| url == NO_REGISTRY) && registry.len() == 1 {
-            return Ok(None);
-        }
-        if registry.is_empty() {
-            return self.store_url().map(Some);
-        }
-        registry.join(",").parse().map(Some)
-    }
-
-    /// The options of the worker id's registry, but for the worker id itself and the address.
-    #[must_use]
-    pub(crate) fn registry_options(&self) -> RegistryOptions {
-        let WorkerConfig {
-            layout,
-            clock_policy,
-            ahead_max,
-            lease,
-            check_interval,
-            clock_offset_max,
-            step_interval,
-            journal_ahead,
-            ..
-        } = self.workers;
-        RegistryOptions {
-            snowflake: SnowflakeOptions {
-                layout,
-                policy: clock_policy,
-                ahead_max,
-                wait_max: self.wait_max,
-            },
-            lease,
-            check_interval,
-            clock_offset_max,
-            step_interval,
-            journal_ahead,
-            ..RegistryOptions::default()
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -252,27 +189,5 @@ mod tests {
         check(Some("leafid-99999999999"), Err("does not end"));
         check(Some(""), Err("HOSTNAME is not set"));
         check(None, Err("HOSTNAME is not set"));
-    }
-
-    #[test]
-    fn the_registry_is_where_the_store_is_unless_it_is_named() {
-        let check = |store: &[&str], registry: &[&str], expected: Option<&str>| {
-            let list = |urls: &[&str]| urls.iter().copied().map(str::to_owned).collect();
-            let mut config = Config {
-                store: list(store),
-                ..Config::default()
-            };
-            config.workers.registry = list(registry);
-            let url = config.registry_url().unwrap();
-            assert_eq!(url.map(|url| url.to_string()).as_deref(), expected);
-        };
-        check(&[], &[], Some("sqlite:leafid-data/leafid.db"));
-        check(&["mysql://a/x"], &[], Some("mysql://a/x"));
-        check(
-            &["mysql://a/x"],
-            &["postgres://b/y"],
-            Some("postgres://b/y"),
-        );
-        check(&["mysql://a/x"], &["none"], None);
     }
 }

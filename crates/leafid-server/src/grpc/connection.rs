@@ -17,7 +17,7 @@ use super::socket::Socket;
 use super::task::Tasks;
 use super::traffic::{Leave, Traffic};
 use crate::bell::Belled;
-use crate::limits::Limits;
+use crate::config::Limits;
 use crate::listen::{Admitted, Io};
 
 /// So many times as much metadata as a call may have is read, so that a call with too much is told in

@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
-use crate::limits::Limits;
+use crate::config::Limits;
 use crate::shutdown::Shutdown;
 use crate::unread::{Backlog, Progress};
 

@@ -103,8 +103,8 @@ mod tests {
     use tokio::runtime::Runtime;
 
     use super::*;
+    use crate::config::Limits;
     use crate::http::Hosts;
-    use crate::limits::Limits;
     use crate::metrics::Metrics;
     use crate::service::{Caller, Service};
 

@@ -19,7 +19,7 @@ use super::body::AnswerBody;
 use super::pipe::{Left, Link, Pipe};
 use super::preface::Preface;
 use crate::bell::Belled;
-use crate::limits::Limits;
+use crate::config::Limits;
 use crate::linger::end;
 use crate::listen::{Admitted, Io, Peer, Place};
 use crate::shutdown::Shutdown;

@@ -12,9 +12,9 @@ use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
 use serde_json::{Map, Value};
 
 use super::problem::{Kind, Problem};
-use crate::limits::Limits;
+use crate::config::Limits;
+use crate::config::nearest;
 use crate::service::Caller;
-use crate::suggest::nearest;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 

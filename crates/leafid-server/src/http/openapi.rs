@@ -131,7 +131,7 @@ mod tests {
     fn bounds_are_those_in_force() {
         let description = serde_json::to_value(document()).unwrap();
         let schemas = &description["components"]["schemas"];
-        let limits = crate::limits::Limits::default();
+        let limits = crate::config::Limits::default();
         let count = &schemas["IdsRequest"]["properties"]["count"]["maximum"];
         assert_eq!(count, &Value::from(limits.count_max));
         let length = &schemas["RangeRequest"]["properties"]["length"]["maximum"];

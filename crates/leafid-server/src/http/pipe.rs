@@ -236,7 +236,7 @@ mod tests {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
 
     use super::*;
-    use crate::limits::Limits;
+    use crate::config::Limits;
     use crate::unread::Unread;
 
     fn pipe<S: Io>(stream: S) -> (Pipe<S>, Arc<Link<S>>) {

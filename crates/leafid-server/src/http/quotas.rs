@@ -13,7 +13,8 @@ use super::json::{Fields, whole};
 use super::problem::Problem;
 use super::tags::TagPath;
 use super::who::{Changer, Who};
-use crate::service::{Caller, QuotaScope, Service};
+use crate::config::QuotaScope;
+use crate::service::{Caller, Service};
 
 /// A quota to be put in force.
 #[derive(ToSchema)]

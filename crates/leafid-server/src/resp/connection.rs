@@ -24,7 +24,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use super::RespDoor;
 use super::session::{Pending, Session, Then};
 use crate::bell::Belled;
-use crate::limits::Limits;
+use crate::config::Limits;
 use crate::linger::{LINGER_MAX, end};
 use crate::listen::{Admitted, Io};
 use crate::unread::{Backlog, Charge, FREE_LEN, Progress};

@@ -10,7 +10,7 @@ mod inline;
 use std::ops::Range;
 
 use super::args::{Args, integer};
-use crate::limits::RespLimits;
+use crate::config::RespLimits;
 
 /// The longest line, as in Redis: an inline command, or the line of a count or length.
 const LINE_LEN_MAX: usize = 64 * 1024;

@@ -14,7 +14,7 @@ use super::command::{self, Turn, Wanted};
 use super::parser::{Broken, Parsed, Parser};
 use super::reply::{ID_LEN_MAX, Protocol, Reply};
 use super::transaction::Transaction;
-use crate::limits::RespLimits;
+use crate::config::RespLimits;
 use crate::service::Caller;
 use answering::Answering;
 use owed::Owed;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::args::Args;
 use super::command::Command;
-use crate::limits::RespLimits;
+use crate::config::RespLimits;
 
 /// Commands in the order they came. The same command several times in a row is kept once, so
 /// that a client's pipeline of many INCRs stays small and is one reservation.

@@ -6,8 +6,8 @@
 //! nobody in, also not those who showed it before.
 
 mod grants;
+mod quota_key;
 mod refusals;
-mod spec;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,13 +21,12 @@ use papaya::ResizeMode;
 use super::caller::{Caller, Pass, Standing, Token};
 use super::error::ServiceError;
 use super::quota::Bucket;
+use crate::config::{QuotaScope, SecretHash, TokenSpec};
 use crate::sharded::Sharded;
 pub(super) use grants::Grants;
-pub use grants::{TagPattern, TokenScope};
+use quota_key::QuotaKey;
 use refusals::Refusals;
 pub(crate) use refusals::TokenRefusal;
-pub use spec::{QuotaScope, TokenSpec};
-use spec::{Scope, SecretHash};
 
 /// Tokens and quotas.
 pub(crate) struct Access {
@@ -51,7 +50,11 @@ struct Entry {
 
 impl Entry {
     fn new(spec: &TokenSpec) -> Self {
-        let token = Arc::new(Token::new(spec.name.clone(), spec.is_admin, spec.grants()));
+        let token = Arc::new(Token::new(
+            spec.name.clone(),
+            spec.is_admin,
+            Grants::of(spec),
+        ));
         let pass = || Arc::new(CachePadded::new(Arc::clone(&token)));
         Self {
             passes: Sharded::of(pass),
@@ -98,7 +101,7 @@ impl Access {
         let entry = match secret {
             // Nothing is no secret, whatever a token says.
             "" => None,
-            secret => tokens.get(&spec::hash(secret)),
+            secret => tokens.get(&SecretHash::of(secret)),
         };
         let entry = entry.filter(|entry| name.is_none_or(|name| entry.token.name == name));
         let entry = entry.ok_or_else(|| self.refuse(TokenRefusal::Unknown))?;
@@ -364,7 +367,7 @@ impl Access {
         for spec in specs {
             match tokens.get(&spec.secret) {
                 Some(entry)
-                    if entry.token.name == spec.name && entry.token.grants == spec.grants() =>
+                    if entry.token.name == spec.name && entry.token.grants == Grants::of(spec) =>
                 {
                     entry.token.set_admin(spec.is_admin);
                 }
@@ -415,9 +418,9 @@ fn limited(caller: &Caller) -> Option<&Token> {
 }
 
 /// What quotas a call may come under, in the order in which they are looked at.
-fn scopes<'a>(caller: &'a Caller, tag: Option<&'a str>) -> impl Iterator<Item = Scope<'a>> {
-    let token = caller.token().map(Scope::Token);
-    let all = [Some(Scope::Server), token, tag.map(Scope::Tag)];
+fn scopes<'a>(caller: &'a Caller, tag: Option<&'a str>) -> impl Iterator<Item = QuotaKey<'a>> {
+    let token = caller.token().map(QuotaKey::Token);
+    let all = [Some(QuotaKey::Server), token, tag.map(QuotaKey::Tag)];
     all.into_iter().flatten()
 }
 

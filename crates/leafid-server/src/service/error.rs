@@ -8,8 +8,8 @@ use leafid::{
     WorkerId,
 };
 
-use super::access::QuotaScope;
 use super::code::Code;
+use crate::config::QuotaScope;
 
 /// When to try a store again that just failed.
 const STORE_RETRY: Duration = Duration::from_secs(1);

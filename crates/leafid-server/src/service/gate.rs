@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
 use super::error::ServiceError;
-use crate::limits::Limits;
+use crate::config::Limits;
 
 /// How many calls wait for ids, and how many look at or change tags and workers.
 #[derive(Debug)]

@@ -5,10 +5,9 @@ use std::sync::Arc;
 use leafid::store::{MemoryStore, TagSettings};
 use leafid::{Clock, Driver, Generators, Options, SystemClock};
 
-use super::{Audit, Service, TokenSpec};
-use crate::config::Config;
+use super::{Audit, Service};
+use crate::config::{Config, Limits, TokenSpec};
 use crate::health::{Health, Kinds, Phase};
-use crate::limits::Limits;
 use crate::regressions::Regressions;
 
 impl Service {

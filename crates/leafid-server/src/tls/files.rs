@@ -12,7 +12,7 @@ use rustls::pki_types::pem::{self, PemObject as _};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::{CertifiedKey, SigningKey};
 
-use crate::limits::Limits;
+use crate::config::Limits;
 
 /// A file that a setting names.
 #[derive(Debug, Clone, Copy)]

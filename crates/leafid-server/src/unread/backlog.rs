@@ -242,7 +242,7 @@ mod tests {
     use std::task::{Context, Waker};
 
     use super::*;
-    use crate::limits::Limits;
+    use crate::config::Limits;
 
     fn is_ready(future: impl Future) -> bool {
         let mut context = Context::from_waker(Waker::noop());

@@ -1,6 +1,6 @@
 //! The settings about who may call this server.
 
-use super::super::setting::{Field, Setting};
+use crate::config::setting::{Field, Setting};
 
 pub(super) const ALLOWED_HOSTS: Setting = Setting {
     key: "allowed-hosts",

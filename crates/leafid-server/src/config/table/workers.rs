@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use leafid::ClockPolicy;
 
-use super::{DAY, HOUR, MINUTE, SECOND, TENTH};
+use super::bounds::{DAY, HOUR, MINUTE, SECOND, TENTH};
 use crate::config::setting::{Field, Setting};
 
 pub(super) const SNOWFLAKE: Setting = Setting {

@@ -4,10 +4,10 @@ use http_body_util::BodyExt as _;
 use hyper::HeaderMap;
 
 use super::*;
+use crate::config::Limits;
 use crate::grpc::Method;
 use crate::grpc::traffic::Traffic;
 use crate::health::Phase;
-use crate::limits::Limits;
 use crate::metrics::Metrics;
 
 /// More frames than anybody would send after the end.

@@ -3,8 +3,9 @@
 use tokio::io::{DuplexStream, duplex};
 
 use super::*;
+use crate::config::TokenSpec;
 use crate::metrics::RespCounts;
-use crate::service::{Service, TokenSpec};
+use crate::service::Service;
 use crate::shutdown::Shutdown;
 
 /// There is always more to read, and all that is written is read at once.

@@ -6,8 +6,7 @@
 use fastrand::Rng;
 
 use super::tests::Site;
-use crate::limits::{Limits, RespLimits};
-use crate::service::TokenSpec;
+use crate::config::{Limits, RespLimits, TokenSpec};
 
 /// What inputs are made of.
 const PIECES: &[&str] = &[

@@ -6,9 +6,9 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::super::RespDoor;
 use super::*;
-use crate::limits::Limits;
+use crate::config::{Limits, QuotaScope, TokenSpec};
 use crate::metrics::RespCounts;
-use crate::service::{QuotaScope, Service, TokenRefusal, TokenSpec};
+use crate::service::{Service, TokenRefusal};
 
 /// A service of its own, without ids in memory yet; any tag has some when it is asked for.
 pub(super) struct Site {

@@ -3,6 +3,7 @@
 use leafid::{ManualClock, Tag};
 
 use super::*;
+use crate::config::{TagPattern, TokenScope};
 
 const SECOND: Duration = Duration::from_secs(1);
 

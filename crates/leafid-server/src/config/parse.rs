@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::suggest::nearest;
+use super::suggest::nearest;
 
 /// Units of time, from the longest to the shortest, in milliseconds.
 const UNITS: [(&str, u64); 5] = [

@@ -1,8 +1,11 @@
 //! Guards what an access file may say, and how its mistakes are told.
 
-use super::token::{HASH_OF_NOTHING, from_hex};
+use leafid::Tag;
+
 use super::*;
-use crate::service::{TagPattern, TokenScope};
+use crate::config::access::read_token::HASH_OF_NOTHING;
+use crate::config::access::scope::{TagPattern, TokenScope};
+use crate::config::access::token::SecretHash;
 
 /// Every secret of these tests begins so; no message may show it.
 const SECRET: &str = "s3cret";
@@ -54,7 +57,7 @@ ids_per_second = 0
     assert_eq!(file.quotas, [(tag, 16), (QuotaScope::Server, 0)]);
     let mut billing = TokenSpec::new("billing", &format!("{SECRET}-of-billing"));
     billing.ids_per_second = Some(5000);
-    let mut ops = TokenSpec::with_hash("ops", from_hex(hash).unwrap());
+    let mut ops = TokenSpec::with_secret("ops", SecretHash::from_hex(hash).unwrap());
     ops.is_admin = true;
     assert_eq!(file.tokens, [billing, ops]);
     assert_eq!(file.notes, Vec::<String>::new());
@@ -65,10 +68,13 @@ ids_per_second = 0
 fn a_hash_stands_for_its_secret() {
     let hash = "2e7d2c03a9507ae265ecf5b5356885a53393a2029d241394997265a1a25aefc6";
     let of_c = TokenSpec::new("x", "c");
-    assert!(of_c.has_secret_of(&TokenSpec::with_hash("x", from_hex(hash).unwrap())));
-    assert_eq!(from_hex(&hash[1..]), None);
-    assert_eq!(from_hex(&format!("{hash}00")), None);
-    assert_eq!(from_hex(&hash.replace('2', "g")), None);
+    let hashed = SecretHash::from_hex(hash).unwrap();
+    assert!(of_c.has_secret_of(&TokenSpec::with_secret("x", hashed)));
+    let is_hash = |text: &str| SecretHash::from_hex(text).is_some();
+    assert!(!is_hash(&hash[1..]));
+    assert!(!is_hash(&format!("{hash}00")));
+    assert!(!is_hash(&hash.replace('2', "g")));
+    assert!(!is_hash(&hash.replace("2e", "+e")));
 }
 
 #[test]

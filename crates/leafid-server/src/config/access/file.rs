@@ -1,0 +1,167 @@
+//! `AccessFile`: tokens and quotas, read from a TOML file. All mistakes are reported at once, each
+//! with its line.
+//!
+//! Left to others: what tokens and quotas do. Invariant: no message shows a secret, nor what stands
+//! where one should.
+
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use leafid_stores::read_file;
+use toml::de::DeTable;
+
+use super::quota::QuotaScope;
+use super::read_quota::quota;
+use super::read_token::token;
+use super::reader::Reader;
+use super::token::TokenSpec;
+use crate::config::error::ConfigError;
+use crate::config::limits::Limits;
+
+/// What an access file says.
+///
+/// # Example
+///
+/// ```
+/// use leafid_server::{AccessFile, Limits};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("access.toml");
+/// std::fs::write(&path, "[[quota]]\ntag = \"order\"\nids_per_secnd = 1000\n")?;
+/// let error = AccessFile::read(&path, &Limits::default()).unwrap_err();
+/// assert!(error.to_string().contains("access.toml:3: unknown key ids_per_secnd"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccessFile {
+    /// Who may take ids; empty: everybody.
+    pub tokens: Vec<TokenSpec>,
+    /// Quotas in ids a second, besides those of the tokens.
+    pub quotas: Vec<(QuotaScope, u64)>,
+    /// What the operator should know, such as that others can read the file.
+    pub notes: Vec<String>,
+}
+
+impl AccessFile {
+    /// Reads the file.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`] lists every mistake, with file and line; without secrets.
+    pub fn read(path: &Path, limits: &Limits) -> Result<Self, ConfigError> {
+        let (text, mode) = contents(path, limits).map_err(|problem| ConfigError {
+            mistakes: vec![format!(
+                "cannot read the access file {}: {problem}",
+                path.display()
+            )],
+        })?;
+        let mut file = Self::parse(&text, path, limits)?;
+        if mode & 0o077 != 0 {
+            let path = path.display();
+            file.notes.push(format!(
+                "the access file {path} can be read or changed by other users (mode {:03o}): \
+                 chmod 600 {path}",
+                mode & 0o777
+            ));
+        }
+        Ok(file)
+    }
+
+    fn parse(text: &str, path: &Path, limits: &Limits) -> Result<Self, ConfigError> {
+        let mut reader = Reader {
+            text,
+            path,
+            limits,
+            mistakes: Vec::new(),
+        };
+        let (mut tokens, mut quotas, mut notes) = (Vec::new(), Vec::new(), Vec::new());
+        match DeTable::parse(text) {
+            Ok(file) => {
+                reader.check_keys(file.get_ref(), &["token", "quota"]);
+                tokens = read_tokens(&mut reader, file.get_ref());
+                quotas = read_quotas(&mut reader, file.get_ref());
+            }
+            Err(error) => {
+                let start = error.span().map_or(0, |span| span.start);
+                reader.mistake(start, error.message().replace('\n', ", "));
+            }
+        }
+        let mistakes = reader.mistakes;
+        if !mistakes.is_empty() {
+            return Err(ConfigError { mistakes });
+        }
+        if !tokens.is_empty() && !tokens.iter().any(|token| token.is_admin) {
+            notes.push(format!(
+                "no token in {} has admin = true: nobody can change tags, quotas and worker ids",
+                path.display()
+            ));
+        }
+        Ok(Self {
+            tokens,
+            quotas,
+            notes,
+        })
+    }
+}
+
+/// The file's text and its mode.
+fn contents(path: &Path, limits: &Limits) -> Result<(String, u32), String> {
+    let read = read_file(path, limits.access_file_len_max);
+    let (bytes, metadata) = read.map_err(|error| error.to_string())?;
+    let text = String::from_utf8(bytes).map_err(|_| "it is no text in UTF-8".to_owned())?;
+    Ok((text, metadata.mode()))
+}
+
+fn read_tokens(reader: &mut Reader<'_>, file: &DeTable<'_>) -> Vec<TokenSpec> {
+    let mut tokens: Vec<TokenSpec> = Vec::new();
+    let mut lines = Vec::new();
+    let max = reader.limits.tokens_max;
+    for (table, start) in reader.tables(file, "token") {
+        let Some(spec) = token(reader, table, start) else {
+            continue;
+        };
+        let same = |other: &TokenSpec| {
+            if other.name == spec.name {
+                return Some(format!("another token is named \"{}\"", spec.name));
+            }
+            let is_same = other.has_secret_of(&spec);
+            is_same.then(|| format!("the token \"{}\" has the same secret", other.name))
+        };
+        let mut others = tokens.iter().zip(&lines);
+        if let Some((problem, line)) = others.find_map(|(it, line)| Some((same(it)?, line))) {
+            let message = format!("{problem}, in line {line}: give each its own");
+            reader.mistake(start, message);
+        }
+        lines.push(reader.line(start));
+        tokens.push(spec);
+        if tokens.len() == max + 1 {
+            reader.mistake(start, format!("there are more than {max} tokens"));
+        }
+    }
+    tokens
+}
+
+fn read_quotas(reader: &mut Reader<'_>, file: &DeTable<'_>) -> Vec<(QuotaScope, u64)> {
+    let mut quotas: Vec<(QuotaScope, u64)> = Vec::new();
+    let mut lines = Vec::new();
+    let max = reader.limits.quotas_max;
+    for (table, start) in reader.tables(file, "quota") {
+        let Some((scope, per_second)) = quota(reader, table, start) else {
+            continue;
+        };
+        let mut others = quotas.iter().zip(&lines);
+        if let Some((_, line)) = others.find(|((other, _), _)| *other == scope) {
+            let message = format!("{scope} has a quota already, in line {line}: remove one");
+            reader.mistake(start, message);
+        }
+        lines.push(reader.line(start));
+        quotas.push((scope, per_second));
+        if quotas.len() == max + 1 {
+            reader.mistake(start, format!("there are more than {max} quotas"));
+        }
+    }
+    quotas
+}
+
+#[cfg(test)]
+mod tests;

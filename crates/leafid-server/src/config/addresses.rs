@@ -1,0 +1,36 @@
+//! `Addresses`: where the front ends listen.
+
+use std::net::SocketAddr;
+
+/// Where the doors listen.
+///
+/// # Example
+///
+/// ```
+/// use std::net::SocketAddr;
+/// use leafid_server::Addresses;
+///
+/// let http: SocketAddr = "127.0.0.1:8080".parse()?;
+/// // HTTP alone.
+/// assert_eq!(Addresses::from(http), Addresses { http, resp: None, grpc: None });
+/// # Ok::<(), std::net::AddrParseError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Addresses {
+    /// Of HTTP.
+    pub http: SocketAddr,
+    /// Of the Redis protocol; `None`: it is off.
+    pub resp: Option<SocketAddr>,
+    /// Of gRPC; `None`: it is off.
+    pub grpc: Option<SocketAddr>,
+}
+
+impl From<SocketAddr> for Addresses {
+    fn from(http: SocketAddr) -> Self {
+        Self {
+            http,
+            resp: None,
+            grpc: None,
+        }
+    }
+}

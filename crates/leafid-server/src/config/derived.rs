@@ -1,0 +1,207 @@
+//! What follows from the settings: the URLs of store and registry, and the options and bounds of
+//! the parts that they set.
+
+use leafid::{RegistryOptions, SnowflakeOptions};
+use leafid_stores::{StoreOptions, StoreUrl, UrlError};
+
+use super::addresses::Addresses;
+use super::limits::Limits;
+use super::values::Config;
+use super::workers::WorkerConfig;
+
+/// Open files for what there are few of: listeners, the journal, the log, a registry, files that are
+/// read again.
+const FILES_RESERVE: u64 = 64;
+/// The embedded store's file in its folder.
+const EMBEDDED_FILE: &str = "leafid.db";
+/// What `registry` is set to where there shall be none.
+const NO_REGISTRY: &str = "none";
+
+impl Config {
+    /// Whether ids come from the embedded store, because no store is named.
+    #[must_use]
+    pub fn is_embedded(&self) -> bool {
+        self.store.is_empty()
+    }
+
+    /// Whether a tag is created on first use: where nobody says, with SQLite only. On a shared
+    /// database a typing error would make a tag for everybody.
+    #[must_use]
+    pub fn creates_tags(&self) -> bool {
+        let is_local = || self.store.iter().all(|url| url.starts_with("sqlite:"));
+        self.create_tags.unwrap_or_else(is_local)
+    }
+
+    /// How many threads serve connections: one for each core this process may use, if nobody
+    /// says.
+    #[must_use]
+    pub fn thread_count(&self) -> usize {
+        match self.threads {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            threads => threads,
+        }
+    }
+
+    /// Where the store is: what `store` says, else `leafid.db` in `data_dir`.
+    ///
+    /// # Errors
+    ///
+    /// When `store` holds no URL of a store; [`Sources::load`] lets no such settings pass.
+    pub fn store_url(&self) -> Result<StoreUrl, UrlError> {
+        if self.is_embedded() {
+            return Ok(StoreUrl::sqlite(self.data_dir.join(EMBEDDED_FILE)));
+        }
+        self.store.join(",").parse()
+    }
+
+    /// The bounds of the server, as far as settings have them.
+    #[must_use]
+    pub fn limits(&self) -> Limits {
+        Limits {
+            connections_max: self.connections_max,
+            connections_per_address: self.connections_per_address,
+            unread_max: usize::try_from(self.unread_max).unwrap_or(usize::MAX),
+            connection_unread_max: usize::try_from(self.connection_unread_max)
+                .unwrap_or(usize::MAX),
+            ..Limits::default()
+        }
+    }
+
+    /// How many connections a process may have that may have so many files open: fewer than
+    /// `connections_max`, where stores, journal and log would be left without any.
+    #[must_use]
+    pub fn connections_within(&self, open_files: u64) -> u32 {
+        let operators = u64::from(Limits::default().operator_connections_max);
+        // A connection to SQLite is three files; a thread that serves connections has three.
+        let stores = 3 * u64::from(self.store_connections);
+        let threads = 3 * u64::try_from(self.thread_count()).unwrap_or(u64::MAX);
+        let reserve = FILES_RESERVE + operators + stores + threads;
+        let left = open_files.saturating_sub(reserve).max(open_files / 4);
+        let left = u32::try_from(left).unwrap_or(u32::MAX).max(1);
+        self.connections_max.min(left)
+    }
+
+    /// Where the doors listen.
+    #[must_use]
+    pub const fn addresses(&self) -> Addresses {
+        Addresses {
+            http: self.http,
+            resp: self.resp,
+            grpc: self.grpc,
+        }
+    }
+
+    /// The bounds of the store.
+    #[must_use]
+    pub fn store_options(&self) -> StoreOptions {
+        StoreOptions {
+            connections_max: usize::try_from(self.store_connections).unwrap_or(usize::MAX),
+            connect_timeout: self.store_connect_timeout,
+            statement_timeout: self.store_statement_timeout,
+            allow_weak: self.allow_weak_store,
+            ..StoreOptions::default()
+        }
+    }
+
+    /// Where worker ids are leased: what `registry` says, else where the store is. `None` when
+    /// `registry` is `none`.
+    ///
+    /// # Errors
+    ///
+    /// When it holds no URL; [`Sources::load`](super::Sources::load) lets no such settings pass.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// let config = leafid_server::Config::default();
+    /// assert_eq!(config.registry_url()?.unwrap().to_string(), "sqlite:leafid-data/leafid.db");
+    /// # Ok::<(), leafid_stores::UrlError>(())
+    /// ```
+    pub fn registry_url(&self) -> Result<Option<StoreUrl>, UrlError> {
+        let registry = &self.workers.registry;
+        if registry.iter().any(|url| url == NO_REGISTRY) && registry.len() == 1 {
+            return Ok(None);
+        }
+        if registry.is_empty() {
+            return self.store_url().map(Some);
+        }
+        registry.join(",").parse().map(Some)
+    }
+
+    /// The options of the worker id's registry, but for the worker id itself and the address.
+    #[must_use]
+    pub(crate) fn registry_options(&self) -> RegistryOptions {
+        let WorkerConfig {
+            layout,
+            clock_policy,
+            ahead_max,
+            lease,
+            check_interval,
+            clock_offset_max,
+            step_interval,
+            journal_ahead,
+            ..
+        } = self.workers;
+        RegistryOptions {
+            snowflake: SnowflakeOptions {
+                layout,
+                policy: clock_policy,
+                ahead_max,
+                wait_max: self.wait_max,
+            },
+            lease,
+            check_interval,
+            clock_offset_max,
+            step_interval,
+            journal_ahead,
+            ..RegistryOptions::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Guards that whatever the limit on open files is, some are left for the store.
+    #[test]
+    fn connections_leave_open_files_for_the_store() {
+        let config = Config {
+            threads: 2,
+            ..Config::default()
+        };
+        for (open_files, connections) in [
+            (1_048_576, 50_000),
+            (50_158, 50_000),
+            (50_157, 49_999),
+            (1024, 866),
+            (100, 25),
+            (1, 1),
+        ] {
+            let within = config.connections_within(open_files);
+            assert_eq!(within, connections, "{open_files}");
+        }
+    }
+
+    #[test]
+    fn the_registry_is_where_the_store_is_unless_it_is_named() {
+        let check = |store: &[&str], registry: &[&str], expected: Option<&str>| {
+            let list = |urls: &[&str]| urls.iter().copied().map(str::to_owned).collect();
+            let mut config = Config {
+                store: list(store),
+                ..Config::default()
+            };
+            config.workers.registry = list(registry);
+            let url = config.registry_url().unwrap();
+            assert_eq!(url.map(|url| url.to_string()).as_deref(), expected);
+        };
+        check(&[], &[], Some("sqlite:leafid-data/leafid.db"));
+        check(&["mysql://a/x"], &[], Some("mysql://a/x"));
+        check(
+            &["mysql://a/x"],
+            &["postgres://b/y"],
+            Some("postgres://b/y"),
+        );
+        check(&["mysql://a/x"], &["none"], None);
+    }
+}

@@ -1,0 +1,138 @@
+//! `Sources`: flags over environment over `leaf.properties` over file over defaults. All mistakes
+//! are reported at once.
+
+use std::path::{Path, PathBuf};
+
+use super::error::ConfigError;
+use super::layers::Layers;
+use super::loaded::Loaded;
+use super::origin::Origin;
+use super::setting::Setting;
+use super::values::{Config, LogFormat};
+use super::{environment, file, leaf_properties};
+
+/// The file that is read when no other is named, if it exists.
+const DEFAULT_FILE: &str = "leafid.toml";
+
+/// Where settings come from, highest first: flags, environment, Leaf's `leaf.properties`, a file,
+/// defaults.
+///
+/// # Example
+///
+/// ```
+/// use leafid_server::Sources;
+///
+/// let sources = Sources {
+///     flags: vec![("http", vec!["127.0.0.1:9000".into()])],
+///     environment: vec![("LEAFID_STEP".into(), "500".into())],
+///     ..Sources::default()
+/// };
+/// let loaded = sources.load()?;
+/// assert_eq!((loaded.config.http.port(), loaded.config.step), (9000, 500));
+/// # Ok::<(), leafid_server::ConfigError>(())
+/// ```
+#[derive(Clone, Default)]
+pub struct Sources {
+    /// Keys and values from the command line.
+    pub flags: Vec<(&'static str, Vec<String>)>,
+    /// Environment variables; those that do not start with `LEAFID_` are passed over.
+    pub environment: Vec<(String, String)>,
+    /// The file; `None`: what `LEAFID_CONFIG` says, else `leafid.toml` if it exists.
+    pub config: Option<PathBuf>,
+    /// Leaf's own file; `None`: what `LEAFID_LEAF_PROPERTIES` says, else none.
+    pub leaf_properties: Option<PathBuf>,
+}
+
+impl Sources {
+    /// The environment of this process, and nothing else.
+    #[must_use]
+    pub fn from_environment() -> Self {
+        let text = |os: std::ffi::OsString| os.to_string_lossy().into_owned();
+        Self {
+            environment: std::env::vars_os()
+                .map(|(name, value)| (text(name), text(value)))
+                .collect(),
+            ..Self::default()
+        }
+    }
+
+    /// Reads all layers.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`] lists every mistake: unknown names, with the likely right one, and values
+    /// that cannot be read or lie outside the limits.
+    pub fn load(&self) -> Result<Loaded, ConfigError> {
+        Loaded::of(self.layers())
+    }
+
+    /// In which form to tell what [`load`](Self::load) found wrong: what `log-format` says, where
+    /// that can be read.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use leafid_server::{LogFormat, Sources};
+    ///
+    /// let flags = vec![
+    ///     ("http", vec!["nowhere".into()]),
+    ///     ("log-format", vec!["json".into()]),
+    /// ];
+    /// let sources = Sources { flags, ..Sources::default() };
+    /// assert!(sources.load().is_err());
+    /// assert_eq!(sources.log_format(), LogFormat::Json);
+    /// ```
+    #[must_use]
+    pub fn log_format(&self) -> LogFormat {
+        let mut config = Config::default();
+        if let Some(assigned) = self.layers().assigned.get("log-format") {
+            // What cannot be read is among the mistakes.
+            let _unread = assigned.setting.apply(&mut config, &assigned.texts);
+        }
+        config.log_format
+    }
+
+    fn layers(&self) -> Layers {
+        let mut layers = Layers::default();
+        match self.file() {
+            Some(path) => file::read(&path, true, &mut layers),
+            None => file::read(Path::new(DEFAULT_FILE), false, &mut layers),
+        }
+        if let Some(path) = self.leaf_file() {
+            leaf_properties::read(&path, &mut layers);
+        }
+        environment::read(&self.environment, &mut layers);
+        self.read_flags(&mut layers);
+        layers
+    }
+
+    fn variable(&self, name: &str) -> Option<PathBuf> {
+        let mut variables = self.environment.iter();
+        let (_, value) = variables.find(|(known, value)| known == name && !value.is_empty())?;
+        Some(PathBuf::from(value))
+    }
+
+    fn file(&self) -> Option<PathBuf> {
+        let named = self.config.clone();
+        named.or_else(|| self.variable("LEAFID_CONFIG"))
+    }
+
+    fn leaf_file(&self) -> Option<PathBuf> {
+        let named = self.leaf_properties.clone();
+        named.or_else(|| self.variable("LEAFID_LEAF_PROPERTIES"))
+    }
+
+    fn read_flags(&self, layers: &mut Layers) {
+        for (key, texts) in &self.flags {
+            if let Some(setting) = Setting::find(key) {
+                let origin = Origin::Flag(format!("--{key}"));
+                layers.assign(setting, texts.clone(), origin);
+            } else {
+                layers.mistakes.push(format!("unknown flag --{key}"));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,158 @@
+//! `Config`: every setting of the server, parsed and checked, as plain data.
+//!
+//! Left to others: names, limits and texts (`table.rs`), and where values come from (`sources.rs`).
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use leafid::StepPolicy;
+use tracing::level_filters::LevelFilter;
+
+use super::access::{QuotaScope, TokenSpec};
+use super::limits::Limits;
+use super::tls::TlsConfig;
+use super::workers::WorkerConfig;
+
+/// Every setting of the server, parsed and checked. Printing it for debugging shows no password.
+///
+/// # Example
+///
+/// ```
+/// let config = leafid_server::Config::default();
+/// assert_eq!(config.http.to_string(), "127.0.0.1:8080");
+/// ```
+#[derive(Clone, PartialEq)]
+pub struct Config {
+    /// Where HTTP listens.
+    pub http: SocketAddr,
+    /// Where the Redis protocol listens; `None`: nowhere.
+    pub resp: Option<SocketAddr>,
+    /// Where gRPC listens; `None`: nowhere.
+    pub grpc: Option<SocketAddr>,
+    /// Names under which HTTP may be called, besides those of this machine; empty: any, unless it
+    /// listens on loopback only.
+    pub allowed_hosts: Vec<String>,
+    /// Serve whoever comes, also from other machines.
+    pub insecure: bool,
+    /// Whether and how they speak TLS.
+    pub tls: TlsConfig,
+    /// Connections open at once, through all doors.
+    pub connections_max: u32,
+    /// Connections of one peer address; 0: three quarters of `connections_max`.
+    pub connections_per_address: u32,
+    /// Bytes of answers that were not read yet, over all connections.
+    pub unread_max: u64,
+    /// The same of one connection.
+    pub connection_unread_max: u64,
+    /// Where the embedded store keeps its file.
+    pub data_dir: PathBuf,
+    /// Store URLs, tried in order, with their passwords; empty: SQLite in `data_dir`.
+    pub store: Vec<String>,
+    /// Start although the store's settings could lose acknowledged reservations.
+    pub allow_weak_store: bool,
+    /// Connections to the store.
+    pub store_connections: u32,
+    /// Time-out of a connection to the store.
+    pub store_connect_timeout: Duration,
+    /// Time-out of a statement.
+    pub store_statement_timeout: Duration,
+    /// How often the store is asked whether reservations go through.
+    pub store_probe_interval: Duration,
+    /// Whether segment ids are served (Leaf's `leaf.segment.enable`).
+    pub segment: bool,
+    /// Whether a tag is created on first use; `None`: with the embedded store only.
+    pub create_tags: Option<bool>,
+    /// How many tags a minute are created on first use.
+    pub create_tags_per_minute: u32,
+    /// The step of tags created without one.
+    pub step: u32,
+    /// The policy of tags that name none.
+    pub policy: StepPolicy,
+    /// How long a request waits for a segment under way.
+    pub wait_max: Duration,
+    /// How often the rows of tags in use are read again.
+    pub refresh_interval: Duration,
+    /// How many ids are left out when the store of a tag went back; `None`: worked out.
+    pub regression_margin: Option<u64>,
+    /// How many tags may be in use at once.
+    pub tags_max: usize,
+    /// Whether snowflake ids are served (Leaf's `leaf.snowflake.enable`).
+    pub snowflake: bool,
+    /// How they are made, and where the worker id comes from.
+    pub workers: WorkerConfig,
+    /// Threads that serve requests; 0: one per core.
+    pub threads: usize,
+    /// The file of tokens and quotas; what it says is read by [`AccessFile::read`].
+    pub access_file: Option<PathBuf>,
+    /// Who may take ids; empty: everybody.
+    pub tokens: Vec<TokenSpec>,
+    /// Quotas in force from the start, in ids a second, besides those of the tokens.
+    pub quotas: Vec<(QuotaScope, u64)>,
+    /// How long requests are still served after SIGTERM, without being ready.
+    pub shutdown_delay: Duration,
+    /// How long requests in flight may take after that.
+    pub shutdown_grace: Duration,
+    /// How much is logged.
+    pub log: LevelFilter,
+    /// In which form.
+    pub log_format: LogFormat,
+}
+
+/// How log lines look.
+///
+/// # Example
+///
+/// ```
+/// assert_eq!(leafid_server::Config::default().log_format, leafid_server::LogFormat::Text);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogFormat {
+    /// A line of plain text, for people.
+    Text,
+    /// A JSON object on a line, for programs.
+    Json,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            http: SocketAddr::from(([127, 0, 0, 1], 8080)),
+            resp: Some(SocketAddr::from(([127, 0, 0, 1], 6380))),
+            grpc: Some(SocketAddr::from(([127, 0, 0, 1], 50051))),
+            allowed_hosts: Vec::new(),
+            insecure: false,
+            tls: TlsConfig::default(),
+            connections_max: Limits::default().connections_max,
+            connections_per_address: 0,
+            unread_max: Limits::default().unread_max as u64,
+            connection_unread_max: Limits::default().connection_unread_max as u64,
+            data_dir: PathBuf::from("leafid-data"),
+            store: Vec::new(),
+            allow_weak_store: false,
+            store_connections: 8,
+            store_connect_timeout: Duration::from_secs(10),
+            store_statement_timeout: Duration::from_secs(15),
+            store_probe_interval: Duration::from_secs(2),
+            segment: true,
+            create_tags: None,
+            create_tags_per_minute: 600,
+            step: leafid::store::TagSettings::STEP_DEFAULT,
+            policy: StepPolicy::default(),
+            wait_max: Duration::from_secs(1),
+            refresh_interval: Duration::from_secs(60),
+            regression_margin: None,
+            tags_max: 1_000_000,
+            snowflake: true,
+            workers: WorkerConfig::default(),
+            threads: 0,
+            access_file: None,
+            tokens: Vec::new(),
+            quotas: Vec::new(),
+            shutdown_delay: Duration::ZERO,
+            shutdown_grace: Duration::from_secs(10),
+            log: LevelFilter::INFO,
+            log_format: LogFormat::Text,
+        }
+    }
+}
