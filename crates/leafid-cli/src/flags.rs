@@ -126,7 +126,7 @@ fn flag(setting: &'static Setting) -> Arg {
     let allowed = setting.allowed();
     let arg = Arg::new(setting.key)
         .long(setting.key)
-        .value_name(setting.value)
+        .value_name(setting.value_name())
         .help(format!("{}{default}", setting.summary()))
         .long_help(format!(
             "{}{default} [{allowed}] [env: {variable}]",

@@ -83,7 +83,7 @@ fn page() -> String {
 
 fn section(setting: &Setting, page: &mut String) {
     let flag = match setting.flag() {
-        Some(flag) => format!("`{flag} {}`", setting.value),
+        Some(flag) => format!("`{flag} {}`", setting.value_name()),
         None => "no flag".to_owned(),
     };
     let _ = write!(

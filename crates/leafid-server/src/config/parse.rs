@@ -2,6 +2,7 @@
 //! wrong; the caller adds the setting, where the value came from, and what is allowed.
 
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ const UNITS: [(&str, u64); 5] = [
 ];
 
 /// `1s`, `250ms`, `10m`, `24h`, `7d`.
-pub(super) fn duration(text: &str, min: Duration, max: Duration) -> Result<Duration, String> {
+pub(super) fn duration(text: &str, allowed: &RangeInclusive<Duration>) -> Result<Duration, String> {
     let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
     let unit = text[digits.len()..].trim();
     let Some((_, unit_ms)) = UNITS.iter().find(|(name, _)| *name == unit) else {
@@ -27,7 +28,7 @@ pub(super) fn duration(text: &str, min: Duration, max: Duration) -> Result<Durat
         .parse()
         .map_err(|_| "a time is a whole number and a unit, such as 250ms, 1s or 10m".to_owned())?;
     let duration = Duration::from_millis(number.saturating_mul(*unit_ms));
-    within(duration, min, max)
+    within(duration, allowed)
 }
 
 /// The shortest way to write a duration of whole milliseconds.
@@ -44,20 +45,15 @@ pub(super) fn duration_text(duration: Duration) -> String {
     format!("{}{name}", ms / u128::from(unit_ms))
 }
 
-pub(super) fn count(text: &str, min: u64, max: u64) -> Result<u64, String> {
-    let digits = text.replace('_', "");
-    let number = digits.parse();
-    within(
-        number.map_err(|_| "not a whole number".to_owned())?,
-        min,
-        max,
-    )
+pub(super) fn count(text: &str, allowed: &RangeInclusive<u64>) -> Result<u64, String> {
+    let number = text.replace('_', "").parse();
+    within(number.map_err(|_| "not a whole number")?, allowed)
 }
 
-fn within<T: PartialOrd + Copy>(value: T, min: T, max: T) -> Result<T, String> {
-    if value < min {
+fn within<T: PartialOrd>(value: T, allowed: &RangeInclusive<T>) -> Result<T, String> {
+    if value < *allowed.start() {
         Err("too small".to_owned())
-    } else if value > max {
+    } else if value > *allowed.end() {
         Err("too large".to_owned())
     } else {
         Ok(value)
@@ -132,7 +128,7 @@ mod tests {
 
     fn check_duration(text: &str, expected_ms: Option<u64>) {
         let max = Duration::from_secs(3600);
-        let actual = duration(text, Duration::ZERO, max).ok();
+        let actual = duration(text, &(Duration::ZERO..=max)).ok();
         assert_eq!(actual, expected_ms.map(Duration::from_millis), "{text:?}");
     }
 
@@ -159,7 +155,7 @@ mod tests {
     fn durations_are_written_shortly() {
         for text in ["0s", "1ms", "250ms", "1s", "90s", "10m", "24h", "7d"] {
             let max = Duration::from_secs(86_400 * 30);
-            let parsed = duration(text, Duration::ZERO, max).unwrap();
+            let parsed = duration(text, &(Duration::ZERO..=max)).unwrap();
             let expected = if text == "24h" { "1d" } else { text };
             assert_eq!(duration_text(parsed), expected);
         }
@@ -167,10 +163,10 @@ mod tests {
 
     #[test]
     fn other_values() {
-        assert_eq!(count("1_000", 1, 1000), Ok(1000));
-        assert_eq!(count("0", 1, 1000), Err("too small".into()));
-        assert_eq!(count("1001", 1, 1000), Err("too large".into()));
-        assert!(count("-1", 0, 1000).is_err());
+        assert_eq!(count("1_000", &(1..=1000)), Ok(1000));
+        assert_eq!(count("0", &(1..=1000)), Err("too small".into()));
+        assert_eq!(count("1001", &(1..=1000)), Err("too large".into()));
+        assert!(count("-1", &(0..=1000)).is_err());
         assert_eq!(address("localhost:1").unwrap().to_string(), "127.0.0.1:1");
         assert_eq!(address("[::1]:80").unwrap().to_string(), "[::1]:80");
         assert!(address("8080").is_err());

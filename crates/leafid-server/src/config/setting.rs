@@ -1,6 +1,7 @@
 //! `Setting`: one row of the table of settings, and how its value is read and shown.
 
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -22,8 +23,6 @@ use super::values::Config;
 pub struct Setting {
     /// Its key in the file, in lower case with hyphens; the other names follow from it.
     pub key: &'static str,
-    /// What stands for its value in the help, such as `ADDR`.
-    pub value: &'static str,
     /// What it does and what it trades off. The first sentence stands alone.
     pub doc: &'static str,
     pub(super) field: Field,
@@ -42,25 +41,24 @@ pub(super) enum Field {
     Switch(fn(&mut Config) -> &mut bool),
     /// `true`, `false`, or `auto` for none.
     AutoSwitch(fn(&mut Config) -> &mut Option<bool>),
-    Count {
-        min: u64,
-        max: u64,
-        get: fn(&Config) -> Option<u64>,
-        set: fn(&mut Config, u64),
-    },
-    Time {
-        min: Duration,
-        max: Duration,
-        get: fn(&Config) -> Option<Duration>,
-        set: fn(&mut Config, Duration),
-    },
+    /// `None` where another setting leaves it without a meaning.
+    Count(RangeInclusive<u64>, NumberAt),
+    /// A count of bytes.
+    Bytes(RangeInclusive<u64>, NumberAt),
+    /// `None` as for a count.
+    Time(
+        RangeInclusive<Duration>,
+        fn(&mut Config) -> Option<&mut Duration>,
+    ),
     Choice {
+        value: &'static str,
         names: &'static [&'static str],
         get: fn(&Config) -> String,
         set: fn(&mut Config, &str),
     },
     /// A text that is read by its own rule; the error says what is wrong with it.
     Text {
+        value: &'static str,
         allowed: &'static str,
         get: fn(&Config) -> String,
         set: fn(&mut Config, &str) -> Result<(), String>,
@@ -70,6 +68,25 @@ pub(super) enum Field {
     Password,
     /// A file with that password.
     PasswordFile,
+}
+
+type NumberAt = fn(&mut Config) -> Option<&mut dyn Number>;
+
+/// A whole number of any width.
+pub(super) trait Number {
+    fn get(&self) -> u64;
+    /// The number is within the limits of its setting, and so of its type.
+    fn set(&mut self, number: u64);
+}
+
+impl<T: Copy + TryFrom<u64> + TryInto<u64>> Number for T {
+    fn get(&self) -> u64 {
+        (*self).try_into().unwrap_or(u64::MAX)
+    }
+
+    fn set(&mut self, number: u64) {
+        *self = number.try_into().unwrap_or(*self);
+    }
 }
 
 impl Setting {
@@ -90,6 +107,23 @@ impl Setting {
     pub fn summary(&self) -> &'static str {
         let end = self.doc.find(". ").unwrap_or(self.doc.len());
         self.doc[..end].trim_end_matches('.')
+    }
+
+    /// What stands for its value in the help, such as `ADDR`.
+    #[must_use]
+    pub const fn value_name(&self) -> &'static str {
+        match self.field {
+            Field::Address(_) | Field::AddressOrOff(_) => "ADDR",
+            Field::Path(_) => "DIR",
+            Field::File(_) | Field::PasswordFile => "FILE",
+            Field::Urls(_) => "URL",
+            Field::Switch(_) | Field::AutoSwitch(_) => "BOOL",
+            Field::Count(..) => "COUNT",
+            Field::Bytes(..) => "BYTES",
+            Field::Time(..) => "TIME",
+            Field::Choice { value, .. } | Field::Text { value, .. } => value,
+            Field::Password => "TEXT",
+        }
     }
 
     /// Whether its flag may stand without a value and then means `true`.
@@ -145,8 +179,12 @@ impl Setting {
             Field::AutoSwitch(at) => {
                 at(&mut config).map_or_else(|| "auto".to_owned(), |on| on.to_string())
             }
-            Field::Count { get, .. } => get(&config).map(|n| n.to_string()).unwrap_or_default(),
-            Field::Time { get, .. } => get(&config).map(duration_text).unwrap_or_default(),
+            Field::Count(_, at) | Field::Bytes(_, at) => at(&mut config)
+                .map(|number| number.get().to_string())
+                .unwrap_or_default(),
+            Field::Time(_, at) => at(&mut config)
+                .map(|time| duration_text(*time))
+                .unwrap_or_default(),
             Field::Choice { get, .. } | Field::Text { get, .. } => get(&config),
             Field::Password | Field::PasswordFile => String::new(),
         }
@@ -162,9 +200,12 @@ impl Setting {
             Field::Urls(_) => "URLs, several separated by spaces".to_owned(),
             Field::Switch(_) => "true or false".to_owned(),
             Field::AutoSwitch(_) => "auto, true or false".to_owned(),
-            Field::Count { min, max, .. } => format!("{min} to {max}"),
-            Field::Time { min, max, .. } => {
-                format!("{} to {}", duration_text(*min), duration_text(*max))
+            Field::Count(range, _) | Field::Bytes(range, _) => {
+                format!("{} to {}", range.start(), range.end())
+            }
+            Field::Time(range, _) => {
+                let text = |time: &Duration| duration_text(*time);
+                format!("{} to {}", text(range.start()), text(range.end()))
             }
             Field::Choice { names, .. } => names.join(", "),
             Field::Text { allowed, .. } => (*allowed).to_owned(),
@@ -193,8 +234,14 @@ impl Setting {
             Field::AutoSwitch(at) => {
                 *at(config) = (text != "auto").then(|| parse::switch(text)).transpose()?;
             }
-            Field::Count { min, max, set, .. } => set(config, parse::count(text, *min, *max)?),
-            Field::Time { min, max, set, .. } => set(config, parse::duration(text, *min, *max)?),
+            Field::Count(range, at) | Field::Bytes(range, at) => {
+                let number = parse::count(text, range)?;
+                at(config).into_iter().for_each(|place| place.set(number));
+            }
+            Field::Time(range, at) => {
+                let time = parse::duration(text, range)?;
+                at(config).into_iter().for_each(|place| *place = time);
+            }
             Field::Choice { names, set, .. } => set(config, parse::choice(text, names)?),
             Field::Text { set, .. } => set(config, text)?,
             Field::PasswordFile => drop(parse::path(text)?),

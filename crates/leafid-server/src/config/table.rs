@@ -28,7 +28,6 @@ use super::values::{Config, LogFormat};
 pub const SETTINGS: &[Setting] = &[
     Setting {
         key: "http",
-        value: "ADDR",
         doc: "Where HTTP listens. Port 0 takes a free port, which is printed at start. The \
               default is reached from this machine only; 0.0.0.0:8080 opens it to the network, \
               which takes `access-file` with tokens, `tls-client-ca`, or `insecure`.",
@@ -36,7 +35,6 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         key: "resp",
-        value: "ADDR",
         doc: "Where the Redis protocol listens, for any Redis client: INCR order. off leaves it \
               out, which saves the port. On an address that other machines reach it takes what \
               `http` takes.",
@@ -44,7 +42,6 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         key: "grpc",
-        value: "ADDR",
         doc: "Where gRPC listens. off leaves it out, which saves the port. On an address \
               that other machines reach it takes what `http` takes.",
         field: Field::AddressOrOff(|config| &mut config.grpc),
@@ -59,7 +56,6 @@ pub const SETTINGS: &[Setting] = &[
     connections::CONNECTION_UNREAD_MAX,
     Setting {
         key: "data-dir",
-        value: "DIR",
         doc: "The folder of the embedded store (SQLite), made if it does not exist. Used when \
               `store` is empty. Keep it on a local disk, and never put an old copy of it back: \
               ids would come again.",
@@ -67,7 +63,6 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         key: "store",
-        value: "URL",
         doc: "The store that ids are reserved from, such as mysql://leaf@db:3306/leaf, \
               postgres://leafid@db/leafid or sqlite:ids.db. Several are a fail-over list of \
               *one* replicated database, tried in order: two databases that do not replicate \
@@ -76,7 +71,6 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         key: "store-password",
-        value: "TEXT",
         doc: "The password of every URL in `store` that has none. There is no flag for it, \
               because other users of the machine see command lines; `store-password-file` keeps \
               it out of the environment too.",
@@ -84,14 +78,12 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         key: "store-password-file",
-        value: "FILE",
         doc: "A file whose first line is the password, such as a mounted secret. Read once, at \
               start. Do not set `store-password` as well.",
         field: Field::PasswordFile,
     },
     Setting {
         key: "allow-weak-store",
-        value: "BOOL",
         doc: "Use a store although one of its settings can lose an acknowledged reservation. Such a \
               store gives ids twice after a power cut or a fail-over; `leafid store check` names \
               the setting to change instead. Each connection to a database is judged, so that \
@@ -101,69 +93,47 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         key: "store-connections",
-        value: "COUNT",
         doc: "The most connections to the store. A segment takes one connection for one \
               statement, so a few serve thousands of tags; more help only while many tags are \
               used for the first time at once, and each costs the database memory. The \
               registry of worker ids and the record of changes have one more each.",
-        field: Field::Count {
-            min: 1,
-            max: 1000,
-            get: |config| Some(config.store_connections.into()),
-            set: |config, count| {
-                config.store_connections = u32::try_from(count).unwrap_or(u32::MAX);
-            },
-        },
+        field: Field::Count(1..=1000, |config| Some(&mut config.store_connections)),
     },
     Setting {
         key: "store-connect-timeout",
-        value: "TIME",
         doc: "How long connecting to the store may take. Shorter reaches the next URL of a \
               fail-over list sooner; longer bears a slow network.",
-        field: Field::Time {
-            min: TENTH,
-            max: MINUTE,
-            get: |config| Some(config.store_connect_timeout),
-            set: |config, time| config.store_connect_timeout = time,
-        },
+        field: Field::Time(TENTH..=MINUTE, |config| {
+            Some(&mut config.store_connect_timeout)
+        }),
     },
     Setting {
         key: "store-statement-timeout",
-        value: "TIME",
         doc: "How long a call may take in all, connecting included. After that its outcome is \
               unknown and the segment counts as lost: shorter finds a hanging store sooner, too short wastes segments on \
               a slow one.",
-        field: Field::Time {
-            min: TENTH,
-            max: MINUTE,
-            get: |config| Some(config.store_statement_timeout),
-            set: |config, time| config.store_statement_timeout = time,
-        },
+        field: Field::Time(TENTH..=MINUTE, |config| {
+            Some(&mut config.store_statement_timeout)
+        }),
     },
     Setting {
         key: "store-probe-interval",
-        value: "TIME",
         doc: "How often the store is asked whether a reservation could go through, while none \
               does that shows it, and how long the answer may take. An outage and its end are \
               noticed within twice that time. Shorter asks an idle store more often; longer \
               bears one that is slow to answer.",
-        field: Field::Time {
-            min: TENTH,
-            max: MINUTE,
-            get: |config| Some(config.store_probe_interval),
-            set: |config, time| config.store_probe_interval = time,
-        },
+        field: Field::Time(TENTH..=MINUTE, |config| {
+            Some(&mut config.store_probe_interval)
+        }),
     },
     Setting {
         key: "segment",
-        value: "BOOL",
         doc: "Whether segment ids are served. Off, every request for one is refused with an \
               error that says so (Leaf answers 0 then).",
         field: Field::Switch(|config| &mut config.segment),
     },
     Setting {
         key: "create-tags",
-        value: "BOOL",
         doc: "Whether a tag is created when an id of it is first asked for. Convenient on one \
               machine; on a shared database a typing error makes a tag. auto: yes with \
               SQLite, no with a database server. Where `access-file` has tokens, only an admin's \
@@ -173,25 +143,21 @@ pub const SETTINGS: &[Setting] = &[
     access::CREATE_TAGS_PER_MINUTE,
     Setting {
         key: "step",
-        value: "COUNT",
         doc: "The smallest segment of a tag created without one. Larger means fewer statements \
               while a tag is new; a crash loses up to two segments of each tag in use. Tags that \
               exist keep the step they have.",
-        field: Field::Count {
-            min: 1,
-            max: TagSettings::STEP_MAX as u64,
-            get: |config| Some(config.step.into()),
-            set: |config, count| config.step = u32::try_from(count).unwrap_or(u32::MAX),
-        },
+        field: Field::Count(1..=TagSettings::STEP_MAX as u64, |config| {
+            Some(&mut config.step)
+        }),
     },
     Setting {
         key: "policy",
-        value: "NAME",
         doc: "How segments grow, for tags that name no policy of their own. cover: so long that \
               one lasts `cover` at the measured rate. leaf: Leaf's rule, doubled when used up \
               within 15 minutes, halved after 30. fixed: always the tag's own step, which loses \
               the least in a crash and leans on the store the most.",
         field: Field::Choice {
+            value: "NAME",
             names: &["cover", "leaf", "fixed"],
             get: |config| config.policy.name().to_owned(),
             set: |config, name| {
@@ -201,75 +167,39 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         key: "cover",
-        value: "TIME",
         doc: "How long one segment should last under the policy `cover`. With two segments in \
               memory the store can be away for `cover` to twice `cover` before a caller notices; \
               a crash loses up to 2 * rate * `cover` ids of a tag.",
-        field: Field::Time {
-            min: SECOND,
-            max: DAY,
-            get: |config| match config.policy {
-                StepPolicy::Cover { cover, .. } => Some(cover),
-                _ => None,
-            },
-            set: |config, time| {
-                if let StepPolicy::Cover { cover, .. } = &mut config.policy {
-                    *cover = time;
-                }
-            },
-        },
+        field: Field::Time(SECOND..=DAY, |config| match &mut config.policy {
+            StepPolicy::Cover { cover, .. } => Some(cover),
+            _ => None,
+        }),
     },
     Setting {
         key: "step-max",
-        value: "COUNT",
         doc: "The longest segment under the policies `cover` and `leaf`. It bounds what a crash \
               can lose, at most 2 * `step-max` ids of a tag. Default: 10000000 with `cover`, \
               1000000 with `leaf`, as in Leaf.",
-        field: Field::Count {
-            min: 1,
-            max: 1_000_000_000_000,
-            get: |config| match config.policy {
-                StepPolicy::Cover { step_max, .. } | StepPolicy::Leaf { step_max } => {
-                    Some(step_max)
-                }
-                StepPolicy::Fixed => None,
-            },
-            set: |config, count| match &mut config.policy {
-                StepPolicy::Cover { step_max, .. } | StepPolicy::Leaf { step_max } => {
-                    *step_max = count;
-                }
-                StepPolicy::Fixed => {}
-            },
-        },
+        field: Field::Count(1..=1_000_000_000_000, |config| match &mut config.policy {
+            StepPolicy::Cover { step_max, .. } | StepPolicy::Leaf { step_max } => Some(step_max),
+            StepPolicy::Fixed => None,
+        }),
     },
     Setting {
         key: "wait-max",
-        value: "TIME",
         doc: "How long a request waits for a segment that is being reserved. Longer hides longer \
               failures of the store from callers, and holds more of them; after it they are told \
               when to come back.",
-        field: Field::Time {
-            min: Duration::ZERO,
-            max: MINUTE,
-            get: |config| Some(config.wait_max),
-            set: |config, time| config.wait_max = time,
-        },
+        field: Field::Time(Duration::ZERO..=MINUTE, |config| Some(&mut config.wait_max)),
     },
     Setting {
         key: "refresh-interval",
-        value: "TIME",
         doc: "How often the rows of tags in use are read again, 500 tags a statement. Shorter \
               sees a changed or deleted tag sooner. New tags are seen at once, whatever this is.",
-        field: Field::Time {
-            min: SECOND,
-            max: HOUR,
-            get: |config| Some(config.refresh_interval),
-            set: |config, time| config.refresh_interval = time,
-        },
+        field: Field::Time(SECOND..=HOUR, |config| Some(&mut config.refresh_interval)),
     },
     Setting {
         key: "regression-margin",
-        value: "COUNT",
         doc: "How many ids of a tag are left out when its store went back in time, as after a \
               restored backup or the promotion of a replica that lagged. Other servers had come \
               further than this one, and their ids must not come again: more is safer, and uses \
@@ -279,6 +209,7 @@ pub const SETTINGS: &[Setting] = &[
               database without the column `segment_max` of `leafid_tag`, which `leafid store \
               init` makes, no server says so, and all should have the same `step-max`.",
         field: Field::Text {
+            value: "COUNT",
             allowed: "auto, or a number of ids",
             get: |config| {
                 let margin = config.regression_margin;
@@ -312,68 +243,48 @@ pub const SETTINGS: &[Setting] = &[
     workers::JOURNAL_AHEAD,
     Setting {
         key: "tags-max",
-        value: "COUNT",
         doc: "How many tags may be in use at once, at some 1.3 kB each. Names that were only asked \
               for make room, the oldest first; tags that gave ids stay until the server is \
               started again, and a new one beyond the bound is refused, so that callers who \
               invent tags cannot fill the memory.",
-        field: Field::Count {
-            min: 1,
-            max: 100_000_000,
-            get: |config| u64::try_from(config.tags_max).ok(),
-            set: |config, count| config.tags_max = usize::try_from(count).unwrap_or(usize::MAX),
-        },
+        field: Field::Count(1..=100_000_000, |config| Some(&mut config.tags_max)),
     },
     Setting {
         key: "threads",
-        value: "COUNT",
         doc: "How many threads serve requests, 0 for one per core. More serve more requests at \
               once and cost some memory each; 1 leaves the other cores to other programs.",
-        field: Field::Count {
-            min: 0,
-            max: 1024,
-            get: |config| u64::try_from(config.threads).ok(),
-            set: |config, count| config.threads = usize::try_from(count).unwrap_or(0),
-        },
+        field: Field::Count(0..=1024, |config| Some(&mut config.threads)),
     },
     access::ACCESS_FILE,
     access::INSECURE,
     access::ALLOWED_HOSTS,
     Setting {
         key: "shutdown-delay",
-        value: "TIME",
         doc: "How long the server still serves after SIGTERM or SIGINT although it is no longer \
               ready. Behind a balancer it should be longer than that takes to notice, such as \
               5s in Kubernetes: connections that come meanwhile are served, and each is told \
               with its answer to go elsewhere. 0s stops at once, which is right where nothing \
               stands in front.",
-        field: Field::Time {
-            min: Duration::ZERO,
-            max: TEN_MINUTES,
-            get: |config| Some(config.shutdown_delay),
-            set: |config, time| config.shutdown_delay = time,
-        },
+        field: Field::Time(Duration::ZERO..=TEN_MINUTES, |config| {
+            Some(&mut config.shutdown_delay)
+        }),
     },
     Setting {
         key: "shutdown-grace",
-        value: "TIME",
         doc: "How long requests in flight may take after SIGTERM or SIGINT, and after \
               `shutdown-delay`. When it is over, or \
               at a second signal, connections are cut. Keep both together below the patience of whoever \
               sends the signal (30 s in Kubernetes).",
-        field: Field::Time {
-            min: Duration::ZERO,
-            max: TEN_MINUTES,
-            get: |config| Some(config.shutdown_grace),
-            set: |config, time| config.shutdown_grace = time,
-        },
+        field: Field::Time(Duration::ZERO..=TEN_MINUTES, |config| {
+            Some(&mut config.shutdown_grace)
+        }),
     },
     Setting {
         key: "log",
-        value: "LEVEL",
         doc: "How much is logged to standard error. warn leaves alarms and failures of the \
               store; debug adds a line for each segment. No level logs single ids.",
         field: Field::Choice {
+            value: "LEVEL",
             names: &["off", "error", "warn", "info", "debug", "trace"],
             get: |config| config.log.to_string(),
             set: |config, name| config.log = name.parse().unwrap_or(config.log),
@@ -381,9 +292,9 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         key: "log-format",
-        value: "FORMAT",
         doc: "How log lines look. text is for people, json for programs that collect logs.",
         field: Field::Choice {
+            value: "FORMAT",
             names: &["text", "json"],
             get: |config| match config.log_format {
                 LogFormat::Text => "text".to_owned(),

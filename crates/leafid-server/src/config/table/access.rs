@@ -4,7 +4,6 @@ use crate::config::setting::{Field, Setting};
 
 pub(super) const ALLOWED_HOSTS: Setting = Setting {
     key: "allowed-hosts",
-    value: "NAMES",
     doc: "Names under which HTTP may be called, besides localhost and the addresses of loopback. \
           A web page whose name somebody points at this machine (DNS rebinding) calls the server \
           by that name, and is refused. Empty: where `http` listens on loopback only, no further \
@@ -12,6 +11,7 @@ pub(super) const ALLOWED_HOSTS: Setting = Setting {
           here; elsewhere every name. Leaf's own paths are served under every name, but create no \
           tag under one that is not listed.",
     field: Field::Text {
+        value: "NAMES",
         allowed: "names of hosts without a port, separated by spaces",
         get: |config| config.allowed_hosts.join(" "),
         set: |config, text| {
@@ -34,7 +34,6 @@ pub(super) const ALLOWED_HOSTS: Setting = Setting {
 
 pub(super) const INSECURE: Setting = Setting {
     key: "insecure",
-    value: "BOOL",
     doc: "Serve other machines without asking who they are. Where a front end listens on an \
           address that other machines reach, and neither `access-file` has tokens nor \
           `tls-client-ca` asks for certificates, the server does not start without this: whoever \
@@ -45,7 +44,6 @@ pub(super) const INSECURE: Setting = Setting {
 
 pub(super) const ACCESS_FILE: Setting = Setting {
     key: "access-file",
-    value: "FILE",
     doc: "A TOML file of tokens and quotas (docs/access.md). With tokens in it, callers \
           without one are refused; without this file everybody who reaches the server may \
           take ids and change tags. Read at start and again at each SIGHUP, without dropping \
@@ -55,17 +53,11 @@ pub(super) const ACCESS_FILE: Setting = Setting {
 
 pub(super) const CREATE_TAGS_PER_MINUTE: Setting = Setting {
     key: "create-tags-per-minute",
-    value: "COUNT",
     doc: "How many tags a minute are created on first use (`create-tags`), all of a quiet minute at \
           once. One more is refused for as long as it takes (429 `too_many_new_tags`), so that \
           callers who invent names cannot fill the store; what is created by `leafid tag create` or \
           its like is not counted. More suits programs that make many tags at their start.",
-    field: Field::Count {
-        min: 1,
-        max: 1_000_000,
-        get: |config| Some(config.create_tags_per_minute.into()),
-        set: |config, count| {
-            config.create_tags_per_minute = u32::try_from(count).unwrap_or(u32::MAX);
-        },
-    },
+    field: Field::Count(1..=1_000_000, |config| {
+        Some(&mut config.create_tags_per_minute)
+    }),
 };

@@ -4,7 +4,6 @@ use crate::config::setting::{Field, Setting};
 
 pub(super) const CERT: Setting = Setting {
     key: "tls-cert",
-    value: "FILE",
     doc: "The certificate that all doors show, in PEM, those that lead up to its authority behind \
           it. With it and `tls-key` every door speaks TLS on the port it has (docs/tls.md). It \
           costs each new connection some computing, so keep connections open. Read at start and \
@@ -15,7 +14,6 @@ pub(super) const CERT: Setting = Setting {
 
 pub(super) const KEY: Setting = Setting {
     key: "tls-key",
-    value: "FILE",
     doc: "The private key of `tls-cert`, in PEM: PKCS#8, PKCS#1 or SEC1, not encrypted. A key on \
           an elliptic curve makes new connections many times cheaper than RSA does.",
     field: Field::File(|config| &mut config.tls.key),
@@ -23,7 +21,6 @@ pub(super) const KEY: Setting = Setting {
 
 pub(super) const CLIENT_CA: Setting = Setting {
     key: "tls-client-ca",
-    value: "FILE",
     doc: "The authorities, in PEM, whose certificates let a client in. Who shows none is refused \
           in the handshake, also probes and scrapers of metrics. Other servers show their own \
           `tls-cert` when they compare clocks, so it has to be good for clients too.",
@@ -32,7 +29,6 @@ pub(super) const CLIENT_CA: Setting = Setting {
 
 pub(super) const PLAIN: Setting = Setting {
     key: "tls-plain",
-    value: "BOOL",
     doc: "Let connections without TLS in as well, on the same ports. It is for the time while \
           clients move to TLS, one after the other: as long as it is on, whoever listens on the \
           network reads what those send, tokens included.",

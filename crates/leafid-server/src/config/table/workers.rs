@@ -9,7 +9,6 @@ use crate::config::setting::{Field, Setting};
 
 pub(super) const SNOWFLAKE: Setting = Setting {
     key: "snowflake",
-    value: "BOOL",
     doc: "Whether snowflake ids are served. They need a worker id, which `registry` gives, and a \
           journal in `data-dir`, which only one server at a time can have open. Off, neither is \
           touched, and every request for one is refused with an error that says so (Leaf answers \
@@ -19,7 +18,6 @@ pub(super) const SNOWFLAKE: Setting = Setting {
 
 pub(super) const REGISTRY: Setting = Setting {
     key: "registry",
-    value: "URL",
     doc: "Where worker ids are leased, so that no two servers have the same one. Any URL that \
           `store` takes, and zookeeper://zk1:2181,zk2:2181 (beside Java Leaf), etcd://host:2379 \
           or redis://host:6379; several are a fail-over list of *one* replicated system. All servers \
@@ -31,7 +29,6 @@ pub(super) const REGISTRY: Setting = Setting {
 
 pub(super) const REGISTRY_PASSWORD: Setting = Setting {
     key: "registry-password",
-    value: "TEXT",
     doc: "The password of every URL in `registry` that has none. There is no flag for it, as for \
           `store-password`; where `registry` is empty, that one is used.",
     field: Field::Password,
@@ -39,7 +36,6 @@ pub(super) const REGISTRY_PASSWORD: Setting = Setting {
 
 pub(super) const REGISTRY_PASSWORD_FILE: Setting = Setting {
     key: "registry-password-file",
-    value: "FILE",
     doc: "A file whose first line is the password of `registry`. Read once, at start. Do not set \
           `registry-password` as well.",
     field: Field::PasswordFile,
@@ -47,11 +43,11 @@ pub(super) const REGISTRY_PASSWORD_FILE: Setting = Setting {
 
 pub(super) const WORKER_POOL: Setting = Setting {
     key: "worker-pool",
-    value: "NAME",
     doc: "The name of those who share worker ids (Leaf's `leaf.name`). Servers of two pools may \
           have the same worker id, and then their ids can be equal. All servers of a pool must \
           have one `layout`.",
     field: Field::Text {
+        value: "NAME",
         allowed: "a name of ASCII letters, digits, -, _ and .",
         get: |config| config.workers.pool.clone(),
         set: |config, text| {
@@ -66,7 +62,6 @@ pub(super) const WORKER_POOL: Setting = Setting {
 
 pub(super) const WORKER_ID: Setting = Setting {
     key: "worker-id",
-    value: "ID",
     doc: "The worker id of this server. auto: any that is free in the registry, after a restart \
           the same one. A number, or ordinal for that of a pod in a Kubernetes StatefulSet \
           (behind the last hyphen of HOSTNAME): that one and no other. It is still claimed in the \
@@ -75,6 +70,7 @@ pub(super) const WORKER_ID: Setting = Setting {
           worker-node: a new one at each start from the table WORKER_NODE of Baidu's \
           uid-generator, in the MySQL database that `registry` names; each start uses one up.",
     field: Field::Text {
+        value: "ID",
         allowed: "auto, ordinal, worker-node, or a number that the layout has",
         get: |config| config.workers.id.to_string(),
         set: |config, text| {
@@ -86,7 +82,6 @@ pub(super) const WORKER_ID: Setting = Setting {
 
 pub(super) const WORKER_ADDRESS: Setting = Setting {
     key: "worker-address",
-    value: "ADDR",
     doc: "Where other servers and people reach this server's HTTP, written into the registry. \
           Others ask it for its clock, so behind a translated address set what they can reach. \
           Empty: the address that `http` listens on; for 0.0.0.0 that of the interface of the \
@@ -94,6 +89,7 @@ pub(super) const WORKER_ADDRESS: Setting = Setting {
           also takes over the number of a server of Java Leaf that ran at this address; \
           its port also finds the note that Java Leaf made of its number (docs/from-leaf.md).",
     field: Field::Text {
+        value: "ADDR",
         allowed: "HOST:PORT of at most 255 characters",
         get: |config| config.workers.address.clone(),
         set: |config, text| {
@@ -113,13 +109,13 @@ pub(super) const WORKER_ADDRESS: Setting = Setting {
 
 pub(super) const LAYOUT: Setting = Setting {
     key: "layout",
-    value: "LAYOUT",
     doc: "How a snowflake id divides its bits. More bits of time last longer, more of worker id \
           allow more servers, more of sequence more ids at once. leaf is Leaf's and Twitter's \
           division with Leaf's epoch, until 2080. Ids of two layouts can be equal: choose one for \
           good. An epoch of your own: leaf@2020-01-01T00:00:00Z; a division of your own: \
           time41x1ms/worker10/sequence12@2020-01-01T00:00:00Z.",
     field: Field::Text {
+        value: "LAYOUT",
         allowed: "a preset such as leaf or wide, or widths and an epoch",
         get: |config| config.workers.layout.to_string(),
         set: |config, text| {
@@ -133,12 +129,12 @@ pub(super) const LAYOUT: Setting = Setting {
 
 pub(super) const CLOCK_POLICY: Setting = Setting {
     key: "clock-policy",
-    value: "NAME",
     doc: "What happens when the clock is behind the last id. borrow: ids go on, their time stands \
           still until the clock has caught up, and no caller notices. wait: as Leaf, up to 5 ms \
           behind callers wait, further behind they are refused. refuse: they are refused at once. \
           Under each of them no id comes twice.",
     field: Field::Choice {
+        value: "NAME",
         names: &["borrow", "wait", "refuse"],
         get: |config| config.workers.clock_policy.to_string(),
         set: |config, name| {
@@ -149,87 +145,64 @@ pub(super) const CLOCK_POLICY: Setting = Setting {
 
 pub(super) const AHEAD_MAX: Setting = Setting {
     key: "ahead-max",
-    value: "TIME",
     doc: "How far ids may run ahead of the clock under the policy `borrow`. Longer lets longer \
           bursts through at once, each second 4.1 million ids in Leaf's layout; shorter keeps the \
           time in an id closer to the truth.",
-    field: Field::Time {
-        min: Duration::ZERO,
-        max: MINUTE,
-        get: |config| Some(config.workers.ahead_max),
-        set: |config, time| config.workers.ahead_max = time,
-    },
+    field: Field::Time(Duration::ZERO..=MINUTE, |config| {
+        Some(&mut config.workers.ahead_max)
+    }),
 };
 
 pub(super) const WORKER_LEASE: Setting = Setting {
     key: "worker-lease",
-    value: "TIME",
     doc: "How long a worker id is reserved ahead. Half of it at least is left at any time, and so \
           long ids go on while the registry is down, also over a restart. Longer bears a longer \
           outage; shorter frees the worker id of a killed server sooner (one that is stopped \
           gives it back at once).",
-    field: Field::Time {
-        min: Duration::from_secs(10),
-        max: Duration::from_secs(30 * 86_400),
-        get: |config| Some(config.workers.lease),
-        set: |config, time| config.workers.lease = time,
-    },
+    field: Field::Time(
+        Duration::from_secs(10)..=Duration::from_secs(30 * 86_400),
+        |config| Some(&mut config.workers.lease),
+    ),
 };
 
 pub(super) const REGISTRY_CHECK: Setting = Setting {
     key: "registry-check",
-    value: "TIME",
     doc: "How old the last look at this server's own row in the registry may become. The row is \
           read anew after half of this time, and the registry counts as down once it has given no \
           answer for all of it. A registry that was emptied, or in which an older copy was put \
           back, can go unnoticed for so long; ids can come twice meanwhile, and not after. Shorter \
           notices sooner; longer asks the registry less often.",
-    field: Field::Time {
-        min: TENTH,
-        max: MINUTE,
-        get: |config| Some(config.workers.check_interval),
-        set: |config, time| config.workers.check_interval = time,
-    },
+    field: Field::Time(TENTH..=MINUTE, |config| {
+        Some(&mut config.workers.check_interval)
+    }),
 };
 
 pub(super) const CLOCK_OFFSET_MAX: Setting = Setting {
     key: "clock-offset-max",
-    value: "TIME",
     doc: "How far this machine's clock may be away from the registry's, from the mean of the \
           running peers' and behind its own last report when a worker id is claimed. Smaller \
           finds a wrong clock before it makes ids with a wrong time; larger starts where clocks \
           are kept badly.",
-    field: Field::Time {
-        min: SECOND,
-        max: DAY,
-        get: |config| Some(config.workers.clock_offset_max),
-        set: |config, time| config.workers.clock_offset_max = time,
-    },
+    field: Field::Time(SECOND..=DAY, |config| {
+        Some(&mut config.workers.clock_offset_max)
+    }),
 };
 
 pub(super) const WORKER_STEP: Setting = Setting {
     key: "worker-step",
-    value: "TIME",
     doc: "How often the clocks are compared and the journal is written. Shorter notices a step of \
           the clock sooner; longer writes to the disk less often.",
-    field: Field::Time {
-        min: TENTH,
-        max: MINUTE,
-        get: |config| Some(config.workers.step_interval),
-        set: |config, time| config.workers.step_interval = time,
-    },
+    field: Field::Time(TENTH..=MINUTE, |config| {
+        Some(&mut config.workers.step_interval)
+    }),
 };
 
 pub(super) const JOURNAL_AHEAD: Setting = Setting {
     key: "journal-ahead",
-    value: "TIME",
     doc: "How far ahead of the clock the journal allows ids, so that it need not be written for \
           each. At least twice `worker-step` is wise: a disk that stands still for longer stops \
           snowflake ids. After a crash ids start that far ahead of the clock.",
-    field: Field::Time {
-        min: TENTH,
-        max: HOUR,
-        get: |config| Some(config.workers.journal_ahead),
-        set: |config, time| config.workers.journal_ahead = time,
-    },
+    field: Field::Time(TENTH..=HOUR, |config| {
+        Some(&mut config.workers.journal_ahead)
+    }),
 };
