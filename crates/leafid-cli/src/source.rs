@@ -26,8 +26,7 @@ pub(crate) async fn open(config: &Config) -> Outcome<Arc<dyn SegmentStore>> {
 
 /// Generators that keep nothing in memory: nothing runs their driver.
 pub(crate) fn generators(store: Arc<dyn SegmentStore>) -> Generators {
-    let clock = Arc::new(SystemClock::new());
-    Generators::open_with(store, clock, Arc::new(()), Options::default()).0
+    Generators::open(store, Options::default()).0
 }
 
 /// Opens the record of changes of that store.

@@ -1,6 +1,7 @@
 //! `Generators`: ids of any tag of a store, by name.
 
 mod at_once;
+mod ensure;
 mod status;
 
 use std::fmt;

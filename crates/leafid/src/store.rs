@@ -4,6 +4,7 @@
 //! tests and examples. The suites in `store/conformance.rs` and
 //! `store/lease/conformance.rs` prove an implementation.
 
+mod arc;
 #[cfg(feature = "conformance")]
 mod check;
 #[cfg(feature = "conformance")]
