@@ -1,18 +1,6 @@
-//! The durability check: which weaknesses of a database are refused, and how they are named.
+//! The durability check: how weaknesses of a database are named, and which columns are refused.
 
-use leafid::store::{StoreError, StoreReport, WeakStore, Weakness};
-
-use crate::StoreOptions;
-
-impl StoreOptions {
-    /// Refuses a store that could lose what it acknowledges, unless that is allowed.
-    pub(crate) fn check_durability(&self, report: StoreReport) -> Result<(), StoreError> {
-        if report.weaknesses.is_empty() || self.allow_weak {
-            return Ok(());
-        }
-        Err(WeakStore::refused(report))
-    }
-}
+use leafid::store::{StoreError, Weakness};
 
 pub(crate) fn weakness(setting: &str, value: &str, wanted: &str, danger: &str) -> Weakness {
     Weakness {

@@ -106,6 +106,10 @@ mod each;
 
 mod options;
 
+mod connector;
+
+pub mod blocking;
+
 use std::sync::Arc;
 
 use leafid::store::{LeaseStore, SegmentStore, StoreError};
@@ -119,6 +123,7 @@ pub use crate::audit::{AuditRecord, AuditStore, open_audit};
 pub use crate::backup::{
     Knowledge, RaisedTag, RestoreOptions, RestoreReport, backup, checkpoint, restore,
 };
+pub use crate::connector::{ConnectError, Connector, connect};
 pub use crate::each::open_each;
 pub use crate::journal::FileJournal;
 pub use crate::leaf_worker_file::leaf_worker_file;

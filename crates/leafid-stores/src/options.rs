@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use leafid::store::{StoreError, StoreReport, WeakStore};
+
 /// Bounds of a store.
 ///
 /// # Example
@@ -52,6 +54,14 @@ impl Default for StoreOptions {
 }
 
 impl StoreOptions {
+    /// Refuses a store that could lose what it acknowledges, unless that is allowed.
+    pub(crate) fn check_durability(&self, report: StoreReport) -> Result<(), StoreError> {
+        if report.weaknesses.is_empty() || self.allow_weak {
+            return Ok(());
+        }
+        Err(WeakStore::refused(report))
+    }
+
     /// How long one of `len` servers gets to take a connection.
     #[cfg(any(
         feature = "mysql",

@@ -11,6 +11,8 @@ mod audit;
 mod availability;
 #[cfg(all(feature = "sqlite", feature = "mysql"))]
 mod baidu;
+#[cfg(all(feature = "sqlite", feature = "mysql", feature = "postgres"))]
+mod connect;
 #[cfg(all(feature = "mysql", feature = "postgres"))]
 mod durability;
 #[cfg(feature = "etcd")]

@@ -1,0 +1,39 @@
+//! `ConnectError`: why no connection to a store was made.
+
+use std::io;
+
+use leafid::store::StoreError;
+
+use crate::url::UrlError;
+
+/// Why no connection to a store was made.
+///
+/// # Example
+///
+/// ```
+/// use leafid_stores::{ConnectError, blocking};
+///
+/// let error = blocking::connect("ids.db").unwrap_err();
+/// assert!(matches!(error, ConnectError::Url(_)));
+/// ```
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// The URL cannot be read.
+    #[error(transparent)]
+    Url(#[from] UrlError),
+    /// The store does not answer, or was refused:
+    /// [`weak_store`](leafid::store::StoreError::weak_store) tells which of its settings could
+    /// lose a reservation.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// There is no tokio runtime here.
+    #[error(
+        "a connection to a store needs a tokio runtime: call this inside one, or use \
+        leafid_stores::blocking::connect"
+    )]
+    NoRuntime,
+    /// The system gave no thread for the driver.
+    #[error("cannot start the thread that supplies ids")]
+    Thread(#[source] io::Error),
+}
