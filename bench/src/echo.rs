@@ -22,7 +22,7 @@ use v1::{
     reason = "nobody wrote it"
 )]
 mod v1 {
-    include!("../../crates/leafid-server/src/grpc/generated/leafid.v1.rs");
+    include!("../../crates/leafid-server/src/frontends/grpc/generated/leafid.v1.rs");
 }
 
 /// What is always answered.

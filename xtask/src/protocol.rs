@@ -27,7 +27,7 @@ enum Side {
 fn the_generated_grpc_code_is_that_of_the_protocol_files() {
     let sources = SOURCES.map(|source| root().join("proto").join(source));
     let files = protox::compile(sources, [root().join("proto")]).unwrap();
-    let server = "crates/leafid-server/src/grpc/generated";
+    let server = "crates/leafid-server/src/frontends/grpc/generated";
     let client = "crates/leafid-server/tests/it/generated";
     let mut described = files.clone();
     for file in &mut described.file {

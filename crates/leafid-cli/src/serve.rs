@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use leafid_server::{
-    AccessFile, Addresses, Config, ConfigError, Hangups, LaneRuntime, Listeners, Loaded,
+    AccessFile, Addresses, Config, ConfigError, CoreRuntime, Hangups, Listeners, Loaded,
     ServeError, Server, Stores, Tls, Workers, shutdown_signal,
 };
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -183,8 +183,8 @@ fn leave_open_files(config: &mut Config) {
     config.connections_max = connections;
 }
 
-fn runtime() -> Outcome<LaneRuntime> {
-    LaneRuntime::new().map_err(|error| no_runtime(&error))
+fn runtime() -> Outcome<CoreRuntime> {
+    CoreRuntime::new().map_err(|error| no_runtime(&error))
 }
 
 fn no_runtime(error: &io::Error) -> Failure {

@@ -77,3 +77,15 @@ fn weaknesses(report: &StoreReport) -> String {
     let each = report.weaknesses.iter().map(ToString::to_string);
     each.collect::<Vec<_>>().join("; ")
 }
+
+/// An error with all its causes, for the log.
+pub(crate) fn with_causes(error: &StoreError) -> String {
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
+}

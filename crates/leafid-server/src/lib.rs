@@ -1,36 +1,20 @@
-//! The Leafid server: one service behind three doors: HTTP, with Leaf's own API beside a modern one,
+//! The Leafid server: one service behind three front ends: HTTP, with Leaf's own API beside a modern one,
 //! health and metrics; the Redis protocol; and gRPC. Each of them with TLS, if that is set up.
 //!
 //! Everything comes from outside: the store, the listeners, the shutdown. See [`Server`].
 
-mod alarms;
-mod bell;
 mod config;
 mod error;
-mod frames;
-mod grpc;
-mod health;
-mod http;
-mod lanes;
-mod linger;
-mod listen;
-mod listeners;
-mod log_limit;
-mod metrics;
-mod regressions;
-mod reload;
-mod resp;
+mod excerpt;
+mod frontends;
+mod log_rate_limit;
+mod net;
+mod ops;
 mod server;
 mod service;
 mod sharded;
-mod shown;
-mod shutdown;
-mod supply;
-mod tls;
-mod unread;
-mod wall;
-mod watch;
-mod workers;
+mod wall_clock;
+mod worker_ids;
 
 pub use config::{
     AccessFile, Addresses, Config, ConfigError, Limits, Loaded, LogFormat, Origin, QuotaScope,
@@ -38,16 +22,16 @@ pub use config::{
     WorkerConfig, WorkerIdSource, without_password,
 };
 pub use error::ServeError;
-pub use health::{Health, Readiness};
-pub use http::openapi;
-pub use lanes::LaneRuntime;
-pub use listeners::Listeners;
-pub use reload::Hangups;
+pub use frontends::http::openapi;
+pub use net::listeners::Listeners;
+pub use net::runtimes::CoreRuntime;
+pub use net::shutdown::shutdown_signal;
+pub use net::tls::Tls;
+pub use ops::reload::Hangups;
 pub use server::{Server, Stores, warm_up};
+pub use service::health::{Health, Readiness};
 pub use service::{
     AuditRecord, Caller, ClockView, Code, Issued, Service, ServiceError, SnowflakeParts, TagPage,
     TagView, WorkerView,
 };
-pub use shutdown::shutdown_signal;
-pub use tls::Tls;
-pub use workers::Workers;
+pub use worker_ids::Workers;

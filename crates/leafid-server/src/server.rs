@@ -1,5 +1,7 @@
 //! `Server`: the parts put together, run until a shutdown from outside.
 
+mod startup;
+
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -7,29 +9,33 @@ use std::time::Duration;
 
 use leafid::store::{LeaseStore, MemoryStore, SegmentStore};
 use leafid::{
-    Clock, Generators, Observer, Options, RegistryDriver, RegistryParts, SystemClock,
+    Clock, Driver, Generators, Observer, Options, RegistryDriver, RegistryParts, SystemClock,
     WorkerRegistry,
 };
 use leafid_stores::AuditStore;
 use tokio::task::JoinHandle;
 
-use crate::alarms::{Alarms, EventCounts};
 use crate::config::{Addresses, Config, Limits};
 use crate::error::ServeError;
-use crate::grpc::GrpcDoor;
-use crate::health::{Health, Kinds, Phase};
-use crate::http::{Door, Hosts};
-use crate::lanes::Lanes;
-use crate::listen::{Hall, Places};
-use crate::listeners::Listeners;
-use crate::metrics::Metrics;
-use crate::regressions::Regressions;
-use crate::resp::RespDoor;
-use crate::service::{Audit, Scribe, Service};
-use crate::shutdown::{Shutdown, within};
-use crate::supply::Supply;
-use crate::watch::{Watch, Watched};
-use crate::workers::{self, Judged, Peers, Workers};
+use crate::frontends::grpc::{GrpcCounts, GrpcFrontEnd};
+use crate::frontends::http::{Hosts, HttpCounts, HttpFrontEnd};
+use crate::frontends::resp::{RespCounts, RespFrontEnd};
+use crate::net::acceptor::Acceptor;
+use crate::net::connection_counts::ConnectionCounts;
+use crate::net::connection_limiter::ConnectionLimiter;
+use crate::net::listeners::Listeners;
+use crate::net::runtimes::CoreRuntimes;
+use crate::net::shutdown::{Shutdown, within};
+use crate::net::unread::Unread;
+use crate::ops::event_log::{EventCounts, EventLog};
+use crate::ops::instrumented_store::{InstrumentedStore, StoreCalls};
+use crate::ops::metrics::{CountedCalls, Counters, Metrics};
+use crate::service::health::{Health, Kinds, Phase};
+use crate::service::regressions::Regressions;
+use crate::service::{Audit, AuditWriter, Service};
+use crate::worker_ids::{self, DurabilityChecked, Peers, Workers};
+
+use startup::Startup;
 
 /// Where ids come from.
 ///
@@ -68,96 +74,88 @@ pub struct Stores {
 pub struct Server {
     listeners: Listeners,
     service: Arc<Service>,
-    metrics: Arc<Metrics>,
-    supply: Supply,
-    scribe: Scribe,
+    front_ends: FrontEnds,
+    connections: Arc<ConnectionCounts>,
+    unread: Arc<Unread>,
+    startup: Startup,
+    audit_writer: AuditWriter,
     registry_driver: Option<RegistryDriver>,
     shutdown_delay: Duration,
-    /// The names under which HTTP may be called.
-    hosts: Hosts,
     shutdown_grace: Duration,
-    /// How many serve connections.
+    /// How many threads serve connections.
     threads: usize,
+}
+
+/// One of each protocol; those that are off have no listener.
+struct FrontEnds {
+    http: Arc<HttpFrontEnd>,
+    resp: Arc<RespFrontEnd>,
+    grpc: Arc<GrpcFrontEnd>,
+}
+
+/// What the stores and drivers report to.
+struct Instruments {
+    clock: Arc<dyn Clock>,
+    events: Arc<EventCounts>,
+    regressions: Arc<Regressions>,
+    event_log: Arc<dyn Observer>,
+    store_calls: Arc<StoreCalls>,
 }
 
 impl Server {
     /// Puts a server together. Nothing is read or reserved yet.
     #[must_use]
     pub fn new(config: &Config, limits: Limits, stores: Stores, listeners: Listeners) -> Self {
-        let Stores {
-            segments,
-            workers,
-            audit,
-        } = stores;
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
-        let watch = Arc::new(Watch::new());
-        let watched = Watched::new(segments, Arc::clone(&watch), Arc::clone(&clock));
-        let events = Arc::new(EventCounts::default());
-        let regressions = Arc::new(Regressions::new(Arc::clone(&clock)));
-        let alarms = Alarms::new(
-            Arc::clone(&events),
-            Arc::clone(&regressions),
-            Arc::clone(&clock),
-        );
-        let alarms: Arc<dyn Observer> = Arc::new(alarms);
-        let (generators, driver) = Generators::open_with(
-            Arc::new(watched),
-            Arc::clone(&clock),
-            Arc::clone(&alarms),
-            options(config),
-        );
+        let http_addr = listeners.http_addr();
+        let instruments = Instruments::new();
+        let clock = &instruments.clock;
+        let (generators, driver) = instruments.open_generators(config, stores.segments);
         let peers = Peers::new(listeners.tls.clone());
-        let opened = workers.map(|workers| {
-            let options = workers::options(config, &workers, listeners.http_addr());
-            let judged = |leases| {
-                let judged = Judged::new(leases, config.allow_weak_store, Arc::clone(&events));
-                Arc::new(judged) as Arc<dyn LeaseStore>
-            };
-            let parts = RegistryParts {
-                store: workers.leases.map(judged),
-                journal: workers.journal,
-                peers: Arc::new(peers.clone()),
-                clock: Arc::clone(&clock),
-                observer: alarms,
-            };
-            WorkerRegistry::open_with(parts, options)
-        });
+        let opened = stores
+            .workers
+            .map(|workers| instruments.open_registry(config, workers, peers.clone(), http_addr));
         let (registry, registry_driver) = opened.unzip();
         let kinds = Kinds {
             segment: config.segment,
             registry: registry.clone(),
         };
-        let name = workers::name(config, listeners.http_addr());
-        let (audit, scribe) = Audit::new(name, Arc::clone(&clock), audit);
-        let health = Health::new(kinds, generators.clone(), Arc::clone(&clock), regressions);
+        let name = worker_ids::name(config, http_addr);
+        let (audit, audit_writer) = Audit::new(name, Arc::clone(clock), stores.audit);
+        let regressions = Arc::clone(&instruments.regressions);
+        let health = Health::new(kinds, generators.clone(), Arc::clone(clock), regressions);
         let service = Arc::new(Service::new(
             generators,
             registry.map(|registry| (registry, peers)),
             health,
-            Arc::clone(&clock),
+            Arc::clone(clock),
             audit,
             limits,
             config,
         ));
-        let hosts = Hosts::new(listeners.http_addr(), &config.allowed_hosts);
+        let connections: Arc<ConnectionCounts> = Arc::default();
+        let unread = Unread::new(&limits);
+        let startup = Startup {
+            service: Arc::clone(&service),
+            driver,
+            clock: Arc::clone(clock),
+            allow_weak_store: config.allow_weak_store,
+        };
+        let front_ends = FrontEnds::new(config, &service, clock, &listeners, |calls| Counters {
+            calls,
+            connections: Arc::clone(&connections),
+            unread: Arc::clone(&unread),
+            events: Arc::clone(&instruments.events),
+            store: Arc::clone(&instruments.store_calls),
+            tls: listeners.tls.clone(),
+        });
         Self {
-            hosts,
-            metrics: Arc::new(Metrics::new(
-                events,
-                watch,
-                Arc::clone(&clock),
-                listeners.tls.clone(),
-                &limits,
-            )),
+            front_ends,
+            connections,
+            unread,
             listeners,
-            supply: Supply {
-                service: Arc::clone(&service),
-                driver,
-                clock,
-                allow_weak_store: config.allow_weak_store,
-            },
+            startup,
             service,
-            scribe,
+            audit_writer,
             registry_driver,
             shutdown_delay: config.shutdown_delay,
             shutdown_grace: config.shutdown_grace,
@@ -165,7 +163,7 @@ impl Server {
         }
     }
 
-    /// Where the doors listen, with the ports that were taken.
+    /// Where the front ends listen, with the ports that were taken.
     #[must_use]
     pub fn addresses(&self) -> Addresses {
         self.listeners.addresses()
@@ -193,7 +191,7 @@ impl Server {
     pub async fn run(self, shutdown: impl Future<Output = ()>) -> Result<(), ServeError> {
         let mut running = self.begin()?;
         let ended = tokio::select! {
-            ended = &mut running.supply => ended.unwrap_or(Ok(())),
+            ended = &mut running.startup => ended.unwrap_or(Ok(())),
             () = shutdown => {
                 running.leave().await;
                 Ok(())
@@ -203,76 +201,158 @@ impl Server {
         ended
     }
 
-    /// Opens the doors and places the drivers.
+    /// Accepts connections, and spawns the drivers.
     ///
     /// Not within `run`: that is compiled in the crate of its caller, for the type of the shutdown,
     /// and all that serves connections would be compiled there with it.
     fn begin(self) -> Result<Running, ServeError> {
-        let Self {
-            listeners,
-            service,
-            metrics,
-            supply,
-            scribe,
-            registry_driver,
-            shutdown_delay,
-            hosts,
-            shutdown_grace,
-            threads,
-        } = self;
-        let asked = Shutdown::new();
-        let lanes = Arc::new(Lanes::start(threads).map_err(ServeError::Threads)?);
-        let hall = Hall {
-            lanes: Arc::clone(&lanes),
-            places: Places::new(service.limits()),
-            metrics: Arc::clone(&metrics),
-            shutdown: asked.clone(),
-            tls: listeners.tls,
+        let shutdown = Shutdown::new();
+        let runtimes = CoreRuntimes::start(self.threads).map_err(ServeError::Threads)?;
+        let runtimes = Arc::new(runtimes);
+        let acceptor = Acceptor {
+            runtimes: Arc::clone(&runtimes),
+            limiter: ConnectionLimiter::new(self.service.limits()),
+            counts: self.connections,
+            unread: self.unread,
+            shutdown: shutdown.clone(),
+            tls: self.listeners.tls.clone(),
         };
-        let resp = RespDoor::new(Arc::clone(&service), Arc::clone(&metrics.resp));
-        let grpc = GrpcDoor::new(Arc::clone(&service), Arc::clone(&metrics));
-        let http = Arc::new(Door::new(Arc::clone(&service), metrics, hosts));
-        let doors = tokio::spawn(async move {
-            tokio::join!(
-                hall.listen(http, listeners.http.socket),
-                hall.listen_if(Arc::new(resp), listeners.resp),
-                hall.listen_if(Arc::new(grpc), listeners.grpc),
-            );
-            hall.places.wait_until_empty(shutdown_grace).await;
-        });
+        let serving = serve(
+            acceptor,
+            self.front_ends,
+            self.listeners,
+            self.shutdown_grace,
+        );
         // Ends with the process at the latest.
-        tokio::spawn(scribe.run());
+        tokio::spawn(self.audit_writer.run());
         Ok(Running {
-            service,
-            doors,
-            lanes,
-            supply: tokio::spawn(supply.run()),
-            registry_driver: registry_driver.map(tokio::spawn),
-            asked,
-            shutdown_delay,
-            shutdown_grace,
+            service: self.service,
+            connections: tokio::spawn(serving),
+            runtimes,
+            startup: tokio::spawn(self.startup.run()),
+            registry_driver: self.registry_driver.map(tokio::spawn),
+            shutdown,
+            shutdown_delay: self.shutdown_delay,
+            shutdown_grace: self.shutdown_grace,
         })
     }
 }
 
-/// A server whose doors are open.
+impl Instruments {
+    fn new() -> Self {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+        let events: Arc<EventCounts> = Arc::default();
+        let regressions = Arc::new(Regressions::new(Arc::clone(&clock)));
+        let event_log = EventLog::new(
+            Arc::clone(&events),
+            Arc::clone(&regressions),
+            Arc::clone(&clock),
+        );
+        Self {
+            clock,
+            events,
+            regressions,
+            event_log: Arc::new(event_log),
+            store_calls: Arc::new(StoreCalls::new()),
+        }
+    }
+
+    fn open_generators(
+        &self,
+        config: &Config,
+        store: Arc<dyn SegmentStore>,
+    ) -> (Generators, Driver) {
+        let calls = Arc::clone(&self.store_calls);
+        let store = InstrumentedStore::new(store, calls, Arc::clone(&self.clock));
+        Generators::open_with(
+            Arc::new(store),
+            Arc::clone(&self.clock),
+            Arc::clone(&self.event_log),
+            options(config),
+        )
+    }
+
+    fn open_registry(
+        &self,
+        config: &Config,
+        workers: Workers,
+        peers: Peers,
+        http_addr: SocketAddr,
+    ) -> (WorkerRegistry, RegistryDriver) {
+        let options = worker_ids::options(config, &workers, http_addr);
+        let checked = |leases| -> Arc<dyn LeaseStore> {
+            let refused = Arc::clone(&self.events.weak_stores);
+            Arc::new(DurabilityChecked::new(
+                leases,
+                config.allow_weak_store,
+                refused,
+            ))
+        };
+        let parts = RegistryParts {
+            store: workers.leases.map(checked),
+            journal: workers.journal,
+            peers: Arc::new(peers),
+            clock: Arc::clone(&self.clock),
+            observer: Arc::clone(&self.event_log),
+        };
+        WorkerRegistry::open_with(parts, options)
+    }
+}
+
+impl FrontEnds {
+    fn new(
+        config: &Config,
+        service: &Arc<Service>,
+        clock: &Arc<dyn Clock>,
+        listeners: &Listeners,
+        counters: impl FnOnce(Vec<Arc<dyn CountedCalls>>) -> Counters,
+    ) -> Self {
+        let (http, grpc, resp): (Arc<HttpCounts>, Arc<GrpcCounts>, Arc<RespCounts>) =
+            Default::default();
+        let counters = counters(vec![http.clone(), grpc.clone(), resp.clone()]);
+        let hosts = Hosts::new(listeners.http_addr(), &config.allowed_hosts);
+        let scheme = match listeners.tls {
+            Some(_) => "https",
+            None => "http",
+        };
+        let metrics = Arc::new(Metrics::new(counters, Arc::clone(clock)));
+        let service = || Arc::clone(service);
+        Self {
+            http: Arc::new(HttpFrontEnd::new(service(), metrics, http, hosts, scheme)),
+            resp: Arc::new(RespFrontEnd::new(service(), resp)),
+            grpc: Arc::new(GrpcFrontEnd::new(service(), grpc)),
+        }
+    }
+}
+
+/// Serves the connections of all front ends until the shutdown, and for `grace` longer.
+async fn serve(acceptor: Acceptor, front_ends: FrontEnds, listeners: Listeners, grace: Duration) {
+    tokio::join!(
+        acceptor.serve(front_ends.http, listeners.http.socket),
+        acceptor.serve_if(front_ends.resp, listeners.resp),
+        acceptor.serve_if(front_ends.grpc, listeners.grpc),
+    );
+    acceptor.limiter.wait_until_idle(grace).await;
+}
+
+/// A server that accepts connections.
 struct Running {
     service: Arc<Service>,
-    /// Ends once nobody is served any more.
-    doors: JoinHandle<()>,
-    /// A call of an operator opens the store's connections on the lane that serves it, so they live
-    /// no longer than the lanes, and giving the worker id back needs them.
-    lanes: Arc<Lanes>,
-    supply: JoinHandle<Result<(), ServeError>>,
+    /// Ends once no connection is served any more.
+    connections: JoinHandle<()>,
+    /// A call of an operator opens the store's connections on the runtime that serves it, so they
+    /// live no longer than the runtimes, and giving the worker id back needs them.
+    runtimes: Arc<CoreRuntimes>,
+    startup: JoinHandle<Result<(), ServeError>>,
     registry_driver: Option<JoinHandle<()>>,
-    /// The shutdown, for the doors.
-    asked: Shutdown,
+    /// Asks connections to finish.
+    shutdown: Shutdown,
     shutdown_delay: Duration,
     shutdown_grace: Duration,
 }
 
 impl Running {
-    /// Is no longer ready, and serves on until those who look at that have had the time to notice.
+    /// Stops being ready, and serves on until load balancers have had the time to notice.
     async fn leave(&self) {
         if self.shutdown_delay.is_zero() {
             return;
@@ -283,17 +363,17 @@ impl Running {
             ?delay,
             "shutting down: not ready; requests are served meanwhile"
         );
-        self.asked.leave();
+        self.shutdown.leave();
         tokio::time::sleep(delay).await;
     }
 
-    /// Closes the doors, finishes what is in flight, and gives the worker id back.
+    /// Stops accepting, finishes what is in flight, and gives the worker id back.
     async fn finish(self) {
         self.service.health().enter(Phase::Draining);
         tracing::info!("shutting down: requests in flight are finished, new ones refused");
-        self.asked.ask();
+        self.shutdown.ask();
         // A task ends by itself or not at all: a panic has ended the process.
-        let _ended = self.doors.await;
+        let _ended = self.connections.await;
         if !within(self.shutdown_grace, self.service.end_audit()).await {
             tracing::warn!(target: "audit", "the last changes may be in the log only");
         }
@@ -301,23 +381,23 @@ impl Running {
         if let Some(driver) = self.registry_driver {
             give_back(driver, self.shutdown_grace).await;
         }
-        if !self.supply.is_finished() {
-            self.supply.abort();
+        if !self.startup.is_finished() {
+            self.startup.abort();
         }
-        // From here on nobody needs the store.
-        drop(self.lanes);
+        // From here on the store is not needed.
+        drop(self.runtimes);
     }
 }
 
 /// Waits until the worker id was given back, so that another server need not wait for the end of
-/// its reservation.
+/// its lease.
 async fn give_back(mut driver: JoinHandle<()>, grace: Duration) {
     if within(grace, async { drop((&mut driver).await) }).await {
         return;
     }
     driver.abort();
     tracing::warn!(
-        "the worker id could not be given back within the grace period; it stays reserved for \
+        "the worker id could not be given back within the grace period; it stays leased to \
          this server"
     );
 }

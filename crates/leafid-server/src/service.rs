@@ -1,5 +1,9 @@
-//! `Service`: the one door behind all front ends. It knows no HTTP, gRPC or RESP type; front ends
+//! `Service`: the one front end behind all front ends. It knows no HTTP, gRPC or RESP type; front ends
 //! translate between their wire and these calls, and call nothing else.
+
+// How the process stands.
+pub(crate) mod health;
+pub(crate) mod regressions;
 
 // Who asks, and what they may.
 mod access;
@@ -30,13 +34,13 @@ use leafid::store::TagSettings;
 use leafid::{Clock, Generators, Layout, Parts, Stage, Status, WorkerRegistry};
 
 use crate::config::{Config, Limits, QuotaScope, TokenSpec};
-use crate::health::Health;
-use crate::workers::Peers;
+use crate::service::health::Health;
+use crate::worker_ids::Peers;
 
 use access::Access;
 pub(crate) use access::TokenRefusal;
 pub(crate) use advice::Wording;
-pub(crate) use audit::{Audit, Scribe};
+pub(crate) use audit::{Audit, AuditWriter};
 pub use caller::Caller;
 pub use code::Code;
 pub use error::ServiceError;
@@ -259,8 +263,8 @@ impl Service {
 
     /// Lets a caller in who may change things; another one is noted down.
     fn admit(&self, caller: &Caller, action: &str, subject: &str) -> Result<(), ServiceError> {
-        let admitted = self.access.check_admin(caller);
-        admitted.inspect_err(|error| {
+        let allowed = self.access.check_admin(caller);
+        allowed.inspect_err(|error| {
             let (name, address) = (caller.shown_name(), caller.address());
             self.audit
                 .note_refused(name, address, action, subject, error);

@@ -22,7 +22,7 @@ const STORE_CALLERS: [&str; 12] = [
     "crates/leafid/src/registry/release.rs",
     "crates/leafid/src/registry/repeating.rs",
     "crates/leafid/src/registry/start.rs",
-    "crates/leafid-server/src/watch.rs",
+    "crates/leafid-server/src/ops/instrumented_store.rs",
 ];
 /// The methods of `SegmentStore` and of `LeaseStore`.
 const STORE_METHODS: [&str; 14] = [
@@ -61,7 +61,7 @@ const FRONT_ENDS: [&str; 3] = ["http", "grpc", "resp"];
 /// A front end translates a protocol; what is done is decided behind `Service`.
 pub(super) fn front_ends(file: &SourceFile) -> Vec<Finding> {
     let is_front_end = FRONT_ENDS.iter().any(|door| {
-        let door = format!("crates/leafid-server/src/{door}");
+        let door = format!("crates/leafid-server/src/frontends/{door}");
         file.path.starts_with(&format!("{door}/")) || file.path == format!("{door}.rs")
     });
     if !is_front_end {
@@ -120,7 +120,7 @@ mod tests {
         let getter = "service.store().inspect()";
         check_rule(
             store_callers,
-            "crates/leafid-server/src/health.rs",
+            "crates/leafid-server/src/service/health.rs",
             getter,
             &[1],
         );
@@ -135,16 +135,21 @@ mod tests {
         let bad = "use leafid_stores::open;\nuse leafid::{Generators, Id};\n";
         check_rule(
             front_ends,
-            "crates/leafid-server/src/http/tags.rs",
+            "crates/leafid-server/src/frontends/http/tags.rs",
             bad,
             &[1, 2],
         );
-        check_rule(front_ends, "crates/leafid-server/src/http.rs", bad, &[1, 2]);
+        check_rule(
+            front_ends,
+            "crates/leafid-server/src/frontends/http.rs",
+            bad,
+            &[1, 2],
+        );
         check_rule(front_ends, "crates/leafid-server/src/service.rs", bad, &[]);
         let good = "use crate::service::Service; // not Generators\n";
         check_rule(
             front_ends,
-            "crates/leafid-server/src/http/tags.rs",
+            "crates/leafid-server/src/frontends/http/tags.rs",
             good,
             &[],
         );
@@ -160,6 +165,11 @@ mod tests {
             bad,
             &[1, 2],
         );
-        check_rule(service, "crates/leafid-server/src/http.rs", bad, &[]);
+        check_rule(
+            service,
+            "crates/leafid-server/src/frontends/http.rs",
+            bad,
+            &[],
+        );
     }
 }

@@ -14,7 +14,7 @@ use std::time::Duration;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections open at once, through all doors; on one more only health and administration
+    /// Connections open at once, through all front ends; on one more only health and administration
     /// are answered. Default: 50,000.
     pub connections_max: u32,
     /// Connections of one peer address (IPv6: of one /64 network); one more counts as one beyond
@@ -24,7 +24,7 @@ pub struct Limits {
     /// and closed. Once half of them are there, each that comes makes the oldest finish and go, so
     /// that idle ones never take them all. Default: 64.
     pub operator_connections_max: u32,
-    /// Calls that wait for ids at once, through all doors; one more is refused as `overloaded`.
+    /// Calls that wait for ids at once, through all front ends; one more is refused as `overloaded`.
     /// Calls that memory answers do not count. Default: 20,000.
     pub requests_max: u64,
     /// Calls of operators, about tags and workers, that go to the store at once; more of them
@@ -124,7 +124,7 @@ pub struct Limits {
     pub resp: RespLimits,
 }
 
-/// The bounds of the door for the Redis protocol.
+/// The bounds of the front end for the Redis protocol.
 ///
 /// # Example
 ///

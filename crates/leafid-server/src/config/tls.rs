@@ -24,7 +24,7 @@ pub struct TlsConfig {
 }
 
 impl TlsConfig {
-    /// Whether the doors speak TLS.
+    /// Whether the front ends speak TLS.
     #[must_use]
     pub const fn is_on(&self) -> bool {
         self.cert.is_some() && self.key.is_some()

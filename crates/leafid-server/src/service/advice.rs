@@ -1,5 +1,5 @@
-//! What a caller can do about an error, in words: alike through every door that has a place for
-//! them. What each wire calls things is left to its door, as a [`Wording`].
+//! What a caller can do about an error, in words: alike through every front end that has a place for
+//! them. What each wire calls things is left to its front end, as a [`Wording`].
 
 use std::borrow::Cow;
 

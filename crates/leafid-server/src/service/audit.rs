@@ -15,10 +15,10 @@ use leafid_stores::{AuditRecord, AuditStore};
 use tokio::sync::{mpsc, oneshot};
 
 use super::{Caller, ServiceError};
-use crate::alarms::with_causes;
-use crate::log_limit::LogLimit;
-use crate::shown::shown;
-use crate::wall;
+use crate::error::with_causes;
+use crate::excerpt::shown;
+use crate::log_rate_limit::LogRateLimiter;
+use crate::wall_clock as wall;
 
 /// Changes that wait to be written; those of more are in the log only.
 const WAITING_MAX: usize = 1024;
@@ -29,12 +29,12 @@ pub(crate) struct Audit {
     server: String,
     clock: Arc<dyn Clock>,
     /// Of attempts that were refused, by the name of the token; empty: of those who have none.
-    refused: Mutex<HashMap<String, LogLimit>>,
-    unwritten: Mutex<LogLimit>,
+    refused: Mutex<HashMap<String, LogRateLimiter>>,
+    unwritten: Mutex<LogRateLimiter>,
     queue: mpsc::Sender<Work>,
 }
 
-/// What the [`Scribe`] does, one after the other.
+/// What the [`AuditWriter`] does, one after the other.
 enum Work {
     Write(AuditRecord),
     Read(u32, oneshot::Sender<Result<Vec<AuditRecord>, StoreError>>),
@@ -43,7 +43,7 @@ enum Work {
 
 /// Writes the rows. It is one task beside the drivers, so that its connections outlive the calls,
 /// and calls do not wait for it.
-pub(crate) struct Scribe {
+pub(crate) struct AuditWriter {
     store: Option<Arc<dyn AuditStore>>,
     work: mpsc::Receiver<Work>,
     /// Whether it was told that there is no table.
@@ -77,7 +77,7 @@ impl Audit {
         server: String,
         clock: Arc<dyn Clock>,
         store: Option<Arc<dyn AuditStore>>,
-    ) -> (Self, Scribe) {
+    ) -> (Self, AuditWriter) {
         let (queue, work) = mpsc::channel(WAITING_MAX);
         let audit = Self {
             server,
@@ -86,7 +86,7 @@ impl Audit {
             unwritten: Mutex::default(),
             queue,
         };
-        let scribe = Scribe {
+        let scribe = AuditWriter {
             store,
             work,
             told_missing: false,
@@ -222,7 +222,7 @@ impl Drop for Attempt<'_> {
     }
 }
 
-impl Scribe {
+impl AuditWriter {
     /// Works until it is told to end.
     pub(crate) async fn run(mut self) {
         while let Some(work) = self.work.recv().await {

@@ -1,4 +1,4 @@
-//! `Caller`: who asks, as far as a door found out.
+//! `Caller`: who asks, as far as a front end found out.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -9,7 +9,7 @@ use crossbeam_utils::CachePadded;
 
 use super::access::Grants;
 
-/// Who asks. A door makes one from the secret that came with a request or a connection, by
+/// Who asks. A front end makes one from the secret that came with a request or a connection, by
 /// [`Service::authenticate`](crate::Service::authenticate); without a secret it is anonymous.
 ///
 /// # Example
@@ -20,7 +20,7 @@ use super::access::Grants;
 #[derive(Clone, Default)]
 pub struct Caller {
     pub(super) pass: Option<Pass>,
-    /// Where the connection comes from, if a door told.
+    /// Where the connection comes from, if a front end told.
     address: Option<SocketAddr>,
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 macro_rules! codes {
     ($($name:ident $text:literal $title:literal)*) => {
-        /// What kind of error it is. Its name never changes, and is the same through every door.
+        /// What kind of error it is. Its name never changes, and is the same through every front end.
         ///
         /// # Example
         ///

@@ -7,8 +7,8 @@ use leafid::{Clock, Driver, Generators, Options, SystemClock};
 
 use super::{Audit, Service};
 use crate::config::{Config, Limits, TokenSpec};
-use crate::health::{Health, Kinds, Phase};
-use crate::regressions::Regressions;
+use crate::service::health::{Health, Kinds, Phase};
+use crate::service::regressions::Regressions;
 
 impl Service {
     /// On a store in memory, in segments of a million ids; tags come with their first id. Its

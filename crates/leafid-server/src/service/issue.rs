@@ -5,7 +5,7 @@
 use leafid::{Generator, Id, Limit, Segment, Tag};
 
 use super::{Caller, Issued, Service, ServiceError};
-use crate::health::Phase;
+use crate::service::health::Phase;
 
 /// The tag that a caller asked for last, found already: who asks for one tag over and over need not
 /// have it looked up each time.

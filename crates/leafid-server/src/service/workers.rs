@@ -8,7 +8,7 @@ use leafid::{Id, RegistryStatus, Snowflake, SnowflakeIds, WorkerId, WorkerRegist
 
 use super::{Caller, Service, ServiceError, audit};
 use crate::sharded::Sharded;
-use crate::workers::{Peers, Presence};
+use crate::worker_ids::{Peers, Presence};
 
 /// The generator, and the registry that keeps it supplied with a worker id.
 #[derive(Debug)]
@@ -315,11 +315,11 @@ impl Service {
         self.admit(caller, action, "this server")?;
         let before = self.clock()?;
         let (ids, wall) = (before.unix_ms.cast_signed(), before.wall_ms().cast_signed());
-        let of_ids = format!("time={}", crate::wall::time(ids));
+        let of_ids = format!("time={}", crate::wall_clock::time(ids));
         let attempt = self.audit.attempt(caller, action, "this server", of_ids);
         let accepted = self.snowflakes()?.registry.accept_clock();
         attempt.settled(accepted.map_err(ServiceError::from), |()| {
-            format!("time={}", crate::wall::time(wall))
+            format!("time={}", crate::wall_clock::time(wall))
         })?;
         Ok(before)
     }
@@ -356,7 +356,7 @@ fn judge(
     };
     let until = match record.until_ms {
         LeaseRecord::FOREVER => "its holder gives it back".to_owned(),
-        until_ms => crate::wall::time(until_ms.cast_signed()),
+        until_ms => crate::wall_clock::time(until_ms.cast_signed()),
     };
     Err(ServiceError::WorkerHeld { worker, until, why })
 }
@@ -364,7 +364,7 @@ fn judge(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workers::PeerAnswer;
+    use crate::worker_ids::PeerAnswer;
 
     /// Guards that a reserved worker id is released in one case only.
     #[test]

@@ -8,7 +8,7 @@ const GIB: u64 = 1024 * MIB;
 
 pub(super) const CONNECTIONS_MAX: Setting = Setting {
     key: "connections-max",
-    doc: "The most connections open at once, through all doors. Beyond it a few more are let \
+    doc: "The most connections open at once, through all front ends. Beyond it a few more are let \
           in for health and administration; callers for ids are told to come back later. An \
           idle connection costs some kilobytes here and in the kernel, and one open file: \
           the server takes as many as the hard limit allows (ulimit -Hn), less those that \

@@ -4,8 +4,8 @@ use crate::config::setting::{Field, Setting};
 
 pub(super) const CERT: Setting = Setting {
     key: "tls-cert",
-    doc: "The certificate that all doors show, in PEM, those that lead up to its authority behind \
-          it. With it and `tls-key` every door speaks TLS on the port it has (docs/tls.md). It \
+    doc: "The certificate that all front ends show, in PEM, those that lead up to its authority behind \
+          it. With it and `tls-key` every front end speaks TLS on the port it has (docs/tls.md). It \
           costs each new connection some computing, so keep connections open. Read at start and \
           again at each SIGHUP, without dropping a connection; a file that cannot be used then \
           changes nothing.",

@@ -136,7 +136,7 @@ fn install_go(source: &Path, folder: &Path) {
 
 /// Has a plugin of the compiler write its files.
 fn ask_plugin(plugin: &Path, folder: &Path) {
-    let described = include_bytes!("../../../src/grpc/generated/leafid.v1.bin");
+    let described = include_bytes!("../../../src/frontends/grpc/generated/leafid.v1.bin");
     let module = "leafid.test/grpc";
     let packages = SOURCES.map(|source| format!(",M{source}={module}/leafidv1"));
     let question = CodeGeneratorRequest {

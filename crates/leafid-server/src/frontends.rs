@@ -1,0 +1,6 @@
+//! The front ends: each reads the requests of one protocol, calls the service, and writes the
+//! answers.
+
+pub(crate) mod grpc;
+pub(crate) mod http;
+pub(crate) mod resp;

@@ -1,0 +1,65 @@
+//! `GrpcCounts`: calls by method and status.
+
+use tonic::Code;
+
+use super::Method;
+use crate::ops::metrics::{CallCounts, CountedCalls};
+
+/// How many statuses gRPC has.
+const CODES: usize = 17;
+
+/// Calls by method and status.
+#[derive(Debug, Default)]
+pub(crate) struct GrpcCounts(CallCounts<{ Method::ALL.len() }, CODES>);
+
+impl GrpcCounts {
+    #[inline]
+    pub(crate) fn count(&self, method: Method, code: Code) {
+        self.0.add(method as usize, code as usize, 1);
+    }
+}
+
+impl CountedCalls for GrpcCounts {
+    fn name(&self) -> &'static str {
+        "grpc_calls"
+    }
+
+    fn help(&self) -> &'static str {
+        "gRPC calls by method and status, counted when they end"
+    }
+
+    fn labels(&self) -> [&'static str; 2] {
+        ["method", "code"]
+    }
+
+    fn for_each(&self, each: &mut dyn FnMut([&str; 2], u64)) {
+        let codes: [Code; CODES] =
+            std::array::from_fn(|code| Code::from_i32(i32::try_from(code).unwrap_or_default()));
+        for (method, code, count) in self.0.counted() {
+            each([Method::ALL[method].path(), code_name(codes[code])], count);
+        }
+    }
+}
+
+/// A status as the definition of gRPC writes it, such as `NOT_FOUND`.
+pub(crate) const fn code_name(code: Code) -> &'static str {
+    match code {
+        Code::Ok => "OK",
+        Code::Cancelled => "CANCELLED",
+        Code::Unknown => "UNKNOWN",
+        Code::InvalidArgument => "INVALID_ARGUMENT",
+        Code::DeadlineExceeded => "DEADLINE_EXCEEDED",
+        Code::NotFound => "NOT_FOUND",
+        Code::AlreadyExists => "ALREADY_EXISTS",
+        Code::PermissionDenied => "PERMISSION_DENIED",
+        Code::ResourceExhausted => "RESOURCE_EXHAUSTED",
+        Code::FailedPrecondition => "FAILED_PRECONDITION",
+        Code::Aborted => "ABORTED",
+        Code::OutOfRange => "OUT_OF_RANGE",
+        Code::Unimplemented => "UNIMPLEMENTED",
+        Code::Internal => "INTERNAL",
+        Code::Unavailable => "UNAVAILABLE",
+        Code::DataLoss => "DATA_LOSS",
+        Code::Unauthenticated => "UNAUTHENTICATED",
+    }
+}

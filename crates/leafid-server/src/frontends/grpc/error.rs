@@ -1,0 +1,280 @@
+//! Which status each meaning of the service is: the one place that maps errors to gRPC.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::time::Duration;
+
+use hyper::HeaderMap;
+use leafid::{IssueError, TagError};
+use tonic::{Code, Status};
+use tonic_types::{ErrorDetails, StatusExt as _};
+
+use super::code_of;
+use super::v1::Failure;
+use crate::service::{self, ServiceError, Wording};
+
+/// Whose reasons they are, in `google.rpc.ErrorInfo`.
+const DOMAIN: &str = "leafid";
+/// Where the details are in the metadata.
+const DETAILS: &str = "grpc-status-details-bin";
+/// When to come back after an answer that was not made in time, or to a server that goes.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// The reason, and what to do, where a message is too large or cannot be read.
+const TOO_LARGE: (&str, &str) = ("too_large", "send fewer bytes in one message");
+const COMPRESSED: (&str, &str) = ("compressed", "send messages as they are, not compressed");
+const BAD_MESSAGE: (&str, &str) = (
+    "bad_message",
+    "send one whole message of the type that the method takes: see its protocol file",
+);
+
+/// What advice says of calls over gRPC.
+const WORDING: Wording = Wording {
+    retry_after: "the retry delay",
+    tag: "a tag of 1 to 128 characters",
+    token: "a token in the metadata, as authorization: Bearer SECRET",
+    layout: "layout = NAME",
+    create_tag: "leafid.v1.Tags/CreateTag",
+    update_tag: "leafid.v1.Tags/UpdateTag",
+    take_ids: "leafid.v1.Ids/NextMany",
+};
+
+/// Why a call is not done, on its way out.
+#[derive(Debug, Clone)]
+pub(super) struct Refusal {
+    code: Code,
+    /// Stable, in lower case, as in HTTP.
+    reason: &'static str,
+    message: String,
+    /// What the caller can do about it.
+    next: Cow<'static, str>,
+    field: Option<&'static str>,
+    retry_after: Option<Duration>,
+}
+
+impl Refusal {
+    fn new(
+        code: Code,
+        reason: &'static str,
+        message: impl Into<String>,
+        next: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self {
+            code,
+            reason,
+            message: message.into(),
+            next: next.into(),
+            field: None,
+            retry_after: None,
+        }
+    }
+
+    /// A meaning of the service that a call met before it came there.
+    fn of(code: service::Code, message: impl Into<String>) -> Self {
+        Self::new(status(code), code.name(), message, code.advice(&WORDING))
+    }
+
+    /// With the field of the message that is wrong.
+    pub(super) fn with_field(mut self, field: &'static str) -> Self {
+        self.field = Some(field);
+        self
+    }
+
+    fn with_retry_after(mut self, retry_after: Duration) -> Self {
+        self.retry_after = Some(retry_after);
+        self
+    }
+
+    /// A field of a message has a value that it cannot have.
+    pub(super) fn bad_field(field: &'static str, message: impl Into<String>) -> Self {
+        let next = format!("send {field} as its description says");
+        let reason = service::Code::BadField.name();
+        Self::new(Code::InvalidArgument, reason, message, next).with_field(field)
+    }
+
+    pub(super) fn unknown_method() -> Self {
+        let message = "this server has no such method";
+        let next = "ask for those that there are with reflection, such as with grpcurl list";
+        Self::new(Code::Unimplemented, "unknown_method", message, next)
+    }
+
+    /// The metadata of a call is too long.
+    pub(super) fn too_much_metadata(len: usize, len_max: usize) -> Self {
+        let message = format!("the metadata takes {len} bytes, more than {len_max}");
+        let next = "send less metadata, such as a shorter token";
+        Self::new(Code::ResourceExhausted, "too_much_metadata", message, next)
+    }
+
+    /// What tonic says by itself of a message that it cannot take; other statuses are none.
+    fn of_message(status: &Status) -> Option<Self> {
+        let code = status.code();
+        let (reason, next) = match code {
+            Code::OutOfRange => TOO_LARGE,
+            Code::Internal => BAD_MESSAGE,
+            Code::Unimplemented => COMPRESSED,
+            _ => return None,
+        };
+        Some(Self::new(code, reason, status.message(), next))
+    }
+
+    /// The caller did not send its message in time. Nothing was done for it; still it is no status
+    /// that clients try again by themselves, as the next message would be as slow.
+    pub(super) fn timeout(body_max: Duration) -> Self {
+        let message = format!("the message took longer than {} s", body_max.as_secs());
+        let next = "send the message at once";
+        Self::new(Code::DeadlineExceeded, "timeout", message, next)
+    }
+
+    /// The caller's bound, not the server's.
+    pub(super) fn deadline_exceeded() -> Self {
+        let message = "the deadline passed before there was an answer";
+        let next = "give the call more time";
+        Self::new(Code::DeadlineExceeded, "deadline_exceeded", message, next)
+    }
+
+    /// The server's own bound, not the caller's.
+    pub(super) fn too_slow() -> Self {
+        let message = "the store did not answer in time";
+        Self::of(service::Code::StoreUnavailable, message).with_retry_after(RETRY_AFTER)
+    }
+
+    /// All places for connections are taken; this one is for operators.
+    pub(super) fn no_place() -> Self {
+        let message = "as many connections are open as this server takes on";
+        Self::of(service::Code::Overloaded, message).with_retry_after(RETRY_AFTER)
+    }
+
+    pub(super) fn shutting_down() -> Self {
+        let code = service::Code::ShuttingDown;
+        Self::of(code, code.title()).with_retry_after(RETRY_AFTER)
+    }
+}
+
+/// The status, with its details for programs.
+impl From<Refusal> for Status {
+    fn from(refusal: Refusal) -> Self {
+        let mut details = ErrorDetails::new();
+        let metadata = HashMap::from([("next".to_owned(), refusal.next.into_owned())]);
+        details.set_error_info(refusal.reason.to_ascii_uppercase(), DOMAIN, metadata);
+        if let Some(retry_after) = refusal.retry_after {
+            details.set_retry_info(Some(retry_after));
+        }
+        if let Some(field) = refusal.field {
+            details.add_bad_request_violation(field, refusal.message.clone());
+        }
+        Self::with_error_details(refusal.code, refusal.message, details)
+    }
+}
+
+/// Adds the details to the end of an answer that tonic made without them. Our own have them.
+pub(super) fn explain(end: &mut HeaderMap) {
+    if code_of(end) == Code::Ok || end.contains_key(DETAILS) {
+        return;
+    }
+    let refusal = Status::from_header_map(end).and_then(|status| Refusal::of_message(&status));
+    if let Some(refusal) = refusal {
+        // What cannot be written as a header stays as tonic had it.
+        let _added = Status::from(refusal).add_header(end);
+    }
+}
+
+/// The same in an answer of a stream, which goes on.
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        let retry_after = refusal.retry_after;
+        Self {
+            code: refusal.code.into(),
+            reason: refusal.reason.to_ascii_uppercase(),
+            message: refusal.message,
+            retry_after: retry_after.and_then(|retry_after| retry_after.try_into().ok()),
+        }
+    }
+}
+
+impl From<ServiceError> for Refusal {
+    fn from(error: ServiceError) -> Self {
+        let code = error.code();
+        let next = error.advice(&WORDING);
+        Self {
+            field: error.field(),
+            retry_after: error.retry_after(),
+            ..Self::new(status(code), code.name(), error.to_string(), next)
+        }
+    }
+}
+
+impl From<ServiceError> for Status {
+    fn from(error: ServiceError) -> Self {
+        Refusal::from(error).into()
+    }
+}
+
+impl From<TagError> for Refusal {
+    fn from(error: TagError) -> Self {
+        ServiceError::Issue(IssueError::Permanent(error.into())).into()
+    }
+}
+
+/// UNAVAILABLE and RESOURCE_EXHAUSTED are for what passes by itself, FAILED_PRECONDITION for what
+/// does not: callers, and what stands between, try the first two again.
+const fn status(code: service::Code) -> Code {
+    use service::Code as C;
+    match code {
+        C::BadCount | C::BadTag | C::BadField => Code::InvalidArgument,
+        C::NoToken | C::BadToken => Code::Unauthenticated,
+        C::NotAdmin | C::NotAllowed => Code::PermissionDenied,
+        C::UnknownTag | C::UnknownToken | C::UnknownWorker => Code::NotFound,
+        C::TagExists => Code::AlreadyExists,
+        C::LimitReached
+        | C::NextBehind
+        | C::SnowflakeTag
+        | C::WorkerAlive
+        | C::WorkerHeld
+        | C::ClockAhead
+        | C::TooManyQuotas => Code::FailedPrecondition,
+        C::WorkerChanged => Code::Aborted,
+        C::OverQuota | C::TooManyNewTags | C::Overloaded => Code::ResourceExhausted,
+        C::BadRow | C::LayoutEnded => Code::Internal,
+        C::Unsupported | C::ModeOff => Code::Unimplemented,
+        C::NotYet | C::NoWorker | C::ClockBehind | C::StoreUnavailable | C::ShuttingDown => {
+            Code::Unavailable
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Guards that every code is in the documentation, with its status, and no other.
+    #[test]
+    fn codes_are_documented() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/grpc.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        let of_service = service::Code::ALL.iter();
+        let of_service = of_service.map(|code| (status(*code), code.name()));
+        let own = [
+            Refusal::unknown_method(),
+            Refusal::deadline_exceeded(),
+            Refusal::timeout(Duration::ZERO),
+            Refusal::too_much_metadata(0, 0),
+        ];
+        let own = own.map(|refusal| (refusal.code, refusal.reason));
+        let of_message = [
+            (Code::OutOfRange, TOO_LARGE.0),
+            (Code::Internal, BAD_MESSAGE.0),
+            (Code::Unimplemented, COMPRESSED.0),
+        ];
+        let codes: Vec<_> = of_service.chain(own).chain(of_message).collect();
+        for (status, reason) in &codes {
+            let status = crate::frontends::grpc::counts::code_name(*status);
+            let row = format!("| {status} | `{}` |", reason.to_ascii_uppercase());
+            assert_eq!(page.matches(&row).count(), 1, "{row} in docs/grpc.md");
+        }
+        let rows = page
+            .lines()
+            .filter(|line| line.contains("| `") && line.starts_with("| "));
+        let rows = rows.filter(|line| line.as_bytes()[2].is_ascii_uppercase());
+        assert_eq!(rows.count(), codes.len());
+    }
+}

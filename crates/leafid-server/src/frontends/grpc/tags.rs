@@ -1,0 +1,105 @@
+//! `leafid.v1.Tags`: tags as things, created, shown, listed, changed and deleted.
+
+mod read;
+mod view;
+
+use std::sync::Arc;
+
+use leafid::Tag;
+use tonic::{Request, Response};
+
+use super::Method;
+use super::counted::Room;
+use super::error::Refusal;
+use super::ids::Answered;
+use super::v1::tags_server::Tags;
+use super::v1::{
+    self, CreateTagRequest, DeleteTagRequest, GetTagRequest, ListTagsRequest, ListTagsResponse,
+    UpdateTagRequest,
+};
+use super::who::{caller, changer};
+use crate::net::unread::Backlog;
+use crate::service::Service;
+
+/// Bytes of the longest page, roughly: what it took is counted once it is made.
+const PAGE_LEN_MAX: usize = 256 * 1024;
+
+/// Answers the calls of `leafid.v1.Tags`.
+pub(super) struct TagsFrontEnd {
+    service: Arc<Service>,
+}
+
+impl TagsFrontEnd {
+    pub(super) fn new(service: Arc<Service>) -> Self {
+        Self { service }
+    }
+}
+
+#[tonic::async_trait]
+impl Tags for TagsFrontEnd {
+    async fn create_tag(&self, request: Request<CreateTagRequest>) -> Answered<v1::Tag> {
+        let caller = changer(&self.service, &request, Method::CreateTag)?;
+        let spec = read::spec(request.into_inner(), self.service.step())?;
+        let view = self.service.create_tag(&caller, &spec).await?;
+        Ok(Response::new(v1::Tag::from(&view)))
+    }
+
+    async fn get_tag(&self, request: Request<GetTagRequest>) -> Answered<v1::Tag> {
+        let caller = caller(&self.service, request.metadata())?;
+        let tag = name("name", request.into_inner().name)?;
+        let view = self.service.tag(&caller, &tag).await?;
+        Ok(Response::new(v1::Tag::from(&view)))
+    }
+
+    async fn list_tags(&self, mut request: Request<ListTagsRequest>) -> Answered<ListTagsResponse> {
+        let backlog: Option<Arc<Backlog>> = request.extensions_mut().remove();
+        let caller = caller(&self.service, request.metadata())?;
+        let request = request.into_inner();
+        let limits = self.service.limits();
+        let page_len = match u32::try_from(request.page_size) {
+            Ok(0) => limits.page_len,
+            Ok(page_size) => page_size.min(limits.page_len_max),
+            Err(_) => {
+                let message = format!("page_size is {}: ask for 0 or more", request.page_size);
+                return Err(Refusal::bad_field("page_size", message).into());
+            }
+        };
+        let token = Some(request.page_token).filter(|token| !token.is_empty());
+        let after = token.map(|token| name("page_token", token)).transpose()?;
+        let room = match backlog {
+            Some(backlog) => Some(Room::new(backlog.room(PAGE_LEN_MAX).await)),
+            None => None,
+        };
+        let service = &self.service;
+        let page = service.tags(&caller, after.as_ref(), page_len).await?;
+        let next = page.next.map(|tag| tag.as_str().to_owned());
+        let mut answer = Response::new(ListTagsResponse {
+            tags: page.tags.iter().map(v1::Tag::from).collect(),
+            next_page_token: next.unwrap_or_default(),
+        });
+        if let Some(room) = room {
+            answer.extensions_mut().insert(room);
+        }
+        Ok(answer)
+    }
+
+    async fn update_tag(&self, request: Request<UpdateTagRequest>) -> Answered<v1::Tag> {
+        let caller = changer(&self.service, &request, Method::UpdateTag)?;
+        let (tag, patch, next) = read::patch(request.into_inner())?;
+        let changed = self.service.change_tag(&caller, &tag, &patch, next);
+        let view = changed.await?;
+        Ok(Response::new(v1::Tag::from(&view)))
+    }
+
+    async fn delete_tag(&self, request: Request<DeleteTagRequest>) -> Answered<()> {
+        let caller = changer(&self.service, &request, Method::DeleteTag)?;
+        let tag = name("name", request.into_inner().name)?;
+        self.service.delete_tag(&caller, &tag).await?;
+        Ok(Response::new(()))
+    }
+}
+
+/// The tag that a field names.
+fn name(field: &'static str, name: String) -> Result<Tag, Refusal> {
+    Tag::new(name).map_err(|error| Refusal::from(error).with_field(field))
+}

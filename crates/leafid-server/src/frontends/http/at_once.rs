@@ -1,0 +1,184 @@
+//! The shortest way through the server: a request for one id, which memory holds. It waits for
+//! nothing, and allocates nothing beyond what hyper does: the answer takes over the header map of
+//! the request, and its body is carried in place.
+//!
+//! Whatever is out of the ordinary is left to the usual way, which knows what to say about it.
+
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderValue};
+use hyper::{HeaderMap, Method, Request, Response};
+use leafid::Id;
+
+use super::body::{AnswerBody, Short};
+use super::problem::Problem;
+use super::route::Route;
+use super::{HttpFrontEnd, who};
+
+impl HttpFrontEnd {
+    /// Answers at once; `None` when that cannot be done.
+    pub(super) fn at_once<B>(&self, request: &mut Request<B>) -> Option<Response<AnswerBody>> {
+        let (route, taken) = self.take_at_once(request)?;
+        let answer = match taken {
+            Ok(id) => with_id(route, id, std::mem::take(request.headers_mut())),
+            Err(problem) => {
+                let host = request.headers().get(HOST);
+                let answer = self.front.explain(route, request.uri(), host, &problem);
+                answer.map(AnswerBody::Whole)
+            }
+        };
+        self.front.counts.count(route, answer.status());
+        Some(answer)
+    }
+
+    /// Takes the id, or is refused it. What was refused once is not asked for again: it counts.
+    fn take_at_once<B>(&self, request: &Request<B>) -> Option<(Route, Result<Id, Problem>)> {
+        let uri = request.uri();
+        let service = &*self.front.service;
+        let path = uri.path();
+        let is_plain = uri.query().is_none() && !path.contains('%');
+        if !is_plain || path.len() > service.limits().target_len_max {
+            return None;
+        }
+        let (route, name) = Route::issuing(path).filter(|(_, name)| !name.is_empty())?;
+        match route {
+            Route::Ids if request.method() != Method::GET => return None,
+            Route::Ranges => return None,
+            _ => {}
+        }
+        // Whether a tag may be created for a caller is no matter here: what is in memory is there.
+        let sender = self
+            .front
+            .check_sender(route, request.method(), uri, request.headers());
+        if sender.is_err() {
+            return None;
+        }
+        let caller = match who::caller(service, request.headers()) {
+            Ok(caller) => caller,
+            Err(error) => return Some((route, Err(error.into()))),
+        };
+        let taken = match route {
+            Route::SegmentGet => service.try_segment_next(&caller, name),
+            Route::SnowflakeGet => service.try_snowflake_next(&caller, Some(name)),
+            _ => service.try_next(&caller, name),
+        };
+        match taken {
+            // The usual way waits, or has words of its own for Leaf's callers.
+            Err(error) if error.is_worth_waiting() || error.has_no_segments() => None,
+            taken => Some((route, taken.map_err(Problem::from))),
+        }
+    }
+}
+
+/// The answer with an id, in the header map of the request.
+fn with_id(route: Route, id: Id, mut headers: HeaderMap) -> Response<AnswerBody> {
+    let mut digits = itoa::Buffer::new();
+    let digits = digits.format(id.get()).as_bytes();
+    let (content_type, body) = match route {
+        Route::Ids => (
+            const { HeaderValue::from_static("application/json") },
+            Short::new(&[b"{\"ids\":[\"", digits, b"\"]}"]),
+        ),
+        _ => (
+            const { HeaderValue::from_static("text/plain;charset=UTF-8") },
+            Short::new(&[digits]),
+        ),
+    };
+    headers.clear();
+    headers.insert(CONTENT_TYPE, content_type);
+    headers.insert(
+        CACHE_CONTROL,
+        const { HeaderValue::from_static("no-store") },
+    );
+    let mut answer = Response::new(AnswerBody::Short(body));
+    *answer.headers_mut() = headers;
+    answer
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use allocation_counter::measure;
+    use http_body_util::Empty;
+    use hyper::body::Bytes;
+    use tokio::runtime::Runtime;
+
+    use super::*;
+    use crate::config::Limits;
+    use crate::frontends::http::Hosts;
+    use crate::ops::metrics::Metrics;
+    use crate::service::{Caller, Service};
+
+    struct Site {
+        front_end: HttpFrontEnd,
+        /// Runs the driver.
+        _runtime: Runtime,
+    }
+
+    impl Site {
+        /// With ids of the tag `order` in memory.
+        fn new() -> Self {
+            let (service, driver) = Service::in_memory(Vec::new(), Limits::default());
+            let runtime = Runtime::new().unwrap();
+            runtime.spawn(driver);
+            let caller = Caller::anonymous();
+            let first = runtime.block_on(service.next(&caller, "order"));
+            assert_eq!(first.unwrap().get(), 1);
+            let front_end = HttpFrontEnd::new(
+                Arc::new(service),
+                Arc::new(Metrics::for_tests()),
+                Arc::default(),
+                Hosts::default(),
+                "http",
+            );
+            Self {
+                front_end,
+                _runtime: runtime,
+            }
+        }
+    }
+
+    /// As hyper hands it over: with a header map that has room.
+    fn request(target: &str) -> Request<Empty<Bytes>> {
+        let request = Request::get(target).header("host", "ids.example");
+        request.body(Empty::new()).unwrap()
+    }
+
+    /// Guards: an id that memory holds costs no allocation between hyper's.
+    #[test]
+    fn an_id_costs_no_allocation() {
+        let site = Site::new();
+        for target in ["/api/segment/get/order", "/v1/tags/order/ids"] {
+            // This thread gets its counters.
+            assert!(site.front_end.at_once(&mut request(target)).is_some());
+            let mut requests: Vec<_> = (0..100).map(|_| request(target)).collect();
+            let counted = measure(|| {
+                for request in &mut requests {
+                    let answer = site.front_end.at_once(request).expect("an id in memory");
+                    assert_eq!(answer.headers()[CACHE_CONTROL], "no-store");
+                }
+            });
+            assert_eq!(counted.count_total, 0, "{target}");
+        }
+    }
+
+    /// Guards that what has to be explained, or waited for, takes the usual way.
+    #[test]
+    fn the_rest_takes_the_usual_way() {
+        let site = Site::new();
+        for target in [
+            "/api/segment/get/new",
+            "/api/segment/get/order?count=2",
+            "/api/segment/get/",
+            "/api/segment/get/%6frder",
+            "/v1/tags/order/ids?count=2",
+            "/v1/tags/order/ranges",
+            "/v1/tags/order",
+            "/livez",
+        ] {
+            assert!(
+                site.front_end.at_once(&mut request(target)).is_none(),
+                "{target}"
+            );
+        }
+    }
+}

@@ -1,0 +1,404 @@
+//! One connection: served by hyper, watched for silence, and told to finish at shutdown.
+
+use std::convert::Infallible;
+use std::future::{Future, pending, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::task::{Context, Poll};
+
+use hyper::body::Incoming;
+use hyper::header::{CONNECTION, HeaderValue};
+use hyper::server::conn::{http1, http2};
+use hyper::service::Service;
+use hyper::{Request, Response};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+
+use super::HttpFrontEnd;
+use super::body::AnswerBody;
+use super::pipe::{Left, Link, Pipe};
+use super::preface::Preface;
+use crate::config::Limits;
+use crate::net::front_end::{ConnectionInfo, Peer, Slot};
+use crate::net::graceful_close::end;
+use crate::net::io::Io;
+use crate::net::poll_on_wake::PollOnWake;
+use crate::net::shutdown::Shutdown;
+use crate::net::unread::Backlog;
+
+/// How connections are served: HTTP/1.1, and HTTP/2 for those who open with its preface.
+pub(super) struct Versions {
+    http1: http1::Builder,
+    http2: http2::Builder<TokioExecutor>,
+}
+
+impl Versions {
+    /// hyper's own time-out for headers is off: it would set a timer for each request. The watch
+    /// below has one timer for a connection, and sees more.
+    pub(super) fn new(limits: &Limits) -> Self {
+        let mut http1 = http1::Builder::new();
+        http1
+            .header_read_timeout(None)
+            .max_headers(limits.headers_max)
+            .max_buf_size(limits.head_len_max);
+        let mut http2 = http2::Builder::new(TokioExecutor::new());
+        http2
+            .timer(TokioTimer::new())
+            .max_header_list_size(u32::try_from(limits.head_len_max).unwrap_or(u32::MAX))
+            .max_concurrent_streams(limits.streams_max)
+            .initial_stream_window_size(limits.stream_window_len)
+            .initial_connection_window_size(limits.connection_window_len)
+            .max_send_buf_size(limits.stream_window_len as usize);
+        Self { http1, http2 }
+    }
+}
+
+/// One connection's requests.
+#[derive(Clone)]
+struct Conversation(Arc<Shared>);
+
+/// What all requests of a connection share.
+struct Shared {
+    front_end: Arc<HttpFrontEnd>,
+    slot: Slot,
+    peer: Peer,
+    backlog: Arc<Backlog>,
+    is_http2: AtomicBool,
+    begun: AtomicU64,
+    ended: AtomicU64,
+    /// Whether the peer shall be told to begin nothing more here.
+    is_leaving: AtomicBool,
+}
+
+/// An answer: most are there at once, and cost no state to wait in.
+enum Answering {
+    Now(Option<Response<AnswerBody>>),
+    Later(Pin<Box<dyn Future<Output = Response<AnswerBody>> + Send>>),
+}
+
+impl Service<Request<Incoming>> for Conversation {
+    type Response = Response<AnswerBody>;
+    type Error = Infallible;
+    type Future = Answering;
+
+    fn call(&self, mut request: Request<Incoming>) -> Answering {
+        let shared = &*self.0;
+        count_up(&shared.begun);
+        let is_leaving = shared.front_end.front.service.health().is_leaving();
+        if is_leaving {
+            shared.leave();
+        }
+        let answer = match shared.slot {
+            Slot::Normal => shared.front_end.at_once(&mut request),
+            Slot::Admin => shared.refuse(&request),
+        };
+        if let Some(mut answer) = answer {
+            count_up(&shared.ended);
+            if is_leaving {
+                shared.say_goodbye(&mut answer);
+            }
+            return Answering::Now(Some(answer));
+        }
+        let shared = Arc::clone(&self.0);
+        Answering::Later(Box::pin(async move {
+            let mut answer = shared
+                .front_end
+                .answer(request, shared.peer, &shared.backlog)
+                .await;
+            count_up(&shared.ended);
+            if is_leaving {
+                shared.say_goodbye(&mut answer);
+            }
+            answer
+        }))
+    }
+}
+
+impl Future for Answering {
+    type Output = Result<Response<AnswerBody>, Infallible>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        match &mut *self {
+            // Nobody polls an answer again that was there.
+            Self::Now(answer) => answer
+                .take()
+                .map_or(Poll::Pending, |answer| Poll::Ready(Ok(answer))),
+            Self::Later(answering) => answering.as_mut().poll(context).map(Ok),
+        }
+    }
+}
+
+/// Relaxed, and no addition: the watch only asks whether anything moved, which two requests of
+/// HTTP/2 that are counted as one do not hide.
+fn count_up(count: &AtomicU64) {
+    let before = count.load(Ordering::Relaxed);
+    count.store(before.wrapping_add(1), Ordering::Relaxed);
+}
+
+impl Shared {
+    /// Begun and ended requests.
+    fn seen(&self) -> (u64, u64) {
+        let begun = self.begun.load(Ordering::Relaxed);
+        (begun, self.ended.load(Ordering::Relaxed))
+    }
+
+    /// Refuses who came for ids, and makes the connection give up its slot.
+    fn refuse<B>(&self, request: &Request<B>) -> Option<Response<AnswerBody>> {
+        let answer = self.front_end.refuse(request)?;
+        self.leave();
+        Some(answer)
+    }
+
+    /// Tells the peer to come with its next request over another connection. Over HTTP/2 that is
+    /// told apart from the answers.
+    fn say_goodbye<B>(&self, answer: &mut Response<B>) {
+        if !self.is_http2() {
+            let close = HeaderValue::from_static("close");
+            answer.headers_mut().insert(CONNECTION, close);
+        }
+    }
+
+    // Relaxed, in all: all of it happens in the connection's task.
+
+    fn is_http2(&self) -> bool {
+        self.is_http2.load(Ordering::Relaxed)
+    }
+
+    fn leave(&self) {
+        self.is_leaving.store(true, Ordering::Relaxed);
+    }
+
+    fn is_leaving(&self) -> bool {
+        self.is_leaving.load(Ordering::Relaxed)
+    }
+}
+
+/// Serves a connection until its peer, silence or the shutdown ends it.
+pub(super) async fn serve<S: Io>(
+    front_end: Arc<HttpFrontEnd>,
+    mut stream: S,
+    connection: ConnectionInfo,
+) {
+    let ConnectionInfo {
+        slot,
+        peer,
+        shutdown,
+        backlog,
+    } = connection;
+    let limits = *front_end.front.service.limits();
+    let shared = Arc::new(Shared {
+        front_end: Arc::clone(&front_end),
+        slot,
+        peer,
+        backlog: Arc::clone(&backlog),
+        is_http2: AtomicBool::new(false),
+        begun: AtomicU64::new(0),
+        ended: AtomicU64::new(0),
+        is_leaving: AtomicBool::new(false),
+    });
+    let silent = async {
+        tokio::select! {
+            () = silent(&shared, &limits) => {}
+            () = leaving(&shared, &shutdown) => {}
+        }
+    };
+    let mut around = Around {
+        shared: &shared,
+        asked: PollOnWake::new(shutdown.asked()),
+        silent: PollOnWake::new(silent),
+        is_told: false,
+    };
+    let Some(preface) = around.first_bytes(&mut stream).await else {
+        return;
+    };
+    let versions = &front_end.versions;
+    let is_http2 = preface.is_http2();
+    shared.is_http2.store(is_http2, Ordering::Relaxed);
+    let (pipe, link) = Pipe::new(stream, preface, backlog);
+    let io = TokioIo::new(pipe);
+    let conversation = Conversation(Arc::clone(&shared));
+    let is_over = if is_http2 {
+        let connection = versions.http2.serve_connection(io, conversation);
+        // In a box of its own: the others shall not take its memory.
+        let mut connection = Box::pin(connection);
+        around.serve(connection.as_mut(), &link).await
+    } else {
+        let connection = versions.http1.serve_connection(io, conversation);
+        let connection = pin!(connection);
+        around.serve(connection, &link).await
+    };
+    if is_over && let Some(Left { stream, rest }) = link.left() {
+        let is_hurried = around.asked.is_over() || shared.is_leaving();
+        let ending = end(stream, &rest, is_hurried);
+        match slot {
+            Slot::Normal => ending.await,
+            // A slot of operators is not kept for who does not hang up.
+            Slot::Admin => around.until_asked(ending).await,
+        }
+    }
+}
+
+/// A connection that hyper serves.
+trait Served: Future {
+    /// Whether one that was told to finish, after so many requests began and ended, may wait for
+    /// its peer although nothing goes on.
+    fn waits(seen: (u64, u64)) -> bool;
+
+    /// Lets it end once what began has been answered.
+    fn finish(self: Pin<&mut Self>);
+}
+
+impl<S: Io> Served for http1::Connection<TokioIo<Pipe<S>>, Conversation> {
+    /// For its first request.
+    fn waits((begun, _): (u64, u64)) -> bool {
+        begun == 0
+    }
+
+    fn finish(self: Pin<&mut Self>) {
+        self.graceful_shutdown();
+    }
+}
+
+impl<S: Io> Served for http2::Connection<TokioIo<Pipe<S>>, Conversation, TokioExecutor> {
+    /// For a sign that it was heard, which who rests may not give.
+    fn waits((begun, ended): (u64, u64)) -> bool {
+        begun == ended
+    }
+
+    fn finish(self: Pin<&mut Self>) {
+        self.graceful_shutdown();
+    }
+}
+
+/// What a connection listens to beside its peer.
+struct Around<'a, Asked, Silent> {
+    shared: &'a Shared,
+    /// Is ready when the server shuts down.
+    asked: PollOnWake<Asked>,
+    /// Is ready when the peer was silent for too long, and was told to go.
+    silent: PollOnWake<Silent>,
+    /// Whether it was told to finish.
+    is_told: bool,
+}
+
+impl<Asked, Silent> Around<'_, Asked, Silent>
+where
+    Asked: Future<Output = ()>,
+    Silent: Future<Output = ()>,
+{
+    /// Waits for the beginning of a connection; `None`: it ends before one.
+    async fn first_bytes<S: Io>(&mut self, stream: &mut S) -> Option<Preface> {
+        let mut reading = pin!(Preface::of(stream));
+        poll_fn(|context| {
+            if let Poll::Ready(read) = reading.as_mut().poll(context) {
+                return Poll::Ready(read.ok());
+            }
+            let asked = self.asked.poll(context).is_ready();
+            let silent = self.silent.poll(context).is_ready();
+            match asked || silent || self.shared.is_leaving() {
+                true => Poll::Ready(None),
+                false => Poll::Pending,
+            }
+        })
+        .await
+    }
+
+    /// Waits for something, unless the connection is asked to finish before.
+    async fn until_asked(&mut self, waiting: impl Future<Output = ()>) {
+        let mut waiting = pin!(waiting);
+        poll_fn(|context| {
+            let polled = waiting.as_mut().poll(context);
+            match self.asked.poll(context) {
+                Poll::Ready(()) => Poll::Ready(()),
+                Poll::Pending => polled,
+            }
+        })
+        .await;
+    }
+
+    /// Serves it until its end; `false`: it was cut, because its peer was silent.
+    async fn serve<C: Served, S>(&mut self, mut connection: Pin<&mut C>, link: &Link<S>) -> bool {
+        poll_fn(|context| {
+            if connection.as_mut().poll(context).is_ready() {
+                return Poll::Ready(true);
+            }
+            // Afterwards: what came in before is answered.
+            let silent = self.silent.poll(context).is_ready();
+            let is_asked = self.asked.poll(context).is_ready();
+            if is_asked || (self.shared.is_leaving() && !self.is_told) {
+                self.is_told = true;
+                connection.as_mut().finish();
+                // A slot of operators does not wait for who may never say a word again.
+                let is_left =
+                    is_asked && self.shared.slot == Slot::Admin && C::waits(self.shared.seen());
+                if connection.as_mut().poll(context).is_ready() || is_left {
+                    return Poll::Ready(true);
+                }
+            }
+            link.rest(context);
+            match silent {
+                true => Poll::Ready(false),
+                false => Poll::Pending,
+            }
+        })
+        .await
+    }
+}
+
+/// Is ready once the connection has been silent for too long, and was told to go in vain.
+async fn silent(shared: &Shared, limits: &Limits) {
+    let end = tokio::select! {
+        end = rest(shared, limits) => end,
+        () = shared.backlog.cut_off() => End::Unread,
+    };
+    if end == End::Unread {
+        return;
+    }
+    let before = shared.seen();
+    shared.leave();
+    tokio::time::sleep(limits.leave_max).await;
+    if shared.seen() != before {
+        // A request crossed our word, and the connection ends with its answer.
+        tokio::time::sleep(limits.answer_max).await;
+    }
+}
+
+/// Tells a connection of HTTP/2 that has had requests to begin no more, once the server is about to
+/// shut down; all others hear of it with their next answer. Never ready.
+async fn leaving(shared: &Shared, shutdown: &Shutdown) {
+    shutdown.leaving().await;
+    if shared.is_http2() && shared.seen().0 > 0 {
+        shared.leave();
+    }
+    pending::<()>().await;
+}
+
+/// Why a connection is to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// Nothing goes on.
+    Silent,
+    /// Its peer does not read.
+    Unread,
+}
+
+/// Is ready once no request began and none ended for too long, or what was answered is not read.
+async fn rest(shared: &Shared, limits: &Limits) -> End {
+    tokio::time::sleep(limits.first_head_max).await;
+    let look = || (shared.seen(), shared.backlog.progress());
+    let mut before = look();
+    if before.0.0 == 0 {
+        return End::Silent;
+    }
+    loop {
+        tokio::time::sleep(limits.idle_max).await;
+        let now = look();
+        if now.1.is_too_slow(&before.1, limits.read_len_min) {
+            return End::Unread;
+        }
+        if now.0 == before.0 {
+            return End::Silent;
+        }
+        before = now;
+    }
+}

@@ -1,0 +1,49 @@
+//! `HttpCounts`: requests by route and status.
+
+use hyper::StatusCode;
+
+use super::Route;
+use crate::ops::metrics::{CallCounts, CountedCalls};
+
+/// The statuses with a column of their own; any other counts as the last.
+const STATUSES: [u16; 19] = [
+    200, 201, 204, 400, 401, 403, 404, 405, 408, 409, 413, 414, 415, 429, 500, 501, 503, 431, 0,
+];
+
+/// Requests by route and status.
+#[derive(Debug, Default)]
+pub(crate) struct HttpCounts(CallCounts<{ Route::ALL.len() }, { STATUSES.len() }>);
+
+impl HttpCounts {
+    #[inline]
+    pub(crate) fn count(&self, route: Route, status: StatusCode) {
+        let status = status.as_u16();
+        let column = STATUSES.iter().position(|other| *other == status);
+        self.0
+            .add(route as usize, column.unwrap_or(STATUSES.len() - 1), 1);
+    }
+}
+
+impl CountedCalls for HttpCounts {
+    fn name(&self) -> &'static str {
+        "http_requests"
+    }
+
+    fn help(&self) -> &'static str {
+        "requests by route and status"
+    }
+
+    fn labels(&self) -> [&'static str; 2] {
+        ["route", "status"]
+    }
+
+    fn for_each(&self, each: &mut dyn FnMut([&str; 2], u64)) {
+        for (route, status, count) in self.0.counted() {
+            let path = Route::ALL[route].path();
+            match STATUSES[status] {
+                0 => each([path, "other"], count),
+                status => each([path, &status.to_string()], count),
+            }
+        }
+    }
+}

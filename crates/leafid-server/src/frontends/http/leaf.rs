@@ -1,0 +1,202 @@
+//! Leaf's own API: `/api/segment/get/{key}`, `/api/snowflake/get/{key}`, `/cache`, `/db`,
+//! `/decodeSnowflakeId`. Every method, text bodies, errors with status 500 and Spring's fields.
+
+pub(crate) mod table;
+
+use axum::extract::{RawQuery, State};
+use hyper::header::RETRY_AFTER;
+use hyper::{StatusCode, Uri};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use leafid::Id;
+use serde::Serialize;
+use url::form_urlencoded;
+use utoipa::{IntoParams, ToSchema};
+
+use super::answer::{self, Answer, Answered};
+use super::front::Served;
+use super::path;
+use super::problem::{Kind, Problem, seconds};
+use crate::service::{Caller, Service};
+
+/// Leaf's error: Spring's fields.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct LeafError<'a> {
+    /// Milliseconds since 1970-01-01T00:00:00Z.
+    #[schema(example = 1_567_733_700_834_i64)]
+    timestamp: i64,
+    /// The HTTP status.
+    #[schema(example = 500)]
+    status: u16,
+    /// The status in words.
+    #[schema(example = "Internal Server Error")]
+    error: &'a str,
+    /// What happened, and what to do.
+    message: &'a str,
+    /// The path that was asked for.
+    path: &'a str,
+}
+
+/// A decoded id, or `errorMsg`.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+pub(crate) enum Decoded {
+    /// The parts of the id.
+    Parts {
+        /// Milliseconds, and the time in the server's time zone.
+        #[schema(example = "1567733700834(2019-09-06 09:35:00.834)")]
+        timestamp: String,
+        /// Who made it.
+        #[schema(example = "39")]
+        #[serde(rename = "workerId")]
+        worker_id: String,
+        /// Which of its millisecond.
+        #[schema(example = "3448")]
+        #[serde(rename = "sequenceId")]
+        sequence_id: String,
+    },
+    /// It is no id.
+    Error {
+        /// What is wrong.
+        #[serde(rename = "errorMsg")]
+        error_msg: String,
+    },
+}
+
+/// Issues one id of a segment tag: the number and nothing else. Leaf takes every method here.
+#[utoipa::path(
+    get, path = "/api/segment/get/{key}", tag = "leaf", operation_id = "leaf_segment_get",
+    params(("key" = String, Path, description = "the tag, percent-encoded")),
+    responses(
+        (status = 200, description = "the id", body = String, content_type = "text/plain",
+         example = "2001"),
+        (status = 500, description = "no id was issued", body = LeafError),
+    )
+)]
+pub(crate) async fn segment(service: &Service, caller: &Caller, key: &str) -> Answered {
+    if key.is_empty() {
+        return Err(no_key("/api/segment/get/{key}"));
+    }
+    match service.segment_next(caller, &path::decode(key)?).await {
+        Ok(id) => Ok(number(id)),
+        // Leaf's callers see nothing but the detail.
+        Err(error) if error.has_no_segments() => {
+            let detail = format!("this tag issues snowflake ids: ask for /api/snowflake/get/{key}");
+            Err(Problem::new(Kind::SNOWFLAKE_TAG, detail, ""))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Issues one snowflake id: the number and nothing else. As in Leaf, the key may be any name but
+/// an empty one, and every method is taken.
+#[utoipa::path(
+    get, path = "/api/snowflake/get/{key}", tag = "leaf", operation_id = "leaf_snowflake_get",
+    params(("key" = String, Path, description = "any name")),
+    responses(
+        (status = 200, description = "the id", body = String, content_type = "text/plain",
+         example = "1169786042799259000"),
+        (status = 500, description = "no id was issued", body = LeafError),
+    )
+)]
+pub(crate) async fn snowflake(service: &Service, caller: &Caller, key: &str) -> Answered {
+    if key.is_empty() {
+        return Err(no_key("/api/snowflake/get/{key}"));
+    }
+    let id = service
+        .snowflake_next(caller, Some(&path::decode(key)?))
+        .await?;
+    Ok(number(id))
+}
+
+fn number(id: Id) -> Answer {
+    let mut digits = itoa::Buffer::new();
+    answer::text(StatusCode::OK, digits.format(id.get()).to_owned())
+}
+
+fn no_key(path: &str) -> Problem {
+    let detail = format!("no key in the path: ask for {path}");
+    Problem::new(Kind::BAD_TAG, detail, "")
+}
+
+/// Which id to decode.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "describes what is read by hand")]
+pub(crate) struct DecodeRequest {
+    /// The id, in decimal.
+    #[param(rename = "snowflakeId", example = "1169786042799259000")]
+    snowflake_id: String,
+}
+
+/// Takes a snowflake id apart.
+#[utoipa::path(
+    get, path = "/decodeSnowflakeId", tag = "leaf", operation_id = "leaf_decode",
+    params(DecodeRequest),
+    responses((status = 200, description = "its parts, all of them strings", body = Decoded))
+)]
+pub(crate) async fn decode(State(service): Served, RawQuery(query): RawQuery) -> Answered {
+    let id = query_value(&query.unwrap_or_default(), "snowflakeId")?;
+    let decoded = match id.parse() {
+        Ok(number) => decoded(&service, number),
+        Err(_) => Decoded::Error {
+            error_msg: format!("\"{id}\" is no snowflake id: it must be a whole number of 64 bits"),
+        },
+    };
+    Ok(answer::json(StatusCode::OK, &decoded))
+}
+
+fn decoded(service: &Service, id: i64) -> Decoded {
+    let parts = service.decode_snowflake(id);
+    let ms = parts.timestamp_ms;
+    Decoded::Parts {
+        timestamp: format!("{ms}({})", local_time(ms, "%Y-%m-%d %H:%M:%S.%3f")),
+        worker_id: parts.worker_id.to_string(),
+        sequence_id: parts.sequence.to_string(),
+    }
+}
+
+/// The first value of a parameter; others are none of our business, as in Spring.
+fn query_value(query: &str, name: &str) -> Result<String, Problem> {
+    let mut pairs = form_urlencoded::parse(query.as_bytes());
+    match pairs.find(|(other, _)| other == name) {
+        Some((_, value)) => Ok(value.trim().to_owned()),
+        None => {
+            let detail = format!("the parameter {name} is missing: add ?{name}=NUMBER");
+            Err(Problem::new(Kind::BAD_FIELD, detail, ""))
+        }
+    }
+}
+
+/// A time in the server's time zone.
+fn local_time(ms: i64, format: &str) -> String {
+    match Timestamp::from_millisecond(ms) {
+        Ok(time) => time
+            .to_zoned(TimeZone::system())
+            .strftime(format)
+            .to_string(),
+        Err(_) => String::new(),
+    }
+}
+
+/// An error as Leaf answers it: always 500.
+pub(crate) fn error(uri: &Uri, problem: &Problem) -> Answer {
+    let mut answer = spring(uri, StatusCode::INTERNAL_SERVER_ERROR, problem.detail());
+    if let Some(retry_after) = problem.retry_after() {
+        answer
+            .headers_mut()
+            .insert(RETRY_AFTER, seconds(retry_after).into());
+    }
+    answer
+}
+
+fn spring(uri: &Uri, status: StatusCode, message: &str) -> Answer {
+    let body = LeafError {
+        timestamp: crate::wall_clock::now().as_millisecond(),
+        status: status.as_u16(),
+        error: status.canonical_reason().unwrap_or_default(),
+        message,
+        path: uri.path(),
+    };
+    answer::json(status, &body)
+}

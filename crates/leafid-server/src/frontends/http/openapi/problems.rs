@@ -1,0 +1,276 @@
+//! Which problems a call may answer with, so that the description names every status.
+
+use std::collections::BTreeMap;
+
+use utoipa::openapi::path::Operation;
+use utoipa::openapi::schema::{ObjectBuilder, Type};
+use utoipa::openapi::security::SecurityRequirement;
+use utoipa::openapi::{Content, Header, OpenApi, Ref, RefOr, Required, Response, ResponseBuilder};
+
+use crate::frontends::http::problem::Kind;
+use crate::service::Code;
+
+/// The name under which the description speaks of tokens.
+pub(super) const TOKEN: &str = "token";
+
+/// What any call may meet.
+const CALL: &[Kind] = &[
+    Kind::BAD_PATH,
+    Kind::UNKNOWN_FIELD,
+    Kind::FOREIGN_HOST,
+    Kind::TARGET_TOO_LONG,
+    Kind::of(Code::StoreUnavailable),
+];
+/// What a call meets where tokens are asked for.
+const LOOK: &[Kind] = &[
+    Kind::of(Code::NoToken),
+    Kind::of(Code::BadToken),
+    Kind::of(Code::NotAllowed),
+];
+/// What a call meets that is for admins.
+const ADMIN: &[Kind] = &[
+    Kind::of(Code::NoToken),
+    Kind::of(Code::BadToken),
+    Kind::of(Code::NotAdmin),
+];
+/// What a call meets that changes something.
+const CHANGE: &[Kind] = &[
+    Kind::of(Code::NoToken),
+    Kind::of(Code::BadToken),
+    Kind::of(Code::NotAdmin),
+    Kind::FOREIGN_PAGE,
+    Kind::UNDECLARED,
+    Kind::UNSUPPORTED_MEDIA_TYPE,
+];
+/// What a body may be.
+const BODY: &[Kind] = &[
+    Kind::BAD_JSON,
+    Kind::BAD_FIELD,
+    Kind::TIMEOUT,
+    Kind::TOO_LARGE,
+    Kind::UNSUPPORTED_MEDIA_TYPE,
+];
+/// A parameter that may be wrong.
+const PARAMETER: &[Kind] = &[Kind::BAD_FIELD];
+/// A tag by its name, which may not be there.
+const TAG: &[Kind] = &[Kind::BAD_TAG, Kind::of(Code::UnknownTag)];
+/// What a store says of a tag.
+const STORE: &[Kind] = &[Kind::of(Code::BadRow), Kind::of(Code::Unsupported)];
+/// What is in the way of ids.
+const ISSUE: &[Kind] = &[
+    Kind::of(Code::BadCount),
+    Kind::FOREIGN_PAGE,
+    Kind::of(Code::LimitReached),
+    Kind::of(Code::OverQuota),
+    Kind::of(Code::BadRow),
+    Kind::of(Code::ModeOff),
+    Kind::of(Code::NotYet),
+    Kind::of(Code::ShuttingDown),
+    Kind::of(Code::Overloaded),
+];
+/// What is in the way of snowflake ids.
+const SNOWFLAKE: &[Kind] = &[
+    Kind::of(Code::LayoutEnded),
+    Kind::of(Code::NoWorker),
+    Kind::of(Code::ClockBehind),
+];
+/// Worker ids and the clock are there only with snowflake ids.
+const WORKER: &[Kind] = &[Kind::of(Code::ModeOff)];
+
+/// What is in the way of a worker id's release.
+const RELEASE: &[Kind] = &[
+    Kind::of(Code::UnknownWorker),
+    Kind::of(Code::WorkerAlive),
+    Kind::of(Code::WorkerHeld),
+    Kind::of(Code::WorkerChanged),
+];
+
+/// The problems of each call, in groups, beside those of any.
+const OF: &[(&str, &[&[Kind]])] = &[
+    ("get_ids", &[LOOK, PARAMETER, TAG, ISSUE, SNOWFLAKE]),
+    ("post_ids", &[LOOK, BODY, TAG, ISSUE, SNOWFLAKE]),
+    (
+        "post_ranges",
+        &[LOOK, CHANGE, BODY, TAG, ISSUE, &[Kind::SNOWFLAKE_TAG]],
+    ),
+    (
+        "decode",
+        &[PARAMETER, &[Kind::UNKNOWN_LAYOUT, Kind::NOT_OF_LAYOUT]],
+    ),
+    (
+        "list_tags",
+        &[
+            LOOK,
+            PARAMETER,
+            STORE,
+            &[Kind::BAD_TAG, Kind::of(Code::BadCount)],
+        ],
+    ),
+    (
+        "create_tag",
+        &[
+            CHANGE,
+            BODY,
+            STORE,
+            &[Kind::BAD_TAG, Kind::of(Code::TagExists)],
+        ],
+    ),
+    ("show_tag", &[LOOK, TAG, STORE]),
+    (
+        "change_tag",
+        &[
+            CHANGE,
+            BODY,
+            TAG,
+            STORE,
+            &[Kind::SNOWFLAKE_TAG, Kind::of(Code::NextBehind)],
+        ],
+    ),
+    ("delete_tag", &[CHANGE, TAG, STORE]),
+    ("show_worker", &[LOOK, WORKER]),
+    ("list_workers", &[LOOK, WORKER, STORE]),
+    ("release_worker", &[CHANGE, BODY, WORKER, STORE, RELEASE]),
+    ("show_clock", &[WORKER]),
+    (
+        "accept_clock",
+        &[CHANGE, WORKER, &[Kind::of(Code::ClockAhead)]],
+    ),
+    (
+        "list_changes",
+        &[ADMIN, PARAMETER, STORE, &[Kind::of(Code::BadCount)]],
+    ),
+    ("list_quotas", &[LOOK]),
+    ("set_server_quota", &[CHANGE, BODY]),
+    ("remove_server_quota", &[CHANGE]),
+    (
+        "set_tag_quota",
+        &[
+            CHANGE,
+            BODY,
+            &[Kind::BAD_TAG, Kind::of(Code::TooManyQuotas)],
+        ],
+    ),
+    ("remove_tag_quota", &[CHANGE, &[Kind::BAD_TAG]]),
+    (
+        "set_token_quota",
+        &[CHANGE, BODY, &[Kind::of(Code::UnknownToken)]],
+    ),
+    (
+        "remove_token_quota",
+        &[CHANGE, &[Kind::of(Code::UnknownToken)]],
+    ),
+];
+
+/// What may also come without a body, though it takes one.
+const WITHOUT_BODY: &[&str] = &["post_ids", "change_tag"];
+
+/// The problems of a call; none for those that answer otherwise.
+fn of(operation: &str) -> Vec<Kind> {
+    let found = OF.iter().find(|(name, _)| *name == operation);
+    found.map_or_else(Vec::new, |(_, groups)| [CALL, &groups.concat()].concat())
+}
+
+/// Adds to each call the problems that it may answer with, and whether it takes a token and needs
+/// its body.
+pub(super) fn describe(document: &mut OpenApi) {
+    for item in document.paths.paths.values_mut() {
+        let operations = [
+            &mut item.get,
+            &mut item.put,
+            &mut item.post,
+            &mut item.delete,
+            &mut item.patch,
+        ];
+        for operation in operations.into_iter().flatten() {
+            describe_one(operation);
+        }
+    }
+}
+
+fn describe_one(operation: &mut Operation) {
+    if let Some(RefOr::T(body)) = &mut operation.request_body {
+        let is_needed = !WITHOUT_BODY.contains(&operation.operation_id.as_deref().unwrap_or(""));
+        body.required = Some(if is_needed {
+            Required::True
+        } else {
+            Required::False
+        });
+    }
+    let kinds = of(operation.operation_id.as_deref().unwrap_or_default());
+    if kinds.contains(&Kind::of(Code::NoToken)) {
+        let with_token = SecurityRequirement::new(TOKEN, [""; 0]);
+        operation.security = Some(vec![with_token, SecurityRequirement::default()]);
+    }
+    let mut by_status: BTreeMap<u16, Vec<Kind>> = BTreeMap::new();
+    for kind in kinds {
+        let those = by_status.entry(kind.status.as_u16()).or_default();
+        if !those.contains(&kind) {
+            those.push(kind);
+        }
+    }
+    for (status, kinds) in by_status {
+        let responses = &mut operation.responses.responses;
+        responses.insert(status.to_string(), RefOr::T(response(status, &kinds)));
+    }
+}
+
+fn response(status: u16, kinds: &[Kind]) -> Response {
+    let lines = kinds
+        .iter()
+        .map(|kind| format!("`{}`: {}", kind.code, kind.title));
+    let document = Content::new(Some(Ref::from_schema_name("Problem")));
+    let response = ResponseBuilder::new()
+        .description(lines.collect::<Vec<_>>().join("\n\n"))
+        .content("application/problem+json", document);
+    match status {
+        401 => response.header("WWW-Authenticate", authenticate()),
+        429 | 503 => response.header("Retry-After", retry_after()),
+        _ => response,
+    }
+    .build()
+}
+
+fn authenticate() -> Header {
+    let bearer = ObjectBuilder::new()
+        .schema_type(Type::String)
+        .enum_values(Some(["Bearer"]));
+    header(bearer, "how a token is shown")
+}
+
+fn retry_after() -> Header {
+    let seconds = ObjectBuilder::new()
+        .schema_type(Type::Integer)
+        .minimum(Some(1_usize))
+        .maximum(Some(3600_usize));
+    header(
+        seconds,
+        "when to come back, in seconds, where that is known",
+    )
+}
+
+pub(super) fn header(schema: ObjectBuilder, description: &str) -> Header {
+    let mut header = Header::new(schema);
+    header.description = Some(description.to_owned());
+    header
+}
+
+#[cfg(test)]
+mod tests {
+    /// Guards that a call which is described later on says what it may answer.
+    #[test]
+    fn every_call_of_our_own_names_its_problems() {
+        let document = crate::frontends::http::openapi::document();
+        let described = serde_json::to_value(document).unwrap();
+        for (path, item) in described["paths"].as_object().unwrap() {
+            for (method, call) in item.as_object().unwrap() {
+                let has = call["responses"].get("503").is_some();
+                let is_own = path.starts_with("/v1/");
+                assert!(has == is_own || path == "/readyz", "{method} {path}");
+                assert!(
+                    call["responses"].get("default").is_none(),
+                    "{method} {path}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! What values may be, as schemas: what a call checks of a field or parameter, as far as a schema
+//! can say it.
+
+use std::sync::LazyLock;
+
+use leafid::{Escaped, Layout, Limit, Tag};
+use serde_json::Value;
+use utoipa::openapi::schema::{AdditionalProperties, ObjectBuilder, SchemaType, Type};
+use utoipa::openapi::{OneOfBuilder, Schema};
+
+use crate::frontends::http::tags::{COVER_SECONDS_MAX, DESCRIPTION_LEN_MAX};
+
+/// The longest text of a layout, in characters.
+const LAYOUT_LEN_MAX: usize = 100;
+
+/// A whole number from 1, also as a string, because JavaScript holds no large ones.
+fn whole(max: u64) -> ObjectBuilder {
+    number(format!("^0*({})$", up_to(max)), max)
+}
+
+fn number(pattern: String, max: u64) -> ObjectBuilder {
+    ObjectBuilder::new()
+        .schema_type(either(Type::Integer, Type::String))
+        .minimum(Some(1_usize))
+        // It has 64 bits where this runs.
+        .maximum(Some(usize::try_from(max).unwrap_or(usize::MAX)))
+        .pattern(Some(pattern))
+}
+
+/// The regular expression of the numbers from 1 to `max`.
+fn up_to(max: u64) -> String {
+    let digits = max.to_string();
+    let mut forms = Vec::new();
+    if digits.len() > 1 {
+        forms.push(format!("[1-9][0-9]{{0,{}}}", digits.len() - 2));
+    }
+    for (at, digit) in digits.bytes().enumerate() {
+        let least = if at == 0 { b'1' } else { b'0' };
+        if digit > least {
+            let (before, behind) = (&digits[..at], digits.len() - at - 1);
+            let [least, most] = [least, digit - 1].map(char::from);
+            forms.push(format!("{before}[{least}-{most}][0-9]{{{behind}}}"));
+        }
+    }
+    forms.push(digits);
+    forms.join("|")
+}
+
+fn either(first: Type, second: Type) -> SchemaType {
+    SchemaType::from_iter([first, second])
+}
+
+fn string() -> ObjectBuilder {
+    ObjectBuilder::new().schema_type(Type::String)
+}
+
+/// The name of a tag.
+pub(crate) fn tag() -> Schema {
+    static PATTERN: LazyLock<String> = LazyLock::new(|| pattern_without(char::is_control));
+    name(&PATTERN)
+}
+
+/// The name of a tag to be created.
+pub(crate) fn new_tag() -> Schema {
+    static PATTERN: LazyLock<String> = LazyLock::new(|| pattern_without(Escaped::is_invisible));
+    name(&PATTERN)
+}
+
+fn name(pattern: &str) -> Schema {
+    string()
+        .min_length(Some(1))
+        .max_length(Some(Tag::LEN_MAX))
+        .pattern(Some(pattern))
+        .examples(["order"])
+        .into()
+}
+
+/// The regular expression of texts without these characters, and without white space at either
+/// end.
+fn pattern_without(is_refused: fn(char) -> bool) -> String {
+    let inner = class(is_refused);
+    let outer = class(|c| is_refused(c) || c.is_whitespace());
+    format!("^[^{outer}]([^{inner}]*[^{outer}])?$")
+}
+
+/// The characters of which this holds, as ranges in a regular expression.
+fn class(holds: impl Fn(char) -> bool) -> String {
+    let mut text = String::new();
+    let mut next = '\0';
+    while let Some(first) = (next..=char::MAX).find(|c| holds(*c)) {
+        let behind = (first..=char::MAX).find(|c| !holds(*c));
+        let last = (first..behind.unwrap_or(char::MAX)).next_back();
+        text += &escaped(first);
+        if let Some(last) = last.filter(|last| *last != first) {
+            text.push('-');
+            text += &escaped(last);
+        }
+        let Some(behind) = behind else { break };
+        next = behind;
+    }
+    text
+}
+
+fn escaped(c: char) -> String {
+    match u16::try_from(u32::from(c)) {
+        Ok(code) => format!("\\u{code:04x}"),
+        Err(_) => c.to_string(),
+    }
+}
+
+pub(crate) fn step() -> Schema {
+    let max = leafid::store::TagSettings::STEP_MAX;
+    whole(max.into())
+        .description(Some(
+            "The smallest step; the server's default when it is missing.",
+        ))
+        .into()
+}
+
+pub(crate) fn start() -> Schema {
+    whole(Limit::INT64.largest())
+        .description(Some("The first id; 1 when it is missing."))
+        .examples(["1"])
+        .into()
+}
+
+pub(crate) fn next() -> Schema {
+    whole(Limit::INT64.largest())
+        .description(Some(
+            "Where the next segment starts; upwards only. Servers issue what they hold in memory \
+             first.",
+        ))
+        .examples(["1000000"])
+        .into()
+}
+
+pub(crate) fn limit() -> Schema {
+    let max = Limit::INT64.largest();
+    let pattern = format!("^(int32|js53|int64|0*({}))$", up_to(max));
+    number(pattern, max)
+        .description(Some(
+            "The largest id: `int32`, `js53`, `int64`, or a number.",
+        ))
+        .examples(["int64"])
+        .into()
+}
+
+pub(crate) fn description() -> Schema {
+    ObjectBuilder::new()
+        .schema_type(either(Type::String, Type::Null))
+        .max_length(Some(DESCRIPTION_LEN_MAX))
+        .description(Some("What it is for; null is none."))
+        .into()
+}
+
+pub(crate) fn segment_kind() -> Schema {
+    ObjectBuilder::new()
+        .schema_type(either(Type::String, Type::Null))
+        .enum_values(Some([Value::from("segment"), Value::Null]))
+        .description(Some(
+            "Its ids come from segments. So it is when this is missing, and stays for the tag's \
+             life.",
+        ))
+        .into()
+}
+
+pub(crate) fn snowflake_kind() -> Schema {
+    string()
+        .enum_values(Some(["snowflake"]))
+        .description(Some("Its ids are snowflake ids, for the tag's life."))
+        .into()
+}
+
+/// What a tag of another kind has, which may be named and must be null.
+pub(crate) fn nothing() -> Schema {
+    ObjectBuilder::new()
+        .schema_type(Type::Null)
+        .description(Some("A snowflake tag has none."))
+        .into()
+}
+
+pub(crate) fn count() -> Schema {
+    whole(10_000)
+        .description(Some("How many ids; 1 when it is missing."))
+        .default(Some(1.into()))
+        .into()
+}
+
+pub(crate) fn length() -> Schema {
+    whole(10_000_000)
+        .description(Some("How many adjacent ids."))
+        .into()
+}
+
+/// Nothing but `true`.
+pub(crate) fn yes() -> Schema {
+    ObjectBuilder::new()
+        .schema_type(Type::Boolean)
+        .enum_values(Some([true]))
+        .description(Some(
+            "That its process does not run any more, and never will again. If it does after all, \
+             ids can come twice.",
+        ))
+        .into()
+}
+
+/// How a step adapts: each policy with its own fields; null is the server's default.
+pub(crate) fn policy() -> Schema {
+    let step_max = || whole(Limit::INT64.largest()).description(Some("The longest segment."));
+    let cover =
+        whole(COVER_SECONDS_MAX).description(Some("How long one segment should last, in seconds."));
+    OneOfBuilder::new()
+        .item(of_policy("fixed"))
+        .item(of_policy("leaf").property("step_max", step_max()))
+        .item(
+            of_policy("cover")
+                .property("step_max", step_max())
+                .property("cover_seconds", cover),
+        )
+        .item(ObjectBuilder::new().schema_type(Type::Null))
+        .description(Some("How the step adapts; null is the server's default."))
+        .into()
+}
+
+fn of_policy(name: &str) -> ObjectBuilder {
+    ObjectBuilder::new()
+        .property("name", string().enum_values(Some([name])))
+        .required("name")
+        .additional_properties(Some(AdditionalProperties::FreeForm(false)))
+}
+
+/// An id in decimal: some layouts use all 64 bits.
+pub(crate) fn id() -> Schema {
+    string()
+        .pattern(Some(format!("^0*(0|{})$", up_to(u64::MAX))))
+        .examples(["1169786042799259000"])
+        .into()
+}
+
+/// A layout, as far as its form goes.
+pub(crate) fn layout() -> Schema {
+    let presets: Vec<&str> = Layout::PRESETS.iter().map(|(name, _)| *name).collect();
+    let presets = presets.join("|");
+    let bits = "[0-9]{1,3}";
+    let worker = format!("worker{bits}(:{bits})?");
+    let order = format!("{worker}/sequence{bits}|sequence{bits}/{worker}");
+    let widths = format!("time{bits}x(1ms|10ms|1s)/({order})");
+    string()
+        .max_length(Some(LAYOUT_LEN_MAX))
+        .pattern(Some(format!("^(({presets})(@.+)?|{widths}@.+)$")))
+        .examples(["leaf"])
+        .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Guards that the rule of names is the one in force, character by character.
+    #[test]
+    fn a_name_is_what_makes_a_tag() {
+        for c in '\0'..='\u{ffff}' {
+            let inside = Tag::new(format!("a{c}a")).is_ok();
+            assert_eq!(!c.is_control(), inside, "{c:?}");
+            let alone = Tag::new(c.to_string());
+            let is_refused = c.is_control() || c.is_whitespace();
+            assert_eq!(!is_refused, alone.is_ok(), "{c:?}");
+            let may_be_new = alone.is_ok_and(|tag| tag.check_new().is_ok());
+            let is_refused = Escaped::is_invisible(c) || c.is_whitespace();
+            assert_eq!(!is_refused, may_be_new, "{c:?}");
+        }
+    }
+
+    #[test]
+    fn characters_come_as_ranges() {
+        assert_eq!(class(|c| "abcx".contains(c)), "\\u0061-\\u0063\\u0078");
+        assert_eq!(class(char::is_control), "\\u0000-\\u001f\\u007f-\\u009f");
+    }
+
+    #[test]
+    fn numbers_are_bounded_by_their_digits() {
+        assert_eq!(up_to(7), "[1-6][0-9]{0}|7");
+        assert_eq!(up_to(10), "[1-9][0-9]{0,0}|10");
+        let all = "[1-9][0-9]{0,2}|[1-1][0-9]{3}|20[0-3][0-9]{1}|204[0-7][0-9]{0}|2048";
+        assert_eq!(up_to(2048), all);
+    }
+}

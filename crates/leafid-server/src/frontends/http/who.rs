@@ -1,0 +1,74 @@
+//! `Who`: who sends a request, from its `Authorization` header.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::extract::{FromRef, FromRequestParts};
+use hyper::HeaderMap;
+use hyper::header::AUTHORIZATION;
+use hyper::http::request::Parts;
+
+use super::json;
+use super::problem::Problem;
+use crate::net::front_end::Peer;
+use crate::service::{Caller, Service, ServiceError};
+
+/// Who sends a request, for handlers of the router.
+pub(super) struct Who(pub(super) Caller);
+
+/// Who sends a request: the holder of the token in `Authorization: Bearer SECRET`. Where tokens
+/// are not asked for the header is passed over.
+pub(super) fn caller(service: &Service, headers: &HeaderMap) -> Result<Caller, ServiceError> {
+    if !service.needs_token() {
+        return Ok(Caller::anonymous());
+    }
+    let Some(header) = headers.get(AUTHORIZATION) else {
+        return Ok(Caller::anonymous());
+    };
+    let secret = header.to_str().ok().and_then(|text| {
+        let (scheme, secret) = text.split_once(' ')?;
+        let is_bearer = scheme.eq_ignore_ascii_case("bearer");
+        is_bearer.then(|| secret.trim_start_matches(' '))
+    });
+    // What is malformed counts as a wrong secret.
+    service.authenticate(None, secret.unwrap_or_default())
+}
+
+/// Who sends a request that changes something, for handlers of the router. It shows a token, or
+/// declares its body as JSON: neither is something that a browser lets a page of another site do
+/// unasked, also one that does not say where its request comes from.
+pub(super) struct Changer(pub(super) Caller);
+
+impl<S: Send + Sync> FromRequestParts<S> for Changer
+where
+    Arc<Service>: FromRef<S>,
+{
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let service = <Arc<Service>>::from_ref(state);
+        let peer = peer(parts);
+        let caller = caller(&service, &parts.headers)
+            .inspect_err(|error| service.note_unknown(peer, parts.uri.path(), error))?
+            .at(peer);
+        json::check_declared(&parts.headers, &caller)?;
+        Ok(Self(caller))
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Who
+where
+    Arc<Service>: FromRef<S>,
+{
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let service = <Arc<Service>>::from_ref(state);
+        Ok(Self(caller(&service, &parts.headers)?.at(peer(parts))))
+    }
+}
+
+/// Where the connection comes from; not what a header says.
+fn peer(parts: &Parts) -> Option<SocketAddr> {
+    parts.extensions.get::<Peer>().and_then(|peer| peer.0)
+}

@@ -1,0 +1,325 @@
+//! Commands that take ids, and those that only tell of them.
+
+use leafid::{Layout, Segment};
+
+use super::{Outcome, Turn};
+use crate::frontends::resp::args::Args;
+use crate::frontends::resp::reply::{Form, Reply};
+use crate::service::{Issued, ServiceError};
+
+const BAD_TAG: &str = "ERR bad_tag a tag is a text in UTF-8";
+const NOT_UPWARDS: &str = "ERR bad_count a run of ids has a length of at least 1: the numbers of \
+                           a tag never go back, or ids would come twice";
+const BAD_ID: &str = "ERR bad_field an id is a whole number of at most 64 bits, in decimal";
+
+/// Ids that memory did not hold, and that are waited for.
+#[derive(Debug)]
+pub(in crate::frontends::resp) enum Wanted {
+    /// One id each for so many commands in a row.
+    Ids { tag: String, count: u64, form: Form },
+    /// Several ids in one answer.
+    Several { tag: String, count: u64 },
+    /// A run of adjacent ids.
+    Run {
+        tag: String,
+        length: u64,
+        ends: Ends,
+    },
+}
+
+/// How a run is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::frontends::resp) enum Ends {
+    /// By its last id, as a number: INCRBY.
+    Last,
+    /// By its first and its last, as strings: ID.RANGE.
+    Both,
+}
+
+impl Wanted {
+    /// How many commands it answers.
+    pub(in crate::frontends::resp) const fn commands(&self) -> u64 {
+        match self {
+            Self::Ids { count, .. } => *count,
+            Self::Several { .. } | Self::Run { .. } => 1,
+        }
+    }
+}
+
+/// Whether a command that takes ids takes one, so that it can be repeated.
+#[inline]
+pub(super) fn takes_one(args: Args<'_>) -> bool {
+    match args.len() {
+        2 => !args.is(0, "GET"),
+        3 => args.is(0, "INCRBY") && args.get(2) == b"1",
+        _ => false,
+    }
+}
+
+pub(super) fn incr(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
+    issue(turn, args, Form::Number)
+}
+
+pub(super) fn incrby(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
+    match args.number(2) {
+        Some(1) => issue(turn, args, Form::Number),
+        Some(length) => take(turn, args, length, Ends::Last),
+        None => turn.not_an_integer(),
+    }
+}
+
+pub(super) fn range(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
+    match args.number(2) {
+        Some(length) => take(turn, args, length, Ends::Both),
+        None => turn.not_an_integer(),
+    }
+}
+
+pub(super) fn next(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
+    if args.len() == 2 {
+        return issue(turn, args, Form::Bulk);
+    }
+    if args.len() > 3 {
+        return turn.syntax_error();
+    }
+    let Some(count) = args.number(2) else {
+        return turn.not_an_integer();
+    };
+    let (Ok(count), Ok(tag)) = (u64::try_from(count), tag(args)) else {
+        return refuse(turn, args);
+    };
+    let service = &turn.front_end.service;
+    match service.try_next_many(&turn.state.caller, tag, count) {
+        Ok(issued) => several(&mut turn.reply, &issued),
+        Err(error) if error.is_worth_waiting() => {
+            let tag = tag.to_owned();
+            return Outcome::Wait(Wanted::Several { tag, count });
+        }
+        Err(error) => return turn.fail_of(&error, 1),
+    }
+    Outcome::Done
+}
+
+pub(super) fn get(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
+    let Ok(tag) = tag(args) else {
+        return turn.fail(BAD_TAG);
+    };
+    let service = &turn.front_end.service;
+    if let Err(error) = service.access().check_look(&turn.state.caller, Some(tag)) {
+        return turn.fail_of(&error, 1);
+    }
+    match service.last(tag) {
+        Some(id) => turn.reply.bulk_number(id.get()),
+        None => turn.reply.null(),
+    }
+    Outcome::Done
+}
+
+pub(super) fn decode(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
+    let text = |at| std::str::from_utf8(args.get(at)).unwrap_or_default();
+    let service = &turn.front_end.service;
+    let layout = match args.len() {
+        2 => service.layout(),
+        3 => match text(2).parse() {
+            Ok(layout) => layout,
+            Err(error) => return turn.fail(&format!("ERR bad_field {error}")),
+        },
+        _ => return turn.syntax_error(),
+    };
+    let digits = text(1);
+    let id = digits.parse().ok().filter(|_| !digits.starts_with('+'));
+    let Some(id) = id else {
+        return turn.fail(BAD_ID);
+    };
+    match service.decode(id, layout) {
+        Ok(parts) => decoded(&mut turn.reply, id, layout, parts),
+        Err(error) => return turn.fail_of(&error, 1),
+    }
+    Outcome::Done
+}
+
+/// The parts of an id, by the names that they have in HTTP.
+fn decoded(reply: &mut Reply<'_>, id: u64, layout: Layout, parts: leafid::Parts) {
+    reply.map(if parts.data_center.is_some() { 9 } else { 7 });
+    reply.bulk(b"id");
+    reply.bulk_number(id);
+    reply.bulk(b"layout");
+    reply.bulk_text(layout);
+    reply.bulk(b"time");
+    reply.bulk_text(parts.time());
+    reply.bulk(b"unix_ms");
+    reply.bulk_number(parts.unix_ms);
+    reply.bulk(b"tick");
+    reply.bulk_number(parts.tick);
+    reply.bulk(b"worker_id");
+    reply.number(parts.worker.get().into());
+    if let Some(data_center) = parts.data_center {
+        reply.bulk(b"data_center");
+        reply.number(data_center.into());
+        reply.bulk(b"worker_in_data_center");
+        reply.number(parts.worker_in_data_center.into());
+    }
+    reply.bulk(b"sequence");
+    reply.bulk_number(parts.sequence);
+}
+
+fn tag<'a>(args: Args<'a>) -> Result<&'a str, std::str::Utf8Error> {
+    std::str::from_utf8(args.get(1))
+}
+
+/// Refuses a command whose count or tag is none.
+fn refuse(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
+    turn.fail(match tag(args) {
+        Ok(_) => NOT_UPWARDS,
+        Err(_) => BAD_TAG,
+    })
+}
+
+/// Gives one id to each of the commands in a row.
+fn issue(turn: &mut Turn<'_>, args: Args<'_>, form: Form) -> Outcome {
+    let Ok(tag) = tag(args) else {
+        return turn.fail_each(BAD_TAG);
+    };
+    match from_memory(turn, tag, turn.times, form) {
+        Ok(()) => Outcome::Done,
+        Err((count, error)) if error.is_worth_waiting() => {
+            let tag = tag.to_owned();
+            Outcome::Wait(Wanted::Ids { tag, count, form })
+        }
+        Err((count, error)) => turn.fail_of(&error, count),
+    }
+}
+
+/// Gives out what memory holds; tells how many are missing, and why.
+fn from_memory(
+    turn: &mut Turn<'_>,
+    tag: &str,
+    count: u64,
+    form: Form,
+) -> Result<(), (u64, ServiceError)> {
+    let (service, caller) = (&turn.front_end.service, &turn.state.caller);
+    // Under a quota each command counts for itself: a call for many goes out whole.
+    if count > 1 && !service.access().has_quota(caller, tag) {
+        match service.try_next_many(caller, tag, count) {
+            Ok(issued) => {
+                each(&mut turn.reply, &issued, form);
+                return Ok(());
+            }
+            // Who was refused is not refused again one by one: it counts.
+            Err(error) if error.is_refusal() => return Err((count, error)),
+            Err(_) => {}
+        }
+    }
+    // Not as many, or only one wanted: one by one.
+    for given in 0..count {
+        match service.try_next(caller, tag) {
+            Ok(id) => turn.reply.run(id.get(), 1, form),
+            Err(error) => return Err(turn.stopped(error, count - given)),
+        }
+    }
+    Ok(())
+}
+
+/// Gives a run.
+fn take(turn: &mut Turn<'_>, args: Args<'_>, length: i64, ends: Ends) -> Outcome {
+    let (Ok(length @ 1..), Ok(tag)) = (u64::try_from(length), tag(args)) else {
+        return refuse(turn, args);
+    };
+    match turn
+        .front_end
+        .service
+        .try_take(&turn.state.caller, tag, length)
+    {
+        Ok(run) => answer_run(&mut turn.reply, run, ends),
+        Err(error) if error.is_worth_waiting() => {
+            let tag = tag.to_owned();
+            return Outcome::Wait(Wanted::Run { tag, length, ends });
+        }
+        Err(error) => return turn.fail_of(&error, 1),
+    }
+    Outcome::Done
+}
+
+/// Waits for ids, and answers.
+pub(in crate::frontends::resp) async fn wait(turn: &mut Turn<'_>, wanted: Wanted) {
+    let (service, caller) = (&turn.front_end.service, &turn.state.caller);
+    match wanted {
+        Wanted::Ids { tag, count, form } => {
+            if let Err((missing, error)) = wait_for_each(turn, &tag, count, form).await {
+                turn.fail_of(&error, missing);
+            }
+        }
+        Wanted::Several { tag, count } => match service.next_many(caller, &tag, count).await {
+            Ok(issued) => several(&mut turn.reply, &issued),
+            Err(error) => drop(turn.fail_of(&error, 1)),
+        },
+        Wanted::Run { tag, length, ends } => match service.take(caller, &tag, length).await {
+            Ok(run) => answer_run(&mut turn.reply, run, ends),
+            Err(error) => drop(turn.fail_of(&error, 1)),
+        },
+    }
+}
+
+/// Gives out what can be had; tells how many are missing, and why.
+async fn wait_for_each(
+    turn: &mut Turn<'_>,
+    tag: &str,
+    count: u64,
+    form: Form,
+) -> Result<(), (u64, ServiceError)> {
+    let (service, caller) = (&turn.front_end.service, &turn.state.caller);
+    if !service.access().has_quota(caller, tag) {
+        match service.next_many(caller, tag, count).await {
+            Ok(issued) => {
+                each(&mut turn.reply, &issued, form);
+                return Ok(());
+            }
+            // It was waited long enough.
+            Err(error) if error.is_worth_waiting() => return from_memory(turn, tag, count, form),
+            Err(error) if error.is_refusal() => return Err((count, error)),
+            // Not as many, such as near the tag's limit: one by one.
+            Err(_) => {}
+        }
+    }
+    for given in 0..count {
+        match service.next(caller, tag).await {
+            Ok(id) => turn.reply.run(id.get(), 1, form),
+            Err(error) => return Err(turn.stopped(error, count - given)),
+        }
+    }
+    Ok(())
+}
+
+/// Ids as an answer each.
+fn each(reply: &mut Reply<'_>, issued: &Issued, form: Form) {
+    match issued {
+        Issued::Segment(taken) => {
+            for run in taken.ranges() {
+                reply.run(run.start(), run.len(), form);
+            }
+        }
+        Issued::Snowflake(ids) => {
+            for id in ids.clone() {
+                reply.run(id.get(), 1, form);
+            }
+        }
+    }
+}
+
+/// Ids as one answer.
+fn several(reply: &mut Reply<'_>, issued: &Issued) {
+    reply.array(usize::try_from(issued.len()).unwrap_or(usize::MAX));
+    each(reply, issued, Form::Bulk);
+}
+
+fn answer_run(reply: &mut Reply<'_>, run: Segment, ends: Ends) {
+    let last = run.end() - 1;
+    match ends {
+        Ends::Last => reply.run(last, 1, Form::Number),
+        Ends::Both => {
+            reply.array(2);
+            reply.bulk_number(run.start());
+            reply.bulk_number(last);
+        }
+    }
+}

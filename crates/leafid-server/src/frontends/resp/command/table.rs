@@ -1,0 +1,102 @@
+//! The rows of the table of commands. Those sent most come first: names are looked for from the
+//! top.
+
+use super::{Command, Group, Kind};
+use super::{client, config, greeting, help, ids, server, transaction};
+
+const fn command(name: &'static str, arity: i32, kind: Kind, group: Group) -> Command {
+    Command {
+        name,
+        arity,
+        kind,
+        group,
+        usage: "",
+        summary: "",
+        run: help,
+        words: &[],
+    }
+}
+
+/// One row: name, arity, kind, group, usage, summary, what runs, and the second words.
+macro_rules! row {
+    ($name:literal $arity:literal $kind:ident $group:ident $usage:literal $summary:literal
+     $run:expr $(, $words:expr)?) => {
+        Command {
+            usage: $usage,
+            summary: $summary,
+            run: $run,
+            $(words: $words,)?
+            ..command($name, $arity, Kind::$kind, Group::$group)
+        }
+    };
+}
+
+/// Every command.
+pub(in crate::frontends::resp) const COMMANDS: &[Command] = &[
+    row!("incr" 2 Taking Ids "tag" "Take the next id of a tag" ids::incr),
+    row!("incrby" 3 Taking Ids "tag count"
+        "Take a run of adjacent ids of a tag; answered by the last of them" ids::incrby),
+    row!("id.next" -2 Taking Ids "tag [count]"
+        "Take the next id of a tag, or several, as strings" ids::next),
+    row!("id.range" 3 Taking Ids "tag length"
+        "Take a run of adjacent ids of a tag; answered by its first and its last" ids::range),
+    row!("get" 2 Asking Ids "tag" "The last id of a tag that this server gave out" ids::get),
+    row!("id.decode" -2 Plain Ids "id [layout]" "What a snowflake id says" ids::decode),
+    row!("ping" -1 Plain Connection "[message]" "Whether the server answers" greeting::ping),
+    row!("multi" 1 InTransaction Transactions "" "Begin a transaction" transaction::multi),
+    row!("exec" 1 InTransaction Transactions "" "Carry out a transaction" transaction::exec),
+    row!("discard" 1 InTransaction Transactions "" "Throw a transaction away"
+        transaction::discard),
+    row!("unwatch" 1 Plain Transactions "" "Does nothing: nothing is ever watched"
+        transaction::unwatch),
+    row!("hello" -1 BeforeAuth Connection "[protover [AUTH username token] [SETNAME name]]"
+        "Choose the protocol, and say who one is" greeting::hello),
+    row!("auth" -2 BeforeAuth Connection "[username] token" "Say who one is" greeting::auth),
+    row!("echo" 2 Plain Connection "message" "The message" greeting::echo),
+    row!("select" 2 Plain Connection "index" "There is one database, 0" greeting::select),
+    row!("client" -2 Plain Connection "" "What a connection says of itself" help, CLIENT),
+    row!("command" -1 Plain Server "" "What commands there are" server::command, COMMAND),
+    row!("config" -2 Plain Server "" "What clients ask of a server's settings" help, CONFIG),
+    row!("info" -1 Plain Server "[section [section ...]]" "How the server stands" server::info),
+    row!("time" 1 Plain Server "" "The server's clock" server::time),
+    row!("quit" -1 Always Connection "" "End the connection" greeting::quit),
+    row!("reset" 1 Always Connection "" "Begin anew, as if just connected" greeting::reset),
+];
+
+const CLIENT: &[Command] = &[
+    row!("client|id" 2 Plain Connection "" "The number of this connection" client::id),
+    row!("client|getname" 2 Plain Connection "" "The name of this connection" client::name),
+    row!("client|setname" 3 Plain Connection "name" "Name this connection" client::set_name),
+    row!("client|setinfo" 4 Plain Connection "LIB-NAME|LIB-VER value" "Name the client's library"
+        client::set_library),
+    row!("client|info" 2 Plain Connection "" "This connection in one line" client::describe),
+    row!("client|list" -2 Plain Connection "[TYPE type] [ID id [id ...]]"
+        "This connection in one line; others are not told" client::list),
+    row!("client|reply" 3 Plain Connection "ON|OFF|SKIP" "Which commands are answered"
+        client::reply),
+    row!("client|no-evict" 3 Plain Connection "ON|OFF" "Does nothing: nothing is evicted"
+        client::on_or_off),
+    row!("client|no-touch" 3 Plain Connection "ON|OFF" "Does nothing: nothing is evicted"
+        client::on_or_off),
+    row!("client|getredir" 2 Plain Connection "" "-1: nothing is tracked" client::redirection),
+    row!("client|help" 2 Plain Connection "" "This text" help),
+];
+
+const COMMAND: &[Command] = &[
+    row!("command|count" 2 Plain Server "" "How many commands there are" server::count),
+    row!("command|docs" -2 Plain Server "[name [name ...]]" "What commands do" server::docs),
+    row!("command|getkeys" -4 Plain Server "command [arg ...]" "The tag in a command"
+        server::keys),
+    row!("command|info" -2 Plain Server "[name [name ...]]" "How commands are called"
+        server::describe),
+    row!("command|list" -2 Plain Server "" "The names of all commands" server::list),
+    row!("command|help" 2 Plain Server "" "This text" help),
+];
+
+const CONFIG: &[Command] = &[
+    row!("config|get" -3 Plain Server "pattern [pattern ...]" "Settings by the names of Redis"
+        config::get),
+    row!("config|set" -4 Plain Server "name value" "Refused: settings are not changed here"
+        config::set),
+    row!("config|help" 2 Plain Server "" "This text" help),
+];

@@ -1,0 +1,38 @@
+//! MULTI, EXEC, DISCARD: several commands carried out together. Each id is its caller's alone
+//! with or without them; clients send them because their pipelines do.
+
+use super::{Outcome, Turn};
+use crate::frontends::resp::args::Args;
+
+pub(super) fn multi(turn: &mut Turn<'_>, _args: Args<'_>) -> Outcome {
+    if turn.state.transaction.is_some() {
+        return turn.fail("ERR MULTI calls can not be nested");
+    }
+    turn.state.transaction = Some(Box::default());
+    turn.ok()
+}
+
+pub(super) fn discard(turn: &mut Turn<'_>, _args: Args<'_>) -> Outcome {
+    match turn.state.transaction.take() {
+        Some(_) => turn.ok(),
+        None => turn.fail("ERR DISCARD without MULTI"),
+    }
+}
+
+/// Answers with how many answers follow; the session then carries the commands out.
+pub(super) fn exec(turn: &mut Turn<'_>, _args: Args<'_>) -> Outcome {
+    let Some(transaction) = turn.state.transaction.take() else {
+        return turn.fail("ERR EXEC without MULTI");
+    };
+    if transaction.is_broken() {
+        return turn.fail("EXECABORT Transaction discarded because of previous errors.");
+    }
+    let count = usize::try_from(transaction.len()).unwrap_or(usize::MAX);
+    turn.reply.array(count);
+    turn.state.execution = Some(transaction).filter(|_| count > 0);
+    Outcome::Done
+}
+
+pub(super) fn unwatch(turn: &mut Turn<'_>, _args: Args<'_>) -> Outcome {
+    turn.ok()
+}

@@ -1,0 +1,44 @@
+//! `RespCounts`: commands of the Redis protocol by name and by how they were answered.
+
+use super::command::{COMMANDS_LEN, command_name};
+use crate::ops::metrics::{CallCounts, CountedCalls};
+
+/// The column of commands that were answered, and of those answered with an error.
+const OUTCOMES: [&str; 2] = ["ok", "error"];
+
+/// Commands by name and outcome. The last row is for what is no command.
+#[derive(Debug, Default)]
+pub(crate) struct RespCounts(CallCounts<{ COMMANDS_LEN + 1 }, { OUTCOMES.len() }>);
+
+impl RespCounts {
+    /// Counts several of the command that is at `at` in the table.
+    #[inline]
+    pub(crate) fn count(&self, at: usize, answered: u64, failed: u64) {
+        if answered > 0 {
+            self.0.add(at, 0, answered);
+        }
+        if failed > 0 {
+            self.0.add(at, 1, failed);
+        }
+    }
+}
+
+impl CountedCalls for RespCounts {
+    fn name(&self) -> &'static str {
+        "resp_commands"
+    }
+
+    fn help(&self) -> &'static str {
+        "commands of the Redis protocol by name and outcome"
+    }
+
+    fn labels(&self) -> [&'static str; 2] {
+        ["command", "outcome"]
+    }
+
+    fn for_each(&self, each: &mut dyn FnMut([&str; 2], u64)) {
+        for (at, outcome, count) in self.0.counted() {
+            each([command_name(at), OUTCOMES[outcome]], count);
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! `Answering`: one command of a session, from its name to its answer. It is run, kept for EXEC,
+//! or refused.
+
+use super::{Pending, Replies, State, Step, room};
+use crate::frontends::resp::RespFrontEnd;
+use crate::frontends::resp::args::Args;
+use crate::frontends::resp::command::{self, Command, Found, Outcome, Turn};
+use crate::frontends::resp::error::NO_AUTH;
+use crate::frontends::resp::reply::Reply;
+
+/// How much of an unknown command is shown, as in Redis.
+const SHOWN_LEN_MAX: usize = 128;
+
+/// What a transaction is told that has too many commands.
+const TOO_MANY: &[u8] =
+    b"BUSY overloaded too many commands in one transaction; send fewer before EXEC";
+
+/// A session apart from its parser, which lends the arguments of a command.
+pub(super) struct Answering<'a> {
+    pub(super) front_end: &'a RespFrontEnd,
+    pub(super) state: &'a mut State,
+    pub(super) out: &'a mut Vec<u8>,
+}
+
+impl Answering<'_> {
+    /// Answers the command of `len` bytes at the beginning of `stream`, and those behind it that
+    /// are the same if they can be answered together. Returns how many bytes that were.
+    pub(super) fn command(&mut self, stream: &[u8], len: usize, args: Args<'_>) -> (usize, Step) {
+        let (at, found) = command::find(args);
+        let command = match found {
+            Found::Command(command) if command.takes(args.len()) => command,
+            _ => return (len, self.refuse(at, &found, args)),
+        };
+        if !command.is_before_auth() && self.is_refused() {
+            return (len, self.reject(at, command.name, &[NO_AUTH.as_bytes()]));
+        }
+        let mut times = 1;
+        if command.can_repeat(args) {
+            times = self.repeats(stream, len);
+        }
+        let used = len * usize::try_from(times).unwrap_or(1);
+        if self.state.transaction.is_some() && !command.is_in_transaction() {
+            self.queue(at, command, args, times);
+            return (used, Step::Next);
+        }
+        let step = self.run(at, command, args, times);
+        if !matches!(step, Step::Wait(_)) && self.state.execution.is_none() {
+            self.state.replies = self.state.replies.after();
+        }
+        (used, step)
+    }
+
+    /// Whether the caller has yet to show a token. A command that is refused for it counts.
+    #[inline]
+    fn is_refused(&self) -> bool {
+        let access = self.front_end.service.access();
+        access.check_token(&self.state.caller).is_err()
+    }
+
+    /// Answers what is no command, or not allowed, as Redis does where it does.
+    fn refuse(&mut self, at: usize, found: &Found, args: Args<'_>) -> Step {
+        let name = args.get(0);
+        match found {
+            _ if is_cross_protocol(args) => Step::Abandon,
+            Found::Command(command) => {
+                let wrong: [&[u8]; 3] = [
+                    b"ERR wrong number of arguments for '",
+                    command.name.as_bytes(),
+                    b"' command",
+                ];
+                self.reject(at, command.name, &wrong)
+            }
+            Found::UnknownWord(command) => {
+                let word = args.get(1);
+                let word = &word[..word.len().min(SHOWN_LEN_MAX)];
+                let name = command.name.to_ascii_uppercase();
+                let unknown: [&[u8]; 5] = [
+                    b"ERR unknown subcommand '",
+                    word,
+                    b"'. Try ",
+                    name.as_bytes(),
+                    b" HELP.",
+                ];
+                self.reject(at, command.name, &unknown)
+            }
+            Found::Unknown => match command::reason(name) {
+                Some(_) if self.is_refused() => self.reject(at, "", &[NO_AUTH.as_bytes()]),
+                Some(reason) => {
+                    let name = name.to_ascii_uppercase();
+                    self.reject(at, "", &[b"ERR ", &name, b" ", reason.as_bytes()])
+                }
+                None => self.unknown(at, args),
+            },
+        }
+    }
+
+    /// Redis's words for a command that there is not.
+    fn unknown(&mut self, at: usize, args: Args<'_>) -> Step {
+        let name = to_zero(args.get(0));
+        let name = &name[..name.len().min(SHOWN_LEN_MAX)];
+        let mut shown = Vec::new();
+        for arg in args.from(1) {
+            if shown.len() >= SHOWN_LEN_MAX {
+                break;
+            }
+            let arg = &arg[..arg.len().min(SHOWN_LEN_MAX - shown.len())];
+            let arg = to_zero(arg);
+            shown.extend_from_slice(b"'");
+            shown.extend_from_slice(arg);
+            shown.extend_from_slice(b"' ");
+        }
+        let unknown: [&[u8]; 4] = [
+            b"ERR unknown command '",
+            name,
+            b"', with args beginning with: ",
+            &shown,
+        ];
+        self.reject(at, "", &unknown)
+    }
+
+    /// Answers with an error instead of running or queueing a command. A transaction that it was
+    /// sent in is not carried out then.
+    fn reject(&mut self, at: usize, name: &str, error: &[&[u8]]) -> Step {
+        let start = self.out.len();
+        let protocol = self.state.protocol;
+        let mut reply = Reply {
+            out: self.out,
+            protocol,
+        };
+        if name == "exec" {
+            self.state.transaction = None;
+            let error = error.concat();
+            let error = error.strip_prefix(b"ERR ").unwrap_or(&error);
+            reply.error(&[b"EXECABORT Transaction discarded because of: ", error]);
+        } else {
+            reply.error(error);
+            if let Some(transaction) = &mut self.state.transaction {
+                transaction.break_off();
+            }
+        }
+        self.front_end.counts.count(at, 0, 1);
+        self.settle(start);
+        Step::Next
+    }
+
+    /// How often the first `len` bytes of the stream come in a row.
+    fn repeats(&self, stream: &[u8], len: usize) -> u64 {
+        if self.state.replies != Replies::On {
+            return 1;
+        }
+        let limits = &self.front_end.limits;
+        let times_max = limits.repeats_max.min(room(self.out, limits));
+        let (command, mut rest) = stream.split_at(len);
+        let mut times = 1;
+        while times < times_max && rest.starts_with(command) {
+            rest = &rest[len..];
+            times += 1;
+        }
+        times
+    }
+
+    pub(super) fn run(
+        &mut self,
+        at: usize,
+        command: &'static Command,
+        args: Args<'_>,
+        times: u64,
+    ) -> Step {
+        let start = self.out.len();
+        let mut turn = Turn {
+            front_end: self.front_end,
+            reply: Reply {
+                out: self.out,
+                protocol: self.state.protocol,
+            },
+            state: self.state,
+            times,
+            failed: 0,
+        };
+        let outcome = (command.run)(&mut turn, args);
+        let failed = turn.failed;
+        self.state.hush(self.out, start);
+        let (waiting, step) = match outcome {
+            Outcome::Done => (0, Step::Next),
+            Outcome::Close => (0, Step::Close),
+            Outcome::Wait(wanted) => (wanted.commands(), Step::Wait(Pending { at, wanted })),
+        };
+        self.front_end
+            .counts
+            .count(at, times - failed - waiting, failed);
+        step
+    }
+
+    /// Keeps a command for EXEC.
+    fn queue(&mut self, at: usize, command: &'static Command, args: Args<'_>, times: u64) {
+        let Some(transaction) = &mut self.state.transaction else {
+            return;
+        };
+        let limits = &self.front_end.limits;
+        let kept = transaction.push(at, command, args, times, limits);
+        if kept < times {
+            transaction.break_off();
+        }
+        let start = self.out.len();
+        let protocol = self.state.protocol;
+        let mut reply = Reply {
+            out: self.out,
+            protocol,
+        };
+        for _ in 0..kept {
+            reply.status("QUEUED");
+        }
+        if kept < times {
+            let start = reply.out.len();
+            reply.error(&[TOO_MANY]);
+            self.state.owe(&reply.out[start..], times - kept - 1);
+        }
+        self.front_end.counts.count(at, 0, times - kept);
+        self.settle(start);
+    }
+
+    /// Ends a command that is answered by now.
+    fn settle(&mut self, start: usize) {
+        self.state.hush(self.out, start);
+        self.state.replies = self.state.replies.after();
+    }
+}
+
+/// What Redis shows of a text.
+fn to_zero(text: &[u8]) -> &[u8] {
+    text.split(|byte| *byte == 0).next().unwrap_or_default()
+}
+
+/// Whether this is a line of HTTP: the first of any request, or one that Redis knows it by. A
+/// browser that was talked into speaking to this port must not be understood.
+fn is_cross_protocol(args: Args<'_>) -> bool {
+    let is_request = args.len() == 3 && args.get(2).starts_with(b"HTTP/");
+    is_request || args.is(0, "POST") || args.is(0, "HOST:")
+}

@@ -1,0 +1,288 @@
+//! Conversations without a connection.
+
+use std::sync::{Arc, OnceLock};
+
+use tokio::runtime::{Builder, Runtime};
+
+use super::super::RespFrontEnd;
+use super::*;
+use crate::config::Limits;
+use crate::config::{QuotaScope, TokenSpec};
+use crate::frontends::resp::RespCounts;
+use crate::service::{Service, TokenRefusal};
+
+/// A service of its own, without ids in memory yet; any tag has some when it is asked for.
+pub(super) struct Site {
+    pub(super) front_end: Arc<RespFrontEnd>,
+    /// Loses what a conversation has said with every tenth read: a fault to be found.
+    pub(super) is_forgetful: bool,
+}
+
+fn runtime() -> &'static Runtime {
+    static RUNTIME: OnceLock<Runtime> = OnceLock::new();
+    RUNTIME.get_or_init(|| {
+        let mut builder = Builder::new_multi_thread();
+        builder.worker_threads(1).enable_all().build().unwrap()
+    })
+}
+
+impl Site {
+    pub(super) fn new() -> Self {
+        Self::with(Vec::new(), Limits::default())
+    }
+
+    pub(super) fn with(tokens: Vec<TokenSpec>, limits: Limits) -> Self {
+        let (service, driver) = Service::in_memory(tokens, limits);
+        runtime().spawn(driver);
+        let front_end = RespFrontEnd::new(Arc::new(service), Arc::new(RespCounts::default()));
+        Self {
+            front_end: Arc::new(front_end),
+            is_forgetful: false,
+        }
+    }
+
+    /// What a new connection is answered when it sends this, and whether it is closed then.
+    pub(super) fn ask(&self, parts: &[&[u8]]) -> (Vec<u8>, bool) {
+        let mut session = self.front_end.session();
+        let (mut kept, mut answers) = (Vec::new(), Vec::new());
+        for (reads, part) in parts.iter().enumerate() {
+            if self.is_forgetful && reads % 10 == 9 {
+                session = self.front_end.session();
+            }
+            kept.extend_from_slice(part);
+            if converse(&mut session, &mut kept, &mut answers) {
+                return (answers, true);
+            }
+        }
+        (answers, false)
+    }
+
+    #[track_caller]
+    fn check(&self, input: &str, expected: &str) {
+        let (answers, _) = self.ask(&[input.as_bytes()]);
+        let answers = String::from_utf8_lossy(&answers).into_owned();
+        assert_eq!(answers, expected, "{input:?}");
+    }
+}
+
+/// Has a session answer all it can of what it was sent; tells whether it ends then.
+fn converse(session: &mut Session, kept: &mut Vec<u8>, answers: &mut Vec<u8>) -> bool {
+    loop {
+        let mut out = Vec::new();
+        let fed = session.feed(kept, &mut out);
+        kept.drain(..fed.consumed);
+        is_bounded(session, &out);
+        answers.append(&mut out);
+        match fed.then {
+            Then::Read(needed) => {
+                assert!(needed > kept.len());
+                return false;
+            }
+            Then::Flush => {}
+            Then::Wait(pending) => {
+                runtime().block_on(session.resume(pending, &mut out));
+                is_bounded(session, &out);
+                answers.append(&mut out);
+            }
+            Then::Close => return true,
+        }
+    }
+}
+
+/// Guards what one step answers.
+#[track_caller]
+fn is_bounded(session: &Session, out: &[u8]) {
+    // The longest single answer is that of COMMAND.
+    assert!(out.len() < session.front_end.limits.out_len_max + 8192);
+}
+
+#[test]
+fn ids_are_taken() {
+    let site = Site::new();
+    site.check("INCR order\r\nINCR order\r\n", ":1\r\n:2\r\n");
+    site.check("*2\r\n$4\r\nincr\r\n$5\r\norder\r\n", ":3\r\n");
+    site.check("INCRBY order 1\r\nINCRBY order 10\r\n", ":4\r\n:14\r\n");
+    site.check("GET order\r\nGET other\r\n", "$2\r\n14\r\n$-1\r\n");
+    site.check("INCR a\r\nINCR order\r\nINCR a\r\n", ":1\r\n:15\r\n:2\r\n");
+    site.check(&"INCR order\r\n".repeat(3), ":16\r\n:17\r\n:18\r\n");
+    site.check(
+        "ID.NEXT order\r\nID.NEXT order 2\r\n",
+        "$2\r\n19\r\n*2\r\n$2\r\n20\r\n$2\r\n21\r\n",
+    );
+    site.check("ID.RANGE order 5\r\n", "*2\r\n$2\r\n22\r\n$2\r\n26\r\n");
+}
+
+#[test]
+fn transactions_answer_together() {
+    let site = Site::new();
+    let queued = "+QUEUED\r\n";
+    site.check(
+        "MULTI\r\nINCR order\r\nINCR order\r\nPING\r\nINCRBY new 1\r\nEXEC\r\n",
+        &format!(
+            "+OK\r\n{}*4\r\n:1\r\n:2\r\n+PONG\r\n:1\r\n",
+            queued.repeat(4)
+        ),
+    );
+    site.check("MULTI\r\nEXEC\r\nPING\r\n", "+OK\r\n*0\r\n+PONG\r\n");
+}
+
+#[test]
+fn a_token_is_asked_for() {
+    let site = Site::with(vec![TokenSpec::new("app", "secret")], Limits::default());
+    site.check("INCR order\r\n", "-NOAUTH Authentication required.\r\n");
+    site.check("AUTH secret\r\nINCR order\r\n", "+OK\r\n:1\r\n");
+    site.check("AUTH app secret\r\nINCR order\r\n", "+OK\r\n:2\r\n");
+    site.check(
+        "AUTH wrong\r\n",
+        "-WRONGPASS invalid username-password pair or user is disabled.\r\n",
+    );
+}
+
+/// Guards: who is refused for want of a token counts as through the other front ends, and who comes in
+/// does not.
+#[test]
+fn refused_callers_are_counted() {
+    let counted = |site: &Site, input: &[u8]| {
+        let access = site.front_end.service.access();
+        let refused = || {
+            let whys = [TokenRefusal::Missing, TokenRefusal::Unknown];
+            whys.map(|why| access.refused_tokens(why))
+        };
+        let before = refused();
+        site.ask(&[input]);
+        let after = refused();
+        [after[0] - before[0], after[1] - before[1]]
+    };
+    let site = Site::with(vec![TokenSpec::new("app", "secret")], Limits::default());
+    assert_eq!(counted(&site, b"INCR order\r\n"), [1, 0]);
+    assert_eq!(counted(&site, b"SET order 1\r\n"), [1, 0]);
+    assert_eq!(counted(&site, b"HELLO 3\r\n"), [1, 0]);
+    assert_eq!(counted(&site, b"AUTH wrong\r\n"), [0, 1]);
+    assert_eq!(counted(&site, b"AUTH \xff\r\n"), [0, 1]);
+    assert_eq!(counted(&site, b"AUTH \xff secret\r\n"), [0, 1]);
+    assert_eq!(counted(&site, b"AUTH secret\r\nINCR order\r\n"), [0, 0]);
+    let open = Site::new();
+    assert_eq!(
+        counted(&open, b"AUTH default any\r\nINCR order\r\n"),
+        [0, 0]
+    );
+}
+
+/// Guards: tokens that are asked for from now on, or no more, are so on open connections too.
+#[test]
+fn open_connections_follow_the_tokens() {
+    let site = Site::new();
+    let mut session = site.front_end.session();
+    let mut ask = |input: &str| {
+        let (mut kept, mut answers) = (input.as_bytes().to_vec(), Vec::new());
+        converse(&mut session, &mut kept, &mut answers);
+        String::from_utf8(answers).unwrap()
+    };
+    assert_eq!(ask("INCR order\r\nGET order\r\n"), ":1\r\n$1\r\n1\r\n");
+    let tokens = [TokenSpec::new("app", "secret")];
+    site.front_end.service.put_access(&tokens, &[]);
+    assert_eq!(ask("GET order\r\n"), "-NOAUTH Authentication required.\r\n");
+    assert_eq!(ask("AUTH secret\r\nGET order\r\n"), "+OK\r\n$1\r\n1\r\n");
+    site.front_end.service.put_access(&[], &[]);
+    assert_eq!(ask("INCR order\r\n"), ":2\r\n");
+}
+
+/// Guards: a browser that is talked into sending to this port takes no id, whatever it begins with.
+#[test]
+fn a_request_of_http_ends_the_connection() {
+    let site = Site::new();
+    for line in [
+        "GET / HTTP/1.0",
+        "PRI * HTTP/2.0",
+        "put /x HTTP/1.1",
+        "POST /",
+    ] {
+        let input = format!("PING\r\n{line}\r\nAccept: */*\r\n\r\nINCR order\r\n");
+        let (answers, is_closed) = site.ask(&[input.as_bytes()]);
+        assert!(is_closed, "{line}");
+        assert_eq!(answers, b"", "{line}");
+    }
+    site.check("INCR order\r\n", ":1\r\n");
+}
+
+/// Guards: each command of a pipeline comes under a quota for itself, as if it had come alone. Such
+/// a pipeline once went out whole, as a call for many ids does, and closed the tag for long.
+#[test]
+fn a_pipeline_does_not_pass_a_quota() {
+    let site = Site::new();
+    let commands = "INCR order\r\n".repeat(1000);
+    let transaction = format!("MULTI\r\n{commands}EXEC\r\n");
+    // Also where memory holds nothing yet, so that the first of them waits.
+    for input in [commands.as_str(), commands.as_str(), transaction.as_str()] {
+        let service = &site.front_end.service;
+        let scope = QuotaScope::Tag("order".parse().unwrap());
+        for quota in [None, Some(1)] {
+            let caller = Caller::anonymous();
+            service.set_quota(&caller, &scope, quota).unwrap();
+        }
+        let (answers, _) = site.ask(&[input.as_bytes()]);
+        let answers = String::from_utf8(answers).unwrap();
+        let given = answers.lines().filter(|line| line.starts_with(':')).count();
+        let refused = answers.matches("-BUSY over_quota").count();
+        assert_eq!(given + refused, 1000);
+        assert!((1..20).contains(&given), "{given}");
+    }
+}
+
+/// Guards: a pipeline that a quota refuses is counted command by command.
+#[test]
+fn a_refused_pipeline_is_counted() {
+    let site = Site::new();
+    site.check("INCR order\r\n", ":1\r\n");
+    let service = &site.front_end.service;
+    let scope = QuotaScope::Tag("order".parse().unwrap());
+    let caller = Caller::anonymous();
+    service.set_quota(&caller, &scope, Some(0)).unwrap();
+    let (answers, _) = site.ask(&["INCR order\r\n".repeat(16).as_bytes()]);
+    let answers = String::from_utf8(answers).unwrap();
+    assert_eq!(answers.matches("-BUSY over_quota").count(), 16, "{answers}");
+    let [_, tag, _] = service.access().refused_by_quotas();
+    assert_eq!(tag, ("tag", 16, 16));
+}
+
+/// Takes many ids of a tag that is refused, in a transaction and in a pipeline.
+#[track_caller]
+fn check_refused(site: &Site, tag: &str, error: &str) {
+    let times = 4096;
+    let check = |input: &str, end: &str| {
+        let (answers, _) = site.ask(&[input.as_bytes()]);
+        let answers = String::from_utf8(answers).unwrap();
+        assert_eq!(answers.matches(error).count(), times, "{error}");
+        assert!(answers.ends_with(end), "{answers}");
+    };
+    let commands = format!("INCR {tag}\r\n").repeat(times);
+    let transaction = format!("MULTI\r\n{commands}PING\r\nEXEC\r\nPING\r\n");
+    check(&transaction, "\r\n+PONG\r\n+PONG\r\n");
+    check(&format!("{commands}PING\r\n"), "\r\n+PONG\r\n");
+    let silent = format!("CLIENT REPLY OFF\r\n{transaction}CLIENT REPLY ON\r\n");
+    site.check(&silent, "+OK\r\n");
+}
+
+/// Guards: errors, which are longer than ids, are answered step by step, each of them.
+#[test]
+fn many_errors_are_bounded() {
+    let site = Site::new();
+    let tag = "x".repeat(128);
+    let scope = QuotaScope::Tag(tag.parse().unwrap());
+    let caller = Caller::anonymous();
+    let service = &site.front_end.service;
+    service.set_quota(&caller, &scope, Some(0)).unwrap();
+    check_refused(&site, &tag, "-BUSY over_quota");
+    // Here the error is known only when the command would wait: nobody brings ids.
+    let limits = Limits {
+        requests_max: 0,
+        ..Limits::default()
+    };
+    let (service, _driver) = Service::in_memory(Vec::new(), limits);
+    let front_end = RespFrontEnd::new(Arc::new(service), Arc::new(RespCounts::default()));
+    let site = Site {
+        front_end: Arc::new(front_end),
+        is_forgetful: false,
+    };
+    check_refused(&site, &tag, "-BUSY overloaded");
+}

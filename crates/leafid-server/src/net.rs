@@ -1,0 +1,16 @@
+//! Connections, whatever protocol they carry: accepting them, bounding their number and what they
+//! hold, TLS, and closing them. Knows no request and no id.
+
+pub(crate) mod acceptor;
+pub(crate) mod connection_counts;
+pub(crate) mod connection_limiter;
+pub(crate) mod front_end;
+pub(crate) mod graceful_close;
+pub(crate) mod http2_frames;
+pub(crate) mod io;
+pub(crate) mod listeners;
+pub(crate) mod poll_on_wake;
+pub(crate) mod runtimes;
+pub(crate) mod shutdown;
+pub(crate) mod tls;
+pub(crate) mod unread;

@@ -1,0 +1,77 @@
+//! `FrontEnd`: what the acceptor needs to know of a protocol, and what a protocol is told of a
+//! connection.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use crate::net::connection_counts::Protocol;
+use crate::net::io::Io;
+use crate::net::shutdown::Shutdown;
+use crate::net::tls::Alpn;
+use crate::net::unread::Backlog;
+
+/// A front end: serves the connections of one protocol.
+pub(crate) trait FrontEnd: Send + Sync + 'static {
+    /// Its name in logs and metrics.
+    const PROTOCOL: Protocol;
+
+    /// What it offers in a TLS handshake.
+    const ALPN: Alpn;
+
+    /// The answer to a connection without TLS where TLS is required.
+    const TLS_REQUIRED: &'static [u8];
+
+    /// The answer to a connection beyond the limit.
+    const TOO_MANY_CONNECTIONS: &'static [u8];
+
+    /// Whether it serves health or administration, so that it may use the admin slots.
+    const SERVES_ADMINS: bool = true;
+
+    /// Serves a connection until its peer, a time-out or the shutdown ends it.
+    fn serve<S: Io>(
+        self: Arc<Self>,
+        stream: S,
+        connection: ConnectionInfo,
+    ) -> impl Future<Output = ()> + Send;
+}
+
+/// What a connection may be used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Slot {
+    /// Everything.
+    Normal,
+    /// Health and administration only: all normal slots are taken, and operators must still be
+    /// able to see why and to act.
+    Admin,
+}
+
+/// The address of a connection's peer, as the socket has it. It is attached to each request that
+/// may change something.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Peer(pub(crate) Option<SocketAddr>);
+
+/// What a front end is told of a connection.
+pub(crate) struct ConnectionInfo {
+    pub(crate) slot: Slot,
+    pub(crate) peer: Peer,
+    /// Asks this connection to finish.
+    pub(crate) shutdown: Shutdown,
+    /// Answers that the peer has not read yet.
+    pub(crate) backlog: Arc<Backlog>,
+}
+
+#[cfg(test)]
+impl ConnectionInfo {
+    /// A connection in a normal slot, bounded by itself.
+    pub(crate) fn for_tests(shutdown: Shutdown) -> Self {
+        use crate::config::Limits;
+        use crate::net::unread::Unread;
+        Self {
+            slot: Slot::Normal,
+            peer: Peer(None),
+            shutdown,
+            backlog: Unread::new(&Limits::default()).connection(),
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! `Tls`: the certificate that all front ends show, and how it is changed while the server runs.
+//!
+//! A connection is agreed upon in `tls/entrance.rs`, files are read in `tls/files.rs`. Invariant:
+//! what is in force was read and checked as a whole; files that cannot be used change nothing.
+
+mod counts;
+mod files;
+mod handshake;
+mod no_verification;
+mod validity;
+
+use std::net::IpAddr;
+use std::path::Path;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use jiff::Timestamp;
+use rustls::crypto::CryptoProvider;
+use rustls::crypto::ring::{Ticketer, default_provider};
+use rustls::pki_types::ServerName;
+use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::ClientCertVerifier;
+use rustls::{ClientConfig, ServerConfig};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+
+use crate::config::{Config, ConfigError, Limits, TlsConfig};
+
+pub(crate) use counts::{Counts, Outcome};
+use files::{Identity, Named};
+use no_verification::NoVerification;
+use validity::Validity;
+
+/// Which protocols a front end offers in the handshake (ALPN).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Alpn {
+    /// `h2`, `http/1.1`.
+    Http,
+    /// `h2`.
+    Grpc,
+    /// Nothing: there is no name for the Redis protocol.
+    Resp,
+}
+
+/// The certificate that all front ends show, and who is let in.
+///
+/// # Example
+///
+/// ```
+/// use leafid_server::{Config, Limits, Tls};
+///
+/// let mut config = Config::default();
+/// assert!(Tls::read(&config, Limits::default())?.is_none());
+/// config.tls.cert = Some("nowhere.pem".into());
+/// config.tls.key = Some("nowhere.key".into());
+/// let error = Tls::read(&config, Limits::default()).unwrap_err();
+/// assert!(error.mistakes[0].starts_with("tls-cert nowhere.pem: cannot read it: "));
+/// # Ok::<(), leafid_server::ConfigError>(())
+/// ```
+pub struct Tls {
+    config: TlsConfig,
+    limits: Limits,
+    in_force: RwLock<Arc<InForce>>,
+    pub(crate) counts: Counts,
+}
+
+/// What was made of the files.
+struct InForce {
+    http: Arc<ServerConfig>,
+    grpc: Arc<ServerConfig>,
+    resp: Arc<ServerConfig>,
+    /// For asking other servers.
+    client: Arc<ClientConfig>,
+    /// When the whole chain holds.
+    validity: Option<Validity>,
+    is_key_open: bool,
+}
+
+/// What the files said when they were read again.
+pub(crate) struct Prepared(Arc<InForce>);
+
+impl Tls {
+    /// Reads the files that the settings name; `None` when they name none.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`] tells which file cannot be used, and why; nothing of a key.
+    pub fn read(config: &Config, limits: Limits) -> Result<Option<Self>, ConfigError> {
+        let config = config.tls.clone();
+        if !config.is_on() {
+            return Ok(None);
+        }
+        let in_force = InForce::read(&config, &limits)?;
+        Ok(Some(Self {
+            config,
+            limits,
+            in_force: RwLock::new(Arc::new(in_force)),
+            counts: Counts::default(),
+        }))
+    }
+
+    /// Reads the files again. New connections see what is in them now; those that are open go on.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Self::read); then everything stays as it was.
+    pub fn read_again(&self) -> Result<(), ConfigError> {
+        self.put(self.prepare()?);
+        Ok(())
+    }
+
+    /// What the files say now, not yet in force.
+    pub(crate) fn prepare(&self) -> Result<Prepared, ConfigError> {
+        let read = InForce::read(&self.config, &self.limits)?;
+        Ok(Prepared(Arc::new(read)))
+    }
+
+    /// New connections see this from now on.
+    pub(crate) fn put(&self, prepared: Prepared) {
+        let in_force = self.in_force.write();
+        *in_force.unwrap_or_else(PoisonError::into_inner) = prepared.0;
+    }
+
+    /// What the operator should know of the certificate and its key.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        let in_force = self.in_force();
+        let name = |path: &Option<_>| shown(path.as_deref());
+        let mut notes = Vec::new();
+        if let Some(validity) = in_force.validity {
+            let (now, cert) = (crate::wall_clock::now(), name(&self.config.cert));
+            if now > validity.until {
+                notes.push(format!(
+                    "the certificate in {cert} ended at {}: no client that checks it will talk to \
+                     this server; renew it, and send SIGHUP",
+                    validity.until
+                ));
+            } else if now < validity.from {
+                notes.push(format!(
+                    "the certificate in {cert} begins at {} only: no client that checks it will \
+                     talk to this server before; is the clock right?",
+                    validity.from
+                ));
+            }
+        }
+        if in_force.is_key_open {
+            let key = name(&self.config.key);
+            notes.push(format!(
+                "the key in {key} can be read or changed by every user of this machine: chmod 640 \
+                 {key}"
+            ));
+        }
+        notes
+    }
+
+    /// When the certificate ends, or the first of those that lead up to its authority, in seconds
+    /// since 1970-01-01T00:00:00Z.
+    #[must_use]
+    pub fn expires_unix_seconds(&self) -> Option<i64> {
+        Some(self.expires()?.as_second())
+    }
+
+    pub(crate) fn expires(&self) -> Option<Timestamp> {
+        Some(self.in_force().validity?.until)
+    }
+
+    fn lets_plain_in(&self) -> bool {
+        self.config.plain
+    }
+
+    fn in_force(&self) -> Arc<InForce> {
+        // Held for as long as copying a pointer takes.
+        Arc::clone(&self.in_force.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn offer(&self, alpn: Alpn) -> Arc<ServerConfig> {
+        let in_force = self.in_force();
+        Arc::clone(match alpn {
+            Alpn::Http => &in_force.http,
+            Alpn::Grpc => &in_force.grpc,
+            Alpn::Resp => &in_force.resp,
+        })
+    }
+
+    /// Agrees on TLS with another server at an address, whoever it is.
+    pub(crate) async fn connect(
+        &self,
+        address: &str,
+        stream: TcpStream,
+    ) -> Option<TlsStream<TcpStream>> {
+        let (host, _) = address.rsplit_once(':')?;
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        let name = match host.parse::<IpAddr>() {
+            Ok(ip) => ServerName::from(ip),
+            Err(_) => ServerName::try_from(host.to_owned()).ok()?,
+        };
+        let connector = TlsConnector::from(Arc::clone(&self.in_force().client));
+        connector.connect(name, stream).await.ok()
+    }
+}
+
+impl InForce {
+    fn read(config: &TlsConfig, limits: &Limits) -> Result<Self, ConfigError> {
+        Self::try_read(config, limits).map_err(|mistakes| ConfigError { mistakes })
+    }
+
+    fn try_read(config: &TlsConfig, limits: &Limits) -> Result<Self, Vec<String>> {
+        let provider = Arc::new(default_provider());
+        let (Some(cert), Some(key)) = (&config.cert, &config.key) else {
+            return Err(vec!["TLS needs both tls-cert and tls-key".to_owned()]);
+        };
+        let cert = named("tls-cert", cert);
+        let identity = Identity::read(cert, named("tls-key", key), limits, &provider)?;
+        let clients = match &config.client_ca {
+            Some(path) => Some(clients(named("tls-client-ca", path), limits, &provider)?),
+            None => None,
+        };
+        let unusable = |error: rustls::Error| {
+            vec![format!(
+                "tls-cert {} cannot be used: {error}",
+                cert.path.display()
+            )]
+        };
+        let offer = |protocols: &[&str]| {
+            let offered = offer(&provider, &identity, clients.clone(), protocols);
+            offered.map(Arc::new).map_err(unusable)
+        };
+        Ok(Self {
+            http: offer(&["h2", "http/1.1"])?,
+            grpc: offer(&["h2"])?,
+            resp: offer(&[])?,
+            client: Arc::new(asking(&provider, &identity).map_err(unusable)?),
+            validity: common_validity(&identity),
+            is_key_open: identity.is_open,
+        })
+    }
+}
+
+fn named<'a>(setting: &'static str, path: &'a Path) -> Named<'a> {
+    Named { setting, path }
+}
+
+fn shown(path: Option<&Path>) -> String {
+    path.map(|path| path.display().to_string())
+        .unwrap_or_default()
+}
+
+/// Lets in who shows a certificate of one of these authorities.
+fn clients(
+    file: Named<'_>,
+    limits: &Limits,
+    provider: &Arc<CryptoProvider>,
+) -> Result<Arc<dyn ClientCertVerifier>, Vec<String>> {
+    let roots = file.roots(limits).map_err(|mistake| vec![mistake])?;
+    let built =
+        WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider)).build();
+    built.map_err(|error| {
+        vec![format!(
+            "tls-client-ca {} cannot be used: {error}",
+            file.path.display()
+        )]
+    })
+}
+
+/// What one kind of front end offers. Each reading of the files makes new keys for tickets: a session
+/// of before is not taken up again under another certificate or other authorities.
+fn offer(
+    provider: &Arc<CryptoProvider>,
+    identity: &Identity,
+    clients: Option<Arc<dyn ClientCertVerifier>>,
+    protocols: &[&str],
+) -> Result<ServerConfig, rustls::Error> {
+    let builder = ServerConfig::builder_with_provider(Arc::clone(provider))
+        .with_safe_default_protocol_versions()?;
+    let builder = match clients {
+        Some(clients) => builder.with_client_cert_verifier(clients),
+        None => builder.with_no_client_auth(),
+    };
+    let mut config = builder.with_single_cert(identity.chain.clone(), identity.key.clone_key())?;
+    let protocols = protocols.iter().map(|protocol| protocol.as_bytes().into());
+    config.alpn_protocols = protocols.collect();
+    // Clients keep their sessions, so that no number of them costs memory here.
+    config.ticketer = Ticketer::new()?;
+    Ok(config)
+}
+
+/// How another server is asked: whoever it is, and with our certificate, if it wants one.
+fn asking(
+    provider: &Arc<CryptoProvider>,
+    identity: &Identity,
+) -> Result<ClientConfig, rustls::Error> {
+    ClientConfig::builder_with_provider(Arc::clone(provider))
+        .with_safe_default_protocol_versions()?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(NoVerification(Arc::clone(provider))))
+        .with_client_auth_cert(identity.chain.clone(), identity.key.clone_key())
+}
+
+/// When all certificates of the chain hold.
+fn common_validity(identity: &Identity) -> Option<Validity> {
+    let each = identity.chain.iter().filter_map(|one| Validity::of(one));
+    each.reduce(|all, one| Validity {
+        from: all.from.max(one.from),
+        until: all.until.min(one.until),
+    })
+}
+
+impl std::fmt::Debug for Tls {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tls")
+            .field("config", &self.config)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,186 @@
+//! `InstrumentedStore`: a store whose calls are counted and timed. It changes nothing about the calls.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use leafid::store::{
+    Reserve, Reserved, SegmentStore, StoreError, StoreReport, StoreResult, TagPatch, TagRecord,
+    TagSpec,
+};
+use leafid::{Clock, Tag};
+use prometheus_client::metrics::histogram::Histogram;
+
+/// Buckets of the store's latency, in seconds: from an embedded store's 0.2 ms to time-outs.
+const LATENCY_BUCKETS: [f64; 13] = [
+    0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 1.0, 5.0, 30.0,
+];
+
+/// A call of [`SegmentStore`], for metrics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Call {
+    Reserve,
+    Read,
+    List,
+    Create,
+    Update,
+    Delete,
+    Inspect,
+    Probe,
+}
+
+impl Call {
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Reserve,
+        Self::Read,
+        Self::List,
+        Self::Create,
+        Self::Update,
+        Self::Delete,
+        Self::Inspect,
+        Self::Probe,
+    ];
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Reserve => "reserve",
+            Self::Read => "read",
+            Self::List => "list",
+            Self::Create => "create",
+            Self::Update => "update",
+            Self::Delete => "delete",
+            Self::Inspect => "inspect",
+            Self::Probe => "probe",
+        }
+    }
+}
+
+/// What was seen of a store's calls.
+#[derive(Debug)]
+pub(crate) struct StoreCalls {
+    calls: [CallStats; Call::ALL.len()],
+}
+
+/// What was seen of one kind of call.
+#[derive(Debug)]
+pub(crate) struct CallStats {
+    pub(crate) latency: Histogram,
+    pub(crate) calls: AtomicU64,
+    pub(crate) failures: AtomicU64,
+}
+
+impl StoreCalls {
+    pub(crate) fn new() -> Self {
+        Self {
+            calls: std::array::from_fn(|_| CallStats {
+                latency: Histogram::new(LATENCY_BUCKETS),
+                calls: AtomicU64::new(0),
+                failures: AtomicU64::new(0),
+            }),
+        }
+    }
+
+    pub(crate) fn of(&self, call: Call) -> &CallStats {
+        &self.calls[call as usize]
+    }
+
+    fn failed(&self, call: Call) {
+        self.of(call).failures.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// A store whose calls are watched.
+pub(crate) struct InstrumentedStore {
+    store: Arc<dyn SegmentStore>,
+    watch: Arc<StoreCalls>,
+    clock: Arc<dyn Clock>,
+}
+
+impl InstrumentedStore {
+    pub(crate) fn new(
+        store: Arc<dyn SegmentStore>,
+        watch: Arc<StoreCalls>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self {
+            store,
+            watch,
+            clock,
+        }
+    }
+
+    async fn timed<T>(
+        &self,
+        call: Call,
+        answer: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, StoreError> {
+        let mut timer = Timer {
+            watched: self,
+            call,
+            started: self.clock.now(),
+            is_answered: false,
+        };
+        let answer = answer.await;
+        timer.is_answered = true;
+        if matches!(&answer, Err(StoreError::Unavailable { .. })) {
+            self.watch.failed(call);
+        }
+        answer
+    }
+}
+
+/// Books how long a call took, also of one that nobody waits for any more.
+struct Timer<'a> {
+    watched: &'a InstrumentedStore,
+    call: Call,
+    started: Duration,
+    is_answered: bool,
+}
+
+impl Drop for Timer<'_> {
+    fn drop(&mut self) {
+        let InstrumentedStore { watch, clock, .. } = self.watched;
+        let took = clock.now().saturating_sub(self.started);
+        let seen = watch.of(self.call);
+        seen.latency.observe(took.as_secs_f64());
+        seen.calls.fetch_add(1, Ordering::Relaxed);
+        if !self.is_answered {
+            watch.failed(self.call);
+        }
+    }
+}
+
+impl SegmentStore for InstrumentedStore {
+    fn reserve<'a>(&'a self, reserve: &'a Reserve) -> StoreResult<'a, Reserved> {
+        Box::pin(self.timed(Call::Reserve, self.store.reserve(reserve)))
+    }
+
+    fn read<'a>(&'a self, tags: &'a [Tag]) -> StoreResult<'a, Vec<TagRecord>> {
+        Box::pin(self.timed(Call::Read, self.store.read(tags)))
+    }
+
+    fn list<'a>(&'a self, after: Option<&'a Tag>, count: u32) -> StoreResult<'a, Vec<TagRecord>> {
+        Box::pin(self.timed(Call::List, self.store.list(after, count)))
+    }
+
+    fn create<'a>(&'a self, spec: &'a TagSpec) -> StoreResult<'a, TagRecord> {
+        Box::pin(self.timed(Call::Create, self.store.create(spec)))
+    }
+
+    fn update<'a>(&'a self, tag: &'a Tag, patch: &'a TagPatch) -> StoreResult<'a, TagRecord> {
+        Box::pin(self.timed(Call::Update, self.store.update(tag, patch)))
+    }
+
+    fn delete<'a>(&'a self, tag: &'a Tag) -> StoreResult<'a, ()> {
+        Box::pin(self.timed(Call::Delete, self.store.delete(tag)))
+    }
+
+    fn inspect(&self) -> StoreResult<'_, StoreReport> {
+        Box::pin(self.timed(Call::Inspect, self.store.inspect()))
+    }
+
+    fn probe(&self) -> StoreResult<'_, String> {
+        Box::pin(self.timed(Call::Probe, self.store.probe()))
+    }
+}

@@ -1,0 +1,119 @@
+//! `Metrics`: what `/metrics` tells. Requests step plain atomic counters; everything else is put
+//! together when somebody asks.
+//!
+//! Names follow the conventions of Prometheus: seconds, `_total` on counters. The number of
+//! series is bounded: tags beyond `metrics_tags_max` are summed up under the tag `(other)`.
+
+mod call_counts;
+mod counters;
+mod format;
+mod scrape;
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use bytes::Bytes;
+use leafid::{Clock, Tag};
+use prometheus_client::encoding::text;
+use prometheus_client::registry::Registry;
+
+use crate::service::Service;
+
+pub(crate) use self::call_counts::{CallCounts, CountedCalls};
+pub(crate) use self::counters::Counters;
+pub(crate) use self::format::Format;
+
+/// How old a scrape may be that is given to somebody else.
+const SHARED_MAX: Duration = Duration::from_secs(1);
+
+/// All that is counted.
+pub(crate) struct Metrics {
+    counters: Arc<Counters>,
+    clock: Arc<dyn Clock>,
+    started: Duration,
+    /// Tags with series of their own. Once in, a tag stays in, so that its counters do not jump.
+    tags: Arc<Mutex<BTreeSet<Tag>>>,
+    latest: Mutex<[Latest; 2]>,
+}
+
+/// The last scrape of a format, as long as somebody has not read it.
+#[derive(Default)]
+struct Latest {
+    at: Duration,
+    text: Weak<Text>,
+}
+
+impl Metrics {
+    pub(crate) fn new(counters: Counters, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            counters: Arc::new(counters),
+            started: clock.now(),
+            clock,
+            tags: Arc::default(),
+            latest: Mutex::default(),
+        }
+    }
+
+    /// Of a server without connections and front ends.
+    #[cfg(test)]
+    pub(crate) fn for_tests() -> Self {
+        let counters = Counters {
+            calls: Vec::new(),
+            connections: Arc::default(),
+            unread: crate::net::unread::Unread::new(&crate::config::Limits::default()),
+            events: Arc::default(),
+            store: Arc::new(crate::ops::instrumented_store::StoreCalls::new()),
+            tls: None,
+        };
+        Self::new(counters, Arc::new(leafid::SystemClock::new()))
+    }
+
+    /// The text of a scrape. Those who ask while another has not read his get the same text: who
+    /// never reads shall not hold one for each time he asks.
+    pub(crate) fn text(&self, service: &Arc<Service>, format: Format) -> Bytes {
+        let now = self.clock.now();
+        let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        let latest = &mut latest[format as usize];
+        let shared = latest.text.upgrade();
+        let shared = shared.filter(|_| now.saturating_sub(latest.at) < SHARED_MAX);
+        let text = shared.unwrap_or_else(|| {
+            let text = Arc::new(Text(format.write(self.render(service))));
+            (latest.at, latest.text) = (now, Arc::downgrade(&text));
+            text
+        });
+        Bytes::from_owner(Shared(text))
+    }
+
+    fn render(&self, service: &Arc<Service>) -> String {
+        let mut registry = Registry::with_prefix("leafid");
+        registry.register_collector(Box::new(scrape::Scrape {
+            counters: Arc::clone(&self.counters),
+            uptime: self.clock.now().saturating_sub(self.started),
+            tags: Arc::clone(&self.tags),
+            service: Arc::clone(service),
+        }));
+        let mut out = String::new();
+        // Writing to a string does not fail.
+        let _written = text::encode(&mut out, &registry);
+        out
+    }
+}
+
+/// A scrape, as long as somebody has not read it.
+struct Text(String);
+
+/// The part of one of those who read it.
+struct Shared(Arc<Text>);
+
+impl AsRef<[u8]> for Shared {
+    fn as_ref(&self) -> &[u8] {
+        self.0.0.as_bytes()
+    }
+}
+
+impl std::fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Metrics").finish_non_exhaustive()
+    }
+}

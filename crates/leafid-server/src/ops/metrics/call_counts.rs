@@ -1,0 +1,55 @@
+//! `CallCounts`: calls by two labels, such as route and status, in a fixed table of counters for
+//! each thread.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::sharded::Sharded;
+
+/// Calls by row and column.
+#[derive(Debug, Default)]
+pub(crate) struct CallCounts<const ROWS: usize, const COLUMNS: usize> {
+    tables: Sharded<Table<ROWS, COLUMNS>>,
+}
+
+/// What one thread counted.
+#[derive(Debug)]
+struct Table<const ROWS: usize, const COLUMNS: usize>([[AtomicU64; COLUMNS]; ROWS]);
+
+impl<const ROWS: usize, const COLUMNS: usize> Default for Table<ROWS, COLUMNS> {
+    fn default() -> Self {
+        Self([const { [const { AtomicU64::new(0) }; COLUMNS] }; ROWS])
+    }
+}
+
+impl<const ROWS: usize, const COLUMNS: usize> CallCounts<ROWS, COLUMNS> {
+    #[inline]
+    pub(crate) fn add(&self, row: usize, column: usize, count: u64) {
+        // Relaxed: a counter orders nothing.
+        self.tables.here().0[row][column].fetch_add(count, Ordering::Relaxed);
+    }
+
+    /// Row, column and count of those that were counted.
+    pub(crate) fn counted(&self) -> impl Iterator<Item = (usize, usize, u64)> {
+        let cells = (0..ROWS).flat_map(|row| (0..COLUMNS).map(move |column| (row, column)));
+        cells.filter_map(|(row, column)| {
+            let counts = self.tables.iter().map(|table| &table.0[row][column]);
+            let sum: u64 = counts.map(|count| count.load(Ordering::Relaxed)).sum();
+            (sum > 0).then_some((row, column, sum))
+        })
+    }
+}
+
+/// The calls of one front end, for a scrape.
+pub(crate) trait CountedCalls: Send + Sync {
+    /// The name of the metric, without prefix and suffix.
+    fn name(&self) -> &'static str;
+
+    /// What the metric counts.
+    fn help(&self) -> &'static str;
+
+    /// The names of the two labels.
+    fn labels(&self) -> [&'static str; 2];
+
+    /// Calls `each` with the values of the two labels and the count, for all that were counted.
+    fn for_each(&self, each: &mut dyn FnMut([&str; 2], u64));
+}

@@ -1,0 +1,172 @@
+//! `Scrape`: one answer of `/metrics`, put together from the counters and the tags' standing.
+
+mod access;
+mod connections;
+mod encode;
+mod tags;
+mod tls;
+mod worker;
+
+use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use leafid::Tag;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::MetricType;
+
+use super::counters::Counters;
+use crate::service::Service;
+
+use crate::ops::instrumented_store::Call;
+use encode::{Encoded, count_of, counter, family, gauge};
+
+pub(super) struct Scrape {
+    pub(super) counters: Arc<Counters>,
+    /// How long the server has run.
+    pub(super) uptime: Duration,
+    /// The tags with series of their own.
+    pub(super) tags: Arc<Mutex<BTreeSet<Tag>>>,
+    pub(super) service: Arc<Service>,
+}
+
+impl Collector for Scrape {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Encoded {
+        self.process(&mut encoder)?;
+        connections::encode(&self.counters, &self.service, &mut encoder)?;
+        self.calls(&mut encoder)?;
+        self.events(&mut encoder)?;
+        self.store(&mut encoder)?;
+        tls::encode(self.counters.tls.as_deref(), &mut encoder)?;
+        access::encode(&self.service, &mut encoder)?;
+        worker::encode(&self.service, &self.counters.events, &mut encoder)?;
+        tags::encode(&self.service, &self.tags, &mut encoder)
+    }
+}
+
+impl Scrape {
+    fn process(&self, encoder: &mut DescriptorEncoder<'_>) -> Encoded {
+        let mut build = family(encoder, "build", "the program that runs", MetricType::Info)?;
+        build.encode_info(&[("version", env!("CARGO_PKG_VERSION"))])?;
+        let uptime = self.uptime.as_secs_f64();
+        let now = crate::wall_clock::now().as_duration().as_secs_f64();
+        gauge(
+            encoder,
+            "process_start_time_seconds",
+            "when the process started, in seconds since 1970",
+            now - uptime,
+        )?;
+        gauge(
+            encoder,
+            "uptime_seconds",
+            "for how long the server has run",
+            uptime,
+        )?;
+        let is_ready = self.service.health().readiness().is_ready();
+        gauge(
+            encoder,
+            "ready",
+            "1 while requests should come here",
+            f64::from(u8::from(is_ready)),
+        )
+    }
+
+    fn calls(&self, encoder: &mut DescriptorEncoder<'_>) -> Encoded {
+        for calls in &self.counters.calls {
+            let mut metric = family(encoder, calls.name(), calls.help(), MetricType::Counter)?;
+            let [first, second] = calls.labels();
+            let mut encoded = Ok(());
+            calls.for_each(&mut |[one, other], count| {
+                if encoded.is_ok() {
+                    encoded = count_of(&mut metric, &[(first, one), (second, other)], count);
+                }
+            });
+            encoded?;
+        }
+        Ok(())
+    }
+
+    fn events(&self, encoder: &mut DescriptorEncoder<'_>) -> Encoded {
+        let events = &self.counters.events;
+        let counters = [
+            (
+                "store_regressions",
+                "how often the store was found to have gone back in time",
+                &events.regressions,
+            ),
+            (
+                "weak_stores_refused",
+                "how often a store or registry was reached and refused for settings that can lose a commit",
+                &events.weak_stores,
+            ),
+            ("segments_reserved", "segments reserved", &events.segments),
+            (
+                "limits_reached",
+                "how often a tag came to its limit",
+                &events.limits_reached,
+            ),
+            (
+                "refresh_failures",
+                "how often the settings of tags in use could not be read again",
+                &events.refresh_failures,
+            ),
+            (
+                "store_conflicts",
+                "calls to the store that met another transaction, changed nothing and were repeated",
+                &events.store_conflicts,
+            ),
+        ];
+        for (name, help, count) in counters {
+            counter(encoder, name, help, count.load(Ordering::Relaxed))?;
+        }
+        Ok(())
+    }
+
+    fn store(&self, encoder: &mut DescriptorEncoder<'_>) -> Encoded {
+        let went_back = self.service.health().readiness().store_went_back();
+        gauge(
+            encoder,
+            "store_went_back",
+            "1 for a day after the store was found to have gone back in time",
+            f64::from(u8::from(went_back)),
+        )?;
+        let store_calls = &self.counters.store;
+        let answers = self.service.health().store().is_up();
+        gauge(
+            encoder,
+            "store_up",
+            "1 while reservations go through, which is found out every store-probe-interval",
+            f64::from(u8::from(answers)),
+        )?;
+        let help = "calls to the store";
+        let mut calls = family(encoder, "store_calls", help, MetricType::Counter)?;
+        for call in Call::ALL {
+            let count = store_calls.of(call).calls.load(Ordering::Relaxed);
+            count_of(&mut calls, &[("call", call.name())], count)?;
+        }
+        let help = "calls to the store that failed";
+        let mut failures = family(encoder, "store_failures", help, MetricType::Counter)?;
+        for call in Call::ALL {
+            let count = store_calls.of(call).failures.load(Ordering::Relaxed);
+            count_of(&mut failures, &[("call", call.name())], count)?;
+        }
+        let help = "how long calls to the store took";
+        let mut latency = family(encoder, "store_call_seconds", help, MetricType::Histogram)?;
+        for call in Call::ALL {
+            let seen = store_calls.of(call);
+            if seen.calls.load(Ordering::Relaxed) > 0 {
+                seen.latency
+                    .encode(latency.encode_family(&[("call", call.name())])?)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl std::fmt::Debug for Scrape {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Scrape").finish_non_exhaustive()
+    }
+}

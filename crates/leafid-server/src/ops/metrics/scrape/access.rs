@@ -1,0 +1,47 @@
+//! Tokens and quotas in `/metrics`. As many quotas are shown as tags have series of their own.
+
+use prometheus_client::encoding::DescriptorEncoder;
+use prometheus_client::metrics::MetricType;
+
+use super::encode::{Encoded, count_of, family, gauge, to_float};
+use crate::service::{Service, TokenRefusal};
+
+pub(super) fn encode(service: &Service, encoder: &mut DescriptorEncoder<'_>) -> Encoded {
+    let access = service.access();
+    let tokens = to_float(access.tokens_len() as u64);
+    gauge(encoder, "tokens", "tokens that are let in", tokens)?;
+    let help = "calls refused because of who made them";
+    let mut refused = family(encoder, "token_refusals", help, MetricType::Counter)?;
+    for why in TokenRefusal::ALL {
+        let count = access.refused_tokens(why);
+        count_of(&mut refused, &[("reason", why.name())], count)?;
+    }
+    let by_quotas = access.refused_by_quotas();
+    let help = "calls refused by a quota, by what it is on";
+    let mut refused = family(encoder, "quota_refusals", help, MetricType::Counter)?;
+    for (on, calls, _) in by_quotas {
+        count_of(&mut refused, &[("on", on)], calls)?;
+    }
+    let help = "ids asked for by calls that a quota refused, by what it is on";
+    let mut refused = family(encoder, "quota_refused_ids", help, MetricType::Counter)?;
+    for (on, _, ids) in by_quotas {
+        count_of(&mut refused, &[("on", on)], ids)?;
+    }
+    quotas(service, encoder)
+}
+
+fn quotas(service: &Service, encoder: &mut DescriptorEncoder<'_>) -> Encoded {
+    let quotas = service.access().quotas();
+    let count = to_float(quotas.len() as u64);
+    gauge(encoder, "quotas", "quotas in force", count)?;
+    let help = "ids a second that a quota allows";
+    let mut rates = family(encoder, "quota_ids_per_second", help, MetricType::Gauge)?;
+    let shown = service.limits().metrics_tags_max;
+    for (scope, per_second) in quotas.iter().take(shown) {
+        let labels = [("on", scope.kind()), ("name", scope.name())];
+        rates
+            .encode_family(&labels)?
+            .encode_gauge(&to_float(*per_second))?;
+    }
+    Ok(())
+}

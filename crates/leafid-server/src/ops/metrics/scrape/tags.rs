@@ -1,0 +1,208 @@
+//! The metrics of tags, each with its own series as long as there are not too many.
+
+mod own;
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
+use leafid::{Status, Tag};
+use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder};
+use prometheus_client::metrics::MetricType;
+
+use super::encode::{Encoded, count_of, counter, family, gauge, to_float};
+use crate::service::Service;
+
+use own::OTHER;
+
+pub(super) fn encode(
+    service: &Service,
+    own: &Mutex<BTreeSet<Tag>>,
+    encoder: &mut DescriptorEncoder<'_>,
+) -> Encoded {
+    let loaded = service.loaded_len();
+    gauge(
+        encoder,
+        "tags_loaded",
+        "tags in use",
+        to_float(loaded as u64),
+    )?;
+    let (created, refused) = service.created_on_first_use();
+    counter(
+        encoder,
+        "tags_created",
+        "tags created on first use",
+        created,
+    )?;
+    let help = "tags not created on first use, because there were too many";
+    counter(encoder, "tag_creations_refused", help, refused)?;
+    let tags = seen_tags(service, own);
+    for series in TAG_SERIES {
+        let mut metric = family(encoder, series.name, series.help, series.kind())?;
+        for seen in &tags {
+            series.encode(seen, &mut metric)?;
+        }
+    }
+    Ok(())
+}
+
+/// The tags with series of their own, and the sum of the others.
+fn seen_tags(service: &Service, own: &Mutex<BTreeSet<Tag>>) -> Vec<SeenTag> {
+    let mut own = own.lock().unwrap_or_else(PoisonError::into_inner);
+    own::choose(&mut own, service.limits().metrics_tags_max, |told| {
+        service.for_each_status(told);
+    });
+    let mut other = SeenTag::other();
+    let mut tags = Vec::new();
+    service.for_each_status(|status| {
+        if own.contains(&status.tag) {
+            tags.push(SeenTag::of(&status));
+        } else {
+            other.add(&status);
+        }
+    });
+    tags.sort_by(|a, b| a.tag.cmp(&b.tag));
+    if other.is_used {
+        tags.push(other);
+    }
+    tags
+}
+
+/// What the metrics say of a tag, or of many together.
+struct SeenTag {
+    tag: String,
+    is_used: bool,
+    issued: u64,
+    skipped: u64,
+    remaining: u64,
+    rate: f64,
+    failures: u64,
+    regressions: u64,
+    /// The rest has no sensible sum.
+    single: Option<Single>,
+}
+
+struct Single {
+    step: u64,
+    cover_seconds: Option<f64>,
+    headroom: u64,
+}
+
+impl SeenTag {
+    fn other() -> Self {
+        Self {
+            tag: OTHER.into(),
+            is_used: false,
+            issued: 0,
+            skipped: 0,
+            remaining: 0,
+            rate: 0.0,
+            failures: 0,
+            regressions: 0,
+            single: None,
+        }
+    }
+
+    fn of(status: &Status) -> Self {
+        let mut seen = Self::other();
+        seen.add(status);
+        // The name itself, as the API has it: labels have escaping rules of their own.
+        seen.tag = status.tag.as_str().to_owned();
+        seen.single = Some(Single {
+            step: status.step,
+            cover_seconds: status.cover.map(|cover| cover.as_secs_f64()),
+            headroom: status.limit.headroom(status.max_id.unwrap_or(1)),
+        });
+        seen
+    }
+
+    fn add(&mut self, status: &Status) {
+        self.is_used = true;
+        self.issued += status.issued;
+        self.skipped += status.skipped;
+        self.remaining += status.remaining;
+        self.rate += status.rate;
+        self.failures += status.failures;
+        self.regressions += status.regressions;
+    }
+}
+
+/// A metric that each tag has.
+struct TagSeries {
+    name: &'static str,
+    help: &'static str,
+    value: Value,
+}
+
+/// How a metric reads off a tag; a gauge that a tag does not have is left out.
+enum Value {
+    Counter(fn(&SeenTag) -> u64),
+    Gauge(fn(&SeenTag) -> Option<f64>),
+}
+
+const TAG_SERIES: &[TagSeries] = &[
+    TagSeries {
+        name: "ids_issued",
+        help: "ids issued by this process",
+        value: Value::Counter(|tag| tag.issued),
+    },
+    TagSeries {
+        name: "ids_skipped",
+        help: "ids reserved and never to be issued",
+        value: Value::Counter(|tag| tag.skipped),
+    },
+    TagSeries {
+        name: "segment_remaining",
+        help: "ids in memory",
+        value: Value::Gauge(|tag| Some(to_float(tag.remaining))),
+    },
+    TagSeries {
+        name: "segment_step",
+        help: "length of the last segment",
+        value: Value::Gauge(|tag| tag.single.as_ref().map(|single| to_float(single.step))),
+    },
+    TagSeries {
+        name: "tag_rate",
+        help: "measured rate, in ids per second",
+        value: Value::Gauge(|tag| Some(tag.rate)),
+    },
+    TagSeries {
+        name: "tag_cover_seconds",
+        help: "how long the ids in memory last at the measured rate",
+        value: Value::Gauge(|tag| tag.single.as_ref().and_then(|single| single.cover_seconds)),
+    },
+    TagSeries {
+        name: "tag_headroom",
+        help: "numbers left below the limit that are in no segment yet",
+        value: Value::Gauge(|tag| tag.single.as_ref().map(|single| to_float(single.headroom))),
+    },
+    TagSeries {
+        name: "tag_store_failures",
+        help: "calls to the store for the tag that failed",
+        value: Value::Counter(|tag| tag.failures),
+    },
+    TagSeries {
+        name: "tag_regressions",
+        help: "how often the store was found to have gone back for the tag",
+        value: Value::Counter(|tag| tag.regressions),
+    },
+];
+
+impl TagSeries {
+    const fn kind(&self) -> MetricType {
+        match self.value {
+            Value::Counter(_) => MetricType::Counter,
+            Value::Gauge(_) => MetricType::Gauge,
+        }
+    }
+
+    fn encode(&self, seen: &SeenTag, metric: &mut MetricEncoder<'_>) -> Encoded {
+        let labels = [("tag", seen.tag.as_str())];
+        match self.value {
+            Value::Counter(read) => count_of(metric, &labels, read(seen)),
+            Value::Gauge(read) => match read(seen) {
+                Some(value) => metric.encode_family(&labels)?.encode_gauge(&value),
+                None => Ok(()),
+            },
+        }
+    }
+}

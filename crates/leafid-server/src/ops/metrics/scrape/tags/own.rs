@@ -1,0 +1,53 @@
+//! Which tags have series of their own: those that give the most ids. Names that callers only ask
+//! for have none.
+//!
+//! A tag keeps its place until another one has given many times as many ids, so that series do not
+//! come and go.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
+
+use leafid::{Stage, Status, Tag};
+
+/// The tag under which tags without series of their own are summed up.
+pub(super) const OTHER: &str = "(other)";
+
+/// Who takes another's place has given so many times as many ids.
+const TIMES_MORE: u64 = 10;
+
+/// Chooses up to `own_max` tags of those that are told of.
+pub(super) fn choose(
+    own: &mut BTreeSet<Tag>,
+    own_max: usize,
+    tell: impl FnOnce(&mut dyn FnMut(Status)),
+) {
+    let mut kept = Vec::new();
+    let mut most = BinaryHeap::new();
+    tell(&mut |status| {
+        if own.contains(&status.tag) {
+            kept.push((status.issued, status.tag));
+        } else if is_real(&status) {
+            most.push(Reverse((status.issued, Reverse(status.tag))));
+            if most.len() > own_max {
+                let _least = most.pop();
+            }
+        }
+    });
+    kept.sort();
+    let mut kept = kept.into_iter();
+    for Reverse((issued, Reverse(tag))) in most.into_sorted_vec() {
+        if own.len() >= own_max {
+            match kept.next() {
+                Some((least, former)) if issued / TIMES_MORE > least => own.remove(&former),
+                _ => return,
+            };
+        }
+        own.insert(tag);
+    }
+}
+
+/// Whether there is such a tag.
+fn is_real(status: &Status) -> bool {
+    let is_there = matches!(status.stage, Stage::Live | Stage::Exhausted);
+    (is_there || status.issued > 0) && status.tag.as_str() != OTHER
+}

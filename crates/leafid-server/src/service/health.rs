@@ -1,0 +1,300 @@
+//! `Health`: whether this process is ready and reaches its store.
+//!
+//! Ready means: better with requests than without them. It becomes so once the store was reached,
+//! its settings were found good and reservations go through, and ends with the shutdown signal. A
+//! store that fails later
+//! does not end it while memory holds ids: all servers share the store, so that all would leave
+//! the rotation at once and withhold what they hold.
+//!
+//! Where segment ids are served, they alone decide: snowflake ids are on without being asked for,
+//! and a server must not leave the rotation, nor enter it, for what its callers may not use. Where
+//! they are off, the worker id decides. What is in the way of snowflake ids on this server alone, a
+//! journal that cannot be written, ends readiness in any case: another server can issue them.
+
+mod worker;
+
+use std::fmt;
+use std::pin::pin;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use leafid::store::StoreState;
+use leafid::{Clock, Generators, WorkerRegistry};
+use tokio::sync::Notify;
+
+use crate::service::regressions::{Regressions, WentBack};
+use worker::WorkerReadiness;
+
+/// How many tags are looked at for ids in memory while the store fails.
+const TAGS_SEEN_MAX: usize = 1000;
+
+/// Whether this process is ready and reaches its store.
+///
+/// # Example
+///
+/// See [`Service`](crate::Service).
+pub struct Health {
+    generators: Generators,
+    /// Whether segment ids are served.
+    segment: bool,
+    /// `None`: snowflake ids are off.
+    registry: Option<WorkerRegistry>,
+    clock: Arc<dyn Clock>,
+    /// The store as it was seen before the generators look after it.
+    first_seen: Mutex<StoreState>,
+    regressions: Arc<Regressions>,
+    phase: AtomicU8,
+    /// Told when the phase changes.
+    changed: Notify,
+}
+
+/// Which kinds of ids are served.
+pub(crate) struct Kinds {
+    pub(crate) segment: bool,
+    pub(crate) registry: Option<WorkerRegistry>,
+}
+
+/// Where the process is in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
+#[repr(u8)]
+pub(crate) enum Phase {
+    /// The store's settings were not seen yet; nothing is reserved. Exits: `Serving`, `Leaving`,
+    /// `Draining`.
+    Starting = 0,
+    /// Segments are fetched. Exits: `Leaving`, `Draining`.
+    Serving = 1,
+    /// Told to stop: no longer ready, and serving all the same until everybody has noticed. Exits:
+    /// `Draining`.
+    Leaving = 2,
+    /// Finishes what is in flight. No exit.
+    Draining = 3,
+}
+
+/// Whether the process is ready, and why.
+///
+/// # Example
+///
+/// See [`Service`](crate::Service).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Readiness {
+    phase: Phase,
+    segment: bool,
+    store: StoreState,
+    /// For how long the store has failed.
+    failing_for: Duration,
+    /// The store went back in time, not long ago.
+    went_back: Option<WentBack>,
+    /// Whether memory holds ids; looked at only while the store does not answer.
+    has_ids: bool,
+    /// `None`: snowflake ids are off.
+    worker: Option<WorkerReadiness>,
+}
+
+impl Health {
+    pub(crate) fn new(
+        kinds: Kinds,
+        generators: Generators,
+        clock: Arc<dyn Clock>,
+        regressions: Arc<Regressions>,
+    ) -> Self {
+        let Kinds { segment, registry } = kinds;
+        Self {
+            segment,
+            registry,
+            generators,
+            clock,
+            first_seen: Mutex::default(),
+            regressions,
+            phase: AtomicU8::new(Phase::Starting as u8),
+            changed: Notify::new(),
+        }
+    }
+
+    pub(crate) fn enter(&self, phase: Phase) {
+        // A phase never goes back: a store found good while draining changes nothing.
+        self.phase.fetch_max(phase as u8, Ordering::AcqRel);
+        self.changed.notify_waiters();
+    }
+
+    /// The store could not be reached at the start.
+    pub(crate) fn store_not_reached(&self, message: String) {
+        let mut seen = self
+            .first_seen
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let since = match *seen {
+            StoreState::Down { since, .. } => since,
+            _ => self.clock.now(),
+        };
+        *seen = StoreState::Down { since, message };
+    }
+
+    /// Whether reservations go through.
+    pub(crate) fn store(&self) -> StoreState {
+        if self.phase() != Phase::Starting {
+            return self.generators.store_state();
+        }
+        self.first_seen
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    pub(crate) fn phase(&self) -> Phase {
+        match self.phase.load(Ordering::Acquire) {
+            0 => Phase::Starting,
+            1 => Phase::Serving,
+            2 => Phase::Leaving,
+            _ => Phase::Draining,
+        }
+    }
+
+    /// Waits up to `wait_max` for the store to be reached, in the moments after the start. With a
+    /// store that is known to fail it does not wait.
+    ///
+    /// # Errors
+    ///
+    /// What is in the way.
+    pub(crate) async fn started(&self, wait_max: Duration) -> Result<(), String> {
+        let mut changed = pin!(self.changed.notified());
+        // From here on no change is missed.
+        changed.as_mut().enable();
+        if self.phase() != Phase::Starting {
+            return Ok(());
+        }
+        let is_failing = matches!(self.store(), StoreState::Down { .. });
+        if !is_failing && tokio::time::timeout(wait_max, changed).await.is_ok() {
+            return Ok(());
+        }
+        Err(match self.store() {
+            StoreState::Down { message, .. } => message,
+            _ => "it has not answered yet".into(),
+        })
+    }
+
+    /// Whether callers shall go elsewhere.
+    #[inline]
+    pub(crate) fn is_leaving(&self) -> bool {
+        // Relaxed: nothing is read behind it.
+        self.phase.load(Ordering::Relaxed) >= Phase::Leaving as u8
+    }
+
+    /// Waits for a change of phase.
+    pub(crate) async fn changed(&self) {
+        self.changed.notified().await;
+    }
+
+    /// Waits until the process was told to stop.
+    pub(crate) async fn draining(&self) {
+        loop {
+            let mut changed = pin!(self.changed.notified());
+            // From here on no change is missed.
+            changed.as_mut().enable();
+            if self.phase() == Phase::Draining {
+                return;
+            }
+            changed.await;
+        }
+    }
+
+    /// Whether the process is ready now.
+    #[must_use]
+    pub fn readiness(&self) -> Readiness {
+        let store = self.store();
+        let mut failing_for = Duration::ZERO;
+        let mut has_ids = false;
+        if let StoreState::Down { since, .. } = store {
+            failing_for = self.clock.now().saturating_sub(since);
+        }
+        if !store.is_up() {
+            let statuses = self.generators.statuses(TAGS_SEEN_MAX);
+            has_ids = statuses.iter().any(|status| status.remaining > 0);
+        }
+        let registry = self.registry.as_ref();
+        Readiness {
+            phase: self.phase(),
+            segment: self.segment,
+            store,
+            failing_for,
+            went_back: self.regressions.named(),
+            has_ids,
+            worker: registry.map(|registry| WorkerReadiness::of(&registry.status())),
+        }
+    }
+}
+
+impl Readiness {
+    /// Whether requests should come here.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        match &self.worker {
+            Some(worker) if !self.segment => self.phase < Phase::Leaving && worker.is_ready(),
+            _ => {
+                let worker = self.worker.as_ref();
+                let is_whole = worker.is_none_or(|worker| !worker.journal_fails);
+                let has_ids = self.store.is_up() || self.has_ids;
+                self.phase == Phase::Serving && has_ids && is_whole
+            }
+        }
+    }
+
+    /// Whether the store was found to have gone back in time, today. The server serves on: its own
+    /// ids do not repeat, and those of others cannot be known here.
+    #[must_use]
+    pub const fn store_went_back(&self) -> bool {
+        self.went_back.is_some()
+    }
+
+    /// Whether reservations go through.
+    #[must_use]
+    pub const fn store_answers(&self) -> bool {
+        self.store.is_up()
+    }
+}
+
+/// One line for each thing that was looked at, and the sum of it.
+impl fmt::Display for Readiness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mark = |is_good: bool| if is_good { '+' } else { '-' };
+        let phase = match self.phase {
+            Phase::Starting => "waiting for the store",
+            Phase::Serving => "segments are fetched",
+            Phase::Leaving => "shutting down: requests are served until `shutdown-delay` is over",
+            Phase::Draining => "shutting down",
+        };
+        writeln!(f, "[{}]driver: {phase}", mark(self.phase == Phase::Serving))?;
+        match &self.store {
+            StoreState::Unasked => writeln!(f, "[-]store: not asked yet")?,
+            StoreState::Up { location: None } => writeln!(f, "[+]store: answers")?,
+            StoreState::Up {
+                location: Some(location),
+            } => writeln!(f, "[+]store: {location} answers")?,
+            StoreState::Down { message, .. } => {
+                let seconds = self.failing_for.as_secs();
+                writeln!(f, "[-]store: fails for {seconds} s: {message}")?;
+                let memory = if self.has_ids { "holds" } else { "holds no" };
+                writeln!(f, "[{}]memory: {memory} ids", mark(self.has_ids))?;
+            }
+        }
+        if let Some(went_back) = &self.went_back {
+            writeln!(f, "{went_back}")?;
+        }
+        if let Some(worker) = &self.worker {
+            write!(f, "{worker}")?;
+        }
+        f.write_str(if self.is_ready() {
+            "ready\n"
+        } else {
+            "not ready\n"
+        })
+    }
+}
+
+impl fmt::Debug for Health {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Health")
+            .field("phase", &self.phase())
+            .finish_non_exhaustive()
+    }
+}
