@@ -7,10 +7,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use leafid::store::{LeaseStore, MemoryStore, SegmentStore};
+use leafid::store::{MemoryStore, SegmentStore};
 use leafid::{
-    Clock, Driver, Generators, Observer, Options, RegistryDriver, RegistryParts, SystemClock,
-    WorkerRegistry,
+    Clock, Driver, Generators, Observer, Options, RegistryDriver, SystemClock, WorkerRegistry,
 };
 use leafid_stores::AuditStore;
 use tokio::task::JoinHandle;
@@ -280,22 +279,21 @@ impl Instruments {
         http_addr: SocketAddr,
     ) -> (WorkerRegistry, RegistryDriver) {
         let options = worker_ids::options(config, &workers, http_addr);
-        let checked = |leases| -> Arc<dyn LeaseStore> {
-            let refused = Arc::clone(&self.events.weak_stores);
-            Arc::new(DurabilityChecked::new(
-                leases,
-                config.allow_weak_store,
-                refused,
-            ))
+        let builder = WorkerRegistry::builder()
+            .journal(workers.journal)
+            .peers(Arc::new(peers))
+            .clock(Arc::clone(&self.clock))
+            .observer(Arc::clone(&self.event_log))
+            .options(options);
+        let builder = match workers.leases {
+            None => builder,
+            Some(leases) => {
+                let allow_weak = config.allow_weak_store;
+                let refused = Arc::clone(&self.events.weak_stores);
+                builder.store(DurabilityChecked::new(leases, allow_weak, refused))
+            }
         };
-        let parts = RegistryParts {
-            store: workers.leases.map(checked),
-            journal: workers.journal,
-            peers: Arc::new(peers),
-            clock: Arc::clone(&self.clock),
-            observer: Arc::clone(&self.event_log),
-        };
-        WorkerRegistry::open_with(parts, options)
+        builder.build()
     }
 }
 

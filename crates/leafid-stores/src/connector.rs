@@ -108,14 +108,14 @@ impl Connector {
     }
 
     /// Uses another clock than the machine's.
-    pub fn clock(mut self, clock: impl Clock) -> Self {
-        self.clock = Arc::new(clock);
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = clock;
         self
     }
 
     /// Reports events to this observer, for logs, metrics and alarms.
-    pub fn observer(mut self, observer: impl Observer) -> Self {
-        self.observer = Arc::new(observer);
+    pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
+        self.observer = observer;
         self
     }
 

@@ -68,8 +68,8 @@ pub use lease::Lease;
 pub use limit::{Limit, ParseLimitError};
 pub use options::Options;
 pub use registry::{
-    ClockAhead, PeerClocks, RegistryDriver, RegistryOptions, RegistryParts, RegistryStage,
-    RegistryStatus, WorkerChoice, WorkerRegistry,
+    ClockAhead, Closed, PeerClocks, RegistryBuilder, RegistryDriver, RegistryOptions,
+    RegistryStage, RegistryStatus, WorkerChoice, WorkerRegistry,
 };
 pub use segment::{Segment, TakenMany};
 pub use snowflake::{

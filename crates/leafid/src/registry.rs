@@ -4,9 +4,11 @@
 //! The handle is here; the driver, which does the work, in `registry/driver.rs`.
 
 mod accept;
+mod builder;
 mod calls;
 mod claim;
 mod clock_check;
+mod close;
 mod driver;
 mod fast;
 mod hold;
@@ -14,7 +16,7 @@ mod journaled;
 mod obstacle;
 mod options;
 mod own_row;
-mod parts;
+mod peers;
 mod release;
 mod repeating;
 mod start;
@@ -25,19 +27,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use event_listener::Event as Notice;
+
 use crate::event::{Event, Observer};
 use crate::lease::Lease;
 use crate::repeat::Repeat;
 use crate::snowflake::{Core, Snowflake};
 use crate::store::{Journal, LeaseRecord, LeaseStore, LeaseSwap, StoreError};
+use crate::worker_id::WorkerId;
 
 use calls::{FailedWrites, Reachability};
 use repeating::Repeating;
 
 pub use accept::ClockAhead;
+pub use builder::RegistryBuilder;
+pub use close::Closed;
 pub use driver::RegistryDriver;
 pub use options::{RegistryOptions, WorkerChoice};
-pub use parts::{PeerClocks, RegistryParts};
+pub use peers::PeerClocks;
 pub use status::{RegistryStage, RegistryStatus};
 
 /// Keeps this process supplied with a worker id, and makes snowflake ids with it.
@@ -51,18 +58,19 @@ pub use status::{RegistryStage, RegistryStatus};
 /// # Example
 ///
 /// ```
-/// use std::sync::Arc;
+/// use std::time::Duration;
 /// use leafid::store::{MemoryJournal, MemoryLeaseStore};
-/// use leafid::{RegistryOptions, WorkerRegistry, blocking};
+/// use leafid::{WorkerRegistry, blocking};
 ///
-/// let store = Arc::new(MemoryLeaseStore::new());
-/// let (registry, driver) =
-///     WorkerRegistry::open(Some(store), MemoryJournal::new(), RegistryOptions::default());
+/// let (registry, driver) = WorkerRegistry::builder()
+///     .store(MemoryLeaseStore::new())
+///     .journal(MemoryJournal::new())
+///     .build();
 /// let driver = blocking::spawn(driver)?; // or: tokio::spawn(driver)
 /// let first = registry.snowflake().next_blocking()?;
 /// let second = registry.snowflake().next_blocking()?;
 /// assert!(first < second);
-/// registry.stop(); // gives the worker id back
+/// blocking::block_on(registry.close(Duration::from_secs(5))); // gives the worker id back
 /// # driver.join().ok();
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -71,8 +79,8 @@ pub struct WorkerRegistry {
     handle: Arc<Handle>,
 }
 
-/// Stops the driver when the last handle is gone.
-struct Handle {
+/// Stops the driver when the last registry and the last generator is gone.
+pub(crate) struct Handle {
     shared: Arc<Shared>,
 }
 
@@ -91,6 +99,8 @@ pub(crate) struct Shared {
     pub(crate) observer: Arc<dyn Observer>,
     pub(crate) options: RegistryOptions,
     is_stopped: AtomicBool,
+    /// Told when the driver has ended.
+    ended: Notice,
     accepts_clock: AtomicBool,
     state: Mutex<RegistryState>,
 }
@@ -100,6 +110,12 @@ pub(crate) struct Shared {
 struct RegistryState {
     stage: RegistryStage,
     lease: Option<Lease>,
+    /// What the store may hold for this process.
+    leased: Option<Lease>,
+    /// The worker id that was given back at the end.
+    released: Option<WorkerId>,
+    /// Why none was.
+    kept: Option<Arc<str>>,
     /// Where the ids of the only worker id that there may be end, while they are what is in the
     /// way; in milliseconds since 1970.
     ahead_until_ms: Option<u64>,
@@ -123,21 +139,21 @@ impl WorkerRegistry {
         journal: impl Journal,
         options: RegistryOptions,
     ) -> (Self, RegistryDriver) {
-        let parts = RegistryParts {
-            store,
-            journal: Arc::new(journal),
-            ..RegistryParts::default()
-        };
-        Self::open_with(parts, options)
+        let builder = Self::builder().journal(journal).options(options);
+        RegistryBuilder { store, ..builder }.build()
     }
 
-    /// As [`open`](Self::open), with a clock, an observer and peers of one's own.
+    /// Sets up a registry with a clock, an observer and peers of your own.
     ///
     /// # Example
     ///
-    /// See [`RegistryParts`].
-    #[must_use]
-    pub fn open_with(parts: RegistryParts, options: RegistryOptions) -> (Self, RegistryDriver) {
+    /// See [`RegistryBuilder`].
+    pub fn builder() -> RegistryBuilder {
+        RegistryBuilder::new()
+    }
+
+    fn of(parts: RegistryBuilder) -> (Self, RegistryDriver) {
+        let options = parts.options;
         let store = parts.store.map(|store| {
             let (clock, observer) = (Arc::clone(&parts.clock), Arc::clone(&parts.observer));
             let repeat = Repeat::new(clock, observer, options.call_max, options.seed);
@@ -151,10 +167,14 @@ impl WorkerRegistry {
             observer: parts.observer,
             options,
             is_stopped: AtomicBool::new(false),
+            ended: Notice::new(),
             accepts_clock: AtomicBool::new(false),
             state: Mutex::new(RegistryState {
                 stage: RegistryStage::Starting,
                 lease: None,
+                leased: None,
+                released: None,
+                kept: None,
                 ahead_until_ms: None,
                 clock_steps: 0,
                 claims: 0,
@@ -169,14 +189,15 @@ impl WorkerRegistry {
         (Self { handle }, driver)
     }
 
-    /// The generator that issues with this registry's worker id.
+    /// The generator that issues with this registry's worker id. It keeps the registry alive.
     ///
     /// # Example
     ///
     /// See [`WorkerRegistry`].
     #[must_use]
     pub fn snowflake(&self) -> Snowflake {
-        Snowflake::of(Arc::clone(&self.handle.shared.core))
+        let core = Arc::clone(&self.handle.shared.core);
+        Snowflake::of(core, Arc::clone(&self.handle))
     }
 
     /// How this process stands with its worker id and its clock.
@@ -195,8 +216,8 @@ impl WorkerRegistry {
     /// # Example
     ///
     /// ```
-    /// # use leafid::{RegistryOptions, RegistryParts, WorkerRegistry};
-    /// # let (registry, _driver) = WorkerRegistry::open_with(RegistryParts::default(), RegistryOptions::default());
+    /// # use leafid::WorkerRegistry;
+    /// # let (registry, _driver) = WorkerRegistry::builder().build();
     /// assert!(registry.now_ms() > 1_700_000_000_000);
     /// ```
     #[must_use]
@@ -216,8 +237,8 @@ impl WorkerRegistry {
     /// # Example
     ///
     /// ```
-    /// # use leafid::{RegistryOptions, RegistryParts, WorkerRegistry};
-    /// # let (registry, _driver) = WorkerRegistry::open_with(RegistryParts::default(), RegistryOptions::default());
+    /// # use leafid::WorkerRegistry;
+    /// # let (registry, _driver) = WorkerRegistry::builder().build();
     /// registry.accept_clock()?;
     /// # Ok::<(), leafid::ClockAhead>(())
     /// ```
@@ -225,7 +246,8 @@ impl WorkerRegistry {
         self.handle.shared.accept_clock()
     }
 
-    /// Stops issuing for good, gives the worker id back, and ends the driver.
+    /// Stops issuing for good, has the driver give the worker id back, and ends it. Does not wait:
+    /// see [`close`](Self::close).
     ///
     /// # Example
     ///

@@ -19,6 +19,7 @@ use std::sync::Arc;
 use crate::clock::{Clock, SystemClock};
 use crate::id::Id;
 use crate::layout::{Layout, LayoutError};
+use crate::registry::Handle as RegistryHandle;
 use crate::worker_id::WorkerId;
 use state::Grant;
 
@@ -32,7 +33,7 @@ pub use options::{ClockPolicy, ParseClockPolicyError, SnowflakeOptions};
 /// **Unique** over all processes of one registry and layout. **Ascending** per process while it
 /// holds one worker id: an id returned before another call begins is smaller than that call's.
 /// Between processes they ascend as far as clocks agree. **Thread-safe**; lock-free; a clone is
-/// another handle on the same generator.
+/// another handle on the same generator. One of a registry keeps the registry alive.
 ///
 /// The time in an id is that of the boot clock, which follows the wall clock and never jumps with
 /// it. In a new tick the sequence starts at random, so that ids spread evenly over shards.
@@ -50,11 +51,15 @@ pub use options::{ClockPolicy, ParseClockPolicyError, SnowflakeOptions};
 #[derive(Clone)]
 pub struct Snowflake {
     core: Arc<Core>,
+    /// Ends the driver of the worker id with the last handle on it.
+    #[expect(dead_code, reason = "it is kept for its end")]
+    registry: Option<Arc<RegistryHandle>>,
 }
 
 impl Snowflake {
-    pub(crate) fn of(core: Arc<Core>) -> Self {
-        Self { core }
+    pub(crate) fn of(core: Arc<Core>, registry: Arc<RegistryHandle>) -> Self {
+        let registry = Some(registry);
+        Self { core, registry }
     }
 
     /// Issues with a worker id that nobody else uses, without a registry and without a journal.
@@ -110,6 +115,7 @@ impl Snowflake {
         });
         Ok(Self {
             core: Arc::new(core),
+            registry: None,
         })
     }
 

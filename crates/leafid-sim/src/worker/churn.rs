@@ -8,8 +8,8 @@ use std::time::Duration;
 use fastrand::Rng;
 use leafid::store::MemoryLeaseStore;
 use leafid::{
-    Clock as _, Epoch, Layout, LayoutSpec, RegistryOptions, RegistryParts, SequencePlace,
-    SnowflakeOptions, TimeUnit, WorkerRegistry,
+    Clock as _, Epoch, Layout, LayoutSpec, RegistryOptions, SequencePlace, SnowflakeOptions,
+    TimeUnit, WorkerRegistry,
 };
 
 use crate::executor::{Executor, Livelock, Process};
@@ -84,11 +84,6 @@ fn start(
     lease: Duration,
     seed: u64,
 ) -> WorkerRegistry {
-    let parts = RegistryParts {
-        store: Some(Arc::new(store.clone())),
-        clock: Arc::new(executor.clock.clone()),
-        ..RegistryParts::default()
-    };
     let options = RegistryOptions {
         snowflake: SnowflakeOptions {
             layout: layout(),
@@ -98,7 +93,11 @@ fn start(
         seed,
         ..RegistryOptions::default()
     };
-    let (registry, driver) = WorkerRegistry::open_with(parts, options);
+    let (registry, driver) = WorkerRegistry::builder()
+        .store(store.clone())
+        .clock(Arc::new(executor.clock.clone()))
+        .options(options)
+        .build();
     executor.spawner.spawn(process, driver);
     registry
 }

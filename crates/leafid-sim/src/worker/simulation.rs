@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use leafid::store::JournalRecord;
-use leafid::{Clock as _, RegistryParts, WorkerChoice, WorkerRegistry};
+use leafid::{Clock as _, RegistryBuilder, WorkerChoice, WorkerRegistry};
 
 use super::bug::Bug;
 use super::caller::{Caller, Field};
@@ -159,16 +159,20 @@ impl Simulation {
         options.seed = self.random.u64(..);
         let is_broken: Arc<AtomicBool> = Arc::default();
         let has_ended: Arc<AtomicBool> = Arc::default();
-        let mut parts = self.parts(at, process, Arc::clone(&is_broken));
-        if self.registry.bug == Some(Bug::FileTrusted)
+        let builder = self.builder(at, process, Arc::clone(&is_broken));
+        let builder = if self.registry.bug == Some(Bug::FileTrusted)
             && let Some(lease) = lock(&self.servers[at].disk.record)
                 .as_ref()
                 .and_then(|record| record.lease)
         {
-            parts.store = None;
             options.choice = WorkerChoice::Exactly(lease.worker);
-        }
-        let (registry, driver) = WorkerRegistry::open_with(parts, options);
+            builder
+        } else {
+            let registry = Arc::clone(&self.registry);
+            let identity = self.servers[at].disk.identity;
+            builder.store(SimLeaseStore::new(registry, identity, process))
+        };
+        let (registry, driver) = builder.options(options).build();
         let end = Arc::clone(&has_ended);
         self.executor.spawner.spawn(process, async move {
             driver.await;
@@ -188,7 +192,13 @@ impl Simulation {
         self.servers[at].life = Some(life);
     }
 
-    fn parts(&mut self, at: usize, process: Process, is_broken: Arc<AtomicBool>) -> RegistryParts {
+    /// All but the store and the options.
+    fn builder(
+        &mut self,
+        at: usize,
+        process: Process,
+        is_broken: Arc<AtomicBool>,
+    ) -> RegistryBuilder {
         let server = &self.servers[at];
         let truth = self.executor.clock.clone();
         let journal = SimJournal {
@@ -203,16 +213,9 @@ impl Simulation {
             is_broken,
             bug: self.registry.bug,
         };
-        RegistryParts {
-            store: Some(Arc::new(SimLeaseStore::new(
-                Arc::clone(&self.registry),
-                server.disk.identity,
-                process,
-            ))),
-            journal: Arc::new(journal),
-            clock: Arc::new(ServerClock::new(truth, Arc::clone(&server.wall))),
-            ..RegistryParts::default()
-        }
+        WorkerRegistry::builder()
+            .journal(journal)
+            .clock(Arc::new(ServerClock::new(truth, Arc::clone(&server.wall))))
     }
 
     fn caller(&mut self, at: usize, life: &Life) -> Caller {

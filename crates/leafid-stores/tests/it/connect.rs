@@ -1,5 +1,6 @@
 //! From a URL to ids in one call: `connect`, its builder, and the same without a runtime.
 
+use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
@@ -97,7 +98,7 @@ fn the_thread_ends_with_the_last_handle() {
     let is_over = |drop_ids: &dyn Fn(Generators)| {
         let (sender, ended) = channel();
         let ids = Connector::new(&url_in(&folder))
-            .observer(Told(sender))
+            .observer(Arc::new(Told(sender)))
             .spawn_thread()
             .unwrap();
         ids.ensure_tag_blocking("order").unwrap();

@@ -9,10 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use leafid::store::MemoryJournal;
 use leafid::{
-    Clock, Event, Id, Observer, RegistryOptions, RegistryParts, SnowflakeOptions, SystemClock,
-    WorkerRegistry,
+    Clock, Event, Id, Observer, RegistryOptions, SnowflakeOptions, SystemClock, WorkerRegistry,
 };
 use leafid_testbed::shared_redis;
 use tokio::task::JoinSet;
@@ -75,12 +73,6 @@ impl Churn {
 
     /// Starts a server that nobody has seen before, takes ids from it, and ends it.
     async fn start_and_end(self: &Arc<Self>, is_killed: bool) -> Vec<u64> {
-        let parts = RegistryParts {
-            store: Some(leases_at(&self.url, "churn").await),
-            journal: Arc::new(MemoryJournal::new()),
-            observer: Arc::<Self>::clone(self),
-            ..RegistryParts::default()
-        };
         let options = RegistryOptions {
             lease: LEASE,
             journal_ahead: JOURNAL_AHEAD,
@@ -91,7 +83,11 @@ impl Churn {
             },
             ..RegistryOptions::default()
         };
-        let (registry, driver) = WorkerRegistry::open_with(parts, options);
+        let (registry, driver) = WorkerRegistry::builder()
+            .store(leases_at(&self.url, "churn").await)
+            .observer(Arc::<Self>::clone(self))
+            .options(options)
+            .build();
         let driver = tokio::spawn(driver);
         let ids = registry.snowflake().next_many(IDS_PER_START).await.unwrap();
         let ids = ids.map(Id::get).collect();

@@ -10,7 +10,7 @@ use std::time::Duration;
 use fastrand::Rng;
 use futures_util::future::{Either, select};
 
-use super::{RegistryStage, Shared, fast};
+use super::{Shared, fast};
 use crate::store::{BoxFuture, JournalLease, JournalRecord, StoreError};
 use crate::worker_id::WorkerId;
 
@@ -18,9 +18,9 @@ use crate::worker_id::WorkerId;
 /// on any runtime (`tokio::spawn(driver)`) or on a thread
 /// ([`blocking::spawn`](crate::blocking::spawn)).
 ///
-/// It ends once [`stop`](crate::WorkerRegistry::stop) was called, or the last handle dropped, and
-/// the worker id was given back. Dropped before that, it stops issuing at once, and the worker id
-/// stays leased.
+/// It ends once the registry was [closed](crate::WorkerRegistry::close) or stopped, or the last
+/// registry and [`Snowflake`](crate::Snowflake) of it dropped, and the worker id was given back.
+/// Dropped before that, it stops issuing at once, and the worker id stays leased.
 ///
 /// # Example
 ///
@@ -48,8 +48,7 @@ impl Future for RegistryDriver {
 impl Drop for RegistryDriver {
     fn drop(&mut self) {
         self.shared.core.state.halt();
-        self.shared.core.close("the driver has ended", true);
-        self.shared.lock().stage = RegistryStage::Stopped;
+        self.shared.end("the driver has ended");
     }
 }
 
@@ -118,8 +117,7 @@ async fn run(shared: Arc<Shared>) {
     let fast = std::pin::pin!(fast::keep(&shared));
     let work = std::pin::pin!(work.run());
     select(work, fast).await;
-    shared.core.close("the worker id was given back", true);
-    shared.lock().stage = RegistryStage::Stopped;
+    shared.end("the worker id was given back");
 }
 
 impl Run {

@@ -82,6 +82,7 @@ impl Run {
         state.lease = Some(lease);
         state.ahead_until_ms = None;
         drop(state);
+        self.shared.set_leased(Some(lease));
         self.shared.emit(&Event::WorkerClaimed { lease });
     }
 
@@ -265,6 +266,7 @@ impl Run {
                 held.extend_at = Some(now);
                 self.failures = 0;
                 self.is_weak = false;
+                self.shared.set_leased(Some(lease));
                 self.shared.emit(&Event::WorkerExtended { lease });
             }
             CallOutcome::Extended(Ok(Extended::Lost(row))) => {

@@ -89,6 +89,7 @@ impl Run {
         }
         if let Some(lease) = row.and_then(|row| self.adopt(row)) {
             held.lease = lease;
+            self.shared.set_leased(Some(lease));
             return None;
         }
         Some(self.lose_row(lease, row))
@@ -137,6 +138,7 @@ impl Run {
         }
         let shared = &self.shared;
         shared.core.close(reason, false);
+        shared.set_leased(None);
         let mut state = shared.lock();
         state.lease = None;
         state.stage = RegistryStage::Refused {

@@ -17,7 +17,9 @@ impl Run {
         // A lease that was never granted is unused from its start.
         let used_ms = used_tick.map_or(0, |tick| layout.unix_ms_of(tick).unsigned_abs());
         self.shared.lock().lease = None;
-        match self.give_back(lease, used_ms.max(lease.start_ms)).await {
+        let given_back = self.give_back(lease, used_ms.max(lease.start_ms)).await;
+        self.shared.lock().on_release(lease, &given_back);
+        match given_back {
             Ok(true) => {
                 let worker = lease.worker;
                 self.shared.emit(&Event::WorkerReleased { worker });

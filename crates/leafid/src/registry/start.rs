@@ -158,7 +158,11 @@ impl Run {
             Err(error) => return Err(obstacle(error)),
         };
         self.check_ahead(claim.lease.start_ms, now_ms)?;
+        shared.set_leased(Some(claim.lease));
         let is_made = self.make(store, &claim, former, now_ms).await?;
+        if !is_made {
+            shared.set_leased(None);
+        }
         Ok(is_made.then_some(claim.lease))
     }
 

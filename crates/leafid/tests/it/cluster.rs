@@ -13,7 +13,7 @@ use leafid::store::{
 };
 use leafid::{
     Clock, Id, Layout, ManualClock, Observer, Parts, RegistryDriver, RegistryOptions,
-    RegistryParts, RegistryStatus, SnowflakeError, WorkerId, WorkerRegistry,
+    RegistryStatus, SnowflakeError, WorkerId, WorkerRegistry,
 };
 
 use crate::world::Log;
@@ -203,15 +203,16 @@ impl Setup {
     /// Starts it, and lets it do what it can at once.
     pub(crate) fn start(self) -> Server {
         let log = Arc::new(Log::default());
-        let parts = RegistryParts {
-            store: self.store.map(|store| store as Arc<dyn LeaseStore>),
-            journal: self.journal,
-            clock: Arc::new(self.clock.clone()),
-            observer: Arc::clone(&log) as Arc<dyn Observer>,
-            ..RegistryParts::default()
-        };
         let layout = self.options.snowflake.layout;
-        let (registry, driver) = WorkerRegistry::open_with(parts, self.options);
+        let mut builder = WorkerRegistry::builder()
+            .journal(self.journal)
+            .clock(Arc::new(self.clock.clone()))
+            .observer(Arc::clone(&log) as Arc<dyn Observer>)
+            .options(self.options);
+        if let Some(store) = self.store {
+            builder = builder.store(store);
+        }
+        let (registry, driver) = builder.build();
         let mut server = Server {
             clock: self.clock,
             registry,
@@ -282,6 +283,10 @@ impl Server {
             .lease
             .unwrap_or_else(|| panic!("no worker id: {}", status.stage));
         lease.worker
+    }
+
+    pub(crate) fn drop_driver(&mut self) {
+        self.driver = None;
     }
 
     /// Gives the worker id back.

@@ -8,6 +8,7 @@
 mod availability;
 mod claim_conformance;
 mod clocks;
+mod closing;
 mod cluster;
 mod foreign_journal;
 mod lease_conformance;

@@ -12,8 +12,7 @@ use crate::clock::{Clock, ManualClock, SystemClock};
 use crate::id::Id;
 use crate::layout::{Layout, LayoutSpec};
 use crate::registry::{
-    RegistryDriver, RegistryOptions, RegistryParts, RegistryStage, RegistryStatus, WorkerChoice,
-    WorkerRegistry,
+    RegistryDriver, RegistryOptions, RegistryStage, RegistryStatus, WorkerChoice, WorkerRegistry,
 };
 use crate::snowflake::SnowflakeOptions;
 use crate::store::{LeaseStore, MemoryJournal};
@@ -102,13 +101,12 @@ impl Setup {
             clock_offset_max: Duration::from_secs(1_000_000),
             ..RegistryOptions::default()
         };
-        let parts = RegistryParts {
-            store: Some(Arc::clone(store)),
-            journal: Arc::new(self.journal.clone()),
-            clock: Arc::new(clock.clone()),
-            ..RegistryParts::default()
-        };
-        let (registry, driver) = WorkerRegistry::open_with(parts, options);
+        let (registry, driver) = WorkerRegistry::builder()
+            .store(Arc::clone(store))
+            .journal(self.journal.clone())
+            .clock(Arc::new(clock.clone()))
+            .options(options)
+            .build();
         Server {
             registry,
             driver,

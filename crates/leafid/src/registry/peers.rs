@@ -1,0 +1,32 @@
+//! `PeerClocks`: the clocks of other servers, as a second source beside the registry's.
+
+use crate::store::{BoxFuture, LeaseRecord};
+
+/// What the clocks of running peers show; a second source beside the registry's own clock.
+///
+/// # Example
+///
+/// ```
+/// use leafid::PeerClocks;
+/// use leafid::store::{BoxFuture, LeaseRecord};
+///
+/// struct Alone;
+///
+/// impl PeerClocks for Alone {
+///     fn mean_ms<'a>(&'a self, _peers: &'a [LeaseRecord]) -> BoxFuture<'a, Option<u64>> {
+///         Box::pin(async { None })
+///     }
+/// }
+/// ```
+pub trait PeerClocks: Send + Sync + 'static {
+    /// The mean of what the clocks of these peers show now, in milliseconds since
+    /// 1970-01-01T00:00:00Z; `None` when none answers. Must end in bounded time.
+    fn mean_ms<'a>(&'a self, peers: &'a [LeaseRecord]) -> BoxFuture<'a, Option<u64>>;
+}
+
+/// There are no peers.
+impl PeerClocks for () {
+    fn mean_ms<'a>(&'a self, _peers: &'a [LeaseRecord]) -> BoxFuture<'a, Option<u64>> {
+        Box::pin(async { None })
+    }
+}

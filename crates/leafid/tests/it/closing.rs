@@ -1,0 +1,110 @@
+//! The end of a registry: `close` says what became of the worker id, and a generator keeps its
+//! registry alive.
+
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use leafid::store::MemoryLeaseStore;
+use leafid::{Closed, WorkerChoice, WorkerId, WorkerRegistry, blocking};
+
+use crate::cluster::{Mood, Server, Setup, store};
+
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Closes the registry of a server, which acts meanwhile as `act` says.
+fn close(server: &mut Server, act: impl FnOnce(&mut Server)) -> Closed {
+    let registry = server.registry.clone();
+    let mut closing = pin!(registry.close(TIMEOUT));
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(closing.as_mut().poll(&mut context).is_pending());
+    act(server);
+    match closing.poll(&mut context) {
+        Poll::Ready(closed) => closed,
+        Poll::Pending => panic!("it waits on and on"),
+    }
+}
+
+fn settle(server: &mut Server) {
+    server.advance(Duration::ZERO);
+}
+
+/// Guards that a worker id which was given back is said to be, and can be claimed at once.
+#[test]
+fn a_closed_registry_gives_its_worker_id_back() {
+    let store = store();
+    let mut first = Setup::new(&store).start();
+    first.next();
+    let worker = first.worker();
+    assert_eq!(close(&mut first, settle), Closed::Released { worker });
+    let again = blocking::block_on(first.registry.close(TIMEOUT));
+    assert_eq!(again, Closed::Released { worker });
+    let mut setup = Setup::new(&store);
+    setup.options.choice = WorkerChoice::Exactly(worker);
+    let mut second = setup.start();
+    second.advance(TIMEOUT);
+    assert_eq!(second.worker(), worker);
+}
+
+/// Guards that a worker id which could not be given back is said to stay leased, until when, and
+/// why.
+#[test]
+fn a_worker_id_that_stays_leased_is_told() {
+    let store = store();
+    let mut server = Setup::new(&store).start();
+    server.next();
+    let lease = server.status().lease.unwrap();
+    store.set(Mood::Down);
+    let closed = close(&mut server, |server| server.advance(TIMEOUT * 20));
+    assert_eq!(closed.leased_until_ms(), Some(lease.until_ms));
+    let text = closed.to_string();
+    assert!(text.contains("stays leased until 2"), "{text}");
+    assert!(text.contains("cannot reach the registry"), "{text}");
+}
+
+/// Guards that `close` waits no longer than it was told to, and says what it knows by then.
+#[test]
+fn a_driver_that_does_not_run_is_not_waited_for() {
+    let mut server = Setup::new(&store()).start();
+    server.next();
+    let until_ms = server.status().lease.map(|lease| lease.until_ms);
+    let closed = close(&mut server, |server| server.clock.advance(TIMEOUT));
+    assert_eq!(closed.leased_until_ms(), until_ms);
+    assert!(closed.to_string().contains("not given back in time"));
+    server.drop_driver();
+    let closed = blocking::block_on(server.registry.close(TIMEOUT));
+    assert_eq!(closed.leased_until_ms(), until_ms);
+    assert!(closed.to_string().contains("driver was dropped"));
+}
+
+/// Guards that nothing is said to be leased where there is nothing to give back.
+#[test]
+fn without_a_lease_there_is_nothing_to_give_back() {
+    let store = store();
+    store.set(Mood::Down);
+    let mut server = Setup::new(&store).start();
+    assert_eq!(close(&mut server, settle), Closed::NotHeld);
+    let mut setup = Setup::new(&store);
+    setup.store = None;
+    setup.options.choice = WorkerChoice::Exactly(WorkerId::new(3));
+    let mut by_hand = setup.start();
+    by_hand.next();
+    assert_eq!(close(&mut by_hand, settle), Closed::NotHeld);
+}
+
+/// Guards that ids do not stop because the program let go of everything but the generator.
+#[test]
+fn a_generator_keeps_its_registry_alive() {
+    let (registry, driver) = WorkerRegistry::builder()
+        .store(MemoryLeaseStore::new())
+        .build();
+    let driver = blocking::spawn(driver).unwrap();
+    let snowflake = registry.snowflake();
+    drop(registry);
+    for _ in 0..1000 {
+        snowflake.next_blocking().unwrap();
+    }
+    drop(snowflake);
+    driver.join().unwrap();
+}
