@@ -4,6 +4,7 @@
 //! by the path straight to the service that was made from it, past any router, so that a call
 //! costs next to nothing on top of tonic. What the wire is, it leaves to who accepts connections.
 
+mod auth;
 mod call;
 mod connection;
 mod counted;
@@ -13,15 +14,14 @@ mod ending;
 mod error;
 mod health;
 mod ids;
-mod message;
 mod method;
 mod reflection;
+mod request_body;
 mod socket;
 mod stream;
 mod tags;
 mod task;
 mod traffic;
-mod who;
 
 /// Made from `proto/leafid/v1`.
 #[expect(
@@ -63,8 +63,8 @@ use ending::Ending;
 use error::Refusal;
 use health::HealthFrontEnd;
 use ids::IdsFrontEnd;
-use message::Message;
 use reflection::Reflection;
+use request_body::RequestBody;
 use tags::TagsFrontEnd;
 use traffic::Traffic;
 use v1::ids_server::IdsServer;
@@ -152,7 +152,7 @@ impl GrpcFrontEnd {
             return Err(Refusal::no_place());
         }
         let body_max = method.takes_one().then_some(self.service.limits().body_max);
-        let mut request = request.map(|body| Message::new(body, body_max));
+        let mut request = request.map(|body| RequestBody::new(body, body_max));
         if method == M::NextMany || method == M::ListTags {
             let backlog = Arc::clone(traffic.backlog());
             request.extensions_mut().insert(backlog);

@@ -6,6 +6,7 @@ use leafid::{Id, ParseLayoutError};
 use prost_types::Timestamp;
 use tonic::{Request, Response, Status, Streaming};
 
+use super::auth::caller;
 use super::counted::Room;
 use super::error::Refusal;
 use super::stream::Answers;
@@ -14,7 +15,6 @@ use super::v1::{
     DecodeRequest, DecodeResponse, NextManyRequest, NextManyResponse, NextRequest, NextResponse,
     ReserveRangeRequest, ReserveRangeResponse, StreamRequest,
 };
-use super::who::caller;
 use crate::net::unread::{Backlog, FREE_LEN};
 use crate::service::Service;
 

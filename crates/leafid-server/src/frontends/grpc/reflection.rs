@@ -8,11 +8,11 @@ use tonic::codegen::Service as _;
 use tonic_reflection::server::Builder;
 
 use super::error::Refusal;
-use super::message::Message;
+use super::request_body::RequestBody;
 use super::{Answering, Method, v1 as messages};
 
 /// A service whose type has no name.
-type Called = Box<dyn Fn(Request<Message>) -> Option<Answering> + Send + Sync>;
+type Called = Box<dyn Fn(Request<RequestBody>) -> Option<Answering> + Send + Sync>;
 
 /// Both services, each made when somebody first asks: hardly any server is ever asked.
 pub(super) struct Reflection {
@@ -34,7 +34,7 @@ impl Reflection {
     pub(super) fn call(
         &self,
         method: Method,
-        request: Request<Message>,
+        request: Request<RequestBody>,
     ) -> Result<Answering, Refusal> {
         let called = match method {
             Method::ReflectionAlpha => self.v1alpha.get_or_init(|| v1alpha(self.message_len_max)),

@@ -9,6 +9,7 @@ use leafid::Tag;
 use tonic::{Request, Response};
 
 use super::Method;
+use super::auth::{caller, changer};
 use super::counted::Room;
 use super::error::Refusal;
 use super::ids::Answered;
@@ -17,7 +18,6 @@ use super::v1::{
     self, CreateTagRequest, DeleteTagRequest, GetTagRequest, ListTagsRequest, ListTagsResponse,
     UpdateTagRequest,
 };
-use super::who::{caller, changer};
 use crate::net::unread::Backlog;
 use crate::service::Service;
 

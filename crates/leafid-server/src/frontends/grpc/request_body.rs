@@ -1,4 +1,4 @@
-//! `Message`: what a caller sends in a call, and for how long it is waited for where it is one
+//! `RequestBody`: what a caller sends in a call, and for how long it is waited for where it is one
 //! message. A stream's messages come when they come.
 //!
 //! What is there at once, as it usually is, needs no timer.
@@ -16,7 +16,7 @@ use tonic::Status;
 use super::error::Refusal;
 
 /// The body of a call.
-pub(super) struct Message {
+pub(super) struct RequestBody {
     body: Incoming,
     /// How long it may take; `None` for a stream.
     body_max: Option<Duration>,
@@ -24,7 +24,7 @@ pub(super) struct Message {
     late: Option<Pin<Box<Sleep>>>,
 }
 
-impl Message {
+impl RequestBody {
     pub(super) const fn new(body: Incoming, body_max: Option<Duration>) -> Self {
         Self {
             body,
@@ -44,7 +44,7 @@ impl Message {
     }
 }
 
-impl Body for Message {
+impl Body for RequestBody {
     type Data = Bytes;
     type Error = Box<dyn Error + Send + Sync>;
 
