@@ -1,27 +1,26 @@
-//! The gRPC front end: leads each call through one front end to its method.
+//! The gRPC front end: takes each call to its method.
 //!
-//! Messages and services are made from `proto/` and checked in (`grpc/generated`). The front end goes
-//! by the path straight to the service that was made from it, past any router, so that a call
-//! costs next to nothing on top of tonic. What the wire is, it leaves to who accepts connections.
+//! Messages and services are made from `proto/` and checked in (`grpc/generated`). The path of a
+//! call leads straight to the service that was made from `proto/`, past any router, so that a call
+//! costs next to nothing on top of tonic.
 
 mod auth;
 mod call;
 mod connection;
-mod counted;
 mod counts;
 mod deadline;
-mod ending;
 mod error;
+mod executor;
 mod health;
 mod ids;
 mod method;
 mod reflection;
+mod reply;
 mod request_body;
+mod serve;
 mod socket;
 mod stream;
 mod tags;
-mod task;
-mod traffic;
 
 /// Made from `proto/leafid/v1`.
 #[expect(
@@ -38,18 +37,19 @@ mod v1 {
 }
 
 use std::convert::Infallible;
+use std::future::ready;
 use std::sync::Arc;
 
 use hyper::body::Incoming;
-use hyper::header::CONTENT_TYPE;
+use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{HeaderMap, Request, Response, StatusCode};
+use tonic::Status;
 use tonic::body::Body;
 use tonic::codegen::{BoxFuture, Service as _};
-use tonic::{Code, Status};
 use tonic_health::pb::health_server::HealthServer;
 
 use crate::net::connection_counts::Protocol;
-use crate::net::front_end::{ConnectionInfo, FrontEnd, Peer, Slot};
+use crate::net::front_end::{ConnectionInfo, FrontEnd, Slot};
 use crate::net::io::Io;
 use crate::net::tls::Alpn;
 use crate::service::Service;
@@ -58,15 +58,15 @@ pub(crate) use counts::GrpcCounts;
 pub(crate) use method::Method;
 
 use call::Call;
+use connection::Connection;
 use deadline::Deadline;
-use ending::Ending;
 use error::Refusal;
 use health::HealthFrontEnd;
 use ids::IdsFrontEnd;
 use reflection::Reflection;
+use reply::{Reply, StreamEnd};
 use request_body::RequestBody;
 use tags::TagsFrontEnd;
-use traffic::Traffic;
 use v1::ids_server::IdsServer;
 use v1::tags_server::TagsServer;
 
@@ -96,123 +96,128 @@ impl GrpcFrontEnd {
         }
     }
 
-    /// Begins a call. What waits for its answer is small then: the request has been moved to where
-    /// it is read, once, and not from future to future.
-    fn begin(
-        &self,
-        from: (Slot, Peer),
-        traffic: &Arc<Traffic>,
+    /// Answers a call. The request goes to its method right here, so that what waits is small.
+    fn answer(
+        self: &Arc<Self>,
+        connection: &Arc<Connection>,
         request: Request<Incoming>,
-    ) -> Begun {
-        if let Some(answer) = not_grpc(&request) {
-            return Begun::Answered(Box::new(answer));
-        }
-        let method = Method::of(request.uri().path());
-        let call = Call::new(method, Arc::clone(&self.counts));
-        match self.lead(from, method, traffic, request) {
-            Ok((deadline, answering)) => Begun::Going {
+    ) -> impl Future<Output = Response<Reply>> + Send + use<> {
+        let mut call = Call::begin(&connection.activity);
+        let started = self.start(connection, &mut call, request);
+        let (front_end, connection) = (Arc::clone(self), Arc::clone(connection));
+        async move {
+            let Started {
                 answering,
                 deadline,
-                call,
-                stream: method.is_streaming().then(|| {
-                    traffic.announce(deadline.left());
-                    Arc::clone(traffic)
-                }),
-            },
-            Err(error) => {
-                let answer = refusal(error);
-                call.answered(&answer);
-                Begun::Answered(Box::new(answer))
-            }
+                is_stream,
+            } = started;
+            let service = &front_end.service;
+            let answer = match deadline.bound(answering, service.limits().answer_max).await {
+                Ok(answer) => answer.unwrap_or_else(|never| match never {}),
+                Err(late) => refusal(late),
+            };
+            let end = is_stream.then(|| StreamEnd::new(deadline, service, &connection.shutdown));
+            Reply::of(answer, call, end, &connection.backlog)
         }
     }
 
     /// Calls the method, unless something stands in the way.
-    fn lead(
+    fn start(
         &self,
-        (slot, peer): (Slot, Peer),
-        method: Method,
-        traffic: &Traffic,
+        connection: &Arc<Connection>,
+        call: &mut Call,
         request: Request<Incoming>,
-    ) -> Result<(Deadline, Answering), Refusal> {
-        use Method as M;
+    ) -> Started {
+        if let Some(status) = not_grpc(&request) {
+            let mut answer = Response::new(Body::empty());
+            *answer.status_mut() = status;
+            return Started::answered(answer);
+        }
+        let method = Method::of(request.uri().path());
+        call.count_as(method, &self.counts);
+        let called = self
+            .check(connection, method, request.headers())
+            .and_then(|deadline| Ok((deadline, self.call(connection, method, request)?)));
+        match called {
+            Ok((deadline, answering)) => Started {
+                answering,
+                deadline,
+                is_stream: method.is_streaming(),
+            },
+            Err(error) => Started::answered(refusal(error)),
+        }
+    }
+
+    /// Whether the method may be called, and until when it has to answer.
+    fn check(
+        &self,
+        connection: &Connection,
+        method: Method,
+        headers: &HeaderMap,
+    ) -> Result<Deadline, Refusal> {
         if self.service.health().is_leaving() {
             // The call is served; the next one shall go elsewhere.
-            traffic.refuse();
+            connection.send_goaway();
         }
-        let head_len_max = self.service.limits().head_len_max;
-        check_metadata(request.headers(), head_len_max)?;
-        let deadline = Deadline::of(request.headers())?;
+        check_metadata(headers, self.service.limits().head_len_max)?;
+        let deadline = Deadline::of(headers)?;
         if deadline.has_passed() {
             return Err(Refusal::deadline_exceeded());
         }
-        if slot == Slot::Admin && method.issues() {
-            // Who came for ids gives its slot up.
-            traffic.refuse();
+        if connection.slot == Slot::Admin && method.issues() {
+            // The place is kept for operators.
+            connection.send_goaway();
             return Err(Refusal::no_place());
         }
+        Ok(deadline)
+    }
+
+    fn call(
+        &self,
+        connection: &Arc<Connection>,
+        method: Method,
+        request: Request<Incoming>,
+    ) -> Result<Answering, Refusal> {
+        use Method as M;
         let body_max = method.takes_one().then_some(self.service.limits().body_max);
         let mut request = request.map(|body| RequestBody::new(body, body_max));
-        if method == M::NextMany || method == M::ListTags {
-            let backlog = Arc::clone(traffic.backlog());
-            request.extensions_mut().insert(backlog);
+        if !matches!(method, M::Next | M::Stream) {
+            // Extensions are on the heap, and these are the methods called most.
+            request.extensions_mut().insert(Arc::clone(connection));
         }
-        let answering = match method {
+        Ok(match method {
             M::Next | M::NextMany | M::ReserveRange | M::Stream | M::Decode => {
                 self.ids.clone().call(request)
             }
             M::CreateTag | M::GetTag | M::ListTags | M::UpdateTag | M::DeleteTag => {
-                request.extensions_mut().insert(peer);
                 self.tags.clone().call(request)
             }
             M::HealthCheck | M::HealthWatch => self.health.clone().call(request),
             M::Reflection | M::ReflectionAlpha => self.reflection.call(method, request)?,
             M::Unknown => return Err(Refusal::unknown_method()),
-        };
-        Ok((deadline, answering))
-    }
-
-    /// Waits for the answer, whatever becomes of the call.
-    async fn finish(&self, begun: Begun) -> Response<Body> {
-        let (answering, deadline, call, stream) = match begun {
-            Begun::Answered(answer) => return *answer,
-            Begun::Going {
-                answering,
-                deadline,
-                call,
-                stream,
-            } => (answering, deadline, call, stream),
-        };
-        let answer_max = self.service.limits().answer_max;
-        let mut answer = match deadline.bound(answering, answer_max).await {
-            Ok(answer) => answer.unwrap_or_else(|never| match never {}),
-            Err(late) => refusal(late),
-        };
-        if let Some(traffic) = stream
-            && !answer.headers().contains_key("grpc-status")
-        {
-            let ending = |body| Ending::new(body, call, deadline, traffic, &self.service);
-            return answer.map(|body| Body::new(ending(body)));
-        }
-        error::explain(answer.headers_mut());
-        call.answered(&answer);
-        answer
+        })
     }
 }
 
 type Answering = BoxFuture<Response<Body>, Infallible>;
 
 /// A call that has begun.
-enum Begun {
+struct Started {
+    answering: Answering,
+    deadline: Deadline,
+    /// Whether its answer goes on after it began.
+    is_stream: bool,
+}
+
+impl Started {
     /// It is over already.
-    Answered(Box<Response<Body>>),
-    Going {
-        answering: Answering,
-        deadline: Deadline,
-        call: Call,
-        /// Over which its answers go; `None` where there is one.
-        stream: Option<Arc<Traffic>>,
-    },
+    fn answered(answer: Response<Body>) -> Self {
+        Self {
+            answering: Box::pin(ready(Ok(answer))),
+            deadline: Deadline::NONE,
+            is_stream: false,
+        }
+    }
 }
 
 impl FrontEnd for GrpcFrontEnd {
@@ -225,22 +230,20 @@ impl FrontEnd for GrpcFrontEnd {
     const TOO_MANY_CONNECTIONS: &'static [u8] = b"";
 
     async fn serve<S: Io>(self: Arc<Self>, stream: S, connection: ConnectionInfo) {
-        connection::serve(self, stream, connection).await;
+        serve::serve(self, stream, connection).await;
     }
 }
 
-/// What is no gRPC gets a status of HTTP, so that whoever sent it understands.
-fn not_grpc(request: &Request<Incoming>) -> Option<Response<Body>> {
-    let status = if request.method() != hyper::Method::POST {
-        StatusCode::METHOD_NOT_ALLOWED
+/// The status of HTTP that a request which is no gRPC is answered with, so that its sender
+/// understands.
+fn not_grpc(request: &Request<Incoming>) -> Option<StatusCode> {
+    if request.method() != hyper::Method::POST {
+        Some(StatusCode::METHOD_NOT_ALLOWED)
     } else if is_grpc(request.headers().get(CONTENT_TYPE)) {
-        return None;
+        None
     } else {
-        StatusCode::UNSUPPORTED_MEDIA_TYPE
-    };
-    let mut answer = Response::new(Body::empty());
-    *answer.status_mut() = status;
-    Some(answer)
+        Some(StatusCode::UNSUPPORTED_MEDIA_TYPE)
+    }
 }
 
 /// Refuses a call with too much metadata, counted as HTTP/2 does.
@@ -256,7 +259,7 @@ fn check_metadata(headers: &HeaderMap, len_max: usize) -> Result<(), Refusal> {
 }
 
 /// `application/grpc`, alone or with the form of its messages, which is that of protobuf.
-fn is_grpc(content_type: Option<&hyper::header::HeaderValue>) -> bool {
+fn is_grpc(content_type: Option<&HeaderValue>) -> bool {
     let Some(rest) =
         content_type.and_then(|kind| kind.as_bytes().strip_prefix(b"application/grpc"))
     else {
@@ -267,10 +270,4 @@ fn is_grpc(content_type: Option<&hyper::header::HeaderValue>) -> bool {
 
 fn refusal(refusal: Refusal) -> Response<Body> {
     Status::from(refusal).into_http()
-}
-
-/// The status that an answer ends with at once; OK for one that goes on.
-fn code_of(headers: &HeaderMap) -> Code {
-    let status = headers.get("grpc-status");
-    status.map_or(Code::Ok, |status| Code::from_bytes(status.as_bytes()))
 }

@@ -1,25 +1,28 @@
-//! Who calls: the holder of the token in the metadata `authorization: Bearer SECRET`.
+//! Authentication: the caller is the holder of the token in the metadata `authorization: Bearer SECRET`.
+
+use std::sync::Arc;
 
 use tonic::Request;
 use tonic::metadata::MetadataMap;
 
 use super::Method;
-use crate::net::front_end::Peer;
+use super::connection::Connection;
 use crate::service::{Caller, Service, ServiceError};
 
-/// Who calls in order to change something.
+/// The caller of a method that changes something.
 pub(super) fn changer<T>(
     service: &Service,
     request: &Request<T>,
     method: Method,
 ) -> Result<Caller, ServiceError> {
-    let peer = request.extensions().get::<Peer>().and_then(|peer| peer.0);
+    let connection = request.extensions().get::<Arc<Connection>>();
+    let peer = connection.and_then(|connection| connection.peer.0);
     let caller = caller(service, request.metadata());
     let caller = caller.inspect_err(|error| service.note_unknown(peer, method.path(), error))?;
     Ok(caller.at(peer))
 }
 
-/// Who calls. Where tokens are not asked for the metadata is passed over.
+/// The caller. Where no token is asked for, the metadata is not looked at.
 pub(super) fn caller(service: &Service, metadata: &MetadataMap) -> Result<Caller, ServiceError> {
     if !service.needs_token() {
         return Ok(Caller::anonymous());

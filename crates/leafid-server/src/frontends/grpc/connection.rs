@@ -1,92 +1,263 @@
-//! One connection: served by hyper as HTTP/2, asked for signs of life, and told to finish when it
-//! is idle or the server shuts down. It is cut when its peer does not read.
+//! `Connection`: what one connection has, and when it ends: with the server, when it is idle, or
+//! when its peer does not read. `serve.rs` serves it.
 
-use std::convert::Infallible;
-use std::future::{Future as _, poll_fn};
-use std::pin::pin;
+use std::future::pending;
 use std::sync::Arc;
-use std::task::Poll;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use hyper::server::conn::http2::Builder;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::sync::Notify;
+use tokio::time::sleep;
 
-use super::GrpcFrontEnd;
-use super::counted::Counted;
-use super::socket::Socket;
-use super::task::Tasks;
-use super::traffic::{Leave, Traffic};
+use super::call::{Activity, Snapshot};
 use crate::config::Limits;
-use crate::net::front_end::ConnectionInfo;
-use crate::net::io::Io;
-use crate::net::poll_on_wake::PollOnWake;
+use crate::net::front_end::{ConnectionInfo, Peer, Slot};
+use crate::net::shutdown::Shutdown;
+use crate::net::unread::Backlog;
 
-/// So many times as much metadata as a call may have is read, so that a call with too much is told in
-/// gRPC's words; beyond it h2 answers by itself, which clients call UNKNOWN.
-const HEADS: usize = 4;
-
-/// How a connection is served.
-fn builder(tasks: Tasks, limits: &Limits) -> Builder<Tasks> {
-    let mut builder = Builder::new(tasks);
-    builder
-        .timer(TokioTimer::new())
-        .max_header_list_size(u32::try_from(HEADS * limits.head_len_max).unwrap_or(u32::MAX))
-        .max_concurrent_streams(limits.streams_max)
-        .initial_stream_window_size(limits.stream_window_len)
-        .initial_connection_window_size(limits.connection_window_len)
-        .max_send_buf_size(limits.stream_window_len as usize)
-        .keep_alive_interval(Some(limits.ping_interval))
-        .keep_alive_timeout(limits.ping_max);
-    builder
+/// One connection.
+pub(super) struct Connection {
+    pub(super) slot: Slot,
+    pub(super) peer: Peer,
+    pub(super) shutdown: Shutdown,
+    /// What the peer has not read.
+    pub(super) backlog: Arc<Backlog>,
+    pub(super) activity: Arc<Activity>,
+    /// Whether the peer has sent the preface of HTTP/2.
+    is_http2: AtomicBool,
+    /// Notified when the connection shall take no more calls.
+    goaway: Notify,
 }
 
-/// Serves a connection until its peer, silence or the shutdown ends it.
-pub(super) async fn serve<S: Io>(
-    front_end: Arc<GrpcFrontEnd>,
-    stream: S,
-    connection: ConnectionInfo,
-) {
-    let limits = front_end.service.limits();
-    let ConnectionInfo {
-        slot,
-        peer,
-        shutdown,
-        backlog,
-    } = connection;
-    let traffic = Arc::new(Traffic::new(shutdown, Arc::clone(&backlog)));
-    let service = service_fn(|request| {
-        let begun = front_end.begin((slot, peer), &traffic, request);
-        let (front_end, backlog) = (Arc::clone(&front_end), Arc::clone(&backlog));
-        async move {
-            let answer = front_end.finish(begun).await;
-            Ok::<_, Infallible>(Counted::answer(answer, &backlog))
+/// How a connection ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Close {
+    /// With a GOAWAY: the peer begins no more calls, and those that it began are finished.
+    Gracefully,
+    /// At once: the peer would not read a GOAWAY.
+    AtOnce,
+}
+
+impl Connection {
+    pub(super) fn new(info: ConnectionInfo) -> Self {
+        let ConnectionInfo {
+            slot,
+            peer,
+            shutdown,
+            backlog,
+        } = info;
+        Self {
+            slot,
+            peer,
+            shutdown,
+            backlog,
+            activity: Arc::default(),
+            is_http2: AtomicBool::new(false),
+            goaway: Notify::new(),
         }
-    });
-    let io = TokioIo::new(Socket::new(stream, Arc::clone(&traffic)));
-    let tasks = Tasks::new(Arc::clone(&traffic));
-    // Not held on to, as it is large.
-    let connection = builder(tasks, limits).serve_connection(io, service);
-    let mut connection = pin!(connection);
-    let mut leave = PollOnWake::new(traffic.leave(limits));
-    let mut overstayed = None;
-    poll_fn(|context| {
-        match leave.poll(context) {
-            Poll::Ready(Leave::Cut) => return Poll::Ready(()),
-            Poll::Ready(Leave::Finish) => {
-                connection.as_mut().graceful_shutdown();
-                overstayed = Some(PollOnWake::new(traffic.overstayed(limits)));
+    }
+
+    /// The peer has sent the preface of HTTP/2.
+    pub(super) fn preface_received(&self) {
+        // Relaxed: nothing is read behind it.
+        self.is_http2.store(true, Ordering::Relaxed);
+    }
+
+    fn is_http2(&self) -> bool {
+        self.is_http2.load(Ordering::Relaxed)
+    }
+
+    /// Has the connection close gracefully.
+    pub(super) fn send_goaway(&self) {
+        self.goaway.notify_one();
+    }
+
+    /// Is ready when the connection has to end: the server shuts down, its place is needed, or
+    /// nothing has happened on it for too long.
+    pub(super) async fn close(&self, limits: &Limits) -> Close {
+        tokio::select! {
+            () = self.shutdown.asked() => {}
+            () = self.goaway.notified() => {}
+            () = self.leaving() => {}
+            close = self.idle(limits) => return close,
+            () = self.backlog.cut_off() => return Close::AtOnce,
+        }
+        if self.is_http2() {
+            Close::Gracefully
+        } else {
+            Close::AtOnce
+        }
+    }
+
+    /// Is ready once the server is about to shut down, if there were calls. A connection without
+    /// any is told with its first.
+    async fn leaving(&self) {
+        self.shutdown.leaving().await;
+        if self.activity.snapshot().events == 0 {
+            pending::<()>().await;
+        }
+    }
+
+    /// Is ready once the peer does not speak HTTP/2 in time, does not read its replies, or no call
+    /// has begun and none goes on.
+    async fn idle(&self, limits: &Limits) -> Close {
+        sleep(limits.first_head_max).await;
+        if !self.is_http2() {
+            return Close::AtOnce;
+        }
+        self.stalled(limits, |calls| {
+            calls.pending_replies > 0 || calls.open_calls == 0
+        })
+        .await
+    }
+
+    /// Is ready once a peer that was sent a GOAWAY has stayed too long with nothing happening.
+    pub(super) async fn overstayed(&self, limits: &Limits) {
+        tokio::select! {
+            _ = self.stalled(limits, |_| true) => {}
+            () = self.backlog.cut_off() => {}
+        }
+    }
+
+    /// Is ready once the peer reads too slowly, or nothing has happened for `idle_max` while the
+    /// calls are such that this `is_end`.
+    async fn stalled(&self, limits: &Limits, is_end: impl Fn(&Snapshot) -> bool) -> Close {
+        let look = || (self.activity.snapshot(), self.backlog.progress());
+        let (mut calls, mut progress) = look();
+        loop {
+            sleep(limits.idle_max).await;
+            let (calls_now, progress_now) = look();
+            if progress_now.is_too_slow(&progress, limits.read_len_min) {
+                return Close::AtOnce;
             }
-            Poll::Pending => {}
+            if calls_now.events == calls.events && is_end(&calls_now) {
+                return match calls_now.open_calls {
+                    0 => Close::Gracefully,
+                    _ => Close::AtOnce,
+                };
+            }
+            (calls, progress) = (calls_now, progress_now);
         }
-        // Before the connection: a peer that never stops sending uses up all that tokio lets one
-        // task do in a turn, and timers behind that would not be heard.
-        if let Some(overstayed) = &mut overstayed
-            && overstayed.poll(context).is_ready()
-        {
-            return Poll::Ready(());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::time::Instant;
+
+    use super::*;
+    use crate::frontends::grpc::call::Call;
+
+    fn silent() -> Connection {
+        Connection::new(ConnectionInfo::for_tests(Shutdown::new()))
+    }
+
+    fn open() -> Connection {
+        let connection = silent();
+        connection.preface_received();
+        connection
+    }
+
+    fn begin(connection: &Connection) -> Call {
+        Call::begin(&connection.activity)
+    }
+
+    /// How a connection ends, and after how many times `idle_max` from `first_head_max` on.
+    async fn end_of(connection: &Connection) -> (Close, u128) {
+        let limits = Limits::default();
+        let begun = Instant::now();
+        let close = connection.close(&limits).await;
+        let idle = begun.elapsed().saturating_sub(limits.first_head_max);
+        (close, idle.as_millis() / limits.idle_max.as_millis())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_idle_connection_is_told_and_one_with_a_pending_reply_is_cut() {
+        assert_eq!(end_of(&silent()).await, (Close::AtOnce, 0));
+        let connection = open();
+        assert_eq!(end_of(&connection).await, (Close::Gracefully, 1));
+        drop(begin(&connection));
+        assert_eq!(end_of(&connection).await, (Close::Gracefully, 1));
+        let _call = begin(&connection);
+        assert_eq!(end_of(&connection).await, (Close::AtOnce, 1));
+    }
+
+    /// Guards: once the server is about to shut down, a connection that had calls is told at once,
+    /// and another with its first.
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_leaves_says_so() {
+        let connection = open();
+        let begun = Instant::now();
+        connection.shutdown.leave();
+        let rest = tokio::time::timeout(Duration::from_secs(1), end_of(&connection)).await;
+        assert!(rest.is_err(), "a new connection was told: {rest:?}");
+        drop(begin(&connection));
+        connection.send_goaway();
+        assert_eq!(end_of(&connection).await.0, Close::Gracefully);
+        assert_eq!(end_of(&connection).await.0, Close::Gracefully);
+        assert_eq!(begun.elapsed(), Duration::from_secs(1));
+    }
+
+    /// Guards: a stream keeps its connection as long as it has no pending reply, or its replies
+    /// leave.
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_is_cut_only_while_its_reply_is_pending() {
+        let connection = open();
+        let day = Duration::from_secs(86_400);
+        let mut stream = begin(&connection);
+        stream.reply_pending();
+        stream.reply_taken();
+        let ended = tokio::time::timeout(day, end_of(&connection)).await;
+        assert!(ended.is_err(), "a quiet stream was ended: {ended:?}");
+        let replying = async {
+            for _ in 0..1000 {
+                stream.reply_pending();
+                sleep(Limits::default().idle_max / 2).await;
+            }
+        };
+        tokio::select! {
+            ended = end_of(&connection) => panic!("a slow stream was ended: {ended:?}"),
+            () = replying => {}
         }
-        // However it ended: the peer has gone, or was told why.
-        connection.as_mut().poll(context).map(drop)
-    })
-    .await;
+        assert_eq!(end_of(&connection).await, (Close::AtOnce, 1));
+        // A quiet one that is given up leaves nothing behind.
+        stream.reply_taken();
+        drop(stream);
+        assert_eq!(end_of(&connection).await, (Close::Gracefully, 1));
+    }
+
+    /// Guards: where the socket takes no more, it does not matter how few replies are pending.
+    #[tokio::test(start_paused = true)]
+    async fn a_stuck_connection_is_cut() {
+        let connection = open();
+        let mut stream = begin(&connection);
+        stream.reply_taken();
+        connection.backlog.stuck(true);
+        assert_eq!(end_of(&connection).await, (Close::AtOnce, 1));
+        let sending = async {
+            for _ in 0..1000 {
+                connection.backlog.sent(64 * 1024);
+                connection.backlog.stuck(true);
+                sleep(Limits::default().idle_max / 2).await;
+            }
+        };
+        tokio::select! {
+            ended = end_of(&connection) => panic!("it was ended while it sent: {ended:?}"),
+            () = sending => {}
+        }
+        // A trickle is not enough, whatever else goes on.
+        let trickling = async {
+            loop {
+                connection.backlog.sent(1000);
+                connection.backlog.stuck(true);
+                stream.reply_pending();
+                sleep(Limits::default().idle_max / 10).await;
+            }
+        };
+        tokio::select! {
+            ended = end_of(&connection) => assert_eq!(ended, (Close::AtOnce, 1)),
+            () = trickling => {}
+        }
+    }
 }

@@ -1,11 +1,9 @@
 //! `Deadline`: how long the caller waits for an answer (`grpc-timeout`).
 
-use std::future::{Future, poll_fn};
-use std::pin::pin;
-use std::task::Poll;
 use std::time::Duration;
 
 use hyper::HeaderMap;
+use tokio::time::timeout;
 
 use super::error::Refusal;
 
@@ -17,14 +15,16 @@ pub(super) struct Deadline(Option<Duration>);
 const DIGITS_MAX: usize = 8;
 
 impl Deadline {
+    /// The caller waits for ever.
+    pub(super) const NONE: Self = Self(None);
+
     /// Reads what the caller says.
     pub(super) fn of(headers: &HeaderMap) -> Result<Self, Refusal> {
-        let Some(timeout) = headers.get("grpc-timeout") else {
-            return Ok(Self(None));
+        let Some(value) = headers.get("grpc-timeout") else {
+            return Ok(Self::NONE);
         };
-        let read = timeout.to_str().ok().and_then(duration);
-        match read {
-            Some(timeout) => Ok(Self(Some(timeout))),
+        match value.to_str().ok().and_then(duration) {
+            Some(left) => Ok(Self(Some(left))),
             None => Err(Refusal::bad_field(
                 "grpc-timeout",
                 "the value is no time: send up to 8 digits and one of H M S m u n",
@@ -42,29 +42,20 @@ impl Deadline {
         self.0
     }
 
-    /// Waits for an answer, as long as the caller does, but not longer than `answer_max`. What is
-    /// there at once needs no timer.
+    /// Waits for an answer, as long as the caller does, but not longer than `answer_max`.
     pub(super) async fn bound<T>(
         self,
         answering: impl Future<Output = T>,
         answer_max: Duration,
     ) -> Result<T, Refusal> {
-        let mut answering = pin!(answering);
-        if let Poll::Ready(answer) = poll_fn(|cx| Poll::Ready(answering.as_mut().poll(cx))).await {
-            return Ok(answer);
+        match self.0 {
+            Some(left) if left <= answer_max => timeout(left, answering)
+                .await
+                .map_err(|_| Refusal::deadline_exceeded()),
+            _ => timeout(answer_max, answering)
+                .await
+                .map_err(|_| Refusal::too_slow()),
         }
-        let is_callers = self.0.is_some_and(|left| left <= answer_max);
-        let left = self.0.unwrap_or(answer_max).min(answer_max);
-        let late = || {
-            if is_callers {
-                Refusal::deadline_exceeded()
-            } else {
-                Refusal::too_slow()
-            }
-        };
-        // On the heap, so that the usual call stays small.
-        let timed = Box::pin(tokio::time::timeout(left, answering));
-        timed.await.map_err(|_| late())
     }
 }
 

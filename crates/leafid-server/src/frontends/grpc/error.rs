@@ -9,7 +9,6 @@ use leafid::{IssueError, TagError};
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt as _};
 
-use super::code_of;
 use super::v1::Failure;
 use crate::service::{self, ServiceError, Wording};
 
@@ -166,9 +165,15 @@ impl From<Refusal> for Status {
     }
 }
 
+/// The status that headers or trailers end a call with; `None`: it goes on.
+pub(super) fn code_of(end: &HeaderMap) -> Option<Code> {
+    let status = end.get("grpc-status")?;
+    Some(Code::from_bytes(status.as_bytes()))
+}
+
 /// Adds the details to the end of an answer that tonic made without them. Our own have them.
-pub(super) fn explain(end: &mut HeaderMap) {
-    if code_of(end) == Code::Ok || end.contains_key(DETAILS) {
+pub(super) fn explain(code: Code, end: &mut HeaderMap) {
+    if code == Code::Ok || end.contains_key(DETAILS) {
         return;
     }
     let refusal = Status::from_header_map(end).and_then(|status| Refusal::of_message(&status));

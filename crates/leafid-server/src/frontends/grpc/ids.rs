@@ -7,15 +7,16 @@ use prost_types::Timestamp;
 use tonic::{Request, Response, Status, Streaming};
 
 use super::auth::caller;
-use super::counted::Room;
+use super::connection::Connection;
 use super::error::Refusal;
+use super::reply::Room;
 use super::stream::Answers;
 use super::v1::ids_server::Ids;
 use super::v1::{
     DecodeRequest, DecodeResponse, NextManyRequest, NextManyResponse, NextRequest, NextResponse,
     ReserveRangeRequest, ReserveRangeResponse, StreamRequest,
 };
-use crate::net::unread::{Backlog, FREE_LEN};
+use crate::net::unread::FREE_LEN;
 use crate::service::Service;
 
 /// Bytes of an id, before it is written down and after.
@@ -45,11 +46,11 @@ impl Ids for IdsFrontEnd {
     }
 
     async fn next_many(&self, mut request: Request<NextManyRequest>) -> Answered<NextManyResponse> {
-        let backlog = request.extensions_mut().remove();
+        let connection = request.extensions_mut().remove();
         let caller = caller(&self.service, request.metadata())?;
         let NextManyRequest { tag, count } = request.into_inner();
         let count = u64::from(count.max(1));
-        let room = room(backlog, count.min(self.service.limits().count_max)).await;
+        let room = room(connection, count.min(self.service.limits().count_max)).await;
         let issued = self.service.next_many(&caller, &tag, count).await?;
         let ids = issued.ids().map(Id::get).collect();
         let mut answer = Response::new(NextManyResponse { ids });
@@ -106,10 +107,12 @@ impl Ids for IdsFrontEnd {
 }
 
 /// Waits until as many ids may be answered; `None`: they are too few to count.
-async fn room(backlog: Option<Arc<Backlog>>, count: u64) -> Option<Room> {
+async fn room(connection: Option<Arc<Connection>>, count: u64) -> Option<Room> {
     let len_max = usize::try_from(count).unwrap_or(usize::MAX) * ID_LEN_MAX;
-    match backlog {
-        Some(backlog) if len_max > FREE_LEN => Some(Room::new(backlog.room(len_max).await)),
+    match connection {
+        Some(connection) if len_max > FREE_LEN => {
+            Some(Room::new(connection.backlog.room(len_max).await))
+        }
         _ => None,
     }
 }

@@ -1,5 +1,5 @@
 //! `RequestBody`: what a caller sends in a call, and for how long it is waited for where it is one
-//! message. A stream's messages come when they come.
+//! message. The messages of a stream may take any time.
 //!
 //! What is there at once, as it usually is, needs no timer.
 
@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use hyper::body::{Body, Frame, Incoming, SizeHint};
+use hyper::body::{Body, Frame, Incoming};
 use tokio::time::Sleep;
 use tonic::Status;
 
@@ -61,13 +61,5 @@ impl Body for RequestBody {
                 .map(|late| Some(Err(late.into()))),
             None => Poll::Pending,
         }
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
     }
 }

@@ -1,5 +1,5 @@
-//! `Socket`: a connection's bytes, as hyper reads and writes them. It notes for the watch
-//! (`traffic.rs`) whether the peer speaks HTTP/2, and whether it reads.
+//! `Socket`: a connection's bytes, as hyper reads and writes them. It notes for `connection.rs`
+//! whether the peer speaks HTTP/2 and whether it reads, and cuts a peer that floods.
 
 use std::io;
 use std::pin::Pin;
@@ -8,7 +8,7 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::traffic::Traffic;
+use super::connection::Connection;
 use crate::net::http2_frames::Frames;
 use crate::net::io::Io;
 
@@ -21,16 +21,16 @@ pub(super) struct Socket<S> {
     /// Bytes of the preface that came in.
     preface_len: usize,
     frames: Frames,
-    traffic: Arc<Traffic>,
+    connection: Arc<Connection>,
 }
 
 impl<S: Io> Socket<S> {
-    pub(super) fn new(stream: S, traffic: Arc<Traffic>) -> Self {
+    pub(super) fn new(stream: S, connection: Arc<Connection>) -> Self {
         Self {
             stream,
             preface_len: 0,
             frames: Frames::new(PREFACE_LEN),
-            traffic,
+            connection,
         }
     }
 
@@ -38,9 +38,9 @@ impl<S: Io> Socket<S> {
     #[inline]
     fn note(&self, written: &Poll<io::Result<usize>>) {
         match written {
-            Poll::Ready(Ok(len)) => self.traffic.backlog().sent(*len),
+            Poll::Ready(Ok(len)) => self.connection.backlog.sent(*len),
             Poll::Ready(Err(_)) => {}
-            Poll::Pending => self.traffic.backlog().stuck(true),
+            Poll::Pending => self.connection.backlog.stuck(true),
         }
     }
 
@@ -49,7 +49,7 @@ impl<S: Io> Socket<S> {
     fn begin(&mut self, len: usize) {
         self.preface_len += len;
         if self.preface_len >= PREFACE_LEN {
-            self.traffic.opened();
+            self.connection.preface_received();
         }
     }
 }
@@ -67,11 +67,8 @@ impl<S: Io> AsyncRead for Socket<S> {
             self.begin(buf.filled().len() - before);
         }
         let this = &mut *self;
-        let looked = this
-            .traffic
-            .backlog()
-            .look(&mut this.frames, &buf.filled()[before..]);
-        Poll::Ready(looked)
+        let bytes = &buf.filled()[before..];
+        Poll::Ready(this.connection.backlog.look(&mut this.frames, bytes))
     }
 }
 
@@ -106,7 +103,7 @@ impl<S: Io> AsyncWrite for Socket<S> {
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         // Under TLS some of what was taken may not have left yet.
         let flushed = Pin::new(&mut self.stream).poll_flush(context);
-        self.traffic.backlog().stuck(flushed.is_pending());
+        self.connection.backlog.stuck(flushed.is_pending());
         flushed
     }
 

@@ -10,15 +10,15 @@ use tonic::{Request, Response};
 
 use super::Method;
 use super::auth::{caller, changer};
-use super::counted::Room;
+use super::connection::Connection;
 use super::error::Refusal;
 use super::ids::Answered;
+use super::reply::Room;
 use super::v1::tags_server::Tags;
 use super::v1::{
     self, CreateTagRequest, DeleteTagRequest, GetTagRequest, ListTagsRequest, ListTagsResponse,
     UpdateTagRequest,
 };
-use crate::net::unread::Backlog;
 use crate::service::Service;
 
 /// Bytes of the longest page, roughly: what it took is counted once it is made.
@@ -52,7 +52,7 @@ impl Tags for TagsFrontEnd {
     }
 
     async fn list_tags(&self, mut request: Request<ListTagsRequest>) -> Answered<ListTagsResponse> {
-        let backlog: Option<Arc<Backlog>> = request.extensions_mut().remove();
+        let connection: Option<Arc<Connection>> = request.extensions_mut().remove();
         let caller = caller(&self.service, request.metadata())?;
         let request = request.into_inner();
         let limits = self.service.limits();
@@ -66,8 +66,8 @@ impl Tags for TagsFrontEnd {
         };
         let token = Some(request.page_token).filter(|token| !token.is_empty());
         let after = token.map(|token| name("page_token", token)).transpose()?;
-        let room = match backlog {
-            Some(backlog) => Some(Room::new(backlog.room(PAGE_LEN_MAX).await)),
+        let room = match connection {
+            Some(connection) => Some(Room::new(connection.backlog.room(PAGE_LEN_MAX).await)),
             None => None,
         };
         let service = &self.service;

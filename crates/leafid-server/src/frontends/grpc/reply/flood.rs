@@ -1,13 +1,13 @@
 //! An answer that always has more to send.
 
 use http_body_util::BodyExt as _;
-use hyper::HeaderMap;
 
 use super::*;
 use crate::config::Limits;
-use crate::frontends::grpc::GrpcCounts;
-use crate::frontends::grpc::Method;
-use crate::frontends::grpc::traffic::Traffic;
+use crate::frontends::grpc::deadline::Deadline;
+use crate::net::shutdown::Shutdown;
+use crate::net::unread::Unread;
+use crate::service::Service;
 use crate::service::health::Phase;
 
 /// More frames than anybody would send after the end.
@@ -33,11 +33,12 @@ async fn end_of(headers: &HeaderMap, is_draining: bool) -> Option<HeaderMap> {
     if is_draining {
         service.health().enter(Phase::Draining);
     }
-    let traffic = Arc::new(Traffic::for_tests());
-    let call = Call::new(Method::Stream, Arc::new(GrpcCounts::default()));
     let deadline = Deadline::of(headers).ok()?;
-    let service = Arc::new(service);
-    let mut body = Ending::new(Body::new(Endless), call, deadline, traffic, &service);
+    let stream_end = StreamEnd::new(deadline, &Arc::new(service), &Shutdown::new());
+    let call = Call::begin(&Arc::default());
+    let backlog = Unread::new(&Limits::default()).connection();
+    let answer = Response::new(Body::new(Endless));
+    let mut body = Reply::of(answer, call, Some(stream_end), &backlog).into_body();
     for _ in 0..FRAMES {
         let frame = body.frame().await?.ok()?;
         if let Ok(trailers) = frame.into_trailers() {
@@ -50,17 +51,15 @@ async fn end_of(headers: &HeaderMap, is_draining: bool) -> Option<HeaderMap> {
     None
 }
 
-/// Guards: a caller who asks all the time hears of the shutdown, and of his deadline.
+/// Guards: a caller that never stops asking hears of the shutdown, and of its deadline.
 #[tokio::test]
 async fn a_busy_stream_ends() {
     let trailers = end_of(&HeaderMap::new(), true).await;
-    assert_eq!(
-        code_of(&trailers.expect("it goes on")),
-        tonic::Code::Unavailable
-    );
+    let code = code_of(&trailers.expect("it goes on"));
+    assert_eq!(code, Some(tonic::Code::Unavailable));
     let mut headers = HeaderMap::new();
     headers.insert("grpc-timeout", "1m".parse().unwrap());
     let trailers = end_of(&headers, false).await;
     let code = code_of(&trailers.expect("it goes on"));
-    assert_eq!(code, tonic::Code::DeadlineExceeded);
+    assert_eq!(code, Some(tonic::Code::DeadlineExceeded));
 }

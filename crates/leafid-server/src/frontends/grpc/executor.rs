@@ -1,0 +1,72 @@
+//! `CallExecutor`: starts the task that hyper makes for each call, and drops that of a stream
+//! which should be over and is not.
+//!
+//! While the peer lets nothing through, hyper does not ask a stream for its next message, and the
+//! stream cannot tell of its end. To drop its task resets the stream, which needs nothing of the
+//! peer. The stream itself says when: its code runs in the task, in the scope of `GIVE_UP`.
+
+use std::cell::Cell;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use hyper::rt::Executor;
+use pin_project_lite::pin_project;
+
+use crate::net::poll_on_wake::PollOnWake;
+
+/// Is ready when the task shall be dropped.
+type GiveUp = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+tokio::task_local! {
+    /// What the current task was told and has not looked at yet.
+    static GIVE_UP: Cell<Option<GiveUp>>;
+}
+
+/// Has the task of the current call dropped once `give_up` is ready. Outside of one it does nothing.
+pub(super) fn drop_task_when(give_up: impl Future<Output = ()> + Send + 'static) {
+    let _is_in_task = GIVE_UP.try_with(|told| told.set(Some(Box::pin(give_up))));
+}
+
+/// Starts the tasks of a connection.
+#[derive(Clone)]
+pub(super) struct CallExecutor;
+
+impl<F> Executor<F> for CallExecutor
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    fn execute(&self, call: F) {
+        let task = CallTask {
+            give_up: None,
+            call,
+        };
+        tokio::spawn(GIVE_UP.scope(Cell::new(None), task));
+    }
+}
+
+pin_project! {
+    struct CallTask<F> {
+        give_up: Option<Box<PollOnWake<GiveUp>>>,
+        #[pin]
+        call: F,
+    }
+}
+
+impl<F: Future<Output = ()>> Future for CallTask<F> {
+    type Output = ();
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let task = self.project();
+        if task.call.poll(context).is_ready() {
+            return Poll::Ready(());
+        }
+        if let Some(told) = GIVE_UP.with(Cell::take) {
+            *task.give_up = Some(Box::new(PollOnWake::new(told)));
+        }
+        match task.give_up {
+            Some(give_up) => give_up.poll(context),
+            None => Poll::Pending,
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Serves one connection: hyper speaks HTTP/2 and asks for signs of life, and the connection is
+//! closed when `connection.rs` says so.
+
+use std::convert::Infallible;
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::Poll;
+
+use hyper::server::conn::http2::Builder;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+
+use super::GrpcFrontEnd;
+use super::connection::{Close, Connection};
+use super::executor::CallExecutor;
+use super::socket::Socket;
+use crate::config::Limits;
+use crate::net::front_end::ConnectionInfo;
+use crate::net::io::Io;
+use crate::net::poll_on_wake::PollOnWake;
+
+/// How many times as much metadata is read as a call may have, so that a call with too much is
+/// refused as gRPC does. What is beyond it h2 refuses, which clients take for UNKNOWN.
+const METADATA_READ_FACTOR: usize = 4;
+
+fn builder(limits: &Limits) -> Builder<CallExecutor> {
+    let head_len_max = METADATA_READ_FACTOR * limits.head_len_max;
+    let mut builder = Builder::new(CallExecutor);
+    builder
+        .timer(TokioTimer::new())
+        .max_header_list_size(u32::try_from(head_len_max).unwrap_or(u32::MAX))
+        .max_concurrent_streams(limits.streams_max)
+        .initial_stream_window_size(limits.stream_window_len)
+        .initial_connection_window_size(limits.connection_window_len)
+        .max_send_buf_size(limits.stream_window_len as usize)
+        .keep_alive_interval(Some(limits.ping_interval))
+        .keep_alive_timeout(limits.ping_max);
+    builder
+}
+
+/// Serves a connection until its peer, its being idle or the shutdown ends it.
+pub(super) async fn serve<S: Io>(front_end: Arc<GrpcFrontEnd>, stream: S, info: ConnectionInfo) {
+    let limits = front_end.service.limits();
+    let connection = Arc::new(Connection::new(info));
+    let service = service_fn(|request| {
+        let answer = front_end.answer(&connection, request);
+        async move { Ok::<_, Infallible>(answer.await) }
+    });
+    let socket = TokioIo::new(Socket::new(stream, Arc::clone(&connection)));
+    let mut http2 = pin!(builder(limits).serve_connection(socket, service));
+    let close = serve_until(connection.close(limits), http2.as_mut()).await;
+    if close == Some(Close::Gracefully) {
+        http2.as_mut().graceful_shutdown();
+        serve_until(connection.overstayed(limits), http2).await;
+    }
+}
+
+/// Serves until `end` is ready; `None`: the connection was over before.
+async fn serve_until<T>(
+    end: impl Future<Output = T>,
+    mut http2: Pin<&mut impl Future>,
+) -> Option<T> {
+    let mut end = PollOnWake::new(end);
+    poll_fn(|context| {
+        // First: a peer that never stops sending uses up all that tokio lets one task do in a
+        // turn, and timers behind that would not be heard.
+        if let Poll::Ready(end) = end.poll(context) {
+            return Poll::Ready(Some(end));
+        }
+        // However it ended: the peer has gone, or was told why.
+        http2.as_mut().poll(context).map(|_| None)
+    })
+    .await
+}
