@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use leafid::Escaped;
+use leafid_server::percent_encoded;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -41,8 +42,8 @@ impl QuotaOn<'_> {
     fn path(self) -> String {
         match self {
             Self::Server => "/v1/quotas/server".to_owned(),
-            Self::Tag(tag) => format!("/v1/quotas/tags/{}", encoded(tag)),
-            Self::Token(name) => format!("/v1/quotas/tokens/{}", encoded(name)),
+            Self::Tag(tag) => format!("/v1/quotas/tags/{}", percent_encoded(tag)),
+            Self::Token(name) => format!("/v1/quotas/tokens/{}", percent_encoded(name)),
         }
     }
 }
@@ -102,7 +103,7 @@ impl Client {
 
     /// Takes up to `count` ids; the server gives at most `COUNT_MAX` at once.
     pub(crate) fn take(&self, tag: &str, count: u64) -> Outcome<Vec<String>> {
-        let path = format!("/v1/tags/{}/ids", encoded(tag));
+        let path = format!("/v1/tags/{}/ids", percent_encoded(tag));
         let body = json!({ "count": count.min(COUNT_MAX) });
         let Ids { ids } = self.call(Method::POST, &path, Some(&body), tag)?;
         Ok(ids)
@@ -116,7 +117,7 @@ impl Client {
     pub(crate) fn list(&self, after: Option<&str>, count: u32) -> Outcome<Value> {
         let mut path = format!("/v1/tags?limit={count}");
         if let Some(after) = after {
-            let _ = write!(path, "&after={}", encoded(after));
+            let _ = write!(path, "&after={}", percent_encoded(after));
         }
         self.call(Method::GET, &path, None, "")
     }
@@ -307,19 +308,7 @@ fn escaped(tag: &str) -> String {
 }
 
 fn path_of(tag: &str) -> String {
-    format!("/v1/tags/{}", encoded(tag))
-}
-
-/// Percent-encodes all but letters, digits and `-._~`.
-fn encoded(text: &str) -> String {
-    text.bytes().fold(String::new(), |mut encoded, byte| {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            encoded.push(char::from(byte));
-        } else {
-            let _ = write!(encoded, "%{byte:02X}");
-        }
-        encoded
-    })
+    format!("/v1/tags/{}", percent_encoded(tag))
 }
 
 #[cfg(test)]
@@ -328,7 +317,10 @@ mod tests {
 
     #[test]
     fn tags_can_stand_in_paths_and_commands() {
-        assert_eq!(encoded("订单 a/b?"), "%E8%AE%A2%E5%8D%95%20a%2Fb%3F");
+        assert_eq!(
+            percent_encoded("订单 a/b?"),
+            "%E8%AE%A2%E5%8D%95%20a%2Fb%3F"
+        );
         assert_eq!(quoted("order-1"), "order-1");
         assert_eq!(quoted("it's"), r"'it'\''s'");
         assert_eq!(quoted("-x"), "'-x'");

@@ -29,6 +29,7 @@ mod jdbc;
 mod layers;
 mod leaf_properties;
 mod origin;
+mod percent;
 mod properties;
 mod sources;
 
@@ -49,6 +50,7 @@ pub use limits::{Limits, RespLimits};
 pub use loaded::{Loaded, Shown};
 pub use origin::Origin;
 pub use password::without_password;
+pub use percent::percent_encoded;
 pub use setting::Setting;
 pub use sources::Sources;
 pub(crate) use suggest::nearest;

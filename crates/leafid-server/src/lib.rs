@@ -19,7 +19,7 @@ mod worker_ids;
 pub use config::{
     AccessFile, Addresses, Config, ConfigError, Limits, Loaded, LogFormat, Origin, QuotaScope,
     RespLimits, SETTINGS, Setting, Shown, Sources, TagPattern, TlsConfig, TokenScope, TokenSpec,
-    WorkerConfig, WorkerIdSource, without_password,
+    WorkerConfig, WorkerIdSource, percent_encoded, without_password,
 };
 pub use error::ServeError;
 pub use frontends::http::openapi;

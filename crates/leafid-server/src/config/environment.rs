@@ -7,7 +7,7 @@ use super::suggest::nearest;
 use super::table::SETTINGS;
 
 const PREFIX: &str = "LEAFID_";
-/// Variables that are no settings: where to look for settings, and which server the other
+/// Variables that are not settings: where to look for settings, and which server the other
 /// commands talk to, with which token and certificates.
 const OTHERS: [&str; 7] = [
     "LEAFID_CA_FILE",
@@ -19,8 +19,8 @@ const OTHERS: [&str; 7] = [
     "LEAFID_TOKEN",
 ];
 
-/// An empty variable counts as one that is not set: that is what `LEAFID_STORE=${STORE}` in a
-/// compose file means by it.
+/// An empty variable counts as unset, which is what `LEAFID_STORE=${STORE}` in a compose file
+/// means.
 pub(super) fn read(variables: &[(String, String)], layers: &mut Layers) {
     let ours = variables
         .iter()

@@ -1,4 +1,4 @@
-//! The layer of the file, in TOML: one flat table of keys.
+//! The layer of the TOML file: one flat table of keys.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -9,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 use super::layers::Layers;
 use super::origin::Origin;
 use super::setting::Setting;
-use super::suggest::nearest;
+use super::suggest::suggestion;
 use super::table::SETTINGS;
 
 pub(super) fn read(path: &Path, must_exist: bool, layers: &mut Layers) {
@@ -53,7 +53,7 @@ fn parse(text: &str, path: &Path, layers: &mut Layers) {
     }
 }
 
-/// A value as text; a list gives several. `None` for what no setting is.
+/// A value as text; a list gives several. `None` for a table, which no setting is.
 fn texts(value: &DeValue<'_>) -> Option<Vec<String>> {
     let one = match value {
         DeValue::String(text) => text.to_string(),
@@ -71,9 +71,7 @@ fn texts(value: &DeValue<'_>) -> Option<Vec<String>> {
 }
 
 fn unknown(key: &str, origin: &Origin) -> String {
-    let meant = nearest(key, SETTINGS.iter().map(|setting| setting.key));
-    match meant {
-        Some(meant) => format!("unknown key {key} in {origin}: did you mean {meant}?"),
-        None => format!("unknown key {key} in {origin}: remove it"),
-    }
+    let known = SETTINGS.iter().map(|setting| setting.key);
+    let next = suggestion(key, known, || "remove it".to_owned());
+    format!("unknown key {key} in {origin}: {next}")
 }

@@ -2,9 +2,10 @@
 
 use url::Url;
 
-use super::password::{encoded, without_password};
+use super::password::without_password;
+use super::percent::percent_encoded;
 
-/// What a JDBC URL and its credentials come to.
+/// The store URLs that a JDBC URL and its credentials stand for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct StoreUrls {
     /// Store URLs, in the order of the hosts.
@@ -51,7 +52,7 @@ pub(super) fn store_urls(jdbc: &str, credentials: Credentials<'_>) -> Result<Sto
 
 /// Names and values, percent-decoded.
 fn parameters(query: &str) -> Vec<(String, String)> {
-    // A `+` is a plus sign to the JDBC driver, and a blank to this parser.
+    // The JDBC driver reads `+` as a plus sign, this parser as a space.
     let query = query.replace('+', "%2B");
     url::form_urlencoded::parse(query.as_bytes())
         .into_owned()
@@ -64,7 +65,7 @@ fn find<'a>(parameters: &'a [(String, String)], name: &str) -> Option<&'a str> {
     Some(value)
 }
 
-/// What the parameters about TLS come to. Source: MySQL Connector/J, "Connecting Securely Using
+/// The `ssl-mode` that the parameters about TLS stand for. Source: MySQL Connector/J, "Connecting Securely Using
 /// SSL"; `sslMode` wins over the older three.
 fn tls(parameters: &[(String, String)]) -> Option<&'static str> {
     let is = |name: &str| find(parameters, name).map(|value| value.eq_ignore_ascii_case("true"));
@@ -101,10 +102,11 @@ fn store_url(
         .ok()
         .filter(|_| is_plain)?;
     url.set_path(database);
-    let user = credentials.user.map(encoded).unwrap_or_default();
+    let user = credentials.user.map(percent_encoded).unwrap_or_default();
     let password = credentials.password.filter(|text| !text.is_empty());
     url.set_username(&user).ok()?;
-    url.set_password(password.map(encoded).as_deref()).ok()?;
+    url.set_password(password.map(percent_encoded).as_deref())
+        .ok()?;
     if let Some(mode) = tls {
         url.query_pairs_mut().append_pair("ssl-mode", mode);
     }

@@ -1,7 +1,7 @@
-//! The layer of Leaf's own `leaf.properties`, so that a Leaf server's file can be used as it is.
+//! The layer of Leaf's own `leaf.properties`, so that the file of a Leaf server can be used as is.
 //!
-//! A server that starts from it behaves as Leaf: Leaf's step rule, no tags made on first use, and
-//! port 8080 on every interface. Each of these can be overridden by a flag or a variable.
+//! A server that starts from it behaves like Leaf: Leaf's step rule, no tags created on first use,
+//! and port 8080 on every interface. A flag or a variable overrides each of these.
 
 use std::path::Path;
 
@@ -12,8 +12,9 @@ use super::layers::Layers;
 use super::origin::Origin;
 use super::properties::{self, Property};
 use super::setting::Setting;
-use super::suggest::nearest;
+use super::suggest::suggestion;
 
+const SERVERS: &str = "leaf.snowflake.zk.address";
 const KEYS: [&str; 8] = [
     "leaf.name",
     "leaf.segment.enable",
@@ -21,7 +22,7 @@ const KEYS: [&str; 8] = [
     "leaf.jdbc.username",
     "leaf.jdbc.password",
     "leaf.snowflake.enable",
-    "leaf.snowflake.zk.address",
+    SERVERS,
     "leaf.snowflake.port",
 ];
 
@@ -43,12 +44,12 @@ struct LeafFile<'a> {
 }
 
 impl LeafFile<'_> {
-    /// As in Java, the last of several equal keys counts.
+    /// As in Java, the last of several equal keys wins.
     fn find(&self, key: &str) -> Option<&Property> {
         self.properties.iter().rfind(|property| property.key == key)
     }
 
-    /// As `Properties.getProperty`, but nothing for an empty value.
+    /// Like `Properties.getProperty`, but `None` for an empty value.
     fn value(&self, key: &str) -> Option<&str> {
         let property = self.find(key)?;
         (!property.value.trim().is_empty()).then_some(property.value.as_str())
@@ -62,23 +63,26 @@ impl LeafFile<'_> {
     }
 
     fn assign(&self, layers: &mut Layers) {
-        let mut set = |key: &str, text: &str, origin: Origin| {
-            if let Some(setting) = Setting::find(key) {
-                layers.assign(setting, vec![text.to_owned()], origin);
-            }
-        };
-        let whole_file = self.origin("");
-        set("http", "0.0.0.0:8080", whole_file.clone());
-        set("policy", "leaf", whole_file.clone());
-        set("create-tags", "false", whole_file);
-        let snowflake = self.is_snowflake_on();
-        let origin = self.origin("leaf.snowflake.enable");
-        set("snowflake", &snowflake.to_string(), origin);
-        let segment = self.is_segment_on();
-        set(
+        for (key, text) in [
+            ("http", "0.0.0.0:8080"),
+            ("policy", "leaf"),
+            ("create-tags", "false"),
+        ] {
+            self.set(layers, key, text, "");
+        }
+        let segment = self.is_on("leaf.segment.enable", "leaf.jdbc.url");
+        self.set(
+            layers,
             "segment",
             &segment.to_string(),
-            self.origin("leaf.segment.enable"),
+            "leaf.segment.enable",
+        );
+        let snowflake = self.is_on("leaf.snowflake.enable", SERVERS);
+        self.set(
+            layers,
+            "snowflake",
+            &snowflake.to_string(),
+            "leaf.snowflake.enable",
         );
         if segment {
             self.assign_store(layers);
@@ -89,12 +93,19 @@ impl LeafFile<'_> {
         self.note_unknown(layers);
     }
 
-    /// Leaf's code takes a missing key for `true`, and then does not start without a database;
-    /// here a file that names no database has segments off.
-    fn is_segment_on(&self) -> bool {
-        match self.value("leaf.segment.enable") {
+    /// Sets one of our keys from one of Leaf's.
+    fn set(&self, layers: &mut Layers, key: &str, text: &str, from: &str) {
+        if let Some(setting) = Setting::find(key) {
+            layers.assign(setting, vec![text.to_owned()], self.origin(from));
+        }
+    }
+
+    /// Leaf's code takes a missing key for `true`, and then does not start without a database or a
+    /// ZooKeeper; here a file that does not say where that is has the mode off.
+    fn is_on(&self, key: &str, place: &str) -> bool {
+        match self.value(key) {
             Some(text) => text.eq_ignore_ascii_case("true"),
-            None => self.value("leaf.jdbc.url").is_some(),
+            None => self.value(place).is_some(),
         }
     }
 
@@ -109,65 +120,48 @@ impl LeafFile<'_> {
             user: self.value("leaf.jdbc.username"),
             password: self.value("leaf.jdbc.password"),
         };
-        match (
-            jdbc::store_urls(jdbc.trim(), credentials),
-            Setting::find("store"),
-        ) {
-            (Ok(found), Some(setting)) => {
+        match jdbc::store_urls(jdbc.trim(), credentials) {
+            Ok(found) => {
                 if !found.ignored.is_empty() {
                     let names = found.ignored.join(", ");
                     layers.notes.push(format!(
-                        "parameters of leaf.jdbc.url without effect here ({origin}): {names}"
+                        "parameters of leaf.jdbc.url that have no effect here ({origin}): {names}"
                     ));
                 }
-                layers.assign(setting, found.urls, origin);
+                self.set(layers, "store", &found.urls.join(" "), "leaf.jdbc.url");
             }
-            (Err(problem), _) => layers
+            Err(problem) => layers
                 .mistakes
                 .push(format!("leaf.jdbc.url (from {origin}): {problem}")),
-            (Ok(_), None) => {}
-        }
-    }
-
-    /// As with segments, a file that names no ZooKeeper does not ask for them.
-    fn is_snowflake_on(&self) -> bool {
-        match self.value("leaf.snowflake.enable") {
-            Some(text) => text.eq_ignore_ascii_case("true"),
-            None => self.value("leaf.snowflake.zk.address").is_some(),
         }
     }
 
     fn assign_registry(&self, layers: &mut Layers) {
-        let mut set = |key: &str, text: String, from: &str| {
-            if let Some(setting) = Setting::find(key) {
-                layers.assign(setting, vec![text], self.origin(from));
-            }
-        };
         if let Some(name) = self.value("leaf.name") {
-            set("worker-pool", name.trim().to_owned(), "leaf.name");
+            self.set(layers, "worker-pool", name.trim(), "leaf.name");
         }
-        let servers = "leaf.snowflake.zk.address";
-        if let Some(list) = self.value(servers) {
+        if let Some(list) = self.value(SERVERS) {
             let list: String = list.split_whitespace().collect();
-            set("registry", format!("zookeeper://{list}"), servers);
+            self.set(layers, "registry", &format!("zookeeper://{list}"), SERVERS);
         } else {
             let origin = self.origin("leaf.snowflake.enable");
             layers.notes.push(format!(
-                "leaf.snowflake.enable is true ({origin}) without leaf.snowflake.zk.address: \
-                 worker ids are leased where the store is, apart from those of Leaf's ZooKeeper"
+                "leaf.snowflake.enable is true ({origin}) without {SERVERS}: worker ids are leased \
+                 where the store is, independently of Leaf's ZooKeeper"
             ));
         }
         if let Some(port) = self.value("leaf.snowflake.port") {
             layers.leaf_port = port.trim().parse().ok();
             layers.notes.push(format!(
-                "leaf.snowflake.port ({}) only says where workerID.properties is; to take over the number that Leaf \
-                 had in ZooKeeper, stop Leaf and set worker-address to its IP:PORT there",
+                "leaf.snowflake.port ({}) only says where workerID.properties is; to take over \
+                 the number that Leaf had in ZooKeeper, stop Leaf and set worker-address to its \
+                 IP:PORT there",
                 self.origin("leaf.snowflake.port")
             ));
         }
     }
 
-    /// Leaf passes over what it does not know, and so do we, but not silently.
+    /// Leaf ignores unknown keys without a word; here they are noted.
     fn note_unknown(&self, layers: &mut Layers) {
         for property in &self.properties {
             let key = property.key.as_str();
@@ -175,10 +169,9 @@ impl LeafFile<'_> {
                 continue;
             }
             let origin = self.origin(key);
-            let meant = nearest(key, KEYS.into_iter());
-            let meant = meant.map_or(String::new(), |meant| format!("; did you mean {meant}?"));
+            let next = suggestion(key, KEYS.into_iter(), || "see docs/config.md".to_owned());
             layers.notes.push(format!(
-                "unknown key {key} in {origin} has no effect{meant}"
+                "unknown key {key} in {origin} has no effect: {next}"
             ));
         }
     }

@@ -1,8 +1,8 @@
-//! Passwords in store URLs: put in where one is missing, and left out of everything shown.
+//! Passwords in store URLs: added where one is missing, and removed from everything shown.
 
-use std::fmt::Write;
+use super::percent::percent_encoded;
 
-/// A store URL as it may be shown: with `***` in place of a password.
+/// A store URL as it is shown to people: with `***` in place of a password.
 ///
 /// # Example
 ///
@@ -20,9 +20,9 @@ pub fn without_password(url: &str) -> String {
     format!("{url}?{}", pairs.join("&"))
 }
 
-/// Works on text, so that nothing leaks from a URL that is none: whatever stands before the last
-/// `@` and after the first `:` behind `//` is taken for a password; without an `@`, whatever stands
-/// after a `:` that is not a port's; and what is in parentheses, where Connector/J takes one.
+/// Works on text, so that nothing leaks from a malformed URL. The password is taken to be
+/// everything between the first `:` after `//` and the last `@`; without an `@`, everything after a
+/// `:` that is not followed by a port; and everything in parentheses, where Connector/J accepts one.
 fn without_user_password(url: &str) -> String {
     let start = url.find("://").map_or(0, |at| at + 3);
     if url.starts_with("sqlite:") {
@@ -41,7 +41,7 @@ fn without_user_password(url: &str) -> String {
     }
 }
 
-/// Cuts a list of URLs without an `@` at the first colon that has no port behind it.
+/// Cuts a list of URLs without an `@` at the first colon that is not followed by a port.
 fn without_odd_colon(urls: &str) -> String {
     let starts = urls.match_indices("://").map(|(at, _)| at + 3);
     let mut colons = starts.filter_map(|start| Some(start + odd_colon(&urls[start..])?));
@@ -51,13 +51,13 @@ fn without_odd_colon(urls: &str) -> String {
     }
 }
 
-/// The first colon in a list of hosts that has no port behind it.
+/// The first colon in a list of hosts that is not followed by a port.
 fn odd_colon(hosts: &str) -> Option<usize> {
     let hosts = &hosts[..hosts.find(['/', '?']).unwrap_or(hosts.len())];
     let starts = hosts.match_indices(',').map(|(at, _)| at + 1);
     let colons = std::iter::once(0).chain(starts).filter_map(|start| {
         let host = &hosts[start..];
-        // Those in an IPv6 address are its own.
+        // Colons in an IPv6 address belong to it.
         let named = host
             .find(']')
             .filter(|_| host.starts_with('['))
@@ -71,7 +71,7 @@ fn odd_colon(hosts: &str) -> Option<usize> {
     colons.min()
 }
 
-/// Drivers also take a password as a parameter.
+/// Drivers accept a password as a parameter, too.
 fn without_value(pair: &str) -> String {
     match pair.split_once('=') {
         Some((key, _)) if key.to_lowercase().contains("pass") => format!("{key}=***"),
@@ -79,8 +79,8 @@ fn without_value(pair: &str) -> String {
     }
 }
 
-/// Puts the password into a URL of a database server that has none. Works on text, because a list
-/// of hosts is no URL to a parser.
+/// Adds the password to the URL of a database server that has none. Works on text, because URL
+/// parsers do not accept a list of hosts.
 pub(super) fn put_password(url: &mut String, password: &str) {
     let Some((scheme, rest)) = url.split_once("://") else {
         return;
@@ -91,21 +91,8 @@ pub(super) fn put_password(url: &mut String, password: &str) {
         None => ("", rest),
     };
     if scheme != "sqlite" && !user.contains(':') {
-        *url = format!("{scheme}://{user}:{}@{hosts}", encoded(password));
+        *url = format!("{scheme}://{user}:{}@{hosts}", percent_encoded(password));
     }
-}
-
-/// Percent-encodes all but letters, digits and `-._~`. A URL's own setters leave `%` as it is.
-pub(super) fn encoded(text: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            encoded.push(char::from(byte));
-        } else {
-            let _ = write!(encoded, "%{byte:02X}");
-        }
-    }
-    encoded
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The name that was probably meant.
+//! What to write instead of an unknown name: the one that was probably meant.
 
 use strsim::osa_distance;
 
@@ -8,6 +8,15 @@ pub(crate) fn nearest<'a>(wrong: &str, names: impl Iterator<Item = &'a str>) -> 
     let distances = names.map(|name| (osa_distance(wrong, name), name));
     let near = distances.filter(|(distance, _)| *distance <= far);
     near.min().map(|(_, name)| name)
+}
+
+/// What to do about an unknown name: use the one that was probably meant, else `otherwise`.
+pub(super) fn suggestion<'a>(
+    wrong: &str,
+    names: impl Iterator<Item = &'a str>,
+    otherwise: impl FnOnce() -> String,
+) -> String {
+    nearest(wrong, names).map_or_else(otherwise, |meant| format!("did you mean {meant}?"))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::path::Path;
 use toml::de::{DeTable, DeValue};
 
 use crate::config::limits::Limits;
-use crate::config::suggest::nearest;
+use crate::config::suggest::suggestion;
 
 /// A file that is being read.
 pub(super) struct Reader<'a> {
@@ -38,7 +38,7 @@ impl Reader<'_> {
         kind: &str,
     ) -> Vec<(&'t DeTable<'t>, usize)> {
         let list = |value: &'t DeValue<'t>| {
-            let message = || format!("{kind} is no list of tables: write [[{kind}]]");
+            let message = || format!("{kind} is not a list of tables: write [[{kind}]]");
             value.as_array().ok_or_else(message)
         };
         let mut tables = Vec::new();
@@ -46,7 +46,7 @@ impl Reader<'_> {
             let start = table.span().start;
             match table.get_ref().as_table() {
                 Some(found) => tables.push((found, start)),
-                None => self.mistake(start, format!("this is no table: write [[{kind}]]")),
+                None => self.mistake(start, format!("this is not a table: write [[{kind}]]")),
             }
         }
         tables
@@ -58,10 +58,8 @@ impl Reader<'_> {
             if known.contains(&&**name) {
                 continue;
             }
-            let next = match nearest(name, known.iter().copied()) {
-                Some(meant) => format!("did you mean {meant}?"),
-                None => format!("known here: {}", known.join(", ")),
-            };
+            let all = || format!("known here: {}", known.join(", "));
+            let next = suggestion(name, known.iter().copied(), all);
             self.mistake(key.span().start, format!("unknown key {name}: {next}"));
         }
     }

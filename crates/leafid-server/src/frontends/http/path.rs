@@ -1,20 +1,13 @@
-//! Percent-encoding in paths and queries, strictly: what is not well-formed UTF-8 is refused, and
+//! Percent-decoding of paths and queries, strictly: what is not well-formed UTF-8 is refused, and
 //! never taken for something near it.
 
 use std::borrow::Cow;
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use percent_encoding::percent_decode_str;
 use url::form_urlencoded;
 
 use super::problem::{Kind, Problem};
 use crate::excerpt::shown;
-
-/// What stands for itself neither in a path nor in a query.
-const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'.')
-    .remove(b'_')
-    .remove(b'~');
 
 /// Decodes a path, or a part of one.
 pub(crate) fn decode(encoded: &str) -> Result<Cow<'_, str>, Problem> {
@@ -35,11 +28,6 @@ pub(crate) fn decode(encoded: &str) -> Result<Cow<'_, str>, Problem> {
 fn bad_path(detail: String) -> Problem {
     let next = "percent-encode the UTF-8 bytes of the name, and a % itself as %25";
     Problem::new(Kind::BAD_PATH, detail, next)
-}
-
-/// Encodes a name so that it is one segment of a path, or one value of a query.
-pub(crate) fn encode(name: &str) -> String {
-    utf8_percent_encode(name, RESERVED).to_string()
 }
 
 /// The parameters of a query, each of which must be known.
@@ -111,7 +99,7 @@ mod tests {
     #[test]
     fn encoding_is_undone_by_decoding() {
         for name in ["order", "a/b c", "订单", "100%", "?#&=+'\"", "~._-"] {
-            let encoded = encode(name);
+            let encoded = crate::config::percent_encoded(name);
             assert!(!encoded.contains(['/', ' ', '?', '&']), "{encoded}");
             check(&encoded, Some(name));
         }

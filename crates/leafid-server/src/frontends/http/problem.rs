@@ -282,7 +282,7 @@ impl Next {
                 )
             }
             Self::ShowTag(tag) => {
-                let tag = super::path::encode(tag.as_str());
+                let tag = crate::config::percent_encoded(tag.as_str());
                 format!("curl {scheme}://{host}/v1/tags/{tag}")
             }
         }

@@ -13,9 +13,10 @@ use super::answer::{self, Answered};
 use super::front::Served;
 use super::json::Fields;
 use super::openapi::values;
-use super::path::{Query, encode};
+use super::path::Query;
 use super::problem::Problem;
 use super::who::{Changer, Who};
+use crate::config::percent_encoded;
 
 #[cfg(test)]
 pub(crate) use body::POLICY_FIELDS;
@@ -67,7 +68,12 @@ pub(crate) async fn list(
     let count = u32::try_from(limit).unwrap_or(u32::MAX);
     let page = service.tags(&caller, after.as_ref(), count).await?;
     let next = page.next.as_ref();
-    let next = next.map(|tag| format!("/v1/tags?after={}&limit={count}", encode(tag.as_str())));
+    let next = next.map(|tag| {
+        format!(
+            "/v1/tags?after={}&limit={count}",
+            percent_encoded(tag.as_str())
+        )
+    });
     Ok(answer::json(
         StatusCode::OK,
         &TagList::new(&page.tags, next),
@@ -90,7 +96,7 @@ pub(crate) async fn create(
     let spec = body::spec(fields, service.step())?;
     let view = service.create_tag(&caller, &spec).await?;
     let mut answer = answer::json(StatusCode::CREATED, &TagDocument::of_view(&view));
-    let location = format!("/v1/tags/{}", encode(spec.tag.as_str()));
+    let location = format!("/v1/tags/{}", percent_encoded(spec.tag.as_str()));
     if let Ok(location) = HeaderValue::from_str(&location) {
         answer.headers_mut().insert(LOCATION, location);
     }
