@@ -26,7 +26,7 @@ enum Command {
     Show(Show),
 }
 
-/// Check the settings without starting anything; exit code 1 if they cannot be used.
+/// Check the settings without starting the server; exit code 1 if they are invalid.
 #[derive(clap::Args)]
 struct Check {
     /// Print JSON.
@@ -36,7 +36,7 @@ struct Check {
     flags: ServerFlags,
 }
 
-/// Show every setting with its value in force, as TOML; passwords as ***.
+/// Show the effective value of every setting as TOML, with passwords as ***.
 #[derive(clap::Args)]
 struct Show {
     /// Also show where each value comes from.
@@ -73,12 +73,12 @@ impl Check {
             return output::json(&json!({ "ok": true, "mistakes": [], "notes": notes }));
         }
         let mut text: String = notes.iter().map(|note| format!("note: {note}\n")).collect();
-        text.push_str("the settings can be used\n");
+        text.push_str("the settings are valid\n");
         output::print(&text)
     }
 }
 
-/// What the operator should know of settings, access file and certificate, if all can be used.
+/// Notes for the operator about settings, access file and certificate, if all are valid.
 fn notes(sources: &Sources) -> Result<Vec<String>, ConfigError> {
     let mut loaded = sources.load()?;
     if let Some(path) = &loaded.config.access_file {
@@ -127,8 +127,7 @@ fn json_entry(shown: &Shown) -> (String, serde_json::Value) {
     (shown.setting.to_owned(), entry)
 }
 
-/// A line that can stand in a settings file; what has no value, or must not be shown, as a
-/// comment.
+/// A line of a settings file; a comment for a setting without a value or with a secret one.
 fn toml_line(shown: &Shown) -> String {
     let Shown { setting, value, .. } = shown;
     if value.is_empty() {

@@ -10,7 +10,7 @@ use crate::failure::{Failure, Outcome};
 /// All settings.
 pub(crate) struct ServerFlags(pub(crate) Flags);
 
-/// Those that say which store, and how to reach it.
+/// The settings that say which store to use, and how to reach it.
 pub(crate) struct StoreFlags(pub(crate) Flags);
 
 /// Settings given on the command line.
@@ -53,8 +53,8 @@ impl Flags {
         self.leaf_properties.is_some() || self.given.iter().any(|(key, _)| is_place(key))
     }
 
-    /// Reads all layers for a command that works on the store itself. A folder on the command line
-    /// must not lose in silence to a URL from elsewhere.
+    /// Reads all layers for a command that works on the store itself. A directory on the command
+    /// line must not silently lose to a URL from elsewhere.
     pub(crate) fn load_store(&self) -> Outcome<Loaded> {
         let loaded = self.load()?;
         let is_given = |name: &str| self.given.iter().any(|(key, _)| *key == name);
@@ -65,7 +65,7 @@ impl Flags {
                 .map(|store| store.origin.to_string())
                 .unwrap_or_default();
             let message = format!("--data-dir is given, but {origin} names a store, which wins");
-            let next = "leave out --data-dir, or take away the other store";
+            let next = "leave out --data-dir, or unset the other store";
             return Err(Failure::usage(message, next));
         }
         Ok(loaded)

@@ -20,10 +20,10 @@ use crate::{log, output, source};
 
 /// Serve ids over HTTP, the Redis protocol and gRPC until SIGTERM or SIGINT.
 ///
-/// Without any setting it listens on 127.0.0.1, at port 8080 for HTTP, 6380 for the Redis protocol
-/// and 50051 for gRPC, and keeps its state in ./leafid-data.
-/// At the first signal it finishes the requests in flight and ends with exit code 0; a second
-/// signal ends it at once, with exit code 1. Logs go to standard error.
+/// By default it listens on 127.0.0.1, on port 8080 for HTTP, 6380 for the Redis protocol and 50051
+/// for gRPC, and keeps its state in ./leafid-data.
+/// At the first signal it finishes the requests in flight and exits with code 0; at a second signal
+/// it exits at once, with code 1. Logs go to standard error.
 #[derive(clap::Args)]
 #[command(before_help = "\
 Examples:
@@ -115,17 +115,14 @@ fn read_access(config: &mut Config) -> Outcome<Vec<String>> {
 
 /// Mistakes in the access file.
 pub(crate) fn not_understood(error: ConfigError) -> Failure {
-    Failure::several(
-        error.mistakes,
-        "docs/access.md tells how an access file looks",
-    )
+    Failure::several(error.mistakes, "docs/access.md describes the access file")
 }
 
 /// Files that TLS cannot be made of.
 pub(crate) fn not_encrypted(error: ConfigError) -> Failure {
     Failure::several(
         error.mistakes,
-        "docs/tls.md tells how a certificate and its key are made",
+        "docs/tls.md describes how to create a certificate and its key",
     )
 }
 

@@ -241,7 +241,7 @@ fn a_hangup_reads_the_file_again_and_drops_no_connection() {
     create(folder.path(), &["order", "stopped"]);
     let server = Server::start(folder.path(), &["--access-file", "access.toml"]);
     assert!(
-        server.log().contains("nobody can change tags"),
+        server.log().contains("no client can change tags"),
         "{}",
         server.log()
     );
@@ -260,7 +260,7 @@ fn a_hangup_reads_the_file_again_and_drops_no_connection() {
     let quota = "[[quota]]\ntag = 'stopped'\nids_per_second = 0\n";
     let changed = [&token("stays", "admin = true"), &token("new", ""), quota].concat();
     write(folder.path(), &changed);
-    reload(&server, "was read again");
+    reload(&server, "reloaded the access file");
     assert_eq!(http.get(path, "old"), "401");
     assert_eq!(
         (http.get(path, "new"), http.get(path, "stays")),
@@ -277,7 +277,7 @@ fn a_hangup_reads_the_file_again_and_drops_no_connection() {
     write(folder.path(), "[[token]]\nname = 'x'\nsecret = 'short'\n");
     reload(&server, "access.toml:3: this secret has 5 characters");
     write(folder.path(), "");
-    reload(&server, "there is no token in it any more");
+    reload(&server, "there are no tokens in it");
     assert_eq!(
         (http.get(path, "new"), http.get(path, "x")),
         ("200".into(), "401".into())
@@ -290,7 +290,7 @@ fn a_hangup_reads_the_file_again_and_drops_no_connection() {
         0
     );
     write(folder.path(), &changed);
-    reload(&server, "was read again");
+    reload(&server, "reloaded the access file");
     assert_eq!(http.get(path, "new"), "429");
     write(
         folder.path(),
@@ -298,13 +298,13 @@ fn a_hangup_reads_the_file_again_and_drops_no_connection() {
             .replace("stopped", "order")
             .replace("= 0", "= 1000000"),
     );
-    reload(&server, "was read again");
+    reload(&server, "reloaded the access file");
     assert_eq!(http.get(path, "new"), "200");
     assert_eq!(http.get("/v1/tags/stopped/ids", "new"), "200");
 
     let open = std::fs::Permissions::from_mode(0o644);
     std::fs::set_permissions(folder.path().join("access.toml"), open).unwrap();
-    reload(&server, "can be read or changed by other users (mode 644)");
+    reload(&server, "(mode 644): chmod 600");
     assert_eq!(http.get(path, "new"), "200");
     server.stop();
 }
@@ -364,7 +364,7 @@ fn tokens_are_read_again_whatever_the_certificate_does() {
     std::fs::remove_file(&access).unwrap();
     let made = std::process::Command::new("mkfifo").arg(&access).status();
     assert!(made.unwrap().success());
-    reload(&server, "the certificate was read again");
+    reload(&server, "reloaded the certificate");
     assert!(
         server.log().contains("cannot read the access file"),
         "{}",
@@ -387,7 +387,8 @@ fn a_server_that_asks_nobody_is_not_opened_to_the_network() {
             "http" => run(folder.path(), &["serve", flag, "0.0.0.0:0"]),
             _ => refused,
         };
-        let error = format!("{key} listens on 0.0.0.0:0 (from {flag}), which other machines reach");
+        let error =
+            format!("{key} listens on 0.0.0.0:0 (from {flag}), which other machines can reach");
         refused.check_failed(1, &error, "docs/");
         refused.check_failed(1, "set access-file", "");
     }
@@ -397,7 +398,7 @@ fn a_server_that_asks_nobody_is_not_opened_to_the_network() {
     };
     check(&[]).check_failed(
         1,
-        "or set insecure = true (--insecure) if that is meant",
+        "or set insecure = true (--insecure) if this is intended",
         "",
     );
     let noted = check(&["--insecure"]).ok();
@@ -406,10 +407,10 @@ fn a_server_that_asks_nobody_is_not_opened_to_the_network() {
         folder.path(),
         "[[quota]]\nserver = true\nids_per_second = 5\n",
     );
-    check(&["--access-file", "access.toml"]).check_failed(1, "nobody is asked for a token", "");
+    check(&["--access-file", "access.toml"]).check_failed(1, "without authentication", "");
     write(folder.path(), &token("ops", "admin = true"));
     let quiet = check(&["--access-file", "access.toml"]).ok();
-    assert_eq!(quiet, "the settings can be used\n");
+    assert_eq!(quiet, "the settings are valid\n");
     // Leaf's own file brings the address, and is served as Leaf serves it.
     let leaf = "leaf.segment.enable=false\nleaf.snowflake.enable=false\n";
     std::fs::write(folder.path().join("leaf.properties"), leaf).unwrap();

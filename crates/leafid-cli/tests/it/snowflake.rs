@@ -364,7 +364,7 @@ fn settings_that_cannot_be_used_are_named() {
     );
     check(
         &["--registry", "none"],
-        "worker-id has to be a number or ordinal",
+        "worker-id must be a number or ordinal",
     );
     check(
         &["--registry", "oracle://x/y"],

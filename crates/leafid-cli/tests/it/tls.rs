@@ -117,7 +117,7 @@ fn sighup_changes_the_certificate() {
     // A key that belongs to another certificate changes nothing.
     let other = server_certificate(&authority);
     std::fs::write(folder.path().join("server.key"), &other.key_pem).unwrap();
-    reload(&server, "the certificate stays as it was");
+    reload(&server, "keeping the previous certificate");
     let log = server.log();
     let mistake = "tls-key server.key: the key in it does not belong to the first certificate";
     assert!(log.contains(mistake) && !log.contains("PRIVATE"), "{log}");
@@ -126,7 +126,7 @@ fn sighup_changes_the_certificate() {
     successor.write(folder.path(), "successor");
     let renewed = successor.issue_for(["127.0.0.1"], 0, 32_000_000_000);
     renewed.write(folder.path(), "server");
-    reload(&server, "the certificate was read again");
+    reload(&server, "reloaded the certificate");
     assert_eq!(ask("successor.pem").ok(), "3\n");
     ask("ca.pem").check_failed(1, "invalid peer certificate", "--ca-file FILE");
     let expires = server.metric("leafid_tls_certificate_expiry_timestamp_seconds");
@@ -151,9 +151,9 @@ fn what_cannot_be_used_stops_the_start() {
         );
         failed(
             &["--tls-cert", "server.pem"],
-            "tls-cert is \"server.pem\" (from --tls-cert): it does nothing without tls-key",
+            "tls-cert is \"server.pem\" (from --tls-cert): it has no effect without tls-key",
         );
-        failed(&["--tls-plain"], "it does nothing without tls-cert");
+        failed(&["--tls-plain"], "it has no effect without tls-cert");
     }
     let ended = authority.issue_for(["127.0.0.1"], 0, 86_400);
     ended.write(folder.path(), "server");

@@ -1,6 +1,6 @@
-//! Who may take ids, and how many: what an access file says, as plain data.
+//! The access file: tokens and quotas, as plain data.
 
-// What it says.
+// What it contains.
 mod quota;
 mod scope;
 mod token;

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-/// Where the doors listen.
+/// Where the front ends listen.
 ///
 /// # Example
 ///
@@ -17,11 +17,11 @@ use std::net::SocketAddr;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Addresses {
-    /// Of HTTP.
+    /// The address of HTTP.
     pub http: SocketAddr,
-    /// Of the Redis protocol; `None`: it is off.
+    /// The address of the Redis protocol; `None` if it is off.
     pub resp: Option<SocketAddr>,
-    /// Of gRPC; `None`: it is off.
+    /// The address of gRPC; `None` if it is off.
     pub grpc: Option<SocketAddr>,
 }
 

@@ -1,5 +1,5 @@
-//! What is done once all layers are read: passwords go into their URLs, and settings that do not
-//! fit together are mistakes.
+//! The steps after all layers are read: passwords are put into their URLs, and settings that do
+//! not fit together are reported.
 
 use std::path::Path;
 
@@ -49,11 +49,11 @@ impl Layers {
         }
     }
 
-    /// Names the settings that do not fit together.
+    /// Reports settings that do not fit together.
     pub(super) fn check_together(&mut self, config: &Config) {
         let tls = &config.tls;
         let needs = |partner: &str, is_missing: bool| {
-            is_missing.then(|| format!("it does nothing without {partner}"))
+            is_missing.then(|| format!("it has no effect without {partner}"))
         };
         let store = config.store_url().err();
         for (key, problem) in [
@@ -77,13 +77,13 @@ impl Layers {
 
 fn registry_problem(config: &Config) -> Option<String> {
     if config.workers.registry.is_empty() {
-        // It is where the store is, and that is checked.
+        // It is where the store is, whose URL is checked already.
         return None;
     }
     match (config.registry_url(), config.workers.id) {
         (Err(error), _) => Some(error.to_string()),
         (Ok(None), WorkerIdSource::Registry) if config.snowflake => {
-            Some("without a registry, worker-id has to be a number or ordinal".to_owned())
+            Some("without a registry, worker-id must be a number or ordinal".to_owned())
         }
         (Ok(_), _) => None,
     }

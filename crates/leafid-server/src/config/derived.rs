@@ -9,31 +9,31 @@ use super::limits::Limits;
 use super::values::Config;
 use super::workers::WorkerConfig;
 
-/// Open files for what there are few of: listeners, the journal, the log, a registry, files that are
-/// read again.
+/// Open files for everything that there are few of: listeners, the journal, the log, a registry,
+/// files that are reloaded.
 const FILES_RESERVE: u64 = 64;
-/// The embedded store's file in its folder.
+/// The embedded store's file in its directory.
 const EMBEDDED_FILE: &str = "leafid.db";
-/// What `registry` is set to where there shall be none.
+/// The value of `registry` that means there is none.
 const NO_REGISTRY: &str = "none";
 
 impl Config {
-    /// Whether ids come from the embedded store, because no store is named.
+    /// Whether ids come from the embedded store, because `store` is empty.
     #[must_use]
     pub fn is_embedded(&self) -> bool {
         self.store.is_empty()
     }
 
-    /// Whether a tag is created on first use: where nobody says, with SQLite only. On a shared
-    /// database a typing error would make a tag for everybody.
+    /// Whether a tag is created on first use: by default with SQLite only. On a shared database a
+    /// typo would create a tag for everyone.
     #[must_use]
     pub fn creates_tags(&self) -> bool {
         let is_local = || self.store.iter().all(|url| url.starts_with("sqlite:"));
         self.create_tags.unwrap_or_else(is_local)
     }
 
-    /// How many threads serve connections: one for each core this process may use, if nobody
-    /// says.
+    /// How many threads serve connections: by default one for each core that this process may
+    /// use.
     #[must_use]
     pub fn thread_count(&self) -> usize {
         match self.threads {
@@ -42,11 +42,12 @@ impl Config {
         }
     }
 
-    /// Where the store is: what `store` says, else `leafid.db` in `data_dir`.
+    /// The URL of the store: `store`, else `leafid.db` in `data_dir`.
     ///
     /// # Errors
     ///
-    /// When `store` holds no URL of a store; [`Sources::load`] lets no such settings pass.
+    /// When `store` is not the URL of a store; [`Sources::load`](super::Sources::load) refuses such
+    /// settings.
     pub fn store_url(&self) -> Result<StoreUrl, UrlError> {
         if self.is_embedded() {
             return Ok(StoreUrl::sqlite(self.data_dir.join(EMBEDDED_FILE)));
@@ -54,7 +55,7 @@ impl Config {
         self.store.join(",").parse()
     }
 
-    /// The bounds of the server, as far as settings have them.
+    /// The bounds of the server: those that have settings as set, the others at their default.
     #[must_use]
     pub fn limits(&self) -> Limits {
         Limits {
@@ -67,8 +68,8 @@ impl Config {
         }
     }
 
-    /// How many connections a process may have that may have so many files open: fewer than
-    /// `connections_max`, where stores, journal and log would be left without any.
+    /// How many connections a process may accept that may open `open_files` files: fewer than
+    /// `connections_max` if otherwise none would be left for stores, journal and log.
     #[must_use]
     pub fn connections_within(&self, open_files: u64) -> u32 {
         let operators = u64::from(Limits::default().operator_connections_max);
@@ -81,7 +82,7 @@ impl Config {
         self.connections_max.min(left)
     }
 
-    /// Where the doors listen.
+    /// Where the front ends listen.
     #[must_use]
     pub const fn addresses(&self) -> Addresses {
         Addresses {
@@ -91,7 +92,7 @@ impl Config {
         }
     }
 
-    /// The bounds of the store.
+    /// The options of the store.
     #[must_use]
     pub fn store_options(&self) -> StoreOptions {
         StoreOptions {
@@ -103,12 +104,12 @@ impl Config {
         }
     }
 
-    /// Where worker ids are leased: what `registry` says, else where the store is. `None` when
+    /// The URL of the registry of worker ids: `registry`, else that of the store. `None` if
     /// `registry` is `none`.
     ///
     /// # Errors
     ///
-    /// When it holds no URL; [`Sources::load`](super::Sources::load) lets no such settings pass.
+    /// When it is not a URL; [`Sources::load`](super::Sources::load) refuses such settings.
     ///
     /// # Example
     ///
@@ -128,7 +129,7 @@ impl Config {
         registry.join(",").parse().map(Some)
     }
 
-    /// The options of the worker id's registry, but for the worker id itself and the address.
+    /// The options of the registry, except the worker id and the address.
     #[must_use]
     pub(crate) fn registry_options(&self) -> RegistryOptions {
         let WorkerConfig {
@@ -163,7 +164,7 @@ impl Config {
 mod tests {
     use super::*;
 
-    /// Guards that whatever the limit on open files is, some are left for the store.
+    /// Guards that some open files are left for the store, whatever the limit on them is.
     #[test]
     fn connections_leave_open_files_for_the_store() {
         let config = Config {

@@ -17,14 +17,14 @@ const INTRODUCTION: &str = "\
     LEAFID_HTTP=0.0.0.0:8080 LEAFID_ACCESS_FILE=access.toml LEAFID_STORE=mysql://leaf@db:3306/leaf leafid serve
     leafid config show --origin        # every value, and where it comes from
 
-A setting has one name in four places: `--wait-max` as a flag, `LEAFID_WAIT_MAX` as an
+A setting has the same name everywhere: `--wait-max` as a flag, `LEAFID_WAIT_MAX` as an
 environment variable, `wait-max` in a file. The first of these that sets it wins:
 
 1. flags;
-2. environment variables (an empty one counts as not set);
-3. Leaf's own `leaf.properties`, if `--leaf-properties FILE` or `LEAFID_LEAF_PROPERTIES` names one;
-4. a TOML file: `--config FILE`, else `LEAFID_CONFIG`, else `leafid.toml` in the working folder if
-   it exists;
+2. environment variables (an empty one counts as unset);
+3. Leaf's own `leaf.properties`, if `--leaf-properties FILE` or `LEAFID_LEAF_PROPERTIES` names it;
+4. a TOML file: `--config FILE`, else `LEAFID_CONFIG`, else `leafid.toml` in the working directory
+   if it exists;
 5. the default.
 
 The file is one flat table:
@@ -37,10 +37,10 @@ store-password-file = \"/run/secrets/leaf\"
 wait-max = \"250ms\"
 ```
 
-Times are a whole number and a unit: `250ms`, `1s`, `10m`, `24h`, `7d`. An unknown key or an
-unknown `LEAFID_*` variable stops the start, with the name that was probably meant; variables that
-Kubernetes sets for a service named `leafid` (`LEAFID_PORT`, `LEAFID_SERVICE_HOST`, ...) are passed
-over. Passwords are never printed.
+A time is a whole number and a unit: `250ms`, `1s`, `10m`, `24h`, `7d`. The server refuses to start
+with an unknown key or `LEAFID_*` variable, and suggests the name that was probably meant. It ignores
+the variables that Kubernetes sets for a service named `leafid` (`LEAFID_PORT`,
+`LEAFID_SERVICE_HOST`, ...). Passwords are never printed.
 
 ";
 
@@ -52,16 +52,15 @@ const LEAF_PROPERTIES: &str = "
 | key | becomes |
 | --- | --- |
 | `leaf.segment.enable` | `segment`. Without the key, segments are on if `leaf.jdbc.url` is set |
-| `leaf.jdbc.url` | `store`; a list of hosts becomes a fail-over list. `useSSL`, `requireSSL`, `verifyServerCertificate` and `sslMode` become `ssl-mode`; other parameters have no effect here, and are named at start |
+| `leaf.jdbc.url` | `store`; a list of hosts becomes a fail-over list. `useSSL`, `requireSSL`, `verifyServerCertificate` and `sslMode` become `ssl-mode`; other parameters have no effect here, and are listed at start |
 | `leaf.jdbc.username`, `leaf.jdbc.password` | user and password in `store` |
 | `leaf.snowflake.enable` | `snowflake`. Without the key, snowflake ids are on if `leaf.snowflake.zk.address` is set |
-| `leaf.snowflake.zk.address` | `registry`, as `zookeeper://...`. Without it worker ids are leased where the store is, with a note at start |
+| `leaf.snowflake.zk.address` | `registry`, as `zookeeper://...`. Without it, worker ids are leased where the store is, and a note at start says so |
 | `leaf.name` | `worker-pool` |
-| `leaf.snowflake.port` | nothing; to take over the number that Leaf had, stop Leaf and set `worker-address` to its `IP:PORT` in ZooKeeper |
+| `leaf.snowflake.port` | only locates Leaf's `workerID.properties`; to take over the number that Leaf had, stop Leaf and set `worker-address` to its `IP:PORT` in ZooKeeper |
 
-The file also stands for what Leaf does without being told: `http = \"0.0.0.0:8080\"` (every
-interface, as Spring does), `policy = \"leaf\"`, `create-tags = \"false\"`. Flags and variables still
-win over all of these.
+The file also implies Leaf's fixed behaviour: `http = \"0.0.0.0:8080\"` (every interface, as in
+Spring), `policy = \"leaf\"`, `create-tags = \"false\"`. Flags and variables override all of these.
 ";
 
 /// The page.

@@ -1,5 +1,5 @@
-//! Which front ends other machines reach without authentication. Such a server does not start
-//! unless `insecure` allows it.
+//! Which front ends other machines can reach without authentication. A server with one does not
+//! start unless `insecure` allows it.
 
 use std::net::SocketAddr;
 
@@ -9,8 +9,8 @@ use super::origin::Origin;
 use super::values::Config;
 
 impl Config {
-    /// The front ends that answer callers from other machines without knowing who they are: their
-    /// settings, and where they listen. A token or a certificate of the client makes him known.
+    /// The front ends that other machines can reach without authentication: their settings, and
+    /// where they listen. Tokens authenticate clients, and so do certificates of clients.
     ///
     /// # Example
     ///
@@ -42,9 +42,9 @@ impl Config {
 }
 
 impl Loaded {
-    /// Refuses settings under which other machines reach a front end and nobody is asked who he
-    /// is, unless `insecure` says so; to be called once the tokens are in `config`. Where Leaf's
-    /// own file brings such an address, it is served as Leaf serves it, with a note.
+    /// Refuses settings under which other machines can reach a front end without authentication,
+    /// unless `insecure` allows it. Call it once the tokens are in `config`. An address that Leaf's
+    /// own file implies is served, as Leaf does, with a note.
     ///
     /// # Errors
     ///
@@ -66,21 +66,21 @@ impl Loaded {
         for (key, at) in self.config.exposed() {
             let origin = self.origin_of(key);
             let found = format!(
-                "{key} listens on {at} (from {origin}), which other machines reach, and nobody is \
-                 asked for a token: whoever reaches it can take ids and change tags"
+                "{key} listens on {at} (from {origin}), which other machines can reach, without \
+                 authentication: anyone who reaches it can take ids and change tags"
             );
             if self.config.insecure {
                 self.notes.push(found);
             } else if matches!(origin, Origin::File { line: None, .. }) {
-                // No line says so: it is what Leaf's own file stands for.
+                // Without a line, it is what Leaf's own file implies.
                 self.notes.push(format!(
-                    "{found}, as with Leaf: set access-file, listen on 127.0.0.1, or set insecure \
-                     = true if that is meant"
+                    "{found}, as with Leaf; set access-file, listen on 127.0.0.1, or set insecure \
+                     = true if this is intended"
                 ));
             } else {
                 mistakes.push(format!(
                     "{found}; set access-file (docs/access.md) or tls-client-ca, listen on \
-                     127.0.0.1, or set insecure = true (--insecure) if that is meant"
+                     127.0.0.1, or set insecure = true (--insecure) if this is intended"
                 ));
             }
         }

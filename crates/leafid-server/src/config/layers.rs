@@ -1,4 +1,4 @@
-//! `Layers`: what files, variables and flags say, before it is read as values.
+//! `Layers`: the texts that files, variables and flags give to settings, before they are parsed.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,7 +16,7 @@ pub(super) struct Assigned {
 }
 
 impl Assigned {
-    /// What is wrong with it, with its origin and what is allowed.
+    /// A message with its value, its origin, the problem, and what is allowed.
     pub(super) fn mistake(&self, problem: &str) -> String {
         let Self {
             setting,
@@ -47,12 +47,12 @@ pub(super) struct Layers {
     pub(super) assigned: BTreeMap<&'static str, Assigned>,
     pub(super) mistakes: Vec<String>,
     pub(super) notes: Vec<String>,
-    /// Leaf's `leaf.snowflake.port`, which is no setting here.
+    /// Leaf's `leaf.snowflake.port`, which is not a setting here.
     pub(super) leaf_port: Option<u16>,
 }
 
 impl Layers {
-    /// Gives a setting a value over that of the layers below.
+    /// Sets a value over that of the layers below.
     pub(super) fn assign(&mut self, setting: &'static Setting, texts: Vec<String>, origin: Origin) {
         let assigned = Assigned {
             setting,

@@ -1,4 +1,4 @@
-//! `Limits`: every numeric bound of the server. A bound that is not here does not exist.
+//! `Limits`: every numeric bound of the server. There are no others.
 
 use std::time::Duration;
 
@@ -14,113 +14,111 @@ use std::time::Duration;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections open at once, through all front ends; on one more only health and administration
-    /// are answered. Default: 50,000.
+    /// Open connections, over all front ends; on one more only health checks and administration are
+    /// answered. Default: 50,000.
     pub connections_max: u32,
     /// Connections of one peer address (IPv6: of one /64 network); one more counts as one beyond
-    /// `connections_max`. 0: three quarters of `connections_max`. Default: 0.
+    /// `connections_max`. 0 means three quarters of `connections_max`. Default: 0.
     pub connections_per_address: u32,
-    /// Connections beyond `connections_max`, for operators; one more is told to come back later
-    /// and closed. Once half of them are there, each that comes makes the oldest finish and go, so
+    /// Connections beyond `connections_max`, reserved for operators; one more is told to retry later
+    /// and closed. Once half of them are open, each new one makes the oldest finish and close, so
     /// that idle ones never take them all. Default: 64.
     pub operator_connections_max: u32,
-    /// Calls that wait for ids at once, through all front ends; one more is refused as `overloaded`.
-    /// Calls that memory answers do not count. Default: 20,000.
+    /// Calls that wait for ids at once, over all front ends; one more is refused as `overloaded`.
+    /// Calls answered from memory do not count. Default: 20,000.
     pub requests_max: u64,
     /// Calls of operators, about tags and workers, that go to the store at once; more of them
     /// queue. Default: 32.
     pub admin_requests_max: usize,
-    /// Calls to the store at once that callers who take ids cause past the driver: tags created on
-    /// first use, and looks at tags that are not in use. More of them queue. Default: 2.
+    /// Calls to the store at once that requests for ids cause outside the driver: creating tags on
+    /// first use, and reading tags that are not in use. More of them queue. Default: 2.
     pub caller_calls_max: usize,
     /// Tags with a quota of their own. Default: 10,000.
     pub quotas_max: usize,
-    /// Ids a second in a quota; more is as good as none. Default: 1,000,000,000.
+    /// Ids per second of a quota; a higher one would limit nothing. Default: 1,000,000,000.
     pub ids_per_second_max: u64,
-    /// Tokens in an access file, at some 6 KB each. Default: 1000.
+    /// Tokens in an access file, at about 6 KB each. Default: 1000.
     pub tokens_max: usize,
-    /// Patterns of tags that a token is good for. Default: 1000.
+    /// Tag patterns of a token. Default: 1000.
     pub token_tags_max: usize,
     /// Characters in the name of a token. Default: 64.
     pub token_name_len_max: usize,
-    /// Characters that a token's secret has at least: with fewer it could be found by trying.
-    /// Default: 16.
+    /// The minimum number of characters in a token's secret, against guessing. Default: 16.
     pub secret_len_min: usize,
-    /// Characters that a token's secret has at most, so that it fits into a header. Default: 512.
+    /// The maximum number of characters in a token's secret, so that it fits in a header.
+    /// Default: 512.
     pub secret_len_max: usize,
     /// Bytes of an access file. Default: 4 MiB.
     pub access_file_len_max: u64,
     /// Bytes of a file of certificates, or of a key. Default: 1 MiB.
     pub pem_file_len_max: u64,
-    /// How long a new connection may take until TLS is agreed upon. Default: 10 s.
+    /// How long the TLS handshake of a new connection may take. Default: 10 s.
     pub handshake_max: Duration,
     /// HTTP/2 streams open at once on a connection. Default: 100.
     pub streams_max: u32,
-    /// Bytes that a peer may send ahead on one HTTP/2 stream, and on a connection with all of its
-    /// streams. A message of gRPC is some 10 bytes. Default: 64 KiB, 256 KiB.
+    /// The flow-control window in bytes of one HTTP/2 stream, and of a connection with all its
+    /// streams. A gRPC message is about 10 bytes. Default: 64 KiB, 256 KiB.
     pub stream_window_len: u32,
     /// See `stream_window_len`.
     pub connection_window_len: u32,
-    /// How often a connection of gRPC on which nothing comes in is asked for a sign of life, which
-    /// also keeps load balancers from cutting it. Default: 30 s.
+    /// The keep-alive ping interval of a gRPC connection on which nothing comes in, which also keeps
+    /// load balancers from cutting it. Default: 30 s.
     pub ping_interval: Duration,
-    /// How long that sign may take before the connection is closed. Default: 10 s.
+    /// How long the answer to that ping may take before the connection is closed. Default: 10 s.
     pub ping_max: Duration,
-    /// Bytes of answers that were made and not read yet, over all connections; beyond it those
-    /// connections are cut that hold the most. Default: 256 MiB.
+    /// Bytes of answers that clients have not read yet, over all connections; beyond it the
+    /// connections that hold the most are cut. Default: 256 MiB.
     pub unread_max: usize,
-    /// The same of one connection: at the bound it makes no more answers until its peer has read.
-    /// Its only answer may be longer. Default: 1 MiB.
+    /// The same for one connection: at the bound it gets no more answers until its client has read
+    /// some. A single answer may be longer. Default: 1 MiB.
     pub connection_unread_max: usize,
-    /// Bytes that a peer for whom answers wait has to read within `idle_max`; who reads less is
-    /// cut. Default: 64 KiB.
+    /// Bytes that a client with unread answers must read within `idle_max`; a slower one is cut.
+    /// Default: 64 KiB.
     pub read_len_min: u64,
     /// Bytes of a request line with its headers; more is answered 431. At least 8192.
     /// Default: 16 KiB.
     pub head_len_max: usize,
     /// Header lines of a request; more is answered 431. Default: 64.
     pub headers_max: usize,
-    /// Bytes of a path with its query; more is answered 414. The longest tag, all of its 128
+    /// Bytes of a path with its query; more is answered 414. The longest tag, with all of its 128
     /// characters escaped, takes 1536. Default: 4096.
     pub target_len_max: usize,
     /// Bytes of a request body, or of a gRPC message; more is answered 413, OUT_OF_RANGE.
     /// Default: 16 KiB.
     pub body_len_max: usize,
-    /// How long a new connection may take to send its first request's headers; over gRPC, to say
-    /// that it speaks HTTP/2. Default: 10 s.
+    /// How long a new connection may take to send the headers of its first request; over gRPC, the
+    /// HTTP/2 preface. Default: 10 s.
     pub first_head_max: Duration,
-    /// A connection on which no request began and none ended for this long is closed, at the
-    /// latest when twice as long has passed: idle ones, slow headers, and peers that do not read
-    /// their answers. Over gRPC an idle one is told to go first, and has as long for that; a stream
-    /// that owes nothing keeps its connection open. Default: 60 s.
+    /// A connection on which no request began and none ended for this long is closed, at the latest
+    /// after twice this time: idle ones, slow headers, and clients that do not read their answers.
+    /// Over gRPC an idle one is told to close first (GOAWAY), and has as long again; an open stream
+    /// without pending messages keeps its connection open. Default: 60 s.
     pub idle_max: Duration,
-    /// How long a connection that was told to go, because it is idle, may still take before it is
-    /// cut. Default: 1 s.
+    /// How long a connection that was told to close, because it is idle, may take before it is cut.
+    /// Default: 1 s.
     pub leave_max: Duration,
-    /// How long a request body, or the message of a gRPC call, may take to come in; what takes
-    /// longer is answered 408, DEADLINE_EXCEEDED. Default: 10 s.
+    /// How long a request body, or the message of a gRPC call, may take to arrive; a slower one is
+    /// answered 408, DEADLINE_EXCEEDED. Default: 10 s.
     pub body_max: Duration,
-    /// How long reading the access file or the certificate again may take.
+    /// How long reloading the access file or the certificate may take. Default: 10 s.
     pub reload_max: Duration,
-    /// How long an answer may take to be made, whatever it waits for. Default: 30 s.
+    /// How long handling a request may take, whatever it waits for. Default: 30 s.
     pub answer_max: Duration,
-    /// Ids in one call for several. Each is some 20 bytes of the answer. Default: 10,000.
+    /// Ids in one batch. Each is about 20 bytes of the answer. Default: 10,000.
     pub count_max: u64,
-    /// Ids in one run for issuing by the caller. A typing error burns as many. Default:
+    /// Ids in one range for the caller to issue. A typo wastes up to this many. Default:
     /// 10,000,000.
     pub range_len_max: u64,
     /// Tags on one page of a list. Default: 1000.
     pub page_len_max: u32,
-    /// Tags on a page when the caller does not say. Default: 100.
+    /// Tags on a page by default. Default: 100.
     pub page_len: u32,
     /// Rows of the tables at `/cache` and `/db`. Default: 1000.
     pub table_rows_max: u32,
-    /// Tags with series of their own in the metrics, those that give the most ids; the others are
-    /// summed up. Nine series each.
-    /// Also how many quotas the metrics show.
-    /// Default: 500.
+    /// Tags with metric series of their own, nine each: those that issue the most ids. The others
+    /// are summed up. The metrics show as many quotas. Default: 500.
     pub metrics_tags_max: usize,
-    /// Those of the Redis protocol.
+    /// The bounds of the Redis protocol.
     pub resp: RespLimits,
 }
 
@@ -135,29 +133,29 @@ pub struct Limits {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RespLimits {
-    /// Words of a command; more is told `invalid multibulk length`, and the connection closed.
+    /// Words of a command; more is answered `invalid multibulk length`, and the connection closed.
     /// Default: 1024.
     pub args_max: u32,
-    /// Bytes of an argument; more is told `invalid bulk length`, and the connection closed.
+    /// Bytes of an argument; more is answered `invalid bulk length`, and the connection closed.
     /// Default: 16 KiB.
     pub bulk_len_max: usize,
-    /// Bytes of a command; more is told `invalid bulk length`, and the connection closed. A
-    /// connection keeps as many while a command comes in. Default: 64 KiB.
+    /// Bytes of a command; more is answered `invalid bulk length`, and the connection closed. A
+    /// connection buffers up to this many while a command arrives. Default: 64 KiB.
     pub command_len_max: usize,
-    /// Commands in a row that are one reservation. At most `count_max`. Default: 4096.
+    /// Pipelined commands that are combined into one call for ids. At most `count_max`.
+    /// Default: 4096.
     pub repeats_max: u64,
-    /// Bytes of answers that wait to be sent before no more commands are answered. The last of
-    /// them may be longer: it is a batch of `count_max` ids. Default: 256 KiB.
+    /// Bytes of answers waiting to be sent at which no more commands are answered. The last answer
+    /// may go beyond it: it can be a batch of `count_max` ids. Default: 256 KiB.
     pub out_len_max: usize,
     /// Commands between MULTI and EXEC. Default: 1,000,000.
     pub queued_max: u64,
-    /// Bytes that those take; the same INCR several times in a row takes no more than once.
-    /// Default: 1 MiB.
+    /// Bytes that those take; the same INCR repeated in a row counts once. Default: 1 MiB.
     pub queue_len_max: usize,
-    /// A connection at rest is closed after this. Clients keep connections in pools, so it is
-    /// long. One that has sent half a command, or does not read its answers, is closed after
-    /// `idle_max`; one that has not shown the token that is asked for, after `first_head_max`.
-    /// Default: 1 h.
+    /// An idle connection is closed after this. Clients keep connections in pools, so it is long.
+    /// One that has sent part of a command, or does not read its answers, is closed after
+    /// `Limits::idle_max`; one that has not authenticated although it must, after
+    /// `Limits::first_head_max`. Default: 1 h.
     pub idle_max: Duration,
 }
 

@@ -16,24 +16,24 @@ use super::values::Config;
 pub struct Loaded {
     /// The settings.
     pub config: Config,
-    /// What the operator should know, such as keys of Leaf's file that have no effect here.
+    /// Notes for the operator, such as keys of Leaf's file that have no effect here.
     pub notes: Vec<String>,
     assigned: BTreeMap<&'static str, Assigned>,
 }
 
-/// One setting as it may be shown.
+/// One setting as it is shown to people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shown {
     /// The setting.
     pub setting: &'static str,
-    /// Its value, without passwords; empty for none.
+    /// Its value without passwords; empty if it has none.
     pub value: String,
     /// Where the value comes from.
     pub origin: Origin,
 }
 
 impl Loaded {
-    /// Reads the values that the layers give, and checks them.
+    /// Parses and checks the values that the layers give.
     pub(super) fn of(mut layers: Layers) -> Result<Self, ConfigError> {
         let mut config = Config::default();
         config.workers.leaf_port = layers.leaf_port;
@@ -91,7 +91,7 @@ impl Loaded {
 }
 
 impl Shown {
-    /// The URLs, where the value is a list of them.
+    /// The URLs of a value that is a list of them.
     #[must_use]
     pub fn urls(&self) -> Vec<String> {
         parse::urls(std::slice::from_ref(&self.value))

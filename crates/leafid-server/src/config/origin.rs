@@ -1,4 +1,4 @@
-//! `Origin`: where the value of a setting comes from, as it is shown, and which origin wins.
+//! `Origin`: where the value of a setting comes from, and which origin wins.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -15,9 +15,9 @@ use std::path::PathBuf;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
-    /// Nobody set it.
+    /// No layer sets it.
     Default,
-    /// A line of a file; no line where the file as a whole implies the value.
+    /// A line of a file; no line if the file as a whole implies the value.
     File {
         /// The file.
         path: PathBuf,

@@ -1,5 +1,5 @@
-//! Values as people write them: `1s`, `250ms`, `127.0.0.1:8080`, `true`. Errors say what is
-//! wrong; the caller adds the setting, where the value came from, and what is allowed.
+//! Parses values as people write them: `1s`, `250ms`, `127.0.0.1:8080`, `true`. Errors say what is
+//! wrong; the caller adds the setting, the origin of the value, and what is allowed.
 
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
@@ -93,8 +93,8 @@ pub(super) fn choice(text: &str, names: &'static [&'static str]) -> Result<&'sta
     })
 }
 
-/// A space or a comma separates URLs where another one begins after it; elsewhere it is a part of
-/// the URL, such as of its password.
+/// A space or a comma separates URLs if another URL begins after it; otherwise it is part of the
+/// URL, for example of its password.
 pub(super) fn urls(texts: &[String]) -> Vec<String> {
     texts.iter().flat_map(|text| urls_of(text)).collect()
 }
@@ -113,7 +113,7 @@ fn urls_of(text: &str) -> Vec<String> {
     urls
 }
 
-/// By a scheme that is known, so that no password is taken for a URL.
+/// Only known schemes count, so that no password is taken for a URL.
 fn begins_url(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once(':') else {
         return false;
@@ -177,8 +177,8 @@ mod tests {
         );
     }
 
-    /// Guards that a password with a space or a comma stays one piece: cut in two it was wrong, and
-    /// its second half was shown.
+    /// Guards that a password with a space or a comma is not split, which would show its second
+    /// half.
     #[test]
     fn urls_are_cut_where_another_one_begins() {
         let check = |text: &str, expected: &[&str]| {

@@ -1,4 +1,4 @@
-//! Files with passwords that every user of the machine can read: the operator is told which.
+//! Warnings about files with passwords that every user of the machine can read.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt as _;
@@ -8,7 +8,7 @@ use super::layers::Assigned;
 use super::origin::Origin;
 use super::password::without_password;
 
-/// Names the files that hold a password and that others can read.
+/// Notes about the files that hold a password and that others can read.
 pub(super) fn notes<'a>(assigned: impl Iterator<Item = &'a Assigned>) -> Vec<String> {
     let files: BTreeSet<PathBuf> = assigned.filter_map(secret_file).collect();
     files.iter().filter_map(|file| open_note(file)).collect()
@@ -34,8 +34,8 @@ fn open_note(path: &Path) -> Option<String> {
     }
     let path = path.display();
     Some(format!(
-        "the file {path} has a password in it and can be read or changed by every user of this \
-         machine (mode {:03o}): chmod o= {path}",
+        "the file {path} contains a password, and every user of this machine can read or change \
+         it (mode {:03o}): chmod o= {path}",
         mode & 0o777
     ))
 }

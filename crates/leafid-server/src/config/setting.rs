@@ -1,4 +1,4 @@
-//! `Setting`: one row of the table of settings, and how its value is read and shown.
+//! `Setting`: one row of the table of settings, and how its value is parsed and shown.
 
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
@@ -21,31 +21,31 @@ use super::values::Config;
 /// ```
 #[derive(Debug)]
 pub struct Setting {
-    /// Its key in the file, in lower case with hyphens; the other names follow from it.
+    /// Its key in the file, in lower case with hyphens; flag and variable are derived from it.
     pub key: &'static str,
     /// What it does and what it trades off. The first sentence stands alone.
     pub doc: &'static str,
     pub(super) field: Field,
 }
 
-/// Where a setting lives in [`Config`], and what values it takes.
+/// Where a setting is in [`Config`], and which values it accepts.
 #[derive(Debug)]
 pub(super) enum Field {
     Address(fn(&mut Config) -> &mut SocketAddr),
     /// An address, or `off` for none.
     AddressOrOff(fn(&mut Config) -> &mut Option<SocketAddr>),
     Path(fn(&mut Config) -> &mut PathBuf),
-    /// A file that may be none.
+    /// A file; none by default.
     File(fn(&mut Config) -> &mut Option<PathBuf>),
     Urls(fn(&mut Config) -> &mut Vec<String>),
     Switch(fn(&mut Config) -> &mut bool),
     /// `true`, `false`, or `auto` for none.
     AutoSwitch(fn(&mut Config) -> &mut Option<bool>),
-    /// `None` where another setting leaves it without a meaning.
+    /// The place is `None` if another setting makes this one meaningless.
     Count(RangeInclusive<u64>, NumberAt),
     /// A count of bytes.
     Bytes(RangeInclusive<u64>, NumberAt),
-    /// `None` as for a count.
+    /// The place is `None` as for a count.
     Time(
         RangeInclusive<Duration>,
         fn(&mut Config) -> Option<&mut Duration>,
@@ -56,15 +56,15 @@ pub(super) enum Field {
         get: fn(&Config) -> String,
         set: fn(&mut Config, &str),
     },
-    /// A text that is read by its own rule; the error says what is wrong with it.
+    /// A text with a rule of its own; the error says what is wrong.
     Text {
         value: &'static str,
         allowed: &'static str,
         get: fn(&Config) -> String,
         set: fn(&mut Config, &str) -> Result<(), String>,
     },
-    /// A password. It has no flag, because other users of a machine see command lines; it goes
-    /// into the URLs of what it is named after once all layers are read.
+    /// A password. It has no flag, because other users of a machine can see command lines. It goes
+    /// into the URLs of the setting that it is named after, once all layers are read.
     Password,
     /// A file with that password.
     PasswordFile,
@@ -109,7 +109,7 @@ impl Setting {
         self.doc[..end].trim_end_matches('.')
     }
 
-    /// What stands for its value in the help, such as `ADDR`.
+    /// The placeholder of its value in the help, such as `ADDR`.
     #[must_use]
     pub const fn value_name(&self) -> &'static str {
         match self.field {
@@ -126,7 +126,7 @@ impl Setting {
         }
     }
 
-    /// Whether its flag may stand without a value and then means `true`.
+    /// Whether its flag may be given without a value, which means `true`.
     #[must_use]
     pub const fn is_switch(&self) -> bool {
         matches!(self.field, Field::Switch(_) | Field::AutoSwitch(_))
@@ -146,14 +146,14 @@ impl Setting {
         matches!(self.field, Field::PasswordFile)
     }
 
-    /// Its value when nobody sets it, as text; empty for none.
+    /// Its default as text; empty if it has none.
     #[must_use]
     pub fn default(&self) -> String {
         self.shown(&Config::default())
     }
 
-    /// Its value in `config` as text, without passwords. Passwords and their files are not kept
-    /// in a [`Config`], and come out empty.
+    /// Its value in `config` as text, without passwords. It is empty for passwords and their files,
+    /// which a [`Config`] does not keep.
     #[must_use]
     pub fn shown(&self, config: &Config) -> String {
         let mut config = config.clone();
@@ -190,13 +190,13 @@ impl Setting {
         }
     }
 
-    /// Which values it takes.
+    /// The values that it accepts.
     #[must_use]
     pub fn allowed(&self) -> String {
         match &self.field {
             Field::Address(_) => "an address and a port, such as 0.0.0.0:8080".to_owned(),
             Field::AddressOrOff(_) => "an address and a port, or off".to_owned(),
-            Field::Path(_) => "a folder".to_owned(),
+            Field::Path(_) => "a directory".to_owned(),
             Field::Urls(_) => "URLs, several separated by spaces".to_owned(),
             Field::Switch(_) => "true or false".to_owned(),
             Field::AutoSwitch(_) => "auto, true or false".to_owned(),
@@ -214,14 +214,14 @@ impl Setting {
         }
     }
 
-    /// Reads `texts` into its place in `config`; the error says what is wrong with them.
+    /// Parses `texts` into its place in `config`; the error says what is wrong.
     pub(super) fn apply(&self, config: &mut Config, texts: &[String]) -> Result<(), String> {
         if let Field::Urls(at) = &self.field {
             *at(config) = parse::urls(texts);
             return Ok(());
         }
         let [text] = texts else {
-            return Err("it takes one value".to_owned());
+            return Err("it takes one value, but several are given".to_owned());
         };
         match &self.field {
             Field::Address(at) => *at(config) = parse::address(text)?,

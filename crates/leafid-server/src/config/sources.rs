@@ -35,16 +35,16 @@ const DEFAULT_FILE: &str = "leafid.toml";
 pub struct Sources {
     /// Keys and values from the command line.
     pub flags: Vec<(&'static str, Vec<String>)>,
-    /// Environment variables; those that do not start with `LEAFID_` are passed over.
+    /// Environment variables; those that do not start with `LEAFID_` are ignored.
     pub environment: Vec<(String, String)>,
-    /// The file; `None`: what `LEAFID_CONFIG` says, else `leafid.toml` if it exists.
+    /// The file; if `None`, the one that `LEAFID_CONFIG` names, else `leafid.toml` if it exists.
     pub config: Option<PathBuf>,
-    /// Leaf's own file; `None`: what `LEAFID_LEAF_PROPERTIES` says, else none.
+    /// Leaf's own file; if `None`, the one that `LEAFID_LEAF_PROPERTIES` names, else none.
     pub leaf_properties: Option<PathBuf>,
 }
 
 impl Sources {
-    /// The environment of this process, and nothing else.
+    /// The environment of this process, without flags.
     #[must_use]
     pub fn from_environment() -> Self {
         let text = |os: std::ffi::OsString| os.to_string_lossy().into_owned();
@@ -60,14 +60,14 @@ impl Sources {
     ///
     /// # Errors
     ///
-    /// [`ConfigError`] lists every mistake: unknown names, with the likely right one, and values
-    /// that cannot be read or lie outside the limits.
+    /// [`ConfigError`] lists every mistake: unknown names, with the one that was probably meant, and
+    /// values that are malformed or out of range.
     pub fn load(&self) -> Result<Loaded, ConfigError> {
         Loaded::of(self.layers())
     }
 
-    /// In which form to tell what [`load`](Self::load) found wrong: what `log-format` says, where
-    /// that can be read.
+    /// The format in which to report the errors of [`load`](Self::load): `log-format`, if that is
+    /// valid.
     ///
     /// # Example
     ///
@@ -86,7 +86,7 @@ impl Sources {
     pub fn log_format(&self) -> LogFormat {
         let mut config = Config::default();
         if let Some(assigned) = self.layers().assigned.get("log-format") {
-            // What cannot be read is among the mistakes.
+            // `load` reports it if it is invalid.
             let _unread = assigned.setting.apply(&mut config, &assigned.texts);
         }
         config.log_format

@@ -28,22 +28,23 @@ use super::values::{Config, LogFormat};
 pub const SETTINGS: &[Setting] = &[
     Setting {
         key: "http",
-        doc: "Where HTTP listens. Port 0 takes a free port, which is printed at start. The \
-              default is reached from this machine only; 0.0.0.0:8080 opens it to the network, \
-              which takes `access-file` with tokens, `tls-client-ca`, or `insecure`.",
+        doc: "Where HTTP listens. Port 0 picks a free port, which is printed at start. The \
+              default can be reached from this machine only; 0.0.0.0:8080 opens it to the \
+              network, which requires `access-file` with tokens, `tls-client-ca`, or \
+              `insecure`.",
         field: Field::Address(|config| &mut config.http),
     },
     Setting {
         key: "resp",
-        doc: "Where the Redis protocol listens, for any Redis client: INCR order. off leaves it \
-              out, which saves the port. On an address that other machines reach it takes what \
-              `http` takes.",
+        doc: "Where the Redis protocol listens, for any Redis client: INCR order. off \
+              disables it and frees the port. An address that other machines can reach has \
+              the same requirements as for `http`.",
         field: Field::AddressOrOff(|config| &mut config.resp),
     },
     Setting {
         key: "grpc",
-        doc: "Where gRPC listens. off leaves it out, which saves the port. On an address \
-              that other machines reach it takes what `http` takes.",
+        doc: "Where gRPC listens. off disables it and frees the port. An address that other \
+              machines can reach has the same requirements as for `http`.",
         field: Field::AddressOrOff(|config| &mut config.grpc),
     },
     tls::CERT,
@@ -56,106 +57,109 @@ pub const SETTINGS: &[Setting] = &[
     connections::CONNECTION_UNREAD_MAX,
     Setting {
         key: "data-dir",
-        doc: "The folder of the embedded store (SQLite), made if it does not exist. Used when \
-              `store` is empty. Keep it on a local disk, and never put an old copy of it back: \
-              ids would come again.",
+        doc: "The directory of the embedded store (SQLite), which is used if `store` is \
+              empty, and of the journal of snowflake ids. Created if it does not exist. Keep \
+              it on a local disk, and never put an old copy of it back, because ids would \
+              repeat: `leafid store restore` brings a backup back safely.",
         field: Field::Path(|config| &mut config.data_dir),
     },
     Setting {
         key: "store",
         doc: "The store that ids are reserved from, such as mysql://leaf@db:3306/leaf, \
-              postgres://leafid@db/leafid or sqlite:ids.db. Several are a fail-over list of \
-              *one* replicated database, tried in order: two databases that do not replicate \
-              each other give the same ids twice. Empty: SQLite in `data-dir`.",
+              postgres://leafid@db/leafid or sqlite:ids.db. Several URLs are a fail-over \
+              list of *one* replicated database, tried in order: two databases that do not \
+              replicate each other issue the same ids twice. Empty: SQLite in `data-dir`.",
         field: Field::Urls(|config| &mut config.store),
     },
     Setting {
         key: "store-password",
-        doc: "The password of every URL in `store` that has none. There is no flag for it, \
-              because other users of the machine see command lines; `store-password-file` keeps \
-              it out of the environment too.",
+        doc: "The password for every URL in `store` that has none. There is no flag for it, \
+              because other users of the machine can see command lines; \
+              `store-password-file` keeps it out of the environment too.",
         field: Field::Password,
     },
     Setting {
         key: "store-password-file",
-        doc: "A file whose first line is the password, such as a mounted secret. Read once, at \
-              start. Do not set `store-password` as well.",
+        doc: "A file whose first line is the password, such as a mounted secret. Read once, \
+              at start. Do not set `store-password` as well.",
         field: Field::PasswordFile,
     },
     Setting {
         key: "allow-weak-store",
-        doc: "Use a store although one of its settings can lose an acknowledged reservation. Such a \
-              store gives ids twice after a power cut or a fail-over; `leafid store check` names \
-              the setting to change instead. Each connection to a database is judged, so that \
-              this allows the weaknesses of every server in `store` and `registry`, also of those \
-              that take over later.",
+        doc: "Use a store although one of its settings can lose an acknowledged reservation. \
+              Such a store issues ids twice after a power failure or a fail-over; `leafid \
+              store check` names the setting to change instead. Every connection to a \
+              database is checked, so this allows the weaknesses of every server in `store` \
+              and `registry`, including those that take over later.",
         field: Field::Switch(|config| &mut config.allow_weak_store),
     },
     Setting {
         key: "store-connections",
-        doc: "The most connections to the store. A segment takes one connection for one \
-              statement, so a few serve thousands of tags; more help only while many tags are \
-              used for the first time at once, and each costs the database memory. The \
-              registry of worker ids and the record of changes have one more each.",
+        doc: "The maximum number of connections to the store. Reserving a segment needs one \
+              connection for one statement, so a few serve thousands of tags; more help only \
+              while many tags are used for the first time at once, and each costs the \
+              database memory. The registry of worker ids and the audit log have one more \
+              each.",
         field: Field::Count(1..=1000, |config| Some(&mut config.store_connections)),
     },
     Setting {
         key: "store-connect-timeout",
-        doc: "How long connecting to the store may take. Shorter reaches the next URL of a \
-              fail-over list sooner; longer bears a slow network.",
+        doc: "How long connecting to the store may take. A shorter time reaches the next URL \
+              of a fail-over list sooner; a longer one tolerates a slow network.",
         field: Field::Time(TENTH..=MINUTE, |config| {
             Some(&mut config.store_connect_timeout)
         }),
     },
     Setting {
         key: "store-statement-timeout",
-        doc: "How long a call may take in all, connecting included. After that its outcome is \
-              unknown and the segment counts as lost: shorter finds a hanging store sooner, too short wastes segments on \
-              a slow one.",
+        doc: "How long a call to the store may take in total, connecting included. After \
+              that its outcome is unknown and the segment counts as lost: a shorter time \
+              detects a hanging store sooner; one that is too short wastes segments on a \
+              slow store.",
         field: Field::Time(TENTH..=MINUTE, |config| {
             Some(&mut config.store_statement_timeout)
         }),
     },
     Setting {
         key: "store-probe-interval",
-        doc: "How often the store is asked whether a reservation could go through, while none \
-              does that shows it, and how long the answer may take. An outage and its end are \
-              noticed within twice that time. Shorter asks an idle store more often; longer \
-              bears one that is slow to answer.",
+        doc: "How often the store is probed while no reservation shows that it works, and \
+              how long the answer may take. An outage and its end are noticed within twice \
+              that time. Shorter probes an idle store more often; longer tolerates a store \
+              that answers slowly.",
         field: Field::Time(TENTH..=MINUTE, |config| {
             Some(&mut config.store_probe_interval)
         }),
     },
     Setting {
         key: "segment",
-        doc: "Whether segment ids are served. Off, every request for one is refused with an \
-              error that says so (Leaf answers 0 then).",
+        doc: "Whether segment ids are served. When off, every request for one is refused \
+              with an error that says so (Leaf returns 0).",
         field: Field::Switch(|config| &mut config.segment),
     },
     Setting {
         key: "create-tags",
-        doc: "Whether a tag is created when an id of it is first asked for. Convenient on one \
-              machine; on a shared database a typing error makes a tag. auto: yes with \
-              SQLite, no with a database server. Where `access-file` has tokens, only an admin's \
-              token creates tags, also on first use.",
+        doc: "Whether a tag is created when an id is requested for it for the first time. \
+              Convenient on one machine; on a shared database a typo creates a tag. auto: \
+              yes with SQLite, no with a database server. If `access-file` has tokens, only \
+              admin tokens create tags, on first use or otherwise.",
         field: Field::AutoSwitch(|config| &mut config.create_tags),
     },
     access::CREATE_TAGS_PER_MINUTE,
     Setting {
         key: "step",
-        doc: "The smallest segment of a tag created without one. Larger means fewer statements \
-              while a tag is new; a crash loses up to two segments of each tag in use. Tags that \
-              exist keep the step they have.",
+        doc: "The smallest segment of a tag that is created without a step of its own. \
+              Larger means fewer statements while a tag is new; a crash loses up to two \
+              segments of each tag in use. Existing tags keep their step.",
         field: Field::Count(1..=TagSettings::STEP_MAX as u64, |config| {
             Some(&mut config.step)
         }),
     },
     Setting {
         key: "policy",
-        doc: "How segments grow, for tags that name no policy of their own. cover: so long that \
-              one lasts `cover` at the measured rate. leaf: Leaf's rule, doubled when used up \
-              within 15 minutes, halved after 30. fixed: always the tag's own step, which loses \
-              the least in a crash and leans on the store the most.",
+        doc: "How segments grow, for tags without a policy of their own. cover: a segment \
+              lasts for `cover` at the measured rate. leaf: Leaf's rule, doubled when used \
+              up within 15 minutes, halved after 30. fixed: always the tag's own step, which \
+              loses the fewest ids in a crash and puts the most load on the store.",
         field: Field::Choice {
             value: "NAME",
             names: &["cover", "leaf", "fixed"],
@@ -167,9 +171,9 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         key: "cover",
-        doc: "How long one segment should last under the policy `cover`. With two segments in \
-              memory the store can be away for `cover` to twice `cover` before a caller notices; \
-              a crash loses up to 2 * rate * `cover` ids of a tag.",
+        doc: "How long one segment should last under the policy `cover`. With two segments \
+              in memory the store can be down for `cover` to twice `cover` before clients \
+              notice; a crash loses up to 2 * rate * `cover` ids of a tag.",
         field: Field::Time(SECOND..=DAY, |config| match &mut config.policy {
             StepPolicy::Cover { cover, .. } => Some(cover),
             _ => None,
@@ -177,9 +181,9 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         key: "step-max",
-        doc: "The longest segment under the policies `cover` and `leaf`. It bounds what a crash \
-              can lose, at most 2 * `step-max` ids of a tag. Default: 10000000 with `cover`, \
-              1000000 with `leaf`, as in Leaf.",
+        doc: "The longest segment under the policies `cover` and `leaf`. It bounds what a \
+              crash can lose: at most 2 * `step-max` ids of a tag. Default: 10000000 with \
+              `cover`, 1000000 with `leaf`, as in Leaf.",
         field: Field::Count(1..=1_000_000_000_000, |config| match &mut config.policy {
             StepPolicy::Cover { step_max, .. } | StepPolicy::Leaf { step_max } => Some(step_max),
             StepPolicy::Fixed => None,
@@ -187,27 +191,29 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         key: "wait-max",
-        doc: "How long a request waits for a segment that is being reserved. Longer hides longer \
-              failures of the store from callers, and holds more of them; after it they are told \
-              when to come back.",
+        doc: "How long a request waits for a segment that is being reserved. Longer hides \
+              longer failures of the store from clients, but keeps more requests waiting; \
+              after it, clients are told when to retry.",
         field: Field::Time(Duration::ZERO..=MINUTE, |config| Some(&mut config.wait_max)),
     },
     Setting {
         key: "refresh-interval",
-        doc: "How often the rows of tags in use are read again, 500 tags a statement. Shorter \
-              sees a changed or deleted tag sooner. New tags are seen at once, whatever this is.",
+        doc: "How often the rows of tags in use are read again, 500 tags per statement. \
+              Shorter notices a changed or deleted tag sooner. New tags are noticed at once, \
+              whatever the interval.",
         field: Field::Time(SECOND..=HOUR, |config| Some(&mut config.refresh_interval)),
     },
     Setting {
         key: "regression-margin",
-        doc: "How many ids of a tag are left out when its store went back in time, as after a \
-              restored backup or the promotion of a replica that lagged. Other servers had come \
-              further than this one, and their ids must not come again: more is safer, and uses \
-              up a tag whose limit is near. auto: sixteen times the longest segment that any \
-              server said it had reserved of the tag, or that the policy here allows, or twice \
-              what the others drew between two segments of this one, whichever is most. On a \
-              database without the column `segment_max` of `leafid_tag`, which `leafid store \
-              init` makes, no server says so, and all should have the same `step-max`.",
+        doc: "How many ids of a tag are skipped when its store went back in time, such as \
+              after restoring a backup or promoting a replica that lagged. Other servers may \
+              have issued ids beyond those of this one, which must not be issued again: more \
+              is safer, but uses up a tag near its limit. auto: the largest of sixteen times \
+              the longest segment that any server recorded for the tag, sixteen times the \
+              longest that the policy here allows, and twice what other servers drew between \
+              two segments of this one. In a database without the column `segment_max` of \
+              `leafid_tag`, which `leafid store init` creates, no server records it, and all \
+              servers should have the same `step-max`.",
         field: Field::Text {
             value: "COUNT",
             allowed: "auto, or a number of ids",
@@ -243,16 +249,17 @@ pub const SETTINGS: &[Setting] = &[
     workers::JOURNAL_AHEAD,
     Setting {
         key: "tags-max",
-        doc: "How many tags may be in use at once, at some 1.3 kB each. Names that were only asked \
-              for make room, the oldest first; tags that gave ids stay until the server is \
-              started again, and a new one beyond the bound is refused, so that callers who \
-              invent tags cannot fill the memory.",
+        doc: "How many tags may be in use at once, at about 1.3 kB each. Names that were \
+              requested but never issued an id make room, oldest first; tags that issued ids \
+              stay until the server restarts, and a new tag beyond the limit is refused, so \
+              that clients that invent tags cannot fill the memory.",
         field: Field::Count(1..=100_000_000, |config| Some(&mut config.tags_max)),
     },
     Setting {
         key: "threads",
-        doc: "How many threads serve requests, 0 for one per core. More serve more requests at \
-              once and cost some memory each; 1 leaves the other cores to other programs.",
+        doc: "How many threads serve requests; 0 means one per core. More serve more \
+              requests at once and cost some memory each; 1 leaves the other cores to other \
+              programs.",
         field: Field::Count(0..=1024, |config| Some(&mut config.threads)),
     },
     access::ACCESS_FILE,
@@ -260,21 +267,21 @@ pub const SETTINGS: &[Setting] = &[
     access::ALLOWED_HOSTS,
     Setting {
         key: "shutdown-delay",
-        doc: "How long the server still serves after SIGTERM or SIGINT although it is no longer \
-              ready. Behind a balancer it should be longer than that takes to notice, such as \
-              5s in Kubernetes: connections that come meanwhile are served, and each is told \
-              with its answer to go elsewhere. 0s stops at once, which is right where nothing \
-              stands in front.",
+        doc: "How long the server keeps serving after SIGTERM or SIGINT while it reports \
+              that it is not ready. Behind a load balancer it should be longer than the \
+              balancer takes to notice, such as 5s in Kubernetes: connections that arrive \
+              meanwhile are served, and each answer asks the client to connect elsewhere. 0s \
+              stops at once, which is right without a load balancer.",
         field: Field::Time(Duration::ZERO..=TEN_MINUTES, |config| {
             Some(&mut config.shutdown_delay)
         }),
     },
     Setting {
         key: "shutdown-grace",
-        doc: "How long requests in flight may take after SIGTERM or SIGINT, and after \
-              `shutdown-delay`. When it is over, or \
-              at a second signal, connections are cut. Keep both together below the patience of whoever \
-              sends the signal (30 s in Kubernetes).",
+        doc: "How long requests in flight may take after SIGTERM or SIGINT and after \
+              `shutdown-delay`. When it is over, or at a second signal, connections are cut. \
+              Keep the sum of both below the time after which the process is killed (30 s in \
+              Kubernetes).",
         field: Field::Time(Duration::ZERO..=TEN_MINUTES, |config| {
             Some(&mut config.shutdown_grace)
         }),
@@ -292,7 +299,8 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         key: "log-format",
-        doc: "How log lines look. text is for people, json for programs that collect logs.",
+        doc: "The format of log lines. text is for people, json for programs that collect \
+              logs.",
         field: Field::Choice {
             value: "FORMAT",
             names: &["text", "json"],

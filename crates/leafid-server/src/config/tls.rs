@@ -1,8 +1,8 @@
-//! `TlsConfig`: the settings about TLS.
+//! `TlsConfig`: the settings of TLS.
 
 use std::path::PathBuf;
 
-/// Which files TLS takes its certificates from; none of them: there is no TLS.
+/// The certificate files of TLS; without them, connections are plain.
 ///
 /// # Example
 ///
@@ -13,13 +13,13 @@ use std::path::PathBuf;
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TlsConfig {
-    /// The server's certificate, with those that lead up to its authority.
+    /// The server's certificate, followed by its intermediate certificates.
     pub cert: Option<PathBuf>,
-    /// Its key.
+    /// The private key of `cert`.
     pub key: Option<PathBuf>,
-    /// Authorities of clients; `None`: clients show no certificate.
+    /// The authorities of client certificates; if `None`, clients need no certificate.
     pub client_ca: Option<PathBuf>,
-    /// Whether connections without TLS are let in as well.
+    /// Whether connections without TLS are accepted as well.
     pub plain: bool,
 }
 

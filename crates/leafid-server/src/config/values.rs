@@ -26,80 +26,80 @@ use super::workers::WorkerConfig;
 pub struct Config {
     /// Where HTTP listens.
     pub http: SocketAddr,
-    /// Where the Redis protocol listens; `None`: nowhere.
+    /// Where the Redis protocol listens; `None` if it is off.
     pub resp: Option<SocketAddr>,
-    /// Where gRPC listens; `None`: nowhere.
+    /// Where gRPC listens; `None` if it is off.
     pub grpc: Option<SocketAddr>,
-    /// Names under which HTTP may be called, besides those of this machine; empty: any, unless it
-    /// listens on loopback only.
+    /// Host names under which HTTP may be called, besides those of this machine; if empty, any,
+    /// unless HTTP listens on loopback only.
     pub allowed_hosts: Vec<String>,
-    /// Serve whoever comes, also from other machines.
+    /// Whether to serve other machines without authentication.
     pub insecure: bool,
-    /// Whether and how they speak TLS.
+    /// The files of TLS.
     pub tls: TlsConfig,
-    /// Connections open at once, through all doors.
+    /// The maximum number of open connections, over all front ends.
     pub connections_max: u32,
-    /// Connections of one peer address; 0: three quarters of `connections_max`.
+    /// The maximum from one client address; 0 means three quarters of `connections_max`.
     pub connections_per_address: u32,
-    /// Bytes of answers that were not read yet, over all connections.
+    /// The maximum bytes of answers that clients have not read yet, over all connections.
     pub unread_max: u64,
-    /// The same of one connection.
+    /// The same for one connection.
     pub connection_unread_max: u64,
-    /// Where the embedded store keeps its file.
+    /// The directory of the embedded store and of the journal.
     pub data_dir: PathBuf,
-    /// Store URLs, tried in order, with their passwords; empty: SQLite in `data_dir`.
+    /// Store URLs with their passwords, tried in order; if empty, SQLite in `data_dir`.
     pub store: Vec<String>,
-    /// Start although the store's settings could lose acknowledged reservations.
+    /// Whether to use a store that can lose acknowledged reservations.
     pub allow_weak_store: bool,
-    /// Connections to the store.
+    /// The maximum number of connections to the store.
     pub store_connections: u32,
-    /// Time-out of a connection to the store.
+    /// The time-out of connecting to the store.
     pub store_connect_timeout: Duration,
-    /// Time-out of a statement.
+    /// The time-out of a call to the store, connecting included.
     pub store_statement_timeout: Duration,
-    /// How often the store is asked whether reservations go through.
+    /// How often the store is probed.
     pub store_probe_interval: Duration,
     /// Whether segment ids are served (Leaf's `leaf.segment.enable`).
     pub segment: bool,
-    /// Whether a tag is created on first use; `None`: with the embedded store only.
+    /// Whether a tag is created on first use; if `None`, with SQLite only.
     pub create_tags: Option<bool>,
-    /// How many tags a minute are created on first use.
+    /// How many tags per minute are created on first use.
     pub create_tags_per_minute: u32,
-    /// The step of tags created without one.
+    /// The step of tags that are created without one.
     pub step: u32,
-    /// The policy of tags that name none.
+    /// The step policy of tags without one.
     pub policy: StepPolicy,
-    /// How long a request waits for a segment under way.
+    /// How long a request waits for a segment that is being reserved.
     pub wait_max: Duration,
     /// How often the rows of tags in use are read again.
     pub refresh_interval: Duration,
-    /// How many ids are left out when the store of a tag went back; `None`: worked out.
+    /// How many ids are skipped when the store of a tag went back in time; if `None`, computed.
     pub regression_margin: Option<u64>,
     /// How many tags may be in use at once.
     pub tags_max: usize,
     /// Whether snowflake ids are served (Leaf's `leaf.snowflake.enable`).
     pub snowflake: bool,
-    /// How they are made, and where the worker id comes from.
+    /// The layout of snowflake ids, and where the worker id comes from.
     pub workers: WorkerConfig,
-    /// Threads that serve requests; 0: one per core.
+    /// Threads that serve requests; 0 means one per core.
     pub threads: usize,
-    /// The file of tokens and quotas; what it says is read by [`AccessFile::read`].
+    /// The file of tokens and quotas, which [`AccessFile::read`] reads.
     pub access_file: Option<PathBuf>,
-    /// Who may take ids; empty: everybody.
+    /// The tokens that callers need; if empty, none is needed.
     pub tokens: Vec<TokenSpec>,
-    /// Quotas in force from the start, in ids a second, besides those of the tokens.
+    /// Quotas in ids per second at start, besides those of the tokens.
     pub quotas: Vec<(QuotaScope, u64)>,
-    /// How long requests are still served after SIGTERM, without being ready.
+    /// How long the server keeps serving after SIGTERM while it reports that it is not ready.
     pub shutdown_delay: Duration,
     /// How long requests in flight may take after that.
     pub shutdown_grace: Duration,
-    /// How much is logged.
+    /// The most detailed level that is logged.
     pub log: LevelFilter,
-    /// In which form.
+    /// The format of log lines.
     pub log_format: LogFormat,
 }
 
-/// How log lines look.
+/// The format of log lines.
 ///
 /// # Example
 ///
@@ -108,9 +108,9 @@ pub struct Config {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogFormat {
-    /// A line of plain text, for people.
+    /// A line of text, for people.
     Text,
-    /// A JSON object on a line, for programs.
+    /// A JSON object per line, for programs.
     Json,
 }
 

@@ -16,16 +16,16 @@ use leafid::{ClockPolicy, Layout, RegistryOptions, WorkerChoice, WorkerId};
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkerConfig {
-    /// URLs of the registry, tried in order, with their passwords; empty: where the store is;
-    /// `none` alone: there is none.
+    /// URLs of the registry with their passwords, tried in order; if empty, where the store is;
+    /// `none` alone means that there is none.
     pub registry: Vec<String>,
-    /// Who shares worker ids.
+    /// The name of the group of servers that share worker ids.
     pub pool: String,
     /// Where the worker id comes from.
     pub id: WorkerIdSource,
-    /// Where people and peers reach this server; empty: derived from `http`.
+    /// Where people and other servers reach this one; if empty, derived from `http`.
     pub address: String,
-    /// Leaf's `leaf.snowflake.port`, from its `leaf.properties` alone.
+    /// Leaf's `leaf.snowflake.port`, which only its `leaf.properties` sets.
     pub leaf_port: Option<u16>,
     /// How an id divides its bits.
     pub layout: Layout,
@@ -33,11 +33,11 @@ pub struct WorkerConfig {
     pub clock_policy: ClockPolicy,
     /// How far ids may run ahead of the clock.
     pub ahead_max: Duration,
-    /// How long a reservation is.
+    /// How long a worker id is leased ahead.
     pub lease: Duration,
-    /// How old the last look at the own row may become.
+    /// How recently the server must have read its own row in the registry.
     pub check_interval: Duration,
-    /// How far the clock may be away from others when a worker id is claimed.
+    /// How far the clock may differ from others when a worker id is claimed.
     pub clock_offset_max: Duration,
     /// How often the clocks are compared and the journal is written.
     pub step_interval: Duration,
@@ -78,14 +78,14 @@ impl Default for WorkerConfig {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorkerIdSource {
-    /// Any that is free in the registry.
+    /// Any one that is free in the registry.
     Registry,
     /// This number.
     Fixed(u32),
-    /// The number behind the last hyphen of `HOSTNAME`, as Kubernetes gives it to the pods of a
+    /// The number after the last hyphen of `HOSTNAME`, which Kubernetes gives to the pods of a
     /// StatefulSet.
     Ordinal,
-    /// A new one at each start, from the table `WORKER_NODE` of Baidu's uid-generator.
+    /// A new one at each start from the table `WORKER_NODE` of Baidu's uid-generator.
     WorkerNode,
 }
 
@@ -117,11 +117,11 @@ impl fmt::Display for WorkerIdSource {
 }
 
 impl WorkerIdSource {
-    /// Which worker id to claim, on a machine of this name. The one of a table is not known yet.
+    /// Which worker id to claim on a machine of this name. One from a table is not known yet.
     ///
     /// # Errors
     ///
-    /// A text that says what is missing, when the name ends in no ordinal.
+    /// A message that says what is missing, if the name does not end in a number.
     ///
     /// # Example
     ///

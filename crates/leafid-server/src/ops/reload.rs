@@ -1,6 +1,6 @@
-//! Reading files again at SIGHUP, without dropping a connection: the access file, and after it the
-//! certificate. A file with a mistake in it changes nothing, nor does one that cannot be read in
-//! time: each is read on a thread of its own, so that neither is in the other's way.
+//! Reloads files at SIGHUP, without dropping a connection: the access file, and after it the
+//! certificate. A file with a mistake changes nothing, nor does one that cannot be read in time:
+//! each is read on a thread of its own, so that neither delays the other.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,13 +14,13 @@ use crate::config::{AccessFile, ConfigError};
 use crate::net::tls::Tls;
 use crate::service::Service;
 
-/// The signals at which files are read again.
+/// The signals at which files are reloaded.
 ///
 /// # Example
 ///
 /// ```no_run
 /// # fn example(service: std::sync::Arc<leafid_server::Service>) -> std::io::Result<()> {
-/// // First of all: from here on the signal does not end the process.
+/// // Do this first: from here on the signal does not end the process.
 /// let hangups = leafid_server::Hangups::listen()?;
 /// let reloading = hangups.reload(service, Some("access.toml".into()), None);
 /// tokio::spawn(reloading);
@@ -31,8 +31,8 @@ use crate::service::Service;
 pub struct Hangups(Signal);
 
 impl Hangups {
-    /// Listens for SIGHUP. From now on it does not end the process any more, whatever is done
-    /// with it, also after this is dropped.
+    /// Listens for SIGHUP. From now on the signal does not end the process, even after this value
+    /// is dropped.
     ///
     /// # Errors
     ///
@@ -45,8 +45,8 @@ impl Hangups {
         Ok(Self(signal(SignalKind::hangup())?))
     }
 
-    /// Reads the access file and the certificate again at each SIGHUP, those that there are, and
-    /// logs what came of it; with neither it does nothing. The future is never ready.
+    /// Reloads the access file and the certificate at each SIGHUP, if they are given, and logs the
+    /// outcome. The future is never ready.
     ///
     /// # Example
     ///
@@ -57,11 +57,11 @@ impl Hangups {
         access_file: Option<PathBuf>,
         tls: Option<Arc<Tls>>,
     ) {
-        let patience = service.limits().reload_max;
-        let mut tokens = Reader::new("tokens and quotas stay as they were", patience);
-        let mut certificate = Reader::new("the certificate stays as it was", patience);
+        let timeout = service.limits().reload_max;
+        let mut tokens = Reader::new("keeping the previous tokens and quotas", timeout);
+        let mut certificate = Reader::new("keeping the previous certificate", timeout);
         while self.0.recv().await.is_some() {
-            // The tokens first: who was taken out of them shall be kept out soon.
+            // The tokens first, so that a removed token is refused soon.
             if let Some(path) = access_file.clone() {
                 let limits = *service.limits();
                 let read = move || AccessFile::read(&path, &limits);
@@ -73,61 +73,63 @@ impl Hangups {
                 let read = Arc::clone(tls);
                 if let Some(prepared) = certificate.read(move || read.prepare()).await {
                     tls.put(prepared);
-                    tell_certificate(tls);
+                    log_certificate(tls);
                 }
             }
         }
     }
 }
 
-/// Reads files of one kind, off the threads that serve.
+/// Reads files of one kind, on a thread that serves no requests.
 struct Reader {
     /// What happens if they cannot be read.
-    stays: &'static str,
-    patience: Duration,
-    /// A thread that still hangs in a file. There is one at most.
-    hanging: Option<JoinHandle<()>>,
+    fallback: &'static str,
+    timeout: Duration,
+    /// A thread that is still blocked reading a file. There is at most one.
+    blocked: Option<JoinHandle<()>>,
 }
 
 impl Reader {
-    const fn new(stays: &'static str, patience: Duration) -> Self {
+    const fn new(fallback: &'static str, timeout: Duration) -> Self {
         Self {
-            stays,
-            patience,
-            hanging: None,
+            fallback,
+            timeout,
+            blocked: None,
         }
     }
 
-    /// What was read in time. What comes later is dropped: it may be from before the next change.
+    /// The content, if it is read in time. Later content is dropped: the file may have changed
+    /// since.
     async fn read<T: Send + 'static>(
         &mut self,
         read: impl FnOnce() -> Result<T, ConfigError> + Send + 'static,
     ) -> Option<T> {
-        let (stays, patience) = (self.stays, self.patience);
-        if self.hanging.as_ref().is_some_and(|it| !it.is_finished()) {
+        let (fallback, timeout) = (self.fallback, self.timeout);
+        if self.blocked.as_ref().is_some_and(|it| !it.is_finished()) {
             tracing::error!(
-                "a file that was to be read again before still does not answer; {stays}: look at the disk or the mount that it is on"
+                "the previous reload is still waiting for a file; {fallback}: check the disk or the \
+                 mount that it is on"
             );
             return None;
         }
-        let (told, telling) = tokio::sync::oneshot::channel();
+        let (sender, receiver) = tokio::sync::oneshot::channel();
         let reading = tokio::task::spawn_blocking(move || {
-            // Nobody listens any more once it took too long.
-            drop(told.send(read()));
+            // Nobody receives it once it took too long.
+            drop(sender.send(read()));
         });
-        match tokio::time::timeout(patience, telling).await {
+        match tokio::time::timeout(timeout, receiver).await {
             Ok(Ok(Ok(read))) => return Some(read),
             Ok(Ok(Err(error))) => {
                 for mistake in error.mistakes {
-                    tracing::error!("{mistake}; {stays}");
+                    tracing::error!("{mistake}; {fallback}");
                 }
             }
-            Ok(Err(_)) => tracing::error!("a file was not read; {stays}"),
+            Ok(Err(_)) => tracing::error!("a file was not read; {fallback}"),
             Err(_) => {
-                self.hanging = Some(reading);
+                self.blocked = Some(reading);
                 tracing::error!(
-                    "a file could not be read within {patience:?}; {stays}: look at the disk or \
-                     the mount that it is on, and send SIGHUP again"
+                    "a file could not be read within {timeout:?}; {fallback}: check the disk or the \
+                     mount that it is on, and send SIGHUP again"
                 );
             }
         }
@@ -135,12 +137,12 @@ impl Reader {
     }
 }
 
-fn tell_certificate(tls: &Tls) {
+fn log_certificate(tls: &Tls) {
     for note in tls.notes() {
         tracing::warn!("{note}");
     }
     let until = tls.expires().map(|time| time.to_string());
-    tracing::info!(until, "the certificate was read again");
+    tracing::info!(until, "reloaded the certificate");
 }
 
 fn put_access(service: &Service, file: AccessFile, path: Option<&Path>) {
@@ -148,8 +150,8 @@ fn put_access(service: &Service, file: AccessFile, path: Option<&Path>) {
     let path = path.as_ref().map(ToString::to_string).unwrap_or_default();
     if file.tokens.is_empty() && service.needs_token() {
         tracing::error!(
-            "{path}:1: there is no token in it any more, which would let everybody in; tokens and \
-             quotas stay as they were: restart the server if that is meant"
+            "{path}:1: there are no tokens in it, which would let everyone in; keeping the \
+             previous tokens and quotas: restart the server if this is intended"
         );
         return;
     }
@@ -160,7 +162,7 @@ fn put_access(service: &Service, file: AccessFile, path: Option<&Path>) {
     tracing::info!(
         tokens = file.tokens.len(),
         quotas = file.quotas.len(),
-        "the access file {path} was read again"
+        "reloaded the access file {path}"
     );
 }
 
@@ -170,10 +172,10 @@ mod tests {
 
     use super::*;
 
-    /// Guards that a file on a mount that hangs ends no reloading, takes one thread at most, and
-    /// is not put in force late.
+    /// Guards that a file on a mount that hangs does not end reloading, blocks at most one thread,
+    /// and is not applied late.
     #[tokio::test]
-    async fn a_read_that_hangs_is_given_up() {
+    async fn a_read_that_hangs_is_abandoned() {
         let mut reader = Reader::new("all stays", Duration::from_millis(20));
         let (let_go, held) = mpsc::channel::<()>();
         let hangs = move || {
@@ -187,7 +189,7 @@ mod tests {
             "the first one still hangs"
         );
         drop(let_go);
-        reader.hanging.take().unwrap().await.unwrap();
+        reader.blocked.take().unwrap().await.unwrap();
         let mut reader = Reader::new("all stays", Duration::from_secs(60));
         assert_eq!(reader.read(|| Ok(3)).await, Some(3));
         let mistakes = vec!["wrong".to_owned()];

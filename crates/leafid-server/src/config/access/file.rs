@@ -1,8 +1,8 @@
 //! `AccessFile`: tokens and quotas, read from a TOML file. All mistakes are reported at once, each
 //! with its line.
 //!
-//! Left to others: what tokens and quotas do. Invariant: no message shows a secret, nor what stands
-//! where one should.
+//! Left to others: what tokens and quotas do. Invariant: no message shows a secret, or a value in
+//! the place of one.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -18,7 +18,7 @@ use super::token::TokenSpec;
 use crate::config::error::ConfigError;
 use crate::config::limits::Limits;
 
-/// What an access file says.
+/// The content of an access file.
 ///
 /// # Example
 ///
@@ -34,11 +34,11 @@ use crate::config::limits::Limits;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccessFile {
-    /// Who may take ids; empty: everybody.
+    /// The tokens that callers need; if empty, none is needed.
     pub tokens: Vec<TokenSpec>,
-    /// Quotas in ids a second, besides those of the tokens.
+    /// Quotas in ids per second, besides those of the tokens.
     pub quotas: Vec<(QuotaScope, u64)>,
-    /// What the operator should know, such as that others can read the file.
+    /// Notes for the operator, such as that others can read the file.
     pub notes: Vec<String>,
 }
 
@@ -59,7 +59,7 @@ impl AccessFile {
         if mode & 0o077 != 0 {
             let path = path.display();
             file.notes.push(format!(
-                "the access file {path} can be read or changed by other users (mode {:03o}): \
+                "other users can read or change the access file {path} (mode {:03o}): \
                  chmod 600 {path}",
                 mode & 0o777
             ));
@@ -92,7 +92,7 @@ impl AccessFile {
         }
         if !tokens.is_empty() && !tokens.iter().any(|token| token.is_admin) {
             notes.push(format!(
-                "no token in {} has admin = true: nobody can change tags, quotas and worker ids",
+                "no token in {} has admin = true: no client can change tags, quotas and worker ids",
                 path.display()
             ));
         }
@@ -108,7 +108,7 @@ impl AccessFile {
 fn contents(path: &Path, limits: &Limits) -> Result<(String, u32), String> {
     let read = read_file(path, limits.access_file_len_max);
     let (bytes, metadata) = read.map_err(|error| error.to_string())?;
-    let text = String::from_utf8(bytes).map_err(|_| "it is no text in UTF-8".to_owned())?;
+    let text = String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned())?;
     Ok((text, metadata.mode()))
 }
 

@@ -1,10 +1,10 @@
-//! `QuotaScope`: what a quota is on.
+//! `QuotaScope`: what a quota limits.
 
 use std::fmt;
 
 use leafid::Tag;
 
-/// What a quota is on.
+/// What a quota limits.
 ///
 /// # Example
 ///
@@ -15,7 +15,7 @@ use leafid::Tag;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum QuotaScope {
-    /// All that this server gives out.
+    /// All ids that this server issues.
     Server,
     /// One tag.
     Tag(Tag),
@@ -24,7 +24,7 @@ pub enum QuotaScope {
 }
 
 impl QuotaScope {
-    /// What kind of thing it is, in one word.
+    /// Its kind in one word, as in metrics.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
         match self {

@@ -7,7 +7,7 @@ use super::quota::QuotaScope;
 use super::reader::Reader;
 
 const KEYS: [&str; 3] = ["tag", "server", "ids_per_second"];
-const WANTED: &str = "give it either tag = \"NAME\" or server = true";
+const WANTED: &str = "set either tag = \"NAME\" or server = true";
 
 pub(super) fn quota(
     reader: &mut Reader<'_>,
@@ -17,7 +17,7 @@ pub(super) fn quota(
     reader.check_keys(table, &KEYS);
     let scope = scope(reader, table, start);
     if !table.contains_key("ids_per_second") {
-        let message = "a quota has no ids_per_second: give a number, 0 to stop it";
+        let message = "a quota has no ids_per_second: set a number, 0 to block all ids";
         reader.mistake(start, message);
     }
     let per_second = reader.ids_per_second(table);
@@ -33,14 +33,17 @@ fn scope(reader: &mut Reader<'_>, table: &DeTable<'_>, start: usize) -> Option<Q
         }),
         (false, Some(true)) => Some(QuotaScope::Server),
         (true, Some(_)) => {
-            let message = format!("a quota is on a tag and on the server: {WANTED}");
+            let message = format!("a quota names both a tag and the server: {WANTED}");
             reader.mistake(start, message);
             None
         }
         // A `server` that is neither true nor false is a mistake already.
         (false, None) if has_server => None,
         (false, _) => {
-            reader.mistake(start, format!("a quota is on nothing: {WANTED}"));
+            reader.mistake(
+                start,
+                format!("a quota names neither a tag nor the server: {WANTED}"),
+            );
             None
         }
     }

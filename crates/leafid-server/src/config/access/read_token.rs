@@ -1,5 +1,4 @@
-//! One `[[token]]` of an access file: its name, its secret in whichever form it is given, and what
-//! it is good for.
+//! One `[[token]]` of an access file: its name, its secret in either form, and what it may do.
 
 use leafid::Tag;
 use toml::de::{DeTable, DeValue};
@@ -19,7 +18,7 @@ const KEYS: [&str; 7] = [
     "tags",
 ];
 
-/// The SHA-256 of nothing: what a slip of the pen makes of `sha256sum`.
+/// The SHA-256 of an empty string, which is easily made by mistake with `sha256sum`.
 pub(super) const HASH_OF_NOTHING: &str =
     "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
@@ -37,8 +36,8 @@ pub(super) fn token(
     let scope = reader.value(table, "scope", scope);
     let tags = reader.value(table, "tags", |value| tags(value, limits.token_tags_max));
     if is_admin == Some(true) && (table.contains_key("scope") || table.contains_key("tags")) {
-        let message = "an admin may do everything with every tag: leave out admin, or scope and \
-                       tags";
+        let message = "an admin token is not limited by scope and tags: remove admin, or scope \
+                       and tags";
         reader.mistake(start, message);
     }
     Some(TokenSpec {
@@ -54,20 +53,22 @@ fn name<'t>(reader: &mut Reader<'_>, table: &'t DeTable<'t>, start: usize) -> Op
     let max = reader.limits.token_name_len_max;
     let wanted = format!("1 to {max} letters, digits, -, _ and .");
     if !table.contains_key("name") {
-        let message = format!("a token has no name: give it one of {wanted}");
+        let message = format!("a token has no name: set one of {wanted}");
         reader.mistake(start, message);
     }
     reader.value(table, "name", |value| {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         let is_name = |name: &&str| (1..=max).contains(&name.len()) && name.chars().all(is_plain);
-        let problem = || format!("the name of a token must be a text of {wanted}");
+        let problem = || format!("the name of a token must be a string of {wanted}");
         value.as_str().filter(is_name).ok_or_else(problem)
     })
 }
 
 fn scope(value: &DeValue<'_>) -> Result<TokenScope, &'static str> {
     let scope = value.as_str().and_then(TokenScope::from_name);
-    scope.ok_or("scope must be \"ids\" (take ids), \"read\" (look) or \"all\" (both)")
+    scope.ok_or(
+        "scope must be \"ids\" (take ids), \"read\" (look at tags and workers) or \"all\" (both)",
+    )
 }
 
 fn tags(value: &DeValue<'_>, max: usize) -> Result<Vec<TagPattern>, String> {
@@ -79,7 +80,7 @@ fn tags(value: &DeValue<'_>, max: usize) -> Result<Vec<TagPattern>, String> {
     let tags = all.and_then(|all| all.iter().map(|text| pattern(text.get_ref())).collect());
     tags.ok_or_else(|| {
         format!(
-            "tags must be a list of 1 to {max} names of tags, in which * stands for any \
+            "tags must be a list of 1 to {max} tag names, in which * stands for any \
              characters: tags = [\"order\", \"pay-*\"]"
         )
     })
@@ -94,7 +95,7 @@ fn secret(reader: &mut Reader<'_>, table: &DeTable<'_>, start: usize) -> Option<
             None
         }
         (None, None) => {
-            let message = "a token has no secret: give it secret, or secret_sha256 with the \
+            let message = "a token has no secret: set secret, or secret_sha256 to the \
                            hexadecimal SHA-256 of one";
             reader.mistake(start, message);
             None
@@ -109,11 +110,11 @@ fn secret(reader: &mut Reader<'_>, table: &DeTable<'_>, start: usize) -> Option<
 
 fn plain_secret(value: &DeValue<'_>, limits: &Limits) -> Result<SecretHash, String> {
     let (min, max) = (limits.secret_len_min, limits.secret_len_max);
-    let secret = value.as_str().ok_or("a secret must be a text")?;
+    let secret = value.as_str().ok_or("a secret must be a string")?;
     let len = secret.len();
     if !secret.bytes().all(|byte| byte.is_ascii_graphic()) {
-        let message = "a secret must be of ASCII letters, digits and signs, without white space: \
-                       other characters fit into no header";
+        let message = "a secret must consist of printable ASCII characters without white space: \
+                       others cannot be sent in a header";
         return Err(message.to_owned());
     }
     if !(min..=max).contains(&len) {
@@ -128,10 +129,12 @@ fn plain_secret(value: &DeValue<'_>, limits: &Limits) -> Result<SecretHash, Stri
 fn hashed_secret(value: &DeValue<'_>) -> Result<SecretHash, &'static str> {
     let hash = value.as_str().unwrap_or_default();
     if hash.eq_ignore_ascii_case(HASH_OF_NOTHING) {
-        return Err("this is the SHA-256 of an empty text, which is no secret");
+        return Err(
+            "this is the SHA-256 of an empty string: hash the secret, as `printf %s SECRET | sha256sum` does",
+        );
     }
     SecretHash::from_hex(hash).ok_or(
-        "secret_sha256 must be a text of 64 hexadecimal digits, as `printf %s SECRET | sha256sum` \
+        "secret_sha256 must be a string of 64 hexadecimal digits, as `printf %s SECRET | sha256sum` \
          prints",
     )
 }

@@ -1,8 +1,8 @@
-//! `TokenScope` and `TagPattern`: what a token that is no admin may do, and with which tags.
+//! `TokenScope` and `TagPattern`: what a token without `admin` may do, and with which tags.
 
 use std::fmt;
 
-/// What a token that is no admin may do.
+/// What a token without `admin` may do.
 ///
 /// # Example
 ///
@@ -15,12 +15,12 @@ use std::fmt;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TokenScope {
-    /// Take ids and look at things.
+    /// Take ids, and read tags and workers.
     #[default]
     All,
-    /// Take ids, and nothing else.
+    /// Take ids only.
     Ids,
-    /// Look at things, and take no id.
+    /// Read only.
     Read,
 }
 
@@ -46,7 +46,7 @@ impl TokenScope {
     }
 }
 
-/// Names of tags: one name, or several where a `*` stands for any characters.
+/// A tag name, in which `*` stands for any characters.
 ///
 /// # Example
 ///
@@ -60,13 +60,13 @@ impl TokenScope {
 pub struct TagPattern(String);
 
 impl TagPattern {
-    /// A pattern.
+    /// A pattern from its text.
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// Whether a name is one of them.
+    /// Whether a name matches.
     ///
     /// # Example
     ///
@@ -81,7 +81,7 @@ impl TagPattern {
         let Some(mut inner) = inner.and_then(|inner| inner.strip_suffix(end)) else {
             return false;
         };
-        // The first place is as good as any: what follows it is the longest then.
+        // The first match leaves the longest rest, so no other needs trying.
         middle.split('*').all(|part| match inner.find(part) {
             Some(at) => {
                 inner = &inner[at + part.len()..];

@@ -1,4 +1,4 @@
-//! `TokenSpec`: a token as it is written down, with the hash of its secret.
+//! `TokenSpec`: a token as the access file describes it, with the hash of its secret.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::scope::{TagPattern, TokenScope};
 
-/// A secret, hashed: looked up so, it is not compared byte by byte, and not kept.
+/// The SHA-256 of a secret. Looking up the hash compares no secret byte by byte and keeps none.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct SecretHash([u8; 32]);
 
@@ -28,7 +28,7 @@ impl SecretHash {
     }
 }
 
-/// A token to be let in.
+/// A token that callers may authenticate with.
 ///
 /// # Example
 ///
@@ -40,17 +40,17 @@ impl SecretHash {
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct TokenSpec {
-    /// What it is called in metrics and messages.
+    /// Its name in metrics and messages.
     pub name: String,
     /// The hash of its secret.
     pub(crate) secret: SecretHash,
     /// Whether it may change tags, quotas and worker ids.
     pub is_admin: bool,
-    /// Ids a second; `None` for as many as there are.
+    /// Its quota in ids per second; `None` for no quota.
     pub ids_per_second: Option<u64>,
-    /// Whether it may take ids, look at things, or both; an admin may do both.
+    /// Whether it may take ids, read, or both; an admin may do both.
     pub scope: TokenScope,
-    /// Of which tags; empty, and for an admin: of all.
+    /// The tags that it may be used for; if empty, or for an admin, all.
     pub tags: Vec<TagPattern>,
 }
 
@@ -61,7 +61,7 @@ impl TokenSpec {
         Self::with_secret(name, SecretHash::of(secret))
     }
 
-    /// A token that may take ids, of whose secret only the SHA-256 is known.
+    /// A token that may take ids, by the SHA-256 of its secret.
     #[must_use]
     pub fn with_hash(name: impl Into<String>, sha256: [u8; 32]) -> Self {
         Self::with_secret(name, SecretHash(sha256))
@@ -78,7 +78,7 @@ impl TokenSpec {
         }
     }
 
-    /// Whether two tokens have one secret, so that nobody could tell them apart.
+    /// Whether two tokens have the same secret, so that they could not be told apart.
     #[must_use]
     pub fn has_secret_of(&self, other: &Self) -> bool {
         self.secret == other.secret

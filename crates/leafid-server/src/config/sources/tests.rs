@@ -380,13 +380,10 @@ fn a_file_with_a_password_that_everybody_reads_is_named() {
     let open = notes(0o644, &config);
     assert_eq!(open.len(), 2, "{open:?}");
     assert!(
-        open[0].contains("leafid.toml has a password in it"),
+        open[0].contains("leafid.toml contains a password"),
         "{open:?}"
     );
-    assert!(
-        open[1].contains("password has a password in it"),
-        "{open:?}"
-    );
+    assert!(open[1].contains("password contains a password"), "{open:?}");
     assert!(!open.concat().contains("hunter"), "{open:?}");
     assert_eq!(notes(0o644, &plain).len(), 1);
     assert!(notes(0o640, &config).is_empty());

@@ -9,43 +9,44 @@ use crate::config::setting::{Field, Setting};
 
 pub(super) const SNOWFLAKE: Setting = Setting {
     key: "snowflake",
-    doc: "Whether snowflake ids are served. They need a worker id, which `registry` gives, and a \
-          journal in `data-dir`, which only one server at a time can have open. Off, neither is \
-          touched, and every request for one is refused with an error that says so (Leaf answers \
-          0 then).",
+    doc: "Whether snowflake ids are served. They need a worker id, which `registry` \
+          provides, and a journal in `data-dir`, which only one server at a time can have \
+          open. When off, neither is used, and every request for one is refused with an \
+          error that says so (Leaf returns 0).",
     field: Field::Switch(|config| &mut config.snowflake),
 };
 
 pub(super) const REGISTRY: Setting = Setting {
     key: "registry",
-    doc: "Where worker ids are leased, so that no two servers have the same one. Any URL that \
-          `store` takes, and zookeeper://zk1:2181,zk2:2181 (beside Java Leaf), etcd://host:2379 \
-          or redis://host:6379; several are a fail-over list of *one* replicated system. All servers \
-          whose ids must not collide share one registry and `worker-pool`. Empty: where the store \
-          is, which with the embedded one is this machine only. none: there is no registry, \
-          `worker-id` has to be set, and nobody notices when two servers are set alike.",
+    doc: "Where worker ids are leased, so that no two servers have the same one. Any URL \
+          that `store` accepts, and zookeeper://zk1:2181,zk2:2181 (beside Java Leaf), \
+          etcd://host:2379 or redis://host:6379; several are a fail-over list of *one* \
+          replicated system. All servers whose ids must not collide share one registry and \
+          `worker-pool`. Empty: the same place as the store, which with the embedded store \
+          is this machine only. none: there is no registry, `worker-id` must be set, and two \
+          servers with the same worker id go unnoticed.",
     field: Field::Urls(|config| &mut config.workers.registry),
 };
 
 pub(super) const REGISTRY_PASSWORD: Setting = Setting {
     key: "registry-password",
-    doc: "The password of every URL in `registry` that has none. There is no flag for it, as for \
-          `store-password`; where `registry` is empty, that one is used.",
+    doc: "The password for every URL in `registry` that has none. There is no flag for it, \
+          as for `store-password`; if `registry` is empty, that one is used.",
     field: Field::Password,
 };
 
 pub(super) const REGISTRY_PASSWORD_FILE: Setting = Setting {
     key: "registry-password-file",
-    doc: "A file whose first line is the password of `registry`. Read once, at start. Do not set \
-          `registry-password` as well.",
+    doc: "A file whose first line is the password of `registry`. Read once, at start. Do not \
+          set `registry-password` as well.",
     field: Field::PasswordFile,
 };
 
 pub(super) const WORKER_POOL: Setting = Setting {
     key: "worker-pool",
-    doc: "The name of those who share worker ids (Leaf's `leaf.name`). Servers of two pools may \
-          have the same worker id, and then their ids can be equal. All servers of a pool must \
-          have one `layout`.",
+    doc: "The name of the group of servers that share worker ids (Leaf's `leaf.name`). \
+          Servers of different pools may have the same worker id, and then their ids can be \
+          equal. All servers of a pool must have the same `layout`.",
     field: Field::Text {
         value: "NAME",
         allowed: "a name of ASCII letters, digits, -, _ and .",
@@ -62,16 +63,17 @@ pub(super) const WORKER_POOL: Setting = Setting {
 
 pub(super) const WORKER_ID: Setting = Setting {
     key: "worker-id",
-    doc: "The worker id of this server. auto: any that is free in the registry, after a restart \
-          the same one. A number, or ordinal for that of a pod in a Kubernetes StatefulSet \
-          (behind the last hyphen of HOSTNAME): that one and no other. It is still claimed in the \
-          registry, which finds two servers that are set alike; but a server that was killed and \
-          lost its `data-dir` then waits until its old reservation (`worker-lease`) is over. \
-          worker-node: a new one at each start from the table WORKER_NODE of Baidu's \
-          uid-generator, in the MySQL database that `registry` names; each start uses one up.",
+    doc: "The worker id of this server. auto: any that is free in the registry, and the same \
+          one after a restart. A number, or ordinal for the number of a pod in a Kubernetes \
+          StatefulSet (after the last hyphen of HOSTNAME): exactly that one. It is still \
+          claimed in the registry, which detects two servers with the same number; but a \
+          server that was killed and lost its `data-dir` then waits until its old lease \
+          (`worker-lease`) has expired. worker-node: a new one at each start from the table \
+          WORKER_NODE of Baidu's uid-generator, in the MySQL database that `registry` names; \
+          each start uses one up.",
     field: Field::Text {
         value: "ID",
-        allowed: "auto, ordinal, worker-node, or a number that the layout has",
+        allowed: "auto, ordinal, worker-node, or a number that fits the layout",
         get: |config| config.workers.id.to_string(),
         set: |config, text| {
             config.workers.id = text.parse()?;
@@ -82,12 +84,13 @@ pub(super) const WORKER_ID: Setting = Setting {
 
 pub(super) const WORKER_ADDRESS: Setting = Setting {
     key: "worker-address",
-    doc: "Where other servers and people reach this server's HTTP, written into the registry. \
-          Others ask it for its clock, so behind a translated address set what they can reach. \
-          Empty: the address that `http` listens on; for 0.0.0.0 that of the interface of the \
-          default route; none when it listens on loopback only. In ZooKeeper, one that is set \
-          also takes over the number of a server of Java Leaf that ran at this address; \
-          its port also finds the note that Java Leaf made of its number (docs/from-leaf.md).",
+    doc: "Where other servers and people reach this server's HTTP, written into the \
+          registry. Other servers ask it for its clock, so behind NAT set an address that \
+          they can reach. Empty: the address that `http` listens on; for 0.0.0.0 that of the \
+          interface of the default route; none if it listens on loopback only. In ZooKeeper, \
+          an address that is set also takes over the number of the Java Leaf server that ran \
+          at this address; its port also finds the file in which Java Leaf kept its number \
+          (docs/from-leaf.md).",
     field: Field::Text {
         value: "ADDR",
         allowed: "HOST:PORT of at most 255 characters",
@@ -109,11 +112,11 @@ pub(super) const WORKER_ADDRESS: Setting = Setting {
 
 pub(super) const LAYOUT: Setting = Setting {
     key: "layout",
-    doc: "How a snowflake id divides its bits. More bits of time last longer, more of worker id \
-          allow more servers, more of sequence more ids at once. leaf is Leaf's and Twitter's \
-          division with Leaf's epoch, until 2080. Ids of two layouts can be equal: choose one for \
-          good. An epoch of your own: leaf@2020-01-01T00:00:00Z; a division of your own: \
-          time41x1ms/worker10/sequence12@2020-01-01T00:00:00Z.",
+    doc: "How a snowflake id divides its bits. More bits of time last longer, more of worker \
+          id allow more servers, more of sequence allow more ids at once. leaf is the \
+          division of Leaf and Twitter with Leaf's epoch, until 2080. Ids of two layouts can \
+          be equal: choose one and keep it. An epoch of your own: leaf@2020-01-01T00:00:00Z; \
+          a division of your own: time41x1ms/worker10/sequence12@2020-01-01T00:00:00Z.",
     field: Field::Text {
         value: "LAYOUT",
         allowed: "a preset such as leaf or wide, or widths and an epoch",
@@ -129,10 +132,11 @@ pub(super) const LAYOUT: Setting = Setting {
 
 pub(super) const CLOCK_POLICY: Setting = Setting {
     key: "clock-policy",
-    doc: "What happens when the clock is behind the last id. borrow: ids go on, their time stands \
-          still until the clock has caught up, and no caller notices. wait: as Leaf, up to 5 ms \
-          behind callers wait, further behind they are refused. refuse: they are refused at once. \
-          Under each of them no id comes twice.",
+    doc: "What happens when the clock is behind the last id. borrow: ids continue, their \
+          time stands still until the clock has caught up, and clients notice nothing. wait: \
+          as in Leaf, requests wait if the clock is up to 5 ms behind, and are refused if it \
+          is further behind. refuse: requests are refused at once. No policy issues an id \
+          twice.",
     field: Field::Choice {
         value: "NAME",
         names: &["borrow", "wait", "refuse"],
@@ -145,9 +149,9 @@ pub(super) const CLOCK_POLICY: Setting = Setting {
 
 pub(super) const AHEAD_MAX: Setting = Setting {
     key: "ahead-max",
-    doc: "How far ids may run ahead of the clock under the policy `borrow`. Longer lets longer \
-          bursts through at once, each second 4.1 million ids in Leaf's layout; shorter keeps the \
-          time in an id closer to the truth.",
+    doc: "How far ids may run ahead of the clock under the policy `borrow`. Longer allows \
+          longer bursts at once, 4.1 million ids for each second in Leaf's layout; shorter \
+          keeps the time in an id closer to the real time.",
     field: Field::Time(Duration::ZERO..=MINUTE, |config| {
         Some(&mut config.workers.ahead_max)
     }),
@@ -155,10 +159,10 @@ pub(super) const AHEAD_MAX: Setting = Setting {
 
 pub(super) const WORKER_LEASE: Setting = Setting {
     key: "worker-lease",
-    doc: "How long a worker id is reserved ahead. Half of it at least is left at any time, and so \
-          long ids go on while the registry is down, also over a restart. Longer bears a longer \
-          outage; shorter frees the worker id of a killed server sooner (one that is stopped \
-          gives it back at once).",
+    doc: "How long a worker id is leased ahead. At least half of it is left at any time, and \
+          ids continue for that long while the registry is down, even over a restart. Longer \
+          survives a longer outage; shorter frees the worker id of a killed server sooner (a \
+          server that stops normally gives it back at once).",
     field: Field::Time(
         Duration::from_secs(10)..=Duration::from_secs(30 * 86_400),
         |config| Some(&mut config.workers.lease),
@@ -167,11 +171,11 @@ pub(super) const WORKER_LEASE: Setting = Setting {
 
 pub(super) const REGISTRY_CHECK: Setting = Setting {
     key: "registry-check",
-    doc: "How old the last look at this server's own row in the registry may become. The row is \
-          read anew after half of this time, and the registry counts as down once it has given no \
-          answer for all of it. A registry that was emptied, or in which an older copy was put \
-          back, can go unnoticed for so long; ids can come twice meanwhile, and not after. Shorter \
-          notices sooner; longer asks the registry less often.",
+    doc: "How recently the server must have read its own row in the registry. It reads the \
+          row again after half of this time, and the registry counts as down if it has not \
+          answered for all of it. A registry that was emptied, or restored from an older \
+          copy, can go unnoticed for this long; ids can repeat during that time, and not \
+          after it. Shorter notices sooner; longer asks the registry less often.",
     field: Field::Time(TENTH..=MINUTE, |config| {
         Some(&mut config.workers.check_interval)
     }),
@@ -179,10 +183,10 @@ pub(super) const REGISTRY_CHECK: Setting = Setting {
 
 pub(super) const CLOCK_OFFSET_MAX: Setting = Setting {
     key: "clock-offset-max",
-    doc: "How far this machine's clock may be away from the registry's, from the mean of the \
-          running peers' and behind its own last report when a worker id is claimed. Smaller \
-          finds a wrong clock before it makes ids with a wrong time; larger starts where clocks \
-          are kept badly.",
+    doc: "How far this machine's clock may be off when a worker id is claimed: from the \
+          registry's clock, from the mean of the running peers' clocks, and behind its own \
+          last report. Smaller detects a wrong clock before it makes ids with a wrong time; \
+          larger lets servers start whose clocks are badly synchronized.",
     field: Field::Time(SECOND..=DAY, |config| {
         Some(&mut config.workers.clock_offset_max)
     }),
@@ -190,8 +194,8 @@ pub(super) const CLOCK_OFFSET_MAX: Setting = Setting {
 
 pub(super) const WORKER_STEP: Setting = Setting {
     key: "worker-step",
-    doc: "How often the clocks are compared and the journal is written. Shorter notices a step of \
-          the clock sooner; longer writes to the disk less often.",
+    doc: "How often the clocks are compared and the journal is written. Shorter notices a \
+          step of the clock sooner; longer writes to the disk less often.",
     field: Field::Time(TENTH..=MINUTE, |config| {
         Some(&mut config.workers.step_interval)
     }),
@@ -199,9 +203,9 @@ pub(super) const WORKER_STEP: Setting = Setting {
 
 pub(super) const JOURNAL_AHEAD: Setting = Setting {
     key: "journal-ahead",
-    doc: "How far ahead of the clock the journal allows ids, so that it need not be written for \
-          each. At least twice `worker-step` is wise: a disk that stands still for longer stops \
-          snowflake ids. After a crash ids start that far ahead of the clock.",
+    doc: "How far ahead of the clock the journal allows ids, so that it need not be written \
+          for each one. Make it at least twice `worker-step`: if the disk stalls for longer, \
+          snowflake ids stop. After a crash, ids start that far ahead of the clock.",
     field: Field::Time(TENTH..=HOUR, |config| {
         Some(&mut config.workers.journal_ahead)
     }),

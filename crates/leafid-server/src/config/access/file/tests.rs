@@ -85,17 +85,23 @@ fn mistakes_are_named_with_their_lines() {
     );
     check(
         "token = 3\n",
-        &["1: token is no list of tables: write [[token]]"],
+        &["1: token is not a list of tables: write [[token]]"],
     );
-    check("[token]\nname = 'a'\n", &["1: token is no list of tables"]);
-    check("\nquota = [3]\n", &["2: this is no table: write [[quota]]"]);
+    check(
+        "[token]\nname = 'a'\n",
+        &["1: token is not a list of tables"],
+    );
+    check(
+        "\nquota = [3]\n",
+        &["2: this is not a table: write [[quota]]"],
+    );
     check(
         "[[token]]\nsecret = 's3cret-and-more-of-it'\n",
         &["1: a token has no name"],
     );
     check(
         "[[token]]\nname = 'a b'\nsecret = 's3cret-and-more-of-it'\n",
-        &["2: the name of a token must be a text of 1 to 64 letters"],
+        &["2: the name of a token must be a string of 1 to 64 letters"],
     );
     check("[[token]]\nname = 'a'\n", &["1: a token has no secret"]);
     check(
@@ -108,19 +114,19 @@ fn mistakes_are_named_with_their_lines() {
     );
     check(
         "[[token]]\nname = 'a'\nsecret = 's3cret with white space'\n",
-        &["3: a secret must be of ASCII letters"],
+        &["3: a secret must consist of printable ASCII"],
     );
     check(
         "[[token]]\nname = 'a'\nsecret = 1234567890123456\n",
-        &["3: a secret must be a text"],
+        &["3: a secret must be a string"],
     );
     check(
         "[[token]]\nname = 'a'\nsecret_sha256 = 's3cret'\n",
-        &["3: secret_sha256 must be a text of 64 hexadecimal digits"],
+        &["3: secret_sha256 must be a string of 64 hexadecimal digits"],
     );
     check(
         &format!("[[token]]\nname = 'a'\nsecret_sha256 = '{HASH_OF_NOTHING}'\n"),
-        &["3: this is the SHA-256 of an empty text"],
+        &["3: this is the SHA-256 of an empty string"],
     );
     check(
         &format!(
@@ -161,10 +167,10 @@ fn all_mistakes_are_told_at_once() {
         "[[quota]]\nids_per_second = 1\n[[quota]]\nserver = true\ntag = 'a'\n\
          [[quota]]\nserver = false\nids_per_second = 1.5\n[[quota]]\ntag = ' a'\n",
         &[
-            "1: a quota is on nothing: give it either tag",
-            "3: a quota is on a tag and on the server",
+            "1: a quota names neither a tag nor the server: set either tag",
+            "3: a quota names both a tag and the server",
             "3: a quota has no ids_per_second",
-            "6: a quota is on nothing",
+            "6: a quota names neither",
             "8: ids_per_second must be a whole number",
             "10: ",
             "9: a quota has no ids_per_second",
@@ -261,7 +267,7 @@ fn a_token_may_be_good_for_some_tags_only() {
     assert_eq!(spec.scope, TokenScope::Ids);
     let tags = ["order", "pay-*"].map(TagPattern::new);
     assert_eq!(spec.tags, tags);
-    let tags_wanted = "5: tags must be a list of 1 to 1000 names of tags";
+    let tags_wanted = "5: tags must be a list of 1 to 1000 tag names";
     let check_line = |more: &str, mistakes: &[&str]| check(&token(&format!("\n{more}")), mistakes);
     check_line("tags = []", &[tags_wanted]);
     check_line("tags = 'order'", &[tags_wanted]);
@@ -271,10 +277,10 @@ fn a_token_may_be_good_for_some_tags_only() {
     check_line("scope = true", &["5: scope must be \"ids\""]);
     check_line(
         "admin = true\ntags = ['a']",
-        &["1: an admin may do everything"],
+        &["1: an admin token is not limited"],
     );
     check_line(
         "admin = true\nscope = 'ids'",
-        &["1: an admin may do everything"],
+        &["1: an admin token is not limited"],
     );
 }
