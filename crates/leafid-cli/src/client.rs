@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use leafid::Escaped;
-use leafid_server::percent_encoded;
+use leafid_server::{percent_encoded, with_causes};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ use ureq::http::header::AUTHORIZATION;
 use ureq::http::{HeaderValue, Method, Request};
 use ureq::tls::TlsConfig;
 
-use crate::failure::{Failure, Outcome, with_causes};
+use crate::failure::{Failure, Outcome};
 
 /// The server when none is named.
 pub(crate) const DEFAULT_SERVER: &str = "http://127.0.0.1:8080";

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use leafid::store::StoreError;
 use leafid::{Escaped, IssueError, Tag};
-use leafid_server::LogFormat;
+use leafid_server::{LogFormat, with_causes};
 use serde_json::json;
 use tokio::time::error::Elapsed;
 
@@ -184,19 +184,4 @@ fn next_for_unavailable(error: &StoreError) -> &'static str {
         }
         _ => "make sure that the store runs and that its URL, user and password are right",
     }
-}
-
-/// An error with those below it: each level prints only itself.
-pub(crate) fn with_causes(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let below = error.to_string();
-        if !text.contains(&below) {
-            text.push_str(": ");
-            text.push_str(&below);
-        }
-        cause = error.source();
-    }
-    text.replace('\n', " ")
 }

@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use leafid_server::{
     AccessFile, Addresses, Config, ConfigError, CoreRuntime, Hangups, Listeners, Loaded,
-    ServeError, Server, Stores, Tls, Workers, shutdown_signal,
+    ServeError, Server, Stores, Tls, Workers, shutdown_signal, with_causes,
 };
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tracing::level_filters::LevelFilter;
 
 use crate::client::quoted;
-use crate::failure::{Failure, Outcome, with_causes};
+use crate::failure::{Failure, Outcome};
 use crate::flags::ServerFlags;
 use crate::{log, output, source};
 

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use leafid::store::{SegmentStore, StoreError, TagKind, TagPatch, TagRecord, TagSettings, TagSpec};
 use leafid::{Clock as _, Generators, Options, Segment, SystemClock, Tag};
-use leafid_server::Config;
+use leafid_server::{Config, with_causes};
 use leafid_stores::{AuditRecord, AuditStore, StoreUrl};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::client::quoted;
-use crate::failure::{Failure, Outcome, with_causes};
+use crate::failure::{Failure, Outcome};
 
 /// An open store. Its generators keep nothing in memory: nothing runs their driver.
 pub(crate) struct Source {

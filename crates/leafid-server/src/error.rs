@@ -1,5 +1,6 @@
-//! `ServeError`: why a server did not start, or stopped.
+//! `ServeError`: why a server did not start, or stopped; and how errors are written out.
 
+use std::error::Error;
 use std::io;
 use std::net::SocketAddr;
 
@@ -78,14 +79,26 @@ fn weaknesses(report: &StoreReport) -> String {
     each.collect::<Vec<_>>().join("; ")
 }
 
-/// An error with all its causes, for the log.
-pub(crate) fn with_causes(error: &StoreError) -> String {
+/// An error with all its causes in one line, for logs and people. A cause that the text already
+/// contains is not repeated.
+///
+/// # Example
+///
+/// ```
+/// let error = std::io::Error::other("the disk is full");
+/// assert_eq!(leafid_server::with_causes(&error), "the disk is full");
+/// ```
+#[must_use]
+pub fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
-    let mut cause = std::error::Error::source(error);
+    let mut cause = error.source();
     while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
+        let below = error.to_string();
+        if !text.contains(&below) {
+            text.push_str(": ");
+            text.push_str(&below);
+        }
         cause = error.source();
     }
-    text
+    text.replace('\n', " ")
 }

@@ -21,7 +21,7 @@ pub use config::{
     RespLimits, SETTINGS, Setting, Shown, Sources, TagPattern, TlsConfig, TokenScope, TokenSpec,
     WorkerConfig, WorkerIdSource, percent_encoded, without_password,
 };
-pub use error::ServeError;
+pub use error::{ServeError, with_causes};
 pub use frontends::http::openapi;
 pub use net::listeners::Listeners;
 pub use net::runtimes::CoreRuntime;

@@ -2,10 +2,11 @@
 
 use leafid::Generators;
 use leafid::store::{StoreError, StoreReport, Weakness};
+use leafid_server::with_causes;
 use leafid_stores::{StoreUrl, open_each};
 use serde_json::{Value, json};
 
-use crate::failure::{Failure, Outcome, with_causes};
+use crate::failure::{Failure, Outcome};
 use crate::flags::StoreFlags;
 use crate::output;
 use crate::source::{self, Source};

@@ -7,7 +7,6 @@ use leafid_stores::{StoreOptions, StoreUrl, UrlError};
 use super::addresses::Addresses;
 use super::limits::Limits;
 use super::values::Config;
-use super::workers::WorkerConfig;
 
 /// Open files for everything that there are few of: listeners, the journal, the log, a registry,
 /// files that are reloaded.
@@ -132,29 +131,19 @@ impl Config {
     /// The options of the registry, except the worker id and the address.
     #[must_use]
     pub(crate) fn registry_options(&self) -> RegistryOptions {
-        let WorkerConfig {
-            layout,
-            clock_policy,
-            ahead_max,
-            lease,
-            check_interval,
-            clock_offset_max,
-            step_interval,
-            journal_ahead,
-            ..
-        } = self.workers;
+        let workers = &self.workers;
         RegistryOptions {
             snowflake: SnowflakeOptions {
-                layout,
-                policy: clock_policy,
-                ahead_max,
+                layout: workers.layout,
+                policy: workers.clock_policy,
+                ahead_max: workers.ahead_max,
                 wait_max: self.wait_max,
             },
-            lease,
-            check_interval,
-            clock_offset_max,
-            step_interval,
-            journal_ahead,
+            lease: workers.lease,
+            check_interval: workers.check_interval,
+            clock_offset_max: workers.clock_offset_max,
+            step_interval: workers.step_interval,
+            journal_ahead: workers.journal_ahead,
             ..RegistryOptions::default()
         }
     }

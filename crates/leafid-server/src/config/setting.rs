@@ -156,36 +156,24 @@ impl Setting {
     /// which a [`Config`] does not keep.
     #[must_use]
     pub fn shown(&self, config: &Config) -> String {
-        let mut config = config.clone();
+        let config = &mut config.clone();
+        let or = |text: Option<String>, none: &str| text.unwrap_or_else(|| none.to_owned());
         match &self.field {
-            Field::Address(at) => at(&mut config).to_string(),
-            Field::AddressOrOff(at) => {
-                at(&mut config).map_or_else(|| "off".to_owned(), |address| address.to_string())
-            }
-            Field::Path(at) => at(&mut config).display().to_string(),
-            Field::File(at) => {
-                let path = at(&mut config).as_ref();
-                path.map(|path| path.display().to_string())
-                    .unwrap_or_default()
-            }
+            Field::Address(at) => at(config).to_string(),
+            Field::AddressOrOff(at) => or(at(config).map(|at| at.to_string()), "off"),
+            Field::Path(at) => at(config).display().to_string(),
+            Field::File(at) => or(at(config).as_ref().map(|at| at.display().to_string()), ""),
             Field::Urls(at) => {
-                let urls: Vec<_> = at(&mut config)
-                    .iter()
-                    .map(|url| without_password(url))
-                    .collect();
-                urls.join(" ")
+                let urls = at(config).iter().map(|url| without_password(url));
+                urls.collect::<Vec<_>>().join(" ")
             }
-            Field::Switch(at) => at(&mut config).to_string(),
-            Field::AutoSwitch(at) => {
-                at(&mut config).map_or_else(|| "auto".to_owned(), |on| on.to_string())
+            Field::Switch(at) => at(config).to_string(),
+            Field::AutoSwitch(at) => or(at(config).map(|on| on.to_string()), "auto"),
+            Field::Count(_, at) | Field::Bytes(_, at) => {
+                or(at(config).map(|number| number.get().to_string()), "")
             }
-            Field::Count(_, at) | Field::Bytes(_, at) => at(&mut config)
-                .map(|number| number.get().to_string())
-                .unwrap_or_default(),
-            Field::Time(_, at) => at(&mut config)
-                .map(|time| duration_text(*time))
-                .unwrap_or_default(),
-            Field::Choice { get, .. } | Field::Text { get, .. } => get(&config),
+            Field::Time(_, at) => or(at(config).map(|time| duration_text(*time)), ""),
+            Field::Choice { get, .. } | Field::Text { get, .. } => get(config),
             Field::Password | Field::PasswordFile => String::new(),
         }
     }

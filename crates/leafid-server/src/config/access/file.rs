@@ -78,8 +78,10 @@ impl AccessFile {
         match DeTable::parse(text) {
             Ok(file) => {
                 reader.check_keys(file.get_ref(), &["token", "quota"]);
-                tokens = read_tokens(&mut reader, file.get_ref());
-                quotas = read_quotas(&mut reader, file.get_ref());
+                let kind = ("token", limits.tokens_max);
+                tokens = read_all(&mut reader, file.get_ref(), kind, token, same_token);
+                let kind = ("quota", limits.quotas_max);
+                quotas = read_all(&mut reader, file.get_ref(), kind, quota, same_quota);
             }
             Err(error) => {
                 let start = error.span().map_or(0, |span| span.start);
@@ -112,55 +114,45 @@ fn contents(path: &Path, limits: &Limits) -> Result<(String, u32), String> {
     Ok((text, metadata.mode()))
 }
 
-fn read_tokens(reader: &mut Reader<'_>, file: &DeTable<'_>) -> Vec<TokenSpec> {
-    let mut tokens: Vec<TokenSpec> = Vec::new();
+/// Reads all tables of a kind, of which no two may be the same thing.
+fn read_all<T>(
+    reader: &mut Reader<'_>,
+    file: &DeTable<'_>,
+    (kind, max): (&str, usize),
+    read: fn(&mut Reader<'_>, &DeTable<'_>, usize) -> Option<T>,
+    conflict: fn(&T, &T) -> Option<String>,
+) -> Vec<T> {
+    let mut all: Vec<T> = Vec::new();
     let mut lines = Vec::new();
-    let max = reader.limits.tokens_max;
-    for (table, start) in reader.tables(file, "token") {
-        let Some(spec) = token(reader, table, start) else {
+    for (table, start) in reader.tables(file, kind) {
+        let Some(new) = read(reader, table, start) else {
             continue;
         };
-        let same = |other: &TokenSpec| {
-            if other.name == spec.name {
-                return Some(format!("another token is named \"{}\"", spec.name));
-            }
-            let is_same = other.has_secret_of(&spec);
-            is_same.then(|| format!("the token \"{}\" has the same secret", other.name))
-        };
-        let mut others = tokens.iter().zip(&lines);
-        if let Some((problem, line)) = others.find_map(|(it, line)| Some((same(it)?, line))) {
-            let message = format!("{problem}, in line {line}: give each its own");
+        let mut others = all.iter().zip(&lines);
+        let found = others.find_map(|(other, line)| Some((conflict(other, &new)?, line)));
+        if let Some((problem, line)) = found {
+            let message = format!("{problem} in line {line}: change or remove one");
             reader.mistake(start, message);
         }
         lines.push(reader.line(start));
-        tokens.push(spec);
-        if tokens.len() == max + 1 {
-            reader.mistake(start, format!("there are more than {max} tokens"));
+        all.push(new);
+        if all.len() == max + 1 {
+            reader.mistake(start, format!("there are more than {max} {kind}s"));
         }
     }
-    tokens
+    all
 }
 
-fn read_quotas(reader: &mut Reader<'_>, file: &DeTable<'_>) -> Vec<(QuotaScope, u64)> {
-    let mut quotas: Vec<(QuotaScope, u64)> = Vec::new();
-    let mut lines = Vec::new();
-    let max = reader.limits.quotas_max;
-    for (table, start) in reader.tables(file, "quota") {
-        let Some((scope, per_second)) = quota(reader, table, start) else {
-            continue;
-        };
-        let mut others = quotas.iter().zip(&lines);
-        if let Some((_, line)) = others.find(|((other, _), _)| *other == scope) {
-            let message = format!("{scope} has a quota already, in line {line}: remove one");
-            reader.mistake(start, message);
-        }
-        lines.push(reader.line(start));
-        quotas.push((scope, per_second));
-        if quotas.len() == max + 1 {
-            reader.mistake(start, format!("there are more than {max} quotas"));
-        }
+fn same_token(one: &TokenSpec, other: &TokenSpec) -> Option<String> {
+    if one.name == other.name {
+        return Some(format!("there is another token named \"{}\"", one.name));
     }
-    quotas
+    let is_same = one.has_secret_of(other);
+    is_same.then(|| format!("this is the secret of the token \"{}\"", one.name))
+}
+
+fn same_quota((one, _): &(QuotaScope, u64), (other, _): &(QuotaScope, u64)) -> Option<String> {
+    (one == other).then(|| format!("there is another quota on {one}"))
 }
 
 #[cfg(test)]

@@ -150,8 +150,8 @@ fn all_mistakes_are_told_at_once() {
         ]
         .concat(),
         &[
-            "4: another token is named \"a\", in line 1: give each its own",
-            "7: the token \"a\" has the same secret, in line 1: give each its own",
+            "4: there is another token named \"a\" in line 1: change or remove one",
+            "7: this is the secret of the token \"a\" in line 1: change or remove one",
         ],
     );
     check(
@@ -179,7 +179,7 @@ fn all_mistakes_are_told_at_once() {
     let twice = "[[quota]]\ntag = 'a'\nids_per_second = 1\n".repeat(2);
     check(
         &twice,
-        &["4: tag \"a\" has a quota already, in line 1: remove one"],
+        &["4: there is another quota on tag \"a\" in line 1: change or remove one"],
     );
 }
 
