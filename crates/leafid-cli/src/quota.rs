@@ -1,4 +1,4 @@
-//! `leafid quota`: how many ids a second a server gives out; changed while it runs.
+//! `leafid quota`: limits the ids per second of a running server.
 
 use leafid::Tag;
 
@@ -7,16 +7,16 @@ use crate::failure::Outcome;
 use crate::output;
 use crate::target::AskFlags;
 
-/// List, set or remove quotas of ids a second on a running server.
+/// List, set or remove quotas in ids per second on a running server.
 ///
-/// A quota holds on the one server that is asked, at once, until it is changed again or the server
-/// is started again; quotas for good are in its access file.
+/// A quota applies at once, to the one server that is named, until it is changed again or the server
+/// restarts; permanent quotas belong in the access file.
 #[derive(clap::Args)]
 #[command(before_help = "\
 Examples:
-  leafid quota set 1000 --tag order              at most 1000 ids a second of one tag
+  leafid quota set 1000 --tag order              at most 1000 ids per second of one tag
   leafid quota set 0 --all                       stop all ids of this server
-  leafid quota remove --all                      and let them go on
+  leafid quota remove --all                      and allow them again
   leafid quota list --server http://ids:8080 --token-file ops.secret")]
 pub(crate) struct Quotas {
     #[command(subcommand)]
@@ -30,17 +30,17 @@ enum Command {
     Remove(Remove),
 }
 
-/// List the quotas in force.
+/// List the quotas of a server.
 #[derive(clap::Args)]
 struct List {
     #[command(flatten)]
     server: AskFlags,
 }
 
-/// Put a quota in force at once; 0 stops what it is on.
+/// Apply a quota at once; 0 blocks what it limits.
 #[derive(clap::Args)]
 struct Set {
-    /// Ids a second.
+    /// Ids per second.
     #[arg(value_name = "IDS_PER_SECOND")]
     #[arg(value_parser = clap::value_parser!(u64).range(0..=1_000_000_000))]
     ids_per_second: u64,
@@ -50,7 +50,7 @@ struct Set {
     server: AskFlags,
 }
 
-/// Take a quota away.
+/// Remove a quota.
 #[derive(clap::Args)]
 struct Remove {
     #[command(flatten)]
@@ -59,7 +59,7 @@ struct Remove {
     server: AskFlags,
 }
 
-/// What a quota is on: exactly one of these.
+/// What a quota limits: exactly one of these.
 #[derive(clap::Args)]
 #[group(required = true, multiple = false)]
 struct OnFlags {

@@ -177,16 +177,15 @@ impl Service {
         self.access.needs_token()
     }
 
-    /// Lets these tokens in and no others, and puts these quotas in force, for an access file that
-    /// was read again. A token that stays keeps its connections; one that is gone lets nobody in
-    /// any more, also not those who showed it before. Only quotas change that differ from those of
-    /// the last time, so the last change of a quota holds, whether it came from here or from
-    /// [`set_quota`](Self::set_quota).
-    pub fn put_access(&self, tokens: &[TokenSpec], quotas: &[(QuotaScope, u64)]) {
-        self.access.put(tokens, quotas);
+    /// Applies the tokens and quotas of an access file that was reloaded. Connections of a token that
+    /// stays are kept; a token that was removed is refused, even on connections that authenticated
+    /// with it before. Only quotas that differ from those of the last call change, so the last
+    /// change of a quota wins, whether it came from here or from [`set_quota`](Self::set_quota).
+    pub fn apply_access(&self, tokens: &[TokenSpec], quotas: &[(QuotaScope, u64)]) {
+        self.access.apply(tokens, quotas);
     }
 
-    /// The quotas in force on this server, in ids a second, in the order of what they are on.
+    /// The quotas of this server in ids per second, ordered by what they limit.
     ///
     /// # Errors
     ///
@@ -201,10 +200,9 @@ impl Service {
         Ok(quotas)
     }
 
-    /// Puts a quota in force on this server at once, in ids a second; 0 stops what it is on, and
-    /// `None` takes it away. What went out before is forgotten. It holds until it is changed
-    /// again, here or in the access file, or the process ends. Calls that wait for ids already
-    /// are let finish.
+    /// Applies a quota in ids per second to this server at once; 0 blocks what it limits, and `None`
+    /// removes it. Ids issued before do not count. It holds until it is changed again, here or in
+    /// the access file, or the process ends. Calls that already wait for ids may finish.
     ///
     /// # Errors
     ///

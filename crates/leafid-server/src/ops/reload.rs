@@ -66,7 +66,7 @@ impl Hangups {
                 let limits = *service.limits();
                 let read = move || AccessFile::read(&path, &limits);
                 if let Some(file) = tokens.read(read).await {
-                    put_access(&service, file, access_file.as_deref());
+                    apply_access(&service, file, access_file.as_deref());
                 }
             }
             if let Some(tls) = &tls {
@@ -145,7 +145,7 @@ fn log_certificate(tls: &Tls) {
     tracing::info!(until, "reloaded the certificate");
 }
 
-fn put_access(service: &Service, file: AccessFile, path: Option<&Path>) {
+fn apply_access(service: &Service, file: AccessFile, path: Option<&Path>) {
     let path = path.map(Path::display);
     let path = path.as_ref().map(ToString::to_string).unwrap_or_default();
     if file.tokens.is_empty() && service.needs_token() {
@@ -155,7 +155,7 @@ fn put_access(service: &Service, file: AccessFile, path: Option<&Path>) {
         );
         return;
     }
-    service.put_access(&file.tokens, &file.quotas);
+    service.apply_access(&file.tokens, &file.quotas);
     for note in file.notes {
         tracing::warn!("{note}");
     }

@@ -1,5 +1,5 @@
-//! `Access`: which tokens there are, and which quotas are in force. Read by every call without a
-//! lock; changed at run time.
+//! `Access`: the tokens and quotas that apply. Read by every call without a lock; changed at run
+//! time.
 //!
 //! Without a quota, a call reads two flags and neither a clock nor anything that others write.
 //! Left to others: where tokens are written down. Invariant: a token that was taken away lets
@@ -35,7 +35,7 @@ pub(crate) struct Access {
     /// Whether anonymous callers are refused. There are tokens then.
     needs_token: AtomicBool,
     quotas: papaya::HashMap<QuotaScope, Bucket>,
-    /// Whether any quota is in force; else no clock is read.
+    /// Whether there is any quota; without one, no clock is read.
     has_quotas: AtomicBool,
     refusals: Refusals,
     /// The quotas that came with the tokens last. One change at a time, by whoever holds it.
@@ -83,7 +83,7 @@ impl Access {
             refusals: Refusals::default(),
             given: Mutex::default(),
         };
-        access.put(tokens, quotas);
+        access.apply(tokens, quotas);
         access
     }
 
@@ -159,7 +159,7 @@ impl Access {
         self.let_in_without(why)
     }
 
-    /// Lets a caller in who has no token in force, where none is asked for.
+    /// Admits a caller without a valid token if none is required.
     #[inline]
     fn let_in_without(&self, why: TokenRefusal) -> Result<(), ServiceError> {
         if self.needs_token() {
@@ -280,7 +280,7 @@ impl Access {
         self.quotas.pin().get(scope).map(Bucket::per_second)
     }
 
-    /// The quotas in force, in the order of what they are on.
+    /// The quotas, ordered by what they limit.
     pub(crate) fn quotas(&self) -> Vec<(QuotaScope, u64)> {
         let quotas = self.quotas.pin();
         let quotas = quotas
@@ -306,7 +306,7 @@ impl Access {
         self.refusals.quotas()
     }
 
-    /// Puts a quota in force, or with `None` out of force. What went out before is forgotten.
+    /// Applies a quota, or with `None` removes it. Ids issued before do not count.
     pub(super) fn set_quota(
         &self,
         scope: &QuotaScope,
@@ -329,17 +329,17 @@ impl Access {
                 return Err(ServiceError::TooManyQuotas { max: tags_max });
             }
         }
-        self.apply(scope, per_second);
+        self.replace_bucket(scope, per_second);
         self.count_quotas();
         Ok(())
     }
 
-    /// Lets these tokens in and no others. Of the quotas those change that differ from what was
-    /// given before: what an operator set in between stays, and so does what a bucket remembers.
-    pub(super) fn put(&self, tokens: &[TokenSpec], quotas: &[(QuotaScope, u64)]) {
+    /// Replaces the tokens. Only quotas that differ from those of the last call change: what an
+    /// operator set in between stays, and so does the state of its bucket.
+    pub(super) fn apply(&self, tokens: &[TokenSpec], quotas: &[(QuotaScope, u64)]) {
         let given = self.given.lock();
         let mut former = given.unwrap_or_else(PoisonError::into_inner);
-        self.put_tokens(tokens);
+        self.replace_tokens(tokens);
         let names: BTreeSet<&str> = tokens.iter().map(|spec| spec.name.as_str()).collect();
         let of_tokens = tokens.iter().filter_map(|spec| {
             let scope = QuotaScope::Token(spec.name.clone());
@@ -349,7 +349,7 @@ impl Access {
         let scopes: BTreeSet<&QuotaScope> = former.keys().chain(given.keys()).collect();
         for scope in scopes {
             if former.get(scope) != given.get(scope) {
-                self.apply(scope, given.get(scope).copied());
+                self.replace_bucket(scope, given.get(scope).copied());
             }
         }
         let all = self.quotas.pin();
@@ -361,8 +361,8 @@ impl Access {
         *former = given;
     }
 
-    /// New ones first, so that nobody who is let in before and after is refused in between.
-    fn put_tokens(&self, specs: &[TokenSpec]) {
+    /// New tokens first, so that a token that stays is not refused in between.
+    fn replace_tokens(&self, specs: &[TokenSpec]) {
         let tokens = self.tokens.pin();
         for spec in specs {
             match tokens.get(&spec.secret) {
@@ -392,7 +392,7 @@ impl Access {
     }
 
     /// Another quota is another bucket.
-    fn apply(&self, scope: &QuotaScope, per_second: Option<u64>) {
+    fn replace_bucket(&self, scope: &QuotaScope, per_second: Option<u64>) {
         let quotas = self.quotas.pin();
         match per_second {
             Some(per_second) => {

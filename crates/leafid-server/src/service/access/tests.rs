@@ -83,7 +83,7 @@ fn a_token_that_is_gone_lets_nobody_in() {
         is_admin: true,
         ..spec("b", None)
     };
-    access.put(&[admin, spec("c", None)], &[]);
+    access.apply(&[admin, spec("c", None)], &[]);
     assert!(matches!(
         access.check(&a, Some("t"), 1),
         Err(ServiceError::BadToken)
@@ -104,7 +104,7 @@ fn a_token_that_is_gone_lets_nobody_in() {
     let mut renamed = spec("c", None);
     renamed.name = "d".into();
     let c = caller(&access, "c");
-    access.put(&[renamed], &[]);
+    access.apply(&[renamed], &[]);
     assert_eq!((c.token(), caller(&access, "c").token()), (None, Some("d")));
 }
 
@@ -174,7 +174,7 @@ fn the_last_change_of_a_quota_holds() {
         access.set_quota(&scope, Some(per_second), 9).unwrap();
     }
     let same = [spec("a", Some(1)), spec("b", None)];
-    access.put(&same, &first);
+    access.apply(&same, &first);
     assert_eq!(
         access.quotas(),
         [
@@ -191,7 +191,7 @@ fn the_last_change_of_a_quota_holds() {
         Err(tag("file")),
         "what is owed stays owed"
     );
-    access.put(&[spec("a", Some(2))], &[(tag("file"), 1), (tag("both"), 2)]);
+    access.apply(&[spec("a", Some(2))], &[(tag("file"), 1), (tag("both"), 2)]);
     assert_eq!(
         access.quotas(),
         [
@@ -216,7 +216,7 @@ fn a_token_that_goes_is_never_an_admin() {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 start.wait();
-                access.put(&[spec("b", None)], &[]);
+                access.apply(&[spec("b", None)], &[]);
             });
             start.wait();
             loop {
@@ -255,14 +255,14 @@ fn grants_hold_from_the_next_call_on() {
     assert!(looks(&a, Some("order")) && looks(&a, None) && !looks(&a, Some("user")));
     assert!(access.shows(&a, "pay-x") && !access.shows(&a, "x"));
     assert_eq!(access.refused_tokens(TokenRefusal::NotAllowed), 2);
-    access.put(&[limited(&["order", "pay-*"], TokenScope::All)], &[]);
+    access.apply(&[limited(&["order", "pay-*"], TokenScope::All)], &[]);
     assert!(takes(&a, "order"), "nothing has changed");
-    access.put(&[limited(&["order"], TokenScope::Ids)], &[]);
+    access.apply(&[limited(&["order"], TokenScope::Ids)], &[]);
     assert!(!takes(&a, "order"), "it has to be shown again");
     let a = caller(&access, "a");
     assert!(takes(&a, "order") && !takes(&a, "pay-in") && !looks(&a, Some("order")));
     assert!(!looks(&a, None));
-    access.put(&[limited(&[], TokenScope::Read)], &[]);
+    access.apply(&[limited(&[], TokenScope::Read)], &[]);
     let a = caller(&access, "a");
     assert!(!takes(&a, "order") && looks(&a, Some("order")) && looks(&a, None));
     assert!(matches!(

@@ -180,10 +180,10 @@ fn open_connections_follow_the_tokens() {
     };
     assert_eq!(ask("INCR order\r\nGET order\r\n"), ":1\r\n$1\r\n1\r\n");
     let tokens = [TokenSpec::new("app", "secret")];
-    site.front_end.service.put_access(&tokens, &[]);
+    site.front_end.service.apply_access(&tokens, &[]);
     assert_eq!(ask("GET order\r\n"), "-NOAUTH Authentication required.\r\n");
     assert_eq!(ask("AUTH secret\r\nGET order\r\n"), "+OK\r\n$1\r\n1\r\n");
-    site.front_end.service.put_access(&[], &[]);
+    site.front_end.service.apply_access(&[], &[]);
     assert_eq!(ask("INCR order\r\n"), ":2\r\n");
 }
 
