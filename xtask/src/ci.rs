@@ -36,6 +36,11 @@ const STEPS: &[Step] = &[
         run: clippy,
     },
     Step {
+        name: "features",
+        about: "the stores compile without features, and with each alone",
+        run: features,
+    },
+    Step {
         name: "test",
         about: "unit and integration tests, against real servers",
         run: test,
@@ -111,6 +116,29 @@ fn timed(name: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
     let seconds = started.elapsed().as_secs_f64();
     println!("== {name}: {verdict} after {seconds:.1} s");
     done
+}
+
+/// The features of `leafid-stores`.
+const FEATURES: [&str; 7] = [
+    "sqlite",
+    "mysql",
+    "postgres",
+    "redis",
+    "etcd",
+    "zookeeper",
+    "tls",
+];
+
+fn features() -> Result<()> {
+    let words = ["clippy", "-p", "leafid-stores", "--no-default-features"];
+    let check = |features: &[&str]| {
+        let mut check = cargo(&words);
+        run(check.args(features).args(["--", "-D", "warnings"]))
+    };
+    check(&[])?;
+    FEATURES
+        .iter()
+        .try_for_each(|feature| check(&["--features", feature]))
 }
 
 fn clippy() -> Result<()> {

@@ -1,17 +1,19 @@
-//! `AuditStore`: who changed what, kept in the table `leafid_audit` beside the tags. What is sent
-//! to each database is one text of SQL, over the same pool, time-outs and errors as segments.
+//! `AuditStore`: who changed what, kept in the table `leafid_audit` beside the tags, over the same
+//! pool, time-outs and errors as segments.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use leafid::Escaped;
 use leafid::store::{StoreError, StoreResult, TagKind, TagRecord};
-use sqlx::{ColumnIndex, Database, Decode, Row, Type};
 
-use crate::leases::{LeaseBackend, Statement, Value};
-use crate::store::{CallError, SqlStore};
+use crate::StoreOptions;
+use crate::schema::Shape;
+#[cfg(feature = "_sqlx")]
+use crate::servers::Servers;
+use crate::sql::{Dialect, Row, SqlError, Value, Work};
+use crate::store::{Backend, CallError, SqlStore};
 use crate::url::{Place, StoreUrl};
-use crate::{StoreOptions, leases_only};
 
 /// Rows that the table keeps: the oldest go.
 const ROWS_MAX: i64 = 10_000;
@@ -160,155 +162,147 @@ pub fn open_audit(
         )),
         #[cfg(feature = "mysql")]
         Place::Mysql(servers) => Arc::new(SqlAudit::new(
-            crate::mysql::Mysql::new(servers, options),
+            Servers::new(crate::mysql::Mysql::STORE, servers, options),
             url,
             options,
         )),
         #[cfg(feature = "postgres")]
         Place::Postgres(servers) => {
-            let backend = crate::postgres::Postgres::new(servers, options);
+            let backend = Servers::new(crate::postgres::Postgres, servers, options);
             Arc::new(SqlAudit::new(backend, url, options))
         }
         #[cfg(feature = "redis")]
-        Place::Redis(_) => return Err(leases_only("redis")),
+        Place::Redis(_) => return Err(crate::leases_only("redis")),
         #[cfg(feature = "etcd")]
-        Place::Etcd(_) => return Err(leases_only("etcd")),
+        Place::Etcd(_) => return Err(crate::leases_only("etcd")),
         #[cfg(feature = "zookeeper")]
-        Place::ZooKeeper(_) => return Err(leases_only("zookeeper")),
+        Place::ZooKeeper(_) => return Err(crate::leases_only("zookeeper")),
     })
 }
 
-/// A database that can keep the table.
-pub(crate) trait AuditBackend: LeaseBackend {
-    const SQL: AuditSql;
+const COLUMNS: &str = "at_ms, server, token, address, action, subject, old_value, new_value";
+/// Takes away all but so many of the newest rows. The inner table is made first: MySQL deletes from
+/// none that it reads.
+const TRIM: &str = "DELETE FROM leafid_audit WHERE id <= (SELECT id FROM \
+    (SELECT id FROM leafid_audit ORDER BY id DESC LIMIT 1 OFFSET ?) AS oldest)";
 
-    /// The newest rows: what `Self::SQL.recent` answers for a count.
-    fn recent(
-        &self,
-        connection: &mut Self::Connection,
-        count: i64,
-    ) -> impl Future<Output = Result<Vec<AuditRecord>, CallError>> + Send;
+struct Append(Vec<Value>);
 
-    /// Whether an error says that the table is not there, or that the user has no right to it: a user
-    /// whose rights are on other tables only is told no more about one that is missing.
-    fn is_missing(error: &sqlx::Error) -> bool;
+impl Work for Append {
+    type Answer = ();
+
+    async fn run<D: Dialect>(self, connection: &mut D, _: Shape) -> Result<(), CallError> {
+        let marks = vec!["?"; self.0.len()].join(", ");
+        let append = format!("INSERT INTO leafid_audit ({COLUMNS}) VALUES ({marks})");
+        let appended = connection.execute(&append, &self.0).await;
+        appended.map(drop).map_err(missing::<D>)
+    }
 }
 
-/// The statements, each with its placeholders.
-pub(crate) struct AuditSql {
-    /// A new row, with the fields of a record in their order.
-    pub(crate) append: &'static str,
-    /// Takes away all but so many of the newest rows.
-    pub(crate) trim: &'static str,
-    /// So many of the newest rows, with the columns in the order of the fields.
-    pub(crate) recent: &'static str,
+struct Trim;
+
+impl Work for Trim {
+    type Answer = ();
+
+    async fn run<D: Dialect>(self, connection: &mut D, _: Shape) -> Result<(), CallError> {
+        let trimmed = connection.execute(TRIM, &[ROWS_MAX.into()]).await;
+        trimmed.map(drop).map_err(missing::<D>)
+    }
 }
 
-struct SqlAudit<S: AuditBackend> {
+/// So many of the newest rows.
+struct Recent(u32);
+
+impl Work for Recent {
+    type Answer = Vec<AuditRecord>;
+
+    async fn run<D: Dialect>(
+        self,
+        connection: &mut D,
+        _: Shape,
+    ) -> Result<Vec<AuditRecord>, CallError> {
+        let sql = format!("SELECT {COLUMNS} FROM leafid_audit ORDER BY id DESC LIMIT ?");
+        let rows = connection.rows(&sql, &[i64::from(self.0).into()]).await;
+        let rows = rows.map_err(missing::<D>)?;
+        rows.iter().map(record).collect()
+    }
+}
+
+fn missing<D: Dialect>(error: SqlError) -> CallError {
+    if !D::is_no_table(&error) && !D::is_denied(&error) {
+        return error.into();
+    }
+    CallError::unsupported(
+        "the table leafid_audit is missing, or the user has no right to it: run `leafid store \
+        init`, and grant SELECT, INSERT and DELETE on it",
+    )
+}
+
+struct SqlAudit<S: Backend> {
     store: SqlStore<S>,
     /// Rows that this process wrote.
     written: AtomicU32,
 }
 
-impl<S: AuditBackend> SqlAudit<S> {
+impl<S: Backend> SqlAudit<S> {
     fn new(backend: S, url: &StoreUrl, options: &StoreOptions) -> Self {
         Self {
             store: SqlStore::new(backend, url, options),
             written: AtomicU32::new(0),
         }
     }
-
-    async fn write(&self, record: &AuditRecord) -> Result<(), CallError> {
-        let pool = &self.store.pool;
-        let texts = Texts::of(record);
-        let append = Statement::new(<S as AuditBackend>::SQL.append, texts.values(record.at_ms));
-        let mut pooled = pool.take().await?;
-        let mut answer = pool.backend().change(&mut pooled.connection, &append).await;
-        // Relaxed: it counts, and orders nothing.
-        let written = self.written.fetch_add(1, Ordering::Relaxed);
-        if answer.is_ok() && written.is_multiple_of(TRIM_EVERY) {
-            let rows = vec![Value::Number(ROWS_MAX)];
-            let trim = Statement::new(<S as AuditBackend>::SQL.trim, rows);
-            answer = pool.backend().change(&mut pooled.connection, &trim).await;
-        }
-        pooled.give_back(answer).map(drop).map_err(missing::<S>)
-    }
 }
 
-impl<S: AuditBackend> AuditStore for SqlAudit<S> {
+impl<S: Backend> AuditStore for SqlAudit<S> {
     fn append<'a>(&'a self, record: &'a AuditRecord) -> StoreResult<'a, ()> {
         let what = || "record a change".into();
-        Box::pin(self.store.bounded(what, self.write(record)))
+        Box::pin(self.store.bounded(what, async {
+            let appended = self.store.transact(Append(values(record))).await;
+            // Relaxed: it counts, and orders nothing.
+            let written = self.written.fetch_add(1, Ordering::Relaxed);
+            if appended.is_ok() && written.is_multiple_of(TRIM_EVERY) {
+                self.store.transact(Trim).await?;
+            }
+            appended
+        }))
     }
 
     fn recent(&self, count: u32) -> StoreResult<'_, Vec<AuditRecord>> {
         let what = || "read the recorded changes".into();
-        Box::pin(self.store.bounded(what, async move {
-            let pool = &self.store.pool;
-            let mut pooled = pool.take().await?;
-            let answer = AuditBackend::recent(pool.backend(), &mut pooled.connection, count.into());
-            let answer = answer.await;
-            pooled.give_back(answer).map_err(missing::<S>)
-        }))
+        Box::pin(self.store.bounded(what, self.store.run(Recent(count))))
     }
 }
 
-fn missing<S: AuditBackend>(fault: CallError) -> CallError {
-    match fault {
-        CallError::Sql(error) if S::is_missing(&error) => CallError::unsupported(
-            "the table leafid_audit is missing, or the user has no right to it: run `leafid store \
-            init`, and grant SELECT, INSERT and DELETE on it",
-        ),
-        fault => fault,
-    }
-}
-
-/// The texts of a record, as they fit the columns.
-struct Texts([String; 7]);
-
-impl Texts {
-    fn of(record: &AuditRecord) -> Self {
+/// The fields of a record in their order, as they fit the columns.
+fn values(record: &AuditRecord) -> Vec<Value> {
+    let at_ms = i64::try_from(record.at_ms).unwrap_or(i64::MAX);
+    let texts = [
+        (&record.server, SERVER_LEN_MAX),
+        (&record.token, TOKEN_LEN_MAX),
+        (&record.address, ADDRESS_LEN_MAX),
+        (&record.action, ACTION_LEN_MAX),
+        (&record.subject, SUBJECT_LEN_MAX),
+        (&record.before, VALUE_LEN_MAX),
+        (&record.after, VALUE_LEN_MAX),
+    ];
+    let texts = texts.into_iter().map(|(text, len_max)| {
         // PostgreSQL has no place for the character 0.
-        let fit = |text: &str, len_max: usize| {
-            let chars = text.chars().filter(|c| *c != '\0');
-            chars.take(len_max).collect::<String>()
-        };
-        Self([
-            fit(&record.server, SERVER_LEN_MAX),
-            fit(&record.token, TOKEN_LEN_MAX),
-            fit(&record.address, ADDRESS_LEN_MAX),
-            fit(&record.action, ACTION_LEN_MAX),
-            fit(&record.subject, SUBJECT_LEN_MAX),
-            fit(&record.before, VALUE_LEN_MAX),
-            fit(&record.after, VALUE_LEN_MAX),
-        ])
-    }
-
-    fn values(&self, at_ms: u64) -> Vec<Value<'_>> {
-        let at_ms = i64::try_from(at_ms).unwrap_or(i64::MAX);
-        let texts = self.0.iter().map(|text| Value::Text(text));
-        std::iter::once(Value::Number(at_ms)).chain(texts).collect()
-    }
+        let chars = text.chars().filter(|c| *c != '\0');
+        Value::Text(Some(chars.take(len_max).collect()))
+    });
+    std::iter::once(Value::from(at_ms)).chain(texts).collect()
 }
 
 /// A row, with the columns in the order of the fields.
-pub(crate) fn record<'r, R>(row: &'r R) -> Result<AuditRecord, CallError>
-where
-    R: Row,
-    usize: ColumnIndex<R>,
-    i64: Decode<'r, R::Database> + Type<R::Database>,
-    String: Decode<'r, R::Database> + Type<R::Database>,
-    R::Database: Database,
-{
-    let at_ms: i64 = row.try_get(0)?;
+fn record(row: &impl Row) -> Result<AuditRecord, CallError> {
     Ok(AuditRecord {
-        at_ms: u64::try_from(at_ms).unwrap_or(0),
-        server: row.try_get(1)?,
-        token: row.try_get(2)?,
-        address: row.try_get(3)?,
-        action: row.try_get(4)?,
-        subject: row.try_get(5)?,
-        before: row.try_get(6)?,
-        after: row.try_get(7)?,
+        at_ms: u64::try_from(row.number(0)?).unwrap_or(0),
+        server: row.text(1)?,
+        token: row.text(2)?,
+        address: row.text(3)?,
+        action: row.text(4)?,
+        subject: row.text(5)?,
+        before: row.text(6)?,
+        after: row.text(7)?,
     })
 }

@@ -7,10 +7,13 @@ use std::time::Duration;
 
 use leafid::Escaped;
 use leafid::store::StoreError;
+use rusqlite::Connection;
 
+use crate::StoreOptions;
+use crate::sql::Dialect as _;
+use crate::sqlite::{Sqlite, blocking};
 use crate::store::CallError;
-use crate::url::{Place, StoreUrl};
-use crate::{StoreOptions, sqlite::Sqlite};
+use crate::url::StoreUrl;
 
 /// How a store is brought back from a copy.
 ///
@@ -150,7 +153,7 @@ pub async fn backup(
     options: &StoreOptions,
 ) -> Result<u64, StoreError> {
     let sqlite = sqlite_of(url, options, "backup")?;
-    meaning("copy", url, sqlite.backup(target).await)
+    meaning("copy", url, sqlite.backup(target.to_owned()).await)
 }
 
 /// Takes the copy at `source` in place of a store that is a SQLite file, and keeps that aside.
@@ -192,7 +195,9 @@ pub async fn restore(
     options: &StoreOptions,
 ) -> Result<RestoreReport, StoreError> {
     let sqlite = sqlite_of(url, options, "restore")?;
-    meaning("restore", url, sqlite.restore(source, how).await)
+    let (source, how) = (source.to_owned(), *how);
+    let restored = blocking(move || sqlite.restore(&source, &how)).await;
+    meaning("restore", url, restored)
 }
 
 /// Makes the file of a SQLite store whole: folds in what is only in its write-ahead log. For the
@@ -222,16 +227,9 @@ pub async fn checkpoint(url: &StoreUrl, options: &StoreOptions) -> Result<(), St
 }
 
 fn sqlite_of(url: &StoreUrl, options: &StoreOptions, what: &str) -> Result<Sqlite, StoreError> {
-    match url.place() {
-        Place::Sqlite(path) => Ok(Sqlite::new(path, options)),
-        #[cfg(any(
-            feature = "mysql",
-            feature = "postgres",
-            feature = "redis",
-            feature = "etcd",
-            feature = "zookeeper"
-        ))]
-        _ => Err(StoreError::Unsupported {
+    match url.file() {
+        Some(path) => Ok(Sqlite::new(path, options)),
+        None => Err(StoreError::Unsupported {
             message: format!(
                 "{what} is for SQLite files, and {url} is a server: use its own tools, as \
                 docs/backup.md tells"
@@ -241,11 +239,10 @@ fn sqlite_of(url: &StoreUrl, options: &StoreOptions, what: &str) -> Result<Sqlit
 }
 
 fn meaning<T>(what: &str, url: &StoreUrl, answer: Result<T, CallError>) -> Result<T, StoreError> {
-    use crate::store::Backend as _;
     answer.map_err(|fault| match fault {
         CallError::Store(error) => error,
         CallError::Sql(error) => {
-            let remedy = Sqlite::remedy(&error).unwrap_or("the file cannot be used");
+            let remedy = Connection::remedy(&error).unwrap_or("the file cannot be used");
             StoreError::unavailable(format!("cannot {what} {url}: {remedy}"), error)
         }
     })

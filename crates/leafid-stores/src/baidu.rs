@@ -7,6 +7,7 @@
 use leafid::store::StoreError;
 
 use crate::mysql::Mysql;
+use crate::servers::Servers;
 use crate::store::SqlStore;
 use crate::url::Place;
 use crate::{StoreOptions, StoreUrl};
@@ -101,7 +102,11 @@ pub async fn assign(
     }
     match url.place() {
         Place::Mysql(servers) => {
-            let store = SqlStore::new(Mysql::of_worker_node(servers, options), url, options);
+            let store = SqlStore::new(
+                Servers::new(Mysql::WORKER_NODE, servers, options),
+                url,
+                options,
+            );
             let what = || "insert a row into WORKER_NODE".into();
             let insert = async {
                 let mut pooled = store.pool.take().await?;

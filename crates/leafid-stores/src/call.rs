@@ -5,6 +5,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use leafid::store::{BoxFuture, StoreError};
+#[cfg(feature = "_dial")]
 use tokio::sync::Mutex;
 
 use crate::StoreOptions;
@@ -58,14 +59,17 @@ impl Calls {
 }
 
 /// A connection kept between two reads.
+#[cfg(feature = "_dial")]
 pub(crate) struct KeptConnection<C>(Mutex<Option<C>>);
 
+#[cfg(feature = "_dial")]
 impl<C> Default for KeptConnection<C> {
     fn default() -> Self {
         Self(Mutex::new(None))
     }
 }
 
+#[cfg(feature = "_dial")]
 impl<C> KeptConnection<C> {
     /// Asks over the connection at rest; if that fails, for it may have died meanwhile, as if
     /// there were none. The one that answered rests again.

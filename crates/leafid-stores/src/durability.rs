@@ -1,6 +1,8 @@
 //! The durability check: how weaknesses of a database are named, and which columns are refused.
 
-use leafid::store::{StoreError, Weakness};
+#[cfg(feature = "_sqlx")]
+use leafid::store::StoreError;
+use leafid::store::Weakness;
 
 pub(crate) fn weakness(setting: &str, value: &str, wanted: &str, danger: &str) -> Weakness {
     Weakness {
@@ -12,6 +14,7 @@ pub(crate) fn weakness(setting: &str, value: &str, wanted: &str, danger: &str) -
 }
 
 /// A trigger or a rule that can change what is written.
+#[cfg(feature = "_sqlx")]
 pub(crate) fn weak_trigger(
     what: &str,
     name: &str,
@@ -28,6 +31,7 @@ pub(crate) fn weak_trigger(
 }
 
 /// A column that cannot hold what is written into it.
+#[cfg(feature = "_sqlx")]
 pub(crate) struct Column<'a> {
     pub(crate) table: &'a str,
     pub(crate) name: &'a str,
@@ -38,6 +42,7 @@ pub(crate) struct Column<'a> {
 }
 
 /// Refuses a column, with the statement that mends it.
+#[cfg(feature = "_sqlx")]
 pub(crate) fn unfit(column: &Column<'_>) -> StoreError {
     let Column {
         table,

@@ -8,9 +8,13 @@ use leafid::store::{SegmentStore, StoreError};
 use crate::mysql::Mysql;
 #[cfg(feature = "postgres")]
 use crate::postgres::Postgres;
-#[cfg(any(feature = "mysql", feature = "postgres"))]
+#[cfg(feature = "_sqlx")]
+use crate::servers::Servers;
+#[cfg(feature = "_sqlx")]
 use crate::store::SqlStore;
-use crate::url::{Place, StoreUrl};
+#[cfg(feature = "_sqlx")]
+use crate::url::Place;
+use crate::url::StoreUrl;
 use crate::{StoreOptions, open};
 
 /// Opens each server of a list as a store of its own, in the order in which they are tried, with
@@ -39,36 +43,33 @@ pub async fn open_each(
     url: &StoreUrl,
     options: &StoreOptions,
 ) -> Result<Vec<(StoreUrl, Arc<dyn SegmentStore>)>, StoreError> {
-    let each = url.each();
-    if each.len() == 1 {
-        return Ok(vec![(url.clone(), open(url, options).await?)]);
+    #[cfg(feature = "_sqlx")]
+    {
+        let each = url.each();
+        if each.len() > 1 {
+            let stores = each.into_iter().flat_map(|one| listed(&one, options));
+            return Ok(stores.collect());
+        }
     }
-    Ok(each
-        .into_iter()
-        .flat_map(|one| listed(&one, options))
-        .collect())
+    Ok(vec![(url.clone(), open(url, options).await?)])
 }
 
+#[cfg(feature = "_sqlx")]
 fn listed(one: &StoreUrl, options: &StoreOptions) -> Vec<(StoreUrl, Arc<dyn SegmentStore>)> {
     let stores: Vec<Arc<dyn SegmentStore>> = match one.place() {
         #[cfg(feature = "mysql")]
         Place::Mysql(servers) => servers
             .iter()
-            .map(|server| Mysql::listed(server, options))
+            .map(|server| Servers::listed(Mysql::STORE, server, options))
             .map(|backend| Arc::new(SqlStore::new(backend, one, options)) as _)
             .collect(),
         #[cfg(feature = "postgres")]
         Place::Postgres(servers) => servers
             .iter()
-            .map(|server| Postgres::listed(server, options))
+            .map(|server| Servers::listed(Postgres, server, options))
             .map(|backend| Arc::new(SqlStore::new(backend, one, options)) as _)
             .collect(),
-        #[cfg(any(
-            feature = "sqlite",
-            feature = "redis",
-            feature = "etcd",
-            feature = "zookeeper"
-        ))]
+        #[cfg(any(feature = "sqlite", feature = "_registry"))]
         _ => Vec::new(),
     };
     stores

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use leafid::store::{BoxFuture, StoreError};
 
-#[cfg(any(feature = "mysql", feature = "postgres"))]
-use crate::store::plain;
+#[cfg(feature = "_sqlx")]
+use crate::sql::{Dialect, SqlError, SqlErrorKind};
 
 /// Tries servers in order and answers the first that can be used.
 pub(crate) async fn first_of<'a, C, F>(
@@ -53,7 +53,7 @@ fn all_failed(failures: Vec<StoreError>) -> StoreError {
 }
 
 /// Names the server whose tables cannot be used.
-#[cfg(any(feature = "mysql", feature = "postgres"))]
+#[cfg(feature = "_sqlx")]
 pub(crate) fn at_server(name: &str, error: StoreError) -> StoreError {
     match error {
         StoreError::Unsupported { message } => StoreError::Unsupported {
@@ -64,12 +64,12 @@ pub(crate) fn at_server(name: &str, error: StoreError) -> StoreError {
 }
 
 /// Why one server cannot be used.
-#[cfg(any(feature = "mysql", feature = "postgres"))]
-pub(crate) fn server_fault(name: &str, remedy: Option<&str>, error: sqlx::Error) -> StoreError {
-    let reason = match (&error, remedy) {
-        (_, Some(remedy)) => remedy,
-        (sqlx::Error::Io(_), None) => "no connection",
-        (error, None) => plain(error),
+#[cfg(feature = "_sqlx")]
+pub(crate) fn server_fault<D: Dialect>(name: &str, error: SqlError) -> StoreError {
+    let reason = match D::remedy(&error) {
+        Some(remedy) => remedy,
+        None if error.kind() == SqlErrorKind::Connection => "no connection",
+        None => error.meaning(),
     };
     StoreError::unavailable(format!("{name}: {reason}"), error)
 }

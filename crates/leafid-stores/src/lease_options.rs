@@ -65,14 +65,7 @@ impl LeaseOptions {
 
 /// Where the worker ids of a pool are, without a password. A file is the same one whatever the
 /// working folder is and whichever link leads to it.
-#[cfg(any(
-    feature = "sqlite",
-    feature = "mysql",
-    feature = "postgres",
-    feature = "redis",
-    feature = "etcd",
-    feature = "zookeeper"
-))]
+#[cfg(feature = "_store")]
 pub(crate) fn place_of(url: &StoreUrl, pool: &str) -> String {
     match url.file() {
         Some(path) => {

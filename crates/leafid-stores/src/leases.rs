@@ -1,18 +1,16 @@
 //! `SqlLeases`: worker ids leased from any SQL database, over the same pool, time-outs and errors
-//! as segments. What is sent to the database is in the folder of each system, in `leases.rs`.
-
-use std::future::Future;
+//! as segments. Each change is one statement in a transaction of its own.
 
 use leafid::WorkerId;
 use leafid::store::{
     LeaseKey, LeaseRecord, LeaseStore, LeaseSwap, StoreError, StoreReport, StoreResult,
     new_identity,
 };
-use sqlx::query::Query;
-use sqlx::{ColumnIndex, Database, Decode, Encode, Row, Type};
 
 use crate::StoreOptions;
 use crate::lease_options::place_of;
+use crate::schema::Shape;
+use crate::sql::{Dialect, InsertError, Row, Value, Work};
 use crate::store::{Backend, CallError, SqlStore};
 use crate::url::StoreUrl;
 
@@ -24,178 +22,164 @@ const ADDRESS_LEN_MAX: usize = 255;
 /// The row of `leafid_pool` with the identity of the whole database. No pool can have this name.
 pub(crate) const IDENTITY: &str = "#identity";
 
-/// A database that can lease worker ids. Every call gets a connection of its own.
-pub(crate) trait LeaseBackend: Backend {
-    const SQL: LeaseSql;
-
-    /// What told the database from others when a connection was last made to it.
-    fn known_identity(&self) -> Option<String> {
-        None
-    }
-
-    /// Refuses a database that is another one than before.
-    fn check_identity(&self, _: &Self::Connection, _found: &str) -> Result<(), CallError> {
-        Ok(())
-    }
-
-    /// Creates the tables of a registry where that is safe; see `tables.rs`.
-    fn prepare(
-        &self,
-        connection: &mut Self::Connection,
-    ) -> impl Future<Output = Result<(), CallError>> + Send;
-
-    /// Carries out a statement that changes one row; `false` if it changed none, be it because a
-    /// new row is there already. A row of a worker id is read back before the change is committed,
-    /// see [`Statement::check_kept`].
-    fn change(
-        &self,
-        connection: &mut Self::Connection,
-        statement: &Statement<'_>,
-    ) -> impl Future<Output = Result<bool, CallError>> + Send;
-
-    fn layout(
-        &self,
-        connection: &mut Self::Connection,
-        pool: &str,
-    ) -> impl Future<Output = Result<Option<String>, CallError>> + Send;
-
-    fn leases(
-        &self,
-        connection: &mut Self::Connection,
-        pool: &str,
-    ) -> impl Future<Output = Result<Vec<LeaseRecord>, CallError>> + Send;
-
-    fn lease(
-        &self,
-        connection: &mut Self::Connection,
-        pool: &str,
-        worker: i64,
-    ) -> impl Future<Output = Result<Option<LeaseRecord>, CallError>> + Send;
-
-    /// Milliseconds since 1970-01-01T00:00:00Z; `None` if the clock is that of this machine.
-    fn clock_ms(
-        &self,
-        connection: &mut Self::Connection,
-    ) -> impl Future<Output = Result<Option<i64>, CallError>> + Send;
+/// A change of one row, which answers `false` if it changed none. A row of a worker id is read
+/// back before the change is committed.
+pub(crate) enum Change {
+    /// The layout of a pool, unless there is one.
+    KeepLayout { pool: String, layout: String },
+    /// The row of a worker id, if it is as expected.
+    Swap { pool: String, swap: LeaseSwap },
 }
 
-/// The statements that change a row, each with what its placeholders stand for, in their order.
-pub(crate) struct LeaseSql {
-    /// The layout of a pool, unless there is one: `pool`, `layout`.
-    pub(crate) keep_layout: &'static str,
-    /// A row, unless it is there: `pool`, `worker`, `epoch`, `holder`, `address`, `until_ms`.
-    pub(crate) insert: &'static str,
-    /// A row, if it is as expected: the new `epoch`, `holder`, `address`, `until_ms`; `pool`,
-    /// `worker`; the expected `epoch`, `until_ms`.
-    pub(crate) replace: &'static str,
-}
+impl Work for Change {
+    type Answer = bool;
 
-/// A statement, and the values of its placeholders.
-pub(crate) struct Statement<'a> {
-    sql: &'static str,
-    values: Vec<Value<'a>>,
-    /// The row of a worker id that is written.
-    row: Option<(&'a str, &'a LeaseRecord)>,
-}
-
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Value<'a> {
-    Number(i64),
-    Text(&'a str),
-}
-
-impl<'a> Statement<'a> {
-    pub(crate) const fn new(sql: &'static str, values: Vec<Value<'a>>) -> Self {
-        Self {
-            sql,
-            values,
-            row: None,
+    async fn run<D: Dialect>(self, connection: &mut D, _: Shape) -> Result<bool, CallError> {
+        let (sql, values) = self.statement::<D>()?;
+        match connection.execute(&sql, &values).await {
+            Ok(1) => {}
+            Ok(_) => return Ok(false),
+            // There is a row with the key of the new one.
+            Err(error) if D::insert_error(&error) == InsertError::Exists => return Ok(false),
+            Err(error) => return Err(error.into()),
         }
-    }
-
-    pub(crate) fn keep_layout(sql: &LeaseSql, pool: &'a str, layout: &'a str) -> Self {
-        Self {
-            sql: sql.keep_layout,
-            values: [pool, layout].map(Value::Text).into(),
-            row: None,
+        if let Self::Swap { pool, swap } = self {
+            let found = lease_of(connection, &pool, swap.record.worker).await?;
+            check_kept(&pool, &swap.record, found.as_ref())?;
         }
+        Ok(true)
     }
+}
 
+impl Change {
     /// Refuses what the columns cannot hold, because a database may cut it off silently.
-    fn swap(sql: &LeaseSql, pool: &'a str, swap: &'a LeaseSwap) -> Result<Self, CallError> {
+    fn statement<D: Dialect>(&self) -> Result<(String, Vec<Value>), CallError> {
+        let (pool, swap) = match self {
+            Self::KeepLayout { pool, layout } => {
+                let insert = "INSERT INTO leafid_pool (pool, layout) VALUES (?, ?)";
+                let values = vec![pool.as_str().into(), layout.as_str().into()];
+                return Ok((format!("{insert}{}", D::OR_IGNORE), values));
+            }
+            Self::Swap { pool, swap } => (pool, swap),
+        };
         let record = &swap.record;
         check_text("holder", &record.holder, HOLDER_LEN_MAX)?;
         check_text("address", &record.address, ADDRESS_LEN_MAX)?;
-        let of_row = [
-            Value::Text(pool),
-            Value::Number(i64::from(record.worker.get())),
-        ];
+        let of_row = [pool.as_str().into(), i64::from(record.worker.get()).into()];
         let new = [
             number("epoch", record.epoch)?,
-            Value::Text(&record.holder),
-            Value::Text(&record.address),
+            record.holder.as_str().into(),
+            record.address.as_str().into(),
             number("until_ms", record.until_ms)?,
         ];
-        let row = Some((pool, record));
         let Some(LeaseKey { epoch, until_ms }) = swap.expected else {
-            return Ok(Self {
-                sql: sql.insert,
-                values: [&of_row[..], &new].concat(),
-                row,
-            });
+            let insert = "INSERT INTO leafid_worker (pool, worker, epoch, holder, address, \
+                until_ms) VALUES (?, ?, ?, ?, ?, ?)";
+            let values = of_row.into_iter().chain(new).collect();
+            return Ok((format!("{insert}{}", D::OR_IGNORE), values));
         };
-        let expected = [number("epoch", epoch)?, number("until_ms", until_ms)?];
-        Ok(Self {
-            sql: sql.replace,
-            values: [&new[..], &of_row, &expected].concat(),
-            row,
-        })
-    }
-
-    /// Of which row of a worker id it is: the pool, and the number.
-    pub(crate) fn row(&self) -> Option<(&'a str, i64)> {
-        let (pool, record) = self.row?;
-        Some((pool, i64::from(record.worker.get())))
-    }
-
-    /// Checks that the row of a worker id is kept as it was written. Where it is not, who reads it
-    /// would find the worker id free while it is held: the change is taken back.
-    pub(crate) fn check_kept(&self, found: Option<&LeaseRecord>) -> Result<(), CallError> {
-        let Some((pool, wanted)) = self.row.filter(|(_, wanted)| found != Some(*wanted)) else {
-            return Ok(());
-        };
-        let message = format!(
-            "the row of worker id {} in the worker pool {pool:?} holds {found:?} after {wanted:?} \
-            was written: look for a trigger or a rule on leafid_worker, and for the types of its \
-            columns; nothing was changed",
-            wanted.worker
+        let replace = format!(
+            "UPDATE leafid_worker SET epoch = ?, holder = ?, address = ?, until_ms = ?{} \
+            WHERE pool = ? AND worker = ? AND epoch = ? AND until_ms = ?",
+            D::TOUCH_WORKER
         );
-        Err(StoreError::BadRow { message }.into())
-    }
-
-    /// As the driver of a database wants it.
-    pub(crate) fn query<'q, D>(&'q self) -> Query<'q, D, D::Arguments>
-    where
-        D: Database,
-        i64: Encode<'q, D> + Type<D>,
-        &'q str: Encode<'q, D> + Type<D>,
-    {
-        let query = sqlx::query(self.sql);
-        self.values.iter().fold(query, |query, value| match *value {
-            Value::Number(number) => query.bind(number),
-            Value::Text(text) => query.bind(text),
-        })
+        let expected = [number("epoch", epoch)?, number("until_ms", until_ms)?];
+        let values = new.into_iter().chain(of_row).chain(expected);
+        Ok((replace, values.collect()))
     }
 }
 
+/// Checks that the row of a worker id is kept as it was written. Otherwise a server that reads it
+/// would find the worker id free while it is held: the change is taken back.
+fn check_kept(
+    pool: &str,
+    wanted: &LeaseRecord,
+    found: Option<&LeaseRecord>,
+) -> Result<(), CallError> {
+    if found == Some(wanted) {
+        return Ok(());
+    }
+    let message = format!(
+        "the row of worker id {} in the worker pool {pool:?} holds {found:?} after {wanted:?} \
+        was written: look for a trigger or a rule on leafid_worker, and for the types of its \
+        columns; nothing was changed",
+        wanted.worker
+    );
+    Err(StoreError::BadRow { message }.into())
+}
+
+/// What `leafid_pool` keeps under a name.
+struct Layout(String);
+
+impl Work for Layout {
+    type Answer = Option<String>;
+
+    async fn run<D: Dialect>(
+        self,
+        connection: &mut D,
+        _: Shape,
+    ) -> Result<Option<String>, CallError> {
+        let sql = format!("SELECT {} FROM leafid_pool WHERE pool = ?", D::LAYOUT);
+        let row = connection.row(&sql, &[self.0.as_str().into()]).await?;
+        Ok(row.map(|row| row.text(0)).transpose()?)
+    }
+}
+
+struct Leases(String);
+
+impl Work for Leases {
+    type Answer = Vec<LeaseRecord>;
+
+    async fn run<D: Dialect>(
+        self,
+        connection: &mut D,
+        _: Shape,
+    ) -> Result<Vec<LeaseRecord>, CallError> {
+        let Self(pool) = self;
+        let columns = D::LEASE_COLUMNS;
+        let sql = format!("SELECT {columns} FROM leafid_worker WHERE pool = ? ORDER BY worker");
+        let rows = connection.rows(&sql, &[pool.as_str().into()]).await?;
+        rows.iter().map(|row| record(&pool, row)).collect()
+    }
+}
+
+struct Lease {
+    pool: String,
+    worker: WorkerId,
+}
+
+impl Work for Lease {
+    type Answer = Option<LeaseRecord>;
+
+    async fn run<D: Dialect>(
+        self,
+        connection: &mut D,
+        _: Shape,
+    ) -> Result<Option<LeaseRecord>, CallError> {
+        lease_of(connection, &self.pool, self.worker).await
+    }
+}
+
+async fn lease_of<D: Dialect>(
+    connection: &mut D,
+    pool: &str,
+    worker: WorkerId,
+) -> Result<Option<LeaseRecord>, CallError> {
+    let columns = D::LEASE_COLUMNS;
+    let sql = format!("SELECT {columns} FROM leafid_worker WHERE pool = ? AND worker = ?");
+    let values = [pool.into(), i64::from(worker.get()).into()];
+    let row = connection.row(&sql, &values).await?;
+    row.map(|row| record(pool, &row)).transpose()
+}
+
 /// One pool of worker ids in a database.
-pub(crate) struct SqlLeases<S: LeaseBackend> {
+pub(crate) struct SqlLeases<S: Backend> {
     store: SqlStore<S>,
     pool: String,
     location: String,
 }
 
-impl<S: LeaseBackend> SqlLeases<S> {
+impl<S: Backend> SqlLeases<S> {
     pub(crate) fn new(backend: S, url: &StoreUrl, pool: &str, options: &StoreOptions) -> Self {
         Self {
             store: SqlStore::new(backend, url, options),
@@ -218,37 +202,56 @@ impl<S: LeaseBackend> SqlLeases<S> {
         text: &str,
     ) -> Result<String, CallError> {
         let backend = self.store.pool.backend();
-        if let Some(kept) = backend.layout(connection, name).await? {
+        if let Some(kept) = backend.run(connection, Layout(name.to_owned())).await? {
             return Ok(kept);
         }
-        let statement = Statement::keep_layout(&S::SQL, name, text);
-        backend.change(connection, &statement).await?;
+        let keep = Change::KeepLayout {
+            pool: name.to_owned(),
+            layout: text.to_owned(),
+        };
+        backend.transact(connection, keep).await?;
         // Of many first calls at once, another one may have won.
-        let kept = backend.layout(connection, name).await?;
+        let kept = backend.run(connection, Layout(name.to_owned())).await?;
         kept.ok_or_else(|| {
             CallError::unsupported(format!(
                 "the row {name:?} was removed from leafid_pool just now"
             ))
         })
     }
+
+    async fn bound_layout(
+        &self,
+        connection: &mut S::Connection,
+        layout: &str,
+    ) -> Result<String, CallError> {
+        self.store.pool.backend().prepare(connection).await?;
+        self.kept(connection, &self.pool, layout).await
+    }
+
+    async fn database_identity(&self, connection: &mut S::Connection) -> Result<String, CallError> {
+        let backend = self.store.pool.backend();
+        let new = match backend.known_identity() {
+            // In a registry that was emptied the database is still the one that it was. Whether it
+            // is that one, and no other one behind the same connection, is checked anew.
+            Some(known) => {
+                backend.recheck(connection).await?;
+                known
+            }
+            None => new_identity(),
+        };
+        let found = self.kept(connection, IDENTITY, &new).await?;
+        backend.check_identity(connection, &found)?;
+        Ok(found)
+    }
 }
 
-impl<S: LeaseBackend> LeaseStore for SqlLeases<S> {
+impl<S: Backend> LeaseStore for SqlLeases<S> {
     fn bind<'a>(&'a self, layout: &'a str) -> StoreResult<'a, String> {
         let what = || format!("bind the worker pool {:?}", self.pool);
         Box::pin(self.store.bounded(what, async move {
             check_text("layout", layout, LAYOUT_LEN_MAX)?;
             let mut pooled = self.store.pool.take().await?;
-            let prepared = self
-                .store
-                .pool
-                .backend()
-                .prepare(&mut pooled.connection)
-                .await;
-            let answer = match prepared {
-                Ok(()) => self.kept(&mut pooled.connection, &self.pool, layout).await,
-                Err(fault) => Err(fault),
-            };
+            let answer = self.bound_layout(&mut pooled.connection, layout).await;
             pooled.give_back(answer)
         }))
     }
@@ -257,21 +260,7 @@ impl<S: LeaseBackend> LeaseStore for SqlLeases<S> {
         let what = || "read the identity of the registry".into();
         Box::pin(self.store.bounded(what, async {
             let mut pooled = self.store.pool.take().await?;
-            let backend = self.store.pool.backend();
-            let new = match backend.known_identity() {
-                // In a registry that was emptied the database is still the one that it was. Whether
-                // it is that, and no other one behind the same connection, is looked at anew.
-                Some(known) => {
-                    backend.recheck(&mut pooled.connection).await?;
-                    known
-                }
-                None => new_identity(),
-            };
-            let answer = self.kept(&mut pooled.connection, IDENTITY, &new).await;
-            let answer = answer.and_then(|found| {
-                backend.check_identity(&pooled.connection, &found)?;
-                Ok(found)
-            });
+            let answer = self.database_identity(&mut pooled.connection).await;
             Ok(format!("{}/{}", pooled.give_back(answer)?, self.pool))
         }))
     }
@@ -282,43 +271,32 @@ impl<S: LeaseBackend> LeaseStore for SqlLeases<S> {
 
     fn leases(&self) -> StoreResult<'_, Vec<LeaseRecord>> {
         let what = || format!("read the worker pool {:?}", self.pool);
-        Box::pin(self.store.bounded(what, async {
-            let mut pooled = self.store.pool.take().await?;
-            let backend = self.store.pool.backend();
-            let answer = backend.leases(&mut pooled.connection, &self.pool).await;
-            pooled.give_back(answer)
-        }))
+        let leases = Leases(self.pool.clone());
+        Box::pin(self.store.bounded(what, self.store.run(leases)))
     }
 
     fn lease(&self, worker: WorkerId) -> StoreResult<'_, Option<LeaseRecord>> {
         let what = move || format!("read the row of worker id {worker}");
-        let backend = self.store.pool.backend();
-        let row = self.store.bounded(what, async move {
-            let mut pooled = self.store.pool.take().await?;
-            let number = i64::from(worker.get());
-            let answer = backend
-                .lease(&mut pooled.connection, &self.pool, number)
-                .await;
-            pooled.give_back(answer)
-        });
+        let pool = self.pool.clone();
+        let row = self.store.run(Lease { pool, worker });
+        let row = self.store.bounded(what, row);
         // The holder stops for good, instead of waiting until the row can be read again.
         Box::pin(async move {
-            row.await.map_err(|error| match backend.refusal() {
-                Some(message) => StoreError::Unsupported { message },
-                None => error,
-            })
+            row.await
+                .map_err(|error| match self.store.pool.backend().refusal() {
+                    Some(message) => StoreError::Unsupported { message },
+                    None => error,
+                })
         })
     }
 
     fn swap<'a>(&'a self, swap: &'a LeaseSwap) -> StoreResult<'a, bool> {
         let what = || format!("write the row of worker id {}", swap.record.worker);
-        Box::pin(self.store.bounded(what, async {
-            let statement = Statement::swap(&S::SQL, &self.pool, swap)?;
-            let mut pooled = self.store.pool.take().await?;
-            let backend = self.store.pool.backend();
-            let answer = backend.change(&mut pooled.connection, &statement).await;
-            pooled.give_back(answer)
-        }))
+        let change = Change::Swap {
+            pool: self.pool.clone(),
+            swap: swap.clone(),
+        };
+        Box::pin(self.store.bounded(what, self.store.transact(change)))
     }
 
     fn report<'a>(&'a self, _record: &'a LeaseRecord, _now_ms: u64) -> StoreResult<'a, ()> {
@@ -329,16 +307,11 @@ impl<S: LeaseBackend> LeaseStore for SqlLeases<S> {
         let what = || "read the clock".into();
         Box::pin(self.store.bounded(what, async {
             let mut pooled = self.store.pool.take().await?;
-            let answer = self
-                .store
-                .pool
-                .backend()
-                .clock_ms(&mut pooled.connection)
-                .await;
+            let backend = self.store.pool.backend();
+            let answer = backend.clock_ms(&mut pooled.connection).await;
             // A clock before 1970 tells nothing.
-            Ok(pooled
-                .give_back(answer)?
-                .and_then(|ms| u64::try_from(ms).ok()))
+            let now_ms = pooled.give_back(answer)?;
+            Ok(now_ms.and_then(|ms| u64::try_from(ms).ok()))
         }))
     }
 
@@ -347,15 +320,9 @@ impl<S: LeaseBackend> LeaseStore for SqlLeases<S> {
     }
 }
 
-/// The columns `worker`, `epoch`, `holder`, `address`, `until_ms` of a row, in that order.
-pub(crate) fn record<'r, R>(pool: &str, row: &'r R) -> Result<LeaseRecord, CallError>
-where
-    R: Row,
-    usize: ColumnIndex<R>,
-    i64: Decode<'r, R::Database> + Type<R::Database>,
-    String: Decode<'r, R::Database> + Type<R::Database>,
-{
-    let worker: i64 = row.try_get(0)?;
+/// A row with the columns of [`Dialect::LEASE_COLUMNS`].
+fn record(pool: &str, row: &impl Row) -> Result<LeaseRecord, CallError> {
+    let worker = row.number(0)?;
     let bad = |column: &str, value: i64| {
         CallError::Store(StoreError::BadRow {
             message: format!(
@@ -364,22 +331,23 @@ where
         })
     };
     let count = |index: usize, column: &str| {
-        let value: i64 = row.try_get(index)?;
+        let value = row.number(index)?;
         u64::try_from(value).map_err(|_| bad(column, value))
     };
     Ok(LeaseRecord {
         worker: WorkerId::new(u32::try_from(worker).map_err(|_| bad("worker", worker))?),
         epoch: count(1, "epoch")?,
-        holder: row.try_get(2)?,
-        address: row.try_get(3)?,
+        holder: row.text(2)?,
+        address: row.text(3)?,
         until_ms: count(4, "until_ms")?,
     })
 }
 
-fn number(name: &str, value: u64) -> Result<Value<'static>, CallError> {
-    i64::try_from(value)
-        .map(Value::Number)
-        .map_err(|_| CallError::unsupported(format!("{name} {value} is above 9223372036854775807")))
+fn number(name: &str, value: u64) -> Result<Value, CallError> {
+    let number = i64::try_from(value).map_err(|_| {
+        CallError::unsupported(format!("{name} {value} is above 9223372036854775807"))
+    })?;
+    Ok(number.into())
 }
 
 fn check_text(name: &str, text: &str, len_max: usize) -> Result<(), CallError> {

@@ -2,9 +2,30 @@
 //! ids.
 //!
 //! [`open`] turns a [`StoreUrl`] into a [`SegmentStore`], [`open_leases`] into a [`LeaseStore`];
-//! [`init`] creates the tables. Each Cargo feature makes one URL scheme known and does nothing
-//! else. A store here translates between the contract and one database; it does not retry, cache
-//! or log.
+//! [`init`] creates the tables. A store here translates between the contract and one database; it
+//! does not retry, cache or log.
+//!
+//! # Features
+//!
+//! Each makes the URL schemes of one store or registry known, brings its driver, and changes
+//! nothing else. All are on by default. Without any there is [`FileJournal`].
+//!
+//! | feature | what it brings | crates with it alone |
+//! | --- | --- | --- |
+//! | `sqlite` | `sqlite:` by rusqlite, with SQLite itself | 37 |
+//! | `mysql` | `mysql://`, `mariadb://` by sqlx, and worker ids of Baidu's table | 128 |
+//! | `postgres` | `postgres://`, `postgresql://` by sqlx | 126 |
+//! | `redis` | `redis://`, for worker ids | 81 |
+//! | `etcd` | `etcd://`, for worker ids | 93 |
+//! | `zookeeper` | `zookeeper://`, for worker ids | 111 |
+//! | `tls` | TLS to servers by rustls: `rediss://`, `etcd+https://`, `ssl-mode`, `sslmode` | |
+//!
+//! Names that begin with `_` are what several of these share, and may change.
+//!
+//! One program holds one copy of SQLite. Any rusqlite from 0.39 to 0.41 is shared, and so is sqlx
+//! 0.9 with its feature `sqlite`, beside which Cargo chooses rusqlite 0.39.
+//!
+//! # Example
 //!
 //! ```
 //! use leafid::store::{Reserve, TagSpec};
@@ -25,44 +46,53 @@
 //! # }
 //! ```
 
-#[cfg(not(any(feature = "sqlite", feature = "mysql", feature = "postgres")))]
-compile_error!("leafid-stores needs at least one of the features sqlite, mysql, postgres");
-
+#[cfg(feature = "_store")]
 mod url;
 
+#[cfg(feature = "_store")]
 mod lease_options;
 
+#[cfg(feature = "_sql")]
 mod store;
 
-#[cfg(any(feature = "mysql", feature = "postgres", feature = "etcd"))]
+#[cfg(any(feature = "_sqlx", feature = "etcd"))]
 mod fail_over;
 
-#[cfg(any(feature = "mysql", feature = "postgres"))]
+#[cfg(any(feature = "_sql", feature = "redis"))]
 mod durability;
 
-#[cfg(any(
-    feature = "mysql",
-    feature = "postgres",
-    feature = "redis",
-    feature = "etcd",
-    feature = "zookeeper"
-))]
+#[cfg(any(feature = "_url", feature = "zookeeper"))]
 mod transport;
 
-#[cfg(any(feature = "mysql", feature = "postgres"))]
+#[cfg(feature = "_sqlx")]
 mod identity_check;
+
+#[cfg(feature = "_sql")]
 mod pool;
 
 mod private;
 
 mod read;
 
+#[cfg(feature = "_sql")]
 mod schema;
 
+#[cfg(feature = "_sql")]
+mod sql;
+
+#[cfg(feature = "_sql")]
+mod tags;
+
+#[cfg(feature = "_sqlx")]
+mod servers;
+
+#[cfg(feature = "_sql")]
 mod row;
 
+#[cfg(feature = "_sql")]
 mod leases;
 
+#[cfg(feature = "_sql")]
 mod audit;
 
 mod journal;
@@ -82,13 +112,13 @@ mod mysql;
 #[cfg(feature = "postgres")]
 mod postgres;
 
-#[cfg(any(feature = "redis", feature = "etcd", feature = "zookeeper"))]
+#[cfg(feature = "_registry")]
 mod call;
 
-#[cfg(any(feature = "redis", feature = "etcd"))]
+#[cfg(feature = "_dial")]
 mod dial;
 
-#[cfg(any(feature = "redis", feature = "etcd", feature = "zookeeper"))]
+#[cfg(feature = "_registry")]
 mod lease_row;
 
 #[cfg(feature = "redis")]
@@ -102,34 +132,53 @@ mod zookeeper;
 
 mod leaf_worker_file;
 
+#[cfg(feature = "_sql")]
 mod each;
 
+#[cfg(feature = "_store")]
 mod options;
 
+#[cfg(feature = "_sql")]
 mod connector;
 
+#[cfg(feature = "_sql")]
 pub mod blocking;
 
+#[cfg(feature = "_store")]
 use std::sync::Arc;
 
-use leafid::store::{LeaseStore, SegmentStore, StoreError};
+#[cfg(feature = "_sql")]
+use leafid::store::SegmentStore;
+#[cfg(feature = "_store")]
+use leafid::store::{LeaseStore, StoreError};
 
+#[cfg(feature = "_sql")]
 use crate::leases::SqlLeases;
+#[cfg(feature = "_sqlx")]
+use crate::servers::Servers;
+#[cfg(feature = "_sql")]
 use crate::store::SqlStore;
+#[cfg(feature = "_store")]
 use crate::url::Place;
 
+#[cfg(feature = "_sql")]
 pub use crate::audit::{AuditRecord, AuditStore, open_audit};
 #[cfg(feature = "sqlite")]
 pub use crate::backup::{
     Knowledge, RaisedTag, RestoreOptions, RestoreReport, backup, checkpoint, restore,
 };
+#[cfg(feature = "_sql")]
 pub use crate::connector::{ConnectError, Connector, connect};
+#[cfg(feature = "_sql")]
 pub use crate::each::open_each;
 pub use crate::journal::FileJournal;
 pub use crate::leaf_worker_file::leaf_worker_file;
+#[cfg(feature = "_store")]
 pub use crate::lease_options::{LeaseOptions, POOL_LEN_MAX};
+#[cfg(feature = "_store")]
 pub use crate::options::StoreOptions;
 pub use crate::read::{FILE_LEN_MAX, read_file, read_text};
+#[cfg(feature = "_store")]
 pub use crate::url::{StoreUrl, UrlError, known_schemes};
 
 /// Opens a store.
@@ -155,6 +204,7 @@ pub use crate::url::{StoreUrl, UrlError, known_schemes};
 /// # Ok(()) })
 /// # }
 /// ```
+#[cfg(feature = "_sql")]
 pub async fn open(
     url: &StoreUrl,
     options: &StoreOptions,
@@ -168,13 +218,13 @@ pub async fn open(
         }
         #[cfg(feature = "mysql")]
         Place::Mysql(servers) => Arc::new(SqlStore::new(
-            mysql::Mysql::new(servers, options),
+            Servers::new(mysql::Mysql::STORE, servers, options),
             url,
             options,
         )),
         #[cfg(feature = "postgres")]
         Place::Postgres(servers) => Arc::new(SqlStore::new(
-            postgres::Postgres::new(servers, options),
+            Servers::new(postgres::Postgres, servers, options),
             url,
             options,
         )),
@@ -187,7 +237,7 @@ pub async fn open(
     })
 }
 
-#[cfg(any(feature = "redis", feature = "etcd", feature = "zookeeper"))]
+#[cfg(all(feature = "_sql", feature = "_registry"))]
 fn leases_only(product: &str) -> StoreError {
     StoreError::Unsupported {
         message: format!(
@@ -223,6 +273,7 @@ fn leases_only(product: &str) -> StoreError {
 /// # Ok(()) })
 /// # }
 /// ```
+#[cfg(feature = "_store")]
 pub async fn open_leases(
     url: &StoreUrl,
     lease_options: &LeaseOptions,
@@ -238,12 +289,12 @@ pub async fn open_leases(
         }
         #[cfg(feature = "mysql")]
         Place::Mysql(servers) => {
-            let backend = mysql::Mysql::new(servers, options);
+            let backend = Servers::new(mysql::Mysql::STORE, servers, options);
             Arc::new(SqlLeases::new(backend, url, pool, options))
         }
         #[cfg(feature = "postgres")]
         Place::Postgres(servers) => {
-            let backend = postgres::Postgres::new(servers, options);
+            let backend = Servers::new(postgres::Postgres, servers, options);
             Arc::new(SqlLeases::new(backend, url, pool, options))
         }
         #[cfg(feature = "redis")]
@@ -273,17 +324,12 @@ pub async fn open_leases(
 /// # Ok::<(), leafid_stores::UrlError>(())
 /// ```
 #[must_use]
+#[cfg(feature = "_store")]
 pub fn file_notes(url: &StoreUrl) -> Vec<String> {
     match url.place() {
         #[cfg(feature = "sqlite")]
         Place::Sqlite(path) => sqlite::file_notes(path),
-        #[cfg(any(
-            feature = "mysql",
-            feature = "postgres",
-            feature = "redis",
-            feature = "etcd",
-            feature = "zookeeper"
-        ))]
+        #[cfg(any(feature = "_url", feature = "zookeeper"))]
         _ => Vec::new(),
     }
 }
@@ -305,6 +351,7 @@ pub fn file_notes(url: &StoreUrl) -> Vec<String> {
 ///     "created leafid_worker; added leafid_tag.segment_max; found leaf_alloc, leafid_tag"
 /// );
 /// ```
+#[cfg(feature = "_sql")]
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct InitReport {
     /// Tables that were missing and are there now.
@@ -316,6 +363,7 @@ pub struct InitReport {
     pub found: Vec<String>,
 }
 
+#[cfg(feature = "_sql")]
 impl std::fmt::Display for InitReport {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let parts = [
@@ -356,6 +404,7 @@ impl std::fmt::Display for InitReport {
 /// # Ok(()) })
 /// # }
 /// ```
+#[cfg(feature = "_sql")]
 pub async fn init(url: &StoreUrl, options: &StoreOptions) -> Result<InitReport, StoreError> {
     // Nothing is reserved yet that could be lost.
     let allow_weak = true;
@@ -372,15 +421,23 @@ pub async fn init(url: &StoreUrl, options: &StoreOptions) -> Result<InitReport, 
         }
         #[cfg(feature = "mysql")]
         Place::Mysql(servers) => {
-            SqlStore::new(mysql::Mysql::new(servers, options), url, options)
-                .init()
-                .await
+            SqlStore::new(
+                Servers::new(mysql::Mysql::STORE, servers, options),
+                url,
+                options,
+            )
+            .init()
+            .await
         }
         #[cfg(feature = "postgres")]
         Place::Postgres(servers) => {
-            SqlStore::new(postgres::Postgres::new(servers, options), url, options)
-                .init()
-                .await
+            SqlStore::new(
+                Servers::new(postgres::Postgres, servers, options),
+                url,
+                options,
+            )
+            .init()
+            .await
         }
         #[cfg(feature = "redis")]
         Place::Redis(_) => Err(leases_only("redis")),

@@ -1,376 +1,177 @@
-//! The SQL we send to MySQL and MariaDB: Leaf's own table as it stands, and ours beside it.
+//! MySQL and MariaDB: Leaf's own table as it stands, and ours beside it.
 //!
 //! A name is compared twice: `biz_tag = ?` finds the row through the index, under whatever
 //! collation the column has, and the comparison of bytes then decides.
 
-mod audit;
 mod baidu;
-mod connect;
-mod leases;
+mod create;
+mod dialect;
 mod report;
 mod reserve;
 mod schema;
-mod tags;
 
-use std::sync::Arc;
-
-use leafid::Tag;
-use leafid::store::{Reserve, Reserved, StoreError, StoreReport, TagPatch, TagRecord, TagSpec};
-use sqlx::mysql::{MySqlConnectOptions, MySqlRow};
-use sqlx::{AssertSqlSafe, Connection, MySqlConnection, Row};
+use leafid::store::{Reserve, Transport};
+use sqlx::mysql::{MySqlConnectOptions, MySqlSslMode};
+use sqlx::{MySqlConnection, Row as _};
 use url::Url;
 
-use self::connect::Session;
 use self::report::Variables;
-use self::schema::{Schema, Shape};
-use crate::identity_check::IdentityCheck;
-use crate::row::{
-    KEEP_OWN, OwnColumns, ReserveOutcome, SideTables, StoredRow, finish, padded, records,
-};
-use crate::schema::{FoundTables, OwnTable, TABLES};
-use crate::store::{Backend, CallError};
-use crate::{InitReport, StoreOptions};
+use self::schema::Schema;
+use crate::StoreOptions;
+use crate::row::{ReserveOutcome, SideTables};
+use crate::schema::{Shape, TABLES};
+use crate::servers::{Look, Product};
+use crate::sql::{Dialect, Row as _, SqlError};
+use crate::store::{CallError, probe};
+use crate::transport::Encryption;
 
-/// The name as bytes of UTF-8, whatever the column's character set.
-const NAME_BYTES: &str = "CAST(CONVERT(a.biz_tag USING utf8mb4) AS BINARY)";
+/// Counts our own table.
+const HAS_OWN_TABLE: &str = "SELECT COUNT(*) FROM information_schema.tables \
+    WHERE table_schema = DATABASE() AND table_name = 'leafid_tag'";
 
-const TABLE_SQL: [&str; 2] = [
-    "CREATE TABLE leaf_alloc (
-        biz_tag VARCHAR(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL DEFAULT '',
-        max_id BIGINT NOT NULL DEFAULT 1,
-        step INT NOT NULL,
-        description VARCHAR(256) CHARACTER SET utf8mb4 DEFAULT NULL,
-        update_time TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP,
-        PRIMARY KEY (biz_tag)
-    ) ENGINE=InnoDB",
-    "CREATE TABLE leafid_tag (
-        tag VARCHAR(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
-        policy VARCHAR(16) DEFAULT NULL,
-        step_max BIGINT DEFAULT NULL,
-        cover_seconds BIGINT DEFAULT NULL,
-        id_limit BIGINT DEFAULT NULL,
-        kind VARCHAR(16) DEFAULT NULL,
-        deleted_max_id BIGINT DEFAULT NULL,
-        segment_max BIGINT DEFAULT NULL,
-        PRIMARY KEY (tag)
-    ) ENGINE=InnoDB",
-];
-
-pub(crate) struct Mysql {
-    /// The servers, in the order in which they are tried, with their URL for messages.
-    servers: Vec<(MySqlConnectOptions, String)>,
-    /// Whether another one takes over from the one in use.
-    is_listed: bool,
-    identity_check: Arc<IdentityCheck>,
-    /// Those that are looked at.
-    tables: &'static str,
-    options: StoreOptions,
-}
+/// Has the names of the tables that it checks.
+pub(crate) struct Mysql(&'static str);
 
 impl Mysql {
-    pub(crate) fn new(servers: &[Url], options: &StoreOptions) -> Self {
-        Self {
-            servers: connect::servers(servers),
-            is_listed: servers.len() > 1,
-            identity_check: IdentityCheck::at(servers),
-            tables: schema::TABLES,
-            options: *options,
-        }
-    }
-
-    /// For one server of a list.
-    pub(crate) fn listed(server: &Url, options: &StoreOptions) -> Self {
-        Self {
-            is_listed: true,
-            ..Self::new(std::slice::from_ref(server), options)
-        }
-    }
-
+    /// For segments and a registry.
+    pub(crate) const STORE: Self = Self(schema::TABLES);
     /// For the table `WORKER_NODE` alone.
-    pub(crate) fn of_worker_node(servers: &[Url], options: &StoreOptions) -> Self {
-        Self {
-            tables: schema::WORKER_NODE,
-            ..Self::new(servers, options)
-        }
-    }
-
-    /// A segment of another database than before is lost: behind a proxy that keeps our connection
-    /// the reservation alone can tell.
-    async fn reserve_once(
-        &self,
-        session: &mut Session,
-        reserve: &Reserve,
-    ) -> Result<ReserveOutcome, CallError> {
-        let side_tables = SideTables {
-            own: session.shape.own,
-            has_identity: session.has_identity,
-        };
-        let found = reserve::reserve(&mut session.connection, side_tables, reserve).await?;
-        self.identity_check
-            .check(&session.name, found.identity.clone())?;
-        Ok(found)
-    }
+    pub(crate) const WORKER_NODE: Self = Self(schema::WORKER_NODE);
 }
 
-impl Backend for Mysql {
-    type Connection = Session;
+impl Product for Mysql {
+    type Database = sqlx::MySql;
+    type Connection = MySqlConnection;
+    type Options = MySqlConnectOptions;
 
-    const CONNECTIONS_MAX: usize = usize::MAX;
+    const ALWAYS_IN_TRANSACTION: bool = false;
+    const CREATE: [&'static str; TABLES.len()] = create::CREATE;
+    const CREATE_LOCK: Option<&'static str> = None;
+    const ADD_COLUMN: &'static str = "ALTER TABLE leafid_tag ADD COLUMN";
+    const FOUND_TABLES: &'static str = "SELECT CAST(table_name AS CHAR) \
+        FROM information_schema.tables \
+        WHERE table_schema = DATABASE() AND table_name LIKE 'leaf%'";
+    /// Not `UNIX_TIMESTAMP(NOW())`, which is wrong in the hour in which summer time ends.
+    const CLOCK_MS: &'static str = "SELECT CAST(TIMESTAMPDIFF(MICROSECOND, \
+        '1970-01-01 00:00:00', UTC_TIMESTAMP(3)) DIV 1000 AS SIGNED)";
 
-    async fn connect(&self) -> Result<Session, StoreError> {
-        self.connect_to_one().await
+    fn server(url: &Url) -> MySqlConnectOptions {
+        let options = url.as_str().parse();
+        options.expect("a StoreUrl was parsed by this very function")
     }
 
-    fn refusal(&self) -> Option<String> {
-        self.identity_check.refusal()
+    fn begin(_: &StoreOptions) -> String {
+        "BEGIN".into()
     }
 
-    fn server(session: &Session) -> Option<&str> {
-        Some(&session.name)
-    }
-
-    async fn is_alive(&self, session: &mut Session) -> bool {
-        session.connection.ping().await.is_ok()
-    }
-
-    async fn recheck(&self, session: &mut Session) -> Result<(), StoreError> {
-        (session.shape, session.has_identity) = self
-            .check_server(&mut session.connection, &session.name)
-            .await?;
-        Ok(())
-    }
-
-    async fn reserve(
+    /// Whatever the server's defaults: what a column cannot hold is an error, not the nearest
+    /// value, and each statement commits.
+    async fn set_session(
         &self,
-        session: &mut Session,
-        reserve: &Reserve,
-    ) -> Result<Reserved, CallError> {
-        let mut found = self.reserve_once(session, reserve).await?;
-        if found.came_since {
-            // Our own table may know of a former life of the tag. The segment is left out.
-            session.look_for_own_table().await?;
-            found = self.reserve_once(session, reserve).await?;
-        }
-        Ok(found.reserved)
+        connection: &mut MySqlConnection,
+        options: &StoreOptions,
+    ) -> Result<(), SqlError> {
+        let lock_seconds = options.statement_timeout.as_secs().max(1);
+        let settings = format!(
+            "SET SESSION autocommit = 1, completion_type = 0, sql_select_limit = 18446744073709551615, \
+            innodb_lock_wait_timeout = {lock_seconds}, sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'"
+        );
+        connection.execute(&settings, &[]).await.map(drop)
     }
 
-    async fn read(&self, session: &mut Session, tags: &[Tag]) -> Result<Vec<TagRecord>, CallError> {
-        // How far a deleted tag had come is there, and must not be missed.
-        session.look_for_own_table().await?;
-        let rows = match rows_of(session, tags).await {
-            // The column's character set lacks some letters, so it has no tag with them.
-            Err(CallError::Store(StoreError::UnknownTag)) => {
-                let is_ascii = |tag: &&Tag| tag.as_str().is_ascii();
-                let tags: Vec<Tag> = tags.iter().filter(is_ascii).cloned().collect();
-                rows_of(session, &tags).await?
-            }
-            rows => rows?,
-        };
-        records(rows, tags)
-    }
-
-    async fn list(
+    async fn look(
         &self,
-        session: &mut Session,
-        after: Option<&Tag>,
-        count: u32,
-    ) -> Result<Vec<TagRecord>, CallError> {
-        // A binary collation sorts by bytes, so that the index serves; else the rows are sorted.
-        let name = if session.shape.is_binary {
-            "a.biz_tag"
-        } else {
-            NAME_BYTES
-        };
-        let select = select(&session.shape);
-        let sql = format!("{select} WHERE {name} > ? ORDER BY {name} LIMIT ?");
-        let mut after = after.map_or("", Tag::as_str).to_owned();
-        let mut listed = Vec::new();
-        // A row whose name is no tag makes room for another one.
-        while listed.len() < count as usize {
-            let wanted = u64::try_from(count as usize - listed.len()).unwrap_or(u64::MAX);
-            let query = sqlx::query(AssertSqlSafe(sql.clone()));
-            let query = match session.shape.is_binary {
-                true => query.bind(&after),
-                false => query.bind(after.as_bytes()),
-            };
-            let rows = stored(
-                &query
-                    .bind(wanted)
-                    .fetch_all(&mut session.connection)
-                    .await?,
-            )?;
-            let Some(last) = rows.last() else { break };
-            after.clone_from(&last.tag);
-            for row in rows {
-                listed.extend(row.record()?);
-            }
-        }
-        Ok(listed)
-    }
-
-    async fn create(&self, session: &mut Session, spec: &TagSpec) -> Result<TagRecord, CallError> {
-        let own = OwnColumns::of(&spec.settings);
-        if !own.is_empty() {
-            session.need_own_table(KEEP_OWN).await?;
-        }
-        session.look_for_own_table().await?;
-        if !session.shape.own.exists {
-            session.need_sight_of_own_table().await?;
-        }
-        let shape = session.shape;
-        let mut transaction = session.connection.begin().await?;
-        let answer = tags::create_in(&mut transaction, &shape, spec, &own).await;
-        finish(transaction, answer).await
-    }
-
-    async fn update(
-        &self,
-        session: &mut Session,
-        tag: &Tag,
-        patch: &TagPatch,
-    ) -> Result<TagRecord, CallError> {
-        if patch.policy.is_some() || patch.limit.is_some() {
-            session.look_for_own_table().await?;
-        }
-        let shape = session.shape;
-        let mut transaction = session.connection.begin().await?;
-        let answer = tags::update_in(&mut transaction, &shape, tag, patch).await;
-        finish(transaction, answer).await
-    }
-
-    async fn delete(&self, session: &mut Session, tag: &Tag) -> Result<(), CallError> {
-        session.need_own_table("delete a tag").await?;
-        let mut transaction = session.connection.begin().await?;
-        let answer = tags::delete_in(&mut transaction, tag).await;
-        finish(transaction, answer).await
-    }
-
-    async fn inspect(&self, session: &mut Session) -> Result<StoreReport, CallError> {
-        let variables = Variables::read(&mut session.connection).await?;
-        let schema = Schema::read(&mut session.connection, self.tables).await?;
-        session.shape = schema.shape;
-        let report = variables.report(schema, self.is_listed);
-        let transport = Some(session.transport().await?);
-        Ok(StoreReport {
-            transport,
-            ..report
+        connection: &mut MySqlConnection,
+        _begin: &str,
+        is_listed: bool,
+    ) -> Result<Look, SqlError> {
+        let variables = Variables::read(connection).await?;
+        let schema = Schema::read(connection, self.0).await?;
+        let read_only = variables.read_only().map(|value| {
+            let reason = "it is a replica, or read_only is on";
+            (reason, format!("read_only is {value}"))
+        });
+        Ok(Look {
+            read_only,
+            shape: schema.shape,
+            has_pools: schema.has_pools,
+            place: variables.place(),
+            #[cfg(feature = "postgres")]
+            is_encrypted: false,
+            report: variables.report(&schema, is_listed),
+            unfit: schema.unfit,
         })
     }
 
-    async fn init(&self, session: &mut Session) -> Result<InitReport, CallError> {
-        let found = found_tables(&mut session.connection).await?;
-        let statements = TABLE_SQL.into_iter().chain(leases::TABLE_SQL);
-        let statements = statements.chain([audit::TABLE_SQL]);
-        for (table, sql) in TABLES.iter().zip(statements) {
-            if found.is_missing(table) {
-                sqlx::raw_sql(sql).execute(&mut session.connection).await?;
-            }
+    /// What is missing is missing on every server, and may be what `init` is about to make.
+    async fn probe_new(connection: &mut MySqlConnection) -> Result<(), SqlError> {
+        match probe(connection).await {
+            Err(error) if matches!(error.number(), Some(1054 | 1142 | 1143 | 1146)) => Ok(()),
+            answer => answer,
         }
-        leases::keep_identity(&mut session.connection).await?;
-        let own = add_columns(&mut session.connection, found).await?;
-        Ok(found.report(own))
     }
 
-    async fn probe(&self, session: &mut Session) -> Result<(), CallError> {
-        Ok(connect::probe(&mut session.connection).await?)
-    }
-
-    fn is_conflict(error: &sqlx::Error) -> bool {
-        connect::is_conflict(error)
-    }
-
-    fn is_full(error: &sqlx::Error) -> bool {
-        matches!(connect::number(error), Some(1040 | 1203 | 1226))
-    }
-
-    fn remedy(error: &sqlx::Error) -> Option<&'static str> {
-        connect::remedy(error)
-    }
-}
-
-async fn found_tables(connection: &mut MySqlConnection) -> Result<FoundTables, sqlx::Error> {
-    let select = "SELECT CAST(table_name AS CHAR) FROM information_schema.tables \
-        WHERE table_schema = DATABASE() AND table_name LIKE 'leaf%'";
-    let rows = sqlx::raw_sql(select).fetch_all(connection).await?;
-    let names: Result<Vec<String>, _> = rows.iter().map(|row| row.try_get(0)).collect();
-    Ok(FoundTables::of(&names?))
-}
-
-/// Adds to our own table what an older version did not make, and answers what there was of it.
-async fn add_columns(
-    connection: &mut MySqlConnection,
-    found: FoundTables,
-) -> Result<OwnTable, CallError> {
-    if found.is_missing("leafid_tag") {
-        return Ok(OwnTable::default());
-    }
-    let own = Schema::read(connection, schema::TABLES).await?.shape.own;
-    for (column, _) in own.missing() {
-        let kind = match column {
-            "kind" => "VARCHAR(16)",
-            _ => "BIGINT",
+    async fn look_again(connection: &mut MySqlConnection, shape: Shape) -> Result<Shape, SqlError> {
+        let has_own_table = shape.own.exists || {
+            let row = connection.row(HAS_OWN_TABLE, &[]).await?;
+            row.is_some_and(|row| row.number(0).is_ok_and(|count| count > 0))
         };
-        let add = format!("ALTER TABLE leafid_tag ADD COLUMN {column} {kind} DEFAULT NULL");
-        let added = sqlx::raw_sql(AssertSqlSafe(add)).execute(&mut *connection);
-        match added.await {
-            // Another one was faster.
-            Err(error) if connect::number(&error) == Some(1060) => {}
-            added => {
-                added?;
-            }
+        match has_own_table {
+            true => Ok(Schema::read(connection, schema::TABLES).await?.shape),
+            false => Ok(shape),
         }
     }
-    Ok(own)
-}
 
-async fn rows_of(session: &mut Session, tags: &[Tag]) -> Result<Vec<StoredRow>, CallError> {
-    if tags.is_empty() {
-        return Ok(Vec::new());
+    async fn check_sight(connection: &mut MySqlConnection) -> Result<(), CallError> {
+        let select = "SELECT 1 FROM leafid_tag LIMIT 0";
+        match connection.rows(select, &[]).await {
+            Err(error) if MySqlConnection::is_denied(&error) => Err(CallError::unsupported(
+                "cannot see whether a tag of this name was deleted, because the user has no right \
+                to the table leafid_tag: run `leafid store init`, and GRANT SELECT, INSERT, \
+                UPDATE, DELETE ON leafid_tag",
+            )),
+            _ => Ok(()),
+        }
     }
-    let marks = vec!["?"; padded(tags).count()].join(", ");
-    let sql = format!("{} WHERE a.biz_tag IN ({marks})", select(&session.shape));
-    let mut query = sqlx::query(AssertSqlSafe(sql));
-    for tag in padded(tags) {
-        query = query.bind(tag.as_str());
+
+    async fn transport(
+        server: &MySqlConnectOptions,
+        connection: &mut MySqlConnection,
+        _: &Look,
+    ) -> Result<Transport, SqlError> {
+        let mode = server.get_ssl_mode();
+        let is_encrypted = match mode {
+            MySqlSslMode::Disabled => false,
+            MySqlSslMode::Preferred => {
+                let show = sqlx::raw_sql("SHOW SESSION STATUS LIKE 'Ssl_cipher'");
+                let row = show.fetch_optional(connection).await?;
+                let cipher = row.map(|row| row.try_get::<String, _>(1)).transpose()?;
+                cipher.is_some_and(|cipher| !cipher.is_empty())
+            }
+            _ => true,
+        };
+        let is_verified = matches!(mode, MySqlSslMode::VerifyCa | MySqlSslMode::VerifyIdentity);
+        let encryption = Encryption {
+            host: server.get_host(),
+            is_socket: server.get_socket().is_some(),
+            is_verified,
+            is_encrypted,
+            remedy: "add ssl-mode=verify_identity to its URL, and ssl-ca=FILE if its certificate \
+                is of an authority of your own",
+        };
+        Ok(encryption.transport())
     }
-    let rows = known_charset(query.fetch_all(&mut session.connection).await)?;
-    Ok(stored(&rows)?)
-}
 
-fn select(shape: &Shape) -> String {
-    let segment_max = match shape.own.has_segment_max {
-        true => "t.segment_max",
-        false => "NULL",
-    };
-    let own = match shape.own.exists {
-        true => format!(
-            "t.policy, CAST(t.step_max AS SIGNED), CAST(t.cover_seconds AS SIGNED), \
-            CAST(t.id_limit AS SIGNED), t.kind, CAST(t.deleted_max_id AS SIGNED), \
-            CAST({segment_max} AS SIGNED) FROM leaf_alloc a LEFT JOIN leafid_tag t \
-            ON t.tag = CONVERT(a.biz_tag USING utf8mb4) COLLATE utf8mb4_bin"
-        ),
-        false => "CAST(NULL AS CHAR), CAST(NULL AS SIGNED), CAST(NULL AS SIGNED), \
-            CAST(NULL AS SIGNED), CAST(NULL AS CHAR), CAST(NULL AS SIGNED), \
-            CAST(NULL AS SIGNED) FROM leaf_alloc a"
-            .to_owned(),
-    };
-    format!(
-        "SELECT CONVERT(a.biz_tag USING utf8mb4), CAST(a.max_id AS SIGNED), \
-        CAST(a.step AS SIGNED), CONVERT({} USING utf8mb4), \
-        CAST(UNIX_TIMESTAMP(a.update_time) * 1000 AS SIGNED), {own}",
-        shape.description
-    )
-}
+    async fn reserve(
+        connection: &mut MySqlConnection,
+        _begin: &str,
+        side_tables: SideTables,
+        reserve: &Reserve,
+    ) -> Result<ReserveOutcome, CallError> {
+        reserve::reserve(connection, side_tables, reserve).await
+    }
 
-/// A name that the column's character set cannot hold is the name of no row.
-fn known_charset<T>(answer: Result<T, sqlx::Error>) -> Result<T, CallError> {
-    answer.map_err(|error| match connect::number(&error) {
-        // Illegal mix of collations; cannot convert the string.
-        Some(1267 | 1270 | 1271 | 3988 | 4025) => StoreError::UnknownTag.into(),
-        _ => error.into(),
-    })
-}
-
-fn stored(rows: &[MySqlRow]) -> Result<Vec<StoredRow>, sqlx::Error> {
-    rows.iter().map(StoredRow::read).collect()
+    fn is_column_there(error: &SqlError) -> bool {
+        error.number() == Some(1060)
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+#[cfg(feature = "_sql")]
 use leafid::store::{StoreError, StoreReport, WeakStore};
 
 /// Bounds of a store.
@@ -55,6 +56,7 @@ impl Default for StoreOptions {
 
 impl StoreOptions {
     /// Refuses a store that could lose what it acknowledges, unless that is allowed.
+    #[cfg(feature = "_sql")]
     pub(crate) fn check_durability(&self, report: StoreReport) -> Result<(), StoreError> {
         if report.weaknesses.is_empty() || self.allow_weak {
             return Ok(());
@@ -63,13 +65,7 @@ impl StoreOptions {
     }
 
     /// How long one of `len` servers gets to take a connection.
-    #[cfg(any(
-        feature = "mysql",
-        feature = "postgres",
-        feature = "redis",
-        feature = "etcd",
-        feature = "zookeeper"
-    ))]
+    #[cfg(any(feature = "_url", feature = "zookeeper"))]
     pub(crate) fn connect_timeout_of(&self, len: usize) -> Duration {
         let len = u32::try_from(len).unwrap_or(u32::MAX).max(1);
         self.connect_timeout

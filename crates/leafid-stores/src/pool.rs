@@ -20,6 +20,7 @@ use leafid::{Clock, SystemClock};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use self::state::{Age, Idle, State, Urgency};
+use crate::sql::{Dialect as _, SqlError};
 use crate::store::{Backend, CallError, refused};
 
 /// A store whose calls take longer than this has a spare connection: another one would be made for
@@ -318,8 +319,8 @@ fn spawn(work: impl Future<Output = ()> + Send + 'static) {
 /// Whether the database has no connection left for us.
 fn is_full<S: Backend>(error: &StoreError) -> bool {
     let source = std::error::Error::source(error);
-    let error = source.and_then(|source| source.downcast_ref::<sqlx::Error>());
-    error.is_some_and(S::is_full)
+    let error = source.and_then(|source| source.downcast_ref::<SqlError>());
+    error.is_some_and(S::Dialect::is_full)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -390,5 +391,5 @@ impl<S: Backend> PooledConnection<'_, S> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "mysql"))]
 mod tests;

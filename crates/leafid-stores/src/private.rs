@@ -1,7 +1,9 @@
 //! Files and folders that Leafid makes: only their owner reads them, and they are still there after
 //! a power cut.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+#[cfg(feature = "_store")]
+use std::fs;
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -41,6 +43,7 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
 
 /// The absolute path without links, so that all who mean a file name it alike. What is not there
 /// yet keeps its name.
+#[cfg(feature = "_store")]
 pub(crate) fn resolved(path: &Path) -> PathBuf {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let mut found = path.ancestors().filter_map(|above| {
@@ -119,12 +122,14 @@ pub(crate) fn sync_folder(_: &Path) -> io::Result<()> {
 }
 
 /// Which file a path leads to, so that another one in its place is noticed.
+#[cfg(feature = "sqlite")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileId {
     device: u64,
     inode: u64,
 }
 
+#[cfg(feature = "sqlite")]
 impl FileId {
     /// `None` if there is no file.
     pub(crate) fn of(path: &Path) -> io::Result<Option<Self>> {
@@ -136,7 +141,7 @@ impl FileId {
     }
 }
 
-#[cfg(unix)]
+#[cfg(all(unix, feature = "sqlite"))]
 impl From<&fs::Metadata> for FileId {
     fn from(metadata: &fs::Metadata) -> Self {
         use std::os::unix::fs::MetadataExt as _;
@@ -160,7 +165,7 @@ pub(crate) fn names_of(_: &fs::Metadata) -> u64 {
 }
 
 /// Elsewhere an open file cannot be replaced.
-#[cfg(not(unix))]
+#[cfg(all(not(unix), feature = "sqlite"))]
 impl From<&fs::Metadata> for FileId {
     fn from(_: &fs::Metadata) -> Self {
         Self {

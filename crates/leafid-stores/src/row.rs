@@ -11,14 +11,13 @@ use leafid::store::{
     Reserve, Reserved, StoreError, TagKind, TagPatch, TagRecord, TagSettings, TagSpec,
 };
 use leafid::{Escaped, Limit, StepPolicy, Tag};
-use sqlx::{ColumnIndex, Database, Decode, Row, Transaction, Type};
 
-#[cfg(any(feature = "mysql", feature = "postgres"))]
+#[cfg(feature = "_sqlx")]
 use crate::schema::OwnTable;
+use crate::sql::{Row, SqlError};
 use crate::store::CallError;
 
 /// What cannot be done without our own table.
-#[cfg(any(feature = "mysql", feature = "postgres"))]
 pub(crate) const KEEP_OWN: &str = "keep a kind, a policy or a limit";
 
 /// A row as it is stored, good or bad.
@@ -47,7 +46,7 @@ pub(crate) struct OwnColumns {
 }
 
 /// What a reservation sees beside Leaf's table.
-#[cfg(any(feature = "mysql", feature = "postgres"))]
+#[cfg(feature = "_sqlx")]
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SideTables {
     pub(crate) own: OwnTable,
@@ -56,7 +55,7 @@ pub(crate) struct SideTables {
 }
 
 /// What came of a reservation.
-#[cfg(any(feature = "mysql", feature = "postgres"))]
+#[cfg(feature = "_sqlx")]
 pub(crate) struct ReserveOutcome {
     pub(crate) reserved: Reserved,
     /// Whether our own table was made since it was looked for.
@@ -66,7 +65,7 @@ pub(crate) struct ReserveOutcome {
 }
 
 /// The numbers of a `reserve` statement, none of which can overflow there.
-#[cfg(any(feature = "mysql", feature = "postgres"))]
+#[cfg(feature = "_sqlx")]
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
     pub(crate) floor: i64,
@@ -76,7 +75,7 @@ pub(crate) struct Bounds {
     pub(crate) start_max: i64,
 }
 
-#[cfg(any(feature = "mysql", feature = "postgres"))]
+#[cfg(feature = "_sqlx")]
 impl Bounds {
     /// For a tag whose former life is known to have gone up to `former`; `None` when no start
     /// keeps within the limit.
@@ -99,28 +98,22 @@ impl Bounds {
 }
 
 impl StoredRow {
-    pub(crate) fn read<'r, R>(row: &'r R) -> Result<Self, sqlx::Error>
-    where
-        R: Row,
-        usize: ColumnIndex<R>,
-        i64: Decode<'r, R::Database> + Type<R::Database>,
-        String: Decode<'r, R::Database> + Type<R::Database>,
-    {
+    pub(crate) fn read(row: &impl Row) -> Result<Self, SqlError> {
         Ok(Self {
-            tag: row.try_get(0)?,
-            max_id: row.try_get(1)?,
-            step: row.try_get(2)?,
-            description: row.try_get(3)?,
-            updated_ms: row.try_get(4)?,
+            tag: row.text(0)?,
+            max_id: row.number(1)?,
+            step: row.number(2)?,
+            description: row.text_or_null(3)?,
+            updated_ms: row.number_or_null(4)?,
             own: OwnColumns {
-                policy: row.try_get(5)?,
-                step_max: row.try_get(6)?,
-                cover_seconds: row.try_get(7)?,
-                id_limit: row.try_get(8)?,
-                kind: row.try_get(9)?,
+                policy: row.text_or_null(5)?,
+                step_max: row.number_or_null(6)?,
+                cover_seconds: row.number_or_null(7)?,
+                id_limit: row.number_or_null(8)?,
+                kind: row.text_or_null(9)?,
             },
-            deleted_max_id: row.try_get(10)?,
-            segment_max: row.try_get(11)?,
+            deleted_max_id: row.number_or_null(10)?,
+            segment_max: row.number_or_null(11)?,
         })
     }
 
@@ -180,7 +173,6 @@ impl OwnColumns {
         own
     }
 
-    #[cfg(any(feature = "mysql", feature = "postgres"))]
     pub(crate) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -332,28 +324,10 @@ pub(crate) fn first_max_id(spec: &TagSpec) -> Result<i64, CallError> {
 }
 
 /// The number of parameters for `len` tags: few different ones, so that few statements are kept.
-#[cfg(any(feature = "sqlite", feature = "mysql"))]
 pub(crate) fn padded(tags: &[Tag]) -> impl Iterator<Item = &Tag> {
     let missing = tags.len().next_power_of_two() - tags.len();
     tags.iter()
         .chain(std::iter::repeat_n(tags.last(), missing).flatten())
-}
-
-/// Commits what went well and rolls back the rest.
-pub(crate) async fn finish<D: Database, T>(
-    transaction: Transaction<'_, D>,
-    answer: Result<T, CallError>,
-) -> Result<T, CallError> {
-    match answer {
-        Ok(answer) => {
-            transaction.commit().await?;
-            Ok(answer)
-        }
-        Err(fault) => {
-            transaction.rollback().await?;
-            Err(fault)
-        }
-    }
 }
 
 fn step(tag: &str, step: i64) -> Result<u32, StoreError> {

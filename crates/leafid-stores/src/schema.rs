@@ -1,16 +1,16 @@
 //! The tables of a database: which exist, and when those of the registry are created
 //! automatically.
 
-#[cfg(any(feature = "mysql", feature = "postgres"))]
+#[cfg(feature = "_sqlx")]
 use std::collections::{BTreeMap, BTreeSet};
 
-#[cfg(any(feature = "mysql", feature = "postgres"))]
+#[cfg(feature = "_sqlx")]
 use leafid::store::Weakness;
 
 use crate::InitReport;
-#[cfg(any(feature = "mysql", feature = "postgres"))]
+#[cfg(feature = "_sqlx")]
 use crate::durability::weakness;
-#[cfg(any(feature = "mysql", feature = "postgres"))]
+#[cfg(feature = "_sqlx")]
 use crate::store::CallError;
 
 /// All tables that `init` creates: Leaf's and ours for tags, then those of a registry. The one of
@@ -39,14 +39,14 @@ pub(crate) const KEYS: [(&str, &[&str]); 4] = [
 ];
 
 /// Which of [`TABLES`] there are, and by what their unique keys tell rows apart.
-#[cfg(any(feature = "mysql", feature = "postgres"))]
+#[cfg(feature = "_sqlx")]
 #[derive(Default)]
 pub(crate) struct FoundKeys {
     tables: BTreeSet<String>,
     keys: BTreeMap<(String, String), BTreeSet<String>>,
 }
 
-#[cfg(any(feature = "mysql", feature = "postgres"))]
+#[cfg(feature = "_sqlx")]
 impl FoundKeys {
     pub(crate) fn see_table(&mut self, table: &str) {
         self.tables.insert(table.to_lowercase());
@@ -104,6 +104,7 @@ impl OwnTable {
         has_segment_max: true,
     };
 
+    #[cfg(any(feature = "sqlite", feature = "postgres"))]
     pub(crate) fn of(columns: &[String]) -> Self {
         let mut own = Self::default();
         columns.iter().for_each(|column| own.see(column));
@@ -118,7 +119,7 @@ impl OwnTable {
     }
 
     /// Whether it may have been made or upgraded since it was looked at.
-    #[cfg(any(feature = "mysql", feature = "postgres"))]
+    #[cfg(feature = "_sqlx")]
     pub(crate) fn may_have_grown(self) -> bool {
         !self.exists || self.missing().next().is_some()
     }
@@ -133,6 +134,28 @@ impl OwnTable {
     /// The same as people read it.
     pub(crate) fn missing_names(self) -> Vec<String> {
         self.missing().map(|(_, name)| name.to_owned()).collect()
+    }
+}
+
+/// What the tables look like on a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Shape {
+    pub(crate) own: OwnTable,
+    /// The expression for a tag's description: Leaf's column, or the one of the variant.
+    pub(crate) description: &'static str,
+    /// Whether the column of a tag's name sorts and compares by bytes.
+    pub(crate) is_binary: bool,
+}
+
+impl Shape {
+    /// Leaf's own `leaf_alloc`, with this table of ours beside it.
+    #[cfg(any(feature = "sqlite", feature = "postgres"))]
+    pub(crate) const fn of(own: OwnTable) -> Self {
+        Self {
+            own,
+            description: "a.description",
+            is_binary: true,
+        }
     }
 }
 
@@ -167,7 +190,7 @@ impl FoundTables {
     /// Beside Leaf's table they are created automatically. Elsewhere the database may be the wrong one;
     /// and where one table was removed, its rows were too. An empty registry would then hand out
     /// worker ids that are in use, so that an operator has to decide.
-    #[cfg(any(feature = "mysql", feature = "postgres"))]
+    #[cfg(feature = "_sqlx")]
     pub(crate) fn must_create_registry(&self) -> Result<bool, CallError> {
         let is_there = |table| !self.is_missing(table);
         match (is_there("leafid_worker"), is_there("leafid_pool")) {
@@ -185,7 +208,7 @@ impl FoundTables {
     }
 }
 
-#[cfg(all(test, any(feature = "mysql", feature = "postgres")))]
+#[cfg(all(test, feature = "_sqlx"))]
 mod tests {
     use super::*;
 

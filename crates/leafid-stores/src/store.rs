@@ -1,5 +1,6 @@
 //! `SqlStore`: the contract on top of any SQL database: connections, time-outs and errors in one
-//! place. What is sent to the database is in `sqlite.rs`, `mysql.rs` and `postgres.rs`.
+//! place. What is sent to the database is in `tags.rs` and `leases.rs`; where the databases differ,
+//! in `sqlite.rs`, `mysql.rs` and `postgres.rs`.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -12,12 +13,14 @@ use leafid::store::{
 };
 
 use crate::pool::Pool;
+use crate::sql::{Dialect, SqlError, Work};
 use crate::url::StoreUrl;
-use crate::{InitReport, StoreOptions};
+use crate::{InitReport, StoreOptions, tags};
 
 /// One kind of database. Every call gets a connection of its own.
 pub(crate) trait Backend: Send + Sync + 'static {
     type Connection: Send + 'static;
+    type Dialect: Dialect;
 
     /// The most connections that help.
     const CONNECTIONS_MAX: usize;
@@ -33,49 +36,32 @@ pub(crate) trait Backend: Send + Sync + 'static {
     /// Why this process may not use the store any more, whatever it answers later.
     fn refusal(&self) -> Option<String>;
 
-    /// Looks again whether the connection's server can be trusted.
+    /// Checks again whether the connection's server keeps what it acknowledges, and is the same
+    /// database as before.
     fn recheck(
         &self,
         connection: &mut Self::Connection,
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
+
+    /// Does work that changes nothing.
+    fn run<W: Work>(
+        &self,
+        connection: &mut Self::Connection,
+        work: W,
+    ) -> impl Future<Output = Result<W::Answer, CallError>> + Send;
+
+    /// Does work in one transaction, which is committed if it went well.
+    fn transact<W: Work>(
+        &self,
+        connection: &mut Self::Connection,
+        work: W,
+    ) -> impl Future<Output = Result<W::Answer, CallError>> + Send;
 
     fn reserve(
         &self,
         connection: &mut Self::Connection,
         reserve: &Reserve,
     ) -> impl Future<Output = Result<Reserved, CallError>> + Send;
-
-    fn read(
-        &self,
-        connection: &mut Self::Connection,
-        tags: &[Tag],
-    ) -> impl Future<Output = Result<Vec<TagRecord>, CallError>> + Send;
-
-    fn list(
-        &self,
-        connection: &mut Self::Connection,
-        after: Option<&Tag>,
-        count: u32,
-    ) -> impl Future<Output = Result<Vec<TagRecord>, CallError>> + Send;
-
-    fn create(
-        &self,
-        connection: &mut Self::Connection,
-        spec: &TagSpec,
-    ) -> impl Future<Output = Result<TagRecord, CallError>> + Send;
-
-    fn update(
-        &self,
-        connection: &mut Self::Connection,
-        tag: &Tag,
-        patch: &TagPatch,
-    ) -> impl Future<Output = Result<TagRecord, CallError>> + Send;
-
-    fn delete(
-        &self,
-        connection: &mut Self::Connection,
-        tag: &Tag,
-    ) -> impl Future<Output = Result<(), CallError>> + Send;
 
     /// What the store is; its location is filled in by the caller.
     fn inspect(
@@ -96,21 +82,30 @@ pub(crate) trait Backend: Send + Sync + 'static {
         connection: &mut Self::Connection,
     ) -> impl Future<Output = Result<(), CallError>> + Send;
 
-    /// Whether an error says that another transaction was in the way and nothing was changed.
-    fn is_conflict(error: &sqlx::Error) -> bool;
+    /// What told the database from others when a connection was last made to it.
+    fn known_identity(&self) -> Option<String>;
 
-    /// Whether an error says that the database has no connection left for us.
-    fn is_full(error: &sqlx::Error) -> bool;
+    /// Refuses a database that is another one than before.
+    fn check_identity(&self, connection: &Self::Connection, found: &str) -> Result<(), CallError>;
 
-    /// What an error of this database means and what to do, where it is known.
-    fn remedy(error: &sqlx::Error) -> Option<&'static str>;
+    /// Creates the tables of a registry where that is safe; see `schema.rs`.
+    fn prepare(
+        &self,
+        connection: &mut Self::Connection,
+    ) -> impl Future<Output = Result<(), CallError>> + Send;
+
+    /// Milliseconds since 1970-01-01T00:00:00Z; `None` if the clock is that of this machine.
+    fn clock_ms(
+        &self,
+        connection: &mut Self::Connection,
+    ) -> impl Future<Output = Result<Option<i64>, CallError>> + Send;
 }
 
 /// What went wrong within a call: a meaning, or an error of the database that still needs one.
 #[derive(Debug)]
 pub(crate) enum CallError {
     Store(StoreError),
-    Sql(sqlx::Error),
+    Sql(SqlError),
 }
 
 impl From<StoreError> for CallError {
@@ -119,9 +114,16 @@ impl From<StoreError> for CallError {
     }
 }
 
+impl From<SqlError> for CallError {
+    fn from(error: SqlError) -> Self {
+        Self::Sql(error)
+    }
+}
+
+#[cfg(feature = "_sqlx")]
 impl From<sqlx::Error> for CallError {
     fn from(error: sqlx::Error) -> Self {
-        Self::Sql(error)
+        Self::Sql(error.into())
     }
 }
 
@@ -133,7 +135,6 @@ impl CallError {
     }
 
     /// For what needs our own table, when it is not there.
-    #[cfg(any(feature = "mysql", feature = "postgres"))]
     pub(crate) fn no_own_table(what: &str) -> Self {
         Self::unsupported(format!(
             "cannot {what} without the table leafid_tag: run `leafid store init`"
@@ -143,8 +144,14 @@ impl CallError {
 
 /// Changes no row of `leaf_alloc`, and asks for all that a reservation needs: the table, the right
 /// to write it, a server that is no replica and, with Galera, one that has its majority.
-pub(crate) const PROBE_SQL: &str = "UPDATE leaf_alloc SET max_id = max_id WHERE 1 = 0";
-/// How hints name the command that creates the tables; the store's URL is put in.
+const PROBE_SQL: &str = "UPDATE leaf_alloc SET max_id = max_id WHERE 1 = 0";
+
+/// Whether the database lets `leaf_alloc` be written.
+pub(crate) async fn probe<D: Dialect>(connection: &mut D) -> Result<(), SqlError> {
+    connection.execute(PROBE_SQL, &[]).await.map(drop)
+}
+
+/// How remedies name the command that creates the tables; the store's URL is put in.
 const INIT: &str = "`leafid store init`";
 
 /// In characters, as Leaf's column is declared.
@@ -184,6 +191,19 @@ impl<S: Backend> SqlStore<S> {
             pooled.give_back(answer)
         };
         self.bounded(|| "create the tables".into(), work).await
+    }
+
+    pub(crate) async fn run<W: Work>(&self, work: W) -> Result<W::Answer, CallError> {
+        let mut pooled = self.pool.take().await?;
+        let answer = self.pool.backend().run(&mut pooled.connection, work).await;
+        pooled.give_back(answer)
+    }
+
+    pub(crate) async fn transact<W: Work>(&self, work: W) -> Result<W::Answer, CallError> {
+        let mut pooled = self.pool.take().await?;
+        let backend = self.pool.backend();
+        let answer = backend.transact(&mut pooled.connection, work).await;
+        pooled.give_back(answer)
     }
 
     /// Waits for the work, but not longer than the time-out, and gives its faults a meaning. In a
@@ -231,12 +251,15 @@ impl<S: Backend> SqlStore<S> {
                 source,
             },
             CallError::Store(error) => error,
-            CallError::Sql(error) if S::is_conflict(&error) => StoreError::Conflict {
-                message: message(S::remedy(&error).unwrap_or(plain(&error))),
-                source: Box::new(error),
-            },
             CallError::Sql(error) => {
-                StoreError::unavailable(message(S::remedy(&error).unwrap_or(plain(&error))), error)
+                let message = message(S::Dialect::remedy(&error).unwrap_or(error.meaning()));
+                match S::Dialect::is_conflict(&error) {
+                    true => StoreError::Conflict {
+                        message,
+                        source: Box::new(error),
+                    },
+                    false => StoreError::unavailable(message, error),
+                }
             }
         }
     }
@@ -265,21 +288,6 @@ fn check_settings(step: Option<u32>, description: Option<&str>) -> Result<(), Ca
     Ok(())
 }
 
-/// What an error of the driver itself means, alike for every database.
-pub(crate) fn plain(error: &sqlx::Error) -> &'static str {
-    match error {
-        sqlx::Error::Database(_) => "the database refused",
-        sqlx::Error::Io(_) => {
-            "the connection failed; whether the statement was carried out is unknown"
-        }
-        sqlx::Error::Tls(_) => "TLS failed: look at ssl-mode and the certificates",
-        sqlx::Error::ColumnDecode { .. }
-        | sqlx::Error::ColumnNotFound(_)
-        | sqlx::Error::Decode(_) => "a column is missing or of another type than Leaf's",
-        _ => "the driver failed",
-    }
-}
-
 impl<S: Backend> SegmentStore for SqlStore<S> {
     fn reserve<'a>(&'a self, reserve: &'a Reserve) -> StoreResult<'a, Reserved> {
         let what = || {
@@ -291,11 +299,8 @@ impl<S: Backend> SegmentStore for SqlStore<S> {
         };
         Box::pin(self.bounded(what, async {
             let mut pooled = self.pool.take_to_reserve().await?;
-            let answer = self
-                .pool
-                .backend()
-                .reserve(&mut pooled.connection, reserve)
-                .await;
+            let backend = self.pool.backend();
+            let answer = backend.reserve(&mut pooled.connection, reserve).await;
             pooled.give_back(answer)
         }))
     }
@@ -309,68 +314,38 @@ impl<S: Backend> SegmentStore for SqlStore<S> {
             if tags.is_empty() {
                 return Ok(Vec::new());
             }
-            let mut pooled = self.pool.take().await?;
-            let answer = self.pool.backend().read(&mut pooled.connection, tags).await;
-            pooled.give_back(answer)
+            self.run(tags::Read(tags.to_vec())).await
         }))
     }
 
     fn list<'a>(&'a self, after: Option<&'a Tag>, count: u32) -> StoreResult<'a, Vec<TagRecord>> {
-        Box::pin(self.bounded(|| "list tags".into(), async move {
-            let mut pooled = self.pool.take().await?;
-            let answer = self
-                .pool
-                .backend()
-                .list(&mut pooled.connection, after, count)
-                .await;
-            pooled.give_back(answer)
-        }))
+        let after = after.cloned();
+        let list = self.run(tags::List { after, count });
+        Box::pin(self.bounded(|| "list tags".into(), list))
     }
 
     fn create<'a>(&'a self, spec: &'a TagSpec) -> StoreResult<'a, TagRecord> {
         let what = || format!("create tag {:?}", spec.tag.as_str());
         Box::pin(self.bounded(what, async {
             check_settings(Some(spec.settings.step), spec.description.as_deref())?;
-            let mut pooled = self.pool.take().await?;
-            let answer = self
-                .pool
-                .backend()
-                .create(&mut pooled.connection, spec)
-                .await;
-            pooled.give_back(answer)
+            self.transact(tags::Create(spec.clone())).await
         }))
     }
 
     fn update<'a>(&'a self, tag: &'a Tag, patch: &'a TagPatch) -> StoreResult<'a, TagRecord> {
-        Box::pin(self.bounded(
-            move || format!("change tag {:?}", tag.as_str()),
-            async move {
-                let description = patch.description.as_ref().and_then(Option::as_deref);
-                check_settings(patch.step, description)?;
-                let mut pooled = self.pool.take().await?;
-                let answer = self
-                    .pool
-                    .backend()
-                    .update(&mut pooled.connection, tag, patch)
-                    .await;
-                pooled.give_back(answer)
-            },
-        ))
+        let what = move || format!("change tag {:?}", tag.as_str());
+        Box::pin(self.bounded(what, async move {
+            let description = patch.description.as_ref().and_then(Option::as_deref);
+            check_settings(patch.step, description)?;
+            let (tag, patch) = (tag.clone(), patch.clone());
+            self.transact(tags::Update { tag, patch }).await
+        }))
     }
 
     fn delete<'a>(&'a self, tag: &'a Tag) -> StoreResult<'a, ()> {
-        Box::pin(self.bounded(
-            move || format!("delete tag {:?}", tag.as_str()),
-            async move {
-                let mut pooled = self.pool.take().await?;
-                let answer = self
-                    .pool
-                    .backend()
-                    .delete(&mut pooled.connection, tag)
-                    .await;
-                pooled.give_back(answer)
-            },
-        ))
+        let what = move || format!("delete tag {:?}", tag.as_str());
+        let delete = self.transact(tags::Delete(tag.clone()));
+        Box::pin(self.bounded(what, delete))
     }
 
     fn inspect(&self) -> StoreResult<'_, StoreReport> {

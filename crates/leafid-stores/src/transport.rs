@@ -16,7 +16,7 @@ pub(crate) struct Encryption<'a> {
 }
 
 /// How all of these servers are reached: as the one that most can be said against.
-#[cfg(any(feature = "redis", feature = "etcd", feature = "zookeeper"))]
+#[cfg(feature = "_registry")]
 pub(crate) fn transport_of<'a>(
     hosts: impl IntoIterator<Item = &'a str>,
     is_verified: bool,
@@ -95,7 +95,7 @@ mod tests {
     }
 
     /// Guards that of several servers the one that is warned of counts.
-    #[cfg(any(feature = "redis", feature = "etcd", feature = "zookeeper"))]
+    #[cfg(feature = "_registry")]
     #[test]
     fn one_server_elsewhere_is_enough() {
         let of = |hosts: &[&str], is_verified| {

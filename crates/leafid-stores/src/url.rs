@@ -1,11 +1,6 @@
 //! `StoreUrl`: where a store is. Parsed and checked once, printed without its password.
 
-#[cfg(any(
-    feature = "mysql",
-    feature = "postgres",
-    feature = "redis",
-    feature = "etcd"
-))]
+#[cfg(feature = "_url")]
 pub(crate) mod servers;
 
 #[cfg(feature = "zookeeper")]
@@ -21,12 +16,7 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-#[cfg(any(
-    feature = "mysql",
-    feature = "postgres",
-    feature = "redis",
-    feature = "etcd"
-))]
+#[cfg(feature = "_url")]
 use ::url::Url;
 
 #[cfg(feature = "zookeeper")]
@@ -110,18 +100,13 @@ impl StoreUrl {
         match &self.0 {
             #[cfg(feature = "sqlite")]
             Place::Sqlite(path) => Some(path),
-            #[cfg(any(
-                feature = "mysql",
-                feature = "postgres",
-                feature = "redis",
-                feature = "etcd",
-                feature = "zookeeper"
-            ))]
+            #[cfg(any(feature = "_url", feature = "zookeeper"))]
             _ => None,
         }
     }
 
     /// Each server of a list alone, in their order; otherwise the store itself.
+    #[cfg(feature = "_sqlx")]
     pub(crate) fn each(&self) -> Vec<Self> {
         match &self.0 {
             #[cfg(feature = "mysql")]
@@ -134,12 +119,7 @@ impl StoreUrl {
                 let alone = |server: &Url| Self(Place::Postgres(vec![server.clone()]));
                 servers.iter().map(alone).collect()
             }
-            #[cfg(any(
-                feature = "sqlite",
-                feature = "redis",
-                feature = "etcd",
-                feature = "zookeeper"
-            ))]
+            #[cfg(any(feature = "sqlite", feature = "_registry"))]
             _ => vec![self.clone()],
         }
     }
@@ -153,11 +133,12 @@ impl StoreUrl {
     /// What chooses the tables besides the URL as it is shown, ready to stand behind it: sockets,
     /// and options of the session, also those of the environment.
     pub(crate) fn session(&self) -> String {
-        let session = match &self.0 {
+        let session: Vec<String> = match &self.0 {
             #[cfg(feature = "mysql")]
             Place::Mysql(servers) => servers::mysql_session(servers),
             #[cfg(feature = "postgres")]
             Place::Postgres(servers) => servers::postgres_session(servers),
+            #[cfg(any(feature = "sqlite", feature = "_registry"))]
             _ => Vec::new(),
         };
         match session.is_empty() {
@@ -174,6 +155,11 @@ impl FromStr for StoreUrl {
         let text = text.trim();
         let (scheme, _) = text.split_once(':').ok_or(UrlError::NoScheme)?;
         match scheme {
+            _ if !cfg!(feature = "tls") && OVER_TLS.contains(&scheme) => {
+                Err(UrlError::UnknownScheme {
+                    scheme: scheme.to_owned(),
+                })
+            }
             #[cfg(feature = "sqlite")]
             "sqlite" => sqlite_path(text).map(|path| Self(Place::Sqlite(path))),
             #[cfg(feature = "mysql")]
@@ -203,6 +189,9 @@ impl FromStr for StoreUrl {
         }
     }
 }
+
+/// What a build without the feature `tls` does not know.
+const OVER_TLS: [&str; 2] = ["rediss", "etcd+https"];
 
 fn is_scheme(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_alphabetic())
@@ -253,7 +242,8 @@ impl fmt::Debug for StoreUrl {
     feature = "postgres",
     feature = "redis",
     feature = "etcd",
-    feature = "zookeeper"
+    feature = "zookeeper",
+    feature = "tls"
 ))]
 mod tests {
     use super::*;

@@ -1,15 +1,16 @@
 //! The row of Baidu's table `WORKER_NODE`.
 
 use super::Mysql;
-use super::connect::{self, Session};
 use crate::baidu::{TABLE_SQL, WorkerNode};
+use crate::servers::{Servers, Session};
+use crate::sql::SqlError;
 use crate::store::CallError;
 
-impl Mysql {
+impl Servers<Mysql> {
     /// Inserts a row and answers its number.
     pub(crate) async fn assign(
         &self,
-        session: &mut Session,
+        session: &mut Session<Mysql>,
         node: &WorkerNode,
     ) -> Result<u64, CallError> {
         let insert = "INSERT INTO WORKER_NODE \
@@ -23,11 +24,14 @@ impl Mysql {
             Ok(_) => Err(CallError::unsupported(
                 "the column ID of WORKER_NODE has no AUTO_INCREMENT: make the table as Baidu does",
             )),
-            Err(error) if connect::number(&error) == Some(1146) => {
+            Err(error) => {
+                let error = SqlError::from(error);
+                if error.number() != Some(1146) {
+                    return Err(error.into());
+                }
                 let message = format!("the database has no table WORKER_NODE; run: {TABLE_SQL}");
                 Err(CallError::unsupported(message))
             }
-            Err(error) => Err(error.into()),
         }
     }
 }

@@ -7,12 +7,13 @@ use sqlx::{MySqlConnection, Row};
 
 use super::schema::Schema;
 use crate::durability::weakness;
+use crate::sql::SqlError;
 
 /// The server's settings.
 pub(super) struct Variables(HashMap<String, String>);
 
 impl Variables {
-    pub(super) async fn read(connection: &mut MySqlConnection) -> Result<Self, sqlx::Error> {
+    pub(super) async fn read(connection: &mut MySqlConnection) -> Result<Self, SqlError> {
         let show = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('version', 'version_comment', \
             'hostname', 'port', 'server_id', 'server_uuid', 'server_uid', 'gtid_mode', \
             'gtid_domain_id', 'datadir', 'innodb_flush_log_at_trx_commit', 'innodb_flush_method', \
@@ -27,12 +28,12 @@ impl Variables {
     }
 
     /// What the server is, as far as it and its tables tell.
-    pub(super) fn report(&self, schema: Schema, is_listed: bool) -> StoreReport {
+    pub(super) fn report(&self, schema: &Schema, is_listed: bool) -> StoreReport {
         let mut weaknesses = self.weaknesses();
         if is_listed {
             weaknesses.extend(self.weak_replication());
         }
-        weaknesses.extend(schema.weaknesses);
+        weaknesses.extend(schema.weaknesses.iter().cloned());
         StoreReport {
             product: self.product(),
             location: String::new(),

@@ -8,10 +8,11 @@
 use leafid::store::{Reserve, Reserved, StoreError};
 use sqlx::{AssertSqlSafe, MySqlConnection, Row as _};
 
-use super::connect::{HAS_OWN_TABLE, identity_sql};
-use super::known_charset;
+use super::HAS_OWN_TABLE;
 use crate::row::{Bounds, ReserveOutcome, SideTables, check_kept_or_above, former_life, refusal};
+use crate::servers::identity_sql;
 use crate::store::CallError;
+use crate::tags::unknown_name;
 
 /// What the row held and holds.
 struct Row {
@@ -88,7 +89,7 @@ fn statements(
         false => ("NULL".into(), format!("({HAS_OWN_TABLE})")),
     };
     let identity = match has_identity {
-        true => format!("({})", identity_sql()),
+        true => format!("({})", identity_sql::<MySqlConnection>()),
         false => "NULL".into(),
     };
     let select = format!(
@@ -133,7 +134,8 @@ fn name_of(reserve: &Reserve) -> String {
 /// Runs the statements, of which the last one answers a row.
 async fn only_row(connection: &mut MySqlConnection, statements: String) -> Result<Row, CallError> {
     let rows = sqlx::raw_sql(AssertSqlSafe(statements));
-    let rows = known_charset(rows.fetch_all(connection).await)?;
+    let rows = rows.fetch_all(connection).await;
+    let rows = rows.map_err(|error| unknown_name::<MySqlConnection>(error.into()))?;
     let row = rows.last().ok_or(StoreError::UnknownTag)?;
     let changed: i64 = row.try_get(0)?;
     Ok(Row {

@@ -5,7 +5,8 @@ use leafid::store::{StoreError, Weakness};
 use sqlx::{AssertSqlSafe, MySqlConnection, Row};
 
 use crate::durability::{Column, unfit, weak_trigger, weakness};
-use crate::schema::{FoundKeys, OwnTable};
+use crate::schema::{FoundKeys, OwnTable, Shape};
+use crate::sql::SqlError;
 
 /// The tables of segments and of a registry.
 pub(super) const TABLES: &str = "'leaf_alloc', 'leafid_tag', 'leafid_worker', 'leafid_pool'";
@@ -22,16 +23,6 @@ const NUMBERS: [(&str, &str, &str); 6] = [
     ("leafid_worker", "until_ms", "BIGINT NOT NULL"),
 ];
 
-/// What differs between the tables in the field.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Shape {
-    pub(super) own: OwnTable,
-    /// The expression for the description: Leaf's column, or the one of the variant.
-    pub(super) description: &'static str,
-    /// Whether the column of the name sorts and compares by bytes.
-    pub(super) is_binary: bool,
-}
-
 /// What was found.
 pub(super) struct Schema {
     pub(super) shape: Shape,
@@ -39,7 +30,7 @@ pub(super) struct Schema {
     pub(super) has_pools: bool,
     pub(super) weaknesses: Vec<Weakness>,
     /// A column that cannot hold what is written into it.
-    unfit: Option<StoreError>,
+    pub(super) unfit: Option<StoreError>,
 }
 
 impl Schema {
@@ -47,7 +38,7 @@ impl Schema {
     pub(super) async fn read(
         connection: &mut MySqlConnection,
         tables: &'static str,
-    ) -> Result<Self, sqlx::Error> {
+    ) -> Result<Self, SqlError> {
         let mut schema = Self {
             shape: Shape {
                 own: OwnTable::default(),
@@ -79,13 +70,8 @@ impl Schema {
         Ok(schema)
     }
 
-    /// Refuses a column that cannot hold what is written into it.
-    pub(super) fn check(&mut self) -> Result<(), StoreError> {
-        self.unfit.take().map_or(Ok(()), Err)
-    }
-
     fn column(&mut self, table: &str, name: &str, [collation, kind, extra]: &[String; 3]) {
-        self.shape.see(table, name, collation);
+        see(&mut self.shape, table, name, collation);
         let Some((table, name, wanted)) = NUMBERS.iter().find(|(of, number, _)| {
             table.eq_ignore_ascii_case(of) && name.eq_ignore_ascii_case(number)
         }) else {
@@ -116,24 +102,22 @@ impl Schema {
     }
 }
 
-impl Shape {
-    fn see(&mut self, table: &str, column: &str, collation: &str) {
-        match (table, column.to_lowercase().as_str()) {
-            ("leafid_tag", column) => self.own.see(column),
-            ("leaf_alloc", "biz_tag") => {
-                self.is_binary = matches!(
-                    collation,
-                    "utf8mb4_bin"
-                        | "utf8mb4_nopad_bin"
-                        | "utf8mb4_0900_bin"
-                        | "utf8mb3_bin"
-                        | "utf8_bin"
-                );
-            }
-            ("leaf_alloc", "description") => self.description = "a.description",
-            ("leaf_alloc", "desc") => self.description = "a.`desc`",
-            _ => {}
+fn see(shape: &mut Shape, table: &str, column: &str, collation: &str) {
+    match (table, column.to_lowercase().as_str()) {
+        ("leafid_tag", column) => shape.own.see(column),
+        ("leaf_alloc", "biz_tag") => {
+            shape.is_binary = matches!(
+                collation,
+                "utf8mb4_bin"
+                    | "utf8mb4_nopad_bin"
+                    | "utf8mb4_0900_bin"
+                    | "utf8mb3_bin"
+                    | "utf8_bin"
+            );
         }
+        ("leaf_alloc", "description") => shape.description = "a.description",
+        ("leaf_alloc", "desc") => shape.description = "a.`desc`",
+        _ => {}
     }
 }
 

@@ -3,11 +3,11 @@
 use std::future::pending;
 use std::sync::atomic::AtomicUsize;
 
-use leafid::Tag;
-use leafid::store::{Reserve, Reserved, StoreReport, TagPatch, TagRecord, TagSpec};
+use leafid::store::{Reserve, Reserved, StoreReport};
 
 use super::*;
 use crate::InitReport;
+use crate::sql::{SqlErrorKind, Work};
 
 /// Of a store of which nothing is asked but connections: so many are made, and then one that never
 /// ends, or one that fails.
@@ -18,6 +18,8 @@ struct Connections {
 
 impl Backend for Connections {
     type Connection = ();
+    /// Its number 1040 says that there are too many connections.
+    type Dialect = sqlx::MySqlConnection;
 
     const CONNECTIONS_MAX: usize = usize::MAX;
 
@@ -33,7 +35,7 @@ impl Backend for Connections {
         match self.fails {
             true => Err(StoreError::unavailable(
                 "no more",
-                sqlx::Error::PoolTimedOut,
+                SqlError::new(SqlErrorKind::Database, "full").with_code(Some("1040".into())),
             )),
             false => pending().await,
         }
@@ -55,32 +57,15 @@ impl Backend for Connections {
         Ok(())
     }
 
+    async fn run<W: Work>(&self, (): &mut (), _: W) -> Result<W::Answer, CallError> {
+        unreachable!()
+    }
+
+    async fn transact<W: Work>(&self, (): &mut (), _: W) -> Result<W::Answer, CallError> {
+        unreachable!()
+    }
+
     async fn reserve(&self, (): &mut (), _: &Reserve) -> Result<Reserved, CallError> {
-        unreachable!()
-    }
-
-    async fn read(&self, (): &mut (), _: &[Tag]) -> Result<Vec<TagRecord>, CallError> {
-        unreachable!()
-    }
-
-    async fn list(
-        &self,
-        (): &mut (),
-        _: Option<&Tag>,
-        _: u32,
-    ) -> Result<Vec<TagRecord>, CallError> {
-        unreachable!()
-    }
-
-    async fn create(&self, (): &mut (), _: &TagSpec) -> Result<TagRecord, CallError> {
-        unreachable!()
-    }
-
-    async fn update(&self, (): &mut (), _: &Tag, _: &TagPatch) -> Result<TagRecord, CallError> {
-        unreachable!()
-    }
-
-    async fn delete(&self, (): &mut (), _: &Tag) -> Result<(), CallError> {
         unreachable!()
     }
 
@@ -96,16 +81,20 @@ impl Backend for Connections {
         unreachable!()
     }
 
-    fn is_conflict(_: &sqlx::Error) -> bool {
-        false
-    }
-
-    fn is_full(error: &sqlx::Error) -> bool {
-        matches!(error, sqlx::Error::PoolTimedOut)
-    }
-
-    fn remedy(_: &sqlx::Error) -> Option<&'static str> {
+    fn known_identity(&self) -> Option<String> {
         None
+    }
+
+    fn check_identity(&self, (): &(), _: &str) -> Result<(), CallError> {
+        Ok(())
+    }
+
+    async fn prepare(&self, (): &mut ()) -> Result<(), CallError> {
+        unreachable!()
+    }
+
+    async fn clock_ms(&self, (): &mut ()) -> Result<Option<i64>, CallError> {
+        unreachable!()
     }
 }
 

@@ -6,14 +6,14 @@ use super::schema::Schema;
 use crate::durability::weakness;
 
 /// What the server is; `is_listed`, if another one takes over from it.
-pub(super) fn report(schema: Schema, is_listed: bool) -> StoreReport {
-    let mut weaknesses = weaknesses(&schema, is_listed);
+pub(super) fn report(schema: &Schema, is_listed: bool) -> StoreReport {
+    let mut weaknesses = weaknesses(schema, is_listed);
     let version = schema.get("server_version");
     let number = version.split(' ').next().unwrap_or(version);
     let product = format!("PostgreSQL {number}");
     let [system, timeline] = ["system", "timeline"].map(|name| schema.get(name));
     let identity = format!("system {system}, timeline {timeline}");
-    weaknesses.extend(schema.weaknesses);
+    weaknesses.extend(schema.weaknesses.iter().cloned());
     StoreReport {
         product,
         location: String::new(),

@@ -4,8 +4,8 @@ use leafid::store::{Reserve, StoreError};
 use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, PgConnection, Row};
 
-use super::connect::identity_sql;
 use crate::row::{Bounds, ReserveOutcome, SideTables, check_kept, former_life, refusal};
+use crate::servers::identity_sql;
 use crate::store::CallError;
 
 /// The row is locked first and then read, so that `old` is the value that the update changes,
@@ -53,7 +53,7 @@ pub(super) async fn reserve(
 /// Reserves, and answers what the row held and holds.
 fn change(name: &str, former: &str, bounds: Bounds, has_identity: bool) -> String {
     let identity = match has_identity {
-        true => format!("({})", identity_sql()),
+        true => format!("({})", identity_sql::<PgConnection>()),
         false => "NULL::text".into(),
     };
     let Bounds {

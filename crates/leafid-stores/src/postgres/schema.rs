@@ -62,7 +62,7 @@ pub(super) struct Schema {
     pub(super) has_pools: bool,
     pub(super) weaknesses: Vec<Weakness>,
     /// A column that cannot hold what is written into it.
-    unfit: Option<StoreError>,
+    pub(super) unfit: Option<StoreError>,
 }
 
 impl Schema {
@@ -90,11 +90,6 @@ impl Schema {
         }
         schema.weaknesses.extend(keys.weaknesses());
         Ok(schema)
-    }
-
-    /// Refuses a column that cannot hold what is written into it.
-    pub(super) fn check(&mut self) -> Result<(), StoreError> {
-        self.unfit.take().map_or(Ok(()), Err)
     }
 
     /// A setting, or what the server says of itself; empty if it does not say.

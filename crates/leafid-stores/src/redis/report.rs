@@ -4,6 +4,7 @@ use leafid::store::{StoreError, StoreReport, Transport, Weakness};
 use redis::cmd;
 
 use super::{Session, explain};
+use crate::durability::weakness;
 
 pub(super) async fn report(
     session: &mut Session,
@@ -82,15 +83,6 @@ fn weaknesses_of(info: &Info<'_>) -> Vec<Weakness> {
         found.push(weakness("the number of replicas", replicas, wanted, danger));
     }
     found
-}
-
-fn weakness(setting: &str, value: &str, wanted: &str, danger: &str) -> Weakness {
-    Weakness {
-        setting: setting.to_owned(),
-        value: value.to_owned(),
-        wanted: wanted.to_owned(),
-        danger: danger.to_owned(),
-    }
 }
 
 /// The answer to `INFO`: a line `name:value` each.

@@ -13,11 +13,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use leafid::store::StoreError;
+use rusqlite::Connection;
 
-use super::Sqlite;
 use super::mark::{Mark, MarkRecord};
 use crate::private::{self, FileId};
-use crate::store::{Backend, CallError, refused};
+use crate::sql::{Dialect as _, SqlError};
+use crate::store::{CallError, refused};
 
 /// After how many changes the write-ahead log is folded into the file.
 const CHANGES_MAX: u32 = 256;
@@ -94,7 +95,7 @@ impl DatabaseFile {
         match answer {
             Err(CallError::Sql(error)) if is_final(&error) => {
                 let path = self.path.display();
-                let remedy = <Sqlite as Backend>::remedy(&error).unwrap_or("the disk failed");
+                let remedy = Connection::remedy(&error).unwrap_or("the disk failed");
                 let refusal = self.refuse(format!(
                     "the file {path} cannot be used: {remedy} ({error}), and what was written last \
                     may be lost; look at the disk"
@@ -335,17 +336,13 @@ fn is_ahead(found: &MarkRecord, known: &MarkRecord) -> bool {
 /// Whether what was written may not be on the disk, or what is there cannot be read. A lock that
 /// was not had, or memory that was short, is none of these; nor is a full disk, on which nothing
 /// was committed.
-fn is_final(error: &sqlx::Error) -> bool {
-    let code = error
-        .as_database_error()
-        .and_then(sqlx::error::DatabaseError::code)
-        .and_then(|code| code.parse::<u32>().ok());
+fn is_final(error: &SqlError) -> bool {
     // SQLITE_IOERR with: BLOCKED, NOMEM, LOCK, UNLOCK, RDLOCK, CHECKRESERVEDLOCK, ACCESS, and
     // what makes and maps the shared memory.
     const PASSING: [u32; 11] = [11, 12, 15, 8, 9, 14, 13, 18, 19, 20, 21];
     // The lowest byte is the primary code: 10 is SQLITE_IOERR, 11 SQLITE_CORRUPT, 26
     // SQLITE_NOTADB; 1032 is SQLITE_READONLY_DBMOVED.
-    code.is_some_and(|code| match code & 0xff {
+    error.number().is_some_and(|code| match code & 0xff {
         10 => !PASSING.contains(&(code >> 8)),
         11 | 26 => true,
         _ => code == 1032,

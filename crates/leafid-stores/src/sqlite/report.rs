@@ -3,22 +3,17 @@
 use std::path::Path;
 
 use leafid::store::{StoreError, StoreReport, Weakness};
-use sqlx::SqliteConnection;
+use rusqlite::Connection;
 
+use crate::durability::weakness;
 use crate::private;
 use crate::store::CallError;
 
-pub(super) async fn inspect(
-    connection: &mut SqliteConnection,
-    path: &Path,
-) -> Result<StoreReport, CallError> {
-    let version: String = sqlx::query_scalar("SELECT sqlite_version()")
-        .fetch_one(&mut *connection)
-        .await?;
-    let identity: String = sqlx::query_scalar("SELECT identity FROM leafid_file")
-        .fetch_one(&mut *connection)
-        .await?;
-    let (synchronous, journal_mode) = settings(connection).await?;
+pub(super) fn inspect(connection: &Connection, path: &Path) -> Result<StoreReport, CallError> {
+    let text = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, String>(0));
+    let version = text("SELECT sqlite_version()")?;
+    let identity = text("SELECT identity FROM leafid_file")?;
+    let (synchronous, journal_mode) = settings(connection)?;
     let mut weaknesses = weak_settings(synchronous, &journal_mode);
     weaknesses.extend(weak_place(path));
     Ok(StoreReport {
@@ -33,8 +28,8 @@ pub(super) async fn inspect(
 }
 
 /// Refuses a connection whose settings lose commits: those that it was opened with did not hold.
-pub(super) async fn check_durable(connection: &mut SqliteConnection) -> Result<(), CallError> {
-    let (synchronous, journal_mode) = settings(connection).await?;
+pub(super) fn check_durable(connection: &Connection) -> Result<(), CallError> {
+    let (synchronous, journal_mode) = settings(connection)?;
     let found = weak_settings(synchronous, &journal_mode);
     let Some(weakness) = found.first() else {
         return Ok(());
@@ -46,13 +41,9 @@ pub(super) async fn check_durable(connection: &mut SqliteConnection) -> Result<(
     .into())
 }
 
-async fn settings(connection: &mut SqliteConnection) -> Result<(i64, String), sqlx::Error> {
-    let synchronous = sqlx::query_scalar("PRAGMA synchronous")
-        .fetch_one(&mut *connection)
-        .await?;
-    let journal_mode = sqlx::query_scalar("PRAGMA journal_mode")
-        .fetch_one(connection)
-        .await?;
+fn settings(connection: &Connection) -> rusqlite::Result<(i64, String)> {
+    let synchronous = connection.query_row("PRAGMA synchronous", [], |row| row.get(0))?;
+    let journal_mode = connection.query_row("PRAGMA journal_mode", [], |row| row.get(0))?;
     Ok((synchronous, journal_mode))
 }
 
@@ -90,17 +81,7 @@ fn weak_place(path: &Path) -> Option<Weakness> {
     Some(weakness(setting, &system, "a local disk", danger))
 }
 
-fn weakness(setting: &str, value: &str, wanted: &str, danger: &str) -> Weakness {
-    let [setting, value, wanted, danger] = [setting, value, wanted, danger].map(str::to_owned);
-    Weakness {
-        setting,
-        value,
-        wanted,
-        danger,
-    }
-}
-
-/// What whoever starts a server on this file should know first.
+/// What an operator who starts a server on this file should know first.
 pub(crate) fn file_notes(path: &Path) -> Vec<String> {
     let path = private::resolved(path);
     let shown = path.display();
@@ -140,14 +121,12 @@ fn file_system(path: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sqlx::Connection as _;
 
     /// Guards that a connection which does not flush each commit is refused, whatever set it so.
-    #[tokio::test]
-    async fn a_connection_that_loses_commits_is_refused() {
+    #[test]
+    fn a_connection_that_loses_commits_is_refused() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let url = format!("sqlite:{}/leafid.db?mode=rwc", folder.path().display());
-        let mut connection = SqliteConnection::connect(&url).await.expect("a new file");
+        let connection = Connection::open(folder.path().join("leafid.db")).expect("a new file");
         for (pragma, is_durable) in [
             ("journal_mode = WAL", true),
             ("synchronous = NORMAL", false),
@@ -157,12 +136,9 @@ mod tests {
             ("journal_mode = DELETE", true),
             ("journal_mode = OFF", false),
         ] {
-            let set = sqlx::AssertSqlSafe(format!("PRAGMA {pragma}"));
-            sqlx::raw_sql(set)
-                .execute(&mut connection)
-                .await
-                .expect(pragma);
-            let checked = check_durable(&mut connection).await;
+            let set = connection.execute_batch(&format!("PRAGMA {pragma}"));
+            set.expect(pragma);
+            let checked = check_durable(&connection);
             assert_eq!(checked.is_ok(), is_durable, "{pragma}: {checked:?}");
         }
     }

@@ -7,20 +7,20 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use leafid::store::StoreError;
-use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
+use rusqlite::Connection;
 
 use self::raise::Former;
-use super::backup::{cannot, lone_options, vacuum_into};
+use super::backup::{cannot, open_alone, vacuum_into};
 use super::mark::{Mark, MarkRecord};
 use super::{Sqlite, is_busy, schema, session};
 use crate::backup::{RestoreOptions, RestoreReport};
 use crate::private;
-use crate::store::{Backend as _, CallError};
+use crate::sql::{Dialect as _, SqlError};
+use crate::store::CallError;
 
 impl Sqlite {
     /// Takes the copy at `source` in place of the file, which is kept aside.
-    pub(crate) async fn restore(
+    pub(crate) fn restore(
         &self,
         source: &Path,
         options: &RestoreOptions,
@@ -28,9 +28,9 @@ impl Sqlite {
         let path = self.file.path();
         private::make_folder(private::folder_of(path))
             .map_err(|error| cannot("make the folder of", path, error))?;
-        let mut replaced = Replaced::open(path).await?;
+        let mut replaced = Replaced::open(path)?;
         let new = private::beside(path, ".restoring");
-        let restored = self.prepare(source, &new, &mut replaced, options).await;
+        let restored = self.prepare(source, &new, &mut replaced, options);
         let restored = match restored {
             Ok(report) => replaced
                 .swap(&new)
@@ -44,20 +44,20 @@ impl Sqlite {
     }
 
     /// Makes the file that is to be taken.
-    async fn prepare(
+    fn prepare(
         &self,
         source: &Path,
         new: &Path,
         replaced: &mut Replaced,
         options: &RestoreOptions,
     ) -> Result<RestoreReport, CallError> {
-        copy_of(source, new).await?;
+        copy_of(source, new)?;
         // From here on the file in use is ours alone, until it is aside.
-        let former = replaced.lock_and_read().await?;
-        let mut connection = lone_options(new).create_if_missing(false).connect().await?;
-        schema::create(&mut connection).await?;
-        let report = raise::raise(&mut connection, &former, options).await?;
-        connection.close().await?;
+        let former = replaced.lock_and_read()?;
+        let mut connection = open_alone(new)?;
+        schema::create(&mut connection)?;
+        let report = raise::raise(&mut connection, &former, options)?;
+        connection.close().map_err(|(_, error)| error)?;
         File::open(new)
             .and_then(|file| file.sync_all())
             .map_err(|error| cannot("flush", new, error))?;
@@ -66,26 +66,21 @@ impl Sqlite {
 }
 
 /// Writes what is in a copy into a new file, if it is whole.
-async fn copy_of(source: &Path, new: &Path) -> Result<(), CallError> {
-    let no_copy = |error: sqlx::Error| {
-        let remedy = Sqlite::remedy(&error).unwrap_or("it cannot be read");
+fn copy_of(source: &Path, new: &Path) -> Result<(), CallError> {
+    let no_copy = |error: SqlError| {
+        let remedy = Connection::remedy(&error).unwrap_or("it cannot be read");
         let message = format!("{} is no whole copy of a store: {remedy}", source.display());
         CallError::Store(StoreError::unavailable(message, error))
     };
-    let opened = lone_options(source)
-        .create_if_missing(false)
-        .connect()
-        .await;
-    let mut connection = opened.map_err(no_copy)?;
+    let no_row = |error: rusqlite::Error| no_copy(error.into());
+    let connection = open_alone(source).map_err(no_copy)?;
     let select = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'leaf_alloc'";
-    let tables: i64 = sqlx::query_scalar(select)
-        .fetch_one(&mut connection)
-        .await
-        .map_err(no_copy)?;
-    let check: String = sqlx::query_scalar("PRAGMA integrity_check(1)")
-        .fetch_one(&mut connection)
-        .await
-        .map_err(no_copy)?;
+    let tables: i64 = connection
+        .query_row(select, [], |row| row.get(0))
+        .map_err(no_row)?;
+    let check: String = connection
+        .query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))
+        .map_err(no_row)?;
     if tables == 0 || check != "ok" {
         let why = if tables == 0 {
             "it has no table leaf_alloc"
@@ -96,21 +91,21 @@ async fn copy_of(source: &Path, new: &Path) -> Result<(), CallError> {
         let message = format!("{source} is no whole copy of a store: {why}");
         return Err(CallError::unsupported(message));
     }
-    vacuum_into(&mut connection, new).await?;
-    Ok(connection.close().await?)
+    vacuum_into(&connection, new)?;
+    Ok(connection.close().map_err(|(_, error)| error)?)
 }
 
 /// The file that is replaced, if there is one.
 struct Replaced {
     path: PathBuf,
     /// `None` if it is not there, or cannot be read.
-    connection: Option<SqliteConnection>,
+    connection: Option<Connection>,
     marked: Option<MarkRecord>,
 }
 
 impl Replaced {
     /// Makes sure that nobody uses it.
-    async fn open(path: &Path) -> Result<Self, CallError> {
+    fn open(path: &Path) -> Result<Self, CallError> {
         let mut marked = None;
         if mark_of(path).exists() {
             let mark = Mark::open(&mark_of(path)).and_then(|mut mark| mark.read());
@@ -118,27 +113,28 @@ impl Replaced {
         }
         let mut connection = None;
         if path.exists() {
-            let options: SqliteConnectOptions = lone_options(path).create_if_missing(false);
             // One that cannot be read needs no lock.
-            connection = options.connect().await.ok();
+            connection = open_alone(path).ok();
         }
         let mut replaced = Self {
             path: path.to_owned(),
             connection,
             marked,
         };
-        replaced.lock().await?;
+        replaced.lock()?;
         Ok(replaced)
     }
 
     /// Only without any other connection can a file do without its write-ahead log.
-    async fn lock(&mut self) -> Result<(), CallError> {
+    fn lock(&mut self) -> Result<(), CallError> {
         let Some(connection) = &mut self.connection else {
             return Ok(());
         };
-        let locked = sqlx::raw_sql("PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE; COMMIT");
-        match locked.execute(connection).await {
-            Ok(_) => Ok(()),
+        let locked = connection
+            .execute_batch("PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE; COMMIT")
+            .map_err(SqlError::from);
+        match locked {
+            Ok(()) => Ok(()),
             Err(error) if is_busy(&error) => {
                 let path = self.path.display();
                 let message = format!("a server or another program uses {path}: stop it first");
@@ -152,8 +148,8 @@ impl Replaced {
     }
 
     /// Keeps everybody out, and reads what is still known.
-    async fn lock_and_read(&mut self) -> Result<Former, CallError> {
-        self.lock().await?;
+    fn lock_and_read(&mut self) -> Result<Former, CallError> {
+        self.lock()?;
         let mut former = Former {
             marked: self.marked.clone(),
             ..Former::default()
@@ -161,12 +157,10 @@ impl Replaced {
         let Some(connection) = &mut self.connection else {
             return Ok(former);
         };
-        sqlx::raw_sql("BEGIN EXCLUSIVE")
-            .execute(&mut *connection)
-            .await?;
-        if let Ok(rows) = raise::rows_of(connection).await {
+        connection.execute_batch("BEGIN EXCLUSIVE")?;
+        if let Ok(rows) = raise::rows_of(connection) {
             former.rows = Some(rows);
-            former.state = session::state_of(connection).await.ok();
+            former.state = session::state_of(connection).ok();
         }
         Ok(former)
     }

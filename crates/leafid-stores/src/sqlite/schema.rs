@@ -2,13 +2,12 @@
 //! which they were removed.
 
 use leafid::store::StoreError;
-use sqlx::{AssertSqlSafe, Connection as _, SqliteConnection};
+use rusqlite::{Connection, TransactionBehavior};
 
-use super::{audit, leases};
 use crate::schema::{FoundTables, KEYS, OwnTable};
 use crate::store::CallError;
 
-const TABLE_SQL: [&str; 4] = [
+const TABLE_SQL: [&str; 7] = [
     "CREATE TABLE IF NOT EXISTS leaf_alloc (
         biz_tag TEXT NOT NULL PRIMARY KEY,
         max_id INTEGER NOT NULL DEFAULT 1,
@@ -26,6 +25,31 @@ const TABLE_SQL: [&str; 4] = [
         deleted_max_id INTEGER,
         segment_max INTEGER
     ) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS leafid_worker (
+        pool TEXT NOT NULL,
+        worker INTEGER NOT NULL,
+        epoch INTEGER NOT NULL,
+        holder TEXT NOT NULL,
+        address TEXT NOT NULL,
+        until_ms INTEGER NOT NULL,
+        updated TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
+        PRIMARY KEY (pool, worker)
+    ) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS leafid_pool (
+        pool TEXT NOT NULL PRIMARY KEY,
+        layout TEXT NOT NULL
+    ) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS leafid_audit (
+        id INTEGER PRIMARY KEY,
+        at_ms INTEGER NOT NULL,
+        server TEXT NOT NULL,
+        token TEXT NOT NULL,
+        address TEXT NOT NULL,
+        action TEXT NOT NULL,
+        subject TEXT NOT NULL,
+        old_value TEXT NOT NULL,
+        new_value TEXT NOT NULL
+    )",
     "CREATE TABLE IF NOT EXISTS leafid_file (identity TEXT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS leafid_generation (generation INTEGER NOT NULL)",
 ];
@@ -38,57 +62,44 @@ const ROW_SQL: [&str; 2] = [
 ];
 
 /// Creates what is missing of the tables, and answers what there was.
-pub(super) async fn create(
-    connection: &mut SqliteConnection,
-) -> Result<(FoundTables, OwnTable), CallError> {
+pub(super) fn create(connection: &mut Connection) -> Result<(FoundTables, OwnTable), CallError> {
     let select = "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'leaf%'";
-    let names: Vec<String> = sqlx::query_scalar(select)
-        .fetch_all(&mut *connection)
-        .await?;
+    let names = names(connection, select)?;
     let found = FoundTables::of(&names);
-    let own = own_table(connection).await?;
+    let own = own_table(connection)?;
     let is_there = |table| names.iter().any(|name| name == table);
     if is_there("leafid_file") {
-        check_whole(connection, found).await?;
+        check_whole(connection, found)?;
         let has_later = is_there("leafid_generation") && is_there("leafid_audit");
         if has_later && own == OwnTable::WHOLE {
             return Ok((found, own));
         }
     }
-    let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
-    let tables = TABLE_SQL.into_iter().chain(leases::TABLE_SQL);
-    for table in tables.chain([audit::TABLE_SQL]) {
-        sqlx::raw_sql(table).execute(&mut *transaction).await?;
-    }
-    for row in ROW_SQL {
-        sqlx::raw_sql(row).execute(&mut *transaction).await?;
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    for sql in TABLE_SQL.into_iter().chain(ROW_SQL) {
+        transaction.execute_batch(sql)?;
     }
     // Another process may have been faster.
-    for (column, _) in own_table(&mut transaction).await?.missing() {
+    for (column, _) in own_table(&transaction)?.missing() {
         let kind = match column {
             "kind" => "TEXT",
             _ => "INTEGER",
         };
         let add = format!("ALTER TABLE leafid_tag ADD COLUMN {column} {kind}");
-        sqlx::raw_sql(AssertSqlSafe(add))
-            .execute(&mut *transaction)
-            .await?;
+        transaction.execute_batch(&add)?;
     }
-    transaction.commit().await?;
+    transaction.commit()?;
     Ok((found, own))
 }
 
 /// Refuses a file of ours from which a table was removed, with all that was known by it: a new one
-/// would give the same ids again. So it does a table that was put in place without its key, where
-/// two rows may come to be for one tag.
-async fn check_whole(
-    connection: &mut SqliteConnection,
-    found: FoundTables,
-) -> Result<(), CallError> {
+/// would give the same ids again. A table that was put in place without its key is refused too,
+/// because it may come to hold two rows for one tag.
+fn check_whole(connection: &Connection, found: FoundTables) -> Result<(), CallError> {
     for (table, _) in KEYS {
         let what = if found.is_missing(table) {
             "was removed"
-        } else if !has_key(connection, table).await? {
+        } else if !has_key(connection, table)? {
             "has no primary key"
         } else {
             continue;
@@ -103,14 +114,21 @@ async fn check_whole(
     Ok(())
 }
 
-async fn has_key(connection: &mut SqliteConnection, table: &str) -> Result<bool, CallError> {
+fn has_key(connection: &Connection, table: &str) -> rusqlite::Result<bool> {
     let select = "SELECT EXISTS (SELECT 1 FROM pragma_table_info(?) WHERE pk > 0)";
-    let query = sqlx::query_scalar(select).bind(table);
-    Ok(query.fetch_one(connection).await?)
+    connection.query_row(select, [table], |row| row.get(0))
 }
 
-async fn own_table(connection: &mut SqliteConnection) -> Result<OwnTable, sqlx::Error> {
-    let select = "SELECT name FROM pragma_table_info('leafid_tag')";
-    let columns: Vec<String> = sqlx::query_scalar(select).fetch_all(connection).await?;
+fn own_table(connection: &Connection) -> rusqlite::Result<OwnTable> {
+    let columns = names(
+        connection,
+        "SELECT name FROM pragma_table_info('leafid_tag')",
+    )?;
     Ok(OwnTable::of(&columns))
+}
+
+fn names(connection: &Connection, select: &str) -> rusqlite::Result<Vec<String>> {
+    let mut statement = connection.prepare(select)?;
+    let names = statement.query_map([], |row| row.get(0))?;
+    names.collect()
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use leafid::store::StoreError;
-use sqlx::{Connection as _, Sqlite as Dialect, SqliteConnection, Transaction};
+use rusqlite::{Connection, OptionalExtension as _};
 
 use super::file::DatabaseFile;
 use super::mark::MarkRecord;
@@ -16,9 +16,14 @@ use crate::store::CallError;
 
 /// A connection, and what there was of the tables before it came.
 pub(crate) struct Session {
-    /// Taken when it is dropped.
-    connection: Option<SqliteConnection>,
+    /// Away while a call uses it: one that is given up ends its work, and then the connection.
+    open: Option<OpenConnection>,
     pub(super) found: (FoundTables, OwnTable),
+}
+
+pub(super) struct OpenConnection {
+    /// Taken when it is dropped.
+    connection: Option<Connection>,
     files: OpenFiles,
 }
 
@@ -28,20 +33,59 @@ struct OpenFiles {
     parts: Vec<(PathBuf, FileId)>,
 }
 
-/// One change of the database, as a transaction.
-pub(super) struct Change<'a> {
-    pub(super) transaction: Transaction<'a, Dialect>,
-    files: &'a OpenFiles,
-    generation: u64,
+impl Session {
+    pub(super) fn new(open: OpenConnection, found: (FoundTables, OwnTable)) -> Self {
+        Self {
+            open: Some(open),
+            found,
+        }
+    }
+
+    /// Does work that changes nothing.
+    pub(super) async fn read<T: Send + 'static>(
+        &mut self,
+        work: impl FnOnce(&mut Connection) -> Result<T, CallError> + Send + 'static,
+    ) -> Result<T, CallError> {
+        self.on_thread(move |open| open.read(work)).await
+    }
+
+    /// Does work that changes something, as one transaction: waits until nobody else does.
+    pub(super) async fn change<T: Send + 'static>(
+        &mut self,
+        work: impl FnOnce(&mut Connection) -> Result<T, CallError> + Send + 'static,
+    ) -> Result<T, CallError> {
+        self.on_thread(move |open| open.change(work)).await
+    }
+
+    async fn on_thread<T: Send + 'static>(
+        &mut self,
+        work: impl FnOnce(&mut OpenConnection) -> Result<T, CallError> + Send + 'static,
+    ) -> Result<T, CallError> {
+        let given_up = || StoreError::unavailable("the connection is gone", "a call was given up");
+        let mut open = self.open.take().ok_or_else(given_up)?;
+        let (open, answer) = blocking(move || {
+            let answer = work(&mut open);
+            Ok((open, answer))
+        })
+        .await?;
+        self.open = Some(open);
+        answer
+    }
 }
 
-impl Session {
+/// Runs what blocks on a thread that may. It ends there also when nobody waits for it any more.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, CallError> + Send + 'static,
+) -> Result<T, CallError> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(answer) => answer,
+        Err(error) => Err(StoreError::unavailable("the call to SQLite failed", error).into()),
+    }
+}
+
+impl OpenConnection {
     /// Takes a connection that was just opened and has used the database.
-    pub(super) fn new(
-        connection: SqliteConnection,
-        found: (FoundTables, OwnTable),
-        file: Arc<DatabaseFile>,
-    ) -> Result<Self, CallError> {
+    pub(super) fn new(connection: Connection, file: Arc<DatabaseFile>) -> Result<Self, CallError> {
         let mut parts = Vec::new();
         for ending in ["", "-wal", "-shm"] {
             let path = private::beside(file.path(), ending);
@@ -53,60 +97,66 @@ impl Session {
         }
         Ok(Self {
             connection: Some(connection),
-            found,
             files: OpenFiles { file, parts },
         })
     }
 
-    /// For a call that changes nothing.
-    pub(super) fn reading(&mut self) -> Result<&mut SqliteConnection, CallError> {
-        self.files.check()?;
-        Ok(self.connection())
-    }
-
-    /// What came of it.
-    pub(super) fn noted<T>(&self, answer: Result<T, CallError>) -> Result<T, CallError> {
-        self.files.file.noted(answer)
-    }
-
-    /// For a call that changes something: waits until nobody else does.
-    pub(super) async fn change(&mut self) -> Result<Change<'_>, CallError> {
-        self.files.check()?;
-        if self.files.file.wants_checkpoint() {
-            let file = Arc::clone(&self.files.file);
-            checkpoint(self.connection(), &file).await?;
-        }
-        let Self {
-            connection, files, ..
-        } = self;
-        let connection = connection.as_mut().expect("taken only when dropped");
-        let begun = begin(connection).await;
-        let (transaction, generation) = files.file.noted(begun)?;
-        if let Err(error) = files.file.check_generation(generation) {
-            transaction.rollback().await?;
-            return Err(error.into());
-        }
-        Ok(Change {
-            transaction,
-            files,
-            generation,
-        })
-    }
-
     /// Closes it, and says how that went.
-    pub(super) async fn close(mut self) -> Result<(), CallError> {
+    pub(super) fn close(mut self) -> Result<(), CallError> {
         match self.connection.take() {
-            Some(connection) => Ok(connection.close().await?),
+            Some(connection) => Ok(connection.close().map_err(|(_, error)| error)?),
             None => Ok(()),
         }
     }
 
-    fn connection(&mut self) -> &mut SqliteConnection {
+    pub(super) fn read<T>(
+        &mut self,
+        work: impl FnOnce(&mut Connection) -> Result<T, CallError>,
+    ) -> Result<T, CallError> {
+        self.files.check()?;
+        let answer = work(self.connection());
+        self.files.file.noted(answer)
+    }
+
+    /// Commits what went well and rolls back the rest. An answer is given only if the files are
+    /// still those that were opened: what was committed to others is not there after a restart.
+    fn change<T>(
+        &mut self,
+        work: impl FnOnce(&mut Connection) -> Result<T, CallError>,
+    ) -> Result<T, CallError> {
+        self.files.check()?;
+        let file = Arc::clone(&self.files.file);
+        let connection = self.connection();
+        if file.wants_checkpoint() {
+            checkpoint(connection, &file)?;
+        }
+        let generation = file.noted(begin(connection))?;
+        let answer = match file.check_generation(generation) {
+            Ok(()) => work(connection),
+            Err(error) => Err(error.into()),
+        };
+        let answer = file.noted(finish(connection, answer))?;
+        self.files.check()?;
+        file.committed(generation)?;
+        Ok(answer)
+    }
+
+    fn connection(&mut self) -> &mut Connection {
         self.connection.as_mut().expect("taken only when dropped")
     }
 }
 
+/// To close a connection may fold in its write-ahead log, which blocks.
 impl Drop for Session {
+    fn drop(&mut self) {
+        let open = self.open.take();
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn_blocking(move || drop(open));
+        }
+    }
+}
+
+impl Drop for OpenConnection {
     fn drop(&mut self) {
         if let Some(connection) = self.connection.take() {
             discard(connection, &self.files.file);
@@ -118,7 +168,7 @@ impl Drop for Session {
 ///
 /// To close it is to flush and to fold in what is left, once more. After a flush that failed, or
 /// with another file in its place, that must not be: it stays open until the process ends.
-pub(super) fn discard(connection: SqliteConnection, file: &DatabaseFile) {
+pub(super) fn discard(connection: Connection, file: &DatabaseFile) {
     if file.is_refused() {
         mem::forget(connection);
     }
@@ -132,46 +182,46 @@ impl OpenFiles {
     }
 }
 
-impl Change<'_> {
-    /// Commits what went well and rolls back the rest. An answer is given only if the files are
-    /// still those that were opened: what was committed to others is not there after a restart.
-    pub(super) async fn finish<T>(self, answer: Result<T, CallError>) -> Result<T, CallError> {
-        let Self {
-            transaction,
-            files,
-            generation,
-        } = self;
-        let finished = crate::row::finish(transaction, answer).await;
-        let answer = files.file.noted(finished)?;
-        files.check()?;
-        files.file.committed(generation)?;
-        Ok(answer)
+/// Begins a transaction, and answers which change of the database it is.
+fn begin(connection: &Connection) -> Result<u64, CallError> {
+    connection.execute_batch("BEGIN IMMEDIATE")?;
+    let generation = next_generation(connection);
+    match generation {
+        Ok(generation) => Ok(generation),
+        error => finish(connection, error),
     }
 }
 
-async fn begin(
-    connection: &mut SqliteConnection,
-) -> Result<(Transaction<'_, Dialect>, u64), CallError> {
-    let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
+fn next_generation(connection: &Connection) -> Result<u64, CallError> {
     let next = "UPDATE leafid_generation SET generation = generation + 1 RETURNING generation";
-    let generation: Option<i64> = sqlx::query_scalar(next)
-        .fetch_optional(&mut *transaction)
-        .await?;
+    let generation: Option<i64> = connection
+        .query_row(next, [], |row| row.get(0))
+        .optional()?;
     let generation = generation.and_then(|generation| u64::try_from(generation).ok());
-    match generation {
-        Some(generation) => Ok((transaction, generation)),
-        None => {
-            transaction.rollback().await?;
-            Err(no_generation())
+    generation.ok_or_else(no_generation)
+}
+
+/// Commits what went well and rolls back the rest. Some failures end the transaction by themselves.
+fn finish<T>(connection: &Connection, answer: Result<T, CallError>) -> Result<T, CallError> {
+    match answer {
+        Ok(answer) => {
+            connection.execute_batch("COMMIT")?;
+            Ok(answer)
+        }
+        Err(error) => {
+            if !connection.is_autocommit() {
+                connection.execute_batch("ROLLBACK")?;
+            }
+            Err(error)
         }
     }
 }
 
 /// Which database it is, and how many changes it had.
-pub(super) async fn state_of(connection: &mut SqliteConnection) -> Result<MarkRecord, CallError> {
+pub(super) fn state_of(connection: &Connection) -> Result<MarkRecord, CallError> {
     let select = "SELECT identity, generation FROM leafid_file, leafid_generation";
-    let row: Option<(String, i64)> = sqlx::query_as(select).fetch_optional(connection).await?;
-    let (identity, generation) = row.ok_or_else(no_generation)?;
+    let row = connection.query_row(select, [], |row| <(String, i64)>::try_from(row));
+    let (identity, generation) = row.optional()?.ok_or_else(no_generation)?;
     Ok(MarkRecord {
         identity,
         generation: u64::try_from(generation).map_err(|_| no_generation())?,
@@ -186,20 +236,16 @@ fn no_generation() -> CallError {
 }
 
 /// Folds the write-ahead log into the file and empties it, as far as nobody else uses it now.
-pub(super) async fn checkpoint(
-    connection: &mut SqliteConnection,
-    file: &DatabaseFile,
-) -> Result<(), CallError> {
-    let wait: i64 = sqlx::query_scalar("PRAGMA busy_timeout")
-        .fetch_one(&mut *connection)
-        .await?;
-    let sql = format!(
-        "PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE); PRAGMA busy_timeout = {wait}"
-    );
-    let done = sqlx::raw_sql(sqlx::AssertSqlSafe(sql))
-        .execute(connection)
-        .await;
-    file.noted(done.map_err(CallError::from))?;
+pub(super) fn checkpoint(connection: &Connection, file: &DatabaseFile) -> Result<(), CallError> {
+    let done = checkpoint_now(connection).map_err(CallError::from);
+    file.noted(done)?;
     file.checkpointed();
     Ok(())
+}
+
+fn checkpoint_now(connection: &Connection) -> rusqlite::Result<()> {
+    let wait: i64 = connection.query_row("PRAGMA busy_timeout", [], |row| row.get(0))?;
+    connection.execute_batch(&format!(
+        "PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE); PRAGMA busy_timeout = {wait}"
+    ))
 }

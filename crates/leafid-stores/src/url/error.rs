@@ -97,11 +97,12 @@ pub fn known_schemes() -> Vec<&'static str> {
     if cfg!(feature = "postgres") {
         schemes.extend(["postgres", "postgresql"]);
     }
-    if cfg!(feature = "redis") {
-        schemes.extend(["redis", "rediss"]);
-    }
-    if cfg!(feature = "etcd") {
-        schemes.extend(["etcd", "etcd+https"]);
+    for (is_known, plain, over_tls) in [
+        (cfg!(feature = "redis"), "redis", "rediss"),
+        (cfg!(feature = "etcd"), "etcd", "etcd+https"),
+    ] {
+        schemes.extend(is_known.then_some(plain));
+        schemes.extend((is_known && cfg!(feature = "tls")).then_some(over_tls));
     }
     if cfg!(feature = "zookeeper") {
         schemes.push("zookeeper");

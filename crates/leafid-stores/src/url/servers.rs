@@ -1,6 +1,6 @@
 //! URLs of database servers: lists of them, their options, and how they are shown.
 
-#[cfg(any(feature = "mysql", feature = "postgres"))]
+#[cfg(feature = "_sqlx")]
 use std::str::FromStr;
 
 use ::url::Url;
@@ -28,7 +28,7 @@ const POSTGRES_OPTIONS: &[&str] = &[
     "options",
 ];
 
-#[cfg(any(feature = "redis", feature = "etcd"))]
+#[cfg(feature = "_dial")]
 const TLS_OPTIONS: &[&str] = &["ssl-ca", "ssl-cert", "ssl-key"];
 
 #[cfg(feature = "mysql")]
@@ -83,7 +83,7 @@ pub(super) fn etcd(text: &str, scheme: &str) -> Result<Vec<Url>, UrlError> {
 }
 
 /// Servers that may have TLS, which the scheme says.
-#[cfg(any(feature = "redis", feature = "etcd"))]
+#[cfg(feature = "_dial")]
 fn with_tls_options(text: &str, scheme: &str, over_tls: &str) -> Result<Vec<Url>, UrlError> {
     let servers = servers(text, scheme, &[scheme], TLS_OPTIONS)?;
     for server in &servers {
@@ -103,7 +103,7 @@ fn with_tls_options(text: &str, scheme: &str, over_tls: &str) -> Result<Vec<Url>
 }
 
 /// The servers without passwords and options.
-#[cfg(any(feature = "mysql", feature = "postgres", feature = "etcd"))]
+#[cfg(any(feature = "_sqlx", feature = "etcd"))]
 pub(super) fn public_list(servers: &[Url]) -> String {
     servers.iter().map(public).collect::<Vec<_>>().join(",")
 }
@@ -187,7 +187,7 @@ fn not_a_url(scheme: &str, reason: impl Into<String>) -> UrlError {
     }
 }
 
-#[cfg(any(feature = "mysql", feature = "postgres"))]
+#[cfg(feature = "_sqlx")]
 fn check_each<T: FromStr<Err = sqlx::Error>>(
     servers: &[Url],
     scheme: &str,

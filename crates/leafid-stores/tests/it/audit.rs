@@ -4,7 +4,6 @@
 use leafid::store::StoreError;
 use leafid_stores::{AuditRecord, AuditStore, StoreOptions, init, open_audit};
 use leafid_testbed::{LEAF_ALLOC, shared_mariadb, shared_postgres};
-use sqlx::{Connection as _, Row as _};
 
 use crate::url_of;
 
@@ -88,13 +87,11 @@ async fn sqlite_keeps_the_last_changes() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("leafid.db").display().to_string();
     let sql = async |statement: &str| {
-        let mut connection = sqlx::SqliteConnection::connect(&path).await.unwrap();
-        let statement = sqlx::AssertSqlSafe(statement.to_owned());
-        let row = sqlx::raw_sql(statement).fetch_optional(&mut connection);
-        let row = row.await.unwrap();
-        let number = row.map_or(0, |row| row.get(0));
-        connection.close().await.unwrap();
-        number
+        let connection = rusqlite::Connection::open(&path).unwrap();
+        let mut statement = connection.prepare(statement).unwrap();
+        let mut rows = statement.query([]).unwrap();
+        let row = rows.next().unwrap();
+        row.map_or(0, |row| row.get(0).unwrap())
     };
     check(&format!("sqlite:{path}"), sql).await;
 }

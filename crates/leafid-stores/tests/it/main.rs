@@ -108,17 +108,17 @@ fn rows_by_hand(url: String) -> ByHand {
 
 /// Runs SQL past the store, whichever database it is.
 async fn sql_at(url: &str, statements: String) {
-    let statements = sqlx::raw_sql(sqlx::AssertSqlSafe(statements));
-    let done = match url.split_once(':') {
+    let raw = |statements| sqlx::raw_sql(sqlx::AssertSqlSafe(statements));
+    match url.split_once(':') {
         #[cfg(feature = "sqlite")]
-        Some(("sqlite", _)) => {
-            let mut file = sqlx::SqliteConnection::connect(url).await.unwrap();
-            statements.execute(&mut file).await.map(drop)
+        Some(("sqlite", path)) => {
+            let file = rusqlite::Connection::open(path).unwrap();
+            file.execute_batch(&statements).unwrap();
         }
         #[cfg(feature = "mysql")]
         Some(("mysql", _)) => {
             let mut server = sqlx::MySqlConnection::connect(url).await.unwrap();
-            statements.execute(&mut server).await.map(drop)
+            raw(statements).execute(&mut server).await.unwrap();
         }
         #[cfg(feature = "postgres")]
         Some(("postgres", _)) => {
@@ -126,11 +126,10 @@ async fn sql_at(url: &str, statements: String) {
             // PgBouncer refuses it.
             let options = options.extra_float_digits(None);
             let mut server = sqlx::PgConnection::connect_with(&options).await.unwrap();
-            statements.execute(&mut server).await.map(drop)
+            raw(statements).execute(&mut server).await.unwrap();
         }
         _ => panic!("no database"),
-    };
-    done.unwrap();
+    }
 }
 
 /// Runs the suite of registries, and then servers on top of one, fifty at once among them; `fresh`

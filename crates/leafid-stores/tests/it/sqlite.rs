@@ -2,7 +2,6 @@
 
 use leafid::store::{Reserve, StoreError, TagPatch, TagSpec};
 use leafid_stores::{StoreOptions, init};
-use sqlx::Connection;
 use tempfile::TempDir;
 
 use crate::{
@@ -91,11 +90,9 @@ async fn a_bad_row_is_named() {
     for name in ["good", "low", "negative"] {
         create(&*store, name).await;
     }
-    let file = format!("sqlite:{}/deep/leafid.db", folder.path().display());
-    let mut other = sqlx::SqliteConnection::connect(&file).await.unwrap();
     let spoil = "UPDATE leaf_alloc SET step = 0 WHERE biz_tag = 'low'; \
         UPDATE leaf_alloc SET max_id = -5 WHERE biz_tag = 'negative'";
-    sqlx::raw_sql(spoil).execute(&mut other).await.unwrap();
+    sql_at(&url_in(&folder), spoil.into()).await;
 
     let bad = store.read(&[tag("low")]).await.unwrap_err();
     assert!(matches!(bad, StoreError::BadRow { .. }), "{bad:?}");

@@ -3,9 +3,8 @@
 use leafid::store::{StoreError, TagKind, TagSpec};
 use leafid_stores::{StoreOptions, StoreUrl, init};
 use leafid_testbed::{shared_mariadb, shared_postgres};
-use sqlx::Connection as _;
 
-use crate::{create, open_at, tag, url_of};
+use crate::{create, open_at, sql_at, tag, url_of};
 
 fn snowflake(name: &str) -> TagSpec {
     let mut spec = TagSpec::new(tag(name));
@@ -81,10 +80,9 @@ async fn postgres_without_our_table_or_with_an_old_one() {
 async fn sqlite_with_an_old_table() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("leafid.db");
-    let file = format!("sqlite:{}?mode=rwc", path.display());
-    let mut other = sqlx::SqliteConnection::connect(&file).await.unwrap();
-    sqlx::raw_sql(OLD_OWN).execute(&mut other).await.unwrap();
-    check_old_table_is_made_whole(&format!("sqlite:{}", path.display())).await;
+    let url = format!("sqlite:{}", path.display());
+    sql_at(&url, OLD_OWN.into()).await;
+    check_old_table_is_made_whole(&url).await;
 }
 
 /// Guards that a kind of a later version is an error, and not a segment tag.
@@ -92,12 +90,11 @@ async fn sqlite_with_an_old_table() {
 async fn an_unknown_kind_is_a_bad_row() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("leafid.db");
-    let store = open_at(&format!("sqlite:{}", path.display())).await;
+    let url = format!("sqlite:{}", path.display());
+    let store = open_at(&url).await;
     store.create(&snowflake("trace")).await.unwrap();
-    let file = format!("sqlite:{}", path.display());
-    let mut other = sqlx::SqliteConnection::connect(&file).await.unwrap();
     let spoil = "UPDATE leafid_tag SET kind = 'uuid' WHERE tag = 'trace'";
-    sqlx::raw_sql(spoil).execute(&mut other).await.unwrap();
+    sql_at(&url, spoil.into()).await;
     let error = store.read(&[tag("trace")]).await.unwrap_err();
     assert!(matches!(error, StoreError::BadRow { .. }), "{error:?}");
     assert_eq!(

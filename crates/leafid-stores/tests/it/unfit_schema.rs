@@ -8,7 +8,6 @@ use leafid::{Segment, WorkerId};
 use leafid_stores::baidu::{self, WorkerKind, WorkerNode};
 use leafid_stores::{LeaseOptions, StoreOptions, init, open_leases};
 use leafid_testbed::{Database, LEAF_ALLOC, MariaDb, shared_mariadb, shared_postgres};
-use sqlx::Connection as _;
 
 use crate::{allowing_weak, create, open_at, open_with, sql_at, tag, take, url_of, wish};
 
@@ -141,10 +140,9 @@ async fn sqlite_trigger_that_clamps() {
     let path = folder.path().join("leafid.db");
     let url = format!("sqlite:{}", path.display());
     create(&*open_at(&url).await, "order").await;
-    let mut other = sqlx::SqliteConnection::connect(&url).await.unwrap();
     let trigger = "CREATE TRIGGER clamp AFTER UPDATE ON leaf_alloc WHEN NEW.max_id > 2500 \
         BEGIN UPDATE leaf_alloc SET max_id = 2500 WHERE biz_tag = NEW.biz_tag; END";
-    sqlx::raw_sql(trigger).execute(&mut other).await.unwrap();
+    sql_at(&url, trigger.into()).await;
     let error = refusal_with(&url, StoreOptions::default()).await;
     let words = [
         "\"order\"",

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use leafid::{Layout, Limit};
-use sqlx::{Connection as _, Sqlite as Dialect, SqliteConnection, Transaction};
+use rusqlite::{Connection, Row, Transaction};
 
 use super::MarkRecord;
 use crate::backup::{Knowledge, RaisedTag, RestoreOptions, RestoreReport};
@@ -73,30 +73,28 @@ impl Kept {
 }
 
 /// Reads the numbers of a file; a row that is bad, or a table that is not there, is left out.
-pub(super) async fn rows_of(connection: &mut SqliteConnection) -> Result<Rows, sqlx::Error> {
+pub(super) fn rows_of(connection: &Connection) -> rusqlite::Result<Rows> {
     let mut rows = Rows::default();
     let select = "SELECT biz_tag, max_id FROM leaf_alloc";
-    let tags: Vec<(String, i64)> = sqlx::query_as(select).fetch_all(&mut *connection).await?;
+    let tags: Vec<(String, i64)> = all(connection, select)?;
     for (tag, max_id) in tags {
         rows.tags.entry(tag).or_default().max_id = u64::try_from(max_id).ok();
     }
     let select = "SELECT tag, deleted_max_id, id_limit FROM leafid_tag";
-    let own: Vec<(String, Option<i64>, Option<i64>)> =
-        sqlx::query_as(select).fetch_all(&mut *connection).await?;
+    let own: Vec<(String, Option<i64>, Option<i64>)> = all(connection, select)?;
     let number = |number: Option<i64>| number.and_then(|number| u64::try_from(number).ok());
     for (tag, deleted, limit) in own {
         let kept = rows.tags.entry(tag).or_default();
         (kept.deleted, kept.limit) = (number(deleted), number(limit));
     }
     let select = "SELECT pool, layout FROM leafid_pool";
-    let pools: Vec<(String, String)> = sqlx::query_as(select).fetch_all(&mut *connection).await?;
+    let pools: Vec<(String, String)> = all(connection, select)?;
     // The identity of the registry is none of its pools.
     for (pool, layout) in pools.into_iter().filter(|(pool, _)| pool != IDENTITY) {
         rows.pools.entry(pool).or_default().0 = layout;
     }
     let select = "SELECT pool, worker, epoch, until_ms FROM leafid_worker";
-    let workers: Vec<(String, i64, i64, i64)> =
-        sqlx::query_as(select).fetch_all(connection).await?;
+    let workers: Vec<(String, i64, i64, i64)> = all(connection, select)?;
     for (pool, worker, epoch, until_ms) in workers {
         if let Ok(worker) = u32::try_from(worker) {
             let held = Held {
@@ -109,23 +107,33 @@ pub(super) async fn rows_of(connection: &mut SqliteConnection) -> Result<Rows, s
     Ok(rows)
 }
 
+/// All rows that a statement answers.
+fn all<T>(connection: &Connection, select: &str) -> rusqlite::Result<Vec<T>>
+where
+    T: for<'a> TryFrom<&'a Row<'a>, Error = rusqlite::Error>,
+{
+    let mut statement = connection.prepare(select)?;
+    let rows = statement.query_map([], |row| T::try_from(row))?;
+    rows.collect()
+}
+
 /// Raises all that is in a copy, in one transaction.
-pub(super) async fn raise(
-    connection: &mut SqliteConnection,
+pub(super) fn raise(
+    connection: &mut Connection,
     former: &Former,
     options: &RestoreOptions,
 ) -> Result<RestoreReport, CallError> {
-    let rows = rows_of(connection).await?;
-    let mut transaction = connection.begin().await?;
+    let rows = rows_of(connection)?;
+    let transaction = connection.transaction()?;
     let knowledge = former.knowledge();
-    let tags = raise_tags(&mut transaction, &rows, former, options).await?;
+    let tags = raise_tags(&transaction, &rows, former, options)?;
     if knowledge != Knowledge::Everything {
         let start = options.margin.saturating_add(1);
-        bury(&mut transaction, ANY_TAG, start).await?;
+        bury(&transaction, ANY_TAG, start)?;
     }
-    let workers = raise_workers(&mut transaction, &rows, former, options).await?;
-    rename(&mut transaction, former).await?;
-    transaction.commit().await?;
+    let workers = raise_workers(&transaction, &rows, former, options)?;
+    rename(&transaction, former)?;
+    transaction.commit()?;
     Ok(RestoreReport {
         tags,
         workers,
@@ -134,8 +142,8 @@ pub(super) async fn raise(
     })
 }
 
-async fn raise_tags(
-    transaction: &mut Transaction<'_, Dialect>,
+fn raise_tags(
+    transaction: &Transaction<'_>,
     rows: &Rows,
     former: &Former,
     options: &RestoreOptions,
@@ -153,17 +161,14 @@ async fn raise_tags(
             .saturating_add(options.margin);
         let Some(from) = copy.max_id else {
             // Deleted, or made after the copy: whoever makes it again goes on from there.
-            bury(transaction, tag, wanted).await?;
+            bury(transaction, tag, wanted)?;
             continue;
         };
         let limit = copy.limit.unwrap_or(Limit::INT64.largest());
         // At the limit it gives nothing more, which is the safe side.
         let to = wanted.min(limit.saturating_add(1)).max(from);
-        sqlx::query("UPDATE leaf_alloc SET max_id = ? WHERE biz_tag = ?")
-            .bind(whole(to))
-            .bind(tag)
-            .execute(&mut **transaction)
-            .await?;
+        let update = "UPDATE leaf_alloc SET max_id = ? WHERE biz_tag = ?";
+        transaction.execute(update, (whole(to), tag))?;
         raised.push(RaisedTag {
             tag: tag.clone(),
             from,
@@ -175,23 +180,18 @@ async fn raise_tags(
 }
 
 /// Notes how far a tag went that has no row.
-async fn bury(
-    transaction: &mut Transaction<'_, Dialect>,
-    tag: &str,
-    max_id: u64,
-) -> Result<(), CallError> {
+fn bury(transaction: &Transaction<'_>, tag: &str, max_id: u64) -> Result<(), CallError> {
     let upsert = "INSERT INTO leafid_tag (tag, deleted_max_id) VALUES (?, ?) \
         ON CONFLICT (tag) DO UPDATE SET \
         deleted_max_id = max(coalesce(deleted_max_id, 1), excluded.deleted_max_id)";
-    let query = sqlx::query(upsert).bind(tag).bind(whole(max_id));
-    query.execute(&mut **transaction).await?;
+    transaction.execute(upsert, (tag, whole(max_id)))?;
     Ok(())
 }
 
 /// Lets no worker id be claimed before a lease would have ended that was extended, or claimed, at
 /// the last moment. A file that knows everything has the leases themselves.
-async fn raise_workers(
-    transaction: &mut Transaction<'_, Dialect>,
+fn raise_workers(
+    transaction: &Transaction<'_>,
     rows: &Rows,
     former: &Former,
     options: &RestoreOptions,
@@ -215,11 +215,8 @@ async fn raise_workers(
         } else {
             layout
         };
-        sqlx::query("INSERT INTO leafid_pool (pool, layout) VALUES (?, ?) ON CONFLICT DO NOTHING")
-            .bind(pool)
-            .bind(layout)
-            .execute(&mut **transaction)
-            .await?;
+        let keep = "INSERT INTO leafid_pool (pool, layout) VALUES (?, ?) ON CONFLICT DO NOTHING";
+        transaction.execute(keep, (pool, layout))?;
         let mut workers: BTreeSet<u32> = copy.keys().chain(last.keys()).copied().collect();
         if !is_complete {
             let most = layout.parse().map_or(u32::MAX, Layout::worker_max);
@@ -237,15 +234,15 @@ async fn raise_workers(
                 epoch: copy.epoch.max(last.epoch).saturating_add(1),
                 until_ms: copy.until_ms.max(last.until_ms).max(until_min),
             };
-            keep_out(transaction, pool, worker, held).await?;
+            keep_out(transaction, pool, worker, held)?;
             count += 1;
         }
     }
     Ok(count)
 }
 
-async fn keep_out(
-    transaction: &mut Transaction<'_, Dialect>,
+fn keep_out(
+    transaction: &Transaction<'_>,
     pool: &str,
     worker: u32,
     held: Held,
@@ -254,31 +251,20 @@ async fn keep_out(
         VALUES (?, ?, ?, 'restored', '', ?) ON CONFLICT (pool, worker) DO UPDATE SET \
         epoch = excluded.epoch, holder = excluded.holder, address = excluded.address, \
         until_ms = excluded.until_ms, updated = strftime('%Y-%m-%dT%H:%M:%fZ', 'now')";
-    let query = sqlx::query(upsert).bind(pool).bind(worker);
-    let query = query.bind(whole(held.epoch)).bind(whole(held.until_ms));
-    query.execute(&mut **transaction).await?;
+    let values = (pool, worker, whole(held.epoch), whole(held.until_ms));
+    transaction.execute(upsert, values)?;
     Ok(())
 }
 
 /// It is another database and another registry from now on, further than any that was here: no
 /// journal may take a lease in it for its own.
-async fn rename(
-    transaction: &mut Transaction<'_, Dialect>,
-    former: &Former,
-) -> Result<(), CallError> {
+fn rename(transaction: &Transaction<'_>, former: &Former) -> Result<(), CallError> {
     let known = [&former.state, &former.marked].into_iter().flatten();
     let known = known.map(|record| record.generation).max().unwrap_or(0);
-    sqlx::raw_sql("UPDATE leafid_file SET identity = lower(hex(randomblob(16)))")
-        .execute(&mut **transaction)
-        .await?;
-    sqlx::query("DELETE FROM leafid_pool WHERE pool = ?")
-        .bind(IDENTITY)
-        .execute(&mut **transaction)
-        .await?;
-    sqlx::query("UPDATE leafid_generation SET generation = max(generation, ?) + 1")
-        .bind(whole(known))
-        .execute(&mut **transaction)
-        .await?;
+    transaction.execute_batch("UPDATE leafid_file SET identity = lower(hex(randomblob(16)))")?;
+    transaction.execute("DELETE FROM leafid_pool WHERE pool = ?", [IDENTITY])?;
+    let further = "UPDATE leafid_generation SET generation = max(generation, ?) + 1";
+    transaction.execute(further, [whole(known)])?;
     Ok(())
 }
 

@@ -1,0 +1,486 @@
+//! `Servers`: a store on database servers, alike for MySQL and PostgreSQL: connecting to the first
+//! server of a list that may be written to, checking it, transactions, and creating the tables.
+//! What differs is a [`Product`].
+
+use std::sync::Arc;
+
+use leafid::store::{Reserve, Reserved, StoreError, StoreReport, Transport, new_identity};
+use sqlx::{AssertSqlSafe, ConnectOptions, Connection as _, Transaction};
+use url::Url;
+
+use crate::fail_over::{at_server, first_of, server_fault};
+use crate::identity_check::IdentityCheck;
+use crate::leases::{Change, IDENTITY};
+use crate::row::{ReserveOutcome, SideTables};
+use crate::schema::{FoundTables, OwnTable, Shape, TABLES};
+use crate::sql::{Dialect, Need, Row as _, SqlError, Work};
+use crate::store::{Backend, CallError, probe};
+use crate::url::servers::public;
+use crate::{InitReport, StoreOptions};
+
+/// One kind of database server.
+pub(crate) trait Product: Send + Sync + 'static {
+    type Database: sqlx::Database<Connection = Self::Connection>;
+    type Connection: Dialect + sqlx::Connection<Database = Self::Database>;
+    type Options: ConnectOptions<Connection = Self::Connection>;
+
+    /// Whether every statement runs in a transaction of ours, whose settings go with it.
+    const ALWAYS_IN_TRANSACTION: bool;
+    /// The statements that create [`TABLES`], in their order.
+    const CREATE: [&'static str; TABLES.len()];
+    /// Keeps others from creating tables until the transaction ends.
+    const CREATE_LOCK: Option<&'static str>;
+    /// Adds a column, whose name and type follow.
+    const ADD_COLUMN: &'static str;
+    /// Selects the names of the tables.
+    const FOUND_TABLES: &'static str;
+    /// The clock, in milliseconds since 1970-01-01T00:00:00Z.
+    const CLOCK_MS: &'static str;
+
+    /// How the server of a checked URL is reached.
+    fn server(url: &Url) -> Self::Options;
+
+    /// Begins a transaction.
+    fn begin(options: &StoreOptions) -> String;
+
+    /// Gives a new connection its settings.
+    fn set_session(
+        &self,
+        connection: &mut Self::Connection,
+        options: &StoreOptions,
+    ) -> impl Future<Output = Result<(), SqlError>> + Send;
+
+    /// What the server and its tables look like, as a transaction of ours sees them.
+    fn look(
+        &self,
+        connection: &mut Self::Connection,
+        begin: &str,
+        is_listed: bool,
+    ) -> impl Future<Output = Result<Look, SqlError>> + Send;
+
+    /// Checks a new connection, whose tables may be missing.
+    fn probe_new(
+        connection: &mut Self::Connection,
+    ) -> impl Future<Output = Result<(), SqlError>> + Send;
+
+    /// The shape by now, where our own table may have been made or upgraded.
+    fn look_again(
+        connection: &mut Self::Connection,
+        shape: Shape,
+    ) -> impl Future<Output = Result<Shape, SqlError>> + Send;
+
+    /// Refuses where our own table may exist all the same, hidden from the user: nothing is known
+    /// of a former life of a tag then.
+    fn check_sight(
+        connection: &mut Self::Connection,
+    ) -> impl Future<Output = Result<(), CallError>> + Send;
+
+    /// Whether the connection is encrypted, which depends on what the server offers.
+    fn transport(
+        server: &Self::Options,
+        connection: &mut Self::Connection,
+        look: &Look,
+    ) -> impl Future<Output = Result<Transport, SqlError>> + Send;
+
+    fn reserve(
+        connection: &mut Self::Connection,
+        begin: &str,
+        side_tables: SideTables,
+        reserve: &Reserve,
+    ) -> impl Future<Output = Result<ReserveOutcome, CallError>> + Send;
+
+    /// Whether an error says that the column is there already.
+    fn is_column_there(error: &SqlError) -> bool;
+}
+
+/// What a server and its tables look like.
+pub(crate) struct Look {
+    /// Its location is filled in by the caller.
+    pub(crate) report: StoreReport,
+    /// Why it may not be written to, and the setting that says so.
+    pub(crate) read_only: Option<(&'static str, String)>,
+    /// A column that cannot hold what is written into it.
+    pub(crate) unfit: Option<StoreError>,
+    pub(crate) shape: Shape,
+    /// Whether there is the table of the pools of worker ids.
+    pub(crate) has_pools: bool,
+    /// The database server, and the name of the database there.
+    pub(crate) place: String,
+    /// Whether PostgreSQL says that the connection is encrypted.
+    #[cfg(feature = "postgres")]
+    pub(crate) is_encrypted: bool,
+}
+
+pub(crate) struct Servers<P: Product> {
+    product: P,
+    /// In the order in which they are tried, with their URL for messages.
+    servers: Vec<(P::Options, String)>,
+    /// Whether another one takes over from the one in use.
+    is_listed: bool,
+    identity_check: Arc<IdentityCheck>,
+    options: StoreOptions,
+    /// Begins each transaction.
+    begin: String,
+}
+
+/// A connection, and what the tables looked like when it was made.
+pub(crate) struct Session<P: Product> {
+    pub(crate) connection: P::Connection,
+    shape: Shape,
+    /// The server's URL, as people may see it.
+    name: String,
+    /// Whether the database says which one it is.
+    has_identity: bool,
+    /// How the server was reached.
+    server: P::Options,
+}
+
+impl<P: Product> Servers<P> {
+    pub(crate) fn new(product: P, servers: &[Url], options: &StoreOptions) -> Self {
+        let one = |url: &Url| (P::server(url).disable_statement_logging(), public(url));
+        Self {
+            product,
+            servers: servers.iter().map(one).collect(),
+            is_listed: servers.len() > 1,
+            identity_check: IdentityCheck::at(servers),
+            options: *options,
+            begin: P::begin(options),
+        }
+    }
+
+    /// For one server of a list.
+    pub(crate) fn listed(product: P, server: &Url, options: &StoreOptions) -> Self {
+        Self {
+            is_listed: true,
+            ..Self::new(product, std::slice::from_ref(server), options)
+        }
+    }
+
+    async fn first_usable(&self) -> Result<Session<P>, StoreError> {
+        let timeout = self.options.connect_timeout_of(self.servers.len());
+        let tries = self.servers.iter();
+        let tries = tries.map(|(server, name)| (name, self.open(server, name)));
+        first_of(tries, timeout).await
+    }
+
+    async fn open(&self, server: &P::Options, name: &str) -> Result<Session<P>, StoreError> {
+        let fault = |error: SqlError| server_fault::<P::Connection>(name, error);
+        let connected = server.connect().await;
+        let mut connection = connected.map_err(|error| fault(error.into()))?;
+        let set = self.product.set_session(&mut connection, &self.options);
+        set.await.map_err(fault)?;
+        let (shape, has_identity) = self.check_server(&mut connection, name).await?;
+        P::probe_new(&mut connection).await.map_err(fault)?;
+        Ok(Session {
+            connection,
+            shape,
+            name: name.to_owned(),
+            has_identity,
+            server: server.clone(),
+        })
+    }
+
+    /// Refuses a server that is read-only, cannot hold ids, or could lose what it acknowledges.
+    /// Checked for each connection: the same address may be another server by then, or the same
+    /// server have another setting.
+    async fn check_server(
+        &self,
+        connection: &mut P::Connection,
+        name: &str,
+    ) -> Result<(Shape, bool), StoreError> {
+        let fault = |error: SqlError| server_fault::<P::Connection>(name, error);
+        let look = self.product.look(connection, &self.begin, self.is_listed);
+        let look = look.await.map_err(fault)?;
+        if let Some((reason, cause)) = look.read_only {
+            let message = format!("{name} is read-only: {reason}");
+            return Err(StoreError::unavailable(message, cause));
+        }
+        if let Some(error) = look.unfit {
+            return Err(at_server(name, error));
+        }
+        let location = name.to_owned();
+        self.options.check_durability(StoreReport {
+            location,
+            ..look.report
+        })?;
+        let identity = match look.has_pools {
+            true => database_identity(connection).await.map_err(fault)?,
+            false => None,
+        };
+        let has_identity = identity.is_some();
+        self.identity_check
+            .check_connection(name, look.place, identity)?;
+        Ok((look.shape, has_identity))
+    }
+
+    /// A segment of another database than before is lost: behind a proxy that keeps our connection
+    /// the reservation alone can tell.
+    async fn reserve_once(
+        &self,
+        session: &mut Session<P>,
+        reserve: &Reserve,
+    ) -> Result<ReserveOutcome, CallError> {
+        let side_tables = SideTables {
+            own: session.shape.own,
+            has_identity: session.has_identity,
+        };
+        let connection = &mut session.connection;
+        let found = P::reserve(connection, &self.begin, side_tables, reserve).await?;
+        let identity = found.identity.clone();
+        self.identity_check.check(&session.name, identity)?;
+        Ok(found)
+    }
+
+    async fn begin<'a>(
+        &self,
+        connection: &'a mut P::Connection,
+    ) -> Result<Transaction<'a, P::Database>, sqlx::Error> {
+        let begin = AssertSqlSafe(self.begin.clone());
+        connection.begin_with(begin).await
+    }
+}
+
+impl<P: Product> Session<P> {
+    async fn meet(&mut self, need: Need) -> Result<(), CallError> {
+        if need == Need::Nothing {
+            return Ok(());
+        }
+        if self.shape.own.may_have_grown() {
+            self.shape = P::look_again(&mut self.connection, self.shape).await?;
+        }
+        match need {
+            _ if self.shape.own.exists => Ok(()),
+            Need::Table(what) => Err(CallError::no_own_table(what)),
+            Need::Sight => P::check_sight(&mut self.connection).await,
+            Need::Look | Need::Nothing => Ok(()),
+        }
+    }
+}
+
+/// Commits what went well and rolls back the rest.
+async fn finish<D: sqlx::Database, T>(
+    transaction: Transaction<'_, D>,
+    answer: Result<T, CallError>,
+) -> Result<T, CallError> {
+    match answer {
+        Ok(answer) => {
+            transaction.commit().await?;
+            Ok(answer)
+        }
+        Err(error) => {
+            transaction.rollback().await?;
+            Err(error)
+        }
+    }
+}
+
+impl<P: Product> Backend for Servers<P> {
+    type Connection = Session<P>;
+    type Dialect = P::Connection;
+
+    const CONNECTIONS_MAX: usize = usize::MAX;
+
+    /// Connects twice at first: where a balancer stands before different databases, the second
+    /// connection leads to another one.
+    async fn connect(&self) -> Result<Session<P>, StoreError> {
+        if self.identity_check.is_compared() {
+            return self.first_usable().await;
+        }
+        let (session, other) = tokio::join!(self.first_usable(), self.first_usable());
+        self.identity_check
+            .compared(session.is_ok() && other.is_ok());
+        self.identity_check.allow()?;
+        session.or(other)
+    }
+
+    fn server(session: &Session<P>) -> Option<&str> {
+        Some(&session.name)
+    }
+
+    async fn is_alive(&self, session: &mut Session<P>) -> bool {
+        session.connection.ping().await.is_ok()
+    }
+
+    fn refusal(&self) -> Option<String> {
+        self.identity_check.refusal()
+    }
+
+    async fn recheck(&self, session: &mut Session<P>) -> Result<(), StoreError> {
+        let checked = self.check_server(&mut session.connection, &session.name);
+        (session.shape, session.has_identity) = checked.await?;
+        Ok(())
+    }
+
+    async fn run<W: Work>(
+        &self,
+        session: &mut Session<P>,
+        work: W,
+    ) -> Result<W::Answer, CallError> {
+        if P::ALWAYS_IN_TRANSACTION {
+            return self.transact(session, work).await;
+        }
+        session.meet(work.need()).await?;
+        work.run(&mut session.connection, session.shape).await
+    }
+
+    async fn transact<W: Work>(
+        &self,
+        session: &mut Session<P>,
+        work: W,
+    ) -> Result<W::Answer, CallError> {
+        session.meet(work.need()).await?;
+        let shape = session.shape;
+        let mut transaction = self.begin(&mut session.connection).await?;
+        let answer = work.run(&mut *transaction, shape).await;
+        finish(transaction, answer).await
+    }
+
+    async fn reserve(
+        &self,
+        session: &mut Session<P>,
+        reserve: &Reserve,
+    ) -> Result<Reserved, CallError> {
+        let mut found = self.reserve_once(session, reserve).await?;
+        if found.came_since {
+            // Our own table may know of a former life of the tag. The segment is left out.
+            session.meet(Need::Look).await?;
+            found = self.reserve_once(session, reserve).await?;
+        }
+        Ok(found.reserved)
+    }
+
+    async fn inspect(&self, session: &mut Session<P>) -> Result<StoreReport, CallError> {
+        let connection = &mut session.connection;
+        let look = self.product.look(connection, &self.begin, self.is_listed);
+        let look = look.await?;
+        session.shape = look.shape;
+        let transport = P::transport(&session.server, connection, &look).await?;
+        Ok(StoreReport {
+            transport: Some(transport),
+            ..look.report
+        })
+    }
+
+    async fn init(&self, session: &mut Session<P>) -> Result<InitReport, CallError> {
+        let connection = &mut session.connection;
+        if !P::ALWAYS_IN_TRANSACTION {
+            return create_missing::<P>(connection, session.shape).await;
+        }
+        let mut transaction = self.begin(connection).await?;
+        let answer = create_missing::<P>(&mut transaction, session.shape).await;
+        finish(transaction, answer).await
+    }
+
+    async fn probe(&self, session: &mut Session<P>) -> Result<(), CallError> {
+        Ok(probe(&mut session.connection).await?)
+    }
+
+    fn known_identity(&self) -> Option<String> {
+        self.identity_check.identity()
+    }
+
+    fn check_identity(&self, session: &Session<P>, found: &str) -> Result<(), CallError> {
+        let found = Some(found.to_owned());
+        Ok(self.identity_check.check(&session.name, found)?)
+    }
+
+    async fn prepare(&self, session: &mut Session<P>) -> Result<(), CallError> {
+        let connection = &mut session.connection;
+        let found = found_tables::<P>(connection).await?;
+        if !found.must_create_registry()? {
+            return Ok(());
+        }
+        if !P::ALWAYS_IN_TRANSACTION {
+            return Ok(create_registry::<P>(connection).await?);
+        }
+        let mut transaction = self.begin(connection).await?;
+        let answer = create_registry::<P>(&mut transaction).await;
+        finish(transaction, answer.map_err(CallError::from)).await
+    }
+
+    async fn clock_ms(&self, session: &mut Session<P>) -> Result<Option<i64>, CallError> {
+        let row = session.connection.row(P::CLOCK_MS, &[]).await?;
+        Ok(row.map(|row| row.number(0)).transpose()?)
+    }
+}
+
+/// Selects what tells the database from others.
+pub(crate) fn identity_sql<D: Dialect>() -> String {
+    let layout = D::LAYOUT;
+    format!("SELECT {layout} FROM leafid_pool WHERE pool = '{IDENTITY}'")
+}
+
+/// What tells the database from others, if it says so and the user may look.
+async fn database_identity<D: Dialect>(connection: &mut D) -> Result<Option<String>, SqlError> {
+    match connection.row(&identity_sql::<D>(), &[]).await {
+        Err(error) if D::is_denied(&error) => Ok(None),
+        row => row?.map(|row| row.text(0)).transpose(),
+    }
+}
+
+async fn found_tables<P: Product>(connection: &mut P::Connection) -> Result<FoundTables, SqlError> {
+    let rows = connection.rows(P::FOUND_TABLES, &[]).await?;
+    let names: Result<Vec<String>, _> = rows.iter().map(|row| row.text(0)).collect();
+    Ok(FoundTables::of(&names?))
+}
+
+/// A server that waits for the tables may be creating those of its registry meanwhile.
+async fn create_missing<P: Product>(
+    connection: &mut P::Connection,
+    shape: Shape,
+) -> Result<InitReport, CallError> {
+    lock_tables::<P>(connection).await?;
+    let found = found_tables::<P>(connection).await?;
+    for (table, sql) in TABLES.iter().zip(P::CREATE) {
+        if found.is_missing(table) {
+            connection.execute(sql, &[]).await?;
+        }
+    }
+    // Gives the database what tells it from others, unless it has it.
+    let keep = Change::KeepLayout {
+        pool: IDENTITY.into(),
+        layout: new_identity(),
+    };
+    keep.run(connection, shape).await?;
+    let own = match found.is_missing("leafid_tag") {
+        true => OwnTable::default(),
+        false => add_columns::<P>(connection, shape).await?,
+    };
+    Ok(found.report(own))
+}
+
+/// Adds to our own table what an older version did not make, and answers what there was of it.
+async fn add_columns<P: Product>(
+    connection: &mut P::Connection,
+    shape: Shape,
+) -> Result<OwnTable, SqlError> {
+    let own = P::look_again(connection, shape).await?.own;
+    for (column, _) in own.missing() {
+        let kind = match column {
+            "kind" => "varchar(16)",
+            _ => "bigint",
+        };
+        let add = format!("{} {column} {kind} DEFAULT NULL", P::ADD_COLUMN);
+        match connection.execute(&add, &[]).await {
+            // Another process was faster.
+            Err(error) if P::is_column_there(&error) => {}
+            added => drop(added?),
+        }
+    }
+    Ok(own)
+}
+
+async fn create_registry<P: Product>(connection: &mut P::Connection) -> Result<(), SqlError> {
+    lock_tables::<P>(connection).await?;
+    for sql in &P::CREATE[2..4] {
+        connection.execute(sql, &[]).await?;
+    }
+    Ok(())
+}
+
+async fn lock_tables<P: Product>(connection: &mut P::Connection) -> Result<(), SqlError> {
+    match P::CREATE_LOCK {
+        Some(lock) => connection.rows(lock, &[]).await.map(drop),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,300 @@
+//! What the stores ask of a SQL database, whichever driver speaks to it: statements with values,
+//! rows, errors, and where the SQL of one database differs from that of another.
+
+#[cfg(feature = "_sqlx")]
+mod driver;
+
+#[cfg(feature = "_sqlx")]
+pub(crate) use driver::bound;
+
+use std::error::Error;
+use std::fmt;
+use std::future::Future;
+
+use leafid::Tag;
+
+use crate::schema::Shape;
+use crate::store::CallError;
+
+/// What a `?` in a statement stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Value {
+    Number(Option<i64>),
+    Text(Option<String>),
+    #[cfg(feature = "mysql")]
+    Bytes(Vec<u8>),
+}
+
+impl From<i64> for Value {
+    fn from(number: i64) -> Self {
+        Self::Number(Some(number))
+    }
+}
+
+impl From<Option<i64>> for Value {
+    fn from(number: Option<i64>) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::Text(Some(text.to_owned()))
+    }
+}
+
+impl From<Option<&str>> for Value {
+    fn from(text: Option<&str>) -> Self {
+        Self::Text(text.map(str::to_owned))
+    }
+}
+
+/// A row that a statement answers. A column of another type is an error.
+pub(crate) trait Row: Send + Sync {
+    fn number_or_null(&self, index: usize) -> Result<Option<i64>, SqlError>;
+
+    fn text_or_null(&self, index: usize) -> Result<Option<String>, SqlError>;
+
+    fn number(&self, index: usize) -> Result<i64, SqlError> {
+        self.number_or_null(index)?.ok_or_else(|| is_null(index))
+    }
+
+    fn text(&self, index: usize) -> Result<String, SqlError> {
+        self.text_or_null(index)?.ok_or_else(|| is_null(index))
+    }
+}
+
+fn is_null(index: usize) -> SqlError {
+    SqlError::new(SqlErrorKind::Column, format!("column {index} is null"))
+}
+
+/// A connection to one kind of database, or a transaction on it, and how its SQL differs.
+pub(crate) trait Dialect: Send {
+    type Row: Row;
+
+    /// Ends an `INSERT` that changes nothing where a row has its key. Where it is empty, the
+    /// statement fails instead; see [`insert_error`](Self::insert_error).
+    const OR_IGNORE: &'static str;
+    /// Ends an `INSERT` into `leafid_tag` that replaces a row with its key.
+    const OR_REPLACE_OWN: &'static str;
+    /// The function that answers the largest of its arguments.
+    const GREATEST: &'static str;
+    /// Ends a `SELECT` that locks its rows until the transaction ends.
+    const FOR_UPDATE: &'static str;
+    /// Sets the time of a change in `leaf_alloc`, where the database does not do it.
+    const TOUCH_TAG: &'static str;
+    /// The same for `leafid_worker`.
+    const TOUCH_WORKER: &'static str;
+    /// Whether the row of a tag is the one with its name, byte for byte. Its values:
+    /// [`name`](Self::name).
+    const IS_NAMED: &'static str;
+    /// How many rows `leafid_tag` has for a tag, and up to where a former life of it went.
+    const DELETED: &'static str;
+    /// The column `layout` of `leafid_pool`.
+    const LAYOUT: &'static str;
+    /// The columns `worker`, `epoch`, `holder`, `address`, `until_ms` of `leafid_worker`.
+    const LEASE_COLUMNS: &'static str;
+
+    /// Runs a statement, and answers how many rows it changed.
+    fn execute(
+        &mut self,
+        sql: &str,
+        values: &[Value],
+    ) -> impl Future<Output = Result<u64, SqlError>> + Send;
+
+    /// Runs a statement, or without values any number of them, and answers the rows.
+    fn rows(
+        &mut self,
+        sql: &str,
+        values: &[Value],
+    ) -> impl Future<Output = Result<Vec<Self::Row>, SqlError>> + Send;
+
+    /// The first row, if there is one.
+    fn row(
+        &mut self,
+        sql: &str,
+        values: &[Value],
+    ) -> impl Future<Output = Result<Option<Self::Row>, SqlError>> + Send {
+        let rows = self.rows(sql, values);
+        async { Ok(rows.await?.into_iter().next()) }
+    }
+
+    /// Reads a whole number of 64 bits from a column.
+    fn number(column: &str) -> String;
+
+    /// Selects the columns of a `StoredRow`, up to and with the `FROM`.
+    fn select(shape: Shape) -> String;
+
+    /// The values of [`IS_NAMED`](Self::IS_NAMED).
+    fn name(tag: &Tag) -> Vec<Value> {
+        vec![tag.as_str().into()]
+    }
+
+    /// What sorts tags by the bytes of their names, and a name to compare with it.
+    fn sort_key(shape: Shape, after: &str) -> (&'static str, Value);
+
+    /// What an error of an `INSERT` means.
+    fn insert_error(_: &SqlError) -> InsertError {
+        InsertError::Other
+    }
+
+    /// Whether an error says that a column cannot hold the name that was asked for.
+    fn is_unknown_name(_: &SqlError) -> bool {
+        false
+    }
+
+    /// Whether an error says that a table is not there.
+    fn is_no_table(_: &SqlError) -> bool {
+        false
+    }
+
+    /// Whether an error says that the user lacks a right. A user without any right to a table is
+    /// not told whether it exists.
+    fn is_denied(_: &SqlError) -> bool {
+        false
+    }
+
+    /// Whether an error says that another transaction was in the way and nothing was changed.
+    fn is_conflict(_: &SqlError) -> bool {
+        false
+    }
+
+    /// Whether an error says that the database has no connection left for us.
+    fn is_full(_: &SqlError) -> bool {
+        false
+    }
+
+    /// What an error means and what to do, where it is known.
+    fn remedy(error: &SqlError) -> Option<&'static str>;
+}
+
+/// Why an `INSERT` failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum InsertError {
+    /// A row has its key.
+    #[cfg_attr(
+        not(feature = "mysql"),
+        allow(dead_code, reason = "others answer 0 rows")
+    )]
+    Exists,
+    /// A column cannot hold its value.
+    #[cfg_attr(
+        not(feature = "mysql"),
+        allow(dead_code, reason = "others take any text")
+    )]
+    DoesNotFit,
+    Other,
+}
+
+/// Work on one connection, alike in every database.
+pub(crate) trait Work: Send + 'static {
+    type Answer: Send + 'static;
+
+    /// What it needs to know of our own table before it begins.
+    #[cfg_attr(
+        not(feature = "_sqlx"),
+        allow(dead_code, reason = "SQLite has all tables")
+    )]
+    fn need(&self) -> Need {
+        Need::Nothing
+    }
+
+    fn run<D: Dialect>(
+        self,
+        connection: &mut D,
+        shape: Shape,
+    ) -> impl Future<Output = Result<Self::Answer, CallError>> + Send;
+}
+
+/// What work needs to know of our own table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(
+    not(feature = "_sqlx"),
+    allow(dead_code, reason = "SQLite has all tables")
+)]
+pub(crate) enum Need {
+    Nothing,
+    /// Whether it is there by now.
+    Look,
+    /// The same, and that it is not merely hidden from the user.
+    Sight,
+    /// The table itself, to do this.
+    Table(&'static str),
+}
+
+/// An error of a database or of its driver. It reads as the driver's own.
+#[derive(Debug)]
+pub(crate) struct SqlError {
+    kind: SqlErrorKind,
+    code: Option<String>,
+    source: Box<dyn Error + Send + Sync>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SqlErrorKind {
+    /// The database refused.
+    Database,
+    #[cfg(feature = "_sqlx")]
+    Connection,
+    #[cfg(feature = "_sqlx")]
+    Tls,
+    Column,
+    Driver,
+}
+
+impl SqlError {
+    pub(crate) fn new(kind: SqlErrorKind, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self {
+            kind,
+            code: None,
+            source: source.into(),
+        }
+    }
+
+    pub(crate) fn with_code(self, code: Option<String>) -> Self {
+        Self { code, ..self }
+    }
+
+    #[cfg(feature = "_sqlx")]
+    pub(crate) const fn kind(&self) -> SqlErrorKind {
+        self.kind
+    }
+
+    /// MySQL's number, PostgreSQL's SQLSTATE or SQLite's extended result code.
+    pub(crate) fn code(&self) -> Option<&str> {
+        self.code.as_deref()
+    }
+
+    /// The same where it is a number.
+    #[cfg(any(feature = "mysql", feature = "sqlite"))]
+    pub(crate) fn number(&self) -> Option<u32> {
+        self.code()?.parse().ok()
+    }
+
+    /// What it means, alike for every database.
+    pub(crate) const fn meaning(&self) -> &'static str {
+        match self.kind {
+            SqlErrorKind::Database => "the database refused",
+            #[cfg(feature = "_sqlx")]
+            SqlErrorKind::Connection => {
+                "the connection failed; whether the statement was carried out is unknown"
+            }
+            #[cfg(feature = "_sqlx")]
+            SqlErrorKind::Tls => "TLS failed: look at ssl-mode and the certificates",
+            SqlErrorKind::Column => "a column is missing or of another type than Leaf's",
+            SqlErrorKind::Driver => "the driver failed",
+        }
+    }
+}
+
+impl fmt::Display for SqlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.source.fmt(f)
+    }
+}
+
+impl Error for SqlError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source.source()
+    }
+}
