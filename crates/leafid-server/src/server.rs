@@ -17,7 +17,7 @@ use tokio::task::JoinHandle;
 use crate::config::{Addresses, Config, Limits};
 use crate::error::ServeError;
 use crate::frontends::grpc::{GrpcCounts, GrpcFrontEnd};
-use crate::frontends::http::{Hosts, HttpCounts, HttpFrontEnd};
+use crate::frontends::http::{Hosts, HttpCounts, HttpFrontEnd, RequestContext};
 use crate::frontends::resp::{RespCounts, RespFrontEnd};
 use crate::net::acceptor::Acceptor;
 use crate::net::connection_counts::ConnectionCounts;
@@ -316,7 +316,13 @@ impl FrontEnds {
         let metrics = Arc::new(Metrics::new(counters, Arc::clone(clock)));
         let service = || Arc::clone(service);
         Self {
-            http: Arc::new(HttpFrontEnd::new(service(), metrics, http, hosts, scheme)),
+            http: Arc::new(HttpFrontEnd::new(RequestContext {
+                service: service(),
+                metrics,
+                counts: http,
+                hosts: Arc::new(hosts),
+                scheme,
+            })),
             resp: Arc::new(RespFrontEnd::new(service(), resp)),
             grpc: Arc::new(GrpcFrontEnd::new(service(), grpc)),
         }

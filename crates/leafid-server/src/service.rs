@@ -15,10 +15,12 @@ mod in_memory;
 mod quota;
 
 // What they get.
+mod create_on_first_use;
 mod first_use;
 mod issue;
 mod issued;
 mod snowflake;
+mod snowflakes;
 mod tags;
 mod workers;
 
@@ -50,8 +52,8 @@ pub(crate) use issue::LastTag;
 pub use issued::Issued;
 pub use leafid_stores::AuditRecord;
 pub use snowflake::SnowflakeParts;
+use snowflakes::Snowflakes;
 pub use tags::{TagPage, TagView};
-use workers::Snowflakes;
 pub use workers::{ClockView, WorkerView};
 
 /// Answers every question that a front end may ask.

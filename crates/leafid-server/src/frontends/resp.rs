@@ -6,31 +6,31 @@
 mod args;
 mod command;
 mod connection;
+mod context;
 mod counts;
 mod error;
 mod parser;
 mod reply;
 mod session;
+mod state;
 mod transaction;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::config::RespLimits;
 use crate::net::connection_counts::Protocol;
 use crate::net::front_end::{ConnectionInfo, FrontEnd};
 use crate::net::io::Io;
 use crate::net::tls::Alpn;
 use crate::service::Service;
 
+use context::Context;
 pub(crate) use counts::RespCounts;
 
-/// Through which all connections come.
+/// Serves the connections of Redis clients.
 #[derive(Debug)]
 pub(crate) struct RespFrontEnd {
-    service: Arc<Service>,
-    counts: Arc<RespCounts>,
-    limits: RespLimits,
+    context: Arc<Context>,
     /// How many connections there were.
     connections: AtomicU64,
 }
@@ -38,18 +38,21 @@ pub(crate) struct RespFrontEnd {
 impl RespFrontEnd {
     pub(crate) fn new(service: Arc<Service>, counts: Arc<RespCounts>) -> Self {
         Self {
-            limits: service.limits().resp,
-            service,
-            counts,
+            context: Arc::new(Context {
+                limits: service.limits().resp,
+                service,
+                counts,
+                commands: command::COMMANDS,
+            }),
             connections: AtomicU64::new(0),
         }
     }
 
     /// A conversation with a number of its own.
-    fn session(self: &Arc<Self>) -> session::Session {
+    fn session(&self) -> session::Session {
         // Relaxed: only has to differ.
         let id = self.connections.fetch_add(1, Ordering::Relaxed) + 1;
-        session::Session::new(Arc::clone(self), id)
+        session::Session::new(Arc::clone(&self.context), id)
     }
 }
 
@@ -63,7 +66,7 @@ impl FrontEnd for RespFrontEnd {
     const SERVES_ADMINS: bool = false;
 
     async fn serve<S: Io>(self: Arc<Self>, stream: S, connection: ConnectionInfo) {
-        connection::serve(self, stream, connection).await;
+        connection::serve(self.session(), stream, connection).await;
     }
 }
 

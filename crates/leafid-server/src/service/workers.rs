@@ -1,55 +1,13 @@
 //! Snowflake ids, and the worker id that this server makes them with.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::atomic::Ordering;
 
 use leafid::store::LeaseRecord;
-use leafid::{Id, RegistryStatus, Snowflake, SnowflakeIds, WorkerId, WorkerRegistry};
+use leafid::{Id, RegistryStatus, SnowflakeIds, WorkerId};
 
+use super::snowflakes::Snowflakes;
 use super::{Caller, Service, ServiceError, audit};
-use crate::sharded::Sharded;
-use crate::worker_ids::{Peers, Presence};
-
-/// The generator, and the registry that keeps it supplied with a worker id.
-#[derive(Debug)]
-pub(super) struct Snowflakes {
-    pub(super) registry: WorkerRegistry,
-    peers: Peers,
-    /// How far the clocks of servers may be apart.
-    clock_margin: Duration,
-    snowflake: Snowflake,
-    counts: Sharded<Counts>,
-}
-
-/// What one thread issued.
-#[derive(Debug, Default)]
-struct Counts {
-    ids: AtomicU64,
-    /// The last id.
-    last: AtomicU64,
-}
-
-impl Snowflakes {
-    #[inline]
-    fn count(&self, ids: u64, last: Option<Id>) {
-        let counts = self.counts.here();
-        // Relaxed: counters order nothing.
-        counts.ids.fetch_add(ids, Ordering::Relaxed);
-        if let Some(last) = last {
-            counts.last.store(last.get(), Ordering::Relaxed);
-        }
-    }
-
-    pub(super) fn new(registry: WorkerRegistry, peers: Peers, clock_margin: Duration) -> Self {
-        Self {
-            clock_margin,
-            snowflake: registry.snowflake(),
-            registry,
-            peers,
-            counts: Sharded::default(),
-        }
-    }
-}
+use crate::worker_ids::Presence;
 
 /// A worker id as the registry has it.
 ///

@@ -6,13 +6,8 @@ use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use hyper::{Response, StatusCode};
 use serde::Serialize;
 
-use super::problem::Problem;
-
 /// An answer with its whole body. The bodies are small: the largest is a page of tags.
 pub(crate) type Answer = Response<Full<Bytes>>;
-
-/// What a route comes to: an error is written down by those who know its caller.
-pub(crate) type Answered = Result<Answer, Problem>;
 
 /// An answer that nobody may keep.
 pub(crate) fn of(status: StatusCode, content_type: &'static str, body: impl Into<Bytes>) -> Answer {

@@ -5,10 +5,11 @@ use hyper::StatusCode;
 use serde::Serialize;
 use utoipa::{IntoParams, ToSchema};
 
-use super::answer::{self, Answered};
-use super::front::Served;
+use super::answer;
+use super::answered::Answered;
+use super::auth::Who;
 use super::path::Query;
-use super::who::Who;
+use super::served::Served;
 use crate::service::AuditRecord;
 
 /// How many changes.

@@ -5,9 +5,10 @@ use hyper::StatusCode;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::answer::{self, Answered};
-use super::front::Served;
-use super::who::Changer;
+use super::answer;
+use super::answered::Answered;
+use super::auth::Changer;
+use super::served::Served;
 use crate::service::ClockView;
 
 /// What a server's clocks show. Peers read it too (`workers/peers.rs`).

@@ -14,9 +14,9 @@ use hyper::service::Service;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 
-use super::HttpFrontEnd;
 use super::body::AnswerBody;
-use super::pipe::{Left, Link, Pipe};
+use super::coalescing_io::{CoalescingIo, Left, Link};
+use super::handler::Handler;
 use super::preface::Preface;
 use crate::config::Limits;
 use crate::net::front_end::{ConnectionInfo, Peer, Slot};
@@ -59,7 +59,7 @@ struct Conversation(Arc<Shared>);
 
 /// What all requests of a connection share.
 struct Shared {
-    front_end: Arc<HttpFrontEnd>,
+    handler: Arc<Handler>,
     slot: Slot,
     peer: Peer,
     backlog: Arc<Backlog>,
@@ -84,12 +84,12 @@ impl Service<Request<Incoming>> for Conversation {
     fn call(&self, mut request: Request<Incoming>) -> Answering {
         let shared = &*self.0;
         count_up(&shared.begun);
-        let is_leaving = shared.front_end.front.service.health().is_leaving();
+        let is_leaving = shared.handler.context.service.health().is_leaving();
         if is_leaving {
             shared.leave();
         }
         let answer = match shared.slot {
-            Slot::Normal => shared.front_end.at_once(&mut request),
+            Slot::Normal => shared.handler.answer_from_memory(&mut request),
             Slot::Admin => shared.refuse(&request),
         };
         if let Some(mut answer) = answer {
@@ -102,7 +102,7 @@ impl Service<Request<Incoming>> for Conversation {
         let shared = Arc::clone(&self.0);
         Answering::Later(Box::pin(async move {
             let mut answer = shared
-                .front_end
+                .handler
                 .answer(request, shared.peer, &shared.backlog)
                 .await;
             count_up(&shared.ended);
@@ -144,7 +144,7 @@ impl Shared {
 
     /// Refuses who came for ids, and makes the connection give up its slot.
     fn refuse<B>(&self, request: &Request<B>) -> Option<Response<AnswerBody>> {
-        let answer = self.front_end.refuse(request)?;
+        let answer = self.handler.refuse(request)?;
         self.leave();
         Some(answer)
     }
@@ -175,7 +175,8 @@ impl Shared {
 
 /// Serves a connection until its peer, silence or the shutdown ends it.
 pub(super) async fn serve<S: Io>(
-    front_end: Arc<HttpFrontEnd>,
+    handler: &Arc<Handler>,
+    versions: &Versions,
     mut stream: S,
     connection: ConnectionInfo,
 ) {
@@ -185,9 +186,9 @@ pub(super) async fn serve<S: Io>(
         shutdown,
         backlog,
     } = connection;
-    let limits = *front_end.front.service.limits();
+    let limits = *handler.context.service.limits();
     let shared = Arc::new(Shared {
-        front_end: Arc::clone(&front_end),
+        handler: Arc::clone(handler),
         slot,
         peer,
         backlog: Arc::clone(&backlog),
@@ -211,10 +212,9 @@ pub(super) async fn serve<S: Io>(
     let Some(preface) = around.first_bytes(&mut stream).await else {
         return;
     };
-    let versions = &front_end.versions;
     let is_http2 = preface.is_http2();
     shared.is_http2.store(is_http2, Ordering::Relaxed);
-    let (pipe, link) = Pipe::new(stream, preface, backlog);
+    let (pipe, link) = CoalescingIo::new(stream, preface, backlog);
     let io = TokioIo::new(pipe);
     let conversation = Conversation(Arc::clone(&shared));
     let is_over = if is_http2 {
@@ -248,7 +248,7 @@ trait Served: Future {
     fn finish(self: Pin<&mut Self>);
 }
 
-impl<S: Io> Served for http1::Connection<TokioIo<Pipe<S>>, Conversation> {
+impl<S: Io> Served for http1::Connection<TokioIo<CoalescingIo<S>>, Conversation> {
     /// For its first request.
     fn waits((begun, _): (u64, u64)) -> bool {
         begun == 0
@@ -259,7 +259,7 @@ impl<S: Io> Served for http1::Connection<TokioIo<Pipe<S>>, Conversation> {
     }
 }
 
-impl<S: Io> Served for http2::Connection<TokioIo<Pipe<S>>, Conversation, TokioExecutor> {
+impl<S: Io> Served for http2::Connection<TokioIo<CoalescingIo<S>>, Conversation, TokioExecutor> {
     /// For a sign that it was heard, which who rests may not give.
     fn waits((begun, ended): (u64, u64)) -> bool {
         begun == ended

@@ -6,11 +6,12 @@ use leafid::{Layout, Parts};
 use serde::Serialize;
 use utoipa::{IntoParams, ToSchema};
 
-use super::answer::{self, Answered};
-use super::front::Served;
+use super::answer;
+use super::answered::Answered;
 use super::openapi::values;
 use super::path::Query;
 use super::problem::{Kind, Problem};
+use super::served::Served;
 
 pub(crate) const DECODE_FIELDS: &[&str] = &["layout"];
 

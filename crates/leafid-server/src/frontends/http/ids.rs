@@ -11,14 +11,15 @@ use leafid::Tag;
 use serde::Serialize;
 use utoipa::{IntoParams, ToSchema};
 
-use super::answer::{self, Answered};
-use super::front::Served;
+use super::answer;
+use super::answered::Answered;
+use super::auth::Changer;
 use super::json::{Fields, check_declared, read_body};
 use super::openapi::values;
 use super::path::{self, Query};
 use super::problem::Problem;
+use super::served::Served;
 use super::tags::TagPath;
-use super::who::Changer;
 use crate::net::unread::{Backlog, Charge, FREE_LEN};
 use crate::service::{Caller, Issued, Service};
 

@@ -1,11 +1,11 @@
 //! Leaf's own API: `/api/segment/get/{key}`, `/api/snowflake/get/{key}`, `/cache`, `/db`,
 //! `/decodeSnowflakeId`. Every method, text bodies, errors with status 500 and Spring's fields.
 
+pub(crate) mod error;
 pub(crate) mod table;
 
 use axum::extract::{RawQuery, State};
-use hyper::header::RETRY_AFTER;
-use hyper::{StatusCode, Uri};
+use hyper::StatusCode;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use leafid::Id;
@@ -13,29 +13,14 @@ use serde::Serialize;
 use url::form_urlencoded;
 use utoipa::{IntoParams, ToSchema};
 
-use super::answer::{self, Answer, Answered};
-use super::front::Served;
+use super::answer::{self, Answer};
+use super::answered::Answered;
 use super::path;
-use super::problem::{Kind, Problem, seconds};
+use super::problem::{Kind, Problem};
+use super::served::Served;
 use crate::service::{Caller, Service};
 
-/// Leaf's error: Spring's fields.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct LeafError<'a> {
-    /// Milliseconds since 1970-01-01T00:00:00Z.
-    #[schema(example = 1_567_733_700_834_i64)]
-    timestamp: i64,
-    /// The HTTP status.
-    #[schema(example = 500)]
-    status: u16,
-    /// The status in words.
-    #[schema(example = "Internal Server Error")]
-    error: &'a str,
-    /// What happened, and what to do.
-    message: &'a str,
-    /// The path that was asked for.
-    path: &'a str,
-}
+pub(crate) use error::LeafError;
 
 /// A decoded id, or `errorMsg`.
 #[derive(Serialize, ToSchema)]
@@ -177,26 +162,4 @@ fn local_time(ms: i64, format: &str) -> String {
             .to_string(),
         Err(_) => String::new(),
     }
-}
-
-/// An error as Leaf answers it: always 500.
-pub(crate) fn error(uri: &Uri, problem: &Problem) -> Answer {
-    let mut answer = spring(uri, StatusCode::INTERNAL_SERVER_ERROR, problem.detail());
-    if let Some(retry_after) = problem.retry_after() {
-        answer
-            .headers_mut()
-            .insert(RETRY_AFTER, seconds(retry_after).into());
-    }
-    answer
-}
-
-fn spring(uri: &Uri, status: StatusCode, message: &str) -> Answer {
-    let body = LeafError {
-        timestamp: crate::wall_clock::now().as_millisecond(),
-        status: status.as_u16(),
-        error: status.canonical_reason().unwrap_or_default(),
-        message,
-        path: uri.path(),
-    };
-    answer::json(status, &body)
 }

@@ -6,7 +6,8 @@ use hyper::{HeaderMap, StatusCode};
 use url::form_urlencoded;
 
 use super::answer::{self, Answer};
-use super::front::{Front, Served};
+use super::request_context::RequestContext;
+use super::served::Served;
 use crate::ops::metrics::Format;
 
 /// Whether the process lives. It answers, so it does.
@@ -53,9 +54,9 @@ pub(crate) async fn readyz(State(service): Served, RawQuery(query): RawQuery) ->
     responses((status = 200, description = "the metrics", body = String,
                content_type = "text/plain"))
 )]
-pub(crate) async fn metrics(State(front): State<Front>, headers: HeaderMap) -> Answer {
+pub(crate) async fn metrics(State(context): State<RequestContext>, headers: HeaderMap) -> Answer {
     let accept = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok());
     let format = Format::accepted(accept.unwrap_or_default());
-    let text = front.metrics.text(&front.service, format);
+    let text = context.metrics.text(&context.service, format);
     answer::of(StatusCode::OK, format.content_type(), text)
 }

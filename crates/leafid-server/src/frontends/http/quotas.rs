@@ -7,12 +7,13 @@ use leafid::Tag;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::answer::{self, Answered};
-use super::front::Served;
+use super::answer;
+use super::answered::Answered;
+use super::auth::{Changer, Who};
 use super::json::{Fields, whole};
 use super::problem::Problem;
+use super::served::Served;
 use super::tags::TagPath;
-use super::who::{Changer, Who};
 use crate::config::QuotaScope;
 use crate::service::{Caller, Service};
 

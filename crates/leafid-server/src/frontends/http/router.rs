@@ -18,8 +18,8 @@ use hyper::{Method, StatusCode, Uri};
 use hyper_util::service::TowerToHyperService;
 
 use super::answer::Answer;
-use super::front::Front;
 use super::problem::{Kind, Problem};
+use super::request_context::RequestContext;
 use super::route::Route;
 use super::{audit, clock, decode, ids, leaf, openapi, path, probes, quotas, tags, workers};
 use crate::excerpt::shown;
@@ -31,7 +31,7 @@ const LIST_LEN_MAX: usize = 256 * 1024;
 /// The router, as hyper calls it.
 pub(super) type Routes = TowerToHyperService<Router>;
 
-pub(super) fn routes(front: &Front) -> Routes {
+pub(super) fn routes(context: &RequestContext) -> Routes {
     let router = Router::new()
         .route(Route::Cache.path(), any(leaf::table::cache))
         .route(Route::Db.path(), any(leaf::table::db))
@@ -67,8 +67,8 @@ pub(super) fn routes(front: &Front) -> Routes {
         .route(Route::Metrics.path(), get(probes::metrics))
         .route(Route::OpenApi.path(), get(openapi::openapi_json))
         .fallback(not_found)
-        .layer(from_fn_with_state(front.clone(), enter))
-        .with_state(front.clone());
+        .layer(from_fn_with_state(context.clone(), enter))
+        .with_state(context.clone());
     TowerToHyperService::new(router)
 }
 
@@ -79,19 +79,19 @@ async fn not_found(uri: Uri) -> Problem {
 }
 
 /// Lets a request in to its route, and notes on the answer which one it was.
-async fn enter(State(front): State<Front>, request: Request, next: Next) -> Response {
+async fn enter(State(context): State<RequestContext>, request: Request, next: Next) -> Response {
     let matched = request.extensions().get::<MatchedPath>();
     let route = matched.map_or(Route::Other, |path| Route::of_matched(path.as_str()));
     let (parts, body) = request.into_parts();
     let answering = async {
-        front.check(route, &parts)?;
+        context.check(route, &parts)?;
         // So that axum, which leaves malformed parts as they are, meets none.
         path::decode(parts.uri.path())?;
         if let Some(known) = route.parameters() {
             path::Query::parse(parts.uri.query(), known)?;
         }
         let request = Request::from_parts(parts, body);
-        front.in_time(async { Ok(next.run(request).await) }).await
+        context.in_time(async { Ok(next.run(request).await) }).await
     };
     let answered: Result<Response, Problem> = answering.await;
     let mut answer = answered.unwrap_or_else(Problem::into_response);
@@ -101,7 +101,7 @@ async fn enter(State(front): State<Front>, request: Request, next: Next) -> Resp
 
 /// Leads a request through the router, and writes down what went wrong.
 pub(super) async fn answer(
-    front: &Front,
+    context: &RequestContext,
     routes: &Routes,
     request: hyper::Request<Incoming>,
     backlog: &Arc<Backlog>,
@@ -109,7 +109,7 @@ pub(super) async fn answer(
     let uri = request.uri().clone();
     let host = request.headers().get(HOST).cloned();
     let is_list = request.method() != Method::POST && Route::of_matched(uri.path()).is_list();
-    let room = front.in_time(async {
+    let room = context.in_time(async {
         match is_list {
             true => Ok(Some(backlog.room(LIST_LEN_MAX).await)),
             false => Ok(None),
@@ -131,9 +131,9 @@ pub(super) async fn answer(
         _ => answer.extensions_mut().remove(),
     };
     if let Some(problem) = problem {
-        answer = front.explain(route, &uri, host.as_ref(), &problem);
+        answer = context.explain(route, &uri, host.as_ref(), &problem);
     }
-    front.counts.count(route, answer.status());
+    context.counts.count(route, answer.status());
     answer
 }
 

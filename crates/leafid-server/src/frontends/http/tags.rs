@@ -1,6 +1,7 @@
 //! `/v1/tags` and `/v1/tags/{tag}`: tags as things, listed, created, changed and deleted.
 
 mod body;
+mod bounds;
 mod view;
 
 use axum::extract::{Path, RawQuery, Request, State};
@@ -9,19 +10,21 @@ use hyper::header::{HeaderValue, LOCATION};
 use leafid::Tag;
 use utoipa::IntoParams;
 
-use super::answer::{self, Answered};
-use super::front::Served;
+use super::answer;
+use super::answered::Answered;
+use super::auth::{Changer, Who};
 use super::json::Fields;
 use super::openapi::values;
 use super::path::Query;
 use super::problem::Problem;
-use super::who::{Changer, Who};
+use super::served::Served;
 use crate::config::percent_encoded;
 
 #[cfg(test)]
 pub(crate) use body::POLICY_FIELDS;
-pub(crate) use body::{COVER_SECONDS_MAX, CREATE_FIELDS, DESCRIPTION_LEN_MAX, PATCH_FIELDS};
+pub(crate) use body::{CREATE_FIELDS, PATCH_FIELDS};
 use body::{TagChange, TagRequest};
+pub(crate) use bounds::{COVER_SECONDS_MAX, DESCRIPTION_LEN_MAX};
 use view::{TagDocument, TagList};
 
 /// Which tag.

@@ -7,12 +7,13 @@ use leafid::{RegistryStage, RegistryStatus, WorkerId};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::answer::{self, Answered};
-use super::front::Served;
+use super::answer;
+use super::answered::Answered;
+use super::auth::{Changer, Who};
 use super::json::Fields;
 use super::openapi::values;
 use super::problem::{Kind, Problem};
-use super::who::{Changer, Who};
+use super::served::Served;
 use crate::service::{Service, WorkerView};
 use crate::wall_clock::time;
 

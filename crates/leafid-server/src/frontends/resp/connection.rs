@@ -21,7 +21,6 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::RespFrontEnd;
 use super::session::{Pending, Session, Then};
 use crate::config::Limits;
 use crate::net::front_end::ConnectionInfo;
@@ -47,18 +46,14 @@ thread_local! {
 }
 
 /// Serves a connection until its peer, silence or the shutdown ends it.
-pub(super) async fn serve<S: Io>(
-    front_end: Arc<RespFrontEnd>,
-    stream: S,
-    connection: ConnectionInfo,
-) {
+pub(super) async fn serve<S: Io>(session: Session, stream: S, connection: ConnectionInfo) {
     let ConnectionInfo {
         shutdown, backlog, ..
     } = connection;
-    let limits = *front_end.service.limits();
+    let limits = *session.limits();
     let pulse = Pulse::default();
     let mut connection = Connection {
-        session: front_end.session(),
+        session,
         stream,
         kept: Vec::new(),
         needed: 1,

@@ -5,54 +5,38 @@
 //! lock nor an allocation.
 
 mod answering;
-mod owed;
+mod step;
 
 use std::sync::Arc;
 
-use super::RespFrontEnd;
-use super::command::{self, Turn, Wanted};
+use super::command::{self, Turn};
+use super::context::Context;
 use super::parser::{Broken, Parsed, Parser};
-use super::reply::{ID_LEN_MAX, Protocol, Reply};
-use super::transaction::Transaction;
-use crate::config::RespLimits;
-use crate::service::Caller;
+use super::reply::Reply;
+use super::state::{Mode, State};
+use crate::config::Limits;
 use answering::Answering;
-use owed::Owed;
+use step::{Step, room};
+
+pub(super) use step::Pending;
 
 /// One connection's conversation.
 pub(super) struct Session {
-    front_end: Arc<RespFrontEnd>,
+    context: Arc<Context>,
     parser: Parser,
     state: State,
 }
 
-/// What a connection has said of itself so far. Commands read and change it.
-#[derive(Debug)]
-pub(super) struct State {
-    /// Differs for each connection of this process.
-    pub(super) id: u64,
-    pub(super) name: Box<[u8]>,
-    pub(super) library: Box<[u8]>,
-    pub(super) library_version: Box<[u8]>,
-    pub(super) protocol: Protocol,
-    pub(super) caller: Caller,
-    pub(super) replies: Replies,
-    /// What commands that were run are still to be answered, before any other is run.
-    owed: Option<Box<Owed>>,
-    /// Between MULTI and EXEC.
-    pub(super) transaction: Option<Box<Transaction>>,
-    /// While EXEC is carried out.
-    pub(super) execution: Option<Box<Transaction>>,
-}
-
-/// Which commands are answered: CLIENT REPLY.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Replies {
-    On,
-    Off,
-    /// Not this one. `CLIENT REPLY SKIP` puts `SkipNext`, which becomes this for the next.
-    Skip,
-    SkipNext,
+/// What a session does next.
+enum Next {
+    /// Its replies have to leave.
+    Flush,
+    /// Writes replies that are due.
+    Reply,
+    /// Runs the next command of a transaction.
+    Execute,
+    /// Reads the next command.
+    Read,
 }
 
 /// How far a session came.
@@ -76,83 +60,30 @@ pub(super) enum Then {
     Close,
 }
 
-/// What is waited for.
-#[derive(Debug)]
-pub(super) struct Pending {
-    /// Which command wants it.
-    at: usize,
-    wanted: Wanted,
-}
-
-/// How a command ended, as the session sees it.
-enum Step {
-    Next,
-    Wait(Pending),
-    Close,
-    /// Ends without an answer, not even to what came before in the same read.
-    Abandon,
-}
-
-impl State {
-    pub(super) fn new(id: u64) -> Self {
-        Self {
-            id,
-            name: Box::default(),
-            library: Box::default(),
-            library_version: Box::default(),
-            protocol: Protocol::default(),
-            caller: Caller::anonymous(),
-            replies: Replies::On,
-            owed: None,
-            transaction: None,
-            execution: None,
-        }
-    }
-
-    /// Asked each time: tokens may come to be asked for, or no more, while a connection is open.
-    pub(super) fn is_authenticated(&self, front_end: &RespFrontEnd) -> bool {
-        !front_end.service.needs_token() || self.caller.token().is_some()
-    }
-
-    /// Answers `times` commands more with what stands in `answer`, as soon as there is room.
-    pub(super) fn owe(&mut self, answer: &[u8], times: u64) {
-        self.owed = Owed::new(answer, times);
-    }
-
-    /// Takes back what was answered from `start` on, if the peer wants no answers.
-    fn hush(&mut self, out: &mut Vec<u8>, start: usize) {
-        if self.replies.are_silent() {
-            out.truncate(start);
-            self.owed = None;
-        }
-    }
-
-    /// How many commands wait for EXEC; `None` outside a transaction.
-    pub(super) fn queued(&self) -> Option<u64> {
-        self.transaction
-            .as_ref()
-            .map(|transaction| transaction.len())
-    }
-}
-
 impl Session {
-    pub(super) fn new(front_end: Arc<RespFrontEnd>, id: u64) -> Self {
+    pub(super) fn new(context: Arc<Context>, id: u64) -> Self {
         let state = State::new(id);
         Self {
-            front_end,
+            context,
             parser: Parser::default(),
             state,
         }
     }
 
+    pub(super) fn limits(&self) -> &Limits {
+        self.context.service.limits()
+    }
+
     pub(super) fn is_authenticated(&self) -> bool {
-        self.state.is_authenticated(&self.front_end)
+        self.state.is_authenticated(&self.context)
     }
 
     /// Bytes of commands that wait for EXEC.
     pub(super) fn held_len(&self) -> usize {
-        let transaction = self.state.transaction.as_ref();
-        transaction.map_or(0, |transaction| transaction.held_len())
+        match &self.state.mode {
+            Mode::Queuing(transaction) => transaction.held_len(),
+            Mode::Direct | Mode::Executing(_) => 0,
+        }
     }
 
     /// Answers the commands in `stream`, behind what `out` holds, until more bytes are needed,
@@ -161,60 +92,86 @@ impl Session {
         let start = out.len();
         let mut consumed = 0;
         loop {
-            let limits = &self.front_end.limits;
-            if out.len() >= limits.out_len_max {
-                let then = Then::Flush;
-                return Fed { consumed, then };
-            }
-            if let Some(owed) = &mut self.state.owed {
-                if owed.give(out, limits.out_len_max) {
-                    self.state.owed = None;
+            let then = match self.next(out) {
+                Next::Flush => Some(Then::Flush),
+                Next::Reply => {
+                    self.reply_pending(out);
+                    None
                 }
-                continue;
-            }
-            if self.state.execution.is_some() {
-                if let Step::Wait(pending) = self.execute(out) {
-                    let then = Then::Wait(pending);
-                    return Fed { consumed, then };
-                }
-                continue;
-            }
-            let rest = &stream[consumed..];
-            let is_authenticated = self.state.is_authenticated(&self.front_end);
-            let then = match self.parser.parse(rest, limits, is_authenticated) {
-                Parsed::Command(len) => {
-                    let mut answering = Answering {
-                        front_end: &self.front_end,
-                        state: &mut self.state,
-                        out,
-                    };
-                    let (used, step) = answering.command(rest, len, self.parser.args(rest));
+                Next::Execute => match self.execute(out) {
+                    Step::Wait(pending) => Some(Then::Wait(pending)),
+                    _ => None,
+                },
+                Next::Read => {
+                    let (used, then) = self.read(&stream[consumed..], out, start);
                     consumed += used;
-                    match step {
-                        Step::Next => continue,
-                        Step::Wait(pending) => Then::Wait(pending),
-                        Step::Close => Then::Close,
-                        Step::Abandon => {
-                            out.truncate(start);
-                            Then::Close
-                        }
-                    }
-                }
-                Parsed::Nothing(len) => {
-                    consumed += len;
-                    self.state.replies = self.state.replies.after();
-                    continue;
-                }
-                Parsed::Part(len) => {
-                    self.parser.shrink();
-                    Then::Read(len)
-                }
-                Parsed::Broken(broken) => {
-                    self.complain(broken, out);
-                    Then::Close
+                    then
                 }
             };
-            return Fed { consumed, then };
+            if let Some(then) = then {
+                return Fed { consumed, then };
+            }
+        }
+    }
+
+    fn next(&self, out: &[u8]) -> Next {
+        if out.len() >= self.context.limits.out_len_max {
+            Next::Flush
+        } else if self.state.pending.is_some() {
+            Next::Reply
+        } else if self.state.is_executing() {
+            Next::Execute
+        } else {
+            Next::Read
+        }
+    }
+
+    fn reply_pending(&mut self, out: &mut Vec<u8>) {
+        if let Some(pending) = &mut self.state.pending
+            && pending.write(out, self.context.limits.out_len_max)
+        {
+            self.state.pending = None;
+        }
+    }
+
+    /// Takes the next command from `rest`. Answers how many bytes that were, and what is needed
+    /// to go on, if anything is.
+    fn read(&mut self, rest: &[u8], out: &mut Vec<u8>, start: usize) -> (usize, Option<Then>) {
+        let is_authenticated = self.state.is_authenticated(&self.context);
+        match self
+            .parser
+            .parse(rest, &self.context.limits, is_authenticated)
+        {
+            Parsed::Command(len) => {
+                let mut answering = Answering {
+                    context: &self.context,
+                    state: &mut self.state,
+                    out,
+                };
+                let (used, step) = answering.command(rest, len, self.parser.args(rest));
+                let then = match step {
+                    Step::Next => None,
+                    Step::Wait(pending) => Some(Then::Wait(pending)),
+                    Step::Close => Some(Then::Close),
+                    Step::Abandon => {
+                        out.truncate(start);
+                        Some(Then::Close)
+                    }
+                };
+                (used, then)
+            }
+            Parsed::Nothing(len) => {
+                self.state.replies = self.state.replies.after();
+                (len, None)
+            }
+            Parsed::Part(len) => {
+                self.parser.shrink();
+                (0, Some(Then::Read(len)))
+            }
+            Parsed::Broken(broken) => {
+                self.complain(broken, out);
+                (0, Some(Then::Close))
+            }
         }
     }
 
@@ -223,7 +180,7 @@ impl Session {
         let start = out.len();
         let times = pending.wanted.commands();
         let mut turn = Turn {
-            front_end: &self.front_end,
+            context: &self.context,
             reply: Reply {
                 out,
                 protocol: self.state.protocol,
@@ -234,38 +191,38 @@ impl Session {
         };
         command::wait(&mut turn, pending.wanted).await;
         let failed = turn.failed;
-        self.front_end
+        self.context
             .counts
             .count(pending.at, times - failed, failed);
         self.state.hush(out, start);
-        if self.state.execution.is_none() {
+        if !self.state.is_executing() {
             self.state.replies = self.state.replies.after();
         }
     }
 
     /// Carries out the next command of a transaction.
     fn execute(&mut self, out: &mut Vec<u8>) -> Step {
-        let Some(mut execution) = self.state.execution.take() else {
+        let Mode::Executing(mut execution) = std::mem::take(&mut self.state.mode) else {
             return Step::Next;
         };
-        let limits = &self.front_end.limits;
+        let limits = &self.context.limits;
         let times_max = limits.repeats_max.min(room(out, limits));
         let Some(due) = execution.due(times_max) else {
             self.state.replies = self.state.replies.after();
             return Step::Next;
         };
         let mut answering = Answering {
-            front_end: &self.front_end,
+            context: &self.context,
             state: &mut self.state,
             out,
         };
         let step = answering.run(due.at, due.command, due.args, due.times);
-        self.state.execution = Some(execution);
+        self.state.mode = Mode::Executing(execution);
         step
     }
 
     fn complain(&mut self, broken: Broken, out: &mut Vec<u8>) {
-        self.front_end.counts.count(command::COMMANDS.len(), 0, 1);
+        self.context.counts.count(command::COMMANDS.len(), 0, 1);
         if self.state.replies.are_silent() {
             return;
         }
@@ -277,27 +234,6 @@ impl Session {
                 reply.error(&[b"ERR Protocol error: ", text, b"'", &[byte], b"'"]);
             }
             _ => reply.error(&[b"ERR Protocol error: ", text]),
-        }
-    }
-}
-
-/// How many ids there is room for in the answers; at least one.
-fn room(out: &[u8], limits: &RespLimits) -> u64 {
-    let room = limits.out_len_max.saturating_sub(out.len()) / ID_LEN_MAX;
-    u64::try_from(room).unwrap_or(u64::MAX).max(1)
-}
-
-impl Replies {
-    const fn are_silent(self) -> bool {
-        matches!(self, Self::Off | Self::Skip | Self::SkipNext)
-    }
-
-    /// For the command after this one.
-    const fn after(self) -> Self {
-        match self {
-            Self::Off => Self::Off,
-            Self::SkipNext => Self::Skip,
-            Self::On | Self::Skip => Self::On,
         }
     }
 }

@@ -6,9 +6,10 @@ use leafid::store::TagRecord;
 use std::fmt::Write as _;
 
 use super::local_time;
-use crate::frontends::http::answer::{self, Answer, Answered};
-use crate::frontends::http::front::Served;
-use crate::frontends::http::who::Who;
+use crate::frontends::http::answer::{self, Answer};
+use crate::frontends::http::answered::Answered;
+use crate::frontends::http::auth::Who;
+use crate::frontends::http::served::Served;
 
 /// Shows the segments in memory.
 #[utoipa::path(

@@ -7,6 +7,7 @@ use leafid::{Limit, StepPolicy, Tag};
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use super::bounds::{COVER_SECONDS_MAX, DESCRIPTION_LEN_MAX};
 use super::view::PolicyDocument;
 use crate::frontends::http::json::{Fields, whole};
 use crate::frontends::http::openapi::values;
@@ -91,11 +92,6 @@ pub(crate) const CREATE_FIELDS: &[&str] = &[
 ];
 pub(crate) const PATCH_FIELDS: &[&str] = &["step", "policy", "limit", "description", "next"];
 pub(crate) const POLICY_FIELDS: &[&str] = &["name", "step_max", "cover_seconds"];
-
-/// Leaf's column is a `varchar(256)`.
-pub(crate) const DESCRIPTION_LEN_MAX: usize = 256;
-/// A month of ids in memory; more is a slip of the pen.
-pub(crate) const COVER_SECONDS_MAX: u64 = 31 * 24 * 3600;
 
 pub(super) fn spec(mut fields: Fields, step: u32) -> Result<TagSpec, Problem> {
     let name = fields.text("tag")?.flatten();

@@ -3,7 +3,7 @@
 use super::{Outcome, Turn};
 use crate::frontends::resp::args::Args;
 use crate::frontends::resp::reply::Protocol;
-use crate::frontends::resp::session::{Replies, State};
+use crate::frontends::resp::state::{Replies, State};
 
 pub(super) const NAME_ERROR: &str =
     "ERR Client names cannot contain spaces, newlines or special characters.";

@@ -5,7 +5,7 @@ use super::{Outcome, Turn};
 use crate::frontends::resp::args::Args;
 use crate::frontends::resp::error::WRONG_PASS;
 use crate::frontends::resp::reply::Protocol;
-use crate::frontends::resp::session::{Replies, State};
+use crate::frontends::resp::state::{Replies, State};
 
 /// The release of Redis whose answers these are.
 pub(super) const REDIS_VERSION: &str = "7.0.15";
@@ -81,7 +81,7 @@ pub(super) fn hello(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
     if let Some(refused) = take_options(turn, args) {
         return refused;
     }
-    let access = turn.front_end.service.access();
+    let access = turn.context.service.access();
     if access.check_token(&turn.state.caller).is_err() {
         return turn.fail(HELLO_NO_AUTH);
     }
@@ -125,7 +125,7 @@ fn take_options(turn: &mut Turn<'_>, args: Args<'_>) -> Option<Outcome> {
 /// Lets a caller in by a secret, or says as Redis does why not. Where no token is asked for,
 /// Redis's user `default` comes in with any password.
 fn admit(turn: &mut Turn<'_>, user: Option<&[u8]>, secret: &[u8]) -> Result<(), &'static str> {
-    let service = &turn.front_end.service;
+    let service = &turn.context.service;
     let name = user.filter(|user| *user != b"default");
     if !service.needs_token() {
         return match (user, name) {

@@ -2,7 +2,7 @@
 
 use leafid::{Layout, Segment};
 
-use super::{Outcome, Turn};
+use super::{Ends, Outcome, Turn, Wanted};
 use crate::frontends::resp::args::Args;
 use crate::frontends::resp::reply::{Form, Reply};
 use crate::service::{Issued, ServiceError};
@@ -11,50 +11,6 @@ const BAD_TAG: &str = "ERR bad_tag a tag is a text in UTF-8";
 const NOT_UPWARDS: &str = "ERR bad_count a run of ids has a length of at least 1: the numbers of \
                            a tag never go back, or ids would come twice";
 const BAD_ID: &str = "ERR bad_field an id is a whole number of at most 64 bits, in decimal";
-
-/// Ids that memory did not hold, and that are waited for.
-#[derive(Debug)]
-pub(in crate::frontends::resp) enum Wanted {
-    /// One id each for so many commands in a row.
-    Ids { tag: String, count: u64, form: Form },
-    /// Several ids in one answer.
-    Several { tag: String, count: u64 },
-    /// A run of adjacent ids.
-    Run {
-        tag: String,
-        length: u64,
-        ends: Ends,
-    },
-}
-
-/// How a run is answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::frontends::resp) enum Ends {
-    /// By its last id, as a number: INCRBY.
-    Last,
-    /// By its first and its last, as strings: ID.RANGE.
-    Both,
-}
-
-impl Wanted {
-    /// How many commands it answers.
-    pub(in crate::frontends::resp) const fn commands(&self) -> u64 {
-        match self {
-            Self::Ids { count, .. } => *count,
-            Self::Several { .. } | Self::Run { .. } => 1,
-        }
-    }
-}
-
-/// Whether a command that takes ids takes one, so that it can be repeated.
-#[inline]
-pub(super) fn takes_one(args: Args<'_>) -> bool {
-    match args.len() {
-        2 => !args.is(0, "GET"),
-        3 => args.is(0, "INCRBY") && args.get(2) == b"1",
-        _ => false,
-    }
-}
 
 pub(super) fn incr(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
     issue(turn, args, Form::Number)
@@ -88,7 +44,7 @@ pub(super) fn next(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
     let (Ok(count), Ok(tag)) = (u64::try_from(count), tag(args)) else {
         return refuse(turn, args);
     };
-    let service = &turn.front_end.service;
+    let service = &turn.context.service;
     match service.try_next_many(&turn.state.caller, tag, count) {
         Ok(issued) => several(&mut turn.reply, &issued),
         Err(error) if error.is_worth_waiting() => {
@@ -104,7 +60,7 @@ pub(super) fn get(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
     let Ok(tag) = tag(args) else {
         return turn.fail(BAD_TAG);
     };
-    let service = &turn.front_end.service;
+    let service = &turn.context.service;
     if let Err(error) = service.access().check_look(&turn.state.caller, Some(tag)) {
         return turn.fail_of(&error, 1);
     }
@@ -117,7 +73,7 @@ pub(super) fn get(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
 
 pub(super) fn decode(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
     let text = |at| std::str::from_utf8(args.get(at)).unwrap_or_default();
-    let service = &turn.front_end.service;
+    let service = &turn.context.service;
     let layout = match args.len() {
         2 => service.layout(),
         3 => match text(2).parse() {
@@ -197,7 +153,7 @@ fn from_memory(
     count: u64,
     form: Form,
 ) -> Result<(), (u64, ServiceError)> {
-    let (service, caller) = (&turn.front_end.service, &turn.state.caller);
+    let (service, caller) = (&turn.context.service, &turn.state.caller);
     // Under a quota each command counts for itself: a call for many goes out whole.
     if count > 1 && !service.access().has_quota(caller, tag) {
         match service.try_next_many(caller, tag, count) {
@@ -226,7 +182,7 @@ fn take(turn: &mut Turn<'_>, args: Args<'_>, length: i64, ends: Ends) -> Outcome
         return refuse(turn, args);
     };
     match turn
-        .front_end
+        .context
         .service
         .try_take(&turn.state.caller, tag, length)
     {
@@ -242,7 +198,7 @@ fn take(turn: &mut Turn<'_>, args: Args<'_>, length: i64, ends: Ends) -> Outcome
 
 /// Waits for ids, and answers.
 pub(in crate::frontends::resp) async fn wait(turn: &mut Turn<'_>, wanted: Wanted) {
-    let (service, caller) = (&turn.front_end.service, &turn.state.caller);
+    let (service, caller) = (&turn.context.service, &turn.state.caller);
     match wanted {
         Wanted::Ids { tag, count, form } => {
             if let Err((missing, error)) = wait_for_each(turn, &tag, count, form).await {
@@ -267,7 +223,7 @@ async fn wait_for_each(
     count: u64,
     form: Form,
 ) -> Result<(), (u64, ServiceError)> {
-    let (service, caller) = (&turn.front_end.service, &turn.state.caller);
+    let (service, caller) = (&turn.context.service, &turn.state.caller);
     if !service.access().has_quota(caller, tag) {
         match service.next_many(caller, tag, count).await {
             Ok(issued) => {

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::greeting::REDIS_VERSION;
-use super::{COMMANDS, Command, Group, Kind, Outcome, Turn};
+use super::{Command, Group, Kind, Outcome, Turn};
 use crate::frontends::resp::args::Args;
 use crate::frontends::resp::reply::Reply;
 use crate::service::health::Phase;
@@ -20,7 +20,7 @@ pub(super) fn time(turn: &mut Turn<'_>, _args: Args<'_>) -> Outcome {
 }
 
 pub(super) fn info(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
-    let is_loading = turn.front_end.service.health().phase() == Phase::Starting;
+    let is_loading = turn.context.service.health().phase() == Phase::Starting;
     let all = ["default", "all", "everything"];
     let is_asked = |name: &str| {
         let is_all = args.from(1).any(|asked| {
@@ -64,8 +64,9 @@ fn sections(is_loading: bool) -> [(&'static str, String); 5] {
 }
 
 pub(super) fn command(turn: &mut Turn<'_>, _args: Args<'_>) -> Outcome {
-    turn.reply.array(COMMANDS.len());
-    for command in COMMANDS {
+    let commands = turn.context.commands;
+    turn.reply.array(commands.len());
+    for command in commands {
         entry(&mut turn.reply, command);
     }
     Outcome::Done
@@ -73,7 +74,7 @@ pub(super) fn command(turn: &mut Turn<'_>, _args: Args<'_>) -> Outcome {
 
 pub(super) fn count(turn: &mut Turn<'_>, _args: Args<'_>) -> Outcome {
     turn.reply
-        .number(i64::try_from(COMMANDS.len()).unwrap_or(i64::MAX));
+        .number(i64::try_from(turn.context.commands.len()).unwrap_or(i64::MAX));
     Outcome::Done
 }
 
@@ -81,8 +82,9 @@ pub(super) fn list(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
     if args.len() > 2 {
         return turn.syntax_error();
     }
-    turn.reply.array(COMMANDS.len());
-    for command in COMMANDS {
+    let commands = turn.context.commands;
+    turn.reply.array(commands.len());
+    for command in commands {
         turn.reply.bulk(command.name.as_bytes());
     }
     Outcome::Done
@@ -97,7 +99,7 @@ pub(super) fn describe(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
     }
     turn.reply.array(args.len() - 2);
     for name in args.from(2) {
-        match named(name) {
+        match named(turn.context.commands, name) {
             Some(command) => entry(&mut turn.reply, command),
             None => turn.reply.null(),
         }
@@ -112,7 +114,8 @@ pub(super) fn docs(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
                 .from(2)
                 .any(|name| name.eq_ignore_ascii_case(command.name.as_bytes()))
     };
-    let found = || COMMANDS.iter().filter(is_asked);
+    let commands = turn.context.commands;
+    let found = || commands.iter().filter(is_asked);
     turn.reply.map(found().count());
     for command in found() {
         document(&mut turn.reply, command);
@@ -121,7 +124,7 @@ pub(super) fn docs(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
 }
 
 pub(super) fn keys(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
-    let Some(command) = named(args.get(2)) else {
+    let Some(command) = named(turn.context.commands, args.get(2)) else {
         return turn.fail("ERR Invalid command specified");
     };
     if !command.has_tag() {
@@ -136,10 +139,10 @@ pub(super) fn keys(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
 }
 
 /// A command by its name, or by both of its words with a bar between them.
-fn named(name: &[u8]) -> Option<&'static Command> {
-    let words = COMMANDS.iter().flat_map(|command| command.words);
+fn named(commands: &'static [Command], name: &[u8]) -> Option<&'static Command> {
+    let words = commands.iter().flat_map(|command| command.words);
     let is_named = |command: &&Command| name.eq_ignore_ascii_case(command.name.as_bytes());
-    COMMANDS.iter().chain(words).find(is_named)
+    commands.iter().chain(words).find(is_named)
 }
 
 /// A command as COMMAND INFO tells it: ten things, of which clients read the first six.

@@ -12,7 +12,7 @@ const fn command(name: &'static str, arity: i32, kind: Kind, group: Group) -> Co
         group,
         usage: "",
         summary: "",
-        run: help,
+        run: help::help,
         words: &[],
     }
 }
@@ -54,9 +54,9 @@ pub(in crate::frontends::resp) const COMMANDS: &[Command] = &[
     row!("auth" -2 BeforeAuth Connection "[username] token" "Say who one is" greeting::auth),
     row!("echo" 2 Plain Connection "message" "The message" greeting::echo),
     row!("select" 2 Plain Connection "index" "There is one database, 0" greeting::select),
-    row!("client" -2 Plain Connection "" "What a connection says of itself" help, CLIENT),
+    row!("client" -2 Plain Connection "" "What a connection says of itself" help::help, CLIENT),
     row!("command" -1 Plain Server "" "What commands there are" server::command, COMMAND),
-    row!("config" -2 Plain Server "" "What clients ask of a server's settings" help, CONFIG),
+    row!("config" -2 Plain Server "" "What clients ask of a server's settings" help::help, CONFIG),
     row!("info" -1 Plain Server "[section [section ...]]" "How the server stands" server::info),
     row!("time" 1 Plain Server "" "The server's clock" server::time),
     row!("quit" -1 Always Connection "" "End the connection" greeting::quit),
@@ -79,7 +79,7 @@ const CLIENT: &[Command] = &[
     row!("client|no-touch" 3 Plain Connection "ON|OFF" "Does nothing: nothing is evicted"
         client::on_or_off),
     row!("client|getredir" 2 Plain Connection "" "-1: nothing is tracked" client::redirection),
-    row!("client|help" 2 Plain Connection "" "This text" help),
+    row!("client|help" 2 Plain Connection "" "This text" help::help),
 ];
 
 const COMMAND: &[Command] = &[
@@ -90,7 +90,7 @@ const COMMAND: &[Command] = &[
     row!("command|info" -2 Plain Server "[name [name ...]]" "How commands are called"
         server::describe),
     row!("command|list" -2 Plain Server "" "The names of all commands" server::list),
-    row!("command|help" 2 Plain Server "" "This text" help),
+    row!("command|help" 2 Plain Server "" "This text" help::help),
 ];
 
 const CONFIG: &[Command] = &[
@@ -98,5 +98,5 @@ const CONFIG: &[Command] = &[
         config::get),
     row!("config|set" -4 Plain Server "name value" "Refused: settings are not changed here"
         config::set),
-    row!("config|help" 2 Plain Server "" "This text" help),
+    row!("config|help" 2 Plain Server "" "This text" help::help),
 ];

@@ -3,17 +3,18 @@
 
 use super::{Outcome, Turn};
 use crate::frontends::resp::args::Args;
+use crate::frontends::resp::state::Mode;
 
 pub(super) fn multi(turn: &mut Turn<'_>, _args: Args<'_>) -> Outcome {
-    if turn.state.transaction.is_some() {
+    if turn.state.is_queuing() {
         return turn.fail("ERR MULTI calls can not be nested");
     }
-    turn.state.transaction = Some(Box::default());
+    turn.state.mode = Mode::Queuing(Box::default());
     turn.ok()
 }
 
 pub(super) fn discard(turn: &mut Turn<'_>, _args: Args<'_>) -> Outcome {
-    match turn.state.transaction.take() {
+    match turn.state.take_queue() {
         Some(_) => turn.ok(),
         None => turn.fail("ERR DISCARD without MULTI"),
     }
@@ -21,7 +22,7 @@ pub(super) fn discard(turn: &mut Turn<'_>, _args: Args<'_>) -> Outcome {
 
 /// Answers with how many answers follow; the session then carries the commands out.
 pub(super) fn exec(turn: &mut Turn<'_>, _args: Args<'_>) -> Outcome {
-    let Some(transaction) = turn.state.transaction.take() else {
+    let Some(transaction) = turn.state.take_queue() else {
         return turn.fail("ERR EXEC without MULTI");
     };
     if transaction.is_broken() {
@@ -29,7 +30,9 @@ pub(super) fn exec(turn: &mut Turn<'_>, _args: Args<'_>) -> Outcome {
     }
     let count = usize::try_from(transaction.len()).unwrap_or(usize::MAX);
     turn.reply.array(count);
-    turn.state.execution = Some(transaction).filter(|_| count > 0);
+    if count > 0 {
+        turn.state.mode = Mode::Executing(transaction);
+    }
     Outcome::Done
 }
 

@@ -4,7 +4,7 @@ use tokio::io::{DuplexStream, duplex};
 
 use super::*;
 use crate::config::TokenSpec;
-use crate::frontends::resp::RespCounts;
+use crate::frontends::resp::{RespCounts, RespFrontEnd};
 use crate::net::shutdown::Shutdown;
 use crate::service::Service;
 
@@ -68,7 +68,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 async fn the_shutdown_is_noticed_in_a_flood() {
     let shutdown = Shutdown::new();
     let serving = tokio::spawn(serve(
-        front_end(Vec::new()),
+        front_end(Vec::new()).session(),
         Flood::new(),
         ConnectionInfo::for_tests(shutdown.clone()),
     ));
@@ -83,7 +83,7 @@ async fn the_shutdown_is_noticed_in_a_flood() {
 async fn a_flood_without_a_token_ends() {
     let front_end = front_end(vec![TokenSpec::new("app", "secret")]);
     let serving = tokio::spawn(serve(
-        front_end,
+        front_end.session(),
         Flood::new(),
         ConnectionInfo::for_tests(Shutdown::new()),
     ));

@@ -1,7 +1,7 @@
 //! A peer that does not read, behind a layer that holds back what was written, as TLS does.
 
 use super::*;
-use crate::frontends::resp::RespCounts;
+use crate::frontends::resp::{RespCounts, RespFrontEnd};
 use crate::net::shutdown::Shutdown;
 use crate::service::Service;
 
@@ -60,7 +60,7 @@ async fn an_answer_that_never_leaves_ends_the_connection() {
         is_written: false,
     };
     let serving = serve(
-        front_end,
+        front_end.session(),
         stream,
         ConnectionInfo::for_tests(Shutdown::new()),
     );

@@ -1,12 +1,13 @@
 //! `Answering`: one command of a session, from its name to its answer. It is run, kept for EXEC,
 //! or refused.
 
-use super::{Pending, Replies, State, Step, room};
-use crate::frontends::resp::RespFrontEnd;
+use super::step::{Pending, Step, room};
 use crate::frontends::resp::args::Args;
 use crate::frontends::resp::command::{self, Command, Found, Outcome, Turn};
+use crate::frontends::resp::context::Context;
 use crate::frontends::resp::error::NO_AUTH;
 use crate::frontends::resp::reply::Reply;
+use crate::frontends::resp::state::{Mode, Replies, State};
 
 /// How much of an unknown command is shown, as in Redis.
 const SHOWN_LEN_MAX: usize = 128;
@@ -17,7 +18,7 @@ const TOO_MANY: &[u8] =
 
 /// A session apart from its parser, which lends the arguments of a command.
 pub(super) struct Answering<'a> {
-    pub(super) front_end: &'a RespFrontEnd,
+    pub(super) context: &'a Context,
     pub(super) state: &'a mut State,
     pub(super) out: &'a mut Vec<u8>,
 }
@@ -39,12 +40,12 @@ impl Answering<'_> {
             times = self.repeats(stream, len);
         }
         let used = len * usize::try_from(times).unwrap_or(1);
-        if self.state.transaction.is_some() && !command.is_in_transaction() {
+        if self.state.is_queuing() && !command.is_in_transaction() {
             self.queue(at, command, args, times);
             return (used, Step::Next);
         }
         let step = self.run(at, command, args, times);
-        if !matches!(step, Step::Wait(_)) && self.state.execution.is_none() {
+        if !matches!(step, Step::Wait(_)) && !self.state.is_executing() {
             self.state.replies = self.state.replies.after();
         }
         (used, step)
@@ -53,7 +54,7 @@ impl Answering<'_> {
     /// Whether the caller has yet to show a token. A command that is refused for it counts.
     #[inline]
     fn is_refused(&self) -> bool {
-        let access = self.front_end.service.access();
+        let access = self.context.service.access();
         access.check_token(&self.state.caller).is_err()
     }
 
@@ -128,17 +129,15 @@ impl Answering<'_> {
             protocol,
         };
         if name == "exec" {
-            self.state.transaction = None;
+            let _discarded = self.state.take_queue();
             let error = error.concat();
             let error = error.strip_prefix(b"ERR ").unwrap_or(&error);
             reply.error(&[b"EXECABORT Transaction discarded because of: ", error]);
         } else {
             reply.error(error);
-            if let Some(transaction) = &mut self.state.transaction {
-                transaction.break_off();
-            }
+            self.state.abort_transaction();
         }
-        self.front_end.counts.count(at, 0, 1);
+        self.context.counts.count(at, 0, 1);
         self.settle(start);
         Step::Next
     }
@@ -148,7 +147,7 @@ impl Answering<'_> {
         if self.state.replies != Replies::On {
             return 1;
         }
-        let limits = &self.front_end.limits;
+        let limits = &self.context.limits;
         let times_max = limits.repeats_max.min(room(self.out, limits));
         let (command, mut rest) = stream.split_at(len);
         let mut times = 1;
@@ -168,7 +167,7 @@ impl Answering<'_> {
     ) -> Step {
         let start = self.out.len();
         let mut turn = Turn {
-            front_end: self.front_end,
+            context: self.context,
             reply: Reply {
                 out: self.out,
                 protocol: self.state.protocol,
@@ -185,7 +184,7 @@ impl Answering<'_> {
             Outcome::Close => (0, Step::Close),
             Outcome::Wait(wanted) => (wanted.commands(), Step::Wait(Pending { at, wanted })),
         };
-        self.front_end
+        self.context
             .counts
             .count(at, times - failed - waiting, failed);
         step
@@ -193,10 +192,10 @@ impl Answering<'_> {
 
     /// Keeps a command for EXEC.
     fn queue(&mut self, at: usize, command: &'static Command, args: Args<'_>, times: u64) {
-        let Some(transaction) = &mut self.state.transaction else {
+        let Mode::Queuing(transaction) = &mut self.state.mode else {
             return;
         };
-        let limits = &self.front_end.limits;
+        let limits = &self.context.limits;
         let kept = transaction.push(at, command, args, times, limits);
         if kept < times {
             transaction.break_off();
@@ -215,7 +214,7 @@ impl Answering<'_> {
             reply.error(&[TOO_MANY]);
             self.state.owe(&reply.out[start..], times - kept - 1);
         }
-        self.front_end.counts.count(at, 0, times - kept);
+        self.context.counts.count(at, 0, times - kept);
         self.settle(start);
     }
 

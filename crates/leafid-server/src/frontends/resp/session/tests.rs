@@ -9,7 +9,7 @@ use super::*;
 use crate::config::Limits;
 use crate::config::{QuotaScope, TokenSpec};
 use crate::frontends::resp::RespCounts;
-use crate::service::{Service, TokenRefusal};
+use crate::service::{Caller, Service, TokenRefusal};
 
 /// A service of its own, without ids in memory yet; any tag has some when it is asked for.
 pub(super) struct Site {
@@ -93,7 +93,7 @@ fn converse(session: &mut Session, kept: &mut Vec<u8>, answers: &mut Vec<u8>) ->
 #[track_caller]
 fn is_bounded(session: &Session, out: &[u8]) {
     // The longest single answer is that of COMMAND.
-    assert!(out.len() < session.front_end.limits.out_len_max + 8192);
+    assert!(out.len() < session.context.limits.out_len_max + 8192);
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn a_token_is_asked_for() {
 #[test]
 fn refused_callers_are_counted() {
     let counted = |site: &Site, input: &[u8]| {
-        let access = site.front_end.service.access();
+        let access = site.front_end.context.service.access();
         let refused = || {
             let whys = [TokenRefusal::Missing, TokenRefusal::Unknown];
             whys.map(|why| access.refused_tokens(why))
@@ -180,10 +180,10 @@ fn open_connections_follow_the_tokens() {
     };
     assert_eq!(ask("INCR order\r\nGET order\r\n"), ":1\r\n$1\r\n1\r\n");
     let tokens = [TokenSpec::new("app", "secret")];
-    site.front_end.service.apply_access(&tokens, &[]);
+    site.front_end.context.service.apply_access(&tokens, &[]);
     assert_eq!(ask("GET order\r\n"), "-NOAUTH Authentication required.\r\n");
     assert_eq!(ask("AUTH secret\r\nGET order\r\n"), "+OK\r\n$1\r\n1\r\n");
-    site.front_end.service.apply_access(&[], &[]);
+    site.front_end.context.service.apply_access(&[], &[]);
     assert_eq!(ask("INCR order\r\n"), ":2\r\n");
 }
 
@@ -214,7 +214,7 @@ fn a_pipeline_does_not_pass_a_quota() {
     let transaction = format!("MULTI\r\n{commands}EXEC\r\n");
     // Also where memory holds nothing yet, so that the first of them waits.
     for input in [commands.as_str(), commands.as_str(), transaction.as_str()] {
-        let service = &site.front_end.service;
+        let service = &site.front_end.context.service;
         let scope = QuotaScope::Tag("order".parse().unwrap());
         for quota in [None, Some(1)] {
             let caller = Caller::anonymous();
@@ -234,7 +234,7 @@ fn a_pipeline_does_not_pass_a_quota() {
 fn a_refused_pipeline_is_counted() {
     let site = Site::new();
     site.check("INCR order\r\n", ":1\r\n");
-    let service = &site.front_end.service;
+    let service = &site.front_end.context.service;
     let scope = QuotaScope::Tag("order".parse().unwrap());
     let caller = Caller::anonymous();
     service.set_quota(&caller, &scope, Some(0)).unwrap();
@@ -270,7 +270,7 @@ fn many_errors_are_bounded() {
     let tag = "x".repeat(128);
     let scope = QuotaScope::Tag(tag.parse().unwrap());
     let caller = Caller::anonymous();
-    let service = &site.front_end.service;
+    let service = &site.front_end.context.service;
     service.set_quota(&caller, &scope, Some(0)).unwrap();
     check_refused(&site, &tag, "-BUSY over_quota");
     // Here the error is known only when the command would wait: nobody brings ids.

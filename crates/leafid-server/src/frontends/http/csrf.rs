@@ -78,7 +78,7 @@ fn is_own(host: &str, allowed: &[String]) -> bool {
 }
 
 /// Refuses a request that a page of another site made its reader's browser send.
-pub(super) fn check_page(uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
+pub(super) fn check_csrf(uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
     if let Some(site) = headers.get(&SEC_FETCH_SITE) {
         return match site.as_bytes() {
             b"same-origin" | b"none" => Ok(()),
@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn pages_of_other_sites_are_told_from_programs() {
         let check = |pairs: &[(&'static str, &'static str)], is_let_in: bool| {
-            let checked = check_page(&Uri::from_static("/"), &headers(pairs));
+            let checked = check_csrf(&Uri::from_static("/"), &headers(pairs));
             assert_eq!(checked.is_ok(), is_let_in, "{pairs:?}");
         };
         let host = ("host", "ids.example:8080");

@@ -1,19 +1,19 @@
-//! `Front`: what holds for every request, whichever way it takes: it is bounded in length and time,
-//! its error written down, and counted.
+//! `RequestContext`: what holds for every request, whichever way it takes: its length and time are
+//! bounded, its error is written in the form that its caller expects, and it is counted.
 
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::{FromRef, State};
+use axum::extract::FromRef;
 use hyper::header::HeaderValue;
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Uri};
 
 use super::answer::Answer;
 use super::counts::HttpCounts;
-use super::leaf;
-use super::page::{self, Hosts};
+use super::csrf::{self, Hosts};
+use super::leaf::error as leaf_error;
 use super::problem::{Kind, Problem};
 use super::route::Route;
 use crate::ops::metrics::Metrics;
@@ -22,22 +22,19 @@ use crate::service::{Code, Service};
 /// What a caller waits before coming back after an answer that was not made in time.
 const TIMEOUT_RETRY: Duration = Duration::from_secs(1);
 
-/// What a handler that needs only the service takes.
-pub(super) type Served = State<Arc<Service>>;
-
 /// What all requests share.
 #[derive(Clone)]
-pub(crate) struct Front {
+pub(crate) struct RequestContext {
     pub(crate) service: Arc<Service>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) counts: Arc<HttpCounts>,
     /// The names under which callers find us.
-    pub(super) hosts: Arc<Hosts>,
+    pub(crate) hosts: Arc<Hosts>,
     /// How the URLs begin under which they do.
-    pub(super) scheme: &'static str,
+    pub(crate) scheme: &'static str,
 }
 
-impl Front {
+impl RequestContext {
     /// Refuses a request whose target is too long, and what a web page may not send. Leaf's own
     /// paths are served under every name, as Leaf does.
     pub(super) fn check(&self, route: Route, request: &Parts) -> Result<(), Problem> {
@@ -65,7 +62,7 @@ impl Front {
         }
         // Every method of what issues ids does so.
         if route.issues() || !method.is_safe() {
-            page::check_page(uri, headers)?;
+            csrf::check_csrf(uri, headers)?;
         }
         Ok(())
     }
@@ -104,15 +101,15 @@ impl Front {
         problem: &Problem,
     ) -> Answer {
         if route.is_leafs() {
-            leaf::error(uri, problem)
+            leaf_error::answer(uri, problem)
         } else {
             problem.answer(uri, self.scheme, host)
         }
     }
 }
 
-impl FromRef<Front> for Arc<Service> {
-    fn from_ref(front: &Front) -> Self {
-        Arc::clone(&front.service)
+impl FromRef<RequestContext> for Arc<Service> {
+    fn from_ref(context: &RequestContext) -> Self {
+        Arc::clone(&context.service)
     }
 }

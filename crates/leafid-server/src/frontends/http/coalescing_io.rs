@@ -1,4 +1,4 @@
-//! `Pipe`: a socket whose writes are gathered. What hyper writes in one turn leaves in one go, so
+//! `CoalescingIo`: a socket whose writes are gathered. What hyper writes in one turn leaves in one go, so
 //! that a batch of pipelined requests costs one system call on the way out.
 //!
 //! hyper's own `pipeline_flush` would do the same, but with bytes left to read it never flushes:
@@ -28,7 +28,7 @@ const OUT_LEN_MAX: usize = 64 * 1024;
 const OUT_KEPT_MAX: usize = 16 * 1024;
 
 /// One socket, as hyper sees it.
-pub(super) struct Pipe<S: Io> {
+pub(super) struct CoalescingIo<S: Io> {
     /// `None` only while the pipe is dropped.
     stream: Option<S>,
     /// What came in before hyper.
@@ -85,7 +85,7 @@ impl<S> Link<S> {
     }
 }
 
-impl<S: Io> Pipe<S> {
+impl<S: Io> CoalescingIo<S> {
     /// A pipe, and what its connection's task holds of it.
     pub(super) fn new(stream: S, preface: Preface, backlog: Arc<Backlog>) -> (Self, Arc<Link<S>>) {
         let link = Arc::new(Link {
@@ -151,7 +151,7 @@ impl<S: Io> Pipe<S> {
     }
 }
 
-impl<S: Io> Drop for Pipe<S> {
+impl<S: Io> Drop for CoalescingIo<S> {
     fn drop(&mut self) {
         let mut left = self
             .link
@@ -164,7 +164,7 @@ impl<S: Io> Drop for Pipe<S> {
     }
 }
 
-impl<S: Io> AsyncRead for Pipe<S> {
+impl<S: Io> AsyncRead for CoalescingIo<S> {
     #[inline]
     fn poll_read(
         mut self: Pin<&mut Self>,
@@ -198,7 +198,7 @@ impl<S: Io> AsyncRead for Pipe<S> {
     }
 }
 
-impl<S: Io> AsyncWrite for Pipe<S> {
+impl<S: Io> AsyncWrite for CoalescingIo<S> {
     #[inline]
     fn poll_write(
         mut self: Pin<&mut Self>,
@@ -239,12 +239,12 @@ mod tests {
     use crate::config::Limits;
     use crate::net::unread::Unread;
 
-    fn pipe<S: Io>(stream: S) -> (Pipe<S>, Arc<Link<S>>) {
+    fn pipe<S: Io>(stream: S) -> (CoalescingIo<S>, Arc<Link<S>>) {
         pipe_behind(stream, Preface::default())
     }
 
-    fn pipe_behind<S: Io>(stream: S, preface: Preface) -> (Pipe<S>, Arc<Link<S>>) {
-        Pipe::new(
+    fn pipe_behind<S: Io>(stream: S, preface: Preface) -> (CoalescingIo<S>, Arc<Link<S>>) {
+        CoalescingIo::new(
             stream,
             preface,
             Unread::new(&Limits::default()).connection(),

@@ -8,31 +8,35 @@ use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderValue};
 use hyper::{HeaderMap, Method, Request, Response};
 use leafid::Id;
 
+use super::auth;
 use super::body::{AnswerBody, Short};
+use super::handler::Handler;
 use super::problem::Problem;
 use super::route::Route;
-use super::{HttpFrontEnd, who};
 
-impl HttpFrontEnd {
+impl Handler {
     /// Answers at once; `None` when that cannot be done.
-    pub(super) fn at_once<B>(&self, request: &mut Request<B>) -> Option<Response<AnswerBody>> {
+    pub(super) fn answer_from_memory<B>(
+        &self,
+        request: &mut Request<B>,
+    ) -> Option<Response<AnswerBody>> {
         let (route, taken) = self.take_at_once(request)?;
         let answer = match taken {
             Ok(id) => with_id(route, id, std::mem::take(request.headers_mut())),
             Err(problem) => {
                 let host = request.headers().get(HOST);
-                let answer = self.front.explain(route, request.uri(), host, &problem);
+                let answer = self.context.explain(route, request.uri(), host, &problem);
                 answer.map(AnswerBody::Whole)
             }
         };
-        self.front.counts.count(route, answer.status());
+        self.context.counts.count(route, answer.status());
         Some(answer)
     }
 
     /// Takes the id, or is refused it. What was refused once is not asked for again: it counts.
     fn take_at_once<B>(&self, request: &Request<B>) -> Option<(Route, Result<Id, Problem>)> {
         let uri = request.uri();
-        let service = &*self.front.service;
+        let service = &*self.context.service;
         let path = uri.path();
         let is_plain = uri.query().is_none() && !path.contains('%');
         if !is_plain || path.len() > service.limits().target_len_max {
@@ -46,12 +50,12 @@ impl HttpFrontEnd {
         }
         // Whether a tag may be created for a caller is no matter here: what is in memory is there.
         let sender = self
-            .front
+            .context
             .check_sender(route, request.method(), uri, request.headers());
         if sender.is_err() {
             return None;
         }
-        let caller = match who::caller(service, request.headers()) {
+        let caller = match auth::caller(service, request.headers()) {
             Ok(caller) => caller,
             Err(error) => return Some((route, Err(error.into()))),
         };
@@ -104,12 +108,12 @@ mod tests {
 
     use super::*;
     use crate::config::Limits;
-    use crate::frontends::http::Hosts;
+    use crate::frontends::http::{Hosts, RequestContext};
     use crate::ops::metrics::Metrics;
     use crate::service::{Caller, Service};
 
     struct Site {
-        front_end: HttpFrontEnd,
+        handler: Handler,
         /// Runs the driver.
         _runtime: Runtime,
     }
@@ -123,15 +127,15 @@ mod tests {
             let caller = Caller::anonymous();
             let first = runtime.block_on(service.next(&caller, "order"));
             assert_eq!(first.unwrap().get(), 1);
-            let front_end = HttpFrontEnd::new(
-                Arc::new(service),
-                Arc::new(Metrics::for_tests()),
-                Arc::default(),
-                Hosts::default(),
-                "http",
-            );
+            let handler = Handler::new(RequestContext {
+                service: Arc::new(service),
+                metrics: Arc::new(Metrics::for_tests()),
+                counts: Arc::default(),
+                hosts: Arc::new(Hosts::default()),
+                scheme: "http",
+            });
             Self {
-                front_end,
+                handler,
                 _runtime: runtime,
             }
         }
@@ -149,11 +153,18 @@ mod tests {
         let site = Site::new();
         for target in ["/api/segment/get/order", "/v1/tags/order/ids"] {
             // This thread gets its counters.
-            assert!(site.front_end.at_once(&mut request(target)).is_some());
+            assert!(
+                site.handler
+                    .answer_from_memory(&mut request(target))
+                    .is_some()
+            );
             let mut requests: Vec<_> = (0..100).map(|_| request(target)).collect();
             let counted = measure(|| {
                 for request in &mut requests {
-                    let answer = site.front_end.at_once(request).expect("an id in memory");
+                    let answer = site
+                        .handler
+                        .answer_from_memory(request)
+                        .expect("an id in memory");
                     assert_eq!(answer.headers()[CACHE_CONTROL], "no-store");
                 }
             });
@@ -176,7 +187,9 @@ mod tests {
             "/livez",
         ] {
             assert!(
-                site.front_end.at_once(&mut request(target)).is_none(),
+                site.handler
+                    .answer_from_memory(&mut request(target))
+                    .is_none(),
                 "{target}"
             );
         }

@@ -1,0 +1,111 @@
+//! `Handler`: answers a request. Those for ids take a short way; all others are axum's.
+
+use std::sync::Arc;
+
+use hyper::body::Incoming;
+use hyper::header::{CONNECTION, HOST, HeaderValue};
+use hyper::http::request::Parts;
+use hyper::{Request, Response};
+use leafid::Tag;
+
+use super::answer::Answer;
+use super::body::AnswerBody;
+use super::problem::Problem;
+use super::request_context::RequestContext;
+use super::route::Route;
+use super::router::{self, Routes};
+use super::{auth, ids, leaf, path};
+use crate::net::front_end::Peer;
+use crate::net::unread::Backlog;
+use crate::service::{Caller, Service};
+
+/// Answers requests.
+pub(super) struct Handler {
+    pub(super) context: RequestContext,
+    routes: Routes,
+}
+
+impl Handler {
+    pub(super) fn new(context: RequestContext) -> Self {
+        let routes = router::routes(&context);
+        Self { context, routes }
+    }
+
+    pub(super) async fn answer(
+        &self,
+        request: Request<Incoming>,
+        peer: Peer,
+        backlog: &Arc<Backlog>,
+    ) -> Response<AnswerBody> {
+        let (parts, body) = request.into_parts();
+        let answer = match Route::issuing(parts.uri.path()) {
+            Some((route, name)) if route != Route::Ranges => {
+                self.issue(route, name, &parts, body, backlog).await
+            }
+            _ => {
+                let mut request = Request::from_parts(parts, body);
+                request.extensions_mut().insert(peer);
+                router::answer(&self.context, &self.routes, request, backlog).await
+            }
+        };
+        answer.map(AnswerBody::Whole)
+    }
+
+    /// The short way of the routes that issue ids: past the router, and past what it allocates.
+    async fn issue(
+        &self,
+        route: Route,
+        name: &str,
+        parts: &Parts,
+        body: Incoming,
+        backlog: &Arc<Backlog>,
+    ) -> Answer {
+        let (context, service) = (&self.context, &*self.context.service);
+        let answering = async {
+            context.check(route, parts)?;
+            let caller = &auth::caller(service, &parts.headers)?;
+            if context.creates_nothing(route, &parts.uri, &parts.headers) {
+                let tag = Tag::new(&*path::decode(name)?)?;
+                context.in_time(exists(service, caller, &tag)).await?;
+            }
+            match route {
+                // No timer: it has no body, and its wait is bounded by wait_max.
+                Route::SegmentGet => leaf::segment(service, caller, name).await,
+                Route::SnowflakeGet => leaf::snowflake(service, caller, name).await,
+                _ => {
+                    let called = ids::Called {
+                        service,
+                        caller,
+                        backlog,
+                    };
+                    let answering = ids::answer(called, name, parts, body);
+                    context.in_time(answering).await
+                }
+            }
+        };
+        let answered = answering.await;
+        let answer = answered.unwrap_or_else(|problem| {
+            let host = parts.headers.get(HOST);
+            context.explain(route, &parts.uri, host, &problem)
+        });
+        context.counts.count(route, answer.status());
+        answer
+    }
+
+    /// Refuses a request for ids, for which there is no place; `None`: it is not for ids.
+    pub(super) fn refuse<B>(&self, request: &Request<B>) -> Option<Response<AnswerBody>> {
+        let uri = request.uri();
+        let (route, _) = Route::issuing(uri.path())?;
+        let host = request.headers().get(HOST);
+        let mut answer = self.context.explain(route, uri, host, &Problem::no_place());
+        self.context.counts.count(route, answer.status());
+        // Who came for ids gives its place up.
+        let close = HeaderValue::from_static("close");
+        answer.headers_mut().insert(CONNECTION, close);
+        Some(answer.map(AnswerBody::Whole))
+    }
+}
+
+async fn exists(service: &Service, caller: &Caller, tag: &Tag) -> Result<(), Problem> {
+    Ok(service.check_exists(caller, tag).await?)
+}

@@ -1,0 +1,18 @@
+//! `Context`: what all sessions share.
+
+use std::sync::Arc;
+
+use super::command::Command;
+use super::counts::RespCounts;
+use crate::config::RespLimits;
+use crate::service::Service;
+
+/// What all sessions share.
+#[derive(Debug)]
+pub(super) struct Context {
+    pub(super) service: Arc<Service>,
+    pub(super) counts: Arc<RespCounts>,
+    pub(super) limits: RespLimits,
+    /// Every command there is.
+    pub(super) commands: &'static [Command],
+}

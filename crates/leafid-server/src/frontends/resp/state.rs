@@ -1,0 +1,131 @@
+//! `State`: what a connection has said of itself so far, and how its next command is taken.
+
+mod pending_replies;
+
+use super::context::Context;
+use super::reply::Protocol;
+use super::transaction::Transaction;
+use crate::service::Caller;
+
+pub(super) use pending_replies::PendingReplies;
+
+/// What a connection has said of itself so far. Commands read and change it.
+#[derive(Debug)]
+pub(super) struct State {
+    /// Differs for each connection of this process.
+    pub(super) id: u64,
+    pub(super) name: Box<[u8]>,
+    pub(super) library: Box<[u8]>,
+    pub(super) library_version: Box<[u8]>,
+    pub(super) protocol: Protocol,
+    pub(super) caller: Caller,
+    pub(super) replies: Replies,
+    /// Replies to commands that were run, due before any other is run.
+    pub(super) pending: Option<Box<PendingReplies>>,
+    pub(super) mode: Mode,
+}
+
+/// Which commands are answered: CLIENT REPLY.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Replies {
+    On,
+    Off,
+    /// Not this one. `CLIENT REPLY SKIP` puts `SkipNext`, which becomes this for the next.
+    Skip,
+    SkipNext,
+}
+
+/// How commands are taken.
+#[derive(Debug, Default)]
+pub(super) enum Mode {
+    /// Each is run.
+    #[default]
+    Direct,
+    /// Between MULTI and EXEC: they are kept.
+    Queuing(Box<Transaction>),
+    /// EXEC is carried out: those that were kept are run, before any other is read.
+    Executing(Box<Transaction>),
+}
+
+impl State {
+    pub(super) fn new(id: u64) -> Self {
+        Self {
+            id,
+            name: Box::default(),
+            library: Box::default(),
+            library_version: Box::default(),
+            protocol: Protocol::default(),
+            caller: Caller::anonymous(),
+            replies: Replies::On,
+            pending: None,
+            mode: Mode::Direct,
+        }
+    }
+
+    /// Asked each time: tokens may come to be asked for, or no more, while a connection is open.
+    pub(super) fn is_authenticated(&self, context: &Context) -> bool {
+        !context.service.needs_token() || self.caller.token().is_some()
+    }
+
+    /// Answers `times` commands more with what stands in `answer`, as soon as there is room.
+    pub(super) fn owe(&mut self, answer: &[u8], times: u64) {
+        self.pending = PendingReplies::new(answer, times);
+    }
+
+    /// Takes back what was answered from `start` on, if the peer wants no answers.
+    pub(super) fn hush(&mut self, out: &mut Vec<u8>, start: usize) {
+        if self.replies.are_silent() {
+            out.truncate(start);
+            self.pending = None;
+        }
+    }
+
+    /// How many commands wait for EXEC; `None` outside a transaction.
+    pub(super) fn queued(&self) -> Option<u64> {
+        match &self.mode {
+            Mode::Queuing(transaction) => Some(transaction.len()),
+            Mode::Direct | Mode::Executing(_) => None,
+        }
+    }
+
+    pub(super) const fn is_queuing(&self) -> bool {
+        matches!(self.mode, Mode::Queuing(_))
+    }
+
+    pub(super) const fn is_executing(&self) -> bool {
+        matches!(self.mode, Mode::Executing(_))
+    }
+
+    /// Ends the queuing, and answers what was queued; `None` outside a transaction.
+    pub(super) fn take_queue(&mut self) -> Option<Box<Transaction>> {
+        match std::mem::take(&mut self.mode) {
+            Mode::Queuing(transaction) => Some(transaction),
+            other => {
+                self.mode = other;
+                None
+            }
+        }
+    }
+
+    /// Notes that a command was refused, so that EXEC carries out none.
+    pub(super) fn abort_transaction(&mut self) {
+        if let Mode::Queuing(transaction) = &mut self.mode {
+            transaction.break_off();
+        }
+    }
+}
+
+impl Replies {
+    pub(super) const fn are_silent(self) -> bool {
+        matches!(self, Self::Off | Self::Skip | Self::SkipNext)
+    }
+
+    /// For the command after this one.
+    pub(super) const fn after(self) -> Self {
+        match self {
+            Self::Off => Self::Off,
+            Self::SkipNext => Self::Skip,
+            Self::On | Self::Skip => Self::On,
+        }
+    }
+}
