@@ -13,9 +13,12 @@ const INTRODUCTION: &str = "\
 
 # Settings of the server
 
-    leafid serve --http 0.0.0.0:8080 --access-file access.toml --store mysql://leaf@db:3306/leaf
-    LEAFID_HTTP=0.0.0.0:8080 LEAFID_ACCESS_FILE=access.toml LEAFID_STORE=mysql://leaf@db:3306/leaf leafid serve
-    leafid config show --origin        # every value, and where it comes from
+```sh
+leafid store init --store mysql://leaf@db1:3306/leaf
+leafid serve --http 0.0.0.0:8080 --access-file access.toml --store mysql://leaf@db1:3306/leaf
+LEAFID_HTTP=0.0.0.0:8080 LEAFID_ACCESS_FILE=access.toml LEAFID_STORE=mysql://leaf@db1:3306/leaf leafid serve
+leafid config show --origin        # every value, and where it comes from
+```
 
 A setting has the same name everywhere: `--wait-max` as a flag, `LEAFID_WAIT_MAX` as an
 environment variable, `wait-max` in a file. The first of these that sets it wins:
@@ -33,7 +36,7 @@ The file is one flat table:
 http = \"0.0.0.0:8080\"
 access-file = \"access.toml\"
 store = [\"mysql://leaf@db1:3306/leaf\", \"mysql://leaf@db2:3306/leaf\"]
-store-password-file = \"/run/secrets/leaf\"
+store-password-file = \"leaf.password\"
 wait-max = \"250ms\"
 ```
 
@@ -47,7 +50,9 @@ the variables that Kubernetes sets for a service named `leafid` (`LEAFID_PORT`,
 const LEAF_PROPERTIES: &str = "
 ## Starting from Leaf's `leaf.properties`
 
-    leafid serve --leaf-properties leaf.properties
+```sh
+leafid serve --leaf-properties leaf.properties
+```
 
 | key | becomes |
 | --- | --- |

@@ -97,6 +97,6 @@ pub(crate) fn check_shown(example: &str, document: &str) {
     let (code, _) = code.split_once("\n#[cfg(test)]").expect("tests at the end");
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let text = fs::read_to_string(root.join(document)).expect("the document is there");
-    let block = format!("```rust\n{code}```");
+    let block = format!("```rust,no_run\n{code}```");
     assert!(text.contains(&block), "copy the example into {document}");
 }
