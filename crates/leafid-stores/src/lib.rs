@@ -144,6 +144,9 @@ mod connector;
 #[cfg(feature = "_sql")]
 pub mod blocking;
 
+#[cfg(all(doctest, feature = "sqlite"))]
+mod pages;
+
 #[cfg(feature = "_store")]
 use std::sync::Arc;
 

@@ -19,6 +19,7 @@ mod clock_faults;
 mod commands;
 mod conformance;
 mod decode;
+mod docs;
 mod forgotten;
 mod full_disk;
 mod give_back;

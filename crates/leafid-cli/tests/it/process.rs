@@ -179,7 +179,7 @@ impl Server {
     }
 
     /// Starts a command and waits for its greeting.
-    fn launch(mut command: Command, folder: &Path) -> Self {
+    pub(crate) fn launch(mut command: Command, folder: &Path) -> Self {
         Self::launch_logging(&mut command, folder, None)
     }
 
@@ -275,6 +275,19 @@ impl Server {
 
     pub(crate) fn address(&self) -> &str {
         self.url.trim_start_matches("http://")
+    }
+
+    /// The port of a protocol, by how its URLs begin: `http`, `redis` or `grpc`, with TLS or not.
+    pub(crate) fn port(&self, scheme: &str) -> u16 {
+        let mut words = self.greeting.split_whitespace();
+        let url = words.find(|word| word.starts_with(scheme)).unwrap();
+        let (_, port) = url.trim_end_matches(',').rsplit_once(':').unwrap();
+        port.parse().unwrap()
+    }
+
+    /// Its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
     }
 
     pub(crate) fn log(&self) -> String {

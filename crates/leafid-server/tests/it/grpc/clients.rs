@@ -34,6 +34,37 @@ fn a_program_in_python() {
     check(&mut python, "python", "snakes");
 }
 
+/// Guards that the programs of docs/grpc.md run as they are printed, but for the port, the name of
+/// the module, and the name that `grpc.NewClient` has in the version of Go's library tested here.
+#[test]
+fn the_examples_of_the_page_run() {
+    let config = Config {
+        create_tags: Some(true),
+        ..Config::default()
+    };
+    let site = Site::with(&config, Limits::default());
+    let example = |language: &str| {
+        let page = include_str!("../../../../../docs/grpc.md");
+        let (_, rest) = page.split_once(&format!("```{language}\n")).unwrap();
+        let (example, _) = rest.split_once("```").unwrap();
+        example.replace("localhost:50051", &address(&site).to_string())
+    };
+
+    let folder = installed("python", install_python_and_protocol);
+    let mut python = Command::new(folder.join("bin/python"));
+    python.args(["-c", &example("python")]);
+    assert_eq!(run(python.env("PYTHONPATH", folder.join("made"))), "1\n");
+
+    let folder = installed("go", install_go);
+    let package = folder.join("example");
+    fs::create_dir_all(&package).unwrap();
+    let program = example("go").replace("example.com/shop/", "leafid.test/grpc/");
+    let program = program.replace("grpc.NewClient(", "grpc.Dial(");
+    fs::write(package.join("main.go"), program).unwrap();
+    run(go_build(&folder).args(["-o", "example/program", "./example"]));
+    assert_eq!(run(&mut Command::new(package.join("program"))), "2\n");
+}
+
 /// Runs a program to its end, and looks at what it saw.
 fn check(program: &mut Command, tag: &str, description: &str) {
     let mut token = TokenSpec::new("shop", SECRET);

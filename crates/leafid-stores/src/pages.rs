@@ -1,0 +1,8 @@
+//! The Rust examples of README.md and docs/, as doc tests: they compile; the tests of
+//! `examples/library.rs` run the one of the README.
+
+#[doc = include_str!("../../../README.md")]
+pub struct Readme;
+
+#[doc = include_str!("../../../docs/snowflake.md")]
+pub struct Snowflake;
