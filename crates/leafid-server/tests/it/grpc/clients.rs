@@ -53,7 +53,7 @@ fn the_examples_of_the_page_run() {
     let folder = installed("python", install_python_and_protocol);
     let mut python = Command::new(folder.join("bin/python"));
     python.args(["-c", &example("python")]);
-    assert_eq!(run(python.env("PYTHONPATH", folder.join("made"))), "1\n");
+    assert_eq!(run(python.env("PYTHONPATH", folder.join("made"))), "1");
 
     let folder = installed("go", install_go);
     let package = folder.join("example");
@@ -62,7 +62,7 @@ fn the_examples_of_the_page_run() {
     let program = program.replace("grpc.NewClient(", "grpc.Dial(");
     fs::write(package.join("main.go"), program).unwrap();
     run(go_build(&folder).args(["-o", "example/program", "./example"]));
-    assert_eq!(run(&mut Command::new(package.join("program"))), "2\n");
+    assert_eq!(run(&mut Command::new(package.join("program"))), "2");
 }
 
 /// Runs a program to its end, and looks at what it saw.
