@@ -11,6 +11,7 @@ mod clock_check;
 mod close;
 mod driver;
 mod fast;
+mod grant;
 mod hold;
 mod journaled;
 mod obstacle;

@@ -10,12 +10,12 @@ use super::calls::{CallOutcome, extend, read_own_row, report};
 use super::claim::Extended;
 use super::clock_check::{self, Verdict};
 use super::driver::{End, Run, WorkerUntil};
+use super::grant::{self, Action, Margins, Now};
 use super::{RegistryStage, Shared};
 use crate::event::Event;
 use crate::lease::Lease;
 use crate::snowflake::ClockPolicy;
-use crate::snowflake::state::Grant;
-use crate::store::{BoxFuture, JournalLease, StoreError};
+use crate::store::{BoxFuture, StoreError};
 use crate::timeline::Look;
 
 /// How often others are told that this server lives. Source: Leaf.
@@ -25,9 +25,6 @@ const ROW_READ_RETRY: Duration = Duration::from_secs(1);
 /// How often a second source is asked while the clocks disagree.
 const CLOCK_CHECK_INTERVAL_MIN: Duration = Duration::from_secs(1);
 const CLOCK_CHECK_INTERVAL_MAX: Duration = Duration::from_secs(30);
-
-/// The journal allows at least so much more than was used.
-const SOME_MIN_MS: u64 = 10;
 
 /// One worker id, while it is held.
 pub(super) struct Held {
@@ -90,12 +87,12 @@ impl Run {
         if let Some(end) = self.compare_clocks(held) {
             return Some(end);
         }
-        let now_ms = self.shared.ahead_ms();
-        if now_ms >= held.lease.until_ms {
+        let next_ms = self.shared.ahead_ms();
+        if next_ms >= held.lease.until_ms {
             return Some(self.lose(held.lease, "its lease ended and could not be extended"));
         }
-        self.call_registry(held, now_ms);
-        self.write_and_grant(held, now_ms).await;
+        self.call_registry(held, next_ms);
+        self.write_and_grant(held, next_ms).await;
         None
     }
 
@@ -183,44 +180,28 @@ impl Run {
     }
 
     /// Notes in the journal how far ids may go, and only then lets them.
-    async fn write_and_grant(&mut self, held: &mut Held, now_ms: u64) {
+    async fn write_and_grant(&mut self, held: &mut Held, next_ms: u64) {
         let shared = Arc::clone(&self.shared);
         let lease = held.lease;
-        // Never back, also when the clock is: ids may go to the former bound until the new one is in
-        // place.
-        let last = self.journal.as_ref().and_then(|journal| journal.lease);
-        let noted_ms = last
-            .filter(|last| last.worker == lease.worker)
-            .map_or(0, |last| last.below_ms);
-        let wanted_ms = self.wanted_ms(now_ms.max(lease.start_ms));
-        let below_ms = lease.until_ms.min(noted_ms.max(wanted_ms));
-        let is_noted =
-            |last: &JournalLease| (last.worker, last.epoch) == (lease.worker, lease.epoch);
-        let noted = JournalLease {
-            worker: lease.worker,
-            epoch: lease.epoch,
-            nonce: last.filter(is_noted).map_or(0, |last| last.nonce),
-            until_ms: lease.until_ms,
-            acknowledged: true,
-            below_ms,
-            written_ms: shared.core.timeline.now_ms(),
+        let now = Now {
+            now_ms: shared.core.timeline.now_ms(),
+            next_ms,
+            is_granted: shared.lock().stage.is_holding(),
         };
-        let is_news = |last: JournalLease| {
-            last.below_ms < below_ms
-                || last.until_ms != noted.until_ms
-                || last.epoch != noted.epoch
-                || !last.acknowledged
+        let journal = self.journal.as_ref().and_then(|journal| journal.lease);
+        let margins = Margins::of(&shared.options);
+        let noted = match grant::decide(now, &lease, journal.as_ref(), &margins) {
+            Action::Keep => return,
+            Action::WriteThenGrant(noted) => noted,
         };
-        let last = self.journal.as_ref().and_then(|journal| journal.lease);
-        if !last.is_none_or(is_news) && shared.lock().stage.is_holding() {
-            return;
-        }
         if let Err(error) = self.write_journal(noted).await {
             self.journal_failed(held, &error);
             return;
         }
         held.journal_fails = false;
-        shared.core.state.grant(shared.grant_of(lease, below_ms));
+        let layout = shared.core.options.layout;
+        let grant = grant::grant_of(layout, &lease, noted.below_ms);
+        shared.core.state.grant(grant);
         shared.core.open();
         let mut state = shared.lock();
         state.lease = Some(lease);
@@ -228,20 +209,6 @@ impl Run {
         state.stage = RegistryStage::Holding {
             worker: lease.worker,
         };
-    }
-
-    /// How far ids may go while the next one carries this time: ahead of the clock, and not of what
-    /// a restart began with, so that restart upon restart does not run away from it; and always far
-    /// enough for some ids.
-    fn wanted_ms(&self, next_ms: u64) -> u64 {
-        let options = &self.shared.options;
-        let now_ms = self.shared.core.timeline.now_ms();
-        let borrowed_ms = next_ms
-            .saturating_sub(now_ms)
-            .min(millis(options.snowflake.ahead_max));
-        let some_ms = SOME_MIN_MS.max(options.snowflake.layout.unit().ms() * 2);
-        let ahead_ms = borrowed_ms + millis(options.journal_ahead);
-        (now_ms + ahead_ms).max(next_ms + some_ms)
     }
 
     /// Without its journal a server issues what it has allowed already, and no more.
@@ -386,22 +353,6 @@ impl Shared {
     /// How long a lease is; never shorter than what the journal allows.
     pub(super) fn lease_ms(&self) -> u64 {
         millis(self.options.lease.max(self.options.journal_ahead * 2))
-    }
-
-    /// What a lease is in ticks: only those that lie in it wholly.
-    fn grant_of(&self, lease: Lease, below_ms: u64) -> Grant {
-        let layout = self.core.options.layout;
-        let unit_ms = layout.unit().ms();
-        let tick_of = |ms: u64| {
-            layout
-                .tick_of(ms.cast_signed())
-                .unwrap_or(layout.ticks_max())
-        };
-        Grant {
-            worker: lease.worker,
-            start: tick_of(lease.start_ms.saturating_add(unit_ms - 1)),
-            until: tick_of(below_ms),
-        }
     }
 }
 
