@@ -6,6 +6,7 @@
 mod accept;
 mod builder;
 mod calls;
+mod candidate;
 mod claim;
 mod clock_check;
 mod close;
@@ -22,6 +23,7 @@ mod release;
 mod repeating;
 mod start;
 mod status;
+mod two_phase_claim;
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -8,6 +8,7 @@
 use fastrand::Rng;
 
 use super::WorkerChoice;
+use super::candidate::{self, Candidate};
 use super::driver::WorkerUntil;
 use crate::lease::Lease;
 use crate::store::{JournalRecord, LeaseRecord, LeaseStore, LeaseSwap, StoreError};
@@ -15,16 +16,12 @@ use crate::worker_id::WorkerId;
 
 /// How often a claim looks at all rows again because somebody was faster.
 pub(crate) const ROUNDS_MAX: u32 = 64;
-/// In the first round the best worker id is chosen, in the next one of the best two, then four,
-/// and so on up to 2 to the power of this, so that many who start at once come apart.
-const CHOICES_LOG_MAX: u32 = 8;
 
 /// Who claims what.
 #[derive(Debug, Clone)]
 pub(crate) struct Claimant<'a> {
     pub(crate) choice: WorkerChoice,
-    /// A hint from elsewhere, for who has no lease in its journal. So it is followed until a claim
-    /// has gone through.
+    /// A hint from elsewhere, followed while the journal has no lease: until a claim has gone through.
     pub(crate) preferred: Option<WorkerId>,
     pub(crate) worker_max: u32,
     pub(crate) address: &'a str,
@@ -56,13 +53,6 @@ impl From<StoreError> for ClaimError {
     }
 }
 
-/// A worker id that may be had.
-struct Candidate {
-    worker: WorkerId,
-    seen: Option<LeaseRecord>,
-    start_ms: u64,
-}
-
 /// A claim that may go through.
 #[derive(Debug, Clone)]
 pub(crate) struct Claim {
@@ -79,7 +69,7 @@ pub(crate) async fn find(
     rng: &mut Rng,
 ) -> Result<Claim, ClaimError> {
     let rows = store.leases().await?;
-    match choose(claimant, &rows, 1 << round.min(CHOICES_LOG_MAX), rng) {
+    match candidate::choose(claimant, &rows, round, rng) {
         Some(candidate) => Ok(claim_of(claimant, &candidate)),
         None => Err(match held(claimant, &rows) {
             Some(row) => ClaimError::Held(row),
@@ -121,124 +111,6 @@ fn claim_of(claimant: &Claimant<'_>, candidate: &Candidate) -> Claim {
         record: lease.record(&holder, claimant.address),
     };
     Claim { lease, swap }
-}
-
-/// What to try next: our own worker id, also if its row is gone; else one that was held under our
-/// address; else the hint; else one whose lease is over, the oldest first; else one that
-/// nobody ever had.
-fn choose(
-    claimant: &Claimant<'_>,
-    rows: &[LeaseRecord],
-    choices: usize,
-    rng: &mut Rng,
-) -> Option<Candidate> {
-    let wanted = |worker: WorkerId| match claimant.choice {
-        WorkerChoice::Any => worker.get() <= claimant.worker_max,
-        WorkerChoice::Exactly(exactly) => worker == exactly,
-    };
-    let own = rows
-        .iter()
-        .filter(|row| wanted(row.worker))
-        .find_map(|row| own(claimant, row));
-    if own.is_some() {
-        return own;
-    }
-    let forgotten = forgotten(claimant, rows, choices);
-    if let Some(candidate) = forgotten.filter(|candidate| wanted(candidate.worker)) {
-        return Some(candidate);
-    }
-    let mut free: Vec<&LeaseRecord> = rows.iter().filter(|row| wanted(row.worker)).collect();
-    free.retain(|row| row.until_ms <= claimant.now_ms);
-    let is_other = |row: &LeaseRecord| row.address != claimant.address || row.address.is_empty();
-    free.sort_by_key(|row| (is_other(row), row.until_ms));
-    let ours_before = free.iter().take_while(|row| !is_other(row)).count();
-    let hint = claimant.preferred.filter(|worker| wanted(*worker));
-    let is_new = claimant.journal.lease.is_none() && claimant.journal.floor_ms == 0;
-    if let (0, true, Some(worker)) = (ours_before, is_new, hint)
-        && let Some(candidate) = unheld(claimant, rows, worker)
-    {
-        return Some(candidate);
-    }
-    let choices = if ours_before > 0 { 1 } else { choices };
-    free.truncate(choices);
-    if let Some(row) = (!free.is_empty()).then(|| free[rng.usize(..free.len())]) {
-        return Some(ended(row));
-    }
-    let absent = absent(claimant, rows, choices);
-    let worker = *absent.get(rng.usize(..absent.len().max(1)))?;
-    Some(new(worker))
-}
-
-/// This worker id, if nobody holds it.
-fn unheld(claimant: &Claimant<'_>, rows: &[LeaseRecord], worker: WorkerId) -> Option<Candidate> {
-    match rows.iter().find(|row| row.worker == worker) {
-        Some(row) if row.until_ms > claimant.now_ms => None,
-        Some(row) => Some(ended(row)),
-        None => Some(new(worker)),
-    }
-}
-
-/// A worker id whose lease is over.
-fn ended(row: &LeaseRecord) -> Candidate {
-    Candidate {
-        worker: row.worker,
-        start_ms: row.until_ms,
-        seen: Some(row.clone()),
-    }
-}
-
-/// A worker id without a row.
-const fn new(worker: WorkerId) -> Candidate {
-    Candidate {
-        worker,
-        seen: None,
-        start_ms: 0,
-    }
-}
-
-/// The worker id that we had, if its row is gone. In a registry that was emptied every other one
-/// may still be in use by a holder that has not noticed yet; ours is not. Only at the first try:
-/// a registry that shares its numbers with others may be unable to create it.
-fn forgotten(claimant: &Claimant<'_>, rows: &[LeaseRecord], choices: usize) -> Option<Candidate> {
-    let lost = claimant.lost.last().map(|lost| lost.worker);
-    let worker = lost.or_else(|| claimant.journal.lease.map(|lease| lease.worker))?;
-    let is_there = rows.iter().any(|row| row.worker == worker);
-    let is_ours = choices == 1 && !is_there && !claimant.avoided.contains(&worker);
-    is_ours.then(|| new(worker))
-}
-
-/// Our own row, if nobody has claimed it since we wrote our journal: then all ids issued with it
-/// lie below the journal's bound. The journal may be one claim ahead of the registry, because it
-/// is written first.
-fn own(claimant: &Claimant<'_>, row: &LeaseRecord) -> Option<Candidate> {
-    let start_ms = claimant.journal.owned_from_ms(row)?;
-    (!claimant.avoided.contains(&row.worker)).then(|| Candidate {
-        worker: row.worker,
-        start_ms,
-        seen: Some(row.clone()),
-    })
-}
-
-/// The smallest worker ids without a row.
-fn absent(claimant: &Claimant<'_>, rows: &[LeaseRecord], count: usize) -> Vec<WorkerId> {
-    if let WorkerChoice::Exactly(worker) = claimant.choice {
-        let is_there = rows.iter().any(|row| row.worker == worker);
-        return if is_there { Vec::new() } else { vec![worker] };
-    }
-    let taken: std::collections::BTreeSet<u32> = rows.iter().map(|row| row.worker.get()).collect();
-    let mut absent = Vec::new();
-    let mut number = 0;
-    while absent.len() < count && number <= claimant.worker_max {
-        let is_avoided = claimant.avoided.contains(&WorkerId::new(number));
-        if !taken.contains(&number) && !is_avoided {
-            absent.push(WorkerId::new(number));
-        }
-        let Some(next) = number.checked_add(1) else {
-            break;
-        };
-        number = next;
-    }
-    absent
 }
 
 /// What came of a wish to extend.

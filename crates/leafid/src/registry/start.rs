@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use super::claim::{self, Claim, Claimant, ROUNDS_MAX};
+use super::claim::{self, Claimant, ROUNDS_MAX};
 use super::clock_check::{behind_own_report, check_at_start, too_far_ahead};
 use super::driver::{Run, WorkerUntil};
 use super::obstacle::{Obstacle, found_or_store_error, obstacle};
+use super::two_phase_claim::TwoPhaseClaim;
 use super::{ClockAhead, WorkerChoice};
 use crate::event::Event;
 use crate::lease::Lease;
-use crate::store::{JournalClaim, JournalLease, JournalRecord, JournalRegistry, LeaseStore};
+use crate::store::{JournalRegistry, LeaseStore};
 
 impl Run {
     /// Gets a worker id, however long it takes; `None` once stopped.
@@ -129,6 +130,7 @@ impl Run {
         }
     }
 
+    /// Tries to claim the worker id that suits best; `None` if somebody was faster.
     async fn claim_once(
         &mut self,
         store: &dyn LeaseStore,
@@ -159,62 +161,14 @@ impl Run {
         };
         self.check_ahead(claim.lease.start_ms, now_ms)?;
         shared.set_leased(Some(claim.lease));
-        let is_made = self.make(store, &claim, former, now_ms).await?;
-        if !is_made {
-            shared.set_leased(None);
-        }
-        Ok(is_made.then_some(claim.lease))
-    }
-
-    /// Writes a claim to the journal, and then to the registry. Answers whether it went through.
-    async fn make(
-        &mut self,
-        store: &dyn LeaseStore,
-        claim: &Claim,
-        former: JournalRecord,
-        now_ms: u64,
-    ) -> Result<bool, Obstacle> {
-        let shared = Arc::clone(&self.shared);
-        let nonce = self.nonce;
-        let Lease {
-            worker,
-            epoch,
-            start_ms,
-            until_ms,
-        } = claim.lease;
-        // Before the registry hears of it: if the outcome stays unknown, our row is known as ours.
-        let noted = JournalClaim {
-            worker,
-            epoch,
-            nonce,
-            from_ms: start_ms,
-        };
-        let with_claim = JournalRecord {
-            claim: Some(noted),
-            ..former.clone()
-        };
-        self.write_record(with_claim).await?;
+        let prepared = TwoPhaseClaim::prepare(self, former, claim.lease).await?;
         if !shared.changing(store.swap(&claim.swap)).await? {
-            // A row of that epoch is not ours, even if it has our name: a copy of us was faster.
-            self.write_record(former).await?;
-            return Ok(false);
+            prepared.roll_back(self).await?;
+            shared.set_leased(None);
+            return Ok(None);
         }
-        let lease = JournalLease {
-            worker,
-            epoch,
-            nonce,
-            until_ms,
-            acknowledged: true,
-            below_ms: start_ms,
-            written_ms: now_ms,
-        };
-        let claimed = JournalRecord {
-            claim: None,
-            layout: shared.core.options.layout.to_string(),
-            ..former.with_lease(lease)
-        };
-        self.write_record(claimed).await?;
+        let lease = prepared.commit(self, now_ms).await?;
         self.is_weak = false;
-        Ok(true)
+        Ok(Some(lease))
     }
 }
