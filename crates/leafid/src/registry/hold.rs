@@ -14,9 +14,8 @@ use super::grant::{self, Action, Margins, Now};
 use super::{RegistryStage, Shared};
 use crate::event::Event;
 use crate::lease::Lease;
-use crate::snowflake::ClockPolicy;
 use crate::store::{BoxFuture, StoreError};
-use crate::timeline::Look;
+use crate::timeline::Comparison;
 
 /// How often others are told that this server lives. Source: Leaf.
 const REPORT_INTERVAL: Duration = Duration::from_secs(3);
@@ -102,14 +101,13 @@ impl Run {
         if shared.takes_accepted_clock() {
             return self.accept_wall(held);
         }
-        let goes_back = shared.options.snowflake.policy != ClockPolicy::Borrow;
-        let look = timeline.look(goes_back);
-        let disagrees = look != Look::Agrees;
+        let comparison = timeline.compare();
+        let disagrees = comparison != Comparison::Agrees;
         if disagrees != held.disagrees {
             held.disagrees = disagrees;
             held.clock_check_at = Some(Duration::ZERO);
             held.clock_check_interval = CLOCK_CHECK_INTERVAL_MIN;
-            if let Look::Disagrees { offset_ms } = look {
+            if let Comparison::Disagrees { offset_ms } = comparison {
                 shared.lock().clock_steps += 1;
                 shared.emit(&Event::ClockStepped { offset_ms });
             } else {

@@ -55,7 +55,7 @@ impl Core {
     pub(crate) fn new(options: SnowflakeOptions, clock: Arc<dyn Clock>) -> Self {
         Self {
             state: SnowflakeState::new(options.layout),
-            timeline: Timeline::new(clock),
+            timeline: Timeline::new(clock, options.policy),
             ahead_max: ahead_max_ticks(&options),
             options,
             closed: Mutex::new(Closed {
