@@ -130,7 +130,7 @@ impl Allocator {
     pub(crate) fn try_take(self: &Arc<Self>, shared: &Shared, len: u64) -> Option<Segment> {
         let (range, passed_over) = self.buffer.try_take_range(len)?;
         if passed_over > 0 {
-            self.lock().skipped += passed_over;
+            self.lock().usage.skipped += passed_over;
         }
         if self.buffer.is_low() {
             self.on_low(shared);
@@ -232,11 +232,10 @@ impl Allocator {
 
     fn on_short_under_lock(self: &Arc<Self>, state: &mut State, shared: &Shared) -> TakeError {
         let now = shared.clock.now();
-        state.asked = true;
-        state.asked_at = now;
+        state.demands.missed(now);
         if state.tag_state.is_over(now) {
             state.tag_state = TagState::New;
-            state.is_dropped = false;
+            state.row.is_dropped = false;
         }
         let permanent = match &state.tag_state {
             TagState::Retired => return TakeError::Retired,
@@ -252,7 +251,7 @@ impl Allocator {
             },
             TagState::Exhausted => Permanent::LimitReached {
                 tag: self.tag.clone(),
-                limit: state.limit(),
+                limit: state.row.limit(),
             },
             TagState::New | TagState::Live if shared.is_stopped() => Permanent::Stopped {
                 tag: self.tag.clone(),

@@ -103,7 +103,7 @@ impl Drop for CancelOnDrop<'_> {
     fn drop(&mut self) {
         let unfetched = self.demand.cancel();
         if unfetched > 0 {
-            self.allocator.lock().skipped += unfetched;
+            self.allocator.lock().usage.skipped += unfetched;
         }
     }
 }
@@ -137,15 +137,15 @@ impl Allocator {
             self.on_low_under_lock(&mut state, shared);
             return Ok(());
         }
-        if state.demands.len() >= DEMANDS_MAX {
-            state.demands.retain(|demand| demand.is_open());
+        if state.demands.queue.len() >= DEMANDS_MAX {
+            state.demands.prune();
         }
-        if state.demands.len() >= DEMANDS_MAX {
+        if state.demands.queue.len() >= DEMANDS_MAX {
             let retry_after = state.loading_retry();
             let busy = IssueError::transient(&self.tag, retry_after, TransientReason::Busy);
             return Err(TakeError::Refused(busy));
         }
-        state.demands.push_back(Arc::clone(demand));
+        state.demands.queue.push_back(Arc::clone(demand));
         Ok(())
     }
 
@@ -154,7 +154,7 @@ impl Allocator {
         let taken = if demand.is_adjacent {
             let taken = self.buffer.try_take_range(demand.count);
             taken.map(|(range, passed_over)| {
-                state.skipped += passed_over;
+                state.usage.skipped += passed_over;
                 TakenMany::of(range)
             })
         } else {
@@ -162,7 +162,7 @@ impl Allocator {
             self.take_with(state, &mut nothing, demand.count)
         };
         if let Some(taken) = taken {
-            state.skipped += demand.give(taken);
+            state.usage.skipped += demand.give(taken);
         }
     }
 
@@ -173,14 +173,14 @@ impl Allocator {
             let is_enough = demand.count <= rest.len();
             is_enough.then(|| {
                 let front = rest.split_front(demand.count);
-                state.skipped += self.buffer.go_on_behind(front);
+                state.usage.skipped += self.buffer.go_on_behind(front);
                 TakenMany::of(front)
             })
         } else {
             self.take_with(state, rest, demand.count)
         };
         if let Some(taken) = taken {
-            state.skipped += demand.give(taken);
+            state.usage.skipped += demand.give(taken);
         }
     }
 
@@ -204,7 +204,7 @@ impl Allocator {
             let Some(mut taken) = taken else { continue };
             let front = rest.split_front(count - at_hand);
             if !front.is_empty() {
-                state.skipped += self.buffer.go_on_behind(front);
+                state.usage.skipped += self.buffer.go_on_behind(front);
                 taken.push(front);
             }
             return Some(taken);
@@ -243,6 +243,6 @@ mod tests {
             let taken = demand.answer().expect("an answer").expect("ids");
             assert_eq!((taken.ranges()[0].start(), taken.len()), (first, 4));
         }
-        assert_eq!(allocator.lock().skipped, 0);
+        assert_eq!(allocator.lock().usage.skipped, 0);
     }
 }

@@ -114,7 +114,7 @@ impl State {
     /// Whether somebody may wait for it, or come back as told.
     fn is_wanted(&self, shared: &Shared, now: Duration) -> bool {
         let wait_max = shared.options.wait_max.saturating_add(LOADING_RETRY_MAX);
-        now < self.asked_at.saturating_add(wait_max)
+        now < self.demands.missed_at.saturating_add(wait_max)
     }
 }
 
@@ -129,7 +129,7 @@ impl Allocator {
         is_held: bool,
     ) -> Eviction {
         let mut state = self.lock();
-        if !state.lengths.is_unused() {
+        if !state.bounds.is_unused() {
             return Eviction::InUse;
         }
         let is_idle = !state.is_wanted(shared, now) && (needs_room || !is_held);
@@ -158,7 +158,7 @@ impl Allocator {
     pub(crate) fn is_abandoned(&self, shared: &Shared) -> bool {
         let mut state = self.lock();
         let is_over = state.tag_state == TagState::Retired
-            || (state.lengths.is_unused() && !state.is_wanted(shared, shared.clock.now()));
+            || (state.bounds.is_unused() && !state.is_wanted(shared, shared.clock.now()));
         if is_over {
             state.refill_state = RefillState::Idle;
         }
@@ -167,7 +167,7 @@ impl Allocator {
 
     /// Has it taken for one that somebody waits for.
     pub(crate) fn touch(&self, shared: &Shared) {
-        self.lock().asked_at = shared.clock.now();
+        self.lock().demands.missed_at = shared.clock.now();
     }
 
     /// Whether it is not known if it has a row.
@@ -177,6 +177,6 @@ impl Allocator {
 
     /// Whether it was found to have no row, and is to be created.
     pub(crate) fn is_absent(&self) -> bool {
-        self.lock().is_absent
+        self.lock().row.is_absent
     }
 }

@@ -20,7 +20,7 @@ impl Allocator {
         allocators: Vec<Arc<Self>>,
     ) -> Vec<(Arc<Self>, RefillOutcome)> {
         let tags: Vec<Tag> = allocators.iter().map(|one| one.tag.clone()).collect();
-        let seen: Vec<u64> = allocators.iter().map(|one| one.begin(shared)).collect();
+        let versions: Vec<u64> = allocators.iter().map(|one| one.begin(shared)).collect();
         let read = || bounded(shared, shared.store.read(&tags));
         let answer = shared.repeat.run(read).await.map_err(Arc::new);
         let records = answer.as_ref().map(|records| {
@@ -28,13 +28,15 @@ impl Allocator {
             records.collect::<HashMap<&Tag, &TagRecord>>()
         });
         let mut loaded = Vec::with_capacity(allocators.len());
-        for (allocator, seen) in allocators.into_iter().zip(seen) {
-            let after = match &records {
-                Ok(records) => allocator.on_batch_read(shared, records.get(&allocator.tag), seen),
-                Err(error) => allocator.on_error(shared, error, seen),
+        for (allocator, version) in allocators.into_iter().zip(versions) {
+            let outcome = match &records {
+                Ok(records) => {
+                    allocator.on_batch_read(shared, records.get(&allocator.tag), version)
+                }
+                Err(error) => allocator.on_error(shared, error, version),
             };
             allocator.notify();
-            loaded.push((allocator, after));
+            loaded.push((allocator, outcome));
         }
         loaded
     }
@@ -43,20 +45,20 @@ impl Allocator {
         &self,
         shared: &Shared,
         record: Option<&&TagRecord>,
-        seen: u64,
+        version: u64,
     ) -> RefillOutcome {
         match record {
             Some(record) => {
-                if self.on_record(record, seen) {
+                if self.on_record(record, version) {
                     shared.emit(&Event::Loaded { tag: &self.tag });
                 }
                 RefillOutcome::Again
             }
             None if shared.options.create_missing.is_some() => {
-                self.lock().is_absent = true;
+                self.lock().row.is_absent = true;
                 RefillOutcome::Again
             }
-            None => self.on_unknown_tag(shared, seen),
+            None => self.on_unknown_tag(shared, version),
         }
     }
 }

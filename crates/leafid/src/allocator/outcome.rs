@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::refill::{Plan, RefillOutcome, Seen};
+use super::refill::{Plan, RefillOutcome, Snapshot};
 use super::state::{RefillState, State, TagState};
 use super::{Allocator, Shared};
 use crate::error::Permanent;
@@ -25,20 +25,16 @@ impl Allocator {
         let segment = reserved.segment;
         let now = shared.clock.now();
         let mut state = self.lock();
-        state.settle(now, self.buffer.remaining());
-        state.forget_failures();
-        state.last_took = now.saturating_sub(started);
-        state.counts.reserves += 1;
-        state.floor = state.floor.max(Some(segment.end()));
-        state.put += segment.len();
-        state.regressions_in_row = 0;
-        state.is_suspect = false;
-        state.note_reserved(shared, plan.reserve.floor, &reserved);
-        state.step = plan.step;
+        let remaining = self.buffer.remaining();
+        state.usage.reserved(segment.len(), now, remaining);
+        state.usage.step = plan.step;
+        state.usage.last_took = now.saturating_sub(started);
+        state.failures.forget();
+        state.on_reserved(shared, plan.reserve.floor, &reserved);
         self.put(&mut state, segment);
-        let near = state.near_limit(segment.end());
-        let limit = state.limit();
-        let after = if state.demands.is_empty() {
+        let near = state.row.near_limit(segment.end());
+        let limit = state.row.limit();
+        let outcome = if state.demands.queue.is_empty() {
             state.refill_state = RefillState::Idle;
             RefillOutcome::Done
         } else {
@@ -59,7 +55,7 @@ impl Allocator {
                 limit,
             });
         }
-        after
+        outcome
     }
 
     /// Answers demands from a new segment, and puts the rest into the buffer.
@@ -73,19 +69,19 @@ impl Allocator {
         }
         // The row went while the segment was under way; or the demand that it was reserved for
         // was cancelled, and both slots hold ids.
-        state.skipped += rest.len();
+        state.usage.skipped += rest.len();
     }
 
     /// Answers demands from the buffer and the new segment, in order of arrival, and returns what
     /// is left of the segment.
     fn answer_demands(&self, state: &mut State, segment: Segment) -> Segment {
         let mut rest = segment;
-        while let Some(demand) = state.demands.front().cloned() {
+        while let Some(demand) = state.demands.queue.front().cloned() {
             self.serve(state, &demand, &mut rest);
             if demand.is_open() {
                 break;
             }
-            let _answered = state.demands.pop_front();
+            let _answered = state.demands.queue.pop_front();
         }
         rest
     }
@@ -94,12 +90,12 @@ impl Allocator {
     pub(super) fn on_limit(&self, shared: &Shared, plan: &Plan, max_id: u64) -> RefillOutcome {
         let mut state = self.lock();
         let limit = plan.reserve.limit;
-        state.floor = state.floor.max(Some(max_id));
-        if state.tag_state != TagState::Live || state.limit() != limit {
+        state.bounds.raise(max_id);
+        if state.tag_state != TagState::Live || state.row.limit() != limit {
             // The row was changed while the store was asked: its refusal is of the past.
             return RefillOutcome::Again;
         }
-        let headroom = limit.headroom(state.floor.unwrap_or(1));
+        let headroom = limit.headroom(state.bounds.floor.unwrap_or(1));
         if plan.reserve.count <= headroom {
             drop(state);
             let error = StoreError::unavailable(
@@ -112,7 +108,7 @@ impl Allocator {
         if headroom > 0 {
             return RefillOutcome::Again;
         }
-        state.forget_failures();
+        state.failures.forget();
         state.tag_state = TagState::Exhausted;
         state.refill_state = RefillState::Idle;
         drop(state);
@@ -128,8 +124,8 @@ impl Allocator {
     /// use would be lost to everybody.
     pub(super) fn refuse_demands(&self, state: &mut State, limit: Limit, headroom: u64) {
         let at_hand = self.buffer.remaining();
-        let open_len = state.demands.len();
-        state.demands.retain(|demand| {
+        let open_len = state.demands.queue.len();
+        state.demands.queue.retain(|demand| {
             let most = headroom + if demand.is_adjacent { 0 } else { at_hand };
             let fits = demand.missing() <= most;
             if !fits {
@@ -138,7 +134,7 @@ impl Allocator {
             }
             fits
         });
-        if state.demands.len() < open_len {
+        if state.demands.queue.len() < open_len {
             self.notify();
         }
     }
@@ -150,19 +146,14 @@ impl Allocator {
     ) -> RefillOutcome {
         let error = error.into();
         let mut state = self.lock();
-        state.failures = state.failures.saturating_add(1);
-        state.counts.failures += 1;
-        state.last_error = Some(Arc::clone(&error));
-        let retry_after = shared.retry_after(state.failures);
+        let has_served_since = |time| shared.availability.has_reserved_since(time);
+        state.failures.note(Arc::clone(&error), has_served_since);
+        let failures = state.failures.in_row;
+        let fails_alone = state.failures.fails_alone;
+        let retry_after = shared.retry_after(failures);
         let now = shared.clock.now();
         let until = now.saturating_add(retry_after);
         state.refill_state = RefillState::Waiting { until };
-        let failures = state.failures;
-        // One that hung says nothing of a store that has served others since it began.
-        let called_at = state.called_at;
-        let since = *state.failing_since.get_or_insert(called_at);
-        state.fails_alone |= shared.availability.has_reserved_since(since);
-        let fails_alone = state.fails_alone;
         drop(state);
         let tag = &self.tag;
         if error.weak_store().is_some() {
@@ -188,26 +179,26 @@ impl Allocator {
         &self,
         shared: &Shared,
         message: String,
-        seen: u64,
+        version: u64,
     ) -> RefillOutcome {
         let until = shared.unknown_until();
         let mut state = self.lock();
-        if state.changes != seen || state.tag_state == TagState::Retired {
+        if state.row.version != version || state.tag_state == TagState::Retired {
             return RefillOutcome::Again;
         }
-        state.forget_failures();
+        state.failures.forget();
         state.tag_state = TagState::Unusable { until, message };
         state.refill_state = RefillState::Idle;
         RefillOutcome::Done
     }
 
-    pub(super) fn on_unknown_tag(&self, shared: &Shared, seen: u64) -> RefillOutcome {
+    pub(super) fn on_unknown_tag(&self, shared: &Shared, version: u64) -> RefillOutcome {
         let until = shared.unknown_until();
-        let Some(was_live) = self.drop_row(TagState::Unknown { until }, Some(seen)) else {
+        let Some(was_live) = self.drop_row(TagState::Unknown { until }, Some(version)) else {
             return RefillOutcome::Again;
         };
         let mut state = self.lock();
-        state.forget_failures();
+        state.failures.forget();
         state.refill_state = RefillState::Idle;
         drop(state);
         if was_live {
@@ -217,47 +208,40 @@ impl Allocator {
     }
 
     /// The row is gone, or of another kind: nothing more leaves, not even what memory holds. The
-    /// floor stays. Tells whether it was live; `None` if the row was changed since `seen`, so that
-    /// this is of the past.
+    /// floor stays. Tells whether it was live; `None` if the row has another version, so
+    /// that this is out of date.
     ///
     /// A refresh that began before this allocator left the map may still come here; it must not
     /// bring it back to life beside its successor, whose floor it does not know.
-    fn drop_row(&self, tag_state: TagState, seen: Option<u64>) -> Option<bool> {
+    fn drop_row(&self, tag_state: TagState, version: Option<u64>) -> Option<bool> {
         let mut state = self.lock();
-        if state.tag_state == TagState::Retired || !state.is_up_to_date(seen) {
+        if state.tag_state == TagState::Retired || !state.row.is_at(version) {
             return None;
         }
         let was_live = state.tag_state.may_issue();
         state.tag_state = tag_state;
-        state.asked = false;
-        state.is_absent = false;
-        state.is_dropped |= was_live;
-        state.changes += 1;
-        state.settings = None;
-        state.loads = 0;
+        state.row.gone(was_live);
+        state.demands.row_gone();
+        state.usage.restart();
         self.buffer.close();
-        state.skipped += self.buffer.skip_to(state.floor.unwrap_or(1));
+        state.usage.skipped += self.buffer.skip_to(state.bounds.floor.unwrap_or(1));
         Some(was_live)
     }
 
-    /// Takes the row as it was read; `false` if it was changed since `seen`, or this allocator left
-    /// the map meanwhile.
-    pub(super) fn on_record(&self, record: &TagRecord, seen: u64) -> bool {
+    /// Takes the row as it was read; `false` if it has another version by now, or this allocator
+    /// left the map meanwhile.
+    pub(super) fn on_record(&self, record: &TagRecord, version: u64) -> bool {
         if record.settings.kind != TagKind::Segment {
-            return self.drop_row(TagState::OtherKind, Some(seen)).is_some();
+            return self.drop_row(TagState::OtherKind, Some(version)).is_some();
         }
         let mut state = self.lock();
-        if state.changes != seen || state.tag_state == TagState::Retired {
+        if state.row.version != version || state.tag_state == TagState::Retired {
             return false;
         }
-        state.settings = Some(record.settings);
         state.tag_state = TagState::Live;
-        state.asked = false;
-        state.is_absent = false;
-        state.is_dropped = false;
-        state.refreshed_cursor = self.buffer.cursor();
-        state.floor = state.floor.max(Some(record.max_id));
-        state.lengths.read(record);
+        state.row.found(record.settings);
+        state.demands.row_read(self.buffer.cursor());
+        state.bounds.read(record);
         true
     }
 
@@ -268,19 +252,19 @@ impl Allocator {
 
     /// Whether it fails while the store serves others.
     pub(crate) fn fails_alone(&self) -> bool {
-        self.lock().fails_alone
+        self.lock().failures.fails_alone
     }
 
     /// Whether a segment of it was ever reserved here.
     pub(crate) fn has_drawn(&self) -> bool {
-        !self.lock().lengths.is_unused()
+        !self.lock().bounds.is_unused()
     }
 
     /// Whether it was used, or asked in vain, since its row was last read.
     pub(crate) fn is_in_use(&self) -> bool {
         let state = self.lock();
         (state.tag_state.may_issue() || state.tag_state == TagState::OtherKind)
-            && (state.asked || state.refreshed_cursor != self.buffer.cursor())
+            && state.demands.since_row_read(self.buffer.cursor())
     }
 
     /// Takes note of the row as it was read again, and of how things stood when it was asked for;
@@ -290,20 +274,20 @@ impl Allocator {
         self: &Arc<Self>,
         shared: &Shared,
         record: &TagRecord,
-        seen: Option<Seen>,
+        seen: Option<Snapshot>,
     ) {
         let settings = record.settings;
-        let changes = seen.map(|seen| seen.changes);
+        let version = seen.map(|seen| seen.version);
         if settings.kind != TagKind::Segment {
-            self.drop_row(TagState::OtherKind, changes);
+            self.drop_row(TagState::OtherKind, version);
             self.notify();
             return;
         }
         let mut state = self.lock();
-        if !state.is_up_to_date(changes) {
+        if !state.row.is_at(version) {
             return;
         }
-        state.changes += u64::from(changes.is_none());
+        state.row.version += u64::from(version.is_none());
         if state.tag_state == TagState::OtherKind {
             // It was deleted and created again; whoever asks next has it loaded.
             state.tag_state = TagState::New;
@@ -311,29 +295,23 @@ impl Allocator {
         if !state.tag_state.may_issue() {
             return;
         }
-        state.asked = false;
-        state.refreshed_cursor = self.buffer.cursor();
-        state.floor = state.floor.max(Some(record.max_id));
-        state.lengths.read(record);
-        let raised = state.limit() < settings.limit;
-        state.settings = Some(settings);
-        if raised {
-            state.warned_below = 100;
-        }
+        state.demands.row_read(self.buffer.cursor());
+        state.bounds.read(record);
+        let is_raised = state.row.refreshed(settings);
         let went_back = seen.and_then(|seen| seen.floor) > Some(record.max_id);
-        state.is_suspect |= went_back && state.tag_state == TagState::Live;
-        if raised && state.tag_state == TagState::Exhausted {
+        state.bounds.is_suspect |= went_back && state.tag_state == TagState::Live;
+        if is_raised && state.tag_state == TagState::Exhausted {
             state.tag_state = TagState::Live;
-        } else if !state.is_suspect {
+        } else if !state.bounds.is_suspect {
             return;
         }
         self.enqueue(&mut state, shared);
     }
 
-    /// The row was found gone outside a refill; `seen` as for `refresh`.
-    pub(crate) fn forget_row(&self, shared: &Shared, seen: Option<u64>) {
+    /// The row was found gone outside a refill; `None` if it was just deleted through this process.
+    pub(crate) fn forget_row(&self, shared: &Shared, version: Option<u64>) {
         let until = shared.unknown_until();
-        if self.drop_row(TagState::Unknown { until }, seen) == Some(true) {
+        if self.drop_row(TagState::Unknown { until }, version) == Some(true) {
             shared.emit(&Event::Dropped { tag: &self.tag });
         }
         self.notify();
@@ -342,7 +320,7 @@ impl Allocator {
     /// A row may be there now: ask the store again at the next call.
     pub(crate) fn expect_row(&self) {
         let mut state = self.lock();
-        state.changes += 1;
+        state.row.version += 1;
         if matches!(
             state.tag_state,
             TagState::Unknown { .. } | TagState::Unusable { .. } | TagState::OtherKind
@@ -366,11 +344,11 @@ mod tests {
         let shared = Shared::new(store, clock, Arc::new(()), Options::default());
         let allocator = Allocator::new(Tag::new("order").expect("a plain name"), Duration::ZERO);
         allocator.on_failure(&shared, StoreError::unavailable("away", "no route"));
-        assert!(allocator.lock().last_error.is_some());
-        let seen = allocator.lock().changes;
-        allocator.on_unknown_tag(&shared, seen);
+        assert!(allocator.lock().failures.last_error.is_some());
+        let version = allocator.lock().row.version;
+        allocator.on_unknown_tag(&shared, version);
         let state = allocator.lock();
-        assert!(state.last_error.is_none() && state.failures == 0);
+        assert!(state.failures.last_error.is_none() && state.failures.in_row == 0);
     }
 
     /// Guards that a tag has one allocator: a late answer of a refresh once revived a retired

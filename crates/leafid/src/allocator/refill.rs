@@ -36,9 +36,9 @@ pub(super) struct Plan {
 
 /// How an allocator stood when the store was asked.
 #[derive(Clone, Copy)]
-pub(crate) struct Seen {
-    /// How many changes were made through this process.
-    pub(super) changes: u64,
+pub(crate) struct Snapshot {
+    /// The version of its row.
+    pub(super) version: u64,
     /// What the store cannot hold less than, unless it went back in time.
     pub(super) floor: Option<u64>,
 }
@@ -46,32 +46,32 @@ pub(crate) struct Seen {
 impl Allocator {
     /// Does what the tag needs: one row read at the most, and one reservation.
     pub(crate) async fn refill(self: Arc<Self>, shared: &Shared) -> RefillOutcome {
-        let seen = self.begin(shared);
-        let after = match self.load_and_reserve(shared, seen).await {
+        let version = self.begin(shared);
+        let outcome = match self.load_and_reserve(shared, version).await {
             Ok(after) => after,
-            Err(error) => self.on_error(shared, &Arc::new(error), seen),
+            Err(error) => self.on_error(shared, &Arc::new(error), version),
         };
         self.notify();
-        after
+        outcome
     }
 
-    /// A call begins. Answers how many changes were made so far.
+    /// A call begins. Answers the version of the row.
     pub(super) fn begin(&self, shared: &Shared) -> u64 {
         let mut state = self.lock();
-        state.called_at = shared.clock.now();
-        state.changes
+        state.failures.call_begins(shared.clock.now());
+        state.row.version
     }
 
     pub(super) fn on_error(
         &self,
         shared: &Shared,
         error: &Arc<StoreError>,
-        seen: u64,
+        version: u64,
     ) -> RefillOutcome {
         match &**error {
-            StoreError::UnknownTag => self.on_unknown_tag(shared, seen),
+            StoreError::UnknownTag => self.on_unknown_tag(shared, version),
             StoreError::BadRow { message } | StoreError::Unsupported { message } => {
-                self.on_unusable_row(shared, message.clone(), seen)
+                self.on_unusable_row(shared, message.clone(), version)
             }
             _ => self.on_failure(shared, Arc::clone(error)),
         }
@@ -80,11 +80,11 @@ impl Allocator {
     async fn load_and_reserve(
         &self,
         shared: &Shared,
-        seen: u64,
+        version: u64,
     ) -> Result<RefillOutcome, StoreError> {
         if self.lock().tag_state == TagState::New {
             let (record, was_created) = self.read_or_create(shared).await?;
-            if !self.on_record(&record, seen) {
+            if !self.on_record(&record, version) {
                 return Ok(RefillOutcome::Again);
             }
             shared.emit(&if was_created {
@@ -155,21 +155,23 @@ impl Allocator {
     /// Decides what to reserve; `None` when nothing is needed.
     fn plan(&self, shared: &Shared) -> Option<Plan> {
         let mut state = self.lock();
-        state.demands.retain(|demand| demand.is_open());
-        let settings = state.settings?;
+        state.demands.prune();
+        let settings = state.row.settings?;
         if state.tag_state != TagState::Live {
             return None;
         }
-        let headroom = settings.limit.headroom(state.floor.unwrap_or(1));
+        let headroom = settings.limit.headroom(state.bounds.floor.unwrap_or(1));
         self.refuse_demands(&mut state, settings.limit, headroom);
-        let has_use = self.buffer.has_room() || state.is_suspect;
-        if state.demands.is_empty() && !has_use {
+        let has_use = self.buffer.has_room() || state.bounds.is_suspect;
+        if state.demands.queue.is_empty() && !has_use {
             return None;
         }
         let headroom = headroom.max(1);
-        let demanded = state.demanded(headroom);
-        let history = state.history(shared.clock.now(), self.buffer.remaining(), headroom);
+        let demanded = state.demands.total(headroom);
+        let (now, remaining) = (shared.clock.now(), self.buffer.remaining());
+        let history = state.usage.history(now, remaining, headroom);
         let step = state
+            .row
             .policy(shared.options.policy)
             .next_step(u64::from(settings.step), &history)
             .min(headroom);
@@ -177,17 +179,17 @@ impl Allocator {
         let reserve = Reserve {
             tag: self.tag.clone(),
             count,
-            floor: state.floor,
+            floor: state.bounds.floor,
             margin: state.margin(shared),
             limit: settings.limit,
-            is_longest: state.lengths.is_longest(count),
+            is_longest: state.bounds.is_longest(count),
         };
         Some(Plan { reserve, step })
     }
 
     fn with_current_floor(&self, reserve: &Reserve) -> Reserve {
         Reserve {
-            floor: reserve.floor.max(self.lock().floor),
+            floor: reserve.floor.max(self.lock().bounds.floor),
             ..reserve.clone()
         }
     }
@@ -195,7 +197,8 @@ impl Allocator {
     /// Nothing to reserve: hands the tag back, unless demands came in meanwhile.
     fn finish(&self) -> RefillOutcome {
         let mut state = self.lock();
-        if state.demands.iter().any(|demand| demand.is_open()) && state.tag_state == TagState::Live
+        if state.demands.queue.iter().any(|demand| demand.is_open())
+            && state.tag_state == TagState::Live
         {
             return RefillOutcome::Again;
         }
@@ -212,9 +215,9 @@ impl Allocator {
             .iter()
             .map(|allocator| allocator.tag.clone())
             .collect();
-        let seen: Vec<Seen> = allocators
+        let seen: Vec<Snapshot> = allocators
             .iter()
-            .map(|allocator| allocator.seen())
+            .map(|allocator| allocator.snapshot())
             .collect();
         let read = || bounded(shared, shared.store.read(&tags));
         let records = shared.repeat.run(read).await?;
@@ -223,17 +226,17 @@ impl Allocator {
         for (allocator, seen) in allocators.iter().zip(seen) {
             match records.get(&allocator.tag) {
                 Some(record) => allocator.refresh(shared, record, Some(seen)),
-                None => allocator.forget_row(shared, Some(seen.changes)),
+                None => allocator.forget_row(shared, Some(seen.version)),
             }
         }
         Ok(())
     }
 
-    fn seen(&self) -> Seen {
+    fn snapshot(&self) -> Snapshot {
         let state = self.lock();
-        Seen {
-            changes: state.changes,
-            floor: state.floor,
+        Snapshot {
+            version: state.row.version,
+            floor: state.bounds.floor,
         }
     }
 }

@@ -11,105 +11,10 @@
 //! anybody since it went back. What lies below is dropped.
 
 use super::refill::{Plan, RefillOutcome};
-use super::state::State;
 use super::{Allocator, Shared};
 use crate::event::Event;
 use crate::segment::Segment;
-use crate::step::StepPolicy;
-use crate::store::{Reserve, Reserved, StoreError, TagRecord};
-
-/// So many of the longest segments others may have drawn since this process last did: eight servers
-/// two each, as much as memory holds.
-const SEGMENTS_AHEAD: u64 = 16;
-/// Others may have drawn so many times what they did between two segments of this process.
-const OTHERS_AHEAD: u64 = 2;
-
-/// What is known of how long segments of a tag are, and how fast others draw them.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Lengths {
-    /// The longest that any process ever said it had reserved; 0 if the store keeps no such thing.
-    kept: u64,
-    /// The longest that the row holds now, as far as is known here.
-    written: u64,
-    /// The longest that was reserved here.
-    own: u64,
-    /// How many numbers others drew between two segments of ours. A large one is forgotten by and
-    /// by.
-    others: u64,
-}
-
-impl Lengths {
-    /// Takes note of a row.
-    pub(super) fn read(&mut self, record: &TagRecord) {
-        // A row that was put back, or to which the column was added, may hold less than before.
-        self.written = record.segment_max.unwrap_or(0);
-        self.kept = self.kept.max(self.written);
-    }
-
-    /// Takes note of a reservation, when `floor` was known before it.
-    fn reserved(&mut self, floor: Option<u64>, reserved: &Reserved) {
-        self.own = self.own.max(reserved.segment.len());
-        // A longer one was written with it.
-        self.written = self.written.max(reserved.segment.len());
-        if let Some(floor) = floor {
-            let drawn = reserved.previous.saturating_sub(floor);
-            self.others = drawn.max(self.others / 2);
-        }
-    }
-
-    /// Whether nothing was ever reserved here.
-    pub(super) fn is_unused(&self) -> bool {
-        self.own == 0
-    }
-
-    /// Whether a segment of that length has to be written down.
-    pub(super) fn is_longest(&self, count: u64) -> bool {
-        count > self.written
-    }
-
-    /// How far above what is known here others may have come. Not less than what the policy here
-    /// allows: a server of an older version writes down no length.
-    fn margin(&self, policy: StepPolicy, own_step: u64) -> u64 {
-        let longest = self.kept.max(self.own).max(step_max(policy, own_step));
-        let longest = longest.saturating_mul(SEGMENTS_AHEAD);
-        longest.max(self.others.saturating_mul(OTHERS_AHEAD))
-    }
-}
-
-/// The longest segment that a policy allows, demands apart.
-fn step_max(policy: StepPolicy, own_step: u64) -> u64 {
-    match policy {
-        StepPolicy::Fixed => own_step,
-        StepPolicy::Leaf { step_max } | StepPolicy::Cover { step_max, .. } => {
-            step_max.max(own_step)
-        }
-    }
-}
-
-impl State {
-    /// Takes note of a reservation, when `floor` was known before it.
-    pub(super) fn note_reserved(
-        &mut self,
-        shared: &Shared,
-        floor: Option<u64>,
-        reserved: &Reserved,
-    ) {
-        if self.lengths.is_unused() {
-            shared.note_used();
-        }
-        self.lengths.reserved(floor, reserved);
-    }
-
-    /// How many ids the store leaves out if it holds less than the floor.
-    pub(super) fn margin(&self, shared: &Shared) -> u64 {
-        let worked_out = || {
-            let own_step = self.settings.map_or(0, |settings| u64::from(settings.step));
-            let policy = self.policy(shared.options.policy);
-            self.lengths.margin(policy, own_step)
-        };
-        shared.options.regression_margin.unwrap_or_else(worked_out)
-    }
-}
+use crate::store::{Reserve, Reserved, StoreError};
 
 impl Allocator {
     /// Takes note of a segment that showed that the store went back below `floor`.
@@ -132,14 +37,9 @@ impl Allocator {
     fn discard(&self, shared: &Shared, reserved: Reserved, floor: u64) -> bool {
         let segment = reserved.segment;
         let mut state = self.lock();
-        state.regressions_in_row = state.regressions_in_row.saturating_add(1);
-        state.counts.regressions += 1;
-        state.is_suspect = true;
-        state.floor = state.floor.max(Some(segment.end()));
-        state.note_reserved(shared, None, &reserved);
-        state.put += segment.len();
-        state.skipped += segment.len() + self.buffer.skip_to(reserved.previous);
-        let is_first = state.regressions_in_row == 1;
+        state.on_regressed(shared, &reserved);
+        state.usage.skipped += self.buffer.skip_to(reserved.previous);
+        let is_first = state.bounds.regressions_in_row == 1;
         drop(state);
         shared.emit(&Event::Regressed {
             tag: &self.tag,
@@ -152,29 +52,26 @@ impl Allocator {
 
     /// Whether the store once told of more than this.
     pub(crate) fn has_seen_beyond(&self, max_id: u64) -> bool {
-        self.lock().floor > Some(max_id)
+        self.lock().bounds.floor > Some(max_id)
     }
 
     /// Counts a segment that was reserved past memory, and is for nobody, as skipped.
     pub(crate) fn skip_whole(&self, segment: Segment) {
-        let mut state = self.lock();
-        state.put += segment.len();
-        state.skipped += segment.len();
+        self.lock().usage.discarded(segment.len());
     }
 
     /// Takes note of a tag that was raised past this allocator.
     pub(crate) fn raise_floor(&self, end: u64) {
-        let mut state = self.lock();
-        state.floor = state.floor.max(Some(end));
+        self.lock().bounds.raise(end);
     }
 
     /// A wish for a segment past memory, with all that is known here.
     pub(crate) fn with_current_state(&self, shared: &Shared, reserve: &Reserve) -> Reserve {
         let state = self.lock();
         Reserve {
-            floor: state.floor.max(reserve.floor),
+            floor: state.bounds.floor.max(reserve.floor),
             margin: state.margin(shared),
-            is_longest: state.lengths.is_longest(reserve.count),
+            is_longest: state.bounds.is_longest(reserve.count),
             ..reserve.clone()
         }
     }
@@ -197,11 +94,7 @@ impl Allocator {
                 false => Err(not_durable(reserve, reserved, floor)),
             };
         }
-        let mut state = self.lock();
-        state.regressions_in_row = 0;
-        state.is_suspect = false;
-        state.floor = state.floor.max(Some(reserved.segment.end()));
-        state.note_reserved(shared, None, &reserved);
+        self.lock().on_reserved(shared, None, &reserved);
         Ok(Some(reserved.segment))
     }
 }

@@ -111,12 +111,8 @@ impl Allocator {
     pub(crate) fn status(&self, now: Duration, policy: StepPolicy) -> Status {
         let state = self.lock();
         let remaining = self.buffer.remaining();
-        let used = state.used(remaining);
-        let since = now.saturating_sub(state.loaded_at);
-        let rate = state
-            .rate
-            .observe(used - state.loaded_used, since)
-            .per_second();
+        let used = state.usage.used(remaining);
+        let rate = state.usage.rate_at(now, remaining).per_second();
         let [mut first, mut second] = self.buffer.segments();
         if second.start() <= self.buffer.cursor() && first.start() < second.start() {
             std::mem::swap(&mut first, &mut second);
@@ -124,26 +120,24 @@ impl Allocator {
         Status {
             tag: self.tag.clone(),
             stage: state.stage(),
-            is_dropped: state.is_dropped,
-            policy: state.policy(policy),
-            own_step: state
-                .settings
-                .map_or(0, |settings| u64::from(settings.step)),
-            step: state.step,
+            is_dropped: state.row.is_dropped,
+            policy: state.row.policy(policy),
+            own_step: state.row.own_step(),
+            step: state.usage.step,
             issued: used,
             remaining,
             rate,
             cover: cover(remaining, rate),
-            max_id: state.floor,
-            limit: state.limit(),
+            max_id: state.bounds.floor,
+            limit: state.row.limit(),
             cursor: self.buffer.cursor(),
             segments: [first, second],
-            reserves: state.counts.reserves,
-            failures: state.counts.failures,
-            regressions: state.counts.regressions,
-            skipped: state.skipped,
-            last_took: state.last_took,
-            last_error: state.last_error.as_ref().map(ToString::to_string),
+            reserves: state.usage.reserves,
+            failures: state.failures.total,
+            regressions: state.bounds.regressions,
+            skipped: state.usage.skipped,
+            last_took: state.usage.last_took,
+            last_error: state.failures.last_error.as_ref().map(ToString::to_string),
         }
     }
 }
