@@ -122,9 +122,7 @@ fn oldest_ended(round: &Round<'_>, rng: &mut Rng) -> Option<Candidate> {
 
 /// One that nobody ever had, the smallest first.
 fn never_held(round: &Round<'_>, rng: &mut Rng) -> Option<Candidate> {
-    let absent = round.absent();
-    let worker = absent.get(rng.usize(..absent.len().max(1)))?;
-    Some(without_row(*worker))
+    one_of(&round.absent(), round.choices, rng).map(|worker| without_row(*worker))
 }
 
 /// Draws one of the first so many; `None` if there are none.
