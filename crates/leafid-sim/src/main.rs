@@ -39,7 +39,7 @@ const SYSTEMS: [System; 2] = [
 ];
 
 /// What is to be run.
-struct Wish {
+struct Arguments {
     seed: u64,
     runs: u64,
     steps: Option<u64>,
@@ -47,14 +47,14 @@ struct Wish {
 }
 
 fn main() -> ExitCode {
-    let Some(wish) = wish(std::env::args().skip(1)) else {
+    let Some(arguments) = arguments(std::env::args().skip(1)) else {
         eprintln!("{USAGE}");
         return ExitCode::FAILURE;
     };
-    println!("seed {}, {} runs", wish.seed, wish.runs);
-    let is_wanted = |system: &&System| wish.of.as_ref().is_none_or(|of| of == system.name);
+    println!("seed {}, {} runs", arguments.seed, arguments.runs);
+    let is_wanted = |system: &&System| arguments.of.as_ref().is_none_or(|of| of == system.name);
     for system in SYSTEMS.iter().filter(is_wanted) {
-        if !run_all(system, &wish) {
+        if !run_all(system, &arguments) {
             return ExitCode::FAILURE;
         }
     }
@@ -62,11 +62,11 @@ fn main() -> ExitCode {
 }
 
 /// Whether every seed kept every promise.
-fn run_all(system: &System, wish: &Wish) -> bool {
-    let steps = wish.steps.unwrap_or(system.steps);
+fn run_all(system: &System, arguments: &Arguments) -> bool {
+    let steps = arguments.steps.unwrap_or(system.steps);
     let name = system.name;
     let mut all = Report::default();
-    for seed in (0..wish.runs).map(|run| wish.seed.wrapping_add(run)) {
+    for seed in (0..arguments.runs).map(|run| arguments.seed.wrapping_add(run)) {
         match run_caught(system, seed, steps) {
             Ok(report) => all.add(&report),
             Err(violation) => {
@@ -92,9 +92,9 @@ fn run_caught(system: &System, seed: u64, steps: u64) -> Result<Report, Violatio
     })
 }
 
-fn wish(mut words: impl Iterator<Item = String>) -> Option<Wish> {
+fn arguments(mut words: impl Iterator<Item = String>) -> Option<Arguments> {
     let seed = std::env::var("SEED").ok();
-    let mut wish = Wish {
+    let mut arguments = Arguments {
         seed: seed.map_or_else(|| Some(fastrand::u64(..)), |text| text.parse().ok())?,
         runs: 1,
         steps: None,
@@ -103,12 +103,14 @@ fn wish(mut words: impl Iterator<Item = String>) -> Option<Wish> {
     while let Some(word) = words.next() {
         let value = words.next()?;
         match word.as_str() {
-            "--seed" => wish.seed = value.parse().ok()?,
-            "--runs" => wish.runs = value.parse().ok()?,
-            "--steps" => wish.steps = Some(value.parse().ok()?),
-            "--of" if SYSTEMS.iter().any(|system| system.name == value) => wish.of = Some(value),
+            "--seed" => arguments.seed = value.parse().ok()?,
+            "--runs" => arguments.runs = value.parse().ok()?,
+            "--steps" => arguments.steps = Some(value.parse().ok()?),
+            "--of" if SYSTEMS.iter().any(|system| system.name == value) => {
+                arguments.of = Some(value)
+            }
             _ => return None,
         }
     }
-    Some(wish)
+    Some(arguments)
 }

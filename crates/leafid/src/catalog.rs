@@ -327,7 +327,7 @@ impl Generators {
         call: impl Fn(&'s dyn SegmentStore) -> StoreResult<'s, T>,
     ) -> Result<T, StoreError> {
         let shared = self.shared();
-        let answer = shared.repeat.run(|| call(&*shared.store)).await;
+        let answer = shared.conflict_retry.run(|| call(&*shared.store)).await;
         answer.inspect_err(|error| shared.store_suspect(error))
     }
 

@@ -53,7 +53,7 @@ pub struct Driver {
 
 impl Driver {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
-        let run = Box::pin(Run::new(Arc::clone(&shared)).run());
+        let run = Box::pin(DriverState::new(Arc::clone(&shared)).run());
         Self { shared, run }
     }
 }
@@ -82,7 +82,7 @@ impl std::fmt::Debug for Driver {
 type Refills = FuturesUnordered<BoxFuture<'static, (Arc<Allocator>, RefillOutcome)>>;
 type Loads = FuturesUnordered<BoxFuture<'static, Vec<(Arc<Allocator>, RefillOutcome)>>>;
 
-struct Run {
+struct DriverState {
     shared: Arc<Shared>,
     refills: Refills,
     /// Since when there are refills under way.
@@ -105,7 +105,7 @@ struct Run {
 /// A tag to be taken up again at a time; ordered by the time alone.
 struct Retry(Duration, Arc<Allocator>);
 
-impl Run {
+impl DriverState {
     fn new(shared: Arc<Shared>) -> Self {
         let now = shared.clock.now();
         let refresh_at = now.saturating_add(shared.options.refresh_interval);

@@ -1,8 +1,8 @@
 //! `Generators`: ids of any tag of a store, by name.
 
-mod at_once;
 mod ensure;
 mod status;
+mod try_next;
 
 use std::fmt;
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 //!
 //! The handle is here; the driver, which does the work, in `registry/driver.rs`.
 
-mod accept;
+mod accept_clock;
 mod builder;
 mod calls;
 mod candidate;
@@ -11,18 +11,18 @@ mod claim;
 mod clock_check;
 mod close;
 mod driver;
-mod fast;
 mod grant;
 mod hold;
-mod journaled;
+mod journal;
 mod obstacle;
 mod options;
 mod own_row;
 mod peers;
 mod release;
-mod repeating;
+mod retrying_store;
 mod start;
 mod status;
+mod timekeeper;
 mod two_phase_claim;
 
 use std::fmt;
@@ -32,17 +32,17 @@ use std::time::Duration;
 
 use event_listener::Event as Notice;
 
+use crate::conflict_retry::ConflictRetry;
 use crate::event::{Event, Observer};
 use crate::lease::Lease;
-use crate::repeat::Repeat;
 use crate::snowflake::{Core, Snowflake};
 use crate::store::{Journal, LeaseRecord, LeaseStore, LeaseSwap, StoreError};
 use crate::worker_id::WorkerId;
 
 use calls::{FailedWrites, Reachability};
-use repeating::Repeating;
+use retrying_store::RetryingStore;
 
-pub use accept::ClockAhead;
+pub use accept_clock::ClockAhead;
 pub use builder::RegistryBuilder;
 pub use close::Closed;
 pub use driver::RegistryDriver;
@@ -159,8 +159,12 @@ impl WorkerRegistry {
         let options = parts.options;
         let store = parts.store.map(|store| {
             let (clock, observer) = (Arc::clone(&parts.clock), Arc::clone(&parts.observer));
-            let repeat = Repeat::new(clock, observer, options.call_max, options.seed);
-            Arc::new(Repeating { store, repeat }) as Arc<dyn LeaseStore>
+            let conflict_retry =
+                ConflictRetry::new(clock, observer, options.call_max, options.seed);
+            Arc::new(RetryingStore {
+                store,
+                conflict_retry,
+            }) as Arc<dyn LeaseStore>
         });
         let shared = Arc::new(Shared {
             core: Arc::new(Core::new(options.snowflake, parts.clock)),

@@ -20,7 +20,7 @@ const STORE_CALLERS: [&str; 12] = [
     "crates/leafid/src/registry/claim.rs",
     "crates/leafid/src/registry/clock_check.rs",
     "crates/leafid/src/registry/release.rs",
-    "crates/leafid/src/registry/repeating.rs",
+    "crates/leafid/src/registry/retrying_store.rs",
     "crates/leafid/src/registry/start.rs",
     "crates/leafid-server/src/ops/instrumented_store.rs",
 ];

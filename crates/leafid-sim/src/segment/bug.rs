@@ -101,13 +101,13 @@ impl Bug {
     pub(crate) fn answer_without_asking(
         self,
         memory: &Mutex<Memory>,
-        wish: &Reserve,
+        request: &Reserve,
     ) -> Option<Reserved> {
         if self != Self::ReuseAfterUnknown {
             return None;
         }
-        let (end, has_failed) = *lock(memory).last.get(&wish.tag)?;
-        let segment = Segment::new(end, end.checked_add(wish.count)?)?;
+        let (end, has_failed) = *lock(memory).last.get(&request.tag)?;
+        let segment = Segment::new(end, end.checked_add(request.count)?)?;
         has_failed.then_some(Reserved {
             previous: end,
             segment,
@@ -117,10 +117,10 @@ impl Bug {
     pub(crate) async fn reserve(
         self,
         server: &StoreServer,
-        wish: &Reserve,
+        request: &Reserve,
         right: impl Fn(&Reserve) -> Result<Reserved, StoreError>,
     ) -> Result<Reserved, StoreError> {
-        let before = self.max_id(server, &wish.tag)?;
+        let before = self.max_id(server, &request.tag)?;
         match self {
             Self::ReuseAfterUnknown
             | Self::ConflictIgnored
@@ -128,32 +128,32 @@ impl Bug {
             | Self::FlushRepeated
             | Self::ConflictAsOutage
             | Self::NodeKept
-            | Self::ProbedByReading => right(wish),
+            | Self::ProbedByReading => right(request),
             Self::Overlap => {
                 let is_struck = lock(&server.network.random).u8(..) < 64;
-                let again = before.saturating_sub(wish.count / 2 + 1);
-                if is_struck && again >= wish.floor.unwrap_or(1) {
-                    server.rows().put_max_id(&wish.tag, again)?;
+                let again = before.saturating_sub(request.count / 2 + 1);
+                if is_struck && again >= request.floor.unwrap_or(1) {
+                    server.rows().put_max_id(&request.tag, again)?;
                 }
-                right(wish)
+                right(request)
             }
             Self::ReadThenWrite => {
                 server.network.clock.sleep(Duration::from_millis(20)).await;
-                server.rows().put_max_id(&wish.tag, before)?;
-                right(wish)
+                server.rows().put_max_id(&request.tag, before)?;
+                right(request)
             }
             Self::Clamped => {
-                let reserved = right(wish)?;
+                let reserved = right(request)?;
                 let end = reserved.segment.end().min(CLAMP);
                 server
                     .rows()
-                    .put_max_id(&wish.tag, end.max(before.min(CLAMP)))?;
+                    .put_max_id(&request.tag, end.max(before.min(CLAMP)))?;
                 Ok(reserved)
             }
             Self::LostWrite => {
-                let reserved = right(wish)?;
+                let reserved = right(request)?;
                 if lock(&server.network.random).u8(..) < 32 {
-                    server.rows().put_max_id(&wish.tag, before)?;
+                    server.rows().put_max_id(&request.tag, before)?;
                 }
                 Ok(reserved)
             }
@@ -161,12 +161,12 @@ impl Bug {
                 let limit = leafid::Limit::INT64;
                 right(&Reserve {
                     limit,
-                    ..wish.clone()
+                    ..request.clone()
                 })
             }
             Self::NoFloor => right(&Reserve {
                 floor: None,
-                ..wish.clone()
+                ..request.clone()
             }),
         }
     }

@@ -56,7 +56,7 @@ impl Field {
 
 /// One way to ask for ids.
 #[derive(Debug, Clone, Copy)]
-enum Way {
+enum TakeCall {
     Next,
     TryNext,
     Held,
@@ -88,9 +88,9 @@ impl Caller {
                 .update(Ordering::Relaxed, Ordering::Relaxed, |left| {
                     left.saturating_sub(1)
                 });
-            let way = self.way();
-            if let Err(error) = self.call(tag, way).await {
-                self.heed(&error).await;
+            let take = self.take();
+            if let Err(error) = self.call(tag, take).await {
+                self.back_off(&error).await;
             }
         }
         for tag in 0..self.field.plan.tags.len() {
@@ -106,7 +106,7 @@ impl Caller {
     }
 
     /// Comes back when it was told to, or at some other time.
-    async fn heed(&mut self, error: &IssueError) {
+    async fn back_off(&mut self, error: &IssueError) {
         let time = error
             .retry_after()
             .unwrap_or(self.field.plan.options.unknown_for);
@@ -116,13 +116,13 @@ impl Caller {
     }
 
     async fn call_until_served(&mut self, tag: TagNumber) {
-        let way = match self.way() {
+        let take = match self.take() {
             // More than memory ever holds is never at hand; only one who waits gets it.
-            Way::TryMany(count) => Way::Many(count),
-            way => way,
+            TakeCall::TryMany(count) => TakeCall::Many(count),
+            take => take,
         };
         loop {
-            match self.call(tag, way).await {
+            match self.call(tag, take).await {
                 Ok(()) => return,
                 Err(error) if error.is_exhausted() && self.has_ended(tag) => return,
                 Err(error) => {
@@ -141,31 +141,31 @@ impl Caller {
         self.field.plan.tags[tag].is_near_the_end()
     }
 
-    fn way(&mut self) -> Way {
+    fn take(&mut self) -> TakeCall {
         let count = self.random.u64(1..=self.field.plan.count_max);
         match self.random.u8(..20) {
-            0..8 => Way::Next,
-            8..11 => Way::TryNext,
-            11..13 => Way::Held,
-            13..15 => Way::Many(count),
-            15 => Way::TryMany(count),
-            16 => Way::Range(count),
-            _ => Way::Block,
+            0..8 => TakeCall::Next,
+            8..11 => TakeCall::TryNext,
+            11..13 => TakeCall::Held,
+            13..15 => TakeCall::Many(count),
+            15 => TakeCall::TryMany(count),
+            16 => TakeCall::Range(count),
+            _ => TakeCall::Block,
         }
     }
 
     /// Makes one call and notes it.
-    async fn call(&mut self, tag: TagNumber, way: Way) -> Result<(), IssueError> {
-        let block = matches!(way, Way::Block)
+    async fn call(&mut self, tag: TagNumber, take: TakeCall) -> Result<(), IssueError> {
+        let block = matches!(take, TakeCall::Block)
             .then(|| self.block_number(tag))
             .flatten();
         let history = Arc::clone(&self.field.history);
-        let call = history.began(self.process, tag, block, way.at_risk());
+        let call = history.began(self.process, tag, block, take.at_risk());
         let (began_at, in_quiet) = (self.field.clock.now(), self.field.is_healed());
         let patience = self.patience();
         let clock = self.field.clock.clone();
         let outcome = {
-            let asked = std::pin::pin!(self.ask(tag, way));
+            let asked = std::pin::pin!(self.ask(tag, take));
             match select(asked, clock.sleep(patience)).await {
                 Either::Left((outcome, _)) => Some(outcome),
                 Either::Right(_) => None,
@@ -221,24 +221,24 @@ impl Caller {
         }
     }
 
-    async fn ask(&mut self, tag: TagNumber, way: Way) -> Result<Vec<Segment>, IssueError> {
+    async fn ask(&mut self, tag: TagNumber, take: TakeCall) -> Result<Vec<Segment>, IssueError> {
         let field = Arc::clone(&self.field);
         let name = field.plan.tags[tag].spec.tag.as_str();
         let generators = &self.generators;
-        match way {
-            Way::Next => generators.next(name).await.map(one),
-            Way::TryNext => generators.try_next(name).map(one),
-            Way::Held => generators.generator(name)?.next().await.map(one),
-            Way::Many(count) => generators
+        match take {
+            TakeCall::Next => generators.next(name).await.map(one),
+            TakeCall::TryNext => generators.try_next(name).map(one),
+            TakeCall::Held => generators.generator(name)?.next().await.map(one),
+            TakeCall::Many(count) => generators
                 .next_many(name, count)
                 .await
                 .map(|taken| taken.ranges().to_vec()),
-            Way::TryMany(count) => generators
+            TakeCall::TryMany(count) => generators
                 .generator(name)?
                 .try_next_many(count)
                 .map(|taken| taken.ranges().to_vec()),
-            Way::Range(count) => generators.take(name, count).await.map(|range| vec![range]),
-            Way::Block => match &mut self.blocks[tag] {
+            TakeCall::Range(count) => generators.take(name, count).await.map(|range| vec![range]),
+            TakeCall::Block => match &mut self.blocks[tag] {
                 Some((_, block)) => block.try_next().map(one),
                 None => generators.next(name).await.map(one),
             },
@@ -257,7 +257,7 @@ impl Caller {
     }
 }
 
-impl Way {
+impl TakeCall {
     /// How many ids may be gathered before the answer.
     fn at_risk(self) -> u64 {
         match self {

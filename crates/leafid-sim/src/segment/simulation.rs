@@ -119,9 +119,9 @@ impl Simulation {
             let server = self.start_server();
             self.servers.push(server);
         }
-        self.storm()?;
-        self.heal();
-        self.quiet()?;
+        self.inject_faults()?;
+        self.stop_faults();
+        self.serve_all()?;
         for at in 0..self.servers.len() {
             self.end_server(at);
         }
@@ -133,7 +133,7 @@ impl Simulation {
     }
 
     /// Injects faults until the callers have made their calls.
-    fn storm(&mut self) -> Result<(), Violation> {
+    fn inject_faults(&mut self) -> Result<(), Violation> {
         let field = Arc::clone(&self.field);
         let is_over = || {
             // Relaxed: there is one thread.
@@ -204,7 +204,7 @@ impl Simulation {
 
     /// No more faults, every tag has a row, every limit is far. A file that was replaced is restored,
     /// and opened anew; of two nodes one stays away from its cluster.
-    fn heal(&mut self) {
+    fn stop_faults(&mut self) {
         match self.field.plan.keeper {
             Keeper::File => {
                 self.restore_file();
@@ -225,7 +225,7 @@ impl Simulation {
 
     /// Tags whose rows are gone or whose limits are near get what they need; calls that were
     /// under way when the faults ended may still undo that.
-    fn mend(&mut self) {
+    fn repair_tags(&mut self) {
         for tag in 0..self.field.plan.tags.len() {
             if self.row(tag).is_none() {
                 self.create(tag);
@@ -235,14 +235,14 @@ impl Simulation {
     }
 
     /// Everybody must be served before patience ends.
-    fn quiet(&mut self) -> Result<(), Violation> {
+    fn serve_all(&mut self) -> Result<(), Violation> {
         // What was sent before the faults ended still arrives.
         let field = Arc::clone(&self.field);
         let settled = self.executor.clock.now()
             + field.plan.network_faults.delay_max * 2
             + Duration::from_secs(1);
         self.executor.run(settled, || false).map_err(livelock)?;
-        self.mend();
+        self.repair_tags();
         let everybody = (field.plan.callers * field.plan.servers) as u64;
         let is_done = || field.served.load(Ordering::Relaxed) == everybody;
         let until = self.executor.clock.now() + self.patience();

@@ -145,24 +145,24 @@ impl SimStore {
     }
 
     /// What becomes of a reservation when it has arrived.
-    async fn reserve_there(&self, wish: &Reserve) -> Result<Outcome, StoreError> {
+    async fn reserve_at_server(&self, reserve: &Reserve) -> Result<Outcome, StoreError> {
         let (server, bug) = (&self.server, self.server.bug);
         let rows = self.enter()?;
-        let read = server.now(rows.read(std::slice::from_ref(&wish.tag)))?;
+        let read = server.now(rows.read(std::slice::from_ref(&reserve.tag)))?;
         let max_id = read.first().map_or(0, |row| row.max_id);
         if server.conflicts() {
             return match bug {
-                Some(Bug::ConflictIgnored) => wish.reserved(max_id).map(Outcome::Reserved),
+                Some(Bug::ConflictIgnored) => reserve.reserved(max_id).map(Outcome::Reserved),
                 _ => Ok(Outcome::Conflict),
             };
         }
         let fails = server.disk.fails(&self.opened, self.process, bug);
-        server.disk.change(&self.opened, &wish.tag, max_id);
+        server.disk.change(&self.opened, &reserve.tag, max_id);
         if !fails || lock(&server.network.random).bool() {
-            let right = |wish: &Reserve| server.reserve(&rows, wish);
+            let right = |reserve: &Reserve| server.reserve(&rows, reserve);
             let reserved = match bug {
-                Some(bug) => bug.reserve(server, wish, right).await?,
-                None => right(wish)?,
+                Some(bug) => bug.reserve(server, reserve, right).await?,
+                None => right(reserve)?,
             };
             if !fails {
                 return Ok(Outcome::Reserved(reserved));
@@ -208,11 +208,11 @@ impl SegmentStore for SimStore {
         });
         let bug = self.server.bug;
         let made_up = bug.and_then(|bug| bug.answer_without_asking(&self.memory, reserve));
-        let (connection, wish) = (self.clone(), reserve.clone());
+        let (connection, request) = (self.clone(), reserve.clone());
         let call = self.server.network.call(async move {
             match made_up {
                 Some(made_up) => Ok(Outcome::Reserved(made_up)),
-                None => connection.reserve_there(&wish).await,
+                None => connection.reserve_at_server(&request).await,
             }
         });
         Box::pin(async move {

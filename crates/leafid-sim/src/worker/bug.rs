@@ -79,30 +79,30 @@ impl Bug {
     pub(crate) async fn swap(
         self,
         registry: &Registry,
-        wish: &LeaseSwap,
+        swap: &LeaseSwap,
     ) -> Result<bool, StoreError> {
-        let row = registry.row(wish.record.worker);
-        let is_extension = wish
+        let row = registry.row(swap.record.worker);
+        let is_extension = swap
             .expected
-            .is_some_and(|expected| expected.epoch == wish.record.epoch);
+            .is_some_and(|expected| expected.epoch == swap.record.epoch);
         let found = row.as_ref().map(LeaseRecord::key);
         let blindly = LeaseSwap {
             expected: found,
-            ..wish.clone()
+            ..swap.clone()
         };
         match self {
-            Self::FirstStartRace if wish.expected.is_none() => registry.swap(&blindly).await,
+            Self::FirstStartRace if swap.expected.is_none() => registry.swap(&blindly).await,
             Self::BlindExtension if is_extension => registry.swap(&blindly).await,
-            Self::LostLeaseIgnored if is_extension => registry.swap(wish).await.map(|_| true),
-            Self::TakenOverAtNow if !is_extension && epoch(found) == epoch(wish.expected) => {
+            Self::LostLeaseIgnored if is_extension => registry.swap(swap).await.map(|_| true),
+            Self::TakenOverAtNow if !is_extension && epoch(found) == epoch(swap.expected) => {
                 registry.swap(&blindly).await
             }
             Self::CopyTakenForOurs => {
-                let is_done = registry.swap(wish).await?;
-                let is_copy = row.is_some_and(|row| name(&row) == name(&wish.record));
+                let is_done = registry.swap(swap).await?;
+                let is_copy = row.is_some_and(|row| name(&row) == name(&swap.record));
                 Ok(is_done || is_copy && !is_extension)
             }
-            _ => registry.swap(wish).await,
+            _ => registry.swap(swap).await,
         }
     }
 

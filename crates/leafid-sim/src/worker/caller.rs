@@ -36,7 +36,7 @@ impl Field {
 
 /// One way to ask for ids.
 #[derive(Debug, Clone, Copy)]
-enum Way {
+enum TakeCall {
     Next,
     TryNext,
     Many(u64),
@@ -79,8 +79,8 @@ impl Caller {
                 .update(Ordering::Relaxed, Ordering::Relaxed, |left| {
                     left.saturating_sub(1)
                 });
-            let way = self.way();
-            if let Err(SnowflakeError::Stopped) = self.call(&snowflake, way).await {
+            let take = self.take();
+            if let Err(SnowflakeError::Stopped) = self.call(&snowflake, take).await {
                 return;
             }
         }
@@ -89,7 +89,7 @@ impl Caller {
     /// Calls until it is served once.
     pub(crate) async fn run_until_served(self) {
         let snowflake = self.life.registry.snowflake();
-        while self.call(&snowflake, Way::Next).await.is_err() {
+        while self.call(&snowflake, TakeCall::Next).await.is_err() {
             self.field.clock.sleep(PATIENT).await;
         }
         self.life.is_served.store(true, Ordering::Relaxed);
@@ -101,26 +101,26 @@ impl Caller {
         self.field.clock.sleep(time).await;
     }
 
-    fn way(&mut self) -> Way {
+    fn take(&mut self) -> TakeCall {
         let count = self.random.u64(1..=self.field.plan.count_max);
         match self.random.u8(..64) {
-            0..16 => Way::Next,
-            16..40 => Way::TryNext,
-            40..48 => Way::Many(count),
-            48..56 => Way::TryMany(count),
-            56..63 => Way::Burst(1 << self.random.u32(..=BURST_LOG_MAX)),
-            _ => Way::Flood,
+            0..16 => TakeCall::Next,
+            16..40 => TakeCall::TryNext,
+            40..48 => TakeCall::Many(count),
+            48..56 => TakeCall::TryMany(count),
+            56..63 => TakeCall::Burst(1 << self.random.u32(..=BURST_LOG_MAX)),
+            _ => TakeCall::Flood,
         }
     }
 
-    async fn call(&self, snowflake: &Snowflake, way: Way) -> Result<(), SnowflakeError> {
-        if !matches!(way, Way::Flood) {
-            return self.call_once(snowflake, way).await;
+    async fn call(&self, snowflake: &Snowflake, take: TakeCall) -> Result<(), SnowflakeError> {
+        if !matches!(take, TakeCall::Flood) {
+            return self.call_once(snowflake, take).await;
         }
         let layout = snowflake.layout();
         let unit = Duration::from_millis(layout.unit().ms());
         for _ in 0..FLOOD_LEN {
-            let burst = Way::Burst(layout.sequence_max() + 1);
+            let burst = TakeCall::Burst(layout.sequence_max() + 1);
             if let Err(SnowflakeError::Stopped) = self.call_once(snowflake, burst).await {
                 return Err(SnowflakeError::Stopped);
             }
@@ -130,8 +130,8 @@ impl Caller {
     }
 
     /// Makes one call and notes it.
-    async fn call_once(&self, snowflake: &Snowflake, way: Way) -> Result<(), SnowflakeError> {
-        let (ids, outcome) = ask(snowflake, way).await;
+    async fn call_once(&self, snowflake: &Snowflake, take: TakeCall) -> Result<(), SnowflakeError> {
+        let (ids, outcome) = ask(snowflake, take).await;
         if !ids.is_empty() {
             self.field.history.push(Event::Issued {
                 process: self.life.process,
@@ -158,16 +158,16 @@ impl Caller {
 }
 
 /// The ids, and what ended the call.
-async fn ask(snowflake: &Snowflake, way: Way) -> (Vec<u64>, Result<(), SnowflakeError>) {
+async fn ask(snowflake: &Snowflake, take: TakeCall) -> (Vec<u64>, Result<(), SnowflakeError>) {
     let one = |id: leafid::Id| vec![id.get()];
     let many = |ids: leafid::SnowflakeIds| ids.map(leafid::Id::get).collect();
-    let outcome: Result<Vec<u64>, SnowflakeError> = match way {
-        Way::Next => snowflake.next().await.map(one),
-        Way::TryNext => snowflake.try_next().map(one),
-        Way::Many(count) => snowflake.next_many(count).await.map(many),
-        Way::TryMany(count) => snowflake.try_next_many(count).map(many),
-        Way::Burst(_) | Way::Flood => {
-            let count = if let Way::Burst(count) = way {
+    let outcome: Result<Vec<u64>, SnowflakeError> = match take {
+        TakeCall::Next => snowflake.next().await.map(one),
+        TakeCall::TryNext => snowflake.try_next().map(one),
+        TakeCall::Many(count) => snowflake.next_many(count).await.map(many),
+        TakeCall::TryMany(count) => snowflake.try_next_many(count).map(many),
+        TakeCall::Burst(_) | TakeCall::Flood => {
+            let count = if let TakeCall::Burst(count) = take {
                 count
             } else {
                 1

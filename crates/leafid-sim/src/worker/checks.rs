@@ -3,12 +3,12 @@
 //! history, but for sorting ids.
 
 mod ascending;
-mod aware;
+mod awareness;
 mod journal;
-mod near;
-mod noticed;
 mod ownership;
-mod stops;
+mod promptness;
+mod stop_after_loss;
+mod time_bounds;
 mod unique;
 
 use super::history::Event;
@@ -22,9 +22,9 @@ const CHECKS: [Check; 7] = [
     ascending::check,
     ownership::check,
     journal::check,
-    noticed::check,
-    stops::check,
-    near::check,
+    promptness::check,
+    stop_after_loss::check,
+    time_bounds::check,
 ];
 
 /// Runs every checker; answers the first broken promise.

@@ -53,12 +53,12 @@ impl Simulation {
             Fault::Empty => {
                 let identity = self.random.bool().then(|| self.random.u64(..));
                 self.registry.empty(identity);
-                self.bring_newcomer(at);
+                self.start_newcomer(at);
                 true
             }
             Fault::PutBack => {
                 let is_struck = self.registry.put_back();
-                self.bring_newcomer(at);
+                self.start_newcomer(at);
                 is_struck
             }
         };
@@ -117,7 +117,8 @@ impl Simulation {
         if let Some(lease) = &mut record.lease {
             lease.acknowledged = false;
         }
-        self.registry.bury(self.servers[at].disk.identity);
+        self.registry
+            .retire_identity(self.servers[at].disk.identity);
         for at in [at, to] {
             self.servers[at].disk = self.new_disk(Some(record.clone()));
         }
@@ -156,7 +157,7 @@ impl Simulation {
     }
 
     /// One that nobody knows, and that may be given a worker id which is still in use.
-    fn bring_newcomer(&mut self, at: usize) {
+    fn start_newcomer(&mut self, at: usize) {
         if self.random.bool() {
             self.kill(at);
             self.servers[at].disk = self.new_disk(None);

@@ -95,9 +95,9 @@ impl Simulation {
             }
             self.servers.push(server);
         }
-        self.storm()?;
-        self.heal()?;
-        let served = self.quiet();
+        self.inject_faults()?;
+        self.stop_faults()?;
+        let served = self.serve_all();
         if let Some(violation) = lock(&self.field.violation).take() {
             return Err(violation);
         }
@@ -108,7 +108,7 @@ impl Simulation {
     }
 
     /// Injects faults until the callers have made their calls.
-    fn storm(&mut self) -> Result<(), Violation> {
+    fn inject_faults(&mut self) -> Result<(), Violation> {
         let field = Arc::clone(&self.field);
         let is_over = || {
             // Relaxed: there is one thread.
@@ -255,7 +255,7 @@ impl Simulation {
     }
 
     /// No more faults: the registry answers, all clocks are right, all servers run.
-    fn heal(&mut self) -> Result<(), Violation> {
+    fn stop_faults(&mut self) -> Result<(), Violation> {
         *lock(&self.registry.network.faults) = NetworkFaults {
             delay_max: self.field.plan.answer_max() / 2,
             ..NetworkFaults::NONE
@@ -288,7 +288,7 @@ impl Simulation {
     }
 
     /// Every server must issue before patience ends.
-    fn quiet(&mut self) -> Result<(), Violation> {
+    fn serve_all(&mut self) -> Result<(), Violation> {
         let served = self.flags(|life| &life.is_served);
         let is_done = || served.iter().all(|served| served.load(Ordering::Relaxed));
         let began = self.executor.clock.now();

@@ -12,7 +12,7 @@ use leafid::store::{LeaseRecord, LeaseStore, LeaseSwap, StoreError, StoreReport,
 use leafid::{Clock as _, WorkerId};
 
 use super::bug::Bug;
-use super::forgetting::Contents;
+use super::contents::Contents;
 use super::history::{Event, Held, History, Identity};
 use crate::executor::{Process, lock};
 use crate::network::Network;
@@ -59,7 +59,7 @@ impl Registry {
     }
 
     /// Notes that nobody has this identity any more.
-    pub(crate) fn bury(&self, identity: Identity) {
+    pub(crate) fn retire_identity(&self, identity: Identity) {
         lock(&self.gone).insert(identity);
     }
 
@@ -94,7 +94,7 @@ impl Registry {
             .saturating_sub(heard.unwrap_or_default())
     }
 
-    fn hears(&self, worker: WorkerId) {
+    fn note_contact(&self, worker: WorkerId) {
         lock(&self.heard).insert(worker, self.network.clock.now());
     }
 
@@ -104,7 +104,7 @@ impl Registry {
         let row = self.row(worker);
         let is_done = self.rows().swap(swap).await?;
         if let Some(held) = self.held(&swap.record).filter(|_| is_done) {
-            self.hears(worker);
+            self.note_contact(worker);
             let mut before = row.as_ref().and_then(|row| self.held(row));
             if let (Some(before), Some(row)) = (&mut before, &row)
                 && lock(&self.gone).contains(&before.identity)
@@ -318,11 +318,11 @@ impl LeaseStore for SimLeaseStore {
     }
 
     fn swap<'a>(&'a self, swap: &'a LeaseSwap) -> StoreResult<'a, bool> {
-        let (registry, wish) = (Arc::clone(&self.registry), swap.clone());
+        let (registry, request) = (Arc::clone(&self.registry), swap.clone());
         let call = self.call(async move {
             let is_done = match registry.bug {
-                Some(bug) => bug.swap(&registry, &wish).await?,
-                None => registry.swap(&wish).await?,
+                Some(bug) => bug.swap(&registry, &request).await?,
+                None => registry.swap(&request).await?,
             };
             Ok((is_done, registry.forgot()))
         });
@@ -338,7 +338,7 @@ impl LeaseStore for SimLeaseStore {
     fn report<'a>(&'a self, record: &'a LeaseRecord, _now_ms: u64) -> StoreResult<'a, ()> {
         let (registry, worker) = (Arc::clone(&self.registry), record.worker);
         self.registry.network.call(async move {
-            registry.hears(worker);
+            registry.note_contact(worker);
             Ok(())
         })
     }

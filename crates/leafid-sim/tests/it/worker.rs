@@ -50,8 +50,8 @@ const ID_CHECKS: [&str; 6] = [
     "ascending",
     "ownership",
     "journal",
-    "noticed",
-    "stops",
+    "promptness",
+    "stop_after_loss",
 ];
 
 /// Each is found within the first 25 now; that the core asks the registry at other moments, and so

@@ -173,7 +173,7 @@ impl Allocator {
             let is_enough = demand.count <= rest.len();
             is_enough.then(|| {
                 let front = rest.split_front(demand.count);
-                state.usage.skipped += self.buffer.go_on_behind(front);
+                state.usage.skipped += self.buffer.advance_past(front);
                 TakenMany::of(front)
             })
         } else {
@@ -204,7 +204,7 @@ impl Allocator {
             let Some(mut taken) = taken else { continue };
             let front = rest.split_front(count - at_hand);
             if !front.is_empty() {
-                state.usage.skipped += self.buffer.go_on_behind(front);
+                state.usage.skipped += self.buffer.advance_past(front);
                 taken.push(front);
             }
             return Some(taken);

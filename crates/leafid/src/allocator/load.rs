@@ -22,7 +22,7 @@ impl Allocator {
         let tags: Vec<Tag> = allocators.iter().map(|one| one.tag.clone()).collect();
         let versions: Vec<u64> = allocators.iter().map(|one| one.begin(shared)).collect();
         let read = || bounded(shared, shared.store.read(&tags));
-        let answer = shared.repeat.run(read).await.map_err(Arc::new);
+        let answer = shared.conflict_retry.run(read).await.map_err(Arc::new);
         let records = answer.as_ref().map(|records| {
             let records = records.iter().map(|record| (&record.tag, record));
             records.collect::<HashMap<&Tag, &TagRecord>>()

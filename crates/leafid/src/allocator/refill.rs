@@ -105,7 +105,7 @@ impl Allocator {
                 Ok((wish, reserved))
             }
         };
-        match shared.repeat.run(reserve).await {
+        match shared.conflict_retry.run(reserve).await {
             Ok((reserve, reserved)) => {
                 let plan = Plan { reserve, ..plan };
                 let reserved = plan.verify(reserved)?;
@@ -133,7 +133,7 @@ impl Allocator {
             ..TagSpec::new(self.tag.clone())
         };
         match shared
-            .repeat
+            .conflict_retry
             .run(|| bounded(shared, shared.store.create(&spec)))
             .await
         {
@@ -149,7 +149,7 @@ impl Allocator {
     async fn read(&self, shared: &Shared) -> Result<Option<TagRecord>, StoreError> {
         let tags = std::slice::from_ref(&self.tag);
         let read = || bounded(shared, shared.store.read(tags));
-        Ok(shared.repeat.run(read).await?.pop())
+        Ok(shared.conflict_retry.run(read).await?.pop())
     }
 
     /// Decides what to reserve; `None` when nothing is needed.
@@ -220,7 +220,7 @@ impl Allocator {
             .map(|allocator| allocator.snapshot())
             .collect();
         let read = || bounded(shared, shared.store.read(&tags));
-        let records = shared.repeat.run(read).await?;
+        let records = shared.conflict_retry.run(read).await?;
         let records: HashMap<&Tag, &TagRecord> =
             records.iter().map(|record| (&record.tag, record)).collect();
         for (allocator, seen) in allocators.iter().zip(seen) {

@@ -13,9 +13,9 @@ use super::eviction::EvictionQueue;
 use super::queue::Queue;
 use crate::availability::Availability;
 use crate::clock::Clock;
+use crate::conflict_retry::ConflictRetry;
 use crate::event::{Event, Observer};
 use crate::options::Options;
-use crate::repeat::Repeat;
 use crate::store::{SegmentStore, StoreError};
 use crate::tag::Tag;
 
@@ -44,7 +44,7 @@ pub(crate) struct Shared {
     /// Told when a queue got an entry, or the driver shall go.
     pub(crate) work: Notify,
     /// Makes calls again that met other transactions.
-    pub(crate) repeat: Repeat,
+    pub(crate) conflict_retry: ConflictRetry,
     random: Mutex<fastrand::Rng>,
     /// The driver is gone, or has been told to go.
     stopped: AtomicBool,
@@ -58,7 +58,7 @@ impl Shared {
         options: Options,
     ) -> Self {
         Self {
-            repeat: Repeat::new(
+            conflict_retry: ConflictRetry::new(
                 Arc::clone(&clock),
                 Arc::clone(&observer),
                 options.call_max,

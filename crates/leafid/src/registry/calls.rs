@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::Shared;
 use super::claim::{self, Extended};
-use super::clock_check::Second;
+use super::clock_check::SecondSource;
 use crate::event::Event;
 use crate::lease::Lease;
 use crate::store::{BoxFuture, LeaseRecord, StoreError};
@@ -67,7 +67,7 @@ impl FailedWrites {
 pub(super) enum CallOutcome {
     Extended(Result<Extended, StoreError>),
     Reported(Result<(), StoreError>),
-    ClockChecked(Option<Second>),
+    ClockChecked(Option<SecondSource>),
     RowRead {
         /// As it was when the look began.
         lease: Lease,

@@ -11,7 +11,7 @@ use crate::timeline::FOLLOW_MAX;
 
 /// What a second source says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Second {
+pub(super) struct SecondSource {
     pub(super) source: &'static str,
     /// What it showed, and this machine's wall clock at that moment; in milliseconds since 1970.
     pub(super) shows_ms: u64,
@@ -30,7 +30,7 @@ pub(super) enum Verdict {
     Nobody,
 }
 
-impl Second {
+impl SecondSource {
     fn is_near(&self, other_ms: u64, max: Duration) -> bool {
         let max_ms = u64::try_from(max.as_millis()).unwrap_or(u64::MAX);
         self.shows_ms.abs_diff(other_ms) <= max_ms.saturating_add(self.unsure_ms)
@@ -55,7 +55,7 @@ impl Second {
 }
 
 /// Asks the registry's clock, and where it has none the peers'.
-pub(super) async fn ask(shared: &Shared) -> Option<Second> {
+pub(super) async fn ask(shared: &Shared) -> Option<SecondSource> {
     if let Some(second) = ask_store(shared).await {
         return Some(second);
     }
@@ -64,7 +64,7 @@ pub(super) async fn ask(shared: &Shared) -> Option<Second> {
     ask_peers(shared, &rows).await
 }
 
-async fn ask_store(shared: &Shared) -> Option<Second> {
+async fn ask_store(shared: &Shared) -> Option<SecondSource> {
     let store = shared.store.as_deref()?;
     let asked = async {
         let answer = shared
@@ -79,7 +79,7 @@ async fn ask_store(shared: &Shared) -> Option<Second> {
     timed(shared, "the registry's", asked).await
 }
 
-async fn ask_peers(shared: &Shared, rows: &[LeaseRecord]) -> Option<Second> {
+async fn ask_peers(shared: &Shared, rows: &[LeaseRecord]) -> Option<SecondSource> {
     let now_ms = shared.core.timeline.now_ms();
     let is_peer = |row: &&LeaseRecord| {
         !row.address.is_empty() && row.address != shared.options.address && row.until_ms > now_ms
@@ -100,13 +100,13 @@ async fn timed(
     shared: &Shared,
     source: &'static str,
     asked: impl Future<Output = Option<u64>>,
-) -> Option<Second> {
+) -> Option<SecondSource> {
     let timeline = &shared.core.timeline;
     let before = timeline.clock().now();
     let shows_ms = asked.await?;
     let took = timeline.clock().now().saturating_sub(before);
     let unsure_ms = u64::try_from(took.as_millis() / 2).unwrap_or(u64::MAX);
-    Some(Second {
+    Some(SecondSource {
         source,
         shows_ms: shows_ms.saturating_add(unsure_ms),
         wall_ms: timeline.wall_ms(),
@@ -123,14 +123,19 @@ pub(super) async fn check_at_start(shared: &Shared, rows: &[LeaseRecord]) -> Res
     for second in sources.into_iter().flatten() {
         let max = shared.options.clock_offset_max;
         if !second.is_near(second.wall_ms, max) {
-            return Err(apart(second.source, second.wall_ms, second.shows_ms, max));
+            return Err(too_far_apart(
+                second.source,
+                second.wall_ms,
+                second.shows_ms,
+                max,
+            ));
         }
         is_confirmed |= !second.is_unsure(max);
     }
     Ok(is_confirmed)
 }
 
-fn apart(source: &str, wall_ms: u64, other_ms: u64, max: Duration) -> String {
+fn too_far_apart(source: &str, wall_ms: u64, other_ms: u64, max: Duration) -> String {
     format!(
         "this server's clock shows {}, and {source} {}: they are {:.3} s apart, and {} s is the \
          most that is allowed; set the clock right, or raise clock-offset-max",
@@ -148,7 +153,7 @@ pub(super) fn behind_own_report(shared: &Shared, written_ms: u64) -> Option<Stri
     let wall_ms = shared.core.timeline.wall_ms();
     let max_ms = u64::try_from(max.as_millis()).unwrap_or(u64::MAX);
     let is_behind = written_ms > wall_ms.saturating_add(max_ms);
-    is_behind.then(|| apart("its own last report was at", wall_ms, written_ms, max))
+    is_behind.then(|| too_far_apart("its own last report was at", wall_ms, written_ms, max))
 }
 
 /// Whether ids would start too far ahead of the clock. Each start goes on where the journal ends,
@@ -159,7 +164,7 @@ pub(super) fn too_far_ahead(shared: &Shared, start_ms: u64, now_ms: u64) -> Opti
     let max = options.clock_offset_max + options.journal_ahead + options.snowflake.ahead_max;
     let ahead = Duration::from_millis(start_ms.saturating_sub(now_ms));
     (ahead > max).then(|| {
-        let reason = apart("its ids would go on at", now_ms, start_ms, max);
+        let reason = too_far_apart("its ids would go on at", now_ms, start_ms, max);
         format!("{reason}; until then it waits for its clock")
     })
 }
@@ -177,7 +182,7 @@ mod tests {
     /// Guards that an answer which took long, as when the server was paused, decides nothing.
     #[test]
     fn who_is_right() {
-        let second = |wall_ms, unsure_ms| Second {
+        let second = |wall_ms, unsure_ms| SecondSource {
             source: "the registry's",
             shows_ms: 1_000_000,
             wall_ms,
@@ -188,7 +193,7 @@ mod tests {
         assert_eq!(second(1_001_900, 1_000).verdict(), Verdict::Wall);
         assert_eq!(second(1_002_100, 1_000).verdict(), Verdict::Nobody);
         assert_eq!(second(1_000_000, 1_001).verdict(), Verdict::Nobody);
-        let timeline = Second {
+        let timeline = SecondSource {
             timeline_ms: 1_000_500,
             ..second(9_000_000, 0)
         };

@@ -1,6 +1,6 @@
 //! `RegistryDriver`: the background half of a registry. It gets a worker id (`start.rs`), holds it
 //! (`hold.rs`), gives it back (`release.rs`) or, when it is lost, gets another; meanwhile it keeps the time for those who take
-//! ids fast (`fast.rs`).
+//! ids fast (`timekeeper.rs`).
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use fastrand::Rng;
 use futures_util::future::{Either, select};
 
-use super::{Shared, fast};
+use super::{Shared, timekeeper};
 use crate::store::{BoxFuture, JournalLease, JournalRecord, StoreError};
 use crate::worker_id::WorkerId;
 
@@ -59,7 +59,7 @@ impl std::fmt::Debug for RegistryDriver {
 }
 
 /// What the driver remembers from one worker id to the next.
-pub(super) struct Run {
+pub(super) struct DriverState {
     pub(super) shared: Arc<Shared>,
     pub(super) rng: Rng,
     /// What the journal holds, once it was read.
@@ -101,7 +101,7 @@ pub(super) enum End {
 }
 
 async fn run(shared: Arc<Shared>) {
-    let work = Run {
+    let work = DriverState {
         rng: Rng::with_seed(shared.options.seed),
         journal: None,
         // Not of the registry's seed, which a copy of this server may share.
@@ -114,13 +114,13 @@ async fn run(shared: Arc<Shared>) {
         last_refusal: String::new(),
         shared: Arc::clone(&shared),
     };
-    let fast = std::pin::pin!(fast::keep(&shared));
+    let timekeeper = std::pin::pin!(timekeeper::run(&shared));
     let work = std::pin::pin!(work.run());
-    select(work, fast).await;
+    select(work, timekeeper).await;
     shared.end("the worker id was given back");
 }
 
-impl Run {
+impl DriverState {
     async fn run(mut self) {
         while let Some(lease) = self.start().await {
             match self.hold(lease).await {

@@ -9,7 +9,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use super::calls::{CallOutcome, extend, read_own_row, report};
 use super::claim::Extended;
 use super::clock_check::{self, Verdict};
-use super::driver::{End, Run, WorkerUntil};
+use super::driver::{DriverState, End, WorkerUntil};
 use super::grant::{self, Action, Margins, Now};
 use super::{RegistryStage, Shared};
 use crate::event::Event;
@@ -41,7 +41,7 @@ pub(super) struct Held {
     row_reads_fail: bool,
 }
 
-impl Run {
+impl DriverState {
     /// Issues with a worker id until it ends.
     pub(super) async fn hold(&mut self, lease: Lease) -> End {
         let mut held = Held::new(lease);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::RegistryStage;
 use super::claim::{self, ClaimError};
-use super::driver::Run;
+use super::driver::DriverState;
 use crate::event::Event;
 use crate::store::{LeaseRecord, StoreError};
 
@@ -32,7 +32,7 @@ impl From<StoreError> for Obstacle {
 /// How many holders the text of a refusal names.
 const HOLDERS_SHOWN: usize = 20;
 
-impl Run {
+impl DriverState {
     pub(super) fn refuse(&mut self, obstacle: &Obstacle, retry_after: Duration) {
         let reason = match obstacle {
             Obstacle::Refused(reason) => reason.clone(),

@@ -3,7 +3,7 @@
 //! back, gives our worker id to the next who asks, and nobody but its holder can know.
 
 use super::RegistryStage;
-use super::driver::{End, Run, WorkerUntil};
+use super::driver::{DriverState, End, WorkerUntil};
 use super::hold::Held;
 use crate::event::Event;
 use crate::lease::Lease;
@@ -64,7 +64,7 @@ fn loss(lease: &Lease, holder: &str, row: Option<&LeaseRecord>, now_ms: u64) -> 
 
 const FORGOT: &str = "which was emptied, or had an older copy put back";
 
-impl Run {
+impl DriverState {
     fn loss(&self, lease: Lease, row: Option<&LeaseRecord>) -> Option<Loss> {
         let now_ms = self.shared.core.timeline.now_ms();
         loss(&lease, &self.holder(), row, now_ms)

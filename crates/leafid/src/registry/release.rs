@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use super::calls::Access;
-use super::driver::Run;
+use super::driver::DriverState;
 use super::{Shared, claim};
 use crate::event::Event;
 use crate::lease::Lease;
 use crate::store::{JournalLease, StoreError};
 
-impl Run {
+impl DriverState {
     /// Stops issuing, and gives back what was not used.
     pub(super) async fn release(&mut self, lease: Lease) {
         let used_tick = self.shared.core.state.halt();

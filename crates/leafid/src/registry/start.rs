@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::claim::{self, Claimant, ROUNDS_MAX};
 use super::clock_check::{behind_own_report, check_at_start, too_far_ahead};
-use super::driver::{Run, WorkerUntil};
+use super::driver::{DriverState, WorkerUntil};
 use super::obstacle::{Obstacle, found_or_store_error, obstacle};
 use super::two_phase_claim::TwoPhaseClaim;
 use super::{ClockAhead, WorkerChoice};
@@ -12,7 +12,7 @@ use crate::event::Event;
 use crate::lease::Lease;
 use crate::store::{JournalRegistry, LeaseStore};
 
-impl Run {
+impl DriverState {
     /// Gets a worker id, however long it takes; `None` once stopped.
     pub(super) async fn start(&mut self) -> Option<Lease> {
         loop {

@@ -9,7 +9,7 @@
 //!
 //! Invariant: the journal holds a lease only once the registry has acknowledged it.
 
-use super::driver::Run;
+use super::driver::DriverState;
 use crate::lease::Lease;
 use crate::store::{JournalClaim, JournalLease, JournalRecord, StoreError};
 
@@ -25,30 +25,34 @@ pub(super) struct TwoPhaseClaim {
 impl TwoPhaseClaim {
     /// Writes to the journal that this lease is about to be claimed.
     pub(super) async fn prepare(
-        run: &mut Run,
+        driver: &mut DriverState,
         former: JournalRecord,
         lease: Lease,
     ) -> Result<Self, StoreError> {
         let claim = Self {
             former,
             lease,
-            nonce: run.nonce,
+            nonce: driver.nonce,
         };
-        run.write_record(claim.prepared()).await?;
+        driver.write_record(claim.prepared()).await?;
         Ok(claim)
     }
 
     /// The registry has acknowledged the claim: writes the lease to the journal.
-    pub(super) async fn commit(self, run: &mut Run, now_ms: u64) -> Result<Lease, StoreError> {
-        let layout = run.shared.core.options.layout.to_string();
-        run.write_record(self.committed(layout, now_ms)).await?;
+    pub(super) async fn commit(
+        self,
+        driver: &mut DriverState,
+        now_ms: u64,
+    ) -> Result<Lease, StoreError> {
+        let layout = driver.shared.core.options.layout.to_string();
+        driver.write_record(self.committed(layout, now_ms)).await?;
         Ok(self.lease)
     }
 
     /// Somebody was faster: a row of that epoch is not ours, even if it has our name, because a copy
     /// of this server may have claimed it.
-    pub(super) async fn roll_back(self, run: &mut Run) -> Result<(), StoreError> {
-        run.write_record(self.former).await
+    pub(super) async fn roll_back(self, driver: &mut DriverState) -> Result<(), StoreError> {
+        driver.write_record(self.former).await
     }
 
     fn prepared(&self) -> JournalRecord {

@@ -102,7 +102,7 @@ impl SegmentBuffer {
         // Acquire pairs with the release in `put`: who sees the buffer open sees its segment.
         while self.view.open.load(Ordering::Acquire) {
             let number = mutant::draw(&self.cursor);
-            if self.owns(number) || self.pass(number)? {
+            if self.owns(number) || self.on_unowned(number)? {
                 // Relaxed: a hint for the refill, not a right to anything.
                 let is_low = number >= self.view.low_at.load(Ordering::Relaxed);
                 return Some(Taken {
@@ -194,7 +194,7 @@ impl SegmentBuffer {
     /// put back, when there is no segment.
     #[cold]
     #[inline(never)]
-    fn pass(&self, number: u64) -> Option<bool> {
+    fn on_unowned(&self, number: u64) -> Option<bool> {
         let slots = self.ascending();
         if slots.iter().any(|owned| owned.holds(number)) {
             return Some(true);
@@ -263,17 +263,17 @@ impl SegmentBuffer {
         let mark = &self.view.high_water_mark;
         mark.remember(self.last().map_or(0, Id::get));
         mark.drop_below(number);
-        self.pass_over(number)
+        self.skip_below(number)
     }
 
     /// Takers go on behind a range that was given out past the buffer. Returns how many owned numbers
     /// are passed over by that.
-    pub(crate) fn go_on_behind(&self, range: Segment) -> u64 {
+    pub(crate) fn advance_past(&self, range: Segment) -> u64 {
         self.view.high_water_mark.remember(range.end - 1);
-        self.pass_over(range.end)
+        self.skip_below(range.end)
     }
 
-    fn pass_over(&self, number: u64) -> u64 {
+    fn skip_below(&self, number: u64) -> u64 {
         // Whatever a store says: past the last id the cursor could come round to 0.
         let number = number.min(Id::MAX.get());
         let slots = self.segments();

@@ -2,7 +2,7 @@
 //! what one server made, and for all that is made by those who could know of it.
 
 use super::super::history::Identity;
-use super::aware::Awareness;
+use super::awareness::Awareness;
 use super::{Event, Plan};
 use crate::executor::Process;
 use crate::violation::Violation;

@@ -42,7 +42,7 @@ pub(super) fn check(events: &[Event], plan: &Plan) -> Result<(), Violation> {
                     process.0,
                     tick.start_ms.cast_signed() - now_ms.cast_signed()
                 );
-                return Err(Violation::new("near", message));
+                return Err(Violation::new("time_bounds", message));
             }
         }
     }

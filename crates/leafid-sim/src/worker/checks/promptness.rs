@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::aware::Awareness;
+use super::awareness::Awareness;
 use super::{Event, Plan};
 use crate::executor::Process;
 use crate::violation::Violation;
@@ -31,7 +31,7 @@ pub(super) fn check(events: &[Event], plan: &Plan) -> Result<(), Violation> {
                         process.0,
                         plan.notice_max()
                     );
-                    return Err(Violation::new("noticed", message));
+                    return Err(Violation::new("promptness", message));
                 }
             }
             _ => {}

@@ -25,7 +25,7 @@ pub(super) fn check(events: &[Event], plan: &Plan) -> Result<(), Violation> {
                         "process {}: {id} was issued, although its row was seen to be lost",
                         process.0
                     );
-                    return Err(Violation::new("stops", message));
+                    return Err(Violation::new("stop_after_loss", message));
                 }
             }
             _ => {}

@@ -3,7 +3,7 @@
 
 use super::WorkerChoice;
 use super::clock_check::behind_own_report;
-use super::driver::Run;
+use super::driver::DriverState;
 use super::obstacle::Obstacle;
 use crate::event::Event;
 use crate::layout::Layout;
@@ -13,7 +13,7 @@ use crate::store::{JournalLease, JournalRecord, JournalRegistry, LeaseRecord, St
 /// The identity of no registry, and where it is.
 const NO_REGISTRY: &str = "none";
 
-impl Run {
+impl DriverState {
     /// Reads the journal, once; a server without one gets its name.
     pub(super) async fn read_journal(&mut self) -> Result<(), Obstacle> {
         if self.journal.is_some() {

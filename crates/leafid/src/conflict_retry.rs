@@ -1,6 +1,6 @@
-//! `Repeat`: a call to a store that lost against other transactions is made again, almost at once.
-//! Nothing was changed by it, and the store is well; only the driver and the registry do so, since
-//! stores do not retry.
+//! `ConflictRetry`: a call to a store that lost against other transactions is made again, almost at
+//! once. Nothing was changed by it, and the store is well; only the driver and the registry do so,
+//! since stores do not retry.
 
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,7 +17,7 @@ const CONFLICT_PAUSE: Duration = Duration::from_millis(2);
 const CONFLICT_PAUSE_MAX: Duration = Duration::from_millis(100);
 
 /// Makes calls again that lost against other transactions.
-pub(crate) struct Repeat {
+pub(crate) struct ConflictRetry {
     clock: Arc<dyn Clock>,
     observer: Arc<dyn Observer>,
     /// After so long a call is not made again: a lock is held for long.
@@ -25,7 +25,7 @@ pub(crate) struct Repeat {
     random: Mutex<fastrand::Rng>,
 }
 
-impl Repeat {
+impl ConflictRetry {
     pub(crate) fn new(
         clock: Arc<dyn Clock>,
         observer: Arc<dyn Observer>,

@@ -16,7 +16,7 @@ const LEN_MIN: u64 = 200;
 const QUIET_MAX: u32 = 100;
 
 /// Serves for ever.
-pub(super) async fn keep(shared: &Shared) {
+pub(super) async fn run(shared: &Shared) {
     let core = &*shared.core;
     loop {
         let called = core.driver_wake.listen();
