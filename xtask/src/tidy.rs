@@ -4,6 +4,8 @@
 
 mod borders;
 mod code;
+mod imports;
+mod layers;
 mod links;
 mod manifests;
 mod shape;
@@ -89,6 +91,11 @@ const RULES: &[Rule] = &[
     manifests::member,
 ];
 
+/// A rule about how files stand to each other.
+type TreeRule = fn(&[SourceFile]) -> Vec<Finding>;
+
+const TREE_RULES: &[TreeRule] = &[layers::downward, layers::mutual];
+
 /// Checks the repository.
 ///
 /// # Errors
@@ -104,6 +111,7 @@ pub(crate) fn run() -> Result<()> {
         .iter()
         .flat_map(|file| RULES.iter().flat_map(move |rule| rule(file)))
         .collect();
+    findings.extend(TREE_RULES.iter().flat_map(|rule| rule(&files)));
     findings.extend(dependencies::check()?);
     for finding in &findings {
         println!("{finding}");
