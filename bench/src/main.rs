@@ -7,7 +7,7 @@
 //! cargo run --release -p leafid-bench -- slow-store   # a store that answers in a second
 //! cargo run --release -p leafid-bench -- idle-tags    # a million tags, a thousand in use
 //! cargo run --release -p leafid-bench -- start        # start to first durable id, memory
-//! cargo run --release -p leafid-bench -- doors        # each door beside others' servers
+//! cargo run --release -p leafid-bench -- protocols        # each protocol beside others' servers
 //! ```
 #![expect(
     clippy::print_stdout,
@@ -22,7 +22,6 @@ mod at_cap;
 mod contest;
 
 mod cpu;
-mod doors;
 mod echo;
 mod h2load;
 mod idle_tags;
@@ -32,6 +31,7 @@ mod machine;
 mod outage;
 mod pace;
 mod peers;
+mod protocols;
 mod redis_benchmark;
 mod rounds;
 mod serve;
@@ -52,17 +52,17 @@ fn main() -> ExitCode {
         Some("slow-store") => slow_store::run(),
         Some("idle-tags") => idle_tags::run(),
         Some("start") => start::run(),
-        Some("doors") => {
-            if let Err(usage) = doors::run(std::env::args().skip(2)) {
+        Some("protocols") => {
+            if let Err(usage) = protocols::run(std::env::args().skip(2)) {
                 eprintln!("{usage}");
                 return ExitCode::from(2);
             }
         }
-        // Started by `doors grpc`.
+        // Started by `protocols grpc`.
         Some("grpc-echo") => echo::run_child(std::env::args().skip(2)),
         _ => {
             eprintln!(
-                "usage: leafid-bench issue|snowflake|outage|slow-store|idle-tags|start|doors"
+                "usage: leafid-bench issue|snowflake|outage|slow-store|idle-tags|start|protocols"
             );
             return ExitCode::from(2);
         }

@@ -1,4 +1,4 @@
-//! What is made of `proto/`: the messages and services of the gRPC door, the client that its tests
+//! What is made of `proto/`: the messages and services of the gRPC front end, the client that its tests
 //! use, and the description that reflection answers. All of it is checked in, so that nothing but
 //! this test needs a compiler of protocol files, and that one is a crate.
 //!

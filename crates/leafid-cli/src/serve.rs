@@ -228,7 +228,7 @@ fn greeting(addresses: &Addresses, config: &Config) -> String {
     )
 }
 
-/// How URLs of the doors begin.
+/// How URLs of the front ends begin.
 struct Schemes {
     http: &'static str,
     redis: &'static str,

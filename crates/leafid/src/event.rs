@@ -267,9 +267,9 @@ impl Event<'_> {
 /// use leafid::{Event, Observer};
 ///
 /// #[derive(Default)]
-/// struct Alarms(AtomicU64);
+/// struct RegressionCount(AtomicU64);
 ///
-/// impl Observer for Alarms {
+/// impl Observer for RegressionCount {
 ///     fn event(&self, event: &Event<'_>) {
 ///         if event.is_alarm() {
 ///             self.0.fetch_add(1, Ordering::Relaxed);

@@ -55,14 +55,14 @@ pub(super) fn store_callers(file: &SourceFile) -> Vec<Finding> {
         .collect()
 }
 
-/// The doors of the server.
+/// The front ends of the server.
 const FRONT_ENDS: [&str; 3] = ["http", "grpc", "resp"];
 
 /// A front end translates a protocol; what is done is decided behind `Service`.
 pub(super) fn front_ends(file: &SourceFile) -> Vec<Finding> {
-    let is_front_end = FRONT_ENDS.iter().any(|door| {
-        let door = format!("crates/leafid-server/src/frontends/{door}");
-        file.path.starts_with(&format!("{door}/")) || file.path == format!("{door}.rs")
+    let is_front_end = FRONT_ENDS.iter().any(|front_end| {
+        let front_end = format!("crates/leafid-server/src/frontends/{front_end}");
+        file.path.starts_with(&format!("{front_end}/")) || file.path == format!("{front_end}.rs")
     });
     if !is_front_end {
         return Vec::new();
@@ -74,7 +74,7 @@ pub(super) fn front_ends(file: &SourceFile) -> Vec<Finding> {
     )
 }
 
-/// `Service` is the same behind every door.
+/// `Service` is the same behind every front end.
 pub(super) fn service(file: &SourceFile) -> Vec<Finding> {
     let service = "crates/leafid-server/src/service";
     let is_service = file.path == format!("{service}.rs");

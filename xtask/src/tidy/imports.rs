@@ -319,7 +319,10 @@ mod tests {
                 "a.rs",
                 "mod d;\nuse crate::b::{self, X, c::{Y as Z}};\nuse std::fmt;\nfn f() {\n    crate::c::g(d::h());\n}\n",
             ),
-            ("a/d.rs", "use super::super::c;\npub(in crate::a) fn f() { x.b::<u8>() }\n"),
+            (
+                "a/d.rs",
+                "use super::super::c;\npub(in crate::a) fn f() { x.b::<u8>() }\n",
+            ),
             ("b.rs", "// use crate::a;\nfn f() { \"crate::a::x\" }\n"),
             ("c.rs", ""),
         ];

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use tempfile::tempdir;
 
-use crate::process::{Run, SECRET, Server, command, finish, run, until};
+use crate::server_process::{Run, SECRET, Server, command, finish, run, until};
 
 /// As `SECRET` begins, every output of the binary is searched for it.
 fn secret(name: &str) -> String {

@@ -8,7 +8,7 @@ use leafid_testbed::{LEAF_ALLOC, shared_mariadb, shared_postgres};
 use serde_json::Value;
 use tempfile::tempdir;
 
-use crate::process::{SECRET, Server, command, finish, run, until};
+use crate::server_process::{SECRET, Server, command, finish, run, until};
 
 fn secret(name: &str) -> String {
     format!("{SECRET}-of-{name}-and-more")
@@ -27,7 +27,7 @@ fn write_access(folder: &Path) {
 }
 
 /// Runs a command against a server with a token.
-fn as_token(name: &str, server: &Server, words: &[&str]) -> crate::process::Run {
+fn as_token(name: &str, server: &Server, words: &[&str]) -> crate::server_process::Run {
     let folder = tempdir().unwrap();
     let arguments = [words, &["--server", &server.url]].concat();
     finish(command(folder.path(), &arguments).env("LEAFID_TOKEN", secret(name)))

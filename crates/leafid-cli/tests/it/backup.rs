@@ -9,7 +9,7 @@ use std::path::Path;
 use leafid_testbed::{shared_mariadb, shared_postgres};
 use tempfile::tempdir;
 
-use crate::process::{Run, Server, ids, run};
+use crate::server_process::{Run, Server, ids, run};
 
 const FIXED: [&str; 2] = ["--policy=fixed", "--step=1000"];
 const BATCH: &str = "/v1/tags/order/ids?count=1000";

@@ -8,7 +8,7 @@ use leafid_stores::baidu::TABLE_SQL;
 use leafid_testbed::{Database, shared_mariadb};
 use tempfile::tempdir;
 
-use crate::process::{Server, command, finish};
+use crate::server_process::{Server, command, finish};
 
 /// Baidu's own epoch leaves its layout no time; this is one that users set.
 const LAYOUT: &str = "baidu@2024-01-01T00:00:00Z";

@@ -1,10 +1,10 @@
-//! Guards the door of the Redis protocol against real client libraries: what each of them sees with
+//! Guards the front end of the Redis protocol against real client libraries: what each of them sees with
 //! its defaults, over RESP2 and over RESP3, is what it would see of Redis, and no id comes twice.
 //!
 //! The programs are in `tests/clients`. They print what they saw; it is judged here.
 
 mod program;
-mod sight;
+mod transcript;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,10 +16,10 @@ use leafid_testbed::Proxy;
 use serde_json::{Value, json};
 use tempfile::tempdir;
 
-use crate::process::{SECRET, Server, run};
+use crate::server_process::{SECRET, Server, run};
 use program::Library;
 pub(crate) use program::clients;
-use sight::Sight;
+use transcript::Transcript;
 
 /// The first id that a number of JavaScript cannot be.
 const LARGE: u64 = (1 << 53) + 1;
@@ -92,8 +92,8 @@ fn start(folder: &Path, more: &[&str]) -> (Server, u16) {
     }
     let words = [&["--data-dir", "ids", "--create-tags=false"], more].concat();
     let server = Server::start(folder, &words);
-    let (_, door) = server.greeting.split_once(", redis://127.0.0.1:").unwrap();
-    let port = door.split(|sign: char| !sign.is_ascii_digit()).next();
+    let (_, protocol) = server.greeting.split_once(", redis://127.0.0.1:").unwrap();
+    let port = protocol.split(|sign: char| !sign.is_ascii_digit()).next();
     let port = port.unwrap().parse().unwrap();
     (server, port)
 }
@@ -119,7 +119,7 @@ fn check(library: Library, setup: Setup) {
     proxy.cut();
     program.go_on();
     lines.extend(program.finish());
-    let sight = Sight::new(library, lines);
+    let sight = Transcript::new(library, lines);
     check_connection(&sight, setup);
     check_ids(&sight);
     check_errors(&sight);
@@ -137,7 +137,7 @@ fn write_access_file(folder: &Path, name: &str, password: &str) {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
 }
 
-fn check_connection(sight: &Sight, setup: Setup) {
+fn check_connection(sight: &Transcript, setup: Setup) {
     let protocol = if setup == Setup::Resp2 { "2" } else { "3" };
     assert_eq!(sight.protocol(), protocol, "{sight:?}");
     let name = json!(setup.name());
@@ -147,7 +147,7 @@ fn check_connection(sight: &Sight, setup: Setup) {
 }
 
 /// All ids of one tag follow each other, whichever way they were taken.
-fn check_ids(sight: &Sight) {
+fn check_ids(sight: &Transcript) {
     sight.check("incr", &json!("1"));
     sight.check("incrby", &json!("11"));
     sight.check("get", &json!("11"));
@@ -167,7 +167,7 @@ fn check_ids(sight: &Sight) {
 }
 
 /// Errors arrive as the library's own, with our words.
-fn check_errors(sight: &Sight) {
+fn check_errors(sight: &Transcript) {
     let refused = ["SET", "would give out ids twice"];
     let [before, error, after] = sight.three("refused in pipeline");
     assert_eq!((before, after), (&json!("126"), &json!("127")));
@@ -188,7 +188,7 @@ fn check_errors(sight: &Sight) {
     sight.check_error(other, &["DB index is out of range"]);
 }
 
-fn check_password(sight: &Sight) {
+fn check_password(sight: &Transcript) {
     let wrong = "invalid username-password pair or user is disabled";
     sight.check_refusal(sight.error("wrong password"), &[wrong]);
     let none = sight.error("no password");
@@ -213,7 +213,7 @@ fn all_libraries_together_never_take_an_id_twice() {
             let rounds = ROUNDS.to_string();
             let words = ["take", &address, "default", "order", &rounds];
             let lines = library.start(&words).finish();
-            Sight::new(library, lines).ids()
+            Transcript::new(library, lines).ids()
         };
         let threads = Library::ALL.map(|library| scope.spawn(move || take(library)));
         threads.map(|thread| thread.join().unwrap()).into()

@@ -14,8 +14,8 @@ use leafid_testbed::{FakeClock, Proxy, Redis, shared_redis};
 use serde_json::Value;
 use tempfile::{TempDir, tempdir};
 
-use crate::callers::{Callers, Given, Told, check_true_time, check_unique, now_ms};
-use crate::process::{Server, until};
+use crate::server_process::{Server, until};
+use crate::snowflake_load::{Callers, Given, Told, check_true_time, check_unique, now_ms};
 
 const HOUR_S: f64 = 3600.0;
 /// How soon a step must be told.

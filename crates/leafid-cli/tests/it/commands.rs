@@ -7,7 +7,7 @@ use std::process::Stdio;
 use serde_json::json;
 use tempfile::{TempDir, tempdir};
 
-use crate::process::{Server, command, run};
+use crate::server_process::{Server, command, run};
 
 /// The two places a command can go to: a server, and the store behind one.
 struct Places {
@@ -143,7 +143,7 @@ fn a_server_can_be_named_in_the_environment() {
     let folder = tempdir().unwrap();
     let server = Server::start(folder.path(), &[]);
     let mut next = command(folder.path(), &["next", "order"]);
-    let next = crate::process::finish(next.env("LEAFID_SERVER", &server.url));
+    let next = crate::server_process::finish(next.env("LEAFID_SERVER", &server.url));
     assert_eq!(next.ok(), "1\n");
     server.stop();
 }

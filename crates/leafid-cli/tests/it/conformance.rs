@@ -12,7 +12,7 @@ use leafid_testbed::{go_build, install_python, run};
 use tempfile::tempdir;
 
 use crate::clients::clients;
-use crate::process::{SECRET, Server};
+use crate::server_process::{SECRET, Server};
 
 /// Runs a program to its end, in a folder of its own; answers whether it found nothing, and what
 /// it printed.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tempfile::tempdir;
 
-use crate::process::{Server, run};
+use crate::server_process::{Server, run};
 
 #[test]
 fn decode_tells_what_an_id_says_without_a_server() {

@@ -25,7 +25,7 @@ use std::process::Command;
 use leafid_testbed::{run, shared_mariadb, shared_postgres};
 use tempfile::tempdir;
 
-use crate::process;
+use crate::server_process;
 use page::{Block, blocks, commands};
 use session::Session;
 
@@ -168,7 +168,7 @@ fn check_rules(block: &Block) {
 fn check_sql(statements: &str) {
     let folder = tempdir().unwrap();
     let init = |url: &str| {
-        process::run(folder.path(), &["store", "init", "--store", url]).ok();
+        server_process::run(folder.path(), &["store", "init", "--store", url]).ok();
     };
     let database = shared_mariadb().create_database();
     init(&database.url);

@@ -16,8 +16,8 @@ use std::time::Duration;
 use leafid::{Layout, SystemClock};
 use tempfile::tempdir;
 
-use crate::callers::now_ms;
-use crate::process::{Run, Server, command, finish, ids, until};
+use crate::server_process::{Run, Server, command, finish, ids, until};
+use crate::snowflake_load::now_ms;
 
 const BATCH: &str = "/v1/tags/order/ids?count=1000";
 const SNOWFLAKE: &str = "/api/snowflake/get/x";

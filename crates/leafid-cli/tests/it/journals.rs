@@ -14,8 +14,8 @@ use leafid_testbed::{Postgres, Redis};
 use serde_json::Value;
 use tempfile::tempdir;
 
-use crate::callers::{Callers, Given, Told, now_ms};
-use crate::process::{Server, run, until};
+use crate::server_process::{Server, run, until};
+use crate::snowflake_load::{Callers, Given, Told, now_ms};
 
 /// So many ids are taken of each server, if it gives any.
 const IDS: usize = 20_000;

@@ -8,7 +8,7 @@ use std::thread;
 use leafid_testbed::{Database, JavaLeaf, LEAF_ALLOC, LEAF_ALLOC_SURROGATE, shared_mariadb};
 use tempfile::tempdir;
 
-use crate::process::{Server, ids, run};
+use crate::server_process::{Server, ids, run};
 
 /// A database with Leaf's table and one tag, as Leaf's own instructions make it.
 fn leaf_database(table: &str) -> Database {

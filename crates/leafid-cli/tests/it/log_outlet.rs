@@ -5,7 +5,7 @@ use std::io::{self, Read as _};
 
 use tempfile::tempdir;
 
-use crate::process::{Server, until};
+use crate::server_process::{Server, until};
 
 /// More lines than a pipe takes, each a change that is recorded.
 const CHANGES: usize = 1000;

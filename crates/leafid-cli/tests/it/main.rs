@@ -6,9 +6,9 @@
     reason = "everything here serves a test"
 )]
 
-mod callers;
 mod outage;
-mod process;
+mod server_process;
+mod snowflake_load;
 
 mod access;
 mod audit;
@@ -20,29 +20,29 @@ mod commands;
 mod conformance;
 mod decode;
 mod docs;
-mod forgotten;
 mod full_disk;
-mod give_back;
-mod invented;
 mod journals;
-mod kinds;
 mod leaf;
 mod log_outlet;
-mod names;
+mod lookalike_names;
 mod one_database;
 mod open_files;
-mod pages;
 mod registries;
 mod registry_outage;
-mod renamed;
-mod rolling;
-mod serving;
+mod registry_regression;
+mod restarts;
+mod rolling_restart;
 mod settings;
 mod snowflake;
+mod snowflake_tags;
 mod store;
 mod store_files;
 mod store_went_back;
+mod swapped_tables;
 mod tls;
+mod unknown_tags;
 mod unread;
+mod web_pages;
 mod worker;
 mod worker_faults;
+mod worker_id_release;

@@ -8,7 +8,7 @@ use leafid_testbed::{MariaDb, Postgres, Proxy, shared_mariadb, shared_postgres};
 use serde_json::json;
 use tempfile::tempdir;
 
-use crate::process::{Server, ids, run, until};
+use crate::server_process::{Server, ids, run, until};
 
 /// Two databases of one name, and a proxy before them.
 struct Pair {

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 
 use tempfile::tempdir;
 
-use crate::process::{Server, until};
+use crate::server_process::{Server, until};
 
 /// With so few files a flood of connections made the journal fail for good: it could not be opened.
 #[test]

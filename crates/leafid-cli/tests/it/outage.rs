@@ -4,7 +4,7 @@
 use leafid_testbed::{MariaDb, Postgres, shared_mariadb, shared_postgres};
 use tempfile::tempdir;
 
-use crate::process::{Server, run, until};
+use crate::server_process::{Server, run, until};
 
 /// How often a text is in the log.
 fn lines(server: &Server, text: &str) -> usize {

@@ -18,7 +18,7 @@ use leafid_testbed::{
 };
 use tempfile::tempdir;
 
-use crate::process::{Server, run, until};
+use crate::server_process::{Server, run, until};
 
 const SERVERS: usize = 50;
 
@@ -181,8 +181,10 @@ fn starts_without_number_never_exhaust_the_worker_ids() {
     let started = clock.now();
     let ids: Vec<u64> = thread::scope(|scope| {
         let start = |_| scope.spawn(|| start_and_end(folder.path(), &url, &next, &killed));
-        let lanes: Vec<_> = (0..LIVE).map(start).collect();
-        let ids = lanes.into_iter().flat_map(|lane| lane.join().unwrap());
+        let threads: Vec<_> = (0..LIVE).map(start).collect();
+        let ids = threads
+            .into_iter()
+            .flat_map(|thread| thread.join().unwrap());
         ids.collect()
     });
     let killed = killed.count.load(Ordering::Relaxed);

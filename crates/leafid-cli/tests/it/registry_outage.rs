@@ -8,8 +8,8 @@ use leafid::SystemClock;
 use leafid_testbed::{Etcd, MariaDb, Redis, ZooKeeper};
 use tempfile::tempdir;
 
-use crate::callers::{Callers, check_unique, now_ms};
-use crate::process::{Server, run, until};
+use crate::server_process::{Server, run, until};
+use crate::snowflake_load::{Callers, check_unique, now_ms};
 
 const UP: &str = "leafid_registry_up";
 const GONE: &str = "the registry of worker ids does not answer";

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use tempfile::tempdir;
 
-use crate::process::{Run, SECRET, command, finish, run};
+use crate::server_process::{Run, SECRET, command, finish, run};
 
 fn write(folder: &Path, name: &str, text: &str) {
     std::fs::write(folder.join(name), text).unwrap();

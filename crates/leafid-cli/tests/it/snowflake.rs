@@ -1,4 +1,4 @@
-//! Guards snowflake ids over the real binary: Leaf's door, the worker id over restarts, two
+//! Guards snowflake ids over the real binary: Leaf's front end, the worker id over restarts, two
 //! servers on one registry, fixed worker ids, and settings that cannot be used.
 
 use std::collections::HashSet;
@@ -8,7 +8,7 @@ use leafid::Layout;
 use serde_json::{Value, json};
 use tempfile::tempdir;
 
-use crate::process::{Server, command, finish, run, until};
+use crate::server_process::{Server, command, finish, run, until};
 
 /// Starts a server with a folder of its own, so that two can run in one.
 fn start(folder: &Path, own: &str, arguments: &[&str]) -> Server {

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use leafid_testbed::{MariaDb, shared_mariadb, shared_postgres};
 use tempfile::tempdir;
 
-use crate::process::{Server, ids, run, until};
+use crate::server_process::{Server, ids, run, until};
 
 #[test]
 fn init_makes_the_tables_and_check_finds_them_good() {

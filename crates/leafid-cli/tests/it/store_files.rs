@@ -10,7 +10,7 @@ use std::process::Command;
 
 use tempfile::{TempDir, tempdir};
 
-use crate::process::{Run, Server, command, finish, ids, run, until};
+use crate::server_process::{Run, Server, command, finish, ids, run, until};
 
 const SETTINGS: [&str; 3] = ["--snowflake=false", "--policy=fixed", "--step=1000"];
 const BATCH: &str = "/v1/tags/order/ids?count=1000";

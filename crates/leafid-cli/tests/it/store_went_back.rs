@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use leafid_testbed::{shared_mariadb, shared_postgres};
 use tempfile::tempdir;
 
-use crate::process::{Server, ids, run, until};
+use crate::server_process::{Server, ids, run, until};
 
 /// A database, and how to speak to it.
 struct Store {

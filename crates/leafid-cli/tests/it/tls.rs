@@ -5,7 +5,7 @@ use std::path::Path;
 use leafid_testbed::{Authority, Certificate};
 use tempfile::tempdir;
 
-use crate::process::{Server, command, finish, run, until};
+use crate::server_process::{Server, command, finish, run, until};
 
 /// An authority, and a server's certificate and key in the folder.
 fn certificates(folder: &Path) -> Authority {

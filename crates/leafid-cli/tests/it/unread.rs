@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tempfile::{TempDir, tempdir};
 
-use crate::process::Server;
+use crate::server_process::Server;
 
 /// Frames of HTTP/2 (RFC 9113, section 6).
 pub(crate) const DATA: u8 = 0;

@@ -2,7 +2,7 @@
 
 use tempfile::tempdir;
 
-use crate::process::{Server, run};
+use crate::server_process::{Server, run};
 
 #[test]
 fn worker_ids_are_listed_shown_and_released() {

@@ -11,8 +11,8 @@ use leafid_testbed::{Etcd, Redis, shared_etcd, shared_mariadb, shared_redis};
 use serde_json::Value;
 use tempfile::{TempDir, tempdir};
 
-use crate::callers::{Callers, Given, Told, check_unique, now_ms};
-use crate::process::{Server, run, until};
+use crate::server_process::{Server, run, until};
+use crate::snowflake_load::{Callers, Given, Told, check_unique, now_ms};
 
 fn spawn(folder: &TempDir, arguments: &[&[&str]]) -> Server {
     let arguments = [&["--segment=false"][..], &arguments.concat()].concat();

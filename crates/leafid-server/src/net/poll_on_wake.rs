@@ -1,6 +1,6 @@
 //! `PollOnWake`: a future that waits beside a busy one, in the same task. It is polled only when it
-//! has rung: when what it waits for has happened, and not each time that the other has something
-//! to do. To poll a timer or a watch takes a lock; to see that nothing rang is one look.
+//! has been woken: when what it waits for has happened, and not each time that the other has something
+//! to do. To poll a timer or a watch takes a lock; to see that nothing happened is one load.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -8,23 +8,23 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
-/// A future that is polled when it has rung.
+/// A future that is polled when it has been woken.
 pub(crate) struct PollOnWake<F> {
     /// `None` once it is over.
     future: Option<Pin<Box<F>>>,
-    bell: Option<Arc<WakeFlag>>,
+    flag: Option<Arc<WakeFlag>>,
 }
 
 /// Wakes a task, and leaves a note that it did.
 struct WakeFlag {
     task: Waker,
-    has_rung: AtomicBool,
+    is_woken: AtomicBool,
 }
 
 impl Wake for WakeFlag {
     fn wake(self: Arc<Self>) {
         // Release pairs with the acquire in `PollOnWake::poll`.
-        self.has_rung.store(true, Ordering::Release);
+        self.is_woken.store(true, Ordering::Release);
         self.task.wake_by_ref();
     }
 }
@@ -33,7 +33,7 @@ impl<F: Future> PollOnWake<F> {
     pub(crate) fn new(future: F) -> Self {
         Self {
             future: Some(Box::pin(future)),
-            bell: None,
+            flag: None,
         }
     }
 
@@ -46,9 +46,9 @@ impl<F: Future> PollOnWake<F> {
     #[inline]
     pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<F::Output> {
         let task = context.waker();
-        if let Some(bell) = &self.bell
-            && !bell.has_rung.load(Ordering::Acquire)
-            && bell.task.will_wake(task)
+        if let Some(flag) = &self.flag
+            && !flag.is_woken.load(Ordering::Acquire)
+            && flag.task.will_wake(task)
         {
             return Poll::Pending;
         }
@@ -61,12 +61,12 @@ impl<F: Future> PollOnWake<F> {
             return Poll::Pending;
         };
         // A new one each time: an old one may still ring, for a task that has moved on.
-        let bell = Arc::new(WakeFlag {
+        let flag = Arc::new(WakeFlag {
             task: task.clone(),
-            has_rung: AtomicBool::new(false),
+            is_woken: AtomicBool::new(false),
         });
-        self.bell = Some(Arc::clone(&bell));
-        let waker = Waker::from(bell);
+        self.flag = Some(Arc::clone(&flag));
+        let waker = Waker::from(flag);
         let polled = future.as_mut().poll(&mut Context::from_waker(&waker));
         if polled.is_ready() {
             self.future = None;
@@ -85,34 +85,34 @@ mod tests {
 
     use super::*;
 
-    /// Guards: a task that is woken for other reasons all the time hears the bell, and asks its
+    /// Guards: a task that is woken for other reasons all the time hears the flag, and asks its
     /// future only then.
     #[tokio::test(start_paused = true)]
-    async fn a_busy_task_hears_the_bell() {
+    async fn a_busy_task_polls_on_wake() {
         let polls = Cell::new(0);
         let mut timer = Box::pin(sleep(Duration::from_secs(10)));
         let counted = poll_fn(|context| {
             polls.set(polls.get() + 1);
             timer.as_mut().poll(context)
         });
-        let mut belled = PollOnWake::new(counted);
-        let mut rang = Vec::new();
+        let mut polled_on_wake = PollOnWake::new(counted);
+        let mut ready_at = Vec::new();
         for millisecond in 0..20_000 {
             advance(Duration::from_millis(1)).await;
-            if poll_fn(|context| Poll::Ready(belled.poll(context).is_ready())).await {
-                rang.push(millisecond);
+            if poll_fn(|context| Poll::Ready(polled_on_wake.poll(context).is_ready())).await {
+                ready_at.push(millisecond);
             }
         }
-        assert!(belled.is_over());
-        assert!(matches!(rang[..], [9_990..=10_010]), "{rang:?}");
+        assert!(polled_on_wake.is_over());
+        assert!(matches!(ready_at[..], [9_990..=10_010]), "{ready_at:?}");
         assert_eq!(polls.get(), 2);
     }
 
     /// Guards: a task at rest is woken.
     #[tokio::test(start_paused = true)]
     async fn a_task_at_rest_is_woken() {
-        let mut belled = PollOnWake::new(sleep(Duration::from_secs(10)));
-        poll_fn(|context| belled.poll(context)).await;
-        assert!(belled.is_over());
+        let mut polled_on_wake = PollOnWake::new(sleep(Duration::from_secs(10)));
+        poll_fn(|context| polled_on_wake.poll(context)).await;
+        assert!(polled_on_wake.is_over());
     }
 }

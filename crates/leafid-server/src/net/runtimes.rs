@@ -1,7 +1,7 @@
-//! `CoreRuntimes`: one thread for each core, each with a runtime of its own, over which connections are
-//! spread. A connection stays on its lane for life, so that nothing it touches moves between cores.
+//! `CoreRuntimes`: one thread for each core, each with a runtime of its own, over which connections
+//! are spread. A connection stays on its runtime for life, so that nothing it touches moves between cores.
 //!
-//! A new connection goes to the lane with the fewest. One socket listens for all lanes: with a
+//! A new connection goes to the runtime with the fewest. One socket listens for all of them: with a
 //! socket for each (`SO_REUSEPORT`) the system would spread by chance, and a second server could
 //! listen on the same port without anybody noticing.
 
@@ -21,54 +21,54 @@ use tokio::sync::oneshot;
 
 /// Threads that serve connections.
 pub(crate) struct CoreRuntimes {
-    lanes: Vec<Lane>,
+    cores: Vec<Core>,
 }
 
-struct Lane {
+struct Core {
     runtime: Handle,
     /// Connections on it now.
     open: Arc<AtomicUsize>,
-    /// Ends its thread when dropped; `None` for the lane of the caller's runtime.
+    /// Ends its thread when dropped; `None` for the core of the caller's runtime.
     _stop: Option<oneshot::Sender<()>>,
 }
 
 impl CoreRuntimes {
-    /// The runtime of the caller is the first lane; the others get threads of their own.
+    /// The runtime of the caller is the first core; the others get threads of their own.
     ///
     /// # Errors
     ///
     /// When the system gives no more threads or file descriptors.
     pub(crate) fn start(count: usize) -> io::Result<Self> {
-        let mut lanes = vec![Lane::new(Handle::current(), None)];
+        let mut cores = vec![Core::new(Handle::current(), None)];
         for number in 1..count {
-            lanes.push(Lane::spawn(number)?);
+            cores.push(Core::spawn(number)?);
         }
-        Ok(Self { lanes })
+        Ok(Self { cores })
     }
 
-    /// Puts a connection on the lane with the fewest.
+    /// Puts a connection on the core with the fewest.
     pub(crate) fn spawn<F>(&self, stream: TcpStream, serve: impl FnOnce(TcpStream) -> F)
     where
         F: Future<Output = ()> + Send + 'static,
     {
         // Relaxed: a guess is good enough.
-        let open = |lane: &&Lane| lane.open.load(Ordering::Relaxed);
-        let Some(lane) = self.lanes.iter().min_by_key(open) else {
+        let open = |core: &&Core| core.open.load(Ordering::Relaxed);
+        let Some(core) = self.cores.iter().min_by_key(open) else {
             return;
         };
-        // Its readiness must be told to the lane's runtime, not to that of who accepted it.
+        // Its readiness must be told to the core's runtime, not to that of who accepted it.
         let moved = stream.into_std().and_then(|stream| {
-            let _lane = lane.runtime.enter();
+            let _entered = core.runtime.enter();
             TcpStream::from_std(stream)
         });
         let Ok(stream) = moved else {
             return;
         };
-        let open = Open::new(Arc::clone(&lane.open));
+        let open = Open::new(Arc::clone(&core.open));
         let mut turns = rest::Turns::default();
         // In a box: the task would hold it twice, as what it was given and as what it waits for.
         let mut serving = Box::pin(serve(stream));
-        lane.runtime.spawn(async move {
+        core.runtime.spawn(async move {
             poll_fn(|context| {
                 turns.count();
                 serving.as_mut().poll(context)
@@ -131,7 +131,7 @@ impl CoreRuntime {
     }
 }
 
-impl Lane {
+impl Core {
     fn new(runtime: Handle, stop: Option<oneshot::Sender<()>>) -> Self {
         Self {
             runtime,
@@ -142,20 +142,20 @@ impl Lane {
 
     fn spawn(number: usize) -> io::Result<Self> {
         let runtime = CoreRuntime::new()?;
-        let lane_runtime = runtime.0.handle().clone();
+        let handle = runtime.0.handle().clone();
         let (stop, stopped) = oneshot::channel::<()>();
         thread::Builder::new()
-            .name(format!("lane-{number}"))
+            .name(format!("core-{number}"))
             .spawn(move || {
                 // An error means that the other end is gone, which is the sign to stop.
                 runtime.block_on(pin!(async { drop(stopped.await) }));
                 runtime.shutdown_background();
             })?;
-        Ok(Self::new(lane_runtime, Some(stop)))
+        Ok(Self::new(handle, Some(stop)))
     }
 }
 
-/// A connection on a lane.
+/// A connection on a core.
 struct Open(Arc<AtomicUsize>);
 
 impl Open {
@@ -180,12 +180,12 @@ mod tests {
 
     use super::*;
 
-    /// Guards that connections are spread evenly, and that each stays on the thread of its lane.
+    /// Guards that connections are spread evenly, and that each stays on the thread of its core.
     #[test]
     fn connections_are_spread_over_the_lanes() {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let lanes = CoreRuntimes::start(3).unwrap();
+            let cores = CoreRuntimes::start(3).unwrap();
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
             let address = listener.local_addr().unwrap();
             let (seen, mut threads) = mpsc::unbounded_channel();
@@ -194,9 +194,9 @@ mod tests {
                 clients.push(TcpStream::connect(address).await.unwrap());
                 let (stream, _) = listener.accept().await.unwrap();
                 let seen = seen.clone();
-                lanes.spawn(stream, |stream| async move {
+                cores.spawn(stream, |stream| async move {
                     seen.send(thread::current().id()).unwrap();
-                    // Until the client goes: the reactor of this lane tells.
+                    // Until the client goes: the reactor of this core tells.
                     let _gone = stream.readable().await;
                     seen.send(thread::current().id()).unwrap();
                 });

@@ -1,7 +1,7 @@
 //! `Tls`: the certificate that all front ends show, and how it is changed while the server runs.
 //!
-//! A connection is agreed upon in `tls/entrance.rs`, files are read in `tls/files.rs`. Invariant:
-//! what is in force was read and checked as a whole; files that cannot be used change nothing.
+//! A connection is agreed upon in `tls/handshake.rs`, files are read in `tls/files.rs`. Invariant:
+//! what is in use was read and checked as a whole; files that cannot be used change nothing.
 
 mod counts;
 mod files;
@@ -60,12 +60,12 @@ pub(crate) enum Alpn {
 pub struct Tls {
     config: TlsConfig,
     limits: Limits,
-    in_force: RwLock<Arc<InForce>>,
+    current: RwLock<Arc<Current>>,
     pub(crate) counts: Counts,
 }
 
 /// What was made of the files.
-struct InForce {
+struct Current {
     http: Arc<ServerConfig>,
     grpc: Arc<ServerConfig>,
     resp: Arc<ServerConfig>,
@@ -77,7 +77,7 @@ struct InForce {
 }
 
 /// What the files said when they were read again.
-pub(crate) struct Prepared(Arc<InForce>);
+pub(crate) struct Prepared(Arc<Current>);
 
 impl Tls {
     /// Reads the files that the settings name; `None` when they name none.
@@ -90,11 +90,11 @@ impl Tls {
         if !config.is_on() {
             return Ok(None);
         }
-        let in_force = InForce::read(&config, &limits)?;
+        let current = Current::read(&config, &limits)?;
         Ok(Some(Self {
             config,
             limits,
-            in_force: RwLock::new(Arc::new(in_force)),
+            current: RwLock::new(Arc::new(current)),
             counts: Counts::default(),
         }))
     }
@@ -109,25 +109,25 @@ impl Tls {
         Ok(())
     }
 
-    /// What the files say now, not yet in force.
+    /// What the files say now, not yet in use.
     pub(crate) fn prepare(&self) -> Result<Prepared, ConfigError> {
-        let read = InForce::read(&self.config, &self.limits)?;
+        let read = Current::read(&self.config, &self.limits)?;
         Ok(Prepared(Arc::new(read)))
     }
 
     /// New connections see this from now on.
     pub(crate) fn put(&self, prepared: Prepared) {
-        let in_force = self.in_force.write();
-        *in_force.unwrap_or_else(PoisonError::into_inner) = prepared.0;
+        let current = self.current.write();
+        *current.unwrap_or_else(PoisonError::into_inner) = prepared.0;
     }
 
     /// What the operator should know of the certificate and its key.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
-        let in_force = self.in_force();
+        let current = self.current();
         let name = |path: &Option<_>| shown(path.as_deref());
         let mut notes = Vec::new();
-        if let Some(validity) = in_force.validity {
+        if let Some(validity) = current.validity {
             let (now, cert) = (crate::wall_clock::now(), name(&self.config.cert));
             if now > validity.until {
                 notes.push(format!(
@@ -143,7 +143,7 @@ impl Tls {
                 ));
             }
         }
-        if in_force.is_key_open {
+        if current.is_key_open {
             let key = name(&self.config.key);
             notes.push(format!(
                 "the key in {key} can be read or changed by every user of this machine: chmod 640 \
@@ -161,24 +161,24 @@ impl Tls {
     }
 
     pub(crate) fn expires(&self) -> Option<Timestamp> {
-        Some(self.in_force().validity?.until)
+        Some(self.current().validity?.until)
     }
 
     fn lets_plain_in(&self) -> bool {
         self.config.plain
     }
 
-    fn in_force(&self) -> Arc<InForce> {
+    fn current(&self) -> Arc<Current> {
         // Held for as long as copying a pointer takes.
-        Arc::clone(&self.in_force.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     pub(crate) fn offer(&self, alpn: Alpn) -> Arc<ServerConfig> {
-        let in_force = self.in_force();
+        let current = self.current();
         Arc::clone(match alpn {
-            Alpn::Http => &in_force.http,
-            Alpn::Grpc => &in_force.grpc,
-            Alpn::Resp => &in_force.resp,
+            Alpn::Http => &current.http,
+            Alpn::Grpc => &current.grpc,
+            Alpn::Resp => &current.resp,
         })
     }
 
@@ -194,12 +194,12 @@ impl Tls {
             Ok(ip) => ServerName::from(ip),
             Err(_) => ServerName::try_from(host.to_owned()).ok()?,
         };
-        let connector = TlsConnector::from(Arc::clone(&self.in_force().client));
+        let connector = TlsConnector::from(Arc::clone(&self.current().client));
         connector.connect(name, stream).await.ok()
     }
 }
 
-impl InForce {
+impl Current {
     fn read(config: &TlsConfig, limits: &Limits) -> Result<Self, ConfigError> {
         Self::try_read(config, limits).map_err(|mistakes| ConfigError { mistakes })
     }

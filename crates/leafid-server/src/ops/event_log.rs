@@ -251,8 +251,8 @@ mod tests {
             .finish();
         let clock: Arc<dyn Clock> = Arc::new(leafid::ManualClock::new());
         let regressions = Regressions::new(Arc::clone(&clock));
-        let alarms = EventLog::new(Arc::clone(&counts), Arc::new(regressions), clock);
-        tracing::subscriber::with_default(log, || events.for_each(|event| alarms.event(event)));
+        let event_log = EventLog::new(Arc::clone(&counts), Arc::new(regressions), clock);
+        tracing::subscriber::with_default(log, || events.for_each(|event| event_log.event(event)));
         let bytes = lines
             .0
             .lock()

@@ -1,5 +1,5 @@
 //! `Regressions`: when the store was last found to have gone back in time, for those who ask
-//! whether the server is well. Log and counters are in `alarms.rs`.
+//! whether the server is well. Log and counters are in `ops/event_log.rs`.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};

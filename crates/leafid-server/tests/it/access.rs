@@ -6,25 +6,25 @@ use leafid::{Clock, SystemClock};
 use leafid_server::{Caller, Config, Limits, QuotaScope, TagPattern, TokenScope, TokenSpec};
 use serde_json::json;
 
-use crate::site::{Reply, Site};
+use crate::test_server::{Reply, TestServer};
 
 /// Of a token that may take ids.
 const TAKER: &str = "the-secret-of-taker";
 /// Of a token that may change things.
 const ADMIN: &str = "the-secret-of-admin";
 
-fn guarded() -> Site {
+fn guarded() -> TestServer {
     let mut admin = TokenSpec::new("admin", ADMIN);
     admin.is_admin = true;
     let config = Config {
         tokens: vec![TokenSpec::new("taker", TAKER), admin],
         ..Config::default()
     };
-    Site::with(&config, Limits::default())
+    TestServer::with(&config, Limits::default())
 }
 
 /// Sends `METHOD PATH`, with this `Authorization` and maybe a JSON body.
-fn ask(site: &Site, authorization: &str, request: &str, body: &str) -> Reply {
+fn ask(site: &TestServer, authorization: &str, request: &str, body: &str) -> Reply {
     let (method, path) = request.split_once(' ').unwrap();
     let head = format!(
         "{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
@@ -35,15 +35,15 @@ fn ask(site: &Site, authorization: &str, request: &str, body: &str) -> Reply {
     Reply::parse(&site.raw(&head))
 }
 
-fn as_taker(site: &Site, request: &str, body: &str) -> Reply {
+fn as_taker(site: &TestServer, request: &str, body: &str) -> Reply {
     ask(site, &format!("Bearer {TAKER}"), request, body)
 }
 
-fn as_admin(site: &Site, request: &str, body: &str) -> Reply {
+fn as_admin(site: &TestServer, request: &str, body: &str) -> Reply {
     ask(site, &format!("Bearer {ADMIN}"), request, body)
 }
 
-fn metric(site: &Site, series: &str) -> f64 {
+fn metric(site: &TestServer, series: &str) -> f64 {
     let text = site.ask("GET /metrics").body;
     let mut lines = text.lines();
     let value = lines.find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
@@ -240,7 +240,7 @@ fn quotas_on_tags_are_bounded() {
         quotas_max: 1,
         ..Limits::default()
     };
-    let site = Site::with(&Config::default(), limits);
+    let site = TestServer::with(&Config::default(), limits);
     let body = r#"{"ids_per_second":1}"#;
     assert_eq!(site.ask_with("PUT /v1/quotas/tags/a", body).status, 200);
     site.check_problem("PUT /v1/quotas/tags/b", body, 409, "too_many_quotas");
@@ -249,7 +249,7 @@ fn quotas_on_tags_are_bounded() {
 /// Guards the one-switch throttle: 0 stops a tag at once, and others go on.
 #[test]
 fn a_quota_of_zero_stops_at_once() {
-    let site = Site::new();
+    let site = TestServer::new();
     site.check("GET /api/segment/get/order", 200, "1");
     let stop = |path: &str| {
         let reply = site.ask_with(&format!("PUT /v1/quotas/{path}"), r#"{"ids_per_second":0}"#);
@@ -292,7 +292,7 @@ fn a_quota_of_zero_stops_at_once() {
 /// of its own size.
 #[test]
 fn the_rate_is_kept_while_callers_press() {
-    let site = Site::new();
+    let site = TestServer::new();
     site.check("GET /api/segment/get/order", 200, "1");
     let (rate, clock) = (2000, SystemClock::new());
     let scope = QuotaScope::Tag(leafid::Tag::new("order").unwrap());
@@ -326,7 +326,7 @@ fn the_rate_is_kept_while_callers_press() {
 }
 
 /// A token for some tags, one that only looks, and one that only takes.
-fn with_grants() -> Site {
+fn with_grants() -> TestServer {
     let token = |name: &str, scope, tags: &[&str]| {
         let mut spec = TokenSpec::new(name, &format!("the-secret-of-{name}"));
         spec.scope = scope;
@@ -344,7 +344,7 @@ fn with_grants() -> Site {
         ],
         ..Config::default()
     };
-    Site::with(&config, Limits::default())
+    TestServer::with(&config, Limits::default())
 }
 
 /// Guards what a token is good for, through HTTP and the Redis protocol.
@@ -392,7 +392,7 @@ fn tokens_are_good_for_their_tags_and_their_scope() {
         let mut stream = std::net::TcpStream::connect(site.addresses.resp.unwrap()).unwrap();
         let text = format!("AUTH the-secret-of-{name}\r\n{commands}\r\nQUIT\r\n");
         std::io::Write::write_all(&mut stream, text.as_bytes()).unwrap();
-        crate::site::read_to_end(&mut stream)
+        crate::test_server::read_to_end(&mut stream)
     };
     let refused = "-NOPERM not_allowed the token \"shop\" may not take ids of tag \"user\"";
     assert!(redis("shop", "INCR user").contains(refused));

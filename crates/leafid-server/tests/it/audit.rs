@@ -15,7 +15,7 @@ use tonic::Request;
 
 use crate::grpc::Line;
 use crate::grpc::v1::{self, CreateTagRequest, DeleteTagRequest, UpdateTagRequest};
-use crate::site::{Moody, Site, eventually};
+use crate::test_server::{Moody, TestServer, eventually};
 
 /// Records in memory, which can be broken.
 #[derive(Default)]
@@ -65,7 +65,7 @@ fn guarded() -> Config {
 }
 
 /// Sends `METHOD PATH` with a token, and says that it comes from elsewhere.
-fn ask(site: &Site, token: &str, request: &str, body: &str) -> (u16, Value) {
+fn ask(site: &TestServer, token: &str, request: &str, body: &str) -> (u16, Value) {
     let (method, path) = request.split_once(' ').unwrap();
     let reply = site.raw(&format!(
         "{method} {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\
@@ -75,13 +75,13 @@ fn ask(site: &Site, token: &str, request: &str, body: &str) -> (u16, Value) {
         site.address,
         body.len()
     ));
-    let reply = crate::site::Reply::parse(&reply);
+    let reply = crate::test_server::Reply::parse(&reply);
     let body = serde_json::from_str(&reply.body).unwrap_or_default();
     (reply.status, body)
 }
 
 /// The changes, the oldest first.
-fn changes(site: &Site) -> Vec<Value> {
+fn changes(site: &TestServer) -> Vec<Value> {
     let (status, list) = ask(site, "chief", "GET /v1/audit?limit=1000", "");
     assert_eq!(status, 200, "{list}");
     let mut changes = list["changes"].as_array().unwrap().clone();
@@ -91,7 +91,7 @@ fn changes(site: &Site) -> Vec<Value> {
 
 /// Compares action, subject, before and after of the last changes, each on a line.
 #[track_caller]
-fn check_last(site: &Site, expected: &[[&str; 4]]) {
+fn check_last(site: &TestServer, expected: &[[&str; 4]]) {
     let changes = changes(site);
     let last = &changes[changes.len() - expected.len()..];
     for (change, expected) in last.iter().zip(expected) {
@@ -107,7 +107,7 @@ fn check_last(site: &Site, expected: &[[&str; 4]]) {
 
 #[test]
 fn changes_through_http_are_recorded() {
-    let site = Site::with(&guarded(), Limits::default());
+    let site = TestServer::with(&guarded(), Limits::default());
     let check = |request: &str, body: &str, status: u16| {
         let answer = ask(&site, "chief", request, body);
         assert_eq!(answer.0, status, "{request}: {}", answer.1);
@@ -157,7 +157,7 @@ fn changes_through_grpc_are_recorded() {
         request.metadata_mut().insert("authorization", token);
         request
     }
-    let line = Line::to(Site::with(&guarded(), Limits::default()));
+    let line = Line::to(TestServer::with(&guarded(), Limits::default()));
     let tag = v1::Tag {
         name: "g".into(),
         ..v1::Tag::default()
@@ -188,7 +188,7 @@ fn changes_through_grpc_are_recorded() {
 
 #[test]
 fn a_change_stands_although_it_cannot_be_recorded() {
-    let site = Site::new();
+    let site = TestServer::new();
     site.ledger.is_broken.store(true, Ordering::SeqCst);
     let reply = site.ask_with("POST /v1/tags", r#"{"tag":"a"}"#);
     assert_eq!(reply.status, 201, "{}", reply.body);
@@ -207,7 +207,7 @@ fn a_change_stands_although_it_cannot_be_recorded() {
 #[test]
 fn a_change_whose_caller_went_is_recorded() {
     let store = Arc::new(Moody::default());
-    let site = Site::on_store(Config::default(), Arc::clone(&store) as _);
+    let site = TestServer::on_store(Config::default(), Arc::clone(&store) as _);
     store.sleep();
     let spec = TagSpec::new(Tag::new("a").unwrap());
     let caller = Caller::anonymous();

@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use crate::site::Site;
+use crate::test_server::TestServer;
 
 #[test]
 fn ids_come_apart_by_any_layout() {
-    let site = Site::new();
+    let site = TestServer::new();
     let reply = site.ask("GET /v1/decode/1169786042799259000");
     assert_eq!(reply.status, 200);
     assert_eq!(
@@ -37,7 +37,7 @@ fn ids_come_apart_by_any_layout() {
 
 #[test]
 fn what_is_no_id_or_no_layout_is_refused() {
-    let site = Site::new();
+    let site = TestServer::new();
     let check = |status: u16, code: &str, path: &str, detail: &str| {
         let path = format!("GET /v1/decode/{path}");
         let problem = site.check_problem(&path, "", status, code);

@@ -5,7 +5,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use crate::site::Site;
+use crate::test_server::TestServer;
 
 /// More rounds than are let pass in any time that a test takes, and few enough to be sent at once.
 const ROUNDS: usize = 1000;
@@ -42,7 +42,7 @@ fn is_cut(address: SocketAddr, again: &[u8]) -> bool {
 
 #[test]
 fn frames_that_ask_for_nothing_are_cut() {
-    let site = Site::new();
+    let site = TestServer::new();
     let priority = frame(2, 0, 1, &[0, 0, 0, 0, 7]);
     let settings = frame(4, 0, 0, &[0, 3, 0, 0, 0, 100]);
     let ping = frame(6, 0, 0, b"12345678");

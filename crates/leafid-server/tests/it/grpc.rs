@@ -1,4 +1,4 @@
-//! Guards the gRPC door, spoken to by a client made of the same protocol files.
+//! Guards the gRPC front end, spoken to by a client made of the same protocol files.
 
 mod access;
 mod clients;
@@ -38,24 +38,24 @@ use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Response, Status};
 use tonic_types::StatusExt as _;
 
-use crate::site::Site;
+use crate::test_server::TestServer;
 use v1::ids_client::IdsClient;
 use v1::tags_client::TagsClient;
 use v1::{NextRequest, NextResponse};
 
 /// A server, and a client that is connected to it.
 pub(crate) struct Line {
-    pub(crate) site: Site,
+    pub(crate) site: TestServer,
     pub(crate) runtime: Runtime,
     pub(crate) channel: Channel,
 }
 
 impl Line {
     pub(crate) fn new() -> Self {
-        Self::to(Site::new())
+        Self::to(TestServer::new())
     }
 
-    pub(crate) fn to(site: Site) -> Self {
+    pub(crate) fn to(site: TestServer) -> Self {
         let runtime = Runtime::new().unwrap();
         let channel = runtime.block_on(connect(&site));
         Self {
@@ -91,7 +91,7 @@ impl Line {
 pub(crate) struct Wire(SendRequest<Body>);
 
 impl Wire {
-    pub(crate) async fn new(site: &Site) -> Self {
+    pub(crate) async fn new(site: &TestServer) -> Self {
         let stream = TcpStream::connect(address(site)).await.unwrap();
         let io = TokioIo::new(stream);
         let (sender, connection) = handshake(TokioExecutor::new(), io).await.unwrap();
@@ -124,11 +124,11 @@ impl Service<http::Request<Body>> for Wire {
     }
 }
 
-fn address(site: &Site) -> SocketAddr {
+fn address(site: &TestServer) -> SocketAddr {
     site.addresses.grpc.unwrap()
 }
 
-pub(crate) async fn connect(site: &Site) -> Channel {
+pub(crate) async fn connect(site: &TestServer) -> Channel {
     let endpoint = Endpoint::from_shared(format!("http://{}", address(site))).unwrap();
     endpoint.connect().await.unwrap()
 }
@@ -156,7 +156,7 @@ pub(crate) fn check_status(status: &Status, code: Code, reason: &str, field: Opt
 }
 
 /// The calls that the server has counted, by method and status.
-pub(crate) fn counted(site: &Site) -> HashMap<(String, String), u64> {
+pub(crate) fn counted(site: &TestServer) -> HashMap<(String, String), u64> {
     let text = site.ask("GET /metrics").body;
     let lines = text
         .lines()

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use leafid_server::{Config, Limits};
 
-use crate::site::{Site, read_to_end};
+use crate::test_server::{TestServer, read_to_end};
 
 /// Numbers of RFC 9113, section 6.
 const DATA: u8 = 0;
@@ -52,7 +52,7 @@ pub(crate) struct Http2 {
 }
 
 impl Http2 {
-    pub(crate) fn connect(site: &Site) -> Self {
+    pub(crate) fn connect(site: &TestServer) -> Self {
         let mut stream = site.connect();
         stream
             .write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
@@ -137,14 +137,14 @@ impl Http2 {
     }
 }
 
-fn impatient(leave_max: Duration) -> Site {
+fn impatient(leave_max: Duration) -> TestServer {
     let limits = Limits {
         first_head_max: Duration::from_millis(200),
         idle_max: Duration::from_millis(200),
         leave_max,
         ..Limits::default()
     };
-    Site::with(&Config::default(), limits)
+    TestServer::with(&Config::default(), limits)
 }
 
 /// Guards that a client is told before an idle connection ends, and may know that what it sent
@@ -191,7 +191,7 @@ fn a_server_that_leaves_says_so() {
         shutdown_delay: Duration::from_secs(600),
         ..Config::default()
     };
-    let mut site = Site::with(&config, Limits::default());
+    let mut site = TestServer::with(&config, Limits::default());
     let mut early = Http2::connect(&site);
     assert!(early.is_ok("/v1/tags/order/ids"));
     site.stop();

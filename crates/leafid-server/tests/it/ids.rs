@@ -3,11 +3,11 @@
 use leafid_server::{Config, Limits};
 use serde_json::json;
 
-use crate::site::{Moody, Site};
+use crate::test_server::{Moody, TestServer};
 
 #[test]
 fn ids_come_as_strings_in_order() {
-    let site = Site::new();
+    let site = TestServer::new();
     let reply = site.ask("POST /v1/tags/order/ids");
     assert_eq!((reply.status, reply.json()), (200, json!({ "ids": ["1"] })));
     assert_eq!(reply.header("content-type"), "application/json");
@@ -36,7 +36,7 @@ fn ids_come_as_strings_in_order() {
 
 #[test]
 fn the_largest_batch_is_served_whole() {
-    let site = Site::new();
+    let site = TestServer::new();
     let reply = site.ask("GET /v1/tags/order/ids?count=10000").json();
     let ids: Vec<u64> = reply["ids"]
         .as_array()
@@ -50,7 +50,7 @@ fn the_largest_batch_is_served_whole() {
 
 #[test]
 fn a_run_names_its_first_and_last_id() {
-    let site = Site::new();
+    let site = TestServer::new();
     let reply = site.ask_with("POST /v1/tags/order/ranges", r#"{"length":1000000}"#);
     assert_eq!(
         (reply.status, reply.header("cache-control")),
@@ -69,7 +69,7 @@ fn a_run_names_its_first_and_last_id() {
 
 #[test]
 fn what_is_out_of_bounds_is_refused_by_name() {
-    let site = Site::new();
+    let site = TestServer::new();
     let ids = "POST /v1/tags/order/ids";
     let problem = site.check_problem("GET /v1/tags/order/ids?count=10001", "", 400, "bad_count");
     assert_eq!(problem["detail"], "count is 10001: ask for 1 to 10000");
@@ -116,7 +116,7 @@ fn an_unknown_tag_comes_with_the_command_that_creates_it() {
         create_tags: Some(false),
         ..Config::default()
     };
-    let site = Site::with(&config, Limits::default());
+    let site = TestServer::with(&config, Limits::default());
     let problem = site.check_problem("POST /v1/tags/it's/ids", "", 404, "unknown_tag");
     let expected = format!(
         r#"curl -X POST http://{}/v1/tags -H 'content-type: application/json' -d '{{"tag":"it'\''s"}}'"#,
@@ -138,7 +138,7 @@ fn an_unknown_tag_comes_with_the_command_that_creates_it() {
 #[test]
 fn a_store_that_is_away_is_not_the_end() {
     let store = Moody::with_tag("order");
-    let site = Site::on_store(Config::default(), store.clone());
+    let site = TestServer::on_store(Config::default(), store.clone());
     site.wait_until_ready();
     site.check("GET /api/segment/get/order", 200, "1");
     store.go(true);
@@ -159,7 +159,7 @@ fn a_store_that_is_away_is_not_the_end() {
 
 #[test]
 fn the_end_of_the_numbers_is_a_conflict() {
-    let site = Site::new();
+    let site = TestServer::new();
     let created = site.ask_with("POST /v1/tags", r#"{"tag":"small","limit":"3","step":1}"#);
     assert_eq!(created.status, 201, "{}", created.body);
     assert_eq!(

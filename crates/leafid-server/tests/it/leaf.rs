@@ -3,11 +3,11 @@
 use leafid_server::{Config, Limits};
 use serde_json::json;
 
-use crate::site::Site;
+use crate::test_server::TestServer;
 
 #[test]
 fn an_id_is_the_number_and_nothing_else() {
-    let site = Site::new();
+    let site = TestServer::new();
     let reply = site.check("GET /api/segment/get/order", 200, "1");
     assert_eq!(reply.header("content-type"), "text/plain;charset=UTF-8");
     assert_eq!(reply.header("cache-control"), "no-store");
@@ -21,7 +21,7 @@ fn an_id_is_the_number_and_nothing_else() {
 
 #[test]
 fn names_are_percent_decoded() {
-    let site = Site::new();
+    let site = TestServer::new();
     for name in ["a%2Fb", "%E8%AE%A2%E5%8D%95%202026", "a+b", "100%25"] {
         site.check(&format!("GET /api/segment/get/{name}"), 200, "1");
         site.check(&format!("GET /api/segment/get/{name}"), 200, "2");
@@ -37,7 +37,7 @@ fn names_are_percent_decoded() {
 }
 
 #[track_caller]
-fn check_error(site: &Site, path: &str, message: &str) {
+fn check_error(site: &TestServer, path: &str, message: &str) {
     let reply = site.ask(&format!("GET {path}"));
     assert_eq!(reply.status, 500, "{path}");
     assert_eq!(reply.header("content-type"), "application/json");
@@ -57,7 +57,7 @@ fn errors_have_the_fields_of_spring() {
         create_tags: Some(false),
         ..Config::default()
     };
-    let site = Site::with(&config, Limits::default());
+    let site = TestServer::with(&config, Limits::default());
     check_error(
         &site,
         "/api/segment/get/nobody",
@@ -83,7 +83,7 @@ fn a_mode_that_is_off_says_so_and_issues_nothing() {
         segment: false,
         ..Config::default()
     };
-    let site = Site::with(&config, Limits::default());
+    let site = TestServer::with(&config, Limits::default());
     check_error(&site, "/api/segment/get/order", "segment ids are off");
     check_error(&site, "/cache", "segment ids are off");
     check_error(&site, "/db", "segment ids are off");
@@ -98,7 +98,7 @@ fn a_mode_that_is_off_says_so_and_issues_nothing() {
 
 #[test]
 fn tables_have_the_columns_of_leaf_and_escape_names() {
-    let site = Site::new();
+    let site = TestServer::new();
     site.check("GET /api/segment/get/%3Cb%3E%26%22", 200, "1");
     let cache = site.ask("GET /cache");
     assert_eq!(cache.header("content-type"), "text/html;charset=UTF-8");
@@ -131,7 +131,7 @@ fn tables_are_bounded() {
         table_rows_max: 2,
         ..Limits::default()
     };
-    let site = Site::with(&Config::default(), limits);
+    let site = TestServer::with(&Config::default(), limits);
     for tag in ["a", "b", "c"] {
         site.check(&format!("GET /api/segment/get/{tag}"), 200, "1");
     }
@@ -144,7 +144,7 @@ fn tables_are_bounded() {
 
 #[test]
 fn snowflake_ids_are_decoded() {
-    let site = Site::new();
+    let site = TestServer::new();
     let decoded = site
         .ask("GET /decodeSnowflakeId?snowflakeId=1169786042799259000")
         .json();

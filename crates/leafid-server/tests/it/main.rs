@@ -6,23 +6,23 @@
 )]
 
 mod access;
+mod admin_slots;
 mod audit;
 mod decode;
-mod doors;
 mod floods;
 mod grpc;
+mod http1;
 mod http2;
 mod ids;
-mod kinds;
 mod leaf;
 mod openapi;
 mod operation;
-mod places;
+mod protocols_agree;
 mod resp;
 mod resp_clients;
 mod resp_table;
-mod site;
+mod snowflake_tags;
 mod tags;
+mod test_server;
 mod tls;
 mod weak_registry;
-mod wire;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::site::Site;
+use crate::test_server::TestServer;
 
 /// `LEAFID_UPDATE=1` rewrites the file.
 #[test]
@@ -24,7 +24,7 @@ fn the_generated_description_is_the_code_s() {
 
 #[test]
 fn every_described_call_exists() {
-    let site = Site::new();
+    let site = TestServer::new();
     let served = site.ask("GET /openapi.json");
     assert_eq!(served.header("content-type"), "application/json");
     let description: Value = served.json();

@@ -9,11 +9,11 @@ use leafid::{Id, Tag};
 use leafid_server::{Config, Limits, ServeError};
 use tokio::runtime::Runtime;
 
-use crate::site::{Moody, Site, eventually, read_to_end};
+use crate::test_server::{Moody, TestServer, eventually, read_to_end};
 
 #[test]
 fn probes_answer() {
-    let site = Site::new();
+    let site = TestServer::new();
     site.check("GET /livez", 200, "ok\n");
     site.check("GET /readyz", 200, "ready\n");
     let verbose = site.ask("GET /readyz?verbose").body;
@@ -27,7 +27,7 @@ fn probes_answer() {
 #[test]
 fn ready_as_long_as_memory_can_issue() {
     let store = Moody::with_tag("order");
-    let site = Site::on_store(Config::default(), store.clone());
+    let site = TestServer::on_store(Config::default(), store.clone());
     site.wait_until_ready();
     site.check("GET /api/segment/get/order", 200, "1");
     store.go(true);
@@ -49,7 +49,7 @@ fn ready_as_long_as_memory_can_issue() {
 fn a_store_may_come_later() {
     let store = Moody::with_tag("order");
     store.go(true);
-    let site = Site::on_store(Config::default(), store.clone());
+    let site = TestServer::on_store(Config::default(), store.clone());
     site.check("GET /livez", 200, "ok\n");
     site.check("GET /readyz", 503, "not ready\n");
     eventually("the store was asked", || {
@@ -74,7 +74,7 @@ fn a_store_may_come_later() {
 #[test]
 fn the_first_call_waits_for_the_start() {
     let store = Moody::with_tag("order");
-    let site = Site::on_store(Config::default(), store);
+    let site = TestServer::on_store(Config::default(), store);
     site.check("GET /api/segment/get/order", 200, "1");
 }
 
@@ -83,7 +83,7 @@ fn the_first_call_waits_for_the_start() {
 fn a_weak_store_is_refused() {
     let runtime = Runtime::new().unwrap();
     let store = Arc::new(MemoryStore::new());
-    let mut site = Site::on(runtime, &Config::default(), Limits::default(), store);
+    let mut site = TestServer::on(runtime, &Config::default(), Limits::default(), store);
     let error = site.ended().unwrap_err();
     assert!(matches!(error, ServeError::WeakStore { .. }));
     let text = error.to_string();
@@ -92,7 +92,7 @@ fn a_weak_store_is_refused() {
 
 #[test]
 fn metrics_tell_what_happened() {
-    let site = Site::new();
+    let site = TestServer::new();
     let _ids = site.ask("GET /v1/tags/order/ids?count=5");
     let _missing = site.ask("GET /nothing");
     let reply = site.ask("GET /metrics");
@@ -139,7 +139,7 @@ fn metrics_tell_what_happened() {
 /// Guards that who asks for OpenMetrics gets it, as Prometheus does.
 #[test]
 fn openmetrics_is_there_for_who_asks() {
-    let site = Site::new();
+    let site = TestServer::new();
     let head = "host: localhost\r\nconnection: close\r\naccept: application/openmetrics-text;version=1.0.0";
     let text = site.raw(&format!("GET /metrics HTTP/1.1\r\n{head}\r\n\r\n"));
     let kind = "content-type: application/openmetrics-text; version=1.0.0; charset=utf-8\r\n";
@@ -158,7 +158,7 @@ fn series_are_bounded_and_the_rest_is_summed_up() {
         metrics_tags_max: 2,
         ..Limits::default()
     };
-    let site = Site::with(&Config::default(), limits);
+    let site = TestServer::with(&Config::default(), limits);
     for tag in ["a", "b", "c", "d", "(other)"] {
         assert_eq!(
             site.ask(&format!("GET /v1/tags/{tag}/ids?count=3")).status,
@@ -179,7 +179,7 @@ fn series_are_bounded_and_the_rest_is_summed_up() {
 
 #[test]
 fn odd_names_do_not_break_the_metrics() {
-    let site = Site::new();
+    let site = TestServer::new();
     site.check("GET /api/segment/get/a%22%5Cb", 200, "1");
     let text = site.ask("GET /metrics").body;
     assert!(
@@ -192,7 +192,7 @@ fn odd_names_do_not_break_the_metrics() {
 #[test]
 fn a_store_that_went_back_raises_one_alarm() {
     let store = Moody::with_tag("order");
-    let site = Site::on_store(Config::default(), store.clone());
+    let site = TestServer::on_store(Config::default(), store.clone());
     site.wait_until_ready();
     let before = site.ask("GET /v1/tags/order/ids?count=900").json();
     let last: Id = before["ids"][899].as_str().unwrap().parse().unwrap();
@@ -222,7 +222,7 @@ fn the_shutdown_finishes_what_is_in_flight() {
         wait_max: Duration::from_millis(300),
         ..Config::default()
     };
-    let mut site = Site::on_store(config, store.clone());
+    let mut site = TestServer::on_store(config, store.clone());
     store.go(false);
     site.wait_until_ready();
 
@@ -271,14 +271,14 @@ fn the_shutdown_does_not_wait_for_ever() {
         shutdown_grace: Duration::from_millis(100),
         ..Config::default()
     };
-    let mut site = Site::with(&config, Limits::default());
+    let mut site = TestServer::with(&config, Limits::default());
     let mut stuck = site.connect();
     let head = "POST /v1/tags HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 11\r\n\r\n{";
     stuck.write_all(head.as_bytes()).unwrap();
     eventually("it is connected", || {
         site.ask("GET /metrics")
             .body
-            .contains("leafid_connections{door=\"http\"} 2")
+            .contains("leafid_connections{protocol=\"http\"} 2")
     });
     site.stop();
     site.ended().unwrap();

@@ -1,4 +1,4 @@
-//! The door for the Redis protocol, over TCP.
+//! The front end for the Redis protocol, over TCP.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use leafid_server::{Config, Limits, RespLimits};
 
-use crate::site::Site;
+use crate::test_server::TestServer;
 
 /// Sends bytes, says that no more follow, and reads until the server closes.
-fn ask(site: &Site, input: &[u8]) -> String {
+fn ask(site: &TestServer, input: &[u8]) -> String {
     let mut stream = connect(site);
     stream.write_all(input).unwrap();
     stream.shutdown(Shutdown::Write).unwrap();
@@ -18,7 +18,7 @@ fn ask(site: &Site, input: &[u8]) -> String {
     String::from_utf8_lossy(&answers).into_owned()
 }
 
-fn connect(site: &Site) -> TcpStream {
+fn connect(site: &TestServer) -> TcpStream {
     let stream = TcpStream::connect(site.addresses.resp.unwrap()).unwrap();
     let patience = Some(Duration::from_secs(20));
     stream.set_read_timeout(patience).unwrap();
@@ -26,10 +26,10 @@ fn connect(site: &Site) -> TcpStream {
     stream
 }
 
-/// Guards: ids of one tag are the same sequence through both doors.
+/// Guards: ids of one tag are the same sequence through both front ends.
 #[test]
 fn ids_are_the_same_through_both_doors() {
-    let site = Site::new();
+    let site = TestServer::new();
     assert_eq!(ask(&site, b"INCR order\r\nINCR order\r\n"), ":1\r\n:2\r\n");
     assert_eq!(site.ask("GET /api/segment/get/order").body, "3");
     assert_eq!(ask(&site, b"GET order\r\n"), "$1\r\n3\r\n");
@@ -44,7 +44,7 @@ fn ids_are_the_same_through_both_doors() {
 #[test]
 fn a_long_pipeline_is_answered_in_order() {
     const COMMANDS: usize = 200_000;
-    let site = Site::new();
+    let site = TestServer::new();
     let mut stream = connect(&site);
     let mut reader = stream.try_clone().unwrap();
     let sender = std::thread::spawn(move || {
@@ -72,7 +72,7 @@ fn a_long_pipeline_is_answered_in_order() {
 #[test]
 fn a_peer_that_does_not_read_is_not_read_either() {
     const BYTES_MAX: usize = 256 * 1024 * 1024;
-    let site = Site::new();
+    let site = TestServer::new();
     let mut stream = connect(&site);
     let patience = Some(Duration::from_millis(500));
     stream.set_write_timeout(patience).unwrap();
@@ -96,7 +96,7 @@ fn a_peer_that_does_not_read_is_not_read_either() {
 /// Guards: at the shutdown what was sent is answered, and then the connection ends.
 #[test]
 fn the_shutdown_ends_connections() {
-    let mut site = Site::new();
+    let mut site = TestServer::new();
     let mut stream = connect(&site);
     stream.write_all(b"INCR order\r\n").unwrap();
     let mut answer = [0; 4];
@@ -123,7 +123,7 @@ fn silence_ends_a_connection() {
         resp,
         ..Limits::default()
     };
-    let site = Site::with(&Config::default(), limits);
+    let site = TestServer::with(&Config::default(), limits);
     for input in ["", "INCR or", "PING\r\n"] {
         let mut stream = connect(&site);
         stream.write_all(input.as_bytes()).unwrap();
@@ -136,7 +136,7 @@ fn silence_ends_a_connection() {
 /// Guards: an id that has to be waited for holds back what comes behind it, in order.
 #[test]
 fn answers_keep_their_order_while_one_waits() {
-    let site = Site::new();
+    let site = TestServer::new();
     let input = b"PING\r\nINCR new\r\nPING a\r\nINCR other\r\nINCR new\r\n";
     let expected = "+PONG\r\n:1\r\n$1\r\na\r\n:1\r\n:2\r\n";
     assert_eq!(ask(&site, input), expected);
@@ -145,7 +145,7 @@ fn answers_keep_their_order_while_one_waits() {
 /// Guards: near its end a tag gives out what it has left, and then says so, also in a batch.
 #[test]
 fn a_batch_takes_what_a_tag_has_left() {
-    let site = Site::new();
+    let site = TestServer::new();
     let created = site.ask_with("POST /v1/tags", r#"{"tag":"short","limit":"3"}"#);
     assert_eq!(created.status, 201, "{}", created.body);
     let error = "-ERR limit_reached tag \"short\" has issued its last id, 3: raise its limit or \
@@ -163,7 +163,7 @@ fn places_of_operators_are_left_to_them() {
         operator_connections_max: 1,
         ..Limits::default()
     };
-    let site = Site::with(&Config::default(), limits);
+    let site = TestServer::with(&Config::default(), limits);
     let mut first = connect(&site);
     first.write_all(b"PING\r\n").unwrap();
     let mut pong = [0; 7];
@@ -176,6 +176,6 @@ fn places_of_operators_are_left_to_them() {
         assert_eq!(told, refusal);
     }
     let metrics = site.ask("GET /metrics").body;
-    let counted = "leafid_connections_refused_total{door=\"resp\"} 3";
+    let counted = "leafid_connections_refused_total{protocol=\"resp\"} 3";
     assert!(metrics.contains(counted), "{metrics}");
 }

@@ -1,11 +1,11 @@
-//! The Redis door with the tools that come with Redis: `redis-cli` and `redis-benchmark`.
+//! The Redis front end with the tools that come with Redis: `redis-cli` and `redis-benchmark`.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use crate::site::Site;
+use crate::test_server::TestServer;
 
-fn tool(site: &Site, name: &str) -> Command {
+fn tool(site: &TestServer, name: &str) -> Command {
     let port = site.addresses.resp.unwrap().port();
     let mut command = Command::new(name);
     command.args(["-h", "127.0.0.1", "-p", &port.to_string()]);
@@ -27,7 +27,7 @@ fn run(command: &mut Command, input: &str) -> String {
 
 #[test]
 fn redis_cli_takes_ids() {
-    let site = Site::new();
+    let site = TestServer::new();
     let cli = |words: &[&str]| run(tool(&site, "redis-cli").args(words), "");
     assert_eq!(cli(&["INCR", "order"]), "1\n");
     assert_eq!(cli(&["-3", "INCRBY", "order", "10"]), "11\n");
@@ -44,7 +44,7 @@ fn redis_cli_takes_ids() {
 
 #[test]
 fn redis_cli_sends_a_whole_file() {
-    let site = Site::new();
+    let site = TestServer::new();
     let commands = "*2\r\n$4\r\nINCR\r\n$5\r\norder\r\n".repeat(10_000);
     let printed = run(tool(&site, "redis-cli").arg("--pipe"), &commands);
     assert!(printed.contains("errors: 0, replies: 10000"), "{printed}");
@@ -54,7 +54,7 @@ fn redis_cli_sends_a_whole_file() {
 
 #[test]
 fn redis_benchmark_runs_without_a_complaint() {
-    let site = Site::new();
+    let site = TestServer::new();
     for arguments in ["-P 1", "-P 16 -c 20", "-P 128 -3"] {
         let before = site.service.last("counter:__rand_int__");
         let mut benchmark = tool(&site, "redis-benchmark");

@@ -7,7 +7,7 @@ use std::time::Duration;
 use leafid_server::{Config, Limits, TokenSpec};
 use leafid_testbed::Redis;
 
-use crate::site::Site;
+use crate::test_server::TestServer;
 
 /// Answered alike. One input is one connection, and what it leaves behind is there for the next.
 const ALIKE: &[&str] = &[
@@ -208,7 +208,7 @@ const OTHERWISE: &[(&str, &str, &str)] = &[
     ),
     (
         "CONFIG SET save x\r\n",
-        "-ERR settings are not changed through this door: see leafid serve --help\r\n",
+        "-ERR settings are not changed through the Redis protocol: see leafid serve --help\r\n",
         "settings are the operator's",
     ),
     (
@@ -250,7 +250,7 @@ const OTHERWISE: &[(&str, &str, &str)] = &[
 fn answers_are_those_of_redis() {
     let redis = Redis::start();
     redis.command(&["CONFIG", "SET", "requirepass", ""]);
-    let site = Site::new();
+    let site = TestServer::new();
     let both = Both::new(&redis, &site);
     for input in ALIKE {
         both.check(input.as_bytes());
@@ -277,7 +277,7 @@ fn answers_before_a_password_are_those_of_redis() {
         tokens: vec![app],
         ..Config::default()
     };
-    let site = Site::with(&config, Limits::default());
+    let site = TestServer::with(&config, Limits::default());
     let both = Both::new(&redis, &site);
     for input in ALIKE_BEFORE_AUTH {
         both.check(input.replace("PASSWORD", password).as_bytes());
@@ -291,7 +291,7 @@ struct Both {
 }
 
 impl Both {
-    fn new(redis: &Redis, site: &Site) -> Self {
+    fn new(redis: &Redis, site: &TestServer) -> Self {
         Self {
             redis: SocketAddr::from(([127, 0, 0, 1], redis.port())),
             ours: site.addresses.resp.unwrap(),

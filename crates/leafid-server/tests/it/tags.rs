@@ -3,11 +3,11 @@
 use leafid_server::{Config, Limits};
 use serde_json::json;
 
-use crate::site::Site;
+use crate::test_server::TestServer;
 
 #[test]
 fn a_tag_lives_from_its_creation_to_its_deletion() {
-    let site = Site::new();
+    let site = TestServer::new();
     let body = r#"{"tag":"order/1","start":"5000","step":2000,"limit":"js53",
         "policy":{"name":"leaf","step_max":8000},"description":"orders"}"#;
     let created = site.ask_with("POST /v1/tags", body);
@@ -71,7 +71,7 @@ fn a_tag_lives_from_its_creation_to_its_deletion() {
 
 #[test]
 fn policies_are_read_and_shown() {
-    let site = Site::new();
+    let site = TestServer::new();
     let check = |name: &str, policy: &str, expected| {
         let body = format!(r#"{{"tag":"{name}","policy":{policy}}}"#);
         let reply = site.ask_with("POST /v1/tags", &body);
@@ -114,7 +114,7 @@ fn policies_are_read_and_shown() {
 
 #[test]
 fn bad_fields_are_named_with_what_they_may_be() {
-    let site = Site::new();
+    let site = TestServer::new();
     let bad = |body: &str, code: &str, field: &str| {
         let problem = site.check_problem("POST /v1/tags", body, 400, code);
         assert_eq!(problem["field"], field, "{problem}");
@@ -144,7 +144,7 @@ fn bad_fields_are_named_with_what_they_may_be() {
 /// long one.
 #[test]
 fn parameters_that_a_call_does_not_know_are_refused() {
-    let site = Site::new();
+    let site = TestServer::new();
     let long = "n".repeat(500);
     for request in [
         "GET /v1/tags/order",
@@ -168,7 +168,7 @@ fn parameters_that_a_call_does_not_know_are_refused() {
 /// JSON has one kind of number: `5.0` is a whole one.
 #[test]
 fn whole_numbers_may_be_written_as_fractions() {
-    let site = Site::new();
+    let site = TestServer::new();
     let tag = r#"{"tag":"x","step":5.0,"start":2e3}"#;
     assert_eq!(site.ask_with("POST /v1/tags", tag).status, 201);
     let ids = site.ask_with("POST /v1/tags/x/ids", r#"{"count":2.0}"#);
@@ -182,7 +182,7 @@ fn whole_numbers_may_be_written_as_fractions() {
 /// Guards that a change which is refused changes nothing, and says what is in the way.
 #[test]
 fn a_tag_is_raised_or_left_as_it_is() {
-    let site = Site::new();
+    let site = TestServer::new();
     let segments = r#"{"tag":"order","step":5,"start":1000}"#;
     assert_eq!(site.ask_with("POST /v1/tags", segments).status, 201);
     let back = r#"{"step":7,"next":1000}"#;
@@ -202,7 +202,7 @@ fn a_tag_is_raised_or_left_as_it_is() {
 
 #[test]
 fn a_body_must_be_declared_as_json() {
-    let site = Site::new();
+    let site = TestServer::new();
     let form = Some(("application/x-www-form-urlencoded", r#"{"tag":"x"}"#));
     let reply = site.send("POST /v1/tags", form);
     assert_eq!(
@@ -215,7 +215,7 @@ fn a_body_must_be_declared_as_json() {
 
 #[test]
 fn a_tag_is_created_once() {
-    let site = Site::new();
+    let site = TestServer::new();
     assert_eq!(
         site.ask_with("POST /v1/tags", r#"{"tag":"a b"}"#).status,
         201
@@ -227,7 +227,7 @@ fn a_tag_is_created_once() {
 
 #[test]
 fn lists_come_in_pages() {
-    let site = Site::new();
+    let site = TestServer::new();
     for tag in ["e", "b", "c&d", "a", "f"] {
         let body = json!({ "tag": tag }).to_string();
         assert_eq!(site.ask_with("POST /v1/tags", &body).status, 201);
@@ -257,7 +257,7 @@ fn lists_come_in_pages() {
 /// Guards that nothing is taken for something near it.
 #[test]
 fn malformed_names_are_refused() {
-    let site = Site::new();
+    let site = TestServer::new();
     for path in [
         "/v1/tags/%zz",
         "/v1/tags/%C3%28",
@@ -276,7 +276,7 @@ fn the_step_of_new_tags_is_a_setting() {
         step: 77,
         ..Config::default()
     };
-    let site = Site::with(&config, Limits::default());
+    let site = TestServer::with(&config, Limits::default());
     let created = site.ask_with("POST /v1/tags", r#"{"tag":"a"}"#).json();
     assert_eq!(created["step"], 77);
     site.check("GET /api/segment/get/b", 200, "1");
@@ -285,7 +285,7 @@ fn the_step_of_new_tags_is_a_setting() {
 
 #[test]
 fn other_paths_and_methods_are_told_what_there_is() {
-    let site = Site::new();
+    let site = TestServer::new();
     for path in [
         "/",
         "/v1",

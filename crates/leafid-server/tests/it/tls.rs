@@ -1,8 +1,8 @@
-//! Guards TLS on all three doors, spoken to by clients that are not ours: curl, redis-cli, tonic
+//! Guards TLS on all three front ends, spoken to by clients that are not ours: curl, redis-cli, tonic
 //! and bare rustls.
 
-mod desk;
-mod files;
+mod certificate_files;
+mod tls_server;
 
 use std::io::{Read, Write};
 use std::net::SocketAddr;
@@ -14,8 +14,8 @@ use tonic::transport::{Channel, ClientTlsConfig, Identity};
 
 use crate::grpc::v1::NextRequest;
 use crate::grpc::v1::ids_client::IdsClient;
-use crate::site::{Site, eventually, read_to_end};
-use desk::{Desk, connect};
+use crate::test_server::{TestServer, eventually, read_to_end};
+use tls_server::{TlsServer, connect};
 
 /// Sends bytes without TLS, and reads until the server closes.
 fn plain(address: SocketAddr, bytes: &str) -> String {
@@ -28,39 +28,43 @@ const GET: &str = "GET /livez HTTP/1.1\r\nhost: localhost\r\nconnection: close\r
 
 #[test]
 fn curl_agrees_on_both_versions_of_http() {
-    let desk = Desk::new();
-    let site = desk.site();
+    let server = TlsServer::new();
+    let site = server.site();
     let path = "/api/segment/get/order";
-    assert_eq!(desk.curl(&site, &["--http1.1"], path).unwrap(), "1 1.1");
-    assert_eq!(desk.curl(&site, &["--http2"], path).unwrap(), "2 2");
-    assert_eq!(desk.curl(&site, &["--no-alpn"], path).unwrap(), "3 1.1");
+    assert_eq!(server.curl(&site, &["--http1.1"], path).unwrap(), "1 1.1");
+    assert_eq!(server.curl(&site, &["--http2"], path).unwrap(), "2 2");
+    assert_eq!(server.curl(&site, &["--no-alpn"], path).unwrap(), "3 1.1");
     for version in ["1.2", "1.3"] {
         let only = ["--tls-max", version, &format!("--tlsv{version}")];
-        desk.curl(&site, &only, path).unwrap();
+        server.curl(&site, &only, path).unwrap();
     }
     let declared = "content-type: application/json";
     let unknown = ["--http1.1", "-X", "DELETE", "-H", declared];
-    let problem = desk.curl(&site, &unknown, "/v1/tags/nothing").unwrap();
+    let problem = server.curl(&site, &unknown, "/v1/tags/nothing").unwrap();
     let next = format!("curl -X POST https://{}/v1/tags", site.address);
     assert!(!problem.contains("http://"), "{problem}");
     assert!(problem.contains(&next), "{problem}");
-    let stranger = Authority::new().write(desk.folder.path(), "stranger");
+    let stranger = Authority::new().write(server.folder.path(), "stranger");
     let trusting = ["--cacert", stranger.to_str().unwrap()];
-    desk.curl(&site, &trusting, path).unwrap_err();
+    server.curl(&site, &trusting, path).unwrap_err();
 }
 
 #[test]
 fn redis_cli_takes_ids() {
-    let desk = Desk::new();
-    let site = desk.site();
-    assert_eq!(desk.redis_cli(&site, &["INCR", "order"]).unwrap(), "1\n");
+    let server = TlsServer::new();
+    let site = server.site();
+    assert_eq!(server.redis_cli(&site, &["INCR", "order"]).unwrap(), "1\n");
     let incr = ["-3", "-r", "3", "INCR", "order"];
-    assert_eq!(desk.redis_cli(&site, &incr).unwrap(), "2\n3\n4\n");
+    assert_eq!(server.redis_cli(&site, &incr).unwrap(), "2\n3\n4\n");
 }
 
-fn grpc(desk: &Desk, site: &Site, identity: Option<Identity>) -> Result<Vec<u64>, tonic::Status> {
+fn grpc(
+    server: &TlsServer,
+    site: &TestServer,
+    identity: Option<Identity>,
+) -> Result<Vec<u64>, tonic::Status> {
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let ca = tonic::transport::Certificate::from_pem(desk.authority.pem());
+    let ca = tonic::transport::Certificate::from_pem(server.authority.pem());
     let mut tls = ClientTlsConfig::new().ca_certificate(ca);
     if let Some(identity) = identity {
         tls = tls.identity(identity);
@@ -81,19 +85,19 @@ fn grpc(desk: &Desk, site: &Site, identity: Option<Identity>) -> Result<Vec<u64>
 
 #[test]
 fn tonic_takes_ids() {
-    let desk = Desk::new();
-    assert_eq!(grpc(&desk, &desk.site(), None).unwrap(), [1, 2]);
+    let server = TlsServer::new();
+    assert_eq!(grpc(&server, &server.site(), None).unwrap(), [1, 2]);
 }
 
 /// Guards that an answer which did not fit into the socket leaves once there is place, although
 /// nothing else happens on the connection.
 #[test]
 fn long_answers_leave_when_they_are_read() {
-    let desk = Desk::new();
-    let site = desk.site();
-    // Some 20 MB on each door, far more than sockets and buffers take.
+    let server = TlsServer::new();
+    let site = server.site();
+    // Some 20 MB on each front end, far more than sockets and buffers take.
     const CALLS: usize = 100;
-    let mut stream = desk.connect(site.addresses.resp.unwrap());
+    let mut stream = server.connect(site.addresses.resp.unwrap());
     let call = "*3\r\n$7\r\nID.NEXT\r\n$5\r\norder\r\n$5\r\n10000\r\n";
     let calls = format!("{}QUIT\r\n", call.repeat(CALLS));
     stream.write_all(calls.as_bytes()).unwrap();
@@ -104,7 +108,7 @@ fn long_answers_leave_when_they_are_read() {
     assert_eq!(answers.matches("*10000\r\n").count(), CALLS);
     assert!(answers.ends_with("+OK\r\n"));
 
-    let mut stream = desk.connect(site.address);
+    let mut stream = server.connect(site.address);
     let call = "GET /v1/tags/other/ids?count=10000 HTTP/1.1\r\nhost: localhost\r\n";
     let calls = format!("{call}\r\n").repeat(CALLS);
     let calls = format!("{calls}{call}connection: close\r\n\r\n");
@@ -118,34 +122,34 @@ fn long_answers_leave_when_they_are_read() {
 
 #[test]
 fn clients_show_a_certificate_where_one_is_asked_for() {
-    let desk = Desk::new().with_clients();
-    let site = desk.site();
-    let (certificate, key) = (desk.file("caller.pem"), desk.file("caller.key"));
+    let server = TlsServer::new().with_clients();
+    let site = server.site();
+    let (certificate, key) = (server.file("caller.pem"), server.file("caller.key"));
     let shown = ["--cert", &certificate, "--key", &key];
     // Of the authority that signed the server's certificate, which is not the clients'.
-    let (other, other_key) = (desk.file("server.pem"), desk.file("server.key"));
+    let (other, other_key) = (server.file("server.pem"), server.file("server.key"));
     let wrong = ["--cert", &other, "--key", &other_key];
-    assert_eq!(desk.curl(&site, &shown, "/livez").unwrap(), "ok\n 2");
+    assert_eq!(server.curl(&site, &shown, "/livez").unwrap(), "ok\n 2");
     for refused in [&[][..], &wrong] {
-        let error = desk.curl(&site, refused, "/livez").unwrap_err();
+        let error = server.curl(&site, refused, "/livez").unwrap_err();
         assert!(error.starts_with("curl: ("), "{error}");
         let incr = [refused, &["INCR", "order"]].concat();
-        desk.redis_cli(&site, &incr).unwrap_err();
+        server.redis_cli(&site, &incr).unwrap_err();
     }
     let incr = [&shown[..], &["INCR", "order"]].concat();
-    assert_eq!(desk.redis_cli(&site, &incr).unwrap(), "1\n");
+    assert_eq!(server.redis_cli(&site, &incr).unwrap(), "1\n");
     let read = |path: &str| std::fs::read_to_string(path).unwrap();
     let identity = |cert: &str, key: &str| Some(Identity::from_pem(read(cert), read(key)));
-    grpc(&desk, &site, None).unwrap_err();
-    grpc(&desk, &site, identity(&other, &other_key)).unwrap_err();
-    let ids = grpc(&desk, &site, identity(&certificate, &key)).unwrap();
+    grpc(&server, &site, None).unwrap_err();
+    grpc(&server, &site, identity(&other, &other_key)).unwrap_err();
+    let ids = grpc(&server, &site, identity(&certificate, &key)).unwrap();
     assert_eq!(ids, [2, 3]);
 }
 
 #[test]
 fn a_plain_connection_is_refused_in_its_own_words() {
-    let desk = Desk::new();
-    let site = desk.site();
+    let server = TlsServer::new();
+    let site = server.site();
     let answer = plain(site.address, GET);
     assert!(
         answer.starts_with("HTTP/1.1 400 Bad Request\r\n"),
@@ -170,34 +174,34 @@ fn a_plain_connection_is_refused_in_its_own_words() {
     let preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
     assert_eq!(plain(site.addresses.grpc.unwrap(), preface), "");
     assert_eq!(site.service.last("order"), None);
-    let metrics = desk.curl(&site, &[], "/metrics").unwrap();
+    let metrics = server.curl(&site, &[], "/metrics").unwrap();
     let refused = "leafid_tls_handshakes_total{outcome=\"plain_refused\"} 4\n";
     assert!(metrics.contains(refused), "{metrics}");
 }
 
 #[test]
 fn a_plain_connection_is_let_in_where_that_is_set() {
-    let desk = Desk::new().with_plain();
+    let server = TlsServer::new().with_plain();
     // So short that it is over while a connection rests.
     let limits = Limits {
         handshake_max: Duration::from_millis(50),
         ..Limits::default()
     };
-    let site = desk.site_with(limits);
+    let site = server.site_with(limits);
     assert!(plain(site.address, GET).ends_with("\r\n\r\nok\n"));
     let resp = site.addresses.resp.unwrap();
     assert_eq!(plain(resp, "INCR order\r\nQUIT\r\n"), ":1\r\n+OK\r\n");
     let incr = ["INCR", "order"];
-    let mut patient = Desk::new().with_plain();
-    patient.config.tls = desk.config.tls.clone();
+    let mut patient = TlsServer::new().with_plain();
+    patient.config.tls = server.config.tls.clone();
     // Those with TLS come by the same ports.
-    let metrics = Site::with(&patient.config, Limits::default());
-    assert_eq!(desk.redis_cli(&metrics, &incr).unwrap(), "1\n");
+    let metrics = TestServer::with(&patient.config, Limits::default());
+    assert_eq!(server.redis_cli(&metrics, &incr).unwrap(), "1\n");
     assert_eq!(
         plain(metrics.addresses.resp.unwrap(), "INCR order\r\nQUIT\r\n"),
         ":2\r\n+OK\r\n"
     );
-    let counted = desk.curl(&metrics, &[], "/metrics").unwrap();
+    let counted = server.curl(&metrics, &[], "/metrics").unwrap();
     let plain_ones = "leafid_tls_handshakes_total{outcome=\"plain\"} 1\n";
     assert!(counted.contains(plain_ones), "{counted}");
     // A client that keeps a connection ready is not cut for want of a ClientHello.
@@ -215,25 +219,25 @@ fn a_plain_connection_is_let_in_where_that_is_set() {
 
 #[test]
 fn a_handshake_that_never_ends_is_cut() {
-    let desk = Desk::new();
+    let server = TlsServer::new();
     let limits = Limits {
         handshake_max: Duration::from_millis(300),
         // The others would cut much later.
         first_head_max: Duration::from_secs(600),
         ..Limits::default()
     };
-    let site = desk.site_with(limits);
-    let doors = [site.addresses.resp, site.addresses.grpc];
-    for door in doors.into_iter().flatten().chain([site.address]) {
+    let site = server.site_with(limits);
+    let protocols = [site.addresses.resp, site.addresses.grpc];
+    for protocol in protocols.into_iter().flatten().chain([site.address]) {
         for beginning in ["", "\u{16}", "\u{16}\u{3}\u{1}\u{1}"] {
-            assert_eq!(plain(door, beginning), "", "{beginning:?}");
+            assert_eq!(plain(protocol, beginning), "", "{beginning:?}");
         }
     }
-    assert_eq!(late(&desk, &site), 9);
+    assert_eq!(late(&server, &site), 9);
 }
 
-fn late(desk: &Desk, site: &Site) -> u64 {
-    let metrics = desk.curl(site, &["--http1.1"], "/metrics").unwrap();
+fn late(server: &TlsServer, site: &TestServer) -> u64 {
+    let metrics = server.curl(site, &["--http1.1"], "/metrics").unwrap();
     let series = "leafid_tls_handshakes_total{outcome=\"late\"} ";
     let value = metrics.lines().find_map(|line| line.strip_prefix(series));
     value
@@ -245,14 +249,14 @@ fn late(desk: &Desk, site: &Site) -> u64 {
 /// Guards that a handshake under way counts as a connection, and ends at the shutdown.
 #[test]
 fn a_handshake_is_a_connection() {
-    let desk = Desk::new();
-    let mut site = desk.site();
+    let server = TlsServer::new();
+    let mut site = server.site();
     let mut begun = connect(site.address);
     begun.write_all(b"\x16\x03\x01").unwrap();
     let open = || {
-        let metrics = desk.curl(&site, &[], "/metrics").unwrap();
+        let metrics = server.curl(&site, &[], "/metrics").unwrap();
         // With the one that asks.
-        metrics.contains("leafid_connections{door=\"http\"} 2\n")
+        metrics.contains("leafid_connections{protocol=\"http\"} 2\n")
     };
     eventually("two connections", open);
     site.stop();
@@ -262,11 +266,11 @@ fn a_handshake_is_a_connection() {
 
 #[test]
 fn a_certificate_is_changed_while_connections_go_on() {
-    let desk = Desk::new();
-    let site = desk.site();
+    let server = TlsServer::new();
+    let site = server.site();
     let tls = site.tls.clone().unwrap();
     let resp = site.addresses.resp.unwrap();
-    let mut open = desk.connect(resp);
+    let mut open = server.connect(resp);
     let mut incr = |expected: &str| {
         open.write_all(b"INCR order\r\n").unwrap();
         let mut answer = vec![0; expected.len()];
@@ -274,12 +278,12 @@ fn a_certificate_is_changed_while_connections_go_on() {
         assert_eq!(answer, expected.as_bytes());
     };
     incr(":1\r\n");
-    let shown = || desk.connect(resp).conn.peer_certificates().unwrap()[0].to_vec();
+    let shown = || server.connect(resp).conn.peer_certificates().unwrap()[0].to_vec();
     let first = shown();
-    let later = desk.authority.issue_for(["127.0.0.1"], 0, 32_503_680_001);
+    let later = server.authority.issue_for(["127.0.0.1"], 0, 32_503_680_001);
     // A certificate without its key changes nothing.
-    let whole = std::fs::read(desk.file("server.pem")).unwrap();
-    std::fs::write(desk.file("server.pem"), &later.pem).unwrap();
+    let whole = std::fs::read(server.file("server.pem")).unwrap();
+    std::fs::write(server.file("server.pem"), &later.pem).unwrap();
     let error = tls.read_again().unwrap_err().to_string();
     assert!(
         error.contains("server.key: the key in it does not belong"),
@@ -287,16 +291,16 @@ fn a_certificate_is_changed_while_connections_go_on() {
     );
     assert_eq!(shown(), first);
     assert_eq!(
-        std::fs::write(desk.file("server.pem"), whole).ok(),
+        std::fs::write(server.file("server.pem"), whole).ok(),
         Some(())
     );
     tls.read_again().unwrap();
     assert_eq!(shown(), first);
-    later.write(desk.folder.path(), "server");
+    later.write(server.folder.path(), "server");
     tls.read_again().unwrap();
     assert_eq!(shown(), later.der);
     assert_eq!(tls.expires_unix_seconds(), Some(32_503_680_001));
-    let metrics = desk.curl(&site, &[], "/metrics").unwrap();
+    let metrics = server.curl(&site, &[], "/metrics").unwrap();
     let expires = "leafid_tls_certificate_expiry_timestamp_seconds 32503680001.0\n";
     assert!(metrics.contains(expires), "{metrics}");
     incr(":2\r\n");

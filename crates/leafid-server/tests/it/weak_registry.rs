@@ -9,10 +9,10 @@ use leafid_server::{Config, Limits, Workers};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-use crate::site::{Site, eventually};
+use crate::test_server::{TestServer, eventually};
 
 /// A server, and the folder of its segments.
-fn site(allow_weak_store: bool) -> (Site, TempDir) {
+fn site(allow_weak_store: bool) -> (TestServer, TempDir) {
     let config = Config {
         allow_weak_store,
         ..Config::default()
@@ -29,7 +29,7 @@ fn site(allow_weak_store: bool) -> (Site, TempDir) {
     let url = leafid_stores::StoreUrl::sqlite(folder.path().join("leafid.db"));
     let options = leafid_stores::StoreOptions::default();
     let store = runtime.block_on(leafid_stores::open(&url, &options));
-    let site = Site::with_workers(
+    let site = TestServer::with_workers(
         runtime,
         &config,
         Limits::default(),
@@ -39,7 +39,7 @@ fn site(allow_weak_store: bool) -> (Site, TempDir) {
     (site, folder)
 }
 
-fn stage(site: &Site) -> RegistryStage {
+fn stage(site: &TestServer) -> RegistryStage {
     site.service.worker_status().unwrap().stage
 }
 

@@ -14,7 +14,7 @@ use tempfile::{TempDir, tempdir};
 
 use super::page::commands;
 use crate::clients::clients;
-use crate::process::{SECRET, Server, command};
+use crate::server_process::{SECRET, Server, command};
 
 /// The secret behind the hash in docs/access.md.
 const ADMIN: &str = "4e8a1c7d90b2f3561e7c4a8b5d9f0236";

@@ -112,13 +112,13 @@ mod tests {
     use crate::ops::metrics::Metrics;
     use crate::service::{Caller, Service};
 
-    struct Site {
+    struct TestServer {
         handler: Handler,
         /// Runs the driver.
         _runtime: Runtime,
     }
 
-    impl Site {
+    impl TestServer {
         /// With ids of the tag `order` in memory.
         fn new() -> Self {
             let (service, driver) = Service::in_memory(Vec::new(), Limits::default());
@@ -150,7 +150,7 @@ mod tests {
     /// Guards: an id that memory holds costs no allocation between hyper's.
     #[test]
     fn an_id_costs_no_allocation() {
-        let site = Site::new();
+        let site = TestServer::new();
         for target in ["/api/segment/get/order", "/v1/tags/order/ids"] {
             // This thread gets its counters.
             assert!(
@@ -175,7 +175,7 @@ mod tests {
     /// Guards that what has to be explained, or waited for, takes the usual way.
     #[test]
     fn the_rest_takes_the_usual_way() {
-        let site = Site::new();
+        let site = TestServer::new();
         for target in [
             "/api/segment/get/new",
             "/api/segment/get/order?count=2",

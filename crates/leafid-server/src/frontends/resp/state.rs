@@ -68,7 +68,7 @@ impl State {
     }
 
     /// Answers `times` commands more with what stands in `answer`, as soon as there is room.
-    pub(super) fn owe(&mut self, answer: &[u8], times: u64) {
+    pub(super) fn repeat_reply(&mut self, answer: &[u8], times: u64) {
         self.pending = PendingReplies::new(answer, times);
     }
 

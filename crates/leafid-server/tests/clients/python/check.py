@@ -1,4 +1,4 @@
-"""Uses the gRPC door as a program in Python does, and prints what it saw, one step a line."""
+"""Uses the gRPC front end as a program in Python does, and prints what it saw, one step a line."""
 
 import json
 import sys

@@ -13,7 +13,7 @@ use tonic_health::pb::health_client::HealthClient;
 use super::v1::ids_client::IdsClient;
 use super::v1::{CreateTagRequest, ListTagsRequest, NextManyRequest, NextRequest, Tag};
 use super::{Line, Wire, address, check_status, connect};
-use crate::site::Site;
+use crate::test_server::TestServer;
 
 /// A server whose callers need one of the tokens "ids" and "admin", the former with a quota.
 fn guarded() -> Line {
@@ -25,7 +25,7 @@ fn guarded() -> Line {
         tokens: vec![ids, admin],
         ..Config::default()
     };
-    Line::to(Site::with(&config, Limits::default()))
+    Line::to(TestServer::with(&config, Limits::default()))
 }
 
 fn with<T>(authorization: &str, message: T) -> Request<T> {
@@ -110,7 +110,7 @@ fn a_full_server_lets_operators_in_and_sends_callers_for_ids_away() {
         operator_connections_max: 2,
         ..Limits::default()
     };
-    let line = Line::to(Site::with(&Config::default(), limits));
+    let line = Line::to(TestServer::with(&Config::default(), limits));
     assert_eq!(line.next("order").unwrap(), 1);
     line.run(async {
         let second = connect(&line.site).await;
@@ -136,7 +136,7 @@ fn an_idle_connection_is_told_to_go() {
         idle_max: Duration::from_millis(50),
         ..Limits::default()
     };
-    let line = Line::to(Site::with(&Config::default(), limits));
+    let line = Line::to(TestServer::with(&Config::default(), limits));
     line.run(async {
         let mut silent = TcpStream::connect(address(&line.site)).await.unwrap();
         let mut heard = Vec::new();
@@ -177,7 +177,7 @@ fn a_token_is_good_for_its_tags_and_its_scope() {
         tokens: vec![shop, looker, admin],
         ..Config::default()
     };
-    let line = Line::to(Site::with(&config, Limits::default()));
+    let line = Line::to(TestServer::with(&config, Limits::default()));
     let next = |authorization: &str, tag: &str| {
         let request = NextRequest { tag: tag.into() };
         line.run(line.ids().next(with(authorization, request)))

@@ -1,4 +1,4 @@
-//! Guards the gRPC door against real clients, made of `proto/` by the tools of their languages: a
+//! Guards the gRPC front end against real clients, made of `proto/` by the tools of their languages: a
 //! program in Go and one in Python do the same, print what they saw, and are judged here.
 
 use std::fs;
@@ -14,7 +14,7 @@ use prost_types::compiler::{CodeGeneratorRequest, CodeGeneratorResponse};
 use serde_json::{Value, json};
 
 use super::address;
-use crate::site::Site;
+use crate::test_server::TestServer;
 
 const SECRET: &str = "open sesame";
 const SOURCES: [&str; 2] = ["leafid/v1/ids.proto", "leafid/v1/tags.proto"];
@@ -42,7 +42,7 @@ fn the_examples_of_the_page_run() {
         create_tags: Some(true),
         ..Config::default()
     };
-    let site = Site::with(&config, Limits::default());
+    let site = TestServer::with(&config, Limits::default());
     let example = |language: &str| {
         let page = include_str!("../../../../../docs/grpc.md");
         let (_, rest) = page.split_once(&format!("```{language}\n")).unwrap();
@@ -74,7 +74,7 @@ fn check(program: &mut Command, tag: &str, description: &str) {
         tokens: vec![token],
         ..Config::default()
     };
-    let site = Site::with(&config, Limits::default());
+    let site = TestServer::with(&config, Limits::default());
     program.args([&address(&site).to_string(), SECRET]);
     let printed = run(program);
     let steps: Vec<Value> = printed

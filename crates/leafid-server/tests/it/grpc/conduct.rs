@@ -1,4 +1,4 @@
-//! Guards how the door treats calls whatever they ask: deadlines, sizes, paths, what is no gRPC.
+//! Guards how the front end treats calls whatever they ask: deadlines, sizes, paths, what is no gRPC.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use tonic::{Code, Request, Status};
 use super::v1::ids_client::IdsClient;
 use super::v1::{DecodeRequest, NextRequest, NextResponse, StreamRequest, StreamResponse};
 use super::{Line, Wire, check_status, counted};
-use crate::site::{Moody, Site, eventually};
+use crate::test_server::{Moody, TestServer, eventually};
 
 fn request(tag: &str) -> Request<NextRequest> {
     Request::new(NextRequest { tag: tag.into() })
@@ -27,7 +27,7 @@ fn request(tag: &str) -> Request<NextRequest> {
 /// A store that never answers.
 fn silent_line(config: Config) -> Line {
     let store = Moody::with_tag("order");
-    let line = Line::to(Site::on_store(config, Arc::clone(&store) as Arc<_>));
+    let line = Line::to(TestServer::on_store(config, Arc::clone(&store) as Arc<_>));
     line.site.wait_until_ready();
     store.sleep();
     line
@@ -119,7 +119,7 @@ fn a_message_too_large_is_refused() {
         body_len_max: 1000,
         ..Limits::default()
     };
-    let line = Line::to(Site::with(&Config::default(), limits));
+    let line = Line::to(TestServer::with(&Config::default(), limits));
     let large = "x".repeat(2000);
     let status = line.next(&large).unwrap_err();
     check_status(&status, Code::OutOfRange, "TOO_LARGE", None);
@@ -146,7 +146,7 @@ fn a_message_that_does_not_come_is_told_so() {
         body_max: Duration::from_millis(50),
         ..Limits::default()
     };
-    let line = Line::to(Site::with(&Config::default(), limits));
+    let line = Line::to(TestServer::with(&Config::default(), limits));
     let mut wire = line.run(Wire::new(&line.site));
     let whole = b"\0\0\0\0\x07\x0a\x05order";
     // Half of it; and all of it without the end of the call.

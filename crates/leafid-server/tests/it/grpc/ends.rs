@@ -6,7 +6,7 @@ use leafid::{Clock as _, SystemClock};
 use leafid_server::{Config, Limits};
 
 use super::frames::{DATA, END_STREAM, GOAWAY, HEADERS, PREFACE, RST_STREAM, Raw};
-use crate::site::{Site, eventually};
+use crate::test_server::{TestServer, eventually};
 
 /// Guards: a channel that is opened ahead of use has the time of one between two calls, and is
 /// told when that is over, so that no call is lost on it.
@@ -17,7 +17,7 @@ fn a_connection_without_a_call_is_told_to_go() {
         idle_max: Duration::from_millis(400),
         ..Limits::default()
     };
-    let site = Site::with(&Config::default(), limits);
+    let site = TestServer::with(&Config::default(), limits);
     let clock = SystemClock::new();
     let begun = clock.now();
     let mut raw = Raw::new(&site, 65_535);
@@ -41,7 +41,7 @@ fn a_connection_that_does_not_speak_http2_is_closed() {
         idle_max: Duration::from_secs(600),
         ..Limits::default()
     };
-    let site = Site::with(&Config::default(), limits);
+    let site = TestServer::with(&Config::default(), limits);
     for said in [&b""[..], &PREFACE[..23]] {
         let mut raw = Raw::mute(&site);
         raw.say(said);
@@ -53,19 +53,19 @@ const NEXT: &str = "/leafid.v1.Ids/Next";
 const STREAM: &str = "/leafid.v1.Ids/Stream";
 
 /// A server with little patience.
-fn impatient(config: &Config) -> Site {
+fn impatient(config: &Config) -> TestServer {
     let limits = Limits {
         first_head_max: Duration::from_millis(50),
         idle_max: Duration::from_millis(300),
         ..Limits::default()
     };
-    Site::with(config, limits)
+    TestServer::with(config, limits)
 }
 
 /// Guards: a deadline is kept although the answers cannot leave, and the call costs nothing more.
 #[test]
 fn a_stream_whose_caller_does_not_read_ends_by_its_deadline() {
-    let site = Site::new();
+    let site = TestServer::new();
     let mut raw = Raw::new(&site, 0);
     raw.call(1, STREAM, &[("grpc-timeout", "500m")]);
     for _ in 0..3 {
@@ -128,7 +128,7 @@ fn a_shutdown_does_not_wait_for_a_stream_that_is_not_read() {
         shutdown_grace: Duration::from_secs(600),
         ..Config::default()
     };
-    let mut site = Site::with(&config, Limits::default());
+    let mut site = TestServer::with(&config, Limits::default());
     let mut raw = Raw::new(&site, 0);
     raw.call(1, STREAM, &[]);
     raw.message(1, "order", 0);

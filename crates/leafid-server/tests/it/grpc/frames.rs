@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use super::address;
-use crate::site::Site;
+use crate::test_server::TestServer;
 
 pub(crate) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// Kinds of frames.
@@ -37,7 +37,7 @@ pub(crate) struct Raw(TcpStream);
 
 impl Raw {
     /// One that has not said a word.
-    pub(crate) fn mute(site: &Site) -> Self {
+    pub(crate) fn mute(site: &TestServer) -> Self {
         let stream = TcpStream::connect(address(site)).unwrap();
         let patience = Some(Duration::from_secs(20));
         stream.set_read_timeout(patience).unwrap();
@@ -45,7 +45,7 @@ impl Raw {
     }
 
     /// One that lets the server send so many bytes on each stream.
-    pub(crate) fn new(site: &Site, window_len: u32) -> Self {
+    pub(crate) fn new(site: &TestServer, window_len: u32) -> Self {
         let mut raw = Self::mute(site);
         raw.say(PREFACE);
         let id = INITIAL_WINDOW_SIZE.to_be_bytes();

@@ -10,7 +10,7 @@ use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_client::HealthClient;
 
 use super::Line;
-use crate::site::{Moody, Site};
+use crate::test_server::{Moody, TestServer};
 
 fn about(service: &str) -> HealthCheckRequest {
     let service = service.to_owned();
@@ -44,7 +44,7 @@ fn a_ready_server_serves_as_a_whole_and_by_service() {
 fn a_server_without_its_store_does_not_serve_until_it_comes() {
     let store = Moody::with_tag("order");
     store.go(true);
-    let line = Line::to(Site::on_store(
+    let line = Line::to(TestServer::on_store(
         Config::default(),
         Arc::clone(&store) as Arc<_>,
     ));

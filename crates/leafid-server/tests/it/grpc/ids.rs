@@ -7,7 +7,7 @@ use tonic::Code;
 
 use super::v1::{DecodeRequest, NextManyRequest, NextRequest, ReserveRangeRequest};
 use super::{Line, check_status};
-use crate::site::{Moody, Site};
+use crate::test_server::{Moody, TestServer};
 
 #[test]
 fn ids_come_one_by_one_by_the_batch_and_by_the_run() {
@@ -57,7 +57,7 @@ fn a_tag_that_cannot_be_is_told_from_one_that_is_not() {
         create_tags: Some(false),
         ..Config::default()
     };
-    let line = Line::to(Site::with(&config, leafid_server::Limits::default()));
+    let line = Line::to(TestServer::with(&config, leafid_server::Limits::default()));
     let status = line.next("nobody").unwrap_err();
     check_status(&status, Code::NotFound, "UNKNOWN_TAG", None);
     assert!(status.message().contains("\"nobody\""), "{status:?}");
@@ -71,7 +71,7 @@ fn a_tag_that_cannot_be_is_told_from_one_that_is_not() {
 #[test]
 fn a_tag_s_end_needs_somebody_and_a_store_s_failure_needs_time() {
     let store = Moody::with_tag("order");
-    let line = Line::to(Site::on_store(
+    let line = Line::to(TestServer::on_store(
         Config::default(),
         Arc::clone(&store) as Arc<_>,
     ));
@@ -96,7 +96,7 @@ fn what_is_off_and_what_a_tag_has_not_are_told() {
         segment: false,
         ..Config::default()
     };
-    let site = Site::on_store(config, Moody::with_tag("order"));
+    let site = TestServer::on_store(config, Moody::with_tag("order"));
     let line = Line::to(site);
     let status = line.next("order").unwrap_err();
     check_status(&status, Code::Unimplemented, "MODE_OFF", None);

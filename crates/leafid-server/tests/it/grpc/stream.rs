@@ -8,7 +8,7 @@ use tonic::{Code, Status, Streaming};
 
 use super::v1::{StreamRequest, StreamResponse};
 use super::{Line, check_status};
-use crate::site::{Moody, Site};
+use crate::test_server::{Moody, TestServer};
 
 /// An open stream.
 struct Talk {
@@ -138,7 +138,7 @@ fn what_is_done_to_a_tag_while_a_stream_is_open_counts() {
 #[test]
 fn a_store_that_fails_is_told_message_by_message_until_it_comes_back() {
     let store = Moody::with_tag("order");
-    let line = Line::to(Site::on_store(
+    let line = Line::to(TestServer::on_store(
         Config::default(),
         Arc::clone(&store) as Arc<_>,
     ));

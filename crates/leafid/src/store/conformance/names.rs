@@ -104,7 +104,7 @@ async fn patterns(handles: &Handles) -> Outcome {
     Ok(())
 }
 
-/// Every door treats this as a tag without a row.
+/// Every front end treats this as a tag without a row.
 async fn is_unknown(handles: &Handles, name: &str) -> Outcome {
     let wanted = |error: &StoreError| matches!(error, StoreError::UnknownTag);
     let store = &handles.first;

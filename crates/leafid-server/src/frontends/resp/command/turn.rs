@@ -45,7 +45,7 @@ impl Turn<'_> {
     ) -> Outcome {
         let start = self.reply.out.len();
         error::write(&mut self.reply, error);
-        self.state.owe(&self.reply.out[start..], count - 1);
+        self.state.repeat_reply(&self.reply.out[start..], count - 1);
         self.failed = count;
         Outcome::Done
     }
@@ -64,7 +64,8 @@ impl Turn<'_> {
     pub(super) fn fail_each(&mut self, text: &str) -> Outcome {
         let start = self.reply.out.len();
         let outcome = self.fail(text);
-        self.state.owe(&self.reply.out[start..], self.times - 1);
+        self.state
+            .repeat_reply(&self.reply.out[start..], self.times - 1);
         outcome
     }
 

@@ -2,12 +2,12 @@
 
 use allocation_counter::measure;
 
-use super::tests::Site;
+use super::tests::TestServer;
 use super::*;
 
 /// Feeds an input several times to a session that has got used to it, and counts what that
 /// allocates.
-fn allocations(site: &Site, input: &str, ids: usize) -> u64 {
+fn allocations(site: &TestServer, input: &str, ids: usize) -> u64 {
     let mut session = site.front_end.session();
     let mut out = Vec::with_capacity(64 * 1024);
     let mut feed = || {
@@ -25,7 +25,7 @@ fn allocations(site: &Site, input: &str, ids: usize) -> u64 {
 /// Guards: in memory, an id costs no allocation, whether the same tag comes again or another.
 #[test]
 fn ids_cost_no_allocation() {
-    let site = Site::new();
+    let site = TestServer::new();
     // Both tags have ids in memory from here on.
     site.ask(&[b"INCR order\r\nINCR user\r\n"]);
     let check = |input: &str, ids: usize| {
@@ -52,5 +52,5 @@ fn ids_cost_no_allocation() {
 /// Guards that allocations are seen: an unknown command makes some.
 #[test]
 fn allocations_are_seen() {
-    assert!(allocations(&Site::new(), "FOO a\r\n", 1) > 0);
+    assert!(allocations(&TestServer::new(), "FOO a\r\n", 1) > 0);
 }

@@ -212,7 +212,8 @@ impl Answering<'_> {
         if kept < times {
             let start = reply.out.len();
             reply.error(&[TOO_MANY]);
-            self.state.owe(&reply.out[start..], times - kept - 1);
+            self.state
+                .repeat_reply(&reply.out[start..], times - kept - 1);
         }
         self.context.counts.count(at, 0, times - kept);
         self.settle(start);

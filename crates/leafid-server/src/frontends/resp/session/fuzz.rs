@@ -5,7 +5,7 @@
 
 use fastrand::Rng;
 
-use super::tests::Site;
+use super::tests::TestServer;
 use crate::config::{Limits, RespLimits, TokenSpec};
 
 /// What inputs are made of.
@@ -89,7 +89,7 @@ impl Trial {
         }
     }
 
-    fn site(&self) -> Site {
+    fn site(&self) -> TestServer {
         let limits = Limits {
             resp: RespLimits {
                 out_len_max: 512,
@@ -101,7 +101,7 @@ impl Trial {
             ..Limits::default()
         };
         let tokens = self.needs_token.then(|| TokenSpec::new("app", "secret"));
-        Site::with(tokens.into_iter().collect(), limits)
+        TestServer::with(tokens.into_iter().collect(), limits)
     }
 
     /// What is answered when the input comes in these parts.

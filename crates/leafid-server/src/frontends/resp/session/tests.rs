@@ -12,7 +12,7 @@ use crate::frontends::resp::RespCounts;
 use crate::service::{Caller, Service, TokenRefusal};
 
 /// A service of its own, without ids in memory yet; any tag has some when it is asked for.
-pub(super) struct Site {
+pub(super) struct TestServer {
     pub(super) front_end: Arc<RespFrontEnd>,
     /// Loses what a conversation has said with every tenth read: a fault to be found.
     pub(super) is_forgetful: bool,
@@ -26,7 +26,7 @@ fn runtime() -> &'static Runtime {
     })
 }
 
-impl Site {
+impl TestServer {
     pub(super) fn new() -> Self {
         Self::with(Vec::new(), Limits::default())
     }
@@ -98,7 +98,7 @@ fn is_bounded(session: &Session, out: &[u8]) {
 
 #[test]
 fn ids_are_taken() {
-    let site = Site::new();
+    let site = TestServer::new();
     site.check("INCR order\r\nINCR order\r\n", ":1\r\n:2\r\n");
     site.check("*2\r\n$4\r\nincr\r\n$5\r\norder\r\n", ":3\r\n");
     site.check("INCRBY order 1\r\nINCRBY order 10\r\n", ":4\r\n:14\r\n");
@@ -114,7 +114,7 @@ fn ids_are_taken() {
 
 #[test]
 fn transactions_answer_together() {
-    let site = Site::new();
+    let site = TestServer::new();
     let queued = "+QUEUED\r\n";
     site.check(
         "MULTI\r\nINCR order\r\nINCR order\r\nPING\r\nINCRBY new 1\r\nEXEC\r\n",
@@ -128,7 +128,7 @@ fn transactions_answer_together() {
 
 #[test]
 fn a_token_is_asked_for() {
-    let site = Site::with(vec![TokenSpec::new("app", "secret")], Limits::default());
+    let site = TestServer::with(vec![TokenSpec::new("app", "secret")], Limits::default());
     site.check("INCR order\r\n", "-NOAUTH Authentication required.\r\n");
     site.check("AUTH secret\r\nINCR order\r\n", "+OK\r\n:1\r\n");
     site.check("AUTH app secret\r\nINCR order\r\n", "+OK\r\n:2\r\n");
@@ -142,7 +142,7 @@ fn a_token_is_asked_for() {
 /// does not.
 #[test]
 fn refused_callers_are_counted() {
-    let counted = |site: &Site, input: &[u8]| {
+    let counted = |site: &TestServer, input: &[u8]| {
         let access = site.front_end.context.service.access();
         let refused = || {
             let whys = [TokenRefusal::Missing, TokenRefusal::Unknown];
@@ -153,7 +153,7 @@ fn refused_callers_are_counted() {
         let after = refused();
         [after[0] - before[0], after[1] - before[1]]
     };
-    let site = Site::with(vec![TokenSpec::new("app", "secret")], Limits::default());
+    let site = TestServer::with(vec![TokenSpec::new("app", "secret")], Limits::default());
     assert_eq!(counted(&site, b"INCR order\r\n"), [1, 0]);
     assert_eq!(counted(&site, b"SET order 1\r\n"), [1, 0]);
     assert_eq!(counted(&site, b"HELLO 3\r\n"), [1, 0]);
@@ -161,7 +161,7 @@ fn refused_callers_are_counted() {
     assert_eq!(counted(&site, b"AUTH \xff\r\n"), [0, 1]);
     assert_eq!(counted(&site, b"AUTH \xff secret\r\n"), [0, 1]);
     assert_eq!(counted(&site, b"AUTH secret\r\nINCR order\r\n"), [0, 0]);
-    let open = Site::new();
+    let open = TestServer::new();
     assert_eq!(
         counted(&open, b"AUTH default any\r\nINCR order\r\n"),
         [0, 0]
@@ -171,7 +171,7 @@ fn refused_callers_are_counted() {
 /// Guards: tokens that are asked for from now on, or no more, are so on open connections too.
 #[test]
 fn open_connections_follow_the_tokens() {
-    let site = Site::new();
+    let site = TestServer::new();
     let mut session = site.front_end.session();
     let mut ask = |input: &str| {
         let (mut kept, mut answers) = (input.as_bytes().to_vec(), Vec::new());
@@ -190,7 +190,7 @@ fn open_connections_follow_the_tokens() {
 /// Guards: a browser that is talked into sending to this port takes no id, whatever it begins with.
 #[test]
 fn a_request_of_http_ends_the_connection() {
-    let site = Site::new();
+    let site = TestServer::new();
     for line in [
         "GET / HTTP/1.0",
         "PRI * HTTP/2.0",
@@ -209,7 +209,7 @@ fn a_request_of_http_ends_the_connection() {
 /// a pipeline once went out whole, as a call for many ids does, and closed the tag for long.
 #[test]
 fn a_pipeline_does_not_pass_a_quota() {
-    let site = Site::new();
+    let site = TestServer::new();
     let commands = "INCR order\r\n".repeat(1000);
     let transaction = format!("MULTI\r\n{commands}EXEC\r\n");
     // Also where memory holds nothing yet, so that the first of them waits.
@@ -232,7 +232,7 @@ fn a_pipeline_does_not_pass_a_quota() {
 /// Guards: a pipeline that a quota refuses is counted command by command.
 #[test]
 fn a_refused_pipeline_is_counted() {
-    let site = Site::new();
+    let site = TestServer::new();
     site.check("INCR order\r\n", ":1\r\n");
     let service = &site.front_end.context.service;
     let scope = QuotaScope::Tag("order".parse().unwrap());
@@ -247,7 +247,7 @@ fn a_refused_pipeline_is_counted() {
 
 /// Takes many ids of a tag that is refused, in a transaction and in a pipeline.
 #[track_caller]
-fn check_refused(site: &Site, tag: &str, error: &str) {
+fn check_refused(site: &TestServer, tag: &str, error: &str) {
     let times = 4096;
     let check = |input: &str, end: &str| {
         let (answers, _) = site.ask(&[input.as_bytes()]);
@@ -266,7 +266,7 @@ fn check_refused(site: &Site, tag: &str, error: &str) {
 /// Guards: errors, which are longer than ids, are answered step by step, each of them.
 #[test]
 fn many_errors_are_bounded() {
-    let site = Site::new();
+    let site = TestServer::new();
     let tag = "x".repeat(128);
     let scope = QuotaScope::Tag(tag.parse().unwrap());
     let caller = Caller::anonymous();
@@ -280,7 +280,7 @@ fn many_errors_are_bounded() {
     };
     let (service, _driver) = Service::in_memory(Vec::new(), limits);
     let front_end = RespFrontEnd::new(Arc::new(service), Arc::new(RespCounts::default()));
-    let site = Site {
+    let site = TestServer {
         front_end: Arc::new(front_end),
         is_forgetful: false,
     };

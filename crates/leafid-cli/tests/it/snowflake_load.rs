@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use leafid::{Clock, Fields, Layout, Parts, SystemClock, WorkerId};
 
-use crate::process::{Server, until};
+use crate::server_process::{Server, until};
 
 /// So many requests are sent at once, and so often: 10,000 a second.
 const BURST: usize = 100;

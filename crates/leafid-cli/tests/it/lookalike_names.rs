@@ -11,7 +11,7 @@ use leafid::store::TagSpec;
 use serde_json::{Value, json};
 use tempfile::{TempDir, tempdir};
 
-use crate::process::{Server, run};
+use crate::server_process::{Server, run};
 
 /// One that turns the text behind it around, one that begins a line, and one like another tag.
 const OLD: [&str; 3] = [

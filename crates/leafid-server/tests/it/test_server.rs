@@ -1,4 +1,4 @@
-//! `Site`: a server under test, and how the tests speak to it.
+//! `TestServer`: a server under test, and how the tests speak to it.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -24,7 +24,7 @@ use tokio::task::JoinHandle;
 use crate::audit::Ledger;
 
 /// A server on a port of its own.
-pub(crate) struct Site {
+pub(crate) struct TestServer {
     /// Of HTTP.
     pub(crate) address: SocketAddr,
     pub(crate) addresses: Addresses,
@@ -39,7 +39,7 @@ pub(crate) struct Site {
     _folder: Option<TempDir>,
 }
 
-impl Site {
+impl TestServer {
     /// On a new SQLite file, with tags created on first use.
     pub(crate) fn new() -> Self {
         Self::with(&Config::default(), Limits::default())
@@ -208,7 +208,7 @@ impl Site {
     }
 }
 
-impl Drop for Site {
+impl Drop for TestServer {
     fn drop(&mut self) {
         self.stop();
         if let Some(runtime) = self.runtime.take() {

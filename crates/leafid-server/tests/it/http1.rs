@@ -7,11 +7,11 @@ use std::time::Duration;
 use leafid_server::{Config, Limits};
 use serde_json::json;
 
-use crate::site::{Reply, Site, eventually, read_to_end};
+use crate::test_server::{Reply, TestServer, eventually, read_to_end};
 
 #[test]
 fn pipelined_requests_are_answered_in_order() {
-    let site = Site::new();
+    let site = TestServer::new();
     let one = "GET /api/segment/get/order HTTP/1.1\r\nhost: localhost\r\n\r\n";
     let last =
         "GET /api/segment/get/order HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
@@ -28,7 +28,7 @@ fn pipelined_requests_are_answered_in_order() {
 /// but the last, which hyper does not make for a peer that has ended.
 #[test]
 fn requests_before_the_end_of_a_stream_are_answered() {
-    let site = Site::new();
+    let site = TestServer::new();
     let one = "GET /api/segment/get/order HTTP/1.1\r\nhost: localhost\r\n\r\n";
     for (count, tail) in [(2, ""), (16, ""), (40, ""), (3, "GET /half")] {
         let mut stream = site.connect();
@@ -46,14 +46,14 @@ fn requests_before_the_end_of_a_stream_are_answered() {
 
 #[test]
 fn http_1_0_is_served_and_closed() {
-    let site = Site::new();
+    let site = TestServer::new();
     let reply = Reply::parse(&site.raw("GET /api/segment/get/order HTTP/1.0\r\n\r\n"));
     assert_eq!((reply.status, reply.body.as_str()), (200, "1"));
 }
 
 #[test]
 fn nonsense_is_refused() {
-    let site = Site::new();
+    let site = TestServer::new();
     assert_eq!(Reply::parse(&site.raw("NONSENSE\r\n\r\n")).status, 400);
     assert_eq!(
         Reply::parse(&site.raw("GET /a b HTTP/1.1\r\n\r\n")).status,
@@ -65,7 +65,7 @@ fn nonsense_is_refused() {
 
 #[test]
 fn large_heads_are_refused() {
-    let site = Site::new();
+    let site = TestServer::new();
     let long = "x".repeat(5000);
     let problem = site.check_problem(&format!("GET /v1/tags/{long}"), "", 414, "target_too_long");
     assert!(problem["next"].as_str().unwrap().contains("4096"));
@@ -82,7 +82,7 @@ fn large_heads_are_refused() {
 
 #[test]
 fn large_bodies_are_refused_with_and_without_a_length() {
-    let site = Site::new();
+    let site = TestServer::new();
     let body = format!(r#"{{"tag":"{}"}}"#, "x".repeat(20_000));
     site.check_problem("POST /v1/tags", &body, 413, "too_large");
     let chunk = format!("1000\r\n{}\r\n", "x".repeat(0x1000));
@@ -96,14 +96,14 @@ fn large_bodies_are_refused_with_and_without_a_length() {
     assert!(reply.body.contains(r#"{"ids":["1","2"]}"#), "{reply:?}");
 }
 
-fn impatient() -> Site {
+fn impatient() -> TestServer {
     let limits = Limits {
         first_head_max: Duration::from_millis(300),
         idle_max: Duration::from_millis(300),
         body_max: Duration::from_millis(200),
         ..Limits::default()
     };
-    Site::with(&Config::default(), limits)
+    TestServer::with(&Config::default(), limits)
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn one_connection_too_many_is_told_to_come_back() {
         operator_connections_max: 1,
         ..Limits::default()
     };
-    let site = Site::with(&Config::default(), limits);
+    let site = TestServer::with(&Config::default(), limits);
     let held: Vec<_> = (0..2)
         .map(|_| {
             let mut stream = site.connect();
@@ -213,7 +213,7 @@ fn one_call_too_many_that_waits_is_told_to_come_back() {
         requests_max: 0,
         ..Limits::default()
     };
-    let site = Site::with(&Config::default(), limits);
+    let site = TestServer::with(&Config::default(), limits);
     let created = site.ask_with("POST /v1/tags", r#"{"tag":"order"}"#);
     assert_eq!(created.status, 201);
     // The first id of a tag waits for its segment.
@@ -231,7 +231,7 @@ fn one_call_too_many_that_waits_is_told_to_come_back() {
 
 #[test]
 fn http_2_is_spoken_in_the_clear() {
-    let site = Site::new();
+    let site = TestServer::new();
     let url = format!("http://{}/v1/tags/order/ids?count=2", site.address);
     let asked = Command::new("curl")
         .args([
@@ -255,7 +255,7 @@ fn http_2_is_spoken_in_the_clear() {
 #[test]
 fn answers_on_kept_connections_do_not_wait_for_the_next_request() {
     const REQUESTS: usize = 50;
-    let site = Site::new();
+    let site = TestServer::new();
     let ask = |stream: &mut std::net::TcpStream, path: &str| {
         let request = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n");
         stream.write_all(request.as_bytes()).unwrap();

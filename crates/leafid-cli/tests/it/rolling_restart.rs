@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use tempfile::tempdir;
 
-use crate::process::{Server, until};
+use crate::server_process::{Server, until};
 
 /// Longer than the balancer takes to notice, on a machine that is busy with other tests.
 const DELAY: &str = "3s";
@@ -196,7 +196,7 @@ fn while_it_leaves_it_serves() {
         let mut stream = std::net::TcpStream::connect(server.address()).unwrap();
         let request = b"GET /v1/tags/order/ids HTTP/1.1\r\nhost: localhost\r\n\r\n";
         stream.write_all(request).unwrap();
-        let answer = crate::process::read_all(stream);
+        let answer = crate::server_process::read_all(stream);
         assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
         assert!(answer.contains("connection: close\r\n"), "{answer}");
     }

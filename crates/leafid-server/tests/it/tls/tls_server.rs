@@ -1,4 +1,4 @@
-//! `Desk`: a server with certificates in a folder, and the clients that talk to it: curl, redis-cli
+//! `TlsServer`: a server with certificates in a folder, and the clients that talk to it: curl, redis-cli
 //! and bare rustls.
 
 use std::net::{SocketAddr, TcpStream};
@@ -13,16 +13,16 @@ use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use tempfile::TempDir;
 
-use crate::site::Site;
+use crate::test_server::TestServer;
 
 /// Certificates in a folder, and settings that name them.
-pub(super) struct Desk {
+pub(super) struct TlsServer {
     pub(super) folder: TempDir,
     pub(super) authority: Authority,
     pub(super) config: Config,
 }
 
-impl Desk {
+impl TlsServer {
     pub(super) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let authority = Authority::new();
@@ -54,12 +54,12 @@ impl Desk {
         self
     }
 
-    pub(super) fn site(&self) -> Site {
-        Site::with(&self.config, Limits::default())
+    pub(super) fn site(&self) -> TestServer {
+        TestServer::with(&self.config, Limits::default())
     }
 
-    pub(super) fn site_with(&self, limits: Limits) -> Site {
-        Site::with(&self.config, limits)
+    pub(super) fn site_with(&self, limits: Limits) -> TestServer {
+        TestServer::with(&self.config, limits)
     }
 
     pub(super) fn file(&self, name: &str) -> String {
@@ -69,7 +69,7 @@ impl Desk {
     /// What curl prints: the body, a space, the version of HTTP.
     pub(super) fn curl(
         &self,
-        site: &Site,
+        site: &TestServer,
         arguments: &[&str],
         path: &str,
     ) -> Result<String, String> {
@@ -80,7 +80,11 @@ impl Desk {
         output(curl.arg(format!("https://{}{path}", site.address)))
     }
 
-    pub(super) fn redis_cli(&self, site: &Site, arguments: &[&str]) -> Result<String, String> {
+    pub(super) fn redis_cli(
+        &self,
+        site: &TestServer,
+        arguments: &[&str],
+    ) -> Result<String, String> {
         let port = site.addresses.resp.unwrap().port().to_string();
         let mut cli = Command::new("redis-cli");
         cli.args(["-h", "127.0.0.1", "-p", &port, "--tls"]);

@@ -24,7 +24,7 @@ pub(crate) fn command<S: AsRef<OsStr>>(folder: &Path, arguments: &[S]) -> Comman
             command.env_remove(name);
         }
     }
-    // The doors beside HTTP on free ports too, so that servers of tests do not meet.
+    // The front ends beside HTTP on free ports too, so that servers of tests do not meet.
     if arguments
         .first()
         .is_some_and(|first| first.as_ref() == "serve")

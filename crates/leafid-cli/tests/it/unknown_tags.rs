@@ -12,7 +12,7 @@ use std::time::Duration;
 use leafid_testbed::{Proxy, shared_mariadb};
 use tempfile::tempdir;
 
-use crate::process::{SECRET, Server, command, finish, run};
+use crate::server_process::{SECRET, Server, command, finish, run};
 use crate::unread::{DATA, END_HEADERS, END_STREAM, HEADERS, frame, header, http2};
 
 /// Every statement takes several times as long.

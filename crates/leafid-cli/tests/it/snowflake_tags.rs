@@ -6,7 +6,7 @@ use leafid::Layout;
 use serde_json::json;
 use tempfile::tempdir;
 
-use crate::process::{Server, run};
+use crate::server_process::{Server, run};
 
 #[test]
 fn a_snowflake_tag_issues_through_a_server_only() {

@@ -12,7 +12,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tempfile::tempdir;
 
-use crate::process::{Server, ids, until};
+use crate::server_process::{Server, ids, until};
 
 /// Two worker ids, so that a third server needs one of the others'. A released one can be had soon.
 const TINY: [&str; 7] = [

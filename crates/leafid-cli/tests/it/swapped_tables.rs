@@ -8,7 +8,7 @@ use std::process::Command;
 use leafid_testbed::{shared_mariadb, shared_postgres};
 use tempfile::tempdir;
 
-use crate::process::{Server, ids, run, until};
+use crate::server_process::{Server, ids, run, until};
 
 /// A database, and the statements of its kind.
 struct Store<'a> {

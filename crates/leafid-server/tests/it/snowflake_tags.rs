@@ -11,10 +11,10 @@ use leafid_server::{Config, Limits, Workers};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-use crate::site::{Site, eventually};
+use crate::test_server::{TestServer, eventually};
 
 /// A server on stores in memory that makes snowflake ids, with the tag `trace`.
-fn site() -> Site {
+fn site() -> TestServer {
     let config = Config {
         allow_weak_store: true,
         ..Config::default()
@@ -27,7 +27,7 @@ fn site() -> Site {
     };
     let runtime = Runtime::new().unwrap();
     let store = Arc::new(MemoryStore::new());
-    let site = Site::with_workers(runtime, &config, Limits::default(), store, Some(workers));
+    let site = TestServer::with_workers(runtime, &config, Limits::default(), store, Some(workers));
     site.wait_until_ready();
     eventually("holding", || {
         let status = site.service.worker_status();
@@ -38,7 +38,7 @@ fn site() -> Site {
 }
 
 #[track_caller]
-fn create(site: &Site, body: &str) -> Value {
+fn create(site: &TestServer, body: &str) -> Value {
     let reply = site.ask_with("POST /v1/tags", body);
     assert_eq!(reply.status, 201, "{}", reply.body);
     reply.json()
@@ -167,7 +167,7 @@ fn a_tag_changes_its_kind_by_a_new_life() {
 
 #[test]
 fn a_server_without_snowflakes_says_so() {
-    let site = Site::new();
+    let site = TestServer::new();
     create(&site, r#"{"tag":"trace","kind":"snowflake"}"#);
     let problem = site.check_problem("GET /v1/tags/trace/ids", "", 501, "mode_off");
     assert!(

@@ -1,16 +1,16 @@
-//! `Sight`: what a program saw, step by step.
+//! `Transcript`: what a program saw, step by step.
 
 use serde_json::Value;
 
 use super::program::Library;
 
 #[derive(Debug)]
-pub(super) struct Sight {
+pub(super) struct Transcript {
     library: Library,
     lines: Vec<Value>,
 }
 
-impl Sight {
+impl Transcript {
     pub(super) fn new(library: Library, lines: Vec<Value>) -> Self {
         Self { library, lines }
     }

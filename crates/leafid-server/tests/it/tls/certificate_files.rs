@@ -6,7 +6,7 @@ use std::process::Command;
 use leafid_server::{Config, Limits, Tls};
 use leafid_testbed::Authority;
 
-use super::desk::Desk;
+use super::tls_server::TlsServer;
 
 /// What is said of these files.
 fn mistakes(config: &Config) -> Vec<String> {
@@ -15,46 +15,46 @@ fn mistakes(config: &Config) -> Vec<String> {
 
 /// Writes a text to the place of the file, and compares what is said of it.
 #[track_caller]
-fn check(desk: &Desk, name: &str, text: impl AsRef<[u8]>, expected: &str) {
-    let path = desk.file(name);
+fn check(server: &TlsServer, name: &str, text: impl AsRef<[u8]>, expected: &str) {
+    let path = server.file(name);
     let whole = std::fs::read(&path).unwrap();
     std::fs::write(&path, text).unwrap();
-    let said = mistakes(&desk.config);
+    let said = mistakes(&server.config);
     std::fs::write(&path, whole).unwrap();
     let [mistake] = said.as_slice() else {
         panic!("{said:?}");
     };
-    let folder = format!("{}/", desk.folder.path().display());
+    let folder = format!("{}/", server.folder.path().display());
     assert_eq!(mistake.replace(&folder, ""), expected);
 }
 
 #[test]
 fn files_that_cannot_be_used_are_named() {
-    let desk = Desk::new().with_clients();
-    let read = |name: &str| std::fs::read_to_string(desk.file(name)).unwrap();
+    let server = TlsServer::new().with_clients();
+    let read = |name: &str| std::fs::read_to_string(server.file(name)).unwrap();
     let (certificate, key) = (read("server.pem"), read("server.key"));
     check(
-        &desk,
+        &server,
         "server.pem",
         "hello",
         "tls-cert server.pem: there is no certificate in it: one begins with \
          -----BEGIN CERTIFICATE-----",
     );
-    let der = desk.authority.issue(["ids"]).der;
+    let der = server.authority.issue(["ids"]).der;
     check(
-        &desk,
+        &server,
         "server.pem",
         der,
         "tls-cert server.pem: it is DER, not PEM: convert it with openssl x509 -inform der",
     );
     check(
-        &desk,
+        &server,
         "server.pem",
         &certificate[..certificate.len() - 20],
         "tls-cert server.pem: it is not whole: a line -----END is missing",
     );
     check(
-        &desk,
+        &server,
         "server.key",
         &certificate,
         "tls-key server.key: there is no private key in it: one begins with \
@@ -62,42 +62,42 @@ fn files_that_cannot_be_used_are_named() {
     );
     let damaged = key.replacen("\nM", "\n!", 1);
     check(
-        &desk,
+        &server,
         "server.key",
         damaged,
         "tls-key server.key: it is damaged: between BEGIN and END is no base64",
     );
     let encrypted = key.replace("PRIVATE KEY", "ENCRYPTED PRIVATE KEY");
     check(
-        &desk,
+        &server,
         "server.key",
         encrypted,
         "tls-key server.key: the key in it is encrypted, and nobody is there to be asked for the \
          password: decrypt it with openssl pkey, and make the file readable for the server alone",
     );
     check(
-        &desk,
+        &server,
         "server.key",
-        desk.authority.issue(["ids"]).key_pem,
+        server.authority.issue(["ids"]).key_pem,
         "tls-key server.key: the key in it does not belong to the first certificate in \
          server.pem, which has to be the server's own",
     );
     // The authority's certificate before the server's own.
     check(
-        &desk,
+        &server,
         "server.pem",
-        desk.authority.pem().to_owned() + &certificate,
+        server.authority.pem().to_owned() + &certificate,
         "tls-key server.key: the key in it does not belong to the first certificate in \
          server.pem, which has to be the server's own",
     );
     check(
-        &desk,
+        &server,
         "server.pem",
         vec![b' '; 1024 * 1024 + 1],
         "tls-cert server.pem: cannot read it: it has more than 1048576 bytes",
     );
     check(
-        &desk,
+        &server,
         "clients.pem",
         "",
         "tls-client-ca clients.pem: there is no certificate in it: one begins with \
@@ -148,21 +148,21 @@ fn keys_of_all_forms_are_taken() {
             "BEGIN PRIVATE KEY",
         ),
     ];
-    let mut desk = Desk::new();
-    desk.config.tls.plain = true;
+    let mut server = TlsServer::new();
+    server.config.tls.plain = true;
     for (command, begins) in forms {
-        let folder = desk.folder.path();
+        let folder = server.folder.path();
         openssl(folder, command);
-        let key = std::fs::read_to_string(desk.file("server.key")).unwrap();
+        let key = std::fs::read_to_string(server.file("server.key")).unwrap();
         assert!(key.contains(begins), "{command}: {key}");
         openssl(
             folder,
             "req -x509 -key server.key -days 30 -subj /CN=ids -addext subjectAltName=IP:127.0.0.1 \
              -out server.pem",
         );
-        let site = desk.site();
-        let own = desk.file("server.pem");
-        let answer = desk.curl(&site, &["--cacert", &own], "/livez");
+        let site = server.site();
+        let own = server.file("server.pem");
+        let answer = server.curl(&site, &["--cacert", &own], "/livez");
         assert_eq!(answer.as_deref(), Ok("ok\n 2"), "{command}");
         site.tls.as_ref().unwrap().read_again().unwrap();
     }
@@ -170,18 +170,20 @@ fn keys_of_all_forms_are_taken() {
 
 #[test]
 fn the_operator_is_told_of_dates_and_of_open_keys() {
-    let desk = Desk::new();
+    let server = TlsServer::new();
     let notes = || {
-        let tls = Tls::read(&desk.config, Limits::default()).unwrap().unwrap();
-        let folder = format!("{}/", desk.folder.path().display());
+        let tls = Tls::read(&server.config, Limits::default())
+            .unwrap()
+            .unwrap();
+        let folder = format!("{}/", server.folder.path().display());
         let notes = tls.notes().into_iter();
         notes
             .map(|note| note.replace(&folder, ""))
             .collect::<Vec<_>>()
     };
     assert!(notes().is_empty());
-    let ended = desk.authority.issue_for(["ids"], 0, 86_400);
-    ended.write(desk.folder.path(), "server");
+    let ended = server.authority.issue_for(["ids"], 0, 86_400);
+    ended.write(server.folder.path(), "server");
     assert_eq!(
         notes(),
         [
@@ -189,24 +191,24 @@ fn the_operator_is_told_of_dates_and_of_open_keys() {
              it will talk to this server; renew it, and send SIGHUP"
         ]
     );
-    let early = desk
+    let early = server
         .authority
         .issue_for(["ids"], 32_472_144_000, 32_503_680_000);
-    early.write(desk.folder.path(), "server");
+    early.write(server.folder.path(), "server");
     let said = notes();
     assert!(
         said[0].contains("begins at 2999-01-01T00:00:00Z only"),
         "{said:?}"
     );
     // One that leads up to the authority counts as well.
-    let good = desk.authority.issue(["ids"]);
-    good.write(desk.folder.path(), "server");
+    let good = server.authority.issue(["ids"]);
+    good.write(server.folder.path(), "server");
     let ended = Authority::new().issue_for(["between"], 0, 1);
-    std::fs::write(desk.file("server.pem"), good.pem + &ended.pem).unwrap();
+    std::fs::write(server.file("server.pem"), good.pem + &ended.pem).unwrap();
     assert!(notes()[0].contains("ended at 1970-01-01T00:00:01Z"));
-    good_again(&desk);
+    good_again(&server);
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o644);
-    std::fs::set_permissions(desk.file("server.key"), mode).unwrap();
+    std::fs::set_permissions(server.file("server.key"), mode).unwrap();
     let said = notes();
     assert_eq!(
         said,
@@ -217,7 +219,7 @@ fn the_operator_is_told_of_dates_and_of_open_keys() {
     );
 }
 
-fn good_again(desk: &Desk) {
-    let good = desk.authority.issue(["ids"]);
-    good.write(desk.folder.path(), "server");
+fn good_again(server: &TlsServer) {
+    let good = server.authority.issue(["ids"]);
+    good.write(server.folder.path(), "server");
 }

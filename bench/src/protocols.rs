@@ -1,4 +1,4 @@
-//! The server's doors beside others' servers: each scenario prints a table, with what must be
+//! The server's front ends beside others' servers: each scenario prints a table, with what must be
 //! reached and whether it is.
 
 mod grpc;
@@ -78,7 +78,7 @@ fn build_server() {
 
 fn usage() -> String {
     let names = SCENARIOS.map(|(name, _)| name).join("|");
-    format!("usage: leafid-bench doors [{names}]... [--rounds N] [--seconds S]")
+    format!("usage: leafid-bench protocols [{names}]... [--rounds N] [--seconds S]")
 }
 
 fn parse(

@@ -10,8 +10,8 @@ use leafid_testbed::{Etcd, Redis, ZooKeeper};
 use serde_json::json;
 use tempfile::{TempDir, tempdir};
 
-use crate::callers::{Callers, Given, now_ms};
-use crate::process::{Server, until};
+use crate::server_process::{Server, until};
+use crate::snowflake_load::{Callers, Given, now_ms};
 
 fn start(folder: &TempDir, registry: &str) -> Server {
     Server::start_unready(folder.path(), &["--segment=false", "--registry", registry])

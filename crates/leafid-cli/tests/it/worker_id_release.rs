@@ -9,8 +9,8 @@ use std::time::Duration;
 use leafid_testbed::{shared_mariadb, shared_postgres, shared_redis};
 use tempfile::tempdir;
 
-use crate::callers::{Callers, check_unique};
-use crate::process::{Server, run, until};
+use crate::server_process::{Server, run, until};
+use crate::snowflake_load::{Callers, check_unique};
 
 /// How often a server is stopped.
 const STOPS: usize = 12;

@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tempfile::tempdir;
 
-use crate::process::{Server, command, finish, ids, read_all};
+use crate::server_process::{Server, command, finish, ids, read_all};
 
 #[test]
 fn a_new_tag_gives_1_2_3() {

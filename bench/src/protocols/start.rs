@@ -1,4 +1,4 @@
-//! Start to the first durable id with all doors open, and resident memory when idle, beside
+//! Start to the first durable id with all front ends open, and resident memory when idle, beside
 //! redis-server to its first answer.
 
 use std::net::{SocketAddr, TcpStream};
@@ -46,7 +46,9 @@ pub(super) fn run(settings: &Settings) {
         let (peer, start) = redis_server_timed();
         redis.note(start, peer.process());
     }
-    println!("{starts} starts each, alternating; to the first durable id over HTTP with all doors");
+    println!(
+        "{starts} starts each, alternating; to the first durable id over HTTP with all front ends"
+    );
     println!("open, or to the first PONG; resident memory {IDLE:?} after that\n");
     println!("| | median | min | max | must reach | reached |");
     println!("|{}", " --- |".repeat(6));
@@ -87,7 +89,7 @@ pub(super) fn run(settings: &Settings) {
     }
 }
 
-/// A server that answers on every door, and the time that took.
+/// A server that answers on every front end, and the time that took.
 fn start_leafid(data_dir: &str) -> (Serve, Duration) {
     let serve = Serve::start_untied(&["--data-dir", data_dir]);
     serve.first_answer(PATH);

@@ -8,11 +8,11 @@ use std::time::Duration;
 use leafid_server::{Config, Limits};
 
 use crate::http2::Http2;
-use crate::site::{Site, eventually, read_to_end};
+use crate::test_server::{TestServer, eventually, read_to_end};
 
 /// A server whose one place for everything is taken.
 struct FullSite {
-    site: Site,
+    site: TestServer,
     /// Who has it.
     _held: TcpStream,
 }
@@ -23,7 +23,7 @@ impl FullSite {
             connections_max: 1,
             ..limits
         };
-        let site = Site::with(&Config::default(), limits);
+        let site = TestServer::with(&Config::default(), limits);
         let mut held = site.connect();
         held.write_all(b"GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n")
             .unwrap();
@@ -155,7 +155,7 @@ fn an_address_has_its_share() {
         connections_per_address: 2,
         ..Limits::default()
     };
-    let site = Site::with(&Config::default(), limits);
+    let site = TestServer::with(&Config::default(), limits);
     let ids = "GET /v1/tags/order/ids";
     let held: Vec<_> = (0..2)
         .map(|_| {

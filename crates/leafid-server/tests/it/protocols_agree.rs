@@ -1,4 +1,4 @@
-//! Guards that all doors lead to one service: a table of requests, each sent through every door,
+//! Guards that all front ends lead to one service: a table of requests, each sent through every front end,
 //! gives ids of one sequence, and the same errors.
 
 use std::io::{BufRead, BufReader, Write};
@@ -14,7 +14,7 @@ use tonic_types::StatusExt as _;
 
 use crate::grpc::Line;
 use crate::grpc::v1::{NextManyRequest, NextRequest, ReserveRangeRequest};
-use crate::site::{Site, eventually};
+use crate::test_server::{TestServer, eventually};
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy)]
@@ -28,23 +28,23 @@ enum Ask {
 type Answer = Result<Vec<u64>, String>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Door {
+enum Protocol {
     Http,
     Resp,
     Grpc,
 }
 
-const DOORS: [Door; 3] = [Door::Http, Door::Resp, Door::Grpc];
+const PROTOCOLS: [Protocol; 3] = [Protocol::Http, Protocol::Resp, Protocol::Grpc];
 
-fn ask(line: &Line, door: Door, ask: Ask, tag: &str) -> Answer {
-    match door {
-        Door::Http => http(&line.site, ask, tag),
-        Door::Resp => resp(&line.site, ask, tag),
-        Door::Grpc => grpc(line, ask, tag),
+fn ask(line: &Line, protocol: Protocol, ask: Ask, tag: &str) -> Answer {
+    match protocol {
+        Protocol::Http => http(&line.site, ask, tag),
+        Protocol::Resp => resp(&line.site, ask, tag),
+        Protocol::Grpc => grpc(line, ask, tag),
     }
 }
 
-fn http(site: &Site, ask: Ask, tag: &str) -> Answer {
+fn http(site: &TestServer, ask: Ask, tag: &str) -> Answer {
     let encoded: String = tag.bytes().map(|byte| format!("%{byte:02X}")).collect();
     let path = format!("POST /v1/tags/{encoded}");
     let reply = match ask {
@@ -68,7 +68,7 @@ fn http(site: &Site, ask: Ask, tag: &str) -> Answer {
     })
 }
 
-fn resp(site: &Site, ask: Ask, tag: &str) -> Answer {
+fn resp(site: &TestServer, ask: Ask, tag: &str) -> Answer {
     let stream = TcpStream::connect(site.addresses.resp.unwrap()).unwrap();
     let words = match ask {
         Ask::One => vec!["INCR".to_owned(), tag.to_owned()],
@@ -126,13 +126,13 @@ fn grpc(line: &Line, ask: Ask, tag: &str) -> Answer {
     })
 }
 
-/// Guards: whichever door they come through, ids of a tag are one sequence without a gap.
+/// Guards: whichever front end they come through, ids of a tag are one sequence without a gap.
 #[test]
 fn ids_of_all_doors_are_one_sequence() {
     let line = Line::new();
     let mut expected = 1;
     for round in 0..3 {
-        for door in DOORS {
+        for protocol in PROTOCOLS {
             for asked in [
                 Ask::One,
                 Ask::Many(5),
@@ -140,29 +140,33 @@ fn ids_of_all_doors_are_one_sequence() {
                 Ask::Run(1),
                 Ask::Many(1),
             ] {
-                let ids = ask(&line, door, asked, "order");
+                let ids = ask(&line, protocol, asked, "order");
                 let count = match asked {
                     Ask::One => 1,
                     Ask::Many(count) | Ask::Run(count) => count,
                 };
                 let wanted = (expected..expected + count).collect::<Vec<_>>();
-                assert_eq!(ids, Ok(wanted), "{door:?} {asked:?} in round {round}");
+                assert_eq!(ids, Ok(wanted), "{protocol:?} {asked:?} in round {round}");
                 expected += count;
             }
         }
     }
 }
 
-/// Asks through every door, and compares the error.
+/// Asks through every front end, and compares the error.
 #[track_caller]
 fn check(line: &Line, asked: Ask, tag: &str, code: &str) {
-    for door in DOORS {
-        let answer = ask(line, door, asked, tag);
-        assert_eq!(answer, Err(code.to_owned()), "{door:?} {asked:?} {tag:?}");
+    for protocol in PROTOCOLS {
+        let answer = ask(line, protocol, asked, tag);
+        assert_eq!(
+            answer,
+            Err(code.to_owned()),
+            "{protocol:?} {asked:?} {tag:?}"
+        );
     }
 }
 
-/// Guards: every meaning of the service has one code, whichever door it comes out of.
+/// Guards: every meaning of the service has one code, whichever front end it comes out of.
 #[test]
 fn errors_of_all_doors_are_the_same() {
     let line = Line::to(site());
@@ -176,9 +180,9 @@ fn errors_of_all_doors_are_the_same() {
     check(&line, Ask::Run(10_000_001), "order", "bad_count");
     check(&line, Ask::Run(3), "trace", "snowflake_tag");
     // Three ids are all that this tag has.
-    for door in DOORS {
+    for protocol in PROTOCOLS {
         assert_eq!(
-            ask(&line, door, Ask::One, "small").map(|ids| ids.len()),
+            ask(&line, protocol, Ask::One, "small").map(|ids| ids.len()),
             Ok(1)
         );
     }
@@ -196,9 +200,9 @@ fn errors_of_all_doors_are_the_same() {
     check(&line, Ask::Many(3), "order", "over_quota");
     check(&line, Ask::Run(3), "order", "over_quota");
     quota("order", None);
-    for door in DOORS {
-        let ids = ask(&line, door, Ask::Many(2), "trace").unwrap();
-        assert!(ids.len() == 2 && ids.is_sorted(), "{door:?}: {ids:?}");
+    for protocol in PROTOCOLS {
+        let ids = ask(&line, protocol, Ask::Many(2), "trace").unwrap();
+        assert!(ids.len() == 2 && ids.is_sorted(), "{protocol:?}: {ids:?}");
     }
 }
 
@@ -209,11 +213,11 @@ fn calls_that_would_wait_are_refused_alike() {
         requests_max: 0,
         ..Limits::default()
     };
-    let line = Line::to(Site::with(&Config::default(), limits));
-    for (door, tag) in DOORS.into_iter().zip(["a", "b", "c"]) {
+    let line = Line::to(TestServer::with(&Config::default(), limits));
+    for (protocol, tag) in PROTOCOLS.into_iter().zip(["a", "b", "c"]) {
         // The first id of a tag waits for its segment.
-        let answer = ask(&line, door, Ask::One, tag);
-        assert_eq!(answer, Err("overloaded".to_owned()), "{door:?}");
+        let answer = ask(&line, protocol, Ask::One, tag);
+        assert_eq!(answer, Err("overloaded".to_owned()), "{protocol:?}");
     }
 }
 
@@ -225,7 +229,7 @@ fn a_kind_that_is_off_is_off_everywhere() {
         ..Config::default()
     };
     let folder = tempfile::tempdir().unwrap();
-    let line = Line::to(Site::on(
+    let line = Line::to(TestServer::on(
         Runtime::new().unwrap(),
         &Config {
             data_dir: folder.path().to_owned(),
@@ -241,7 +245,7 @@ fn a_kind_that_is_off_is_off_everywhere() {
 }
 
 /// With the tags `order` and `small` of segments, and `trace` of snowflake ids.
-fn site() -> Site {
+fn site() -> TestServer {
     let config = Config {
         allow_weak_store: true,
         create_tags: Some(false),
@@ -255,7 +259,7 @@ fn site() -> Site {
     };
     let store = Arc::new(MemoryStore::new());
     let runtime = Runtime::new().unwrap();
-    let site = Site::with_workers(runtime, &config, Limits::default(), store, Some(workers));
+    let site = TestServer::with_workers(runtime, &config, Limits::default(), store, Some(workers));
     site.wait_until_ready();
     eventually("holding", || {
         let status = site.service.worker_status();
