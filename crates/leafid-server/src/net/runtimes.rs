@@ -5,16 +5,13 @@
 //! socket for each (`SO_REUSEPORT`) the system would spread by chance, and a second server could
 //! listen on the same port without anybody noticing.
 
-mod rest;
-
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::io;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use leafid::SystemClock;
 use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::oneshot;
@@ -65,15 +62,10 @@ impl CoreRuntimes {
             return;
         };
         let open = Open::new(Arc::clone(&core.open));
-        let mut turns = rest::Turns::default();
         // In a box: the task would hold it twice, as what it was given and as what it waits for.
-        let mut serving = Box::pin(serve(stream));
+        let serving = Box::pin(serve(stream));
         core.runtime.spawn(async move {
-            poll_fn(|context| {
-                turns.count();
-                serving.as_mut().poll(context)
-            })
-            .await;
+            serving.await;
             drop(open);
         });
     }
@@ -81,10 +73,6 @@ impl CoreRuntimes {
 
 /// The runtime that a [`Server`](crate::Server) runs on best: that of one thread, which serves a
 /// part of the connections too.
-///
-/// Under load it lets requests gather for some 40 microseconds, once ten connections or more had
-/// turns since it last rested and it has time to spare: peers that are at their limit get more
-/// answers then, because they need not wake the server for each request.
 ///
 /// # Example
 ///
@@ -108,13 +96,7 @@ impl CoreRuntime {
     ///
     /// When the system gives no more file descriptors.
     pub fn new() -> io::Result<Self> {
-        let going = SystemClock::new();
-        let coming = going.clone();
-        let runtime = Builder::new_current_thread()
-            .enable_all()
-            .on_thread_park(move || rest::begin(&going))
-            .on_thread_unpark(move || rest::end(&coming))
-            .build()?;
+        let runtime = Builder::new_current_thread().enable_all().build()?;
         Ok(Self(runtime))
     }
 
@@ -182,7 +164,7 @@ mod tests {
 
     /// Guards that connections are spread evenly, and that each stays on the thread of its core.
     #[test]
-    fn connections_are_spread_over_the_lanes() {
+    fn connections_are_spread_over_the_cores() {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let cores = CoreRuntimes::start(3).unwrap();
