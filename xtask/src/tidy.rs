@@ -8,6 +8,7 @@ mod imports;
 mod layers;
 mod links;
 mod manifests;
+mod old_words;
 mod shape;
 mod words;
 
@@ -87,6 +88,7 @@ const RULES: &[Rule] = &[
     words::fixed_ports,
     words::unsafe_code,
     words::machine_paths,
+    old_words::private,
     links::targets,
     manifests::member,
 ];
@@ -94,7 +96,7 @@ const RULES: &[Rule] = &[
 /// A rule about how files stand to each other.
 type TreeRule = fn(&[SourceFile]) -> Vec<Finding>;
 
-const TREE_RULES: &[TreeRule] = &[layers::downward, layers::mutual];
+const TREE_RULES: &[TreeRule] = &[layers::downward, layers::mutual, links::source_files];
 
 /// Checks the repository.
 ///

@@ -140,7 +140,7 @@ mod tests {
     };
 
     #[test]
-    fn advice_is_in_the_words_of_its_door() {
+    fn advice_is_in_the_words_of_its_protocol() {
         let check = |code: Code, expected: &str| assert_eq!(code.advice(&WORDING), expected);
         check(Code::BadTag, "name A TAG");
         check(Code::NoToken, "send A TOKEN");

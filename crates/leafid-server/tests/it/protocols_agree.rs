@@ -128,7 +128,7 @@ fn grpc(line: &Line, ask: Ask, tag: &str) -> Answer {
 
 /// Guards: whichever front end they come through, ids of a tag are one sequence without a gap.
 #[test]
-fn ids_of_all_doors_are_one_sequence() {
+fn ids_of_all_protocols_are_one_sequence() {
     let line = Line::new();
     let mut expected = 1;
     for round in 0..3 {
@@ -168,7 +168,7 @@ fn check(line: &Line, asked: Ask, tag: &str, code: &str) {
 
 /// Guards: every meaning of the service has one code, whichever front end it comes out of.
 #[test]
-fn errors_of_all_doors_are_the_same() {
+fn errors_of_all_protocols_are_the_same() {
     let line = Line::to(site());
     check(&line, Ask::One, "nobody", "unknown_tag");
     check(&line, Ask::Many(3), "nobody", "unknown_tag");

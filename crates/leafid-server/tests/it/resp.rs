@@ -28,7 +28,7 @@ fn connect(site: &TestServer) -> TcpStream {
 
 /// Guards: ids of one tag are the same sequence through both front ends.
 #[test]
-fn ids_are_the_same_through_both_doors() {
+fn ids_are_the_same_over_both_protocols() {
     let site = TestServer::new();
     assert_eq!(ask(&site, b"INCR order\r\nINCR order\r\n"), ":1\r\n:2\r\n");
     assert_eq!(site.ask("GET /api/segment/get/order").body, "3");

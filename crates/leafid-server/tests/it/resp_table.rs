@@ -151,8 +151,8 @@ const ALIKE_BEFORE_AUTH: &[&str] = &[
 const OTHERWISE: &[(&str, &str, &str)] = &[
     (
         "INCRBY a 0\r\nINCRBY a -1\r\n",
-        "-ERR bad_count a run of ids has a length of at least 1: the numbers of a tag never go \
-         back, or ids would come twice\r\n-ERR bad_count a run of ids has a length of at least \
+        "-ERR bad_count a range of ids has a length of at least 1: the numbers of a tag never go \
+         back, or ids would come twice\r\n-ERR bad_count a range of ids has a length of at least \
          1: the numbers of a tag never go back, or ids would come twice\r\n",
         "ids never go back",
     ),
@@ -219,7 +219,7 @@ const OTHERWISE: &[(&str, &str, &str)] = &[
     (
         "ID.NEXT id 0\r\nID.NEXT id x\r\nID.NEXT id 1 2\r\nID.RANGE id 0\r\nID.RANGE id x\r\n",
         "-ERR bad_count count is 0: ask for 1 to 10000\r\n-ERR value is not an integer or out of \
-         range\r\n-ERR syntax error\r\n-ERR bad_count a run of ids has a length of at least 1: \
+         range\r\n-ERR syntax error\r\n-ERR bad_count a range of ids has a length of at least 1: \
          the numbers of a tag never go back, or ids would come twice\r\n-ERR value is not an \
          integer or out of range\r\n",
         "a command of ours",

@@ -1,4 +1,4 @@
-//! `leafid.v1.Ids`: ids one by one, by the batch and by the run, and taken apart.
+//! `leafid.v1.Ids`: ids one by one, in batches and as ranges, and decoding them.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Bodies: read within their bounds, and taken apart field by field, so that every error names
+//! Bodies: read within their bounds, and parsed field by field, so that every error names
 //! the field and what it may be.
 
 use std::ops::RangeInclusive;

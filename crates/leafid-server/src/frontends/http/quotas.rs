@@ -17,7 +17,7 @@ use super::tags::TagPath;
 use crate::config::QuotaScope;
 use crate::service::{Caller, Service};
 
-/// A quota to be put in force.
+/// A quota to set.
 #[derive(ToSchema)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "describes what is read field by field")]

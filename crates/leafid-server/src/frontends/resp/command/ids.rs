@@ -8,7 +8,7 @@ use crate::frontends::resp::reply::{Form, Reply};
 use crate::service::{Issued, ServiceError};
 
 const BAD_TAG: &str = "ERR bad_tag a tag is a text in UTF-8";
-const NOT_UPWARDS: &str = "ERR bad_count a run of ids has a length of at least 1: the numbers of \
+const NOT_UPWARDS: &str = "ERR bad_count a range of ids has a length of at least 1: the numbers of \
                            a tag never go back, or ids would come twice";
 const BAD_ID: &str = "ERR bad_field an id is a whole number of at most 64 bits, in decimal";
 
