@@ -107,7 +107,7 @@ fn arguments(mut words: impl Iterator<Item = String>) -> Option<Arguments> {
             "--runs" => arguments.runs = value.parse().ok()?,
             "--steps" => arguments.steps = Some(value.parse().ok()?),
             "--of" if SYSTEMS.iter().any(|system| system.name == value) => {
-                arguments.of = Some(value)
+                arguments.of = Some(value);
             }
             _ => return None,
         }
