@@ -47,7 +47,7 @@ impl Serve {
     }
 }
 
-/// With settings that are known.
+/// Serves with settings that are loaded.
 fn serve_until_stopped(mut loaded: Loaded) -> Outcome {
     let noted = read_access(&mut loaded.config)?;
     loaded.notes.extend(noted);
@@ -90,10 +90,10 @@ async fn serve(config: &Config, tls: Option<Arc<Tls>>) -> Outcome {
     let server = Server::new(config, config.limits(), stores, listeners);
     let access_file = config.access_file.clone();
     tokio::spawn(hangups.reload(server.service(), access_file, tls));
-    // A server whose greeting nobody reads serves all the same.
+    // The server runs even if nobody reads its greeting.
     let greeting = greeting(&server.addresses(), config);
     let _ = output::print(match config.log {
-        // Where nothing is to be told, the addresses are: a port may have been chosen here.
+        // The addresses are printed even then, because a port may have been picked here.
         LevelFilter::OFF => greeting.split_inclusive('\n').next().unwrap_or_default(),
         _ => &greeting,
     });
@@ -102,7 +102,7 @@ async fn serve(config: &Config, tls: Option<Arc<Tls>>) -> Outcome {
     served
 }
 
-/// Puts what the access file says into the settings; answers what the operator should know.
+/// Adds the access file to the settings; returns notes for the operator.
 fn read_access(config: &mut Config) -> Outcome<Vec<String>> {
     let Some(path) = &config.access_file else {
         return Ok(Vec::new());
@@ -118,7 +118,7 @@ pub(crate) fn not_understood(error: ConfigError) -> Failure {
     Failure::several(error.mistakes, "docs/access.md describes the access file")
 }
 
-/// Files that TLS cannot be made of.
+/// Files that TLS cannot use.
 pub(crate) fn not_encrypted(error: ConfigError) -> Failure {
     Failure::several(
         error.mistakes,
@@ -126,7 +126,7 @@ pub(crate) fn not_encrypted(error: ConfigError) -> Failure {
     )
 }
 
-/// Is ready at the first signal; the second one then ends the process.
+/// Completes at the first signal; a second one exits the process.
 fn stop() -> Outcome<impl Future<Output = ()>> {
     let first = shutdown_signal().map_err(|error| no_signals(&error))?;
     Ok(async move {
@@ -146,8 +146,8 @@ fn no_signals(error: &io::Error) -> Failure {
     Failure::new(message, "raise the limit on open files (ulimit -n)")
 }
 
-/// Takes all the open files that the system lets a process have: each connection is one, and the
-/// usual soft limit of 1024 is there for programs that cannot have more.
+/// Raises the limit on open files as far as the system allows: each connection is one, and the usual
+/// soft limit of 1024 is there for programs that cannot handle more.
 fn allow_open_files() {
     let limit = getrlimit(Resource::Nofile);
     let all = Rlimit {
@@ -159,7 +159,7 @@ fn allow_open_files() {
     }
 }
 
-/// Takes fewer connections where they would leave no open files for the stores and the journal.
+/// Allows fewer connections if they would leave no open files for the stores and the journal.
 fn leave_open_files(config: &mut Config) {
     let Some(open_files) = getrlimit(Resource::Nofile).current else {
         return;
@@ -171,7 +171,7 @@ fn leave_open_files(config: &mut Config) {
     }
     const TEXT: &str = "fewer connections than connections-max: the limit on open files is too low \
         for them (ulimit -Hn, LimitNOFILE in systemd)";
-    // The default is what few machines allow, and fewer need.
+    // Few machines allow the default, and fewer need it.
     if wanted == Config::default().connections_max {
         tracing::info!(connections, open_files, wanted, "{TEXT}");
     } else {
@@ -189,7 +189,7 @@ fn no_runtime(error: &io::Error) -> Failure {
     Failure::new(message, "raise the limit on open files (ulimit -n)")
 }
 
-/// Where it listens, and some lines to try.
+/// The addresses, and some commands to try.
 fn greeting(addresses: &Addresses, config: &Config) -> String {
     let Schemes { http, redis, grpc } = Schemes::of(config);
     let base = format!("{http}://{}", reachable(addresses.http));
@@ -228,7 +228,7 @@ fn greeting(addresses: &Addresses, config: &Config) -> String {
     )
 }
 
-/// How URLs of the front ends begin.
+/// The URL schemes of the front ends.
 struct Schemes {
     http: &'static str,
     redis: &'static str,
@@ -253,9 +253,8 @@ impl Schemes {
     }
 }
 
-/// How curl and redis-cli are called. As they stand they work for whoever has put a secret into
-/// LEAFID_TOKEN; with TLS, if the certificate is for this machine's address and the tool takes it
-/// for its own authority, as it is when nobody else signed it.
+/// The commands of curl and redis-cli. With tokens they expect a secret in LEAFID_TOKEN; with TLS,
+/// a self-signed certificate for the address of this machine.
 fn clients(config: &Config) -> (String, String) {
     let mut curl = "curl".to_owned();
     let mut redis_cli = "redis-cli".to_owned();
@@ -275,7 +274,7 @@ fn clients(config: &Config) -> (String, String) {
     (curl, redis_cli)
 }
 
-/// The same for a caller on this machine.
+/// The address for a client on this machine.
 fn reachable(address: SocketAddr) -> SocketAddr {
     let ip = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
@@ -301,17 +300,17 @@ fn not_served(error: ServeError) -> Failure {
                     report.location,
                     weaknesses.join("; ")
                 ),
-                "change the setting, or start all the same with --allow-weak-store",
+                "change the setting, or start anyway with --allow-weak-store",
             )
         }
         ServeError::Journal(error) => Failure::new(
             with_causes(&*error),
-            "choose another folder with --data-dir DIR, or do without snowflake ids with \
+            "choose another directory with --data-dir DIR, or turn snowflake ids off with \
              --snowflake=false",
         ),
         ServeError::Registry { .. } => Failure::new(
             with_causes(&error),
-            "name another one with --registry URL, or do without snowflake ids with \
+            "name another registry with --registry URL, or turn snowflake ids off with \
              --snowflake=false",
         ),
         other => Failure::new(with_causes(&other), "the message says what to change"),
@@ -322,7 +321,7 @@ fn not_bound(setting: &str, address: SocketAddr, error: &io::Error) -> Failure {
     let off = if setting == "http" {
         String::new()
     } else {
-        format!(", or do without it with --{setting} off")
+        format!(", or turn it off with --{setting} off")
     };
     let next = match error.kind() {
         ErrorKind::AddrInUse => format!(
@@ -330,7 +329,7 @@ fn not_bound(setting: &str, address: SocketAddr, error: &io::Error) -> Failure {
              address with --{setting} ADDR{off}"
         ),
         ErrorKind::PermissionDenied => {
-            format!("choose a port from 1024 on with --{setting} ADDR{off}")
+            format!("choose port 1024 or higher with --{setting} ADDR{off}")
         }
         _ => format!("choose an address of this machine with --{setting} ADDR{off}"),
     };

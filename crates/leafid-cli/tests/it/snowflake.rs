@@ -128,7 +128,7 @@ fn a_second_server_on_one_folder_is_refused() {
     second.check_failed(
         1,
         "another leafid process uses the journal",
-        "choose another folder with --data-dir DIR, or do without snowflake ids",
+        "choose another directory with --data-dir DIR, or turn snowflake ids off",
     );
     let segments = Server::start(folder.path(), &["--data-dir", "a", "--snowflake=false"]);
     assert_eq!(segments.get("/api/segment/get/order"), (200, "1".into()));

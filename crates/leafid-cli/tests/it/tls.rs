@@ -119,7 +119,7 @@ fn sighup_changes_the_certificate() {
     std::fs::write(folder.path().join("server.key"), &other.key_pem).unwrap();
     reload(&server, "keeping the previous certificate");
     let log = server.log();
-    let mistake = "tls-key server.key: the key in it does not belong to the first certificate";
+    let mistake = "tls-key server.key: the key does not match the first certificate";
     assert!(log.contains(mistake) && !log.contains("PRIVATE"), "{log}");
     assert_eq!(ask("ca.pem").ok(), "2\n");
     let successor = Authority::new();
@@ -146,7 +146,7 @@ fn what_cannot_be_used_stops_the_start() {
         };
         failed(
             &["--tls-cert", "server.pem", "--tls-key", "other.key"],
-            "tls-key other.key: the key in it does not belong to the first certificate in \
+            "tls-key other.key: the key does not match the first certificate in \
              server.pem",
         );
         failed(
@@ -158,6 +158,6 @@ fn what_cannot_be_used_stops_the_start() {
     let ended = authority.issue_for(["127.0.0.1"], 0, 86_400);
     ended.write(folder.path(), "server");
     let check = run(folder.path(), &[&["config", "check"][..], &TLS].concat()).ok();
-    let note = "note: the certificate in server.pem ended at 1970-01-02T00:00:00Z";
+    let note = "note: the certificate in server.pem expired at 1970-01-02T00:00:00Z";
     assert!(check.contains(note), "{check}");
 }

@@ -209,7 +209,7 @@ impl Setting {
             return Ok(());
         }
         let [text] = texts else {
-            return Err("it takes one value, but several are given".to_owned());
+            return Err("it takes exactly one value".to_owned());
         };
         match &self.field {
             Field::Address(at) => *at(config) = parse::address(text)?,

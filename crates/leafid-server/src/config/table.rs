@@ -138,7 +138,7 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         key: "create-tags",
-        doc: "Whether a tag is created when an id is requested for it for the first time. \
+        doc: "Whether a tag is created on first use, by a request for an id of it. \
               Convenient on one machine; on a shared database a typo creates a tag. auto: \
               yes with SQLite, no with a database server. If `access-file` has tokens, only \
               admin tokens create tags, on first use or otherwise.",

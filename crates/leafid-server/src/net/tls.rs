@@ -64,27 +64,27 @@ pub struct Tls {
     pub(crate) counts: Counts,
 }
 
-/// What was made of the files.
+/// The configurations made from the files.
 struct Current {
     http: Arc<ServerConfig>,
     grpc: Arc<ServerConfig>,
     resp: Arc<ServerConfig>,
-    /// For asking other servers.
+    /// For calls to other servers.
     client: Arc<ClientConfig>,
-    /// When the whole chain holds.
+    /// When the whole chain is valid.
     validity: Option<Validity>,
     is_key_open: bool,
 }
 
-/// What the files said when they were read again.
+/// The files as they were read again.
 pub(crate) struct Prepared(Arc<Current>);
 
 impl Tls {
-    /// Reads the files that the settings name; `None` when they name none.
+    /// Reads the files that the settings name; `None` if they name none.
     ///
     /// # Errors
     ///
-    /// [`ConfigError`] tells which file cannot be used, and why; nothing of a key.
+    /// [`ConfigError`] names the file that cannot be used, and why; it shows nothing of a key.
     pub fn read(config: &Config, limits: Limits) -> Result<Option<Self>, ConfigError> {
         let config = config.tls.clone();
         if !config.is_on() {
@@ -99,29 +99,29 @@ impl Tls {
         }))
     }
 
-    /// Reads the files again. New connections see what is in them now; those that are open go on.
+    /// Reads the files again. New connections use them; open ones are not affected.
     ///
     /// # Errors
     ///
-    /// As [`read`](Self::read); then everything stays as it was.
+    /// As [`read`](Self::read); then nothing changes.
     pub fn read_again(&self) -> Result<(), ConfigError> {
-        self.put(self.prepare()?);
+        self.apply(self.prepare()?);
         Ok(())
     }
 
-    /// What the files say now, not yet in use.
+    /// Reads the files again, without applying them.
     pub(crate) fn prepare(&self) -> Result<Prepared, ConfigError> {
         let read = Current::read(&self.config, &self.limits)?;
         Ok(Prepared(Arc::new(read)))
     }
 
-    /// New connections see this from now on.
-    pub(crate) fn put(&self, prepared: Prepared) {
+    /// Applies what was prepared: new connections use it from now on.
+    pub(crate) fn apply(&self, prepared: Prepared) {
         let current = self.current.write();
         *current.unwrap_or_else(PoisonError::into_inner) = prepared.0;
     }
 
-    /// What the operator should know of the certificate and its key.
+    /// Notes for the operator about the certificate and its key.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         let current = self.current();
@@ -131,14 +131,14 @@ impl Tls {
             let (now, cert) = (crate::wall_clock::now(), name(&self.config.cert));
             if now > validity.until {
                 notes.push(format!(
-                    "the certificate in {cert} ended at {}: no client that checks it will talk to \
-                     this server; renew it, and send SIGHUP",
+                    "the certificate in {cert} expired at {}: clients that verify it cannot \
+                     connect; renew it, and send SIGHUP",
                     validity.until
                 ));
             } else if now < validity.from {
                 notes.push(format!(
-                    "the certificate in {cert} begins at {} only: no client that checks it will \
-                     talk to this server before; is the clock right?",
+                    "the certificate in {cert} is not valid before {}: clients that verify it cannot \
+                     connect until then; check the clock",
                     validity.from
                 ));
             }
@@ -146,15 +146,14 @@ impl Tls {
         if current.is_key_open {
             let key = name(&self.config.key);
             notes.push(format!(
-                "the key in {key} can be read or changed by every user of this machine: chmod 640 \
-                 {key}"
+                "every user of this machine can read or change the key in {key}: chmod 640 {key}"
             ));
         }
         notes
     }
 
-    /// When the certificate ends, or the first of those that lead up to its authority, in seconds
-    /// since 1970-01-01T00:00:00Z.
+    /// When the certificate or one of its intermediate certificates expires, in seconds since
+    /// 1970-01-01T00:00:00Z.
     #[must_use]
     pub fn expires_unix_seconds(&self) -> Option<i64> {
         Some(self.expires()?.as_second())

@@ -72,7 +72,7 @@ impl Hangups {
             if let Some(tls) = &tls {
                 let read = Arc::clone(tls);
                 if let Some(prepared) = certificate.read(move || read.prepare()).await {
-                    tls.put(prepared);
+                    tls.apply(prepared);
                     log_certificate(tls);
                 }
             }

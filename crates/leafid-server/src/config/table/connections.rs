@@ -41,9 +41,10 @@ pub(super) const UNREAD_MAX: Setting = Setting {
 
 pub(super) const CONNECTION_UNREAD_MAX: Setting = Setting {
     key: "connection-unread-max",
-    doc: "The same for one connection. At the limit it gets no more answers until its client \
-          has read some; a single answer may be longer. More lets one HTTP/2 connection have \
-          more large answers in flight: a batch of 10,000 ids takes 220,000 bytes.",
+    doc: "The maximum memory for answers of one connection that its client has not read yet. At \
+          the limit it gets no more answers until its client has read some; a single answer \
+          may be longer. More lets one HTTP/2 connection have more large answers in flight: a \
+          batch of 10,000 ids takes 220,000 bytes.",
     field: Field::Bytes(64 * KIB..=GIB, |config| {
         Some(&mut config.connection_unread_max)
     }),

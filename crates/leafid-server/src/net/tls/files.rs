@@ -51,7 +51,7 @@ impl Named<'_> {
         Err(self.problem(if is_der(&text) {
             "it is DER, not PEM: convert it with openssl x509 -inform der"
         } else {
-            "there is no certificate in it: one begins with -----BEGIN CERTIFICATE-----"
+            "it contains no certificate: one begins with -----BEGIN CERTIFICATE-----"
         }))
     }
 
@@ -65,8 +65,8 @@ impl Named<'_> {
             .any(|part| part == b"ENCRYPTED")
         {
             return Err(self.problem(
-                "the key in it is encrypted, and nobody is there to be asked for the password: \
-                 decrypt it with openssl pkey, and make the file readable for the server alone",
+                "the key is encrypted, and a server cannot ask for its password: decrypt it with \
+                 openssl pkey, and make the file readable only by the server",
             ));
         }
         match PrivateKeyDer::from_pem_slice(&text) {
@@ -74,7 +74,7 @@ impl Named<'_> {
             Err(pem::Error::NoItemsFound) => Err(self.problem(if is_der(&text) {
                 "it is DER, not PEM: convert it with openssl pkey -inform der"
             } else {
-                "there is no private key in it: one begins with -----BEGIN PRIVATE KEY-----"
+                "it contains no private key: one begins with -----BEGIN PRIVATE KEY-----"
             })),
             Err(error) => Err(self.problem(not_pem(&error))),
         }
@@ -107,17 +107,16 @@ impl Identity {
             (chain, key) => return Err(chain.err().into_iter().chain(key.err()).collect()),
         };
         let loaded = provider.key_provider.load_private_key(key_der.clone_key());
-        let signing = loaded.map_err(|error| {
-            vec![key.problem(format_args!("the key in it cannot be used: {error}"))]
-        })?;
+        let signing = loaded
+            .map_err(|error| vec![key.problem(format_args!("the key cannot be used: {error}"))])?;
         check_pair(&chain, signing).map_err(|error| match error {
             rustls::Error::InconsistentKeys(_) => vec![key.problem(format_args!(
-                "the key in it does not belong to the first certificate in {}, which has to be \
-                 the server's own",
+                "the key does not match the first certificate in {}, which must be the server's \
+                 own",
                 cert.path.display()
             ))],
             error => vec![cert.problem(format_args!(
-                "the first certificate in it cannot be used: {error}"
+                "the first certificate cannot be used: {error}"
             ))],
         })?;
         Ok(Self {
@@ -148,8 +147,10 @@ fn is_der(text: &[u8]) -> bool {
 /// What is wrong with a PEM file, without any of its text: there may be a key in it.
 fn not_pem(error: &pem::Error) -> &'static str {
     match error {
-        pem::Error::MissingSectionEnd { .. } => "it is not whole: a line -----END is missing",
-        pem::Error::Base64Decode(_) => "it is damaged: between BEGIN and END is no base64",
+        pem::Error::MissingSectionEnd { .. } => "it is incomplete: a line -----END is missing",
+        pem::Error::Base64Decode(_) => {
+            "it is damaged: the text between BEGIN and END is not base64"
+        }
         _ => "it is not PEM",
     }
 }

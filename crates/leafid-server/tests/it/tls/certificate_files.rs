@@ -37,7 +37,7 @@ fn files_that_cannot_be_used_are_named() {
         &server,
         "server.pem",
         "hello",
-        "tls-cert server.pem: there is no certificate in it: one begins with \
+        "tls-cert server.pem: it contains no certificate: one begins with \
          -----BEGIN CERTIFICATE-----",
     );
     let der = server.authority.issue(["ids"]).der;
@@ -51,13 +51,13 @@ fn files_that_cannot_be_used_are_named() {
         &server,
         "server.pem",
         &certificate[..certificate.len() - 20],
-        "tls-cert server.pem: it is not whole: a line -----END is missing",
+        "tls-cert server.pem: it is incomplete: a line -----END is missing",
     );
     check(
         &server,
         "server.key",
         &certificate,
-        "tls-key server.key: there is no private key in it: one begins with \
+        "tls-key server.key: it contains no private key: one begins with \
          -----BEGIN PRIVATE KEY-----",
     );
     let damaged = key.replacen("\nM", "\n!", 1);
@@ -65,30 +65,30 @@ fn files_that_cannot_be_used_are_named() {
         &server,
         "server.key",
         damaged,
-        "tls-key server.key: it is damaged: between BEGIN and END is no base64",
+        "tls-key server.key: it is damaged: the text between BEGIN and END is not base64",
     );
     let encrypted = key.replace("PRIVATE KEY", "ENCRYPTED PRIVATE KEY");
     check(
         &server,
         "server.key",
         encrypted,
-        "tls-key server.key: the key in it is encrypted, and nobody is there to be asked for the \
-         password: decrypt it with openssl pkey, and make the file readable for the server alone",
+        "tls-key server.key: the key is encrypted, and a server cannot ask for its password: \
+         decrypt it with openssl pkey, and make the file readable only by the server",
     );
     check(
         &server,
         "server.key",
         server.authority.issue(["ids"]).key_pem,
-        "tls-key server.key: the key in it does not belong to the first certificate in \
-         server.pem, which has to be the server's own",
+        "tls-key server.key: the key does not match the first certificate in server.pem, \
+         which must be the server's own",
     );
     // The authority's certificate before the server's own.
     check(
         &server,
         "server.pem",
         server.authority.pem().to_owned() + &certificate,
-        "tls-key server.key: the key in it does not belong to the first certificate in \
-         server.pem, which has to be the server's own",
+        "tls-key server.key: the key does not match the first certificate in server.pem, \
+         which must be the server's own",
     );
     check(
         &server,
@@ -100,7 +100,7 @@ fn files_that_cannot_be_used_are_named() {
         &server,
         "clients.pem",
         "",
-        "tls-client-ca clients.pem: there is no certificate in it: one begins with \
+        "tls-client-ca clients.pem: it contains no certificate: one begins with \
          -----BEGIN CERTIFICATE-----",
     );
     // Both at once.
@@ -187,8 +187,8 @@ fn the_operator_is_told_of_dates_and_of_open_keys() {
     assert_eq!(
         notes(),
         [
-            "the certificate in server.pem ended at 1970-01-02T00:00:00Z: no client that checks \
-             it will talk to this server; renew it, and send SIGHUP"
+            "the certificate in server.pem expired at 1970-01-02T00:00:00Z: clients that verify it \
+             cannot connect; renew it, and send SIGHUP"
         ]
     );
     let early = server
@@ -197,7 +197,7 @@ fn the_operator_is_told_of_dates_and_of_open_keys() {
     early.write(server.folder.path(), "server");
     let said = notes();
     assert!(
-        said[0].contains("begins at 2999-01-01T00:00:00Z only"),
+        said[0].contains("is not valid before 2999-01-01T00:00:00Z"),
         "{said:?}"
     );
     // One that leads up to the authority counts as well.
@@ -205,7 +205,7 @@ fn the_operator_is_told_of_dates_and_of_open_keys() {
     good.write(server.folder.path(), "server");
     let ended = Authority::new().issue_for(["between"], 0, 1);
     std::fs::write(server.file("server.pem"), good.pem + &ended.pem).unwrap();
-    assert!(notes()[0].contains("ended at 1970-01-01T00:00:01Z"));
+    assert!(notes()[0].contains("expired at 1970-01-01T00:00:01Z"));
     good_again(&server);
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o644);
     std::fs::set_permissions(server.file("server.key"), mode).unwrap();
@@ -213,8 +213,8 @@ fn the_operator_is_told_of_dates_and_of_open_keys() {
     assert_eq!(
         said,
         [
-            "the key in server.key can be read or changed by every user of this machine: chmod 640 \
-          server.key"
+            "every user of this machine can read or change the key in server.key: chmod 640 \
+             server.key"
         ]
     );
 }
