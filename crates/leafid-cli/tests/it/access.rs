@@ -417,8 +417,8 @@ fn a_server_that_asks_nobody_is_not_opened_to_the_network() {
     let as_leaf = ["config", "check", "--leaf-properties", "leaf.properties"];
     let noted = run(folder.path(), &as_leaf).ok();
     assert!(
-        noted.contains("(from leaf.properties), which other machines reach"),
+        noted.contains("(from leaf.properties), which other machines can reach"),
         "{noted}"
     );
-    assert!(noted.contains("as with Leaf: set access-file"), "{noted}");
+    assert!(noted.contains("as with Leaf; set access-file"), "{noted}");
 }

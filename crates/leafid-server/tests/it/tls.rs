@@ -286,7 +286,7 @@ fn a_certificate_is_changed_while_connections_go_on() {
     std::fs::write(server.file("server.pem"), &later.pem).unwrap();
     let error = tls.read_again().unwrap_err().to_string();
     assert!(
-        error.contains("server.key: the key in it does not belong"),
+        error.contains("server.key: the key does not match"),
         "{error}"
     );
     assert_eq!(shown(), first);
