@@ -5,6 +5,7 @@ mod grpc;
 mod http;
 mod idle;
 mod open_loop;
+mod paced;
 mod resp;
 mod start;
 
@@ -19,11 +20,12 @@ use crate::machine;
 
 type Scenario = fn(&Settings);
 
-const SCENARIOS: [(&str, Scenario); 7] = [
+const SCENARIOS: [(&str, Scenario); 8] = [
     ("http", http::run),
     ("pipelined", http::run_pipelined),
     ("resp", resp::run),
     ("grpc", grpc::run),
+    ("paced", paced::run),
     ("open-loop", open_loop::run),
     ("idle", idle::run),
     ("start", start::run),
