@@ -4,11 +4,12 @@
 use std::future::Future;
 use std::time::Duration;
 
-use leafid::store::{BoxFuture, StoreError};
+use leafid::store::StoreError;
 #[cfg(feature = "_dial")]
 use tokio::sync::Mutex;
 
 use crate::StoreOptions;
+use crate::timeout::within;
 use crate::url::StoreUrl;
 
 pub(crate) struct Calls {
@@ -31,15 +32,8 @@ impl Calls {
         what: &str,
         work: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, StoreError> {
-        // In a box: one time-out for all calls.
-        let work: BoxFuture<'_, Result<T, StoreError>> = Box::pin(work);
-        let answer = match tokio::time::timeout(self.timeout, work).await {
-            Ok(answer) => answer,
-            Err(elapsed) => Err(StoreError::unavailable(
-                format!("no answer within {:?}", self.timeout),
-                elapsed,
-            )),
-        };
+        let late = || format!("no answer within {:?}", self.timeout);
+        let answer = within(self.timeout, work, late).await;
         answer.map_err(|error| self.explain(what, error))
     }
 

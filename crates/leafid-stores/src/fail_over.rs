@@ -3,10 +3,11 @@
 use std::future::Future;
 use std::time::Duration;
 
-use leafid::store::{BoxFuture, StoreError};
+use leafid::store::StoreError;
 
 #[cfg(feature = "_sqlx")]
 use crate::sql::{Dialect, SqlError, SqlErrorKind};
+use crate::timeout::within;
 
 /// Tries servers in order and answers the first that can be used.
 pub(crate) async fn first_of<'a, C, F>(
@@ -18,14 +19,10 @@ where
 {
     let mut failures: Vec<StoreError> = Vec::new();
     for (name, open) in servers {
-        let open: BoxFuture<'_, Result<C, StoreError>> = Box::pin(open);
-        match tokio::time::timeout(timeout, open).await {
-            Ok(Ok(connection)) => return Ok(connection),
-            Ok(Err(error)) => failures.push(error),
-            Err(elapsed) => failures.push(StoreError::unavailable(
-                format!("{name} gave no answer within {timeout:?}"),
-                elapsed,
-            )),
+        let late = || format!("{name} gave no answer within {timeout:?}");
+        match within(timeout, open, late).await {
+            Ok(connection) => return Ok(connection),
+            Err(error) => failures.push(error),
         }
     }
     Err(all_failed(failures))

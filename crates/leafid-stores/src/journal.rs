@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use leafid::store::{Journal, JournalRecord, StoreError, StoreResult};
 use tokio::runtime::Handle;
 
-use slots::{CallError, Slots};
+use slots::{ReadError, Slots};
 
 use crate::private;
 
@@ -192,10 +192,10 @@ impl JournalFile {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let path = self.path.display();
         let found = state.slots.read().map_err(|fault| match fault {
-            CallError::Io(error) => {
+            ReadError::Io(error) => {
                 StoreError::unavailable(format!("cannot read the journal {path}"), error)
             }
-            CallError::Text(problem) => StoreError::Unsupported {
+            ReadError::Text(problem) => StoreError::Unsupported {
                 message: format!("the journal {path} {problem}"),
             },
         })?;
@@ -226,11 +226,11 @@ impl JournalFile {
                 state.call = call;
                 Ok(())
             }
-            Err(slots::WriteFault::Write(error)) => {
+            Err(slots::WriteError::Write(error)) => {
                 let message = format!("cannot write the journal {path}: check the disk");
                 Err(StoreError::unavailable(message, error))
             }
-            Err(slots::WriteFault::Flush(error)) => {
+            Err(slots::WriteError::Flush(error)) => {
                 state.failure = Some(error.to_string());
                 let message = format!(
                     "cannot flush the journal {path} ({error}): check the disk and start this \

@@ -52,6 +52,9 @@ mod url;
 #[cfg(feature = "_store")]
 mod lease_options;
 
+#[cfg(feature = "_store")]
+mod timeout;
+
 #[cfg(feature = "_sql")]
 mod store;
 

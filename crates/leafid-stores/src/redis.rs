@@ -24,6 +24,7 @@ use url::Url;
 use crate::call::{Calls, KeptConnection};
 use crate::dial::Server;
 use crate::lease_options::place_of;
+use crate::timeout::within;
 use crate::transport::transport_of;
 use crate::url::StoreUrl;
 use crate::{StoreOptions, lease_row};
@@ -99,13 +100,8 @@ impl RedisLeases {
 
     async fn connect(&self) -> Result<Session, StoreError> {
         let timeout = self.options.connect_timeout_of(1);
-        match tokio::time::timeout(timeout, self.open()).await {
-            Ok(session) => session,
-            Err(elapsed) => Err(StoreError::unavailable(
-                format!("no connection within {timeout:?}"),
-                elapsed,
-            )),
-        }
+        let late = || format!("no connection within {timeout:?}");
+        within(timeout, self.open(), late).await
     }
 
     async fn open(&self) -> Result<Session, StoreError> {

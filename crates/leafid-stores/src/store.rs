@@ -8,12 +8,13 @@ use std::time::Duration;
 
 use leafid::Tag;
 use leafid::store::{
-    BoxFuture, Reserve, Reserved, SegmentStore, StoreError, StoreReport, StoreResult, TagPatch,
-    TagRecord, TagSettings, TagSpec,
+    Reserve, Reserved, SegmentStore, StoreError, StoreReport, StoreResult, TagPatch, TagRecord,
+    TagSettings, TagSpec,
 };
 
 use crate::pool::Pool;
 use crate::sql::{Dialect, SqlError, Work};
+use crate::timeout::within;
 use crate::url::StoreUrl;
 use crate::{InitReport, StoreOptions, tags};
 
@@ -206,22 +207,15 @@ impl<S: Backend> SqlStore<S> {
         pooled.give_back(answer)
     }
 
-    /// Waits for the work, but not longer than the time-out, and gives its faults a meaning. In a
-    /// box, so that there is one time-out in the program and not one for each call.
+    /// Waits for the work, but not longer than the time-out, and gives its errors a meaning.
     pub(crate) async fn bounded<T>(
         &self,
         what: impl FnOnce() -> String + Send,
         work: impl Future<Output = Result<T, CallError>> + Send,
     ) -> Result<T, StoreError> {
         let began = self.pool.now();
-        let work: BoxFuture<'_, Result<T, CallError>> = Box::pin(work);
-        let answer = match tokio::time::timeout(self.timeout, work).await {
-            Ok(answer) => answer,
-            Err(elapsed) => Err(CallError::Store(StoreError::unavailable(
-                format!("no answer within {:?}", self.timeout),
-                elapsed,
-            ))),
-        };
+        let late = || format!("no answer within {:?}", self.timeout);
+        let answer = within(self.timeout, work, late).await;
         answer.map_err(|fault| {
             let error = self.explain(&what(), fault);
             if matches!(error, StoreError::Unavailable { .. }) {

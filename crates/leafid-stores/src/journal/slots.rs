@@ -44,14 +44,14 @@ impl Disk for File {
 
 /// Why nothing can be read.
 #[derive(Debug)]
-pub(super) enum CallError {
+pub(super) enum ReadError {
     Io(io::Error),
     Text(Problem),
 }
 
 /// Why a record does not count as written.
 #[derive(Debug)]
-pub(super) enum WriteFault {
+pub(super) enum WriteError {
     /// Another try may go well.
     Write(io::Error),
     /// Another flush may claim to have gone well, and prove nothing.
@@ -87,13 +87,13 @@ impl<D: Disk> Slots<D> {
     }
 
     /// The record that counts; `None` if none was ever written.
-    pub(super) fn read(&mut self) -> Result<Option<Text>, CallError> {
-        let bytes = self.disk.read(FILE_LEN + 1).map_err(CallError::Io)?;
+    pub(super) fn read(&mut self) -> Result<Option<Text>, ReadError> {
+        let bytes = self.disk.read(FILE_LEN + 1).map_err(ReadError::Io)?;
         let is_long = bytes.len() == FILE_LEN;
         let middle = bytes.len().min(SLOT_LEN);
         let [front, back] = [&bytes[..middle], &bytes[middle..]].map(slot);
         if bytes.len() > FILE_LEN {
-            return Err(CallError::Text(Problem::Damaged));
+            return Err(ReadError::Text(Problem::Damaged));
         }
         let number = |slot: &Slot| match slot {
             Slot::Whole(text) => Some(text.number),
@@ -105,14 +105,14 @@ impl<D: Disk> Slots<D> {
         let found = match (front, back) {
             // Whoever is newer than this version knows what the other place is for.
             (Slot::Bad(Problem::OtherVersion), _) | (_, Slot::Bad(Problem::OtherVersion)) => {
-                return Err(CallError::Text(Problem::OtherVersion));
+                return Err(ReadError::Text(Problem::OtherVersion));
             }
             (Slot::Whole(front), Slot::Whole(back)) if front.number > back.number => Some(front),
             (_, Slot::Whole(text)) | (Slot::Whole(text), _) => Some(text),
             (Slot::Empty, Slot::Empty) => None,
             // The first write of all was cut off. A file of an earlier version is shorter.
             (Slot::Bad(_), Slot::Empty) | (Slot::Empty, Slot::Bad(_)) if is_long => None,
-            _ => return Err(CallError::Text(Problem::Damaged)),
+            _ => return Err(ReadError::Text(Problem::Damaged)),
         };
         self.known = Some(Known {
             number: last,
@@ -126,12 +126,12 @@ impl<D: Disk> Slots<D> {
     ///
     /// # Errors
     ///
-    /// When it has no text; else, within the answer, [`WriteFault`].
+    /// When it has no text; else, within the answer, [`WriteError`].
     pub(super) fn write(
         &mut self,
         record: &JournalRecord,
         file: &str,
-    ) -> Result<Result<(), WriteFault>, StoreError> {
+    ) -> Result<Result<(), WriteError>, StoreError> {
         let known = match self.known_now() {
             Ok(known) => known,
             Err(fault) => return Ok(Err(fault)),
@@ -140,12 +140,12 @@ impl<D: Disk> Slots<D> {
         Ok(self.try_write(known, text.into_bytes()))
     }
 
-    fn try_write(&mut self, mut known: Known, mut bytes: Vec<u8>) -> Result<(), WriteFault> {
+    fn try_write(&mut self, mut known: Known, mut bytes: Vec<u8>) -> Result<(), WriteError> {
         if !known.is_long && known.number == 0 && known.first == 0 {
             // From here on a file of this length is known as one of this version.
             let zeros = self.disk.write(0, &[0; FILE_LEN]);
-            zeros.map_err(WriteFault::Write)?;
-            self.disk.flush().map_err(WriteFault::Flush)?;
+            zeros.map_err(WriteError::Write)?;
+            self.disk.flush().map_err(WriteError::Flush)?;
             known.is_long = true;
         }
         known.number += 1;
@@ -157,25 +157,25 @@ impl<D: Disk> Slots<D> {
                 ..known
             });
             let written = self.disk.write(slot * SLOT_LEN, &bytes);
-            written.map_err(WriteFault::Write)?;
-            self.disk.flush().map_err(WriteFault::Flush)?;
+            written.map_err(WriteError::Write)?;
+            self.disk.flush().map_err(WriteError::Flush)?;
         }
         Ok(())
     }
 
     /// What is there must not be overwritten unseen.
-    fn known_now(&mut self) -> Result<Known, WriteFault> {
+    fn known_now(&mut self) -> Result<Known, WriteError> {
         if let Some(known) = self.known {
             return Ok(known);
         }
         let found = self.read();
         match (found, self.known) {
             (Ok(_), Some(known)) => Ok(known),
-            (Err(CallError::Io(error)), _) => Err(WriteFault::Write(error)),
-            (Err(CallError::Text(problem)), _) => {
-                Err(WriteFault::Write(io::Error::other(format!("it {problem}"))))
+            (Err(ReadError::Io(error)), _) => Err(WriteError::Write(error)),
+            (Err(ReadError::Text(problem)), _) => {
+                Err(WriteError::Write(io::Error::other(format!("it {problem}"))))
             }
-            (Ok(_), None) => Err(WriteFault::Write(io::Error::other("it was not read"))),
+            (Ok(_), None) => Err(WriteError::Write(io::Error::other("it was not read"))),
         }
     }
 }
@@ -253,7 +253,7 @@ mod tests {
         text.map(|text| text.record.floor_ms)
     }
 
-    fn write(slots: &mut Slots<Faulty>, floor_ms: u64) -> Result<(), WriteFault> {
+    fn write(slots: &mut Slots<Faulty>, floor_ms: u64) -> Result<(), WriteError> {
         slots.write(&record(floor_ms), "1-2").unwrap()
     }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use leafid::store::StoreError;
 use rusqlite::{Connection, OptionalExtension as _};
+use tokio::runtime::Handle;
 
 use super::file::DatabaseFile;
 use super::mark::MarkRecord;
@@ -149,8 +150,7 @@ impl OpenConnection {
 /// To close a connection may fold in its write-ahead log, which blocks.
 impl Drop for Session {
     fn drop(&mut self) {
-        let open = self.open.take();
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+        if let (Some(open), Ok(runtime)) = (self.open.take(), Handle::try_current()) {
             runtime.spawn_blocking(move || drop(open));
         }
     }
