@@ -25,9 +25,9 @@ mod tags;
 mod workers;
 
 // What they are told instead.
-mod advice;
 mod code;
 mod error;
+mod remediation;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -41,7 +41,6 @@ use crate::worker_ids::Peers;
 
 use access::Access;
 pub(crate) use access::TokenRefusal;
-pub(crate) use advice::Wording;
 pub(crate) use audit::{Audit, AuditWriter};
 pub use caller::Caller;
 pub use code::Code;
@@ -51,6 +50,7 @@ use gate::Gate;
 pub(crate) use issue::LastTag;
 pub use issued::Issued;
 pub use leafid_stores::AuditRecord;
+pub(crate) use remediation::Wording;
 pub use snowflake::SnowflakeParts;
 use snowflakes::Snowflakes;
 pub use tags::{TagPage, TagView};

@@ -27,7 +27,7 @@ const BAD_MESSAGE: (&str, &str) = (
     "send one whole message of the type that the method takes: see its protocol file",
 );
 
-/// What advice says of calls over gRPC.
+/// What gRPC calls things.
 const WORDING: Wording = Wording {
     retry_after: "the retry delay",
     tag: "a tag of 1 to 128 characters",
@@ -70,7 +70,12 @@ impl Refusal {
 
     /// A meaning of the service that a call met before it came there.
     fn of(code: service::Code, message: impl Into<String>) -> Self {
-        Self::new(status(code), code.name(), message, code.advice(&WORDING))
+        Self::new(
+            status(code),
+            code.name(),
+            message,
+            code.remediation(&WORDING),
+        )
     }
 
     /// With the field of the message that is wrong.
@@ -199,7 +204,7 @@ impl From<Refusal> for Failure {
 impl From<ServiceError> for Refusal {
     fn from(error: ServiceError) -> Self {
         let code = error.code();
-        let next = error.advice(&WORDING);
+        let next = error.remediation(&WORDING);
         Self {
             field: error.field(),
             retry_after: error.retry_after(),

@@ -5,7 +5,7 @@ use leafid::{IssueError, Permanent, TagError};
 use super::problem::{Kind, Problem};
 use crate::service::{Code, ServiceError, Wording};
 
-/// What advice says of calls over HTTP.
+/// What HTTP calls things.
 const WORDING: Wording = Wording {
     retry_after: "Retry-After",
     tag: "a tag of 1 to 128 characters, percent-encoded in a path",
@@ -19,7 +19,7 @@ const WORDING: Wording = Wording {
 impl Problem {
     /// A meaning of the service that a request met before it came there.
     pub(super) fn of(code: Code, detail: impl Into<String>) -> Self {
-        Self::new(Kind::of(code), detail, code.advice(&WORDING))
+        Self::new(Kind::of(code), detail, code.remediation(&WORDING))
     }
 }
 
@@ -33,9 +33,9 @@ impl From<ServiceError> for Problem {
             }
             ServiceError::TagExists { tag } => Self::tag_exists(tag, detail),
             ServiceError::Decompose(_) => {
-                Self::new(Kind::NOT_OF_LAYOUT, detail, error.advice(&WORDING))
+                Self::new(Kind::NOT_OF_LAYOUT, detail, error.remediation(&WORDING))
             }
-            other => Self::new(Kind::of(other.code()), detail, other.advice(&WORDING)),
+            other => Self::new(Kind::of(other.code()), detail, other.remediation(&WORDING)),
         };
         if let Some(field) = error.field() {
             problem = problem.with_field(field);

@@ -1,5 +1,5 @@
-//! What a caller can do about an error, in words: alike through every front end that has a place for
-//! them. What each wire calls things is left to its front end, as a [`Wording`].
+//! Remediation: what a caller can do about an error, in the same words over HTTP and gRPC. Each
+//! front end names the calls and fields of its own protocol in them, as a [`Wording`].
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use leafid::{IssueError, TransientReason};
 use super::code::Code;
 use super::error::ServiceError;
 
-/// What a wire calls the things that advice speaks of.
+/// What a protocol calls the things that a remediation names.
 #[derive(Debug)]
 pub(crate) struct Wording {
     /// What says when to try again.
@@ -27,7 +27,7 @@ pub(crate) struct Wording {
 
 impl ServiceError {
     /// What to do about it.
-    pub(crate) fn advice(&self, wording: &Wording) -> Cow<'static, str> {
+    pub(crate) fn remediation(&self, wording: &Wording) -> Cow<'static, str> {
         match self {
             Self::SegmentOff => "set segment = true, or ask another server".into(),
             Self::SnowflakeOff => "set snowflake = true, or ask another server".into(),
@@ -48,14 +48,14 @@ impl ServiceError {
                 let layout = wording.layout;
                 format!("name the layout that the id was made with, as {layout}").into()
             }
-            other => other.code().advice(wording),
+            other => other.code().remediation(wording),
         }
     }
 }
 
 impl Code {
     /// What to do about an error of which no more is known.
-    pub(crate) fn advice(self, wording: &Wording) -> Cow<'static, str> {
+    pub(crate) fn remediation(self, wording: &Wording) -> Cow<'static, str> {
         let Wording {
             retry_after,
             tag,
@@ -140,8 +140,8 @@ mod tests {
     };
 
     #[test]
-    fn advice_is_in_the_words_of_its_protocol() {
-        let check = |code: Code, expected: &str| assert_eq!(code.advice(&WORDING), expected);
+    fn a_remediation_is_in_the_words_of_its_protocol() {
+        let check = |code: Code, expected: &str| assert_eq!(code.remediation(&WORDING), expected);
         check(Code::BadTag, "name A TAG");
         check(Code::NoToken, "send A TOKEN");
         check(Code::UnknownTag, "create it with CREATE");
@@ -160,18 +160,18 @@ mod tests {
         check(Code::NotYet, "try again when THE TIME has passed");
         let decompose = Layout::LEAF.try_decompose(u64::MAX).unwrap_err();
         assert_eq!(
-            ServiceError::Decompose(decompose).advice(&WORDING),
+            ServiceError::Decompose(decompose).remediation(&WORDING),
             "name the layout that the id was made with, as LAYOUT"
         );
     }
 
     /// Guards the form that texts of errors have here.
     #[test]
-    fn there_is_advice_for_every_code() {
+    fn every_code_has_a_remediation() {
         for code in Code::ALL {
-            let advice = code.advice(&WORDING);
-            assert!(advice.starts_with(|first: char| first.is_ascii_lowercase()));
-            assert!(!advice.ends_with('.'), "{code}: {advice}");
+            let remediation = code.remediation(&WORDING);
+            assert!(remediation.starts_with(|first: char| first.is_ascii_lowercase()));
+            assert!(!remediation.ends_with('.'), "{code}: {remediation}");
         }
     }
 }
