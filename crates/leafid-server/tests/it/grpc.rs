@@ -2,11 +2,12 @@
 
 mod access;
 mod clients;
-mod conduct;
-mod ends;
+mod connection_close;
+mod deadlines;
 mod frames;
 mod health;
 mod ids;
+mod malformed_calls;
 mod reflection;
 mod stream;
 mod tags;

@@ -1,4 +1,4 @@
-//! Guards who may do what over gRPC, and that a full server keeps a place for operators.
+//! Guards what each token allows over gRPC, and that a full server keeps admin slots.
 
 use std::time::Duration;
 
@@ -127,8 +127,8 @@ fn a_full_server_lets_operators_in_and_sends_callers_for_ids_away() {
     });
 }
 
-/// Guards that a place is given up by who does nothing with it: at once by who never said a word,
-/// with a word of our own to who is between calls, and not by who has a call open.
+/// Guards that an idle connection is closed: without a word one that never sent anything, with a
+/// GOAWAY one between calls, and not one with an open call.
 #[test]
 fn an_idle_connection_is_told_to_go() {
     let limits = Limits {

@@ -33,7 +33,7 @@ fn a_connection_without_a_call_is_told_to_go() {
     );
 }
 
-/// Guards: who has not said whether it speaks HTTP/2 has less time, and is told nothing.
+/// Guards: a peer that does not send the preface of HTTP/2 has less time, and gets no GOAWAY.
 #[test]
 fn a_connection_that_does_not_speak_http2_is_closed() {
     let limits = Limits {
@@ -81,14 +81,14 @@ fn a_stream_whose_caller_does_not_read_ends_by_its_deadline() {
     assert_eq!((answer.kind, answer.stream), (HEADERS, 3));
 }
 
-/// Guards: answers that nobody reads do not keep a place, whether none of one has left or a part
-/// of it, and although the peer answers pings.
+/// Guards: answers that nobody reads do not keep a connection open, whether none of one has left or
+/// a part of it, and although the peer answers pings.
 #[test]
 fn a_peer_that_does_not_read_is_cut() {
     let site = impatient(&Config::default());
     for path in [NEXT, STREAM] {
         let mut raw = Raw::new(&site, 0);
-        // Open, and owed nothing.
+        // Open, and without a pending reply.
         raw.call(1, STREAM, &[]);
         raw.call(3, path, &[]);
         raw.message(3, "order", END_STREAM);
@@ -133,7 +133,7 @@ fn a_shutdown_does_not_wait_for_a_stream_that_is_not_read() {
     raw.call(1, STREAM, &[]);
     raw.message(1, "order", 0);
     assert_eq!(raw.frame().unwrap().kind, HEADERS);
-    eventually("an answer that is owed", || {
+    eventually("a pending reply", || {
         let metrics = site.ask("GET /metrics").body;
         metrics.contains("leafid_ids_issued_total{tag=\"order\"} 1")
     });
