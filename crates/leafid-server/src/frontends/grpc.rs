@@ -52,7 +52,7 @@ use crate::net::connection_counts::Protocol;
 use crate::net::front_end::{ConnectionInfo, FrontEnd, Slot};
 use crate::net::io::Io;
 use crate::net::tls::Alpn;
-use crate::service::Service;
+use crate::service::{Service, ServiceError};
 
 pub(crate) use counts::GrpcCounts;
 pub(crate) use method::Method;
@@ -70,7 +70,7 @@ use tags::TagsFrontEnd;
 use v1::ids_server::IdsServer;
 use v1::tags_server::TagsServer;
 
-/// Through which all calls come.
+/// The gRPC front end.
 pub(crate) struct GrpcFrontEnd {
     service: Arc<Service>,
     counts: Arc<GrpcCounts>,
@@ -165,9 +165,9 @@ impl GrpcFrontEnd {
             return Err(Refusal::deadline_exceeded());
         }
         if connection.slot == Slot::Admin && method.issues() {
-            // The place is kept for operators.
+            // The slot is kept for operators.
             connection.send_goaway();
-            return Err(Refusal::no_place());
+            return Err(ServiceError::TooManyConnections.into());
         }
         Ok(deadline)
     }

@@ -62,7 +62,7 @@ const TOO_MANY_CONNECTIONS: &str = concat!(
     "retry-after: 1\r\n",
     "connection: close\r\n\r\n",
     "{\"type\":\"urn:leafid:problem:overloaded\",\"title\":\"this server has as much to do as it takes on\",",
-    "\"status\":503,\"detail\":\"as many connections are open as this server takes on\",",
+    "\"status\":503,\"detail\":\"the server has reached connections-max, its limit on connections\",",
     "\"code\":\"overloaded\",\"next\":\"try again when Retry-After has passed, or ask another server\"}",
 );
 

@@ -13,7 +13,7 @@ use crate::config::QuotaScope;
 
 /// When to try a store again that just failed.
 const STORE_RETRY: Duration = Duration::from_secs(1);
-/// When to come back to a server that has as much to do as it takes on.
+/// When to come back to a server that is overloaded.
 const OVERLOAD_RETRY: Duration = Duration::from_secs(1);
 
 /// Why a call was not done. Front ends map each meaning to their wire.
@@ -115,6 +115,15 @@ pub enum ServiceError {
         /// How many may wait.
         max: u64,
     },
+    /// All connections are taken.
+    #[error("the server has reached connections-max, its limit on connections")]
+    TooManyConnections,
+    /// The store did not answer within the time that an answer may take.
+    #[error("the store did not answer in time")]
+    StoreTimeout,
+    /// The server is shutting down.
+    #[error("this server is shutting down")]
+    ShuttingDown,
     /// More ids a second were taken than a quota allows.
     #[error(
         "the quota of {scope}, {per_second} ids a second, is used up; try again in {} ms",
@@ -214,12 +223,13 @@ impl ServiceError {
             Self::WorkerHeld { .. } => Code::WorkerHeld,
             Self::WorkerChanged { .. } => Code::WorkerChanged,
             Self::ClockAhead(_) => Code::ClockAhead,
-            Self::NotStarted { .. } => Code::StoreUnavailable,
+            Self::NotStarted { .. } | Self::StoreTimeout => Code::StoreUnavailable,
             Self::BadCount { .. } => Code::BadCount,
             Self::UnknownTag { .. } => Code::UnknownTag,
             Self::TagExists { .. } => Code::TagExists,
             Self::SnowflakeTag { .. } => Code::SnowflakeTag,
-            Self::Overloaded { .. } => Code::Overloaded,
+            Self::Overloaded { .. } | Self::TooManyConnections => Code::Overloaded,
+            Self::ShuttingDown => Code::ShuttingDown,
             Self::OverQuota { .. } => Code::OverQuota,
             Self::NoToken => Code::NoToken,
             Self::BadToken => Code::BadToken,
@@ -254,8 +264,10 @@ impl ServiceError {
             Self::OverQuota { retry_after, .. } | Self::TooManyNewTags { retry_after, .. } => {
                 Some(*retry_after)
             }
-            Self::Overloaded { .. } => Some(OVERLOAD_RETRY),
+            Self::Overloaded { .. } | Self::TooManyConnections => Some(OVERLOAD_RETRY),
             Self::NotStarted { .. }
+            | Self::StoreTimeout
+            | Self::ShuttingDown
             | Self::Store(StoreError::Unavailable { .. } | StoreError::Conflict { .. })
             | Self::Issue(IssueError::Permanent(Permanent::Stopped { .. }))
             | Self::Snowflake(SnowflakeError::Stopped) => Some(STORE_RETRY),

@@ -71,7 +71,7 @@ impl Connection {
         self.goaway.notify_one();
     }
 
-    /// Is ready when the connection has to end: the server shuts down, its place is needed, or
+    /// Is ready when the connection has to end: the server shuts down, its slot is needed, or
     /// nothing has happened on it for too long.
     pub(super) async fn close(&self, limits: &Limits) -> Close {
         tokio::select! {
@@ -89,7 +89,7 @@ impl Connection {
     }
 
     /// Is ready once the server is about to shut down, if there were calls. A connection without
-    /// any is told with its first.
+    /// any gets its GOAWAY with the first.
     async fn leaving(&self) {
         self.shutdown.leaving().await;
         if self.activity.snapshot().events == 0 {

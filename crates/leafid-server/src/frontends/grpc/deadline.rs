@@ -6,6 +6,7 @@ use hyper::HeaderMap;
 use tokio::time::timeout;
 
 use super::error::Refusal;
+use crate::service::ServiceError;
 
 /// How long the caller waits, counted from the arrival of the call; for ever if it does not say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +55,7 @@ impl Deadline {
                 .map_err(|_| Refusal::deadline_exceeded()),
             _ => timeout(answer_max, answering)
                 .await
-                .map_err(|_| Refusal::too_slow()),
+                .map_err(|_| ServiceError::StoreTimeout.into()),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Which status each meaning of the service is: the one place that maps errors to gRPC.
+//! Maps each error of the service to its gRPC status: the one place that does.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -16,8 +16,6 @@ use crate::service::{self, ServiceError, Wording};
 const DOMAIN: &str = "leafid";
 /// Where the details are in the metadata.
 const DETAILS: &str = "grpc-status-details-bin";
-/// When to come back after an answer that was not made in time, or to a server that goes.
-const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// The reason, and what to do, where a message is too large or cannot be read.
 const TOO_LARGE: (&str, &str) = ("too_large", "send fewer bytes in one message");
@@ -68,24 +66,9 @@ impl Refusal {
         }
     }
 
-    /// A meaning of the service that a call met before it came there.
-    fn of(code: service::Code, message: impl Into<String>) -> Self {
-        Self::new(
-            status(code),
-            code.name(),
-            message,
-            code.remediation(&WORDING),
-        )
-    }
-
     /// With the field of the message that is wrong.
     pub(super) fn with_field(mut self, field: &'static str) -> Self {
         self.field = Some(field);
-        self
-    }
-
-    fn with_retry_after(mut self, retry_after: Duration) -> Self {
-        self.retry_after = Some(retry_after);
         self
     }
 
@@ -134,23 +117,6 @@ impl Refusal {
         let message = "the deadline passed before there was an answer";
         let next = "give the call more time";
         Self::new(Code::DeadlineExceeded, "deadline_exceeded", message, next)
-    }
-
-    /// The server's own bound, not the caller's.
-    pub(super) fn too_slow() -> Self {
-        let message = "the store did not answer in time";
-        Self::of(service::Code::StoreUnavailable, message).with_retry_after(RETRY_AFTER)
-    }
-
-    /// All places for connections are taken; this one is for operators.
-    pub(super) fn no_place() -> Self {
-        let message = "as many connections are open as this server takes on";
-        Self::of(service::Code::Overloaded, message).with_retry_after(RETRY_AFTER)
-    }
-
-    pub(super) fn shutting_down() -> Self {
-        let code = service::Code::ShuttingDown;
-        Self::of(code, code.title()).with_retry_after(RETRY_AFTER)
     }
 }
 

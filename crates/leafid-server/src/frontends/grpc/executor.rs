@@ -18,13 +18,13 @@ use crate::net::poll_on_wake::PollOnWake;
 type GiveUp = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 tokio::task_local! {
-    /// What the current task was told and has not looked at yet.
+    /// What `drop_task_when` has left for the current task.
     static GIVE_UP: Cell<Option<GiveUp>>;
 }
 
 /// Has the task of the current call dropped once `give_up` is ready. Outside of one it does nothing.
 pub(super) fn drop_task_when(give_up: impl Future<Output = ()> + Send + 'static) {
-    let _is_in_task = GIVE_UP.try_with(|told| told.set(Some(Box::pin(give_up))));
+    let _is_in_task = GIVE_UP.try_with(|slot| slot.set(Some(Box::pin(give_up))));
 }
 
 /// Starts the tasks of a connection.
@@ -61,8 +61,8 @@ impl<F: Future<Output = ()>> Future for CallTask<F> {
         if task.call.poll(context).is_ready() {
             return Poll::Ready(());
         }
-        if let Some(told) = GIVE_UP.with(Cell::take) {
-            *task.give_up = Some(Box::new(PollOnWake::new(told)));
+        if let Some(give_up) = GIVE_UP.with(Cell::take) {
+            *task.give_up = Some(Box::new(PollOnWake::new(give_up)));
         }
         match task.give_up {
             Some(give_up) => give_up.poll(context),

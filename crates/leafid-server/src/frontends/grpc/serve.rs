@@ -68,7 +68,7 @@ async fn serve_until<T>(
         if let Poll::Ready(end) = end.poll(context) {
             return Poll::Ready(Some(end));
         }
-        // However it ended: the peer has gone, or was told why.
+        // However it ended: the peer has closed it, or h2 has told the peer why.
         http2.as_mut().poll(context).map(|_| None)
     })
     .await

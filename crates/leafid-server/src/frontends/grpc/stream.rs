@@ -1,6 +1,6 @@
 //! `Answers`: a stream of ids, one answer for each message, in order.
 //!
-//! It is polled by who writes the answers out, and reads a message only then: nothing is queued
+//! hyper polls it to write the answers out, and it reads a message only then: nothing is queued
 //! between the two, and no task stands between them. Ids in memory are answered at once; only an
 //! answer that has to wait is put on the heap.
 

@@ -3,7 +3,7 @@
 use leafid::{IssueError, Permanent, TagError};
 
 use super::problem::{Kind, Problem};
-use crate::service::{Code, ServiceError, Wording};
+use crate::service::{ServiceError, Wording};
 
 /// What HTTP calls things.
 const WORDING: Wording = Wording {
@@ -15,13 +15,6 @@ const WORDING: Wording = Wording {
     update_tag: "PATCH /v1/tags/{tag}",
     take_ids: "POST /v1/tags/{tag}/ids",
 };
-
-impl Problem {
-    /// A meaning of the service that a request met before it came there.
-    pub(super) fn of(code: Code, detail: impl Into<String>) -> Self {
-        Self::new(Kind::of(code), detail, code.remediation(&WORDING))
-    }
-}
 
 impl From<ServiceError> for Problem {
     fn from(error: ServiceError) -> Self {

@@ -17,7 +17,7 @@ use super::router::{self, Routes};
 use super::{auth, ids, leaf, path};
 use crate::net::front_end::Peer;
 use crate::net::unread::Backlog;
-use crate::service::{Caller, Service};
+use crate::service::{Caller, Service, ServiceError};
 
 /// Answers requests.
 pub(super) struct Handler {
@@ -97,7 +97,8 @@ impl Handler {
         let uri = request.uri();
         let (route, _) = Route::issuing(uri.path())?;
         let host = request.headers().get(HOST);
-        let mut answer = self.context.explain(route, uri, host, &Problem::no_place());
+        let problem = Problem::from(ServiceError::TooManyConnections);
+        let mut answer = self.context.explain(route, uri, host, &problem);
         self.context.counts.count(route, answer.status());
         // Who came for ids gives its place up.
         let close = HeaderValue::from_static("close");

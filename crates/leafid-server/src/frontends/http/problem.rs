@@ -14,9 +14,6 @@ use super::answer::{self, Answer};
 use crate::excerpt::shown;
 use crate::service::Code;
 
-/// When to come back to a server whose connections are all taken.
-const PLACE_RETRY: Duration = Duration::from_secs(1);
-
 /// An error on its way out. Where the request came in is added last, in [`Problem::answer`].
 #[derive(Debug, Clone)]
 pub(crate) struct Problem(Box<Inner>);
@@ -205,12 +202,6 @@ impl Problem {
         let mut problem = Self::new(Kind::METHOD_NOT_ALLOWED, detail, next);
         problem.0.allow = HeaderValue::from_str(allow).ok();
         problem
-    }
-
-    /// As many connections are open as this server takes on.
-    pub(crate) fn no_place() -> Self {
-        let detail = "as many connections are open as this server takes on";
-        Self::of(Code::Overloaded, detail).with_retry_after(PLACE_RETRY)
     }
 
     pub(crate) fn detail(&self) -> &str {

@@ -3,7 +3,6 @@
 
 use std::future::Future;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::extract::FromRef;
 use hyper::header::HeaderValue;
@@ -17,10 +16,7 @@ use super::leaf::error as leaf_error;
 use super::problem::{Kind, Problem};
 use super::route::Route;
 use crate::ops::metrics::Metrics;
-use crate::service::{Code, Service};
-
-/// What a caller waits before coming back after an answer that was not made in time.
-const TIMEOUT_RETRY: Duration = Duration::from_secs(1);
+use crate::service::{Service, ServiceError};
 
 /// What all requests share.
 #[derive(Clone)]
@@ -85,11 +81,7 @@ impl RequestContext {
     ) -> Result<T, Problem> {
         let answer_max = self.service.limits().answer_max;
         let answered = tokio::time::timeout(answer_max, answering).await;
-        answered.unwrap_or_else(|_| {
-            let detail = "the store did not answer in time";
-            let problem = Problem::of(Code::StoreUnavailable, detail);
-            Err(problem.with_retry_after(TIMEOUT_RETRY))
-        })
+        answered.unwrap_or_else(|_| Err(ServiceError::StoreTimeout.into()))
     }
 
     /// An error as the callers of a route expect it; `host` is where they found us.

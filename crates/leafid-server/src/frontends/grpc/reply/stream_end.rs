@@ -19,7 +19,7 @@ use crate::net::graceful_close::LINGER_MAX;
 use crate::net::poll_on_wake::PollOnWake;
 use crate::net::shutdown::Shutdown;
 use crate::net::unread::Backlog;
-use crate::service::Service;
+use crate::service::{Service, ServiceError};
 
 /// The most frames of a stream that still leave once its end has come: one with a caller that
 /// never stops asking would go on for ever.
@@ -54,7 +54,7 @@ impl StreamEnd {
         let service = Arc::clone(service);
         let due = async move {
             tokio::select! {
-                () = service.health().draining() => Refusal::shutting_down(),
+                () = service.health().draining() => ServiceError::ShuttingDown.into(),
                 () = passed(deadline) => Refusal::deadline_exceeded(),
             }
         };
