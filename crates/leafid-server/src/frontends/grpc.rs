@@ -1,8 +1,5 @@
-//! The gRPC front end: takes each call to its method.
-//!
-//! Messages and services are made from `proto/` and checked in (`grpc/generated`). The path of a
-//! call leads straight to the service that was made from `proto/`, past any router, so that a call
-//! costs next to nothing on top of tonic.
+//! The gRPC front end. Messages and services are made from `proto/` and checked in
+//! (`grpc/generated`).
 
 mod auth;
 mod call;
@@ -11,6 +8,7 @@ mod counts;
 mod deadline;
 mod error;
 mod executor;
+mod handler;
 mod health;
 mod ids;
 mod method;
@@ -22,252 +20,45 @@ mod socket;
 mod stream;
 mod tags;
 
-/// Made from `proto/leafid/v1`.
 #[expect(
     unreachable_pub,
     unused_qualifications,
     clippy::all,
     reason = "nobody wrote it"
 )]
-mod v1 {
-    include!("grpc/generated/leafid.v1.rs");
+mod v1;
 
-    /// The same as a set of file descriptors.
-    pub(super) const DESCRIPTION: &[u8] = include_bytes!("grpc/generated/leafid.v1.bin");
-}
-
-use std::convert::Infallible;
-use std::future::ready;
 use std::sync::Arc;
 
-use hyper::body::Incoming;
-use hyper::header::{CONTENT_TYPE, HeaderValue};
-use hyper::{HeaderMap, Request, Response, StatusCode};
-use tonic::Status;
-use tonic::body::Body;
-use tonic::codegen::{BoxFuture, Service as _};
-use tonic_health::pb::health_server::HealthServer;
-
 use crate::net::connection_counts::Protocol;
-use crate::net::front_end::{ConnectionInfo, FrontEnd, Slot};
+use crate::net::front_end::{ConnectionInfo, FrontEnd};
 use crate::net::io::Io;
 use crate::net::tls::Alpn;
-use crate::service::{Service, ServiceError};
+use crate::service::Service;
 
 pub(crate) use counts::GrpcCounts;
+use handler::Handler;
 pub(crate) use method::Method;
 
-use call::Call;
-use connection::Connection;
-use deadline::Deadline;
-use error::Refusal;
-use health::HealthFrontEnd;
-use ids::IdsFrontEnd;
-use reflection::Reflection;
-use reply::{Reply, StreamEnd};
-use request_body::RequestBody;
-use tags::TagsFrontEnd;
-use v1::ids_server::IdsServer;
-use v1::tags_server::TagsServer;
-
-/// The gRPC front end.
-pub(crate) struct GrpcFrontEnd {
-    service: Arc<Service>,
-    counts: Arc<GrpcCounts>,
-    ids: IdsServer<IdsFrontEnd>,
-    tags: TagsServer<TagsFrontEnd>,
-    health: HealthServer<HealthFrontEnd>,
-    reflection: Reflection,
-}
+/// Serves the connections of gRPC's clients.
+pub(crate) struct GrpcFrontEnd(Arc<Handler>);
 
 impl GrpcFrontEnd {
     pub(crate) fn new(service: Arc<Service>, counts: Arc<GrpcCounts>) -> Self {
-        let message_len_max = service.limits().body_len_max;
-        let ids = IdsServer::new(IdsFrontEnd::new(Arc::clone(&service)));
-        let tags = TagsServer::new(TagsFrontEnd::new(Arc::clone(&service)));
-        let health = HealthServer::new(HealthFrontEnd::new(Arc::clone(&service)));
-        Self {
-            service,
-            counts,
-            ids: ids.max_decoding_message_size(message_len_max),
-            tags: tags.max_decoding_message_size(message_len_max),
-            health: health.max_decoding_message_size(message_len_max),
-            reflection: Reflection::new(message_len_max),
-        }
-    }
-
-    /// Answers a call. The request goes to its method right here, so that what waits is small.
-    fn answer(
-        self: &Arc<Self>,
-        connection: &Arc<Connection>,
-        request: Request<Incoming>,
-    ) -> impl Future<Output = Response<Reply>> + Send + use<> {
-        let mut call = Call::begin(&connection.activity);
-        let started = self.start(connection, &mut call, request);
-        let (front_end, connection) = (Arc::clone(self), Arc::clone(connection));
-        async move {
-            let Started {
-                answering,
-                deadline,
-                is_stream,
-            } = started;
-            let service = &front_end.service;
-            let answer = match deadline.bound(answering, service.limits().answer_max).await {
-                Ok(answer) => answer.unwrap_or_else(|never| match never {}),
-                Err(late) => refusal(late),
-            };
-            let end = is_stream.then(|| StreamEnd::new(deadline, service, &connection.shutdown));
-            Reply::of(answer, call, end, &connection.backlog)
-        }
-    }
-
-    /// Calls the method, unless something stands in the way.
-    fn start(
-        &self,
-        connection: &Arc<Connection>,
-        call: &mut Call,
-        request: Request<Incoming>,
-    ) -> Started {
-        if let Some(status) = not_grpc(&request) {
-            let mut answer = Response::new(Body::empty());
-            *answer.status_mut() = status;
-            return Started::answered(answer);
-        }
-        let method = Method::of(request.uri().path());
-        call.count_as(method, &self.counts);
-        let called = self
-            .check(connection, method, request.headers())
-            .and_then(|deadline| Ok((deadline, self.call(connection, method, request)?)));
-        match called {
-            Ok((deadline, answering)) => Started {
-                answering,
-                deadline,
-                is_stream: method.is_streaming(),
-            },
-            Err(error) => Started::answered(refusal(error)),
-        }
-    }
-
-    /// Whether the method may be called, and until when it has to answer.
-    fn check(
-        &self,
-        connection: &Connection,
-        method: Method,
-        headers: &HeaderMap,
-    ) -> Result<Deadline, Refusal> {
-        if self.service.health().is_leaving() {
-            // The call is served; the next one shall go elsewhere.
-            connection.send_goaway();
-        }
-        check_metadata(headers, self.service.limits().head_len_max)?;
-        let deadline = Deadline::of(headers)?;
-        if deadline.has_passed() {
-            return Err(Refusal::deadline_exceeded());
-        }
-        if connection.slot == Slot::Admin && method.issues() {
-            // The slot is kept for operators.
-            connection.send_goaway();
-            return Err(ServiceError::TooManyConnections.into());
-        }
-        Ok(deadline)
-    }
-
-    fn call(
-        &self,
-        connection: &Arc<Connection>,
-        method: Method,
-        request: Request<Incoming>,
-    ) -> Result<Answering, Refusal> {
-        use Method as M;
-        let body_max = method.takes_one().then_some(self.service.limits().body_max);
-        let mut request = request.map(|body| RequestBody::new(body, body_max));
-        if !matches!(method, M::Next | M::Stream) {
-            // Extensions are on the heap, and these are the methods called most.
-            request.extensions_mut().insert(Arc::clone(connection));
-        }
-        Ok(match method {
-            M::Next | M::NextMany | M::ReserveRange | M::Stream | M::Decode => {
-                self.ids.clone().call(request)
-            }
-            M::CreateTag | M::GetTag | M::ListTags | M::UpdateTag | M::DeleteTag => {
-                self.tags.clone().call(request)
-            }
-            M::HealthCheck | M::HealthWatch => self.health.clone().call(request),
-            M::Reflection | M::ReflectionAlpha => self.reflection.call(method, request)?,
-            M::Unknown => return Err(Refusal::unknown_method()),
-        })
-    }
-}
-
-type Answering = BoxFuture<Response<Body>, Infallible>;
-
-/// A call that has begun.
-struct Started {
-    answering: Answering,
-    deadline: Deadline,
-    /// Whether its answer goes on after it began.
-    is_stream: bool,
-}
-
-impl Started {
-    /// It is over already.
-    fn answered(answer: Response<Body>) -> Self {
-        Self {
-            answering: Box::pin(ready(Ok(answer))),
-            deadline: Deadline::NONE,
-            is_stream: false,
-        }
+        Self(Arc::new(Handler::new(service, counts)))
     }
 }
 
 impl FrontEnd for GrpcFrontEnd {
     const PROTOCOL: Protocol = Protocol::Grpc;
     const ALPN: Alpn = Alpn::Grpc;
-    /// Nothing, as for a connection too many: see `REFUSAL`.
+    /// Nothing, as for a connection too many: see `TOO_MANY_CONNECTIONS`.
     const TLS_REQUIRED: &'static [u8] = b"";
     /// Nothing: a client whose connection closes before it hears anything waits longer and longer
     /// between its attempts. One that hears a GOAWAY comes back at once.
     const TOO_MANY_CONNECTIONS: &'static [u8] = b"";
 
     async fn serve<S: Io>(self: Arc<Self>, stream: S, connection: ConnectionInfo) {
-        serve::serve(self, stream, connection).await;
+        serve::serve(Arc::clone(&self.0), stream, connection).await;
     }
-}
-
-/// The status of HTTP that a request which is no gRPC is answered with, so that its sender
-/// understands.
-fn not_grpc(request: &Request<Incoming>) -> Option<StatusCode> {
-    if request.method() != hyper::Method::POST {
-        Some(StatusCode::METHOD_NOT_ALLOWED)
-    } else if is_grpc(request.headers().get(CONTENT_TYPE)) {
-        None
-    } else {
-        Some(StatusCode::UNSUPPORTED_MEDIA_TYPE)
-    }
-}
-
-/// Refuses a call with too much metadata, counted as HTTP/2 does.
-fn check_metadata(headers: &HeaderMap, len_max: usize) -> Result<(), Refusal> {
-    let lens = headers
-        .iter()
-        .map(|(name, value)| name.as_str().len() + value.len() + 32);
-    let len: usize = lens.sum();
-    match len > len_max {
-        true => Err(Refusal::too_much_metadata(len, len_max)),
-        false => Ok(()),
-    }
-}
-
-/// `application/grpc`, alone or with the form of its messages, which is that of protobuf.
-fn is_grpc(content_type: Option<&HeaderValue>) -> bool {
-    let Some(rest) =
-        content_type.and_then(|kind| kind.as_bytes().strip_prefix(b"application/grpc"))
-    else {
-        return false;
-    };
-    rest.is_empty() || rest.starts_with(b";") || rest == b"+proto"
-}
-
-fn refusal(refusal: Refusal) -> Response<Body> {
-    Status::from(refusal).into_http()
 }

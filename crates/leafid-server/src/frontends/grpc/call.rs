@@ -4,13 +4,20 @@
 //! A call has a pending reply until hyper has handed all of the reply over to be sent, which needs
 //! a peer that reads. A stream whose caller asks for nothing has none, however long it stays open.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use hyper::Response;
 use tonic::Code;
+use tonic::body::Body;
+use tonic::codegen::BoxFuture;
 
 use super::Method;
 use super::counts::GrpcCounts;
+
+/// The answer of a method, on its way.
+pub(super) type Answering = BoxFuture<Response<Body>, Infallible>;
 
 /// What the calls of one connection are doing. Relaxed where nothing else is said.
 #[derive(Debug, Default)]

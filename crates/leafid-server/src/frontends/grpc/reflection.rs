@@ -7,9 +7,10 @@ use hyper::Request;
 use tonic::codegen::Service as _;
 use tonic_reflection::server::Builder;
 
+use super::call::Answering;
 use super::error::Refusal;
 use super::request_body::RequestBody;
-use super::{Answering, Method, v1 as messages};
+use super::{Method, v1 as messages};
 
 /// A service whose type has no name.
 type Called = Box<dyn Fn(Request<RequestBody>) -> Option<Answering> + Send + Sync>;

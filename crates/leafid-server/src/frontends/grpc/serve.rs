@@ -11,9 +11,9 @@ use hyper::server::conn::http2::Builder;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 
-use super::GrpcFrontEnd;
 use super::connection::{Close, Connection};
 use super::executor::CallExecutor;
+use super::handler::Handler;
 use super::socket::Socket;
 use crate::config::Limits;
 use crate::net::front_end::ConnectionInfo;
@@ -40,11 +40,11 @@ fn builder(limits: &Limits) -> Builder<CallExecutor> {
 }
 
 /// Serves a connection until its peer, its being idle or the shutdown ends it.
-pub(super) async fn serve<S: Io>(front_end: Arc<GrpcFrontEnd>, stream: S, info: ConnectionInfo) {
-    let limits = front_end.service.limits();
+pub(super) async fn serve<S: Io>(handler: Arc<Handler>, stream: S, info: ConnectionInfo) {
+    let limits = handler.service.limits();
     let connection = Arc::new(Connection::new(info));
     let service = service_fn(|request| {
-        let answer = front_end.answer(&connection, request);
+        let answer = handler.answer(&connection, request);
         async move { Ok::<_, Infallible>(answer.await) }
     });
     let socket = TokioIo::new(Socket::new(stream, Arc::clone(&connection)));

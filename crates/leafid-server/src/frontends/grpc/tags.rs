@@ -5,7 +5,6 @@ mod view;
 
 use std::sync::Arc;
 
-use leafid::Tag;
 use tonic::{Request, Response};
 
 use super::Method;
@@ -46,7 +45,7 @@ impl Tags for TagsFrontEnd {
 
     async fn get_tag(&self, request: Request<GetTagRequest>) -> Answered<v1::Tag> {
         let caller = caller(&self.service, request.metadata())?;
-        let tag = name("name", request.into_inner().name)?;
+        let tag = read::name("name", request.into_inner().name)?;
         let view = self.service.tag(&caller, &tag).await?;
         Ok(Response::new(v1::Tag::from(&view)))
     }
@@ -65,7 +64,9 @@ impl Tags for TagsFrontEnd {
             }
         };
         let token = Some(request.page_token).filter(|token| !token.is_empty());
-        let after = token.map(|token| name("page_token", token)).transpose()?;
+        let after = token
+            .map(|token| read::name("page_token", token))
+            .transpose()?;
         let room = match connection {
             Some(connection) => Some(Room::new(connection.backlog.room(PAGE_LEN_MAX).await)),
             None => None,
@@ -93,13 +94,8 @@ impl Tags for TagsFrontEnd {
 
     async fn delete_tag(&self, request: Request<DeleteTagRequest>) -> Answered<()> {
         let caller = changer(&self.service, &request, Method::DeleteTag)?;
-        let tag = name("name", request.into_inner().name)?;
+        let tag = read::name("name", request.into_inner().name)?;
         self.service.delete_tag(&caller, &tag).await?;
         Ok(Response::new(()))
     }
-}
-
-/// The tag that a field names.
-fn name(field: &'static str, name: String) -> Result<Tag, Refusal> {
-    Tag::new(name).map_err(|error| Refusal::from(error).with_field(field))
 }

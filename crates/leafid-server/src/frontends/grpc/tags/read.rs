@@ -5,7 +5,6 @@ use std::time::Duration;
 use leafid::store::{TagKind, TagPatch, TagSettings, TagSpec};
 use leafid::{Limit, StepPolicy, Tag};
 
-use super::name;
 use crate::frontends::grpc::error::Refusal;
 use crate::frontends::grpc::v1::{self, CreateTagRequest, Kind, Policy, UpdateTagRequest, policy};
 
@@ -194,4 +193,9 @@ fn cover(given: Option<prost_types::Duration>) -> Result<Duration, Refusal> {
             let message = "cover is no whole number of seconds from 1 to 31 days";
             Refusal::bad_field("tag.policy", message)
         })
+}
+
+/// The tag that a field names.
+pub(super) fn name(field: &'static str, name: String) -> Result<Tag, Refusal> {
+    Tag::new(name).map_err(|error| Refusal::from(error).with_field(field))
 }

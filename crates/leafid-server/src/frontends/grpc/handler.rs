@@ -1,0 +1,218 @@
+//! `Handler`: takes each call to its method.
+//!
+//! The path of a call leads straight to the service that was made from `proto/`, past any router,
+//! so that a call costs next to nothing on top of tonic.
+
+use std::future::ready;
+use std::sync::Arc;
+
+use hyper::body::Incoming;
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::{HeaderMap, Request, Response, StatusCode};
+use tonic::Status;
+use tonic::body::Body;
+use tonic::codegen::Service as _;
+use tonic_health::pb::health_server::HealthServer;
+
+use super::call::{Answering, Call};
+use super::connection::Connection;
+use super::counts::GrpcCounts;
+use super::deadline::Deadline;
+use super::error::Refusal;
+use super::health::HealthFrontEnd;
+use super::ids::IdsFrontEnd;
+use super::method::Method;
+use super::reflection::Reflection;
+use super::reply::{Reply, StreamEnd};
+use super::request_body::RequestBody;
+use super::tags::TagsFrontEnd;
+use super::v1::ids_server::IdsServer;
+use super::v1::tags_server::TagsServer;
+use crate::net::front_end::Slot;
+use crate::service::{Service, ServiceError};
+
+/// Answers the calls of all connections.
+pub(super) struct Handler {
+    pub(super) service: Arc<Service>,
+    counts: Arc<GrpcCounts>,
+    ids: IdsServer<IdsFrontEnd>,
+    tags: TagsServer<TagsFrontEnd>,
+    health: HealthServer<HealthFrontEnd>,
+    reflection: Reflection,
+}
+
+impl Handler {
+    pub(super) fn new(service: Arc<Service>, counts: Arc<GrpcCounts>) -> Self {
+        let message_len_max = service.limits().body_len_max;
+        let ids = IdsServer::new(IdsFrontEnd::new(Arc::clone(&service)));
+        let tags = TagsServer::new(TagsFrontEnd::new(Arc::clone(&service)));
+        let health = HealthServer::new(HealthFrontEnd::new(Arc::clone(&service)));
+        Self {
+            service,
+            counts,
+            ids: ids.max_decoding_message_size(message_len_max),
+            tags: tags.max_decoding_message_size(message_len_max),
+            health: health.max_decoding_message_size(message_len_max),
+            reflection: Reflection::new(message_len_max),
+        }
+    }
+
+    /// Answers a call. The request goes to its method right here, so that what waits is small.
+    pub(super) fn answer(
+        self: &Arc<Self>,
+        connection: &Arc<Connection>,
+        request: Request<Incoming>,
+    ) -> impl Future<Output = Response<Reply>> + Send + use<> {
+        let mut call = Call::begin(&connection.activity);
+        let started = self.start(connection, &mut call, request);
+        let (handler, connection) = (Arc::clone(self), Arc::clone(connection));
+        async move {
+            let Started {
+                answering,
+                deadline,
+                is_stream,
+            } = started;
+            let service = &handler.service;
+            let answer = match deadline.bound(answering, service.limits().answer_max).await {
+                Ok(answer) => answer.unwrap_or_else(|never| match never {}),
+                Err(late) => refusal(late),
+            };
+            let end = is_stream.then(|| StreamEnd::new(deadline, service, &connection.shutdown));
+            Reply::of(answer, call, end, &connection.backlog)
+        }
+    }
+
+    /// Calls the method, unless something stands in the way.
+    fn start(
+        &self,
+        connection: &Arc<Connection>,
+        call: &mut Call,
+        request: Request<Incoming>,
+    ) -> Started {
+        if let Some(status) = not_grpc(&request) {
+            let mut answer = Response::new(Body::empty());
+            *answer.status_mut() = status;
+            return Started::answered(answer);
+        }
+        let method = Method::of(request.uri().path());
+        call.count_as(method, &self.counts);
+        let called = self
+            .check(connection, method, request.headers())
+            .and_then(|deadline| Ok((deadline, self.call(connection, method, request)?)));
+        match called {
+            Ok((deadline, answering)) => Started {
+                answering,
+                deadline,
+                is_stream: method.is_streaming(),
+            },
+            Err(error) => Started::answered(refusal(error)),
+        }
+    }
+
+    /// Whether the method may be called, and until when it has to answer.
+    fn check(
+        &self,
+        connection: &Connection,
+        method: Method,
+        headers: &HeaderMap,
+    ) -> Result<Deadline, Refusal> {
+        if self.service.health().is_leaving() {
+            // The call is served; the next one shall go elsewhere.
+            connection.send_goaway();
+        }
+        check_metadata(headers, self.service.limits().head_len_max)?;
+        let deadline = Deadline::of(headers)?;
+        if deadline.has_passed() {
+            return Err(Refusal::deadline_exceeded());
+        }
+        if connection.slot == Slot::Admin && method.issues() {
+            // The slot is kept for operators.
+            connection.send_goaway();
+            return Err(ServiceError::TooManyConnections.into());
+        }
+        Ok(deadline)
+    }
+
+    fn call(
+        &self,
+        connection: &Arc<Connection>,
+        method: Method,
+        request: Request<Incoming>,
+    ) -> Result<Answering, Refusal> {
+        use Method as M;
+        let body_max = method.takes_one().then_some(self.service.limits().body_max);
+        let mut request = request.map(|body| RequestBody::new(body, body_max));
+        if !matches!(method, M::Next | M::Stream) {
+            // Extensions are on the heap, and these are the methods called most.
+            request.extensions_mut().insert(Arc::clone(connection));
+        }
+        Ok(match method {
+            M::Next | M::NextMany | M::ReserveRange | M::Stream | M::Decode => {
+                self.ids.clone().call(request)
+            }
+            M::CreateTag | M::GetTag | M::ListTags | M::UpdateTag | M::DeleteTag => {
+                self.tags.clone().call(request)
+            }
+            M::HealthCheck | M::HealthWatch => self.health.clone().call(request),
+            M::Reflection | M::ReflectionAlpha => self.reflection.call(method, request)?,
+            M::Unknown => return Err(Refusal::unknown_method()),
+        })
+    }
+}
+
+/// A call that has begun.
+struct Started {
+    answering: Answering,
+    deadline: Deadline,
+    /// Whether its answer goes on after it began.
+    is_stream: bool,
+}
+
+impl Started {
+    /// It is over already.
+    fn answered(answer: Response<Body>) -> Self {
+        Self {
+            answering: Box::pin(ready(Ok(answer))),
+            deadline: Deadline::NONE,
+            is_stream: false,
+        }
+    }
+}
+
+/// The status of HTTP that a request which is no gRPC is answered with, so that its sender
+/// understands.
+fn not_grpc(request: &Request<Incoming>) -> Option<StatusCode> {
+    if request.method() != hyper::Method::POST {
+        Some(StatusCode::METHOD_NOT_ALLOWED)
+    } else if is_grpc(request.headers().get(CONTENT_TYPE)) {
+        None
+    } else {
+        Some(StatusCode::UNSUPPORTED_MEDIA_TYPE)
+    }
+}
+
+/// Refuses a call with too much metadata, counted as HTTP/2 does.
+fn check_metadata(headers: &HeaderMap, len_max: usize) -> Result<(), Refusal> {
+    let lens = headers
+        .iter()
+        .map(|(name, value)| name.as_str().len() + value.len() + 32);
+    let len: usize = lens.sum();
+    match len > len_max {
+        true => Err(Refusal::too_much_metadata(len, len_max)),
+        false => Ok(()),
+    }
+}
+
+/// `application/grpc`, alone or with the form of its messages, which is that of protobuf.
+fn is_grpc(content_type: Option<&HeaderValue>) -> bool {
+    let Some(rest) =
+        content_type.and_then(|kind| kind.as_bytes().strip_prefix(b"application/grpc"))
+    else {
+        return false;
+    };
+    rest.is_empty() || rest.starts_with(b";") || rest == b"+proto"
+}
+
+fn refusal(refusal: Refusal) -> Response<Body> {
+    Status::from(refusal).into_http()
+}
