@@ -32,14 +32,14 @@ where
 fn all_failed(failures: Vec<StoreError>) -> StoreError {
     let message: Vec<String> = failures.iter().map(StoreError::to_string).collect();
     let message = message.join("; ");
-    if !failures.is_empty() && failures.iter().all(|error| !error.is_retryable()) {
+    if !failures.is_empty() && failures.iter().all(|error| !error.may_recover()) {
         return StoreError::Unsupported { message };
     }
     // One that is refused is told from those that are away.
     let weak = failures
         .iter()
         .position(|error| error.weak_store().is_some());
-    let last = failures.iter().rposition(StoreError::is_retryable);
+    let last = failures.iter().rposition(StoreError::may_recover);
     let source = weak
         .or(last)
         .and_then(|index| match failures.into_iter().nth(index) {

@@ -362,7 +362,7 @@ impl<S: Backend> PooledConnection<'_, S> {
     pub(crate) fn give_back<T>(self, answer: Result<T, CallError>) -> Result<T, CallError> {
         let is_usable = match &answer {
             Ok(_) => true,
-            Err(CallError::Store(error)) => !error.is_retryable(),
+            Err(CallError::Store(error)) => !error.may_recover(),
             Err(CallError::Sql(_)) => false,
         };
         if is_usable {

@@ -95,7 +95,7 @@ impl ZooKeeperLeases {
         work: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, StoreError> {
         let answer = self.calls.bounded(what, work).await;
-        if answer.as_ref().is_err_and(StoreError::is_retryable) {
+        if answer.as_ref().is_err_and(StoreError::may_recover) {
             self.sessions.close();
         }
         answer

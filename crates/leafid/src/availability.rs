@@ -125,7 +125,7 @@ impl Shared {
     /// Some other call has failed: has the driver look, unless it knows already.
     pub(crate) fn store_suspect(&self, error: &StoreError) {
         let mut known = self.availability.lock();
-        if error.is_retryable() && known.state.is_up() && !known.is_suspect {
+        if error.may_recover() && known.state.is_up() && !known.is_suspect {
             known.is_suspect = true;
             drop(known);
             self.work.notify(1);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::error_kind::ErrorKind;
 use crate::limit::Limit;
 use crate::store::StoreError;
 use crate::tag::{Tag, TagError};
@@ -62,6 +63,7 @@ pub struct Transient {
     /// When it makes sense to try again.
     pub retry_after: Duration,
     /// What is in the way.
+    #[source]
     pub reason: TransientReason,
 }
 
@@ -102,7 +104,7 @@ pub enum TransientReason {
 /// );
 /// # Ok::<(), leafid::TagError>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum Permanent {
     /// The name is no tag.
     #[error(transparent)]
@@ -131,6 +133,15 @@ pub enum Permanent {
         tag: Tag,
         /// What is wrong with the row.
         message: String,
+    },
+    /// The store refuses this program until someone changes how it is set up, such as a password or
+    /// a missing table. The driver goes on asking.
+    #[error("no id of \"{tag}\": the set-up of its store must be changed first ({source})")]
+    Misconfigured {
+        /// The tag.
+        tag: Tag,
+        /// What the store said.
+        source: Arc<StoreError>,
     },
     /// The tag's ids do not come from segments.
     #[error(
@@ -162,6 +173,43 @@ impl IssueError {
             retry_after,
             reason,
         }))
+    }
+
+    /// No id, because its store failed: not yet, or not until someone changes the store's set-up.
+    pub(crate) fn store_failed(tag: &Tag, retry_after: Duration, error: Arc<StoreError>) -> Self {
+        if error.kind() == ErrorKind::Misconfigured {
+            let (tag, source) = (tag.clone(), error);
+            return Permanent::Misconfigured { tag, source }.into();
+        }
+        Self::transient(tag, retry_after, TransientReason::StoreFailed(error))
+    }
+
+    /// What to do about it.
+    ///
+    /// # Example
+    ///
+    /// See [`ErrorKind`].
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Transient(transient) => match &transient.reason {
+                TransientReason::StoreFailed(error) => error.kind(),
+                TransientReason::Loading
+                | TransientReason::Busy
+                | TransientReason::TooManyTags(_) => ErrorKind::Busy,
+            },
+            Self::Permanent(permanent) => match permanent {
+                Permanent::BadTag(_)
+                | Permanent::BadCount { .. }
+                | Permanent::NoSegments { .. } => ErrorKind::InvalidRequest,
+                Permanent::UnknownTag { .. } => ErrorKind::NotFound,
+                Permanent::LimitReached { .. } => ErrorKind::Exhausted,
+                Permanent::BadRow { .. } | Permanent::Misconfigured { .. } => {
+                    ErrorKind::Misconfigured
+                }
+                Permanent::Stopped { .. } => ErrorKind::Stopped,
+            },
+        }
     }
 
     /// Whether the same call may go through later, without anybody changing anything.

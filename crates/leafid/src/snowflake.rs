@@ -178,7 +178,7 @@ impl Snowflake {
     /// ```
     pub async fn next(&self) -> Result<Id, SnowflakeError> {
         match self.try_next() {
-            Err(error) if error.is_retryable() => {
+            Err(error) if error.retry_after().is_some() => {
                 let drawn = self.core.draw_waiting(1, error).await?;
                 Ok(self.core.state.id(drawn.first))
             }
@@ -203,7 +203,7 @@ impl Snowflake {
     #[inline]
     pub fn next_blocking(&self) -> Result<Id, SnowflakeError> {
         match self.try_next() {
-            Err(error) if error.is_retryable() => crate::blocking::block_on(self.next()),
+            Err(error) if error.retry_after().is_some() => crate::blocking::block_on(self.next()),
             done => done,
         }
     }
@@ -225,7 +225,7 @@ impl Snowflake {
     /// ```
     pub async fn next_many(&self, count: u64) -> Result<SnowflakeIds, SnowflakeError> {
         match self.try_next_many(count) {
-            Err(error) if error.is_retryable() => {
+            Err(error) if error.retry_after().is_some() => {
                 let drawn = self.core.draw_waiting(count, error).await?;
                 Ok(self.core.state.ids(drawn.first, count))
             }

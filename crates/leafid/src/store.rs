@@ -10,6 +10,7 @@ mod check;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod journal;
+mod kind;
 mod lease;
 mod memory;
 mod record;
@@ -397,11 +398,5 @@ impl StoreError {
             message: message.into(),
             source: source.into(),
         }
-    }
-
-    /// Whether the same call may go through later.
-    #[must_use]
-    pub const fn is_retryable(&self) -> bool {
-        matches!(self, Self::Unavailable { .. } | Self::Conflict { .. })
     }
 }

@@ -63,7 +63,7 @@ async fn contact(service: &Service, clock: &dyn Clock) -> Result<StoreReport, Se
     loop {
         match service.generators().inspect_store().await {
             Ok(report) => return Ok(report),
-            Err(error) if !error.is_retryable() => {
+            Err(error) if !error.may_recover() => {
                 return Err(ServeError::UnfitStore(Box::new(error)));
             }
             Err(error) => {

@@ -260,7 +260,6 @@ impl ServiceError {
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Issue(IssueError::Transient(transient)) => Some(transient.retry_after),
-            Self::Snowflake(error) if error.is_retryable() => error.retry_after(),
             Self::OverQuota { retry_after, .. } | Self::TooManyNewTags { retry_after, .. } => {
                 Some(*retry_after)
             }
@@ -269,8 +268,11 @@ impl ServiceError {
             | Self::StoreTimeout
             | Self::ShuttingDown
             | Self::Store(StoreError::Unavailable { .. } | StoreError::Conflict { .. })
-            | Self::Issue(IssueError::Permanent(Permanent::Stopped { .. }))
+            | Self::Issue(IssueError::Permanent(
+                Permanent::Stopped { .. } | Permanent::Misconfigured { .. },
+            ))
             | Self::Snowflake(SnowflakeError::Stopped) => Some(STORE_RETRY),
+            Self::Snowflake(error) => error.retry_after(),
             _ => None,
         }
     }
@@ -280,7 +282,7 @@ impl ServiceError {
     pub const fn is_worth_waiting(&self) -> bool {
         match self {
             Self::Issue(error) => error.is_retryable(),
-            Self::Snowflake(error) => error.is_retryable(),
+            Self::Snowflake(error) => error.retry_after().is_some(),
             _ => false,
         }
     }
@@ -343,6 +345,7 @@ const fn of_issue(error: &IssueError) -> Code {
             Permanent::UnknownTag { .. } => Code::UnknownTag,
             Permanent::LimitReached { .. } => Code::LimitReached,
             Permanent::BadRow { .. } => Code::BadRow,
+            Permanent::Misconfigured { .. } => Code::StoreUnavailable,
             Permanent::NoSegments { .. } => Code::SnowflakeTag,
             Permanent::BadCount { .. } => Code::BadCount,
             Permanent::Stopped { .. } => Code::ShuttingDown,

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use leafid::ErrorKind;
 use leafid::store::StoreError;
 
 use crate::url::UrlError;
@@ -36,4 +37,26 @@ pub enum ConnectError {
     /// The system gave no thread for the driver.
     #[error("cannot start the thread that supplies ids")]
     Thread(#[source] io::Error),
+}
+
+impl ConnectError {
+    /// What to do about it.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use leafid::ErrorKind;
+    /// use leafid_stores::blocking;
+    ///
+    /// let error = blocking::connect("postgres://leaf@127.0.0.1:1/leaf").unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::StoreDown);
+    /// ```
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Url(_) | Self::NoRuntime => ErrorKind::InvalidRequest,
+            Self::Store(error) => error.kind(),
+            Self::Thread(_) => ErrorKind::Misconfigured,
+        }
+    }
 }

@@ -146,11 +146,10 @@ impl State {
             _ => self.loading_retry(),
         };
         // Even while the store is tried again, which may take as long as a call may last.
-        let reason = match &self.failures.last_error {
-            Some(error) => TransientReason::StoreFailed(Arc::clone(error)),
-            None => TransientReason::Loading,
-        };
-        IssueError::transient(tag, retry_after, reason)
+        match &self.failures.last_error {
+            Some(error) => IssueError::store_failed(tag, retry_after, Arc::clone(error)),
+            None => IssueError::transient(tag, retry_after, TransientReason::Loading),
+        }
     }
 
     pub(super) fn stage(&self) -> Stage {

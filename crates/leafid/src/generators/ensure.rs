@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Generators;
-use crate::error::{IssueError, Permanent, TransientReason};
+use crate::error::{IssueError, Permanent};
 use crate::generator::Generator;
 use crate::store::{StoreError, TagKind, TagSpec};
 use crate::tag::Tag;
@@ -16,7 +16,7 @@ impl Generators {
     /// # Errors
     ///
     /// [`Permanent::BadTag`]; [`Permanent::NoSegments`] for a snowflake tag; [`IssueError::Transient`] when
-    /// the store does not answer.
+    /// the store does not answer, and [`Permanent::Misconfigured`] when it refuses.
     ///
     /// # Example
     ///
@@ -79,12 +79,6 @@ impl Generators {
     }
 
     fn not_ensured(&self, tag: &Tag, error: StoreError) -> IssueError {
-        if error.is_retryable() {
-            let reason = TransientReason::StoreFailed(Arc::new(error));
-            return IssueError::transient(tag, self.options().retry_min, reason);
-        }
-        let message = error.to_string();
-        let tag = tag.clone();
-        Permanent::BadRow { tag, message }.into()
+        IssueError::store_failed(tag, self.options().retry_min, Arc::new(error))
     }
 }

@@ -172,7 +172,7 @@ impl Shared {
 
     /// Notes what came of a call that reaches the registry.
     pub(super) fn note(&self, access: Access, error: Option<&StoreError>) {
-        let error = error.filter(|error| error.is_retryable());
+        let error = error.filter(|error| error.may_recover());
         self.lock().failed_writes.note(access, error.is_some());
         match error {
             Some(error) => self.note_unreachable(error),

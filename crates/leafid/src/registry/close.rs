@@ -8,6 +8,7 @@ use std::time::Duration;
 use futures_util::future::select;
 
 use super::{RegistryStage, RegistryState, Shared, WorkerRegistry};
+use crate::error_kind::ErrorKind;
 use crate::layout::Instant;
 use crate::lease::Lease;
 use crate::store::StoreError;
@@ -107,7 +108,7 @@ impl Shared {
 
     /// The driver ends: nothing is issued any more.
     pub(super) fn end(&self, reason: &'static str) {
-        self.core.close(reason, true);
+        self.core.close(reason, ErrorKind::Stopped);
         self.lock().stage = RegistryStage::Stopped;
         self.ended.notify(usize::MAX);
     }

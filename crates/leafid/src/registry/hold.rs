@@ -12,6 +12,7 @@ use super::clock_check::{self, Verdict};
 use super::driver::{DriverState, End, WorkerUntil};
 use super::grant::{self, Action, Margins, Now};
 use super::{RegistryStage, Shared};
+use crate::error_kind::ErrorKind;
 use crate::event::Event;
 use crate::lease::Lease;
 use crate::store::{BoxFuture, StoreError};
@@ -212,7 +213,9 @@ impl DriverState {
     /// Without its journal a server issues what it has allowed already, and no more.
     fn journal_failed(&self, held: &mut Held, error: &StoreError) {
         let reason = format!("the journal of this server cannot be written: {error}");
-        self.shared.core.close(reason.as_str(), false);
+        self.shared
+            .core
+            .close(reason.as_str(), ErrorKind::Misconfigured);
         let mut state = self.shared.lock();
         state.stage = RegistryStage::Refused { reason };
         state.journal_fails = true;
@@ -295,7 +298,7 @@ impl DriverState {
         if let StoreError::Unsupported { message } = error {
             return Some(self.lose(lease, message));
         }
-        if !error.is_retryable() && !held.row_reads_fail {
+        if !error.may_recover() && !held.row_reads_fail {
             held.row_reads_fail = true;
             self.shared
                 .emit(&Event::RegistryFailed { error, retry_after });

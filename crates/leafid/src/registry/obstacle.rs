@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::RegistryStage;
 use super::claim::{self, ClaimError};
 use super::driver::DriverState;
+use crate::error_kind::ErrorKind;
 use crate::event::Event;
 use crate::store::{LeaseRecord, StoreError};
 
@@ -21,7 +22,7 @@ pub(super) enum Obstacle {
 impl From<StoreError> for Obstacle {
     fn from(error: StoreError) -> Self {
         // A registry that could forget is there, and none to do without.
-        if error.is_retryable() && error.weak_store().is_none() {
+        if error.may_recover() && error.weak_store().is_none() {
             Self::Failed(error)
         } else {
             Self::Refused(error.to_string())
@@ -40,7 +41,12 @@ impl DriverState {
             Obstacle::Exhausted(rows) => exhausted(rows),
         };
         let shared = &self.shared;
-        shared.core.close(reason.as_str(), false);
+        let kind = match obstacle {
+            Obstacle::Refused(_) => ErrorKind::Misconfigured,
+            Obstacle::Failed(error) => error.kind(),
+            Obstacle::Exhausted(_) => ErrorKind::Exhausted,
+        };
+        shared.core.close(reason.as_str(), kind);
         shared.lock().stage = RegistryStage::Refused {
             reason: reason.clone(),
         };

@@ -5,6 +5,7 @@
 use super::RegistryStage;
 use super::driver::{DriverState, End, WorkerUntil};
 use super::hold::Held;
+use crate::error_kind::ErrorKind;
 use crate::event::Event;
 use crate::lease::Lease;
 use crate::store::LeaseRecord;
@@ -137,7 +138,7 @@ impl DriverState {
             self.lost.push(WorkerUntil { worker, until_ms });
         }
         let shared = &self.shared;
-        shared.core.close(reason, false);
+        shared.core.close(reason, ErrorKind::Busy);
         shared.set_leased(None);
         let mut state = shared.lock();
         state.lease = None;

@@ -43,7 +43,7 @@ impl DriverState {
         // While the registry is down nothing is given back, so that a restart can go on without it.
         // Asked twice, because the first may be sent over a connection that died at rest.
         let mut is_there = read_own_row(&shared, lease).await;
-        if is_there.as_ref().is_err_and(StoreError::is_retryable) {
+        if is_there.as_ref().is_err_and(StoreError::may_recover) {
             is_there = read_own_row(&shared, lease).await;
         }
         is_there?;

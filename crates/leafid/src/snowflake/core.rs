@@ -11,6 +11,7 @@ use super::error::SnowflakeError;
 use super::options::{ClockPolicy, SnowflakeOptions};
 use super::state::{DRAW_MAX, Drawn, Moment, Refusal, SnowflakeState};
 use crate::clock::Clock;
+use crate::error_kind::ErrorKind;
 use crate::layout::{EndWarning, LayoutError};
 use crate::timeline::Timeline;
 
@@ -42,7 +43,8 @@ pub(crate) struct Core {
 #[derive(Debug, Clone)]
 struct Closed {
     reason: Arc<str>,
-    is_final: bool,
+    /// [`ErrorKind::Stopped`] is final.
+    kind: ErrorKind,
 }
 
 /// Why nothing is issued while there is a worker id.
@@ -60,7 +62,7 @@ impl Core {
             options,
             closed: Mutex::new(Closed {
                 reason: "none was claimed yet".into(),
-                is_final: false,
+                kind: ErrorKind::Busy,
             }),
             opened: Event::new(),
             driver_wake: Event::new(),
@@ -152,20 +154,21 @@ impl Core {
 
     fn closed_error(&self, retry_after: Duration) -> SnowflakeError {
         let closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
-        if closed.is_final {
+        if closed.kind == ErrorKind::Stopped {
             return SnowflakeError::Stopped;
         }
         SnowflakeError::NoWorker {
             reason: Arc::clone(&closed.reason),
+            kind: closed.kind,
             retry_after,
         }
     }
 
     /// Says why nothing is issued.
-    pub(crate) fn close(&self, reason: impl Into<Arc<str>>, is_final: bool) {
+    pub(crate) fn close(&self, reason: impl Into<Arc<str>>, kind: ErrorKind) {
         let reason = reason.into();
-        *self.closed.lock().unwrap_or_else(PoisonError::into_inner) = Closed { reason, is_final };
-        if is_final {
+        *self.closed.lock().unwrap_or_else(PoisonError::into_inner) = Closed { reason, kind };
+        if kind == ErrorKind::Stopped {
             self.opened.notify(usize::MAX);
         }
     }
@@ -173,7 +176,7 @@ impl Core {
     /// Tells those who wait that ids can be issued.
     pub(crate) fn open(&self) {
         self.is_short.store(false, Ordering::Relaxed);
-        self.close(USED_UP, false);
+        self.close(USED_UP, ErrorKind::StoreDown);
         self.opened.notify(usize::MAX);
     }
 

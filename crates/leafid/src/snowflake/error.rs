@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::error_kind::ErrorKind;
 use crate::layout::Layout;
 
 /// Why no snowflake id was issued.
@@ -27,6 +28,8 @@ pub enum SnowflakeError {
     NoWorker {
         /// What is in the way.
         reason: Arc<str>,
+        /// What to do about it.
+        kind: ErrorKind,
         /// When it makes sense to try again.
         retry_after: Duration,
     },
@@ -68,13 +71,36 @@ pub enum SnowflakeError {
 }
 
 impl SnowflakeError {
+    /// What to do about it.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use leafid::{ErrorKind, SnowflakeError};
+    ///
+    /// let error = SnowflakeError::ClockBehind { by: Duration::from_millis(3) };
+    /// assert_eq!(error.kind(), ErrorKind::Busy);
+    /// ```
+    #[must_use]
+    pub const fn kind(&self) -> ErrorKind {
+        match self {
+            Self::NoWorker { kind, .. } => *kind,
+            Self::Ahead { .. } | Self::ClockBehind { .. } => ErrorKind::Busy,
+            Self::Ended { .. } => ErrorKind::Exhausted,
+            Self::BadCount { .. } => ErrorKind::InvalidRequest,
+            Self::Stopped => ErrorKind::Stopped,
+        }
+    }
+
     /// Whether the same call may go through later, without anybody changing anything.
     #[must_use]
     pub const fn is_retryable(&self) -> bool {
-        self.retry_after().is_some()
+        self.kind().is_retryable()
     }
 
-    /// When it makes sense to try again; `None` for never.
+    /// When it makes sense to try again; `None` for never. The registry is asked again even while
+    /// someone has to change how it is set up.
     #[must_use]
     pub const fn retry_after(&self) -> Option<Duration> {
         match self {

@@ -13,7 +13,7 @@ use super::{StoreError, StoreReport};
 /// use leafid::store::{MemoryStore, SegmentStore, WeakStore};
 ///
 /// let error = WeakStore::refused(block_on(MemoryStore::new().inspect())?);
-/// assert!(error.is_retryable());
+/// assert!(!error.is_retryable() && error.may_recover());
 /// assert!(error.to_string().contains("store is memory"));
 /// let report = error.weak_store().expect("it says which store");
 /// assert_eq!(report.product, "memory");
@@ -34,7 +34,7 @@ impl WeakStore {
         let each = report.weaknesses.iter().map(ToString::to_string);
         let message = format!(
             "{} could lose what it acknowledges, and then ids come twice: {}; it is refused unless \
-            allow-weak-store is true (StoreOptions::allow_weak in the library)",
+            weak stores are allowed (StoreOptions::allow_weak, or allow-weak-store of the server)",
             report.location,
             each.collect::<Vec<_>>().join("; ")
         );

@@ -10,6 +10,7 @@ mod claim_conformance;
 mod clocks;
 mod closing;
 mod cluster;
+mod errors;
 mod foreign_journal;
 mod lease_conformance;
 mod races;

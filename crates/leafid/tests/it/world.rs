@@ -21,6 +21,8 @@ pub(crate) enum Mood {
     Well,
     /// It fails before it did anything.
     Down,
+    /// It refuses who asks.
+    NoAccess,
     /// It does what it is asked, and then its answer is lost.
     AnswersLost,
     /// It does what it is asked at once, and its answer takes the delay.
@@ -95,6 +97,10 @@ impl TestStore {
             Mood::Down => Err(StoreError::unavailable(
                 "cannot reach the store",
                 "it is down",
+            )),
+            Mood::NoAccess => Err(StoreError::misconfigured(
+                "user or password is wrong",
+                "access denied",
             )),
             Mood::AnswersLost => {
                 call.await?;

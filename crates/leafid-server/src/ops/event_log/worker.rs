@@ -97,7 +97,7 @@ fn until(lease: &Lease) -> String {
 
 /// Whether that the registry does not answer has been told already.
 fn is_silence(error: &StoreError) -> bool {
-    error.is_retryable() && error.weak_store().is_none()
+    error.may_recover() && error.weak_store().is_none()
 }
 
 fn found_shown(row: Option<&LeaseRecord>) -> String {

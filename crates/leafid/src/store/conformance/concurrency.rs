@@ -205,7 +205,7 @@ async fn lives(handles: &Handles) -> Outcome {
             match store_of(handles, caller).reserve(&wish("order", 10)).await {
                 Ok(reserved) => segments.push(reserved.segment),
                 Err(StoreError::UnknownTag) => {}
-                Err(error) if error.is_retryable() => {}
+                Err(error) if error.may_recover() => {}
                 Err(error) => return Err(chain(&error)),
             }
         }
@@ -222,7 +222,7 @@ async fn until_done<'a, T>(call: impl Fn() -> StoreResult<'a, T>) -> Outcome {
     for _ in 0..100 {
         match call().await {
             Ok(_) | Err(StoreError::TagExists | StoreError::UnknownTag) => return Ok(()),
-            Err(error) if error.is_retryable() => {}
+            Err(error) if error.may_recover() => {}
             Err(error) => return Err(chain(&error)),
         }
     }
