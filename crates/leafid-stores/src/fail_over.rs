@@ -6,7 +6,7 @@ use std::time::Duration;
 use leafid::store::StoreError;
 
 #[cfg(feature = "_sqlx")]
-use crate::sql::{Dialect, SqlError, SqlErrorKind};
+use crate::sql::{Dialect, SqlError, SqlErrorKind, failed};
 use crate::timeout::within;
 
 /// Tries servers in order and answers the first that can be used.
@@ -68,5 +68,5 @@ pub(crate) fn server_fault<D: Dialect>(name: &str, error: SqlError) -> StoreErro
         None if error.kind() == SqlErrorKind::Connection => "no connection",
         None => error.meaning(),
     };
-    StoreError::unavailable(format!("{name}: {reason}"), error)
+    failed::<D>(format!("{name}: {reason}"), error)
 }

@@ -12,6 +12,7 @@ use std::fmt;
 use std::future::Future;
 
 use leafid::Tag;
+use leafid::store::StoreError;
 
 use crate::schema::Shape;
 use crate::store::CallError;
@@ -164,8 +165,21 @@ pub(crate) trait Dialect: Send {
         false
     }
 
+    /// Whether an error lasts until someone changes a password, a right or a table.
+    fn is_misconfigured(_: &SqlError) -> bool {
+        false
+    }
+
     /// What an error means and what to do, where it is known.
     fn remedy(error: &SqlError) -> Option<&'static str>;
+}
+
+/// The store cannot be used now, or not before someone changes its set-up.
+pub(crate) fn failed<D: Dialect>(message: String, error: SqlError) -> StoreError {
+    match D::is_misconfigured(&error) {
+        true => StoreError::misconfigured(message, error),
+        false => StoreError::unavailable(message, error),
+    }
 }
 
 /// Why an `INSERT` failed.

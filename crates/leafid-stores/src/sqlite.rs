@@ -24,7 +24,7 @@ pub(crate) use self::session::blocking;
 use self::session::{OpenConnection, Session};
 use crate::private::FileId;
 use crate::schema::{FoundTables, OwnTable, Shape};
-use crate::sql::{Dialect, SqlError, Work};
+use crate::sql::{Dialect, SqlError, Work, failed};
 use crate::store::{Backend, CallError, probe};
 use crate::{InitReport, StoreOptions};
 
@@ -62,7 +62,7 @@ impl Sqlite {
                 }
                 Err(CallError::Sql(error)) => {
                     let remedy = Connection::remedy(&error).unwrap_or("the file cannot be opened");
-                    return Err(StoreError::unavailable(remedy, error));
+                    return Err(failed::<Connection>(remedy.to_owned(), error));
                 }
                 Err(CallError::Store(error)) => return Err(error),
             }

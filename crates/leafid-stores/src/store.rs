@@ -13,7 +13,7 @@ use leafid::store::{
 };
 
 use crate::pool::Pool;
-use crate::sql::{Dialect, SqlError, Work};
+use crate::sql::{Dialect, SqlError, Work, failed};
 use crate::timeout::within;
 use crate::url::StoreUrl;
 use crate::{InitReport, StoreOptions, tags};
@@ -252,7 +252,7 @@ impl<S: Backend> SqlStore<S> {
                         message,
                         source: Box::new(error),
                     },
-                    false => StoreError::unavailable(message, error),
+                    false => failed::<S::Dialect>(message, error),
                 }
             }
         }

@@ -118,6 +118,13 @@ impl Dialect for MySqlConnection {
         matches!(error.number(), Some(1040 | 1203 | 1226))
     }
 
+    fn is_misconfigured(error: &SqlError) -> bool {
+        let codes = [
+            1044, 1045, 1049, 1054, 1142, 1143, 1146, 1227, 1264, 1364, 1698,
+        ];
+        error.number().is_some_and(|number| codes.contains(&number))
+    }
+
     fn remedy(error: &SqlError) -> Option<&'static str> {
         Some(match error.number()? {
             1040 | 1203 | 1226 => {
@@ -130,7 +137,9 @@ impl Dialect for MySqlConnection {
                 "the user lacks a right: grant SELECT, INSERT, UPDATE and DELETE on the tables (CREATE for `leafid store init`)"
             }
             1047 => "the node is not part of a Galera cluster that has its majority",
-            1146 => "a table is missing: run `leafid store init`",
+            1146 => {
+                "a table is missing: run `leafid store init` (in a program, leafid_stores::init)"
+            }
             1054 => {
                 "a column is missing: the table is not Leaf's leaf_alloc, or leafid_tag is of an older version: run `leafid store init`"
             }

@@ -90,6 +90,11 @@ impl Dialect for PgConnection {
         error.code() == Some("53300")
     }
 
+    fn is_misconfigured(error: &SqlError) -> bool {
+        let codes = ["28000", "28P01", "3D000", "42501", "42703", "42P01"];
+        error.code().is_some_and(|code| codes.contains(&code))
+    }
+
     fn remedy(error: &SqlError) -> Option<&'static str> {
         Some(match error.code()? {
             "53300" => "the server has too many connections: raise max_connections, or lower ours",
@@ -98,7 +103,9 @@ impl Dialect for PgConnection {
             "42501" => {
                 "the user lacks a right: grant SELECT, INSERT, UPDATE and DELETE on the tables (CREATE on the schema for `leafid store init`)"
             }
-            "42P01" => "a table is missing: run `leafid store init`",
+            "42P01" => {
+                "a table is missing: run `leafid store init` (in a program, leafid_stores::init)"
+            }
             "42703" => {
                 "a column is missing: the table is not Leaf's leaf_alloc, or leafid_tag is of an older version: run `leafid store init`"
             }

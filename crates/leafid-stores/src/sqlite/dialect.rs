@@ -133,6 +133,13 @@ impl Dialect for Connection {
         ("a.biz_tag", after.into())
     }
 
+    /// A file that may not be read or written, or is no database.
+    fn is_misconfigured(error: &SqlError) -> bool {
+        error
+            .number()
+            .is_some_and(|code| matches!(code & 0xff, 3 | 8 | 14 | 26))
+    }
+
     /// A file that is locked for too long is as bad as one that is away: nothing is a conflict.
     fn remedy(error: &SqlError) -> Option<&'static str> {
         let code = error.number()?;

@@ -5,8 +5,8 @@ use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
 use leafid::store::{TagSettings, TagSpec};
-use leafid::{Event, Generators, IssueError, Observer, Options, blocking::block_on};
-use leafid_stores::{ConnectError, Connector, blocking, connect};
+use leafid::{ErrorKind, Event, Generators, IssueError, Observer, Options, blocking::block_on};
+use leafid_stores::{ConnectError, Connector, StoreOptions, blocking, connect, init, open};
 use leafid_testbed::{shared_mariadb, shared_postgres};
 use tempfile::TempDir;
 
@@ -147,6 +147,35 @@ fn mistakes_are_told() {
     assert!(matches!(error, ConnectError::Url(_)), "{error:?}");
     let error = blocking::connect("postgres://u@127.0.0.1:1/x").unwrap_err();
     assert!(matches!(error, ConnectError::Store(_)), "{error:?}");
+}
+
+/// Guards that a program does not wait for what only a person can change, and that ids come once it
+/// was changed.
+#[tokio::test]
+async fn a_missing_table_is_no_outage() {
+    for url in [
+        shared_mariadb().create_database().url,
+        shared_postgres().create_database().url,
+    ] {
+        let error = connect(&format!("{url}_elsewhere")).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Misconfigured, "{error}");
+        let (store, options) = (url.parse().unwrap(), StoreOptions::default());
+        let opened = open(&store, &options).await.unwrap();
+        let (ids, driver) = Generators::open(opened, Options::default());
+        tokio::spawn(driver);
+        let error = ids.next("order").await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Misconfigured, "{error}");
+        assert!(error.to_string().contains("leafid_stores::init"), "{error}");
+        init(&store, &options).await.unwrap();
+        let orders = ids.ensure_tag("order").await.unwrap();
+        let mut tries = 0;
+        while let Err(error) = orders.next().await {
+            assert_eq!(error.kind(), ErrorKind::Misconfigured, "{error}");
+            tries += 1;
+            assert!(tries < 300, "{error}");
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
 }
 
 /// Guards that tags are ensured, and neither changed nor made by a misspelt name.
