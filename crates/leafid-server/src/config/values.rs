@@ -83,7 +83,8 @@ pub struct Config {
     pub workers: WorkerConfig,
     /// Threads that serve requests; 0 means one per core.
     pub threads: usize,
-    /// The file of tokens and quotas, which [`AccessFile::read`] reads.
+    /// The file of tokens and quotas, which [`AccessFile::read`](super::AccessFile::read)
+    /// reads.
     pub access_file: Option<PathBuf>,
     /// The tokens that callers need; if empty, none is needed.
     pub tokens: Vec<TokenSpec>,
