@@ -21,7 +21,7 @@ mod support;
 
 #[cfg(test)]
 mod tests {
-    use super::support::Example;
+    use super::support::{Example, check_shown};
 
     /// Guards that a plain `main` gets ids: 1000 on each of 4 threads, by the block.
     #[test]
@@ -32,5 +32,11 @@ mod tests {
         let order: u64 = example.read("order ").parse().expect("an id");
         assert!(order > 4000, "{order}");
         example.finish();
+    }
+
+    /// Guards that what the docs show is what runs.
+    #[test]
+    fn it_is_shown() {
+        check_shown(include_str!("no_runtime.rs"), "docs/library.md");
     }
 }

@@ -6,3 +6,6 @@ pub struct Readme;
 
 #[doc = include_str!("../../../docs/snowflake.md")]
 pub struct Snowflake;
+
+#[doc = include_str!("../../../docs/library.md")]
+pub struct Library;

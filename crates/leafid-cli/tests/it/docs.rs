@@ -67,6 +67,7 @@ check_pages! {
     from_leaf "docs/from-leaf.md"
     grpc "docs/grpc.md"
     http "docs/http.md"
+    library "docs/library.md"
     operating "docs/operating.md"
     registries "docs/registries.md"
     resp "docs/resp.md"

@@ -64,10 +64,11 @@ impl Example {
         panic!("the example ended without {label:?}");
     }
 
-    /// The body of what it answers over HTTP.
-    pub(crate) fn get(&self, address: &str, path: &str) -> String {
+    /// The body of what it answers to a POST.
+    pub(crate) fn post(&self, address: &str, path: &str) -> String {
         let mut stream = TcpStream::connect(address).expect("it listens");
-        let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+        let length = "Content-Length: 0\r\nConnection: close";
+        let request = format!("POST {path} HTTP/1.1\r\nHost: x\r\n{length}\r\n\r\n");
         stream.write_all(request.as_bytes()).expect("it reads");
         let mut answer = String::new();
         stream.read_to_string(&mut answer).expect("it answers");
@@ -88,6 +89,14 @@ impl Example {
         self.stdout.read_to_string(&mut rest).expect("text");
         let status = self.child.wait().expect("it ends");
         assert!(status.success(), "{rest}");
+    }
+}
+
+impl Drop for Example {
+    /// A service runs on and on.
+    fn drop(&mut self) {
+        let _ended = self.child.kill();
+        let _reaped = self.child.wait();
     }
 }
 
