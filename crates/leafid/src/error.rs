@@ -86,7 +86,7 @@ pub enum TransientReason {
     #[error("too many callers wait for long ranges of it")]
     Busy,
     /// As many tags as `tags_max` allows are loaded.
-    #[error("{0} tags are loaded, which is the most this process takes on")]
+    #[error("{0} tags are loaded, which is the limit of this process")]
     TooManyTags(usize),
 }
 

@@ -86,7 +86,7 @@ fn commands_show_their_token() {
     create(folder.path(), &["order", "leafid-bench"]);
     let server = Server::start(folder.path(), &["--access-file", "access.toml"]);
     let next = ["next", "order", "-n", "2", "--server", &server.url];
-    run(folder.path(), &next).check_failed(1, "asks for a token", "LEAFID_TOKEN");
+    run(folder.path(), &next).check_failed(1, "requires a token", "LEAFID_TOKEN");
     assert_eq!(
         as_token("taker", &server, &["next", "order", "-n", "2"]).ok(),
         "1\n2\n"
@@ -105,7 +105,7 @@ fn commands_show_their_token() {
     });
     as_token("taker", &server, &["tag", "delete", "made"]).check_failed(
         1,
-        "may take ids, and may not change anything",
+        "may not change anything: that needs an admin's token",
         "admin = true",
     );
     let bench = ["bench", "--seconds", "1", "--json"];

@@ -178,10 +178,10 @@ fn metrics_and_readiness_show_the_worker_id() {
     }
     let (_, verbose) = server.get("/readyz?verbose");
     for line in [
-        "[+]worker: holds worker id 0, reserved for 3",
+        "[+]worker: holds worker id 0, leased for 3",
         "[+]registry: answers",
         "[+]clock: the wall clock is ",
-        "[+]layout: has bits of time until 2080-07-10",
+        "[+]layout: lasts until 2080-07-10",
     ] {
         assert!(
             verbose.lines().any(|found| found.starts_with(line)),

@@ -61,7 +61,7 @@ const TOO_MANY_CONNECTIONS: &str = concat!(
     "cache-control: no-store\r\n",
     "retry-after: 1\r\n",
     "connection: close\r\n\r\n",
-    "{\"type\":\"urn:leafid:problem:overloaded\",\"title\":\"this server has as much to do as it takes on\",",
+    "{\"type\":\"urn:leafid:problem:overloaded\",\"title\":\"this server is overloaded\",",
     "\"status\":503,\"detail\":\"the server has reached connections-max, its limit on connections\",",
     "\"code\":\"overloaded\",\"next\":\"try again when Retry-After has passed, or ask another server\"}",
 );
@@ -73,7 +73,7 @@ const TLS_REQUIRED: &str = concat!(
     "content-type: application/problem+json\r\n",
     "cache-control: no-store\r\n",
     "connection: close\r\n\r\n",
-    "{\"type\":\"urn:leafid:problem:tls_needed\",\"title\":\"this server asks for TLS\",",
+    "{\"type\":\"urn:leafid:problem:tls_needed\",\"title\":\"this server requires TLS\",",
     "\"status\":400,\"detail\":\"a plain HTTP request came to an HTTPS port\",",
     "\"code\":\"tls_needed\",\"next\":\"begin the URL with https://\"}",
 );

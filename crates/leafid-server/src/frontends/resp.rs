@@ -60,7 +60,7 @@ impl FrontEnd for RespFrontEnd {
     const PROTOCOL: Protocol = Protocol::Resp;
     const ALPN: Alpn = Alpn::Resp;
     const TLS_REQUIRED: &'static [u8] =
-        b"-ERR this server asks for TLS: connect with rediss://, or redis-cli --tls\r\n";
+        b"-ERR this server requires TLS: connect with rediss://, or redis-cli --tls\r\n";
     // Redis's words: go-redis tries again on them.
     const TOO_MANY_CONNECTIONS: &'static [u8] = b"-ERR max number of clients reached\r\n";
     const SERVES_ADMINS: bool = false;

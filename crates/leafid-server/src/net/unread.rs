@@ -74,7 +74,7 @@ impl Unread {
         if count.is_power_of_two() {
             tracing::warn!(
                 count,
-                "cut a connection whose peer sent HTTP/2 frames without end that ask for nothing"
+                "cut a connection whose peer sent endless HTTP/2 frames that request nothing"
             );
         }
     }

@@ -96,7 +96,7 @@ impl EventLog {
         let left_out = failures.admit(self.clock.now());
         drop(failures);
         if let Some(left_out @ 1..) = left_out {
-            tracing::warn!(left_out, "the store failed for more tags than are told of");
+            tracing::warn!(left_out, "the store failed for more tags than are logged");
         }
         left_out.is_some()
     }
@@ -151,7 +151,7 @@ fn log(event: &Event<'_>) {
                     failures,
                     ?retry_after,
                     error = with_causes(error),
-                    "store failed; it is tried again"
+                    "store failed; retrying"
                 );
             }
         }
@@ -161,7 +161,7 @@ fn log(event: &Event<'_>) {
             failures,
         } => {
             if failures.is_power_of_two() {
-                tracing::error!(tag = tag.to_string(), failures, error = %error, "alarm: a weak store is refused; it is tried again");
+                tracing::error!(tag = tag.to_string(), failures, error = %error, "alarm: a weak store is refused; retrying");
             }
         }
         Event::Regressed {
@@ -190,7 +190,7 @@ fn log(event: &Event<'_>) {
         Event::StoreDown { error, location } => tracing::warn!(
             error = with_causes(error),
             in_use = location.map(tracing::field::display),
-            "the store is down: nothing can be reserved; memory goes on issuing what it holds, and the store is asked again and again"
+            "the store is down: nothing can be reserved; ids in memory are still issued, and the store is retried"
         ),
         Event::StoreUp { down_for, location } => tracing::warn!(
             ?down_for,
@@ -199,7 +199,7 @@ fn log(event: &Event<'_>) {
         ),
         Event::RefreshFailed { error } => tracing::warn!(
             error = with_causes(error),
-            "settings of tags in use could not be read again; the old ones stay in force"
+            "settings of tags in use could not be reread; the old ones still apply"
         ),
         other => worker::log(other),
     }

@@ -55,7 +55,7 @@ pub enum ServiceError {
         holder: String,
     },
     /// The worker id is reserved, and nobody can tell that its holder is dead.
-    #[error("worker id {worker} stays reserved until {until}: {why}")]
+    #[error("worker id {worker} stays leased until {until}: {why}")]
     WorkerHeld {
         /// The worker id.
         worker: WorkerId,
@@ -109,8 +109,8 @@ pub enum ServiceError {
         /// What it does not have.
         what: &'static str,
     },
-    /// As many calls wait as this server takes on.
-    #[error("{max} calls wait for ids already, which is the most this server takes on")]
+    /// The maximum number of calls is waiting.
+    #[error("{max} calls are already waiting for ids, which is the limit")]
     Overloaded {
         /// How many may wait.
         max: u64,
@@ -138,18 +138,18 @@ pub enum ServiceError {
         retry_after: Duration,
     },
     /// The caller showed no token, and this server asks for one.
-    #[error("this server asks for a token, and the call came without one")]
+    #[error("this server requires a token, and the call has none")]
     NoToken,
     /// The caller's token is none of this server's.
-    #[error("the token is not known here, or is not of that name")]
+    #[error("the token is unknown, or does not have that name")]
     BadToken,
     /// The caller's token may take ids and nothing else.
-    #[error("the token \"{token}\" may take ids, and may not change anything")]
+    #[error("the token \"{token}\" may not change anything: that needs an admin's token")]
     NotAdmin {
         /// The name of the token.
         token: String,
     },
-    /// The caller's token is not good for this call, or not for this tag.
+    /// The caller's token does not allow this call or this tag.
     #[error("the token \"{token}\" may not {what}")]
     NotAllowed {
         /// The name of the token.
@@ -188,8 +188,8 @@ pub enum ServiceError {
         /// The name.
         name: String,
     },
-    /// As many tags have quotas as this server takes on.
-    #[error("{max} tags have quotas already, which is the most this server takes on")]
+    /// The maximum number of tags has quotas.
+    #[error("{max} tags already have quotas, which is the limit")]
     TooManyQuotas {
         /// How many may have one.
         max: usize,

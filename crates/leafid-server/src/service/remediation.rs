@@ -92,7 +92,7 @@ impl Code {
             }
             Self::WorkerAlive => "stop that server, and it gives the worker id back".into(),
             Self::WorkerHeld => {
-                "wait until its reservation ends: then any server can claim it".into()
+                "wait until its lease ends: then any server can claim it".into()
             }
             Self::ClockAhead => "wait until the clock has come to that time, or set worker-id to one that no server had, and start again".into(),
             Self::WorkerChanged => "see GET /v1/workers for who holds it now".into(),

@@ -97,7 +97,7 @@ fn calls_without_a_token_are_refused() {
         assert_eq!(reply.status, 500, "Leaf's callers know no other status");
         let message = &reply.json()["message"];
         assert!(
-            message.as_str().unwrap().contains("asks for a token"),
+            message.as_str().unwrap().contains("requires a token"),
             "{message}"
         );
     }

@@ -162,13 +162,13 @@ fn a_plain_connection_is_refused_in_its_own_words() {
     let resp = site.addresses.resp.unwrap();
     let answer = plain(resp, "INCR order\r\n");
     assert!(
-        answer.starts_with("-ERR this server asks for TLS"),
+        answer.starts_with("-ERR this server requires TLS"),
         "{answer}"
     );
     // A client that sends a lot still reads why, and no reset.
     let answer = plain(resp, &"INCR order\r\n".repeat(5000));
     assert!(
-        answer.starts_with("-ERR this server asks for TLS"),
+        answer.starts_with("-ERR this server requires TLS"),
         "{answer}"
     );
     let preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";

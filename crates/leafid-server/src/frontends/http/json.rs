@@ -85,7 +85,7 @@ impl Fields {
         }
         check_type(headers)?;
         let value = serde_json::from_slice(body).map_err(|error| {
-            let detail = format!("the body is no JSON: {error}");
+            let detail = format!("the body is not JSON: {error}");
             Problem::new(Kind::BAD_JSON, detail, "send a JSON object")
         })?;
         Self::of(value, "", known)
@@ -99,7 +99,7 @@ impl Fields {
             } else {
                 place.trim_end_matches('.')
             };
-            let detail = format!("{what} is {}, which is no JSON object", shown(&value));
+            let detail = format!("{what} is {}, which is not a JSON object", shown(&value));
             return Err(Problem::new(Kind::BAD_JSON, detail, "send a JSON object"));
         };
         if let Some(name) = fields.keys().find(|name| !known.contains(&name.as_str())) {

@@ -54,17 +54,17 @@ macro_rules! kinds {
 
 // What only HTTP has; the others are those of the service.
 kinds! {
-    BAD_JSON BAD_REQUEST "bad_json" "the body is not the JSON that this call takes"
-    UNKNOWN_FIELD BAD_REQUEST "unknown_field" "a field has a name that this call does not know"
+    BAD_JSON BAD_REQUEST "bad_json" "the body is not the JSON that this call expects"
+    UNKNOWN_FIELD BAD_REQUEST "unknown_field" "this call has no such field"
     BAD_PATH BAD_REQUEST "bad_path" "the path is not percent-encoded UTF-8"
-    UNDECLARED FORBIDDEN "undeclared" "the call shows no token, and is not declared as JSON"
+    UNDECLARED FORBIDDEN "undeclared" "the call has no token and is not declared as JSON"
     FOREIGN_PAGE FORBIDDEN "foreign_page" "web pages of other sites may not call this server"
-    FOREIGN_HOST FORBIDDEN "foreign_host" "the server is not known by this name"
-    UNKNOWN_LAYOUT NOT_FOUND "unknown_layout" "there is no such layout"
+    FOREIGN_HOST FORBIDDEN "foreign_host" "the server does not answer to this name"
+    UNKNOWN_LAYOUT NOT_FOUND "unknown_layout" "no such layout"
     NOT_OF_LAYOUT NOT_FOUND "not_of_layout" "the layout has no such id"
     NOT_FOUND NOT_FOUND "not_found" "there is nothing at this path"
-    METHOD_NOT_ALLOWED METHOD_NOT_ALLOWED "method_not_allowed" "the path does not take this method"
-    TIMEOUT REQUEST_TIMEOUT "timeout" "the body did not come in time"
+    METHOD_NOT_ALLOWED METHOD_NOT_ALLOWED "method_not_allowed" "the path does not allow this method"
+    TIMEOUT REQUEST_TIMEOUT "timeout" "the body did not arrive in time"
     TOO_LARGE PAYLOAD_TOO_LARGE "too_large" "the body is too large"
     TARGET_TOO_LONG URI_TOO_LONG "target_too_long" "the path with its query is too long"
     UNSUPPORTED_MEDIA_TYPE UNSUPPORTED_MEDIA_TYPE "unsupported_media_type" "the body is not declared as JSON"
@@ -76,7 +76,7 @@ impl Kind {
     const TLS_NEEDED: Self = Self {
         status: StatusCode::BAD_REQUEST,
         code: "tls_needed",
-        title: "this server asks for TLS",
+        title: "this server requires TLS",
     };
     pub(crate) const BAD_FIELD: Self = Self::of(Code::BadField);
     pub(crate) const BAD_TAG: Self = Self::of(Code::BadTag);
@@ -197,7 +197,7 @@ impl Problem {
     }
 
     pub(crate) fn method_not_allowed(allow: &str) -> Self {
-        let detail = format!("this path takes {allow}");
+        let detail = format!("this path allows {allow}");
         let next = "use one of the methods in Allow";
         let mut problem = Self::new(Kind::METHOD_NOT_ALLOWED, detail, next);
         problem.0.allow = HeaderValue::from_str(allow).ok();

@@ -94,7 +94,7 @@ pub(crate) async fn set_server(
 /// Takes the quota on all that this server gives out away.
 #[utoipa::path(
     delete, path = "/v1/quotas/server", tag = "quotas", operation_id = "remove_server_quota",
-    responses((status = 204, description = "there is none any more"))
+    responses((status = 204, description = "the quota is removed"))
 )]
 pub(crate) async fn remove_server(State(service): Served, Changer(caller): Changer) -> Answered {
     remove(&service, &caller, &QuotaScope::Server)
@@ -121,7 +121,7 @@ pub(crate) async fn set_tag(
 #[utoipa::path(
     delete, path = "/v1/quotas/tags/{tag}", tag = "quotas", operation_id = "remove_tag_quota",
     params(TagPath),
-    responses((status = 204, description = "there is none any more"))
+    responses((status = 204, description = "the quota is removed"))
 )]
 pub(crate) async fn remove_tag(
     State(service): Served,
@@ -151,7 +151,7 @@ pub(crate) async fn set_token(
 #[utoipa::path(
     delete, path = "/v1/quotas/tokens/{name}", tag = "quotas", operation_id = "remove_token_quota",
     params(("name" = String, Path, description = "the name of the token")),
-    responses((status = 204, description = "there is none any more"))
+    responses((status = 204, description = "the quota is removed"))
 )]
 pub(crate) async fn remove_token(
     State(service): Served,

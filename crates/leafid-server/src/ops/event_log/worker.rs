@@ -18,11 +18,11 @@ pub(super) fn log(event: &Event<'_>) {
         Event::WorkerReleased { worker } => tracing::info!(%worker, "worker id given back"),
         Event::WorkerLost { worker, reason } => tracing::error!(
             %worker, reason,
-            "alarm: the worker id is lost; no snowflake id is issued until another one is claimed, which is tried at once; none comes twice"
+            "alarm: the worker id is lost; no snowflake id is issued until another one is claimed, which starts at once; no id is issued twice"
         ),
         Event::WorkerRefused { reason } => tracing::error!(
             reason,
-            "alarm: no snowflake id is issued until this is put right; it is tried again by itself"
+            "alarm: no snowflake id is issued until this is put right; retrying automatically"
         ),
         Event::WorkersExhausted { holders } => tracing::error!(
             count = holders.len(),
@@ -32,13 +32,13 @@ pub(super) fn log(event: &Event<'_>) {
         Event::WeakStart { worker, error } => tracing::warn!(
             %worker,
             error = with_causes(error),
-            "the registry cannot be reached; this server goes on inside the reservation that its journal remembers"
+            "the registry cannot be reached; this server continues within the lease in its journal"
         ),
         Event::WorkerKept { lease, error } => tracing::warn!(
             worker = %lease.worker,
             until = until(lease),
             error = with_causes(error),
-            "the worker id could not be given back; it stays reserved for this server until then"
+            "the worker id could not be given back; it stays leased to this server until then"
         ),
         Event::RegistryRegressed { lease, found } => tracing::error!(
             worker = %lease.worker,
@@ -47,18 +47,18 @@ pub(super) fn log(event: &Event<'_>) {
         ),
         Event::RegistryDown { error } => tracing::warn!(
             error = with_causes(error),
-            "the registry of worker ids does not answer; snowflake ids go on inside their reservation"
+            "the registry of worker ids does not answer; snowflake ids continue within the lease"
         ),
         Event::RegistryUp { after } => {
             tracing::info!(?after, "the registry of worker ids answers again");
         }
         Event::RegistryFailed { error, .. } if is_silence(error) => tracing::debug!(
             error = with_causes(error),
-            "a call to the registry of worker ids failed; it is tried again"
+            "a call to the registry of worker ids failed; retrying"
         ),
         Event::RegistryFailed { error, .. } => tracing::warn!(
             error = with_causes(error),
-            "a call to the registry of worker ids failed; it is tried again"
+            "a call to the registry of worker ids failed; retrying"
         ),
         Event::JournalFailed { error } => tracing::error!(
             error = with_causes(error),
@@ -76,7 +76,7 @@ pub(super) fn log(event: &Event<'_>) {
         Event::Quarantined { worker, until_ms } => tracing::error!(
             %worker,
             until = time(until_ms.cast_signed()),
-            "alarm: ids were issued far ahead of the true time; their worker id is left alone until then, and another one is claimed"
+            "alarm: ids were issued far ahead of the true time; their worker id is left unused until then, and another one is claimed"
         ),
         Event::EndNear { warning } => tracing::error!("alarm: {warning}"),
         _ => tracing::info!(?event, "event"),

@@ -104,7 +104,7 @@ impl Scrape {
             ("segments_reserved", "segments reserved", &events.segments),
             (
                 "limits_reached",
-                "how often a tag came to its limit",
+                "how often a tag reached its limit",
                 &events.limits_reached,
             ),
             (

@@ -14,7 +14,7 @@ pub(crate) enum TokenRefusal {
     Unknown,
     /// The token may not change anything.
     NotAdmin,
-    /// The token is not good for this call, or not for this tag.
+    /// The token does not allow this call or this tag.
     NotAllowed,
 }
 

@@ -51,7 +51,7 @@ impl fmt::Display for WorkerReadiness {
         let mark = |is_good: bool| if is_good { '+' } else { '-' };
         write!(f, "[{}]worker: {}", mark(self.is_ready), self.stage)?;
         match self.left_s {
-            Some(left_s) => writeln!(f, ", reserved for {left_s} s")?,
+            Some(left_s) => writeln!(f, ", leased for {left_s} s")?,
             None => writeln!(f)?,
         }
         match self.store_answers {
@@ -67,6 +67,6 @@ impl fmt::Display for WorkerReadiness {
             self.clock_offset_ms,
             self.borrowed_ms
         )?;
-        writeln!(f, "[+]layout: has bits of time until {}", date(self.end_ms))
+        writeln!(f, "[+]layout: lasts until {}", date(self.end_ms))
     }
 }

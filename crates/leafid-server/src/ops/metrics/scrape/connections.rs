@@ -45,14 +45,9 @@ pub(super) fn encode(
     gauge(
         encoder,
         "unread_bytes",
-        "bytes of answers that were made and not read yet",
+        "bytes of answers that callers have not read yet",
         to_float(counters.unread.bytes() as u64),
     )?;
     let waiting = to_float(service.waiting());
-    gauge(
-        encoder,
-        "calls_waiting",
-        "calls that wait for ids now",
-        waiting,
-    )
+    gauge(encoder, "calls_waiting", "calls waiting for ids", waiting)
 }

@@ -32,12 +32,12 @@ pub(super) fn encode(
         ),
         (
             "worker_losses",
-            "how often the worker id was lost to somebody else or to the end of its reservation",
+            "how often the worker id was lost to another server or to the end of its lease",
             &events.worker_losses,
         ),
         (
             "worker_quarantines",
-            "worker ids left alone because their ids carry times far ahead of the true one",
+            "worker ids left unused because their ids carry times far ahead of the true time",
             &events.worker_quarantines,
         ),
         (
@@ -65,14 +65,14 @@ fn worker(status: &RegistryStatus, encoder: &mut DescriptorEncoder<'_>) -> Encod
         gauge(
             encoder,
             "worker_id",
-            "the worker id; missing while there is none",
+            "the worker id; absent while there is none",
             number,
         )?;
         if lease.until_ms != LeaseRecord::FOREVER {
             gauge(
                 encoder,
                 "worker_reservation_left_seconds",
-                "how long snowflake ids can go on without the registry",
+                "how long snowflake ids can be issued without the registry",
                 seconds(status.left_ms.cast_signed()),
             )?;
         }
@@ -117,7 +117,7 @@ fn clock(status: &RegistryStatus, encoder: &mut DescriptorEncoder<'_>) -> Encode
     gauge(
         encoder,
         "layout_end_timestamp_seconds",
-        "when the layout's bits of time are used up, in seconds since 1970",
+        "when the layout's time runs out, in seconds since 1970",
         seconds(status.end_ms),
     )
 }
