@@ -91,7 +91,11 @@ fn commands_show_their_token() {
         as_token("taker", &server, &["next", "order", "-n", "2"]).ok(),
         "1\n2\n"
     );
-    as_token("nobody", &server, &["next", "order"]).check_failed(1, "not known", "--token-file");
+    as_token("nobody", &server, &["next", "order"]).check_failed(
+        1,
+        "token is unknown",
+        "--token-file",
+    );
     let file = folder.path().join("ops.secret");
     std::fs::write(&file, format!("{}\n", secret("ops"))).unwrap();
     // The file wins over the environment.
