@@ -43,7 +43,7 @@ fn worker_ids_are_listed_shown_and_released() {
     // It is dead, but nobody can tell: it gave no address that other machines reach.
     let held = ask(&["release", &other_worker, "--holder-is-dead"]);
     let why = "its holder gave no address at which to ask it";
-    held.check_failed(1, why, "wait until its reservation ends");
+    held.check_failed(1, why, "wait until its lease ends");
     let alive = ask(&["release", &own, "--holder-is-dead"]);
     alive.check_failed(1, "is in use: this server holds it", "stop that server");
     ask(&["release", "77", "--holder-is-dead"]).check_failed(1, "worker id 77 has no row", "");

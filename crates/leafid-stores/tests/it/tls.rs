@@ -76,7 +76,7 @@ async fn mariadb_over_tls() {
         .inspect()
         .await
         .unwrap_err();
-    assert!(error.is_retryable(), "{error:?}");
+    assert!(error.may_recover(), "{error:?}");
 }
 
 /// Guards that a connection in plain text is told from an encrypted one.

@@ -103,7 +103,7 @@ async fn an_older_table_is_made_whole_under_running_servers() {
                 .reserve(&longest(800))
                 .await
                 .unwrap_err()
-                .is_retryable()
+                .may_recover()
         );
         segments.push(take(&after, 800).await);
         assert_eq!(segment_max(&*after).await, None);
