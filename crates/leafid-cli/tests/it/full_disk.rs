@@ -186,6 +186,16 @@ impl Given {
         self.add(ids(&body));
     }
 
+    /// Takes a snowflake id, as soon as the server holds a worker id: it is ready before, and a
+    /// claim needs room on the disk.
+    fn take_first_snowflake(&mut self, server: &Server) {
+        let id = until("snowflake id", || {
+            let (status, body) = server.get(SNOWFLAKE);
+            (status == 200).then_some(body)
+        });
+        self.add(vec![id.parse().unwrap()]);
+    }
+
     /// Takes snowflake ids until they carry later times than the journal allowed before, none of
     /// them refused.
     fn take_snowflakes(&mut self, server: &Server) {
@@ -211,6 +221,7 @@ fn a_full_disk_costs_segments_only_while_it_is_full() {
     for is_killed in [false, true] {
         server.wait_until_ready();
         given.take(&server);
+        given.take_first_snowflake(&server);
         let filler = disk.fill();
         let refusal = given.take_until_refused(&server);
         assert!(refusal.contains("the disk is full"), "{refusal}");
