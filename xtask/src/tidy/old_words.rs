@@ -1,5 +1,6 @@
 //! Words of our own that the field has terms for. They were replaced, and do not come back.
 
+use super::words::has_word;
 use super::{Finding, SourceFile};
 
 /// The folder of the rules themselves, which name these words.
@@ -50,7 +51,9 @@ pub(super) fn private(file: &SourceFile) -> Vec<Finding> {
     let lines = (1..).zip(file.text.lines());
     lines
         .flat_map(|(line, text)| {
-            let old = OLD_WORDS.iter().filter(move |(word, _)| has(text, word));
+            let old = OLD_WORDS
+                .iter()
+                .filter(move |(word, _)| has_word(text, word));
             old.map(move |(word, instead)| (line, word, instead))
         })
         .map(|(line, word, instead)| {
@@ -58,15 +61,6 @@ pub(super) fn private(file: &SourceFile) -> Vec<Finding> {
             Finding::new(&file.path, line, message)
         })
         .collect()
-}
-
-fn has(line: &str, word: &str) -> bool {
-    line.match_indices(word).any(|(at, _)| {
-        let before = line[..at].chars().next_back();
-        let after = line[at + word.len()..].chars().next();
-        let is_inside = |character: Option<char>| character.is_some_and(char::is_alphanumeric);
-        !is_inside(before) && !is_inside(after)
-    })
 }
 
 #[cfg(test)]

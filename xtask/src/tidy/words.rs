@@ -110,7 +110,8 @@ fn raw_lines(file: &SourceFile, is_bad: impl Fn(&str) -> bool, message: &str) ->
         .collect()
 }
 
-fn has_word(line: &str, word: &str) -> bool {
+/// Whether a word stands by itself, or as a part of a name between underscores.
+pub(super) fn has_word(line: &str, word: &str) -> bool {
     line.match_indices(word).any(|(at, _)| {
         let before = line[..at].chars().next_back();
         let after = line[at + word.len()..].chars().next();

@@ -1,6 +1,6 @@
-//! `PollOnWake`: a future that waits beside a busy one, in the same task. It is polled only when it
-//! has been woken: when what it waits for has happened, and not each time that the other has something
-//! to do. To poll a timer or a watch takes a lock; to see that nothing happened is one load.
+//! `PollOnWake`: a future that waits beside a busy one, in the same task. It is polled only after it
+//! was woken, and not each time that the other has something to do. To poll a timer
+//! or a watch takes a lock; to see that nothing happened is one load.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -60,7 +60,7 @@ impl<F: Future> PollOnWake<F> {
         let Some(future) = &mut self.future else {
             return Poll::Pending;
         };
-        // A new one each time: an old one may still ring, for a task that has moved on.
+        // A new one each time: an old one may still be woken, for a task that has moved on.
         let flag = Arc::new(WakeFlag {
             task: task.clone(),
             is_woken: AtomicBool::new(false),

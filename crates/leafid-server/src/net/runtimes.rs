@@ -1,5 +1,6 @@
 //! `CoreRuntimes`: one thread for each core, each with a runtime of its own, over which connections
-//! are spread. A connection stays on its runtime for life, so that nothing it touches moves between cores.
+//! are spread. A connection stays on its runtime for life, so that nothing it touches moves between
+//! cores.
 //!
 //! A new connection goes to the runtime with the fewest. One socket listens for all of them: with a
 //! socket for each (`SO_REUSEPORT`) the system would spread by chance, and a second server could
@@ -23,7 +24,7 @@ pub(crate) struct CoreRuntimes {
 
 struct Core {
     runtime: Handle,
-    /// Connections on it now.
+    /// Connections that it serves now.
     open: Arc<AtomicUsize>,
     /// Ends its thread when dropped; `None` for the core of the caller's runtime.
     _stop: Option<oneshot::Sender<()>>,
@@ -43,7 +44,7 @@ impl CoreRuntimes {
         Ok(Self { cores })
     }
 
-    /// Puts a connection on the core with the fewest.
+    /// Serves a connection on the runtime that has the fewest.
     pub(crate) fn spawn<F>(&self, stream: TcpStream, serve: impl FnOnce(TcpStream) -> F)
     where
         F: Future<Output = ()> + Send + 'static,
@@ -53,7 +54,7 @@ impl CoreRuntimes {
         let Some(core) = self.cores.iter().min_by_key(open) else {
             return;
         };
-        // Its readiness must be told to the core's runtime, not to that of who accepted it.
+        // Its readiness must be told to the core's runtime, not to the one that accepted it.
         let moved = stream.into_std().and_then(|stream| {
             let _entered = core.runtime.enter();
             TcpStream::from_std(stream)

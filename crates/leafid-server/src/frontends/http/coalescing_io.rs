@@ -1,5 +1,5 @@
-//! `CoalescingIo`: a socket whose writes are gathered. What hyper writes in one turn leaves in one go, so
-//! that a batch of pipelined requests costs one system call on the way out.
+//! `CoalescingIo`: a socket whose writes are gathered. What hyper writes in one turn leaves in one
+//! go, so that a batch of pipelined requests costs one system call on the way out.
 //!
 //! hyper's own `pipeline_flush` would do the same, but with bytes left to read it never flushes:
 //! the refusal of a malformed request would be lost, and half a request would hold back the

@@ -1,8 +1,8 @@
 //! What a web page may not do: browsers let every page send requests to every server, also to one
 //! that only its user's machine reaches, with no more than the answer kept from the page.
 //!
-//! A page of another site shows by `Sec-Fetch-TestServer` or `Origin`; one whose name was pointed at this
-//! machine (DNS rebinding) by its `Host`. Programs send neither of the first two, and may call a
+//! A page of another site shows by `Sec-Fetch-Site` or `Origin`; one whose name was pointed at
+//! this machine (DNS rebinding) by its `Host`. Programs send neither of the first two, and may call a
 //! server by any name that leads to it.
 
 use std::net::{IpAddr, SocketAddr};
@@ -101,8 +101,7 @@ pub(super) fn check_csrf(uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> 
 
 fn foreign_page() -> Problem {
     let detail = "a web page of another site sent this request";
-    let next =
-        "call this server from a program, which sends neither Origin nor Sec-Fetch-TestServer";
+    let next = "call this server from a program, which sends neither Origin nor Sec-Fetch-Site";
     Problem::new(Kind::FOREIGN_PAGE, detail, next)
 }
 

@@ -1,4 +1,4 @@
-//! `PerAddressLimiter`: how many connections each peer address has, so that one of them never has all.
+//! `PerAddressLimiter`: how many connections each peer address has, so that no address takes all.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};

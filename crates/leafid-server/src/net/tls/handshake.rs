@@ -1,6 +1,6 @@
 //! The way in where TLS is on: looks at the first byte of a connection, agrees on TLS within a
-//! bounded time, and hands the connection to its front end. Runs on the connection's runtime, so that a
-//! slow peer, or the computing of a handshake, holds up no accepting.
+//! bounded time, and hands the connection to its front end. Runs on the connection's runtime, so
+//! that neither a slow peer nor the computing of a handshake holds up the acceptor.
 
 use std::io;
 use std::sync::Arc;
