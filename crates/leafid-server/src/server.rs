@@ -1,5 +1,7 @@
 //! `Server`: the parts put together, run until a shutdown from outside.
 
+mod instruments;
+mod running;
 mod startup;
 
 use std::future::Future;
@@ -8,11 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use leafid::store::{MemoryStore, SegmentStore};
-use leafid::{
-    Clock, Driver, Generators, Observer, Options, RegistryDriver, SystemClock, WorkerRegistry,
-};
+use leafid::{Clock, Generators, Options, RegistryDriver};
 use leafid_stores::AuditStore;
-use tokio::task::JoinHandle;
 
 use crate::config::{Addresses, Config, Limits};
 use crate::error::ServeError;
@@ -24,16 +23,15 @@ use crate::net::connection_counts::ConnectionCounts;
 use crate::net::connection_limiter::ConnectionLimiter;
 use crate::net::listeners::Listeners;
 use crate::net::runtimes::CoreRuntimes;
-use crate::net::shutdown::{Shutdown, within};
+use crate::net::shutdown::Shutdown;
 use crate::net::unread::Unread;
-use crate::ops::event_log::{EventCounts, EventLog};
-use crate::ops::instrumented_store::{InstrumentedStore, StoreCalls};
 use crate::ops::metrics::{CountedCalls, Counters, Metrics};
-use crate::service::health::{Health, Kinds, Phase};
-use crate::service::regressions::Regressions;
+use crate::service::health::{Health, Kinds};
 use crate::service::{Audit, AuditWriter, Service};
-use crate::worker_ids::{self, DurabilityChecked, Peers, Workers};
+use crate::worker_ids::{self, Peers, Workers};
 
+use instruments::Instruments;
+use running::Running;
 use startup::Startup;
 
 /// Where ids come from.
@@ -90,15 +88,6 @@ struct FrontEnds {
     http: Arc<HttpFrontEnd>,
     resp: Arc<RespFrontEnd>,
     grpc: Arc<GrpcFrontEnd>,
-}
-
-/// What the stores and drivers report to.
-struct Instruments {
-    clock: Arc<dyn Clock>,
-    events: Arc<EventCounts>,
-    regressions: Arc<Regressions>,
-    event_log: Arc<dyn Observer>,
-    store_calls: Arc<StoreCalls>,
 }
 
 impl Server {
@@ -237,66 +226,6 @@ impl Server {
     }
 }
 
-impl Instruments {
-    fn new() -> Self {
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
-        let events: Arc<EventCounts> = Arc::default();
-        let regressions = Arc::new(Regressions::new(Arc::clone(&clock)));
-        let event_log = EventLog::new(
-            Arc::clone(&events),
-            Arc::clone(&regressions),
-            Arc::clone(&clock),
-        );
-        Self {
-            clock,
-            events,
-            regressions,
-            event_log: Arc::new(event_log),
-            store_calls: Arc::new(StoreCalls::new()),
-        }
-    }
-
-    fn open_generators(
-        &self,
-        config: &Config,
-        store: Arc<dyn SegmentStore>,
-    ) -> (Generators, Driver) {
-        let calls = Arc::clone(&self.store_calls);
-        let store = InstrumentedStore::new(store, calls, Arc::clone(&self.clock));
-        Generators::open_with(
-            Arc::new(store),
-            Arc::clone(&self.clock),
-            Arc::clone(&self.event_log),
-            options(config),
-        )
-    }
-
-    fn open_registry(
-        &self,
-        config: &Config,
-        workers: Workers,
-        peers: Peers,
-        http_addr: SocketAddr,
-    ) -> (WorkerRegistry, RegistryDriver) {
-        let options = worker_ids::options(config, &workers, http_addr);
-        let builder = WorkerRegistry::builder()
-            .journal(workers.journal)
-            .peers(Arc::new(peers))
-            .clock(Arc::clone(&self.clock))
-            .observer(Arc::clone(&self.event_log))
-            .options(options);
-        let builder = match workers.leases {
-            None => builder,
-            Some(leases) => {
-                let allow_weak = config.allow_weak_store;
-                let refused = Arc::clone(&self.events.weak_stores);
-                builder.store(DurabilityChecked::new(leases, allow_weak, refused))
-            }
-        };
-        builder.build()
-    }
-}
-
 impl FrontEnds {
     fn new(
         config: &Config,
@@ -339,73 +268,6 @@ async fn serve(acceptor: Acceptor, front_ends: FrontEnds, listeners: Listeners, 
     acceptor.limiter.wait_until_idle(grace).await;
 }
 
-/// A server that accepts connections.
-struct Running {
-    service: Arc<Service>,
-    /// Ends once no connection is served any more.
-    connections: JoinHandle<()>,
-    /// A call of an operator opens the store's connections on the runtime that serves it, so they
-    /// live no longer than the runtimes, and giving the worker id back needs them.
-    runtimes: Arc<CoreRuntimes>,
-    startup: JoinHandle<Result<(), ServeError>>,
-    registry_driver: Option<JoinHandle<()>>,
-    /// Asks connections to finish.
-    shutdown: Shutdown,
-    shutdown_delay: Duration,
-    shutdown_grace: Duration,
-}
-
-impl Running {
-    /// Stops being ready, and serves on until load balancers have had the time to notice.
-    async fn leave(&self) {
-        if self.shutdown_delay.is_zero() {
-            return;
-        }
-        self.service.health().enter(Phase::Leaving);
-        let delay = self.shutdown_delay;
-        tracing::info!(
-            ?delay,
-            "shutting down: not ready; requests are served meanwhile"
-        );
-        self.shutdown.leave();
-        tokio::time::sleep(delay).await;
-    }
-
-    /// Stops accepting, finishes what is in flight, and gives the worker id back.
-    async fn finish(self) {
-        self.service.health().enter(Phase::Draining);
-        tracing::info!("shutting down: requests in flight are finished, new ones refused");
-        self.shutdown.ask();
-        // A task ends by itself or not at all: a panic has ended the process.
-        let _ended = self.connections.await;
-        if !within(self.shutdown_grace, self.service.end_audit()).await {
-            tracing::warn!(target: "audit", "the last changes may be in the log only");
-        }
-        self.service.stop();
-        if let Some(driver) = self.registry_driver {
-            give_back(driver, self.shutdown_grace).await;
-        }
-        if !self.startup.is_finished() {
-            self.startup.abort();
-        }
-        // From here on the store is not needed.
-        drop(self.runtimes);
-    }
-}
-
-/// Waits until the worker id was given back, so that another server need not wait for the end of
-/// its lease.
-async fn give_back(mut driver: JoinHandle<()>, grace: Duration) {
-    if within(grace, async { drop((&mut driver).await) }).await {
-        return;
-    }
-    driver.abort();
-    tracing::warn!(
-        "the worker id could not be given back within the grace period; it stays leased to \
-         this server"
-    );
-}
-
 /// Does what is cheap only while the process has a single thread. Call it first of all, before
 /// any runtime is made; the start is some 10 ms shorter then.
 ///
@@ -421,20 +283,6 @@ async fn give_back(mut driver: JoinHandle<()>, grace: Duration) {
 /// ```
 pub fn warm_up() {
     drop(Generators::open(MemoryStore::new(), Options::default()));
-}
-
-fn options(config: &Config) -> Options {
-    Options {
-        policy: config.policy,
-        wait_max: config.wait_max,
-        refresh_interval: config.refresh_interval,
-        probe_interval: config.store_probe_interval,
-        tags_max: config.tags_max,
-        regression_margin: config.regression_margin,
-        // With more, tags in use would wait for new ones at the connections.
-        calls_max: usize::try_from(config.store_connections).unwrap_or(usize::MAX),
-        ..Options::default()
-    }
 }
 
 impl std::fmt::Debug for Server {

@@ -2,114 +2,26 @@
 //! server of a list that may be written to, checking it, transactions, and creating the tables.
 //! What differs is a [`Product`].
 
+mod create;
+mod product;
+
 use std::sync::Arc;
 
-use leafid::store::{Reserve, Reserved, StoreError, StoreReport, Transport, new_identity};
+use leafid::store::{Reserve, Reserved, StoreError, StoreReport};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection as _, Transaction};
 use url::Url;
 
 use crate::fail_over::{at_server, first_of, server_fault};
 use crate::identity_check::IdentityCheck;
-use crate::leases::{Change, IDENTITY};
+use crate::leases::IDENTITY;
 use crate::row::{ReserveOutcome, SideTables};
-use crate::schema::{FoundTables, OwnTable, Shape, TABLES};
+use crate::schema::Shape;
 use crate::sql::{Dialect, Need, Row as _, SqlError, Work};
 use crate::store::{Backend, CallError, probe};
 use crate::url::servers::public;
 use crate::{InitReport, StoreOptions};
-
-/// One kind of database server.
-pub(crate) trait Product: Send + Sync + 'static {
-    type Database: sqlx::Database<Connection = Self::Connection>;
-    type Connection: Dialect + sqlx::Connection<Database = Self::Database>;
-    type Options: ConnectOptions<Connection = Self::Connection>;
-
-    /// Whether every statement runs in a transaction of ours, whose settings go with it.
-    const ALWAYS_IN_TRANSACTION: bool;
-    /// The statements that create [`TABLES`], in their order.
-    const CREATE: [&'static str; TABLES.len()];
-    /// Keeps others from creating tables until the transaction ends.
-    const CREATE_LOCK: Option<&'static str>;
-    /// Adds a column, whose name and type follow.
-    const ADD_COLUMN: &'static str;
-    /// Selects the names of the tables.
-    const FOUND_TABLES: &'static str;
-    /// The clock, in milliseconds since 1970-01-01T00:00:00Z.
-    const CLOCK_MS: &'static str;
-
-    /// How the server of a checked URL is reached.
-    fn server(url: &Url) -> Self::Options;
-
-    /// Begins a transaction.
-    fn begin(options: &StoreOptions) -> String;
-
-    /// Gives a new connection its settings.
-    fn set_session(
-        &self,
-        connection: &mut Self::Connection,
-        options: &StoreOptions,
-    ) -> impl Future<Output = Result<(), SqlError>> + Send;
-
-    /// What the server and its tables look like, as a transaction of ours sees them.
-    fn look(
-        &self,
-        connection: &mut Self::Connection,
-        begin: &str,
-        is_listed: bool,
-    ) -> impl Future<Output = Result<Look, SqlError>> + Send;
-
-    /// Checks a new connection, whose tables may be missing.
-    fn probe_new(
-        connection: &mut Self::Connection,
-    ) -> impl Future<Output = Result<(), SqlError>> + Send;
-
-    /// The shape by now, where our own table may have been made or upgraded.
-    fn look_again(
-        connection: &mut Self::Connection,
-        shape: Shape,
-    ) -> impl Future<Output = Result<Shape, SqlError>> + Send;
-
-    /// Refuses where our own table may exist all the same, hidden from the user: nothing is known
-    /// of a former life of a tag then.
-    fn check_sight(
-        connection: &mut Self::Connection,
-    ) -> impl Future<Output = Result<(), CallError>> + Send;
-
-    /// Whether the connection is encrypted, which depends on what the server offers.
-    fn transport(
-        server: &Self::Options,
-        connection: &mut Self::Connection,
-        look: &Look,
-    ) -> impl Future<Output = Result<Transport, SqlError>> + Send;
-
-    fn reserve(
-        connection: &mut Self::Connection,
-        begin: &str,
-        side_tables: SideTables,
-        reserve: &Reserve,
-    ) -> impl Future<Output = Result<ReserveOutcome, CallError>> + Send;
-
-    /// Whether an error says that the column is there already.
-    fn is_column_there(error: &SqlError) -> bool;
-}
-
-/// What a server and its tables look like.
-pub(crate) struct Look {
-    /// Its location is filled in by the caller.
-    pub(crate) report: StoreReport,
-    /// Why it may not be written to, and the setting that says so.
-    pub(crate) read_only: Option<(&'static str, String)>,
-    /// A column that cannot hold what is written into it.
-    pub(crate) unfit: Option<StoreError>,
-    pub(crate) shape: Shape,
-    /// Whether there is the table of the pools of worker ids.
-    pub(crate) has_pools: bool,
-    /// The database server, and the name of the database there.
-    pub(crate) place: String,
-    /// Whether PostgreSQL says that the connection is encrypted.
-    #[cfg(feature = "postgres")]
-    pub(crate) is_encrypted: bool,
-}
+use create::{create_missing, create_registry, found_tables};
+pub(crate) use product::{Look, Product};
 
 pub(crate) struct Servers<P: Product> {
     product: P,
@@ -415,72 +327,5 @@ async fn database_identity<D: Dialect>(connection: &mut D) -> Result<Option<Stri
     match connection.row(&identity_sql::<D>(), &[]).await {
         Err(error) if D::is_denied(&error) => Ok(None),
         row => row?.map(|row| row.text(0)).transpose(),
-    }
-}
-
-async fn found_tables<P: Product>(connection: &mut P::Connection) -> Result<FoundTables, SqlError> {
-    let rows = connection.rows(P::FOUND_TABLES, &[]).await?;
-    let names: Result<Vec<String>, _> = rows.iter().map(|row| row.text(0)).collect();
-    Ok(FoundTables::of(&names?))
-}
-
-/// A server that waits for the tables may be creating those of its registry meanwhile.
-async fn create_missing<P: Product>(
-    connection: &mut P::Connection,
-    shape: Shape,
-) -> Result<InitReport, CallError> {
-    lock_tables::<P>(connection).await?;
-    let found = found_tables::<P>(connection).await?;
-    for (table, sql) in TABLES.iter().zip(P::CREATE) {
-        if found.is_missing(table) {
-            connection.execute(sql, &[]).await?;
-        }
-    }
-    // Gives the database what tells it from others, unless it has it.
-    let keep = Change::KeepLayout {
-        pool: IDENTITY.into(),
-        layout: new_identity(),
-    };
-    keep.run(connection, shape).await?;
-    let own = match found.is_missing("leafid_tag") {
-        true => OwnTable::default(),
-        false => add_columns::<P>(connection, shape).await?,
-    };
-    Ok(found.report(own))
-}
-
-/// Adds to our own table what an older version did not make, and answers what there was of it.
-async fn add_columns<P: Product>(
-    connection: &mut P::Connection,
-    shape: Shape,
-) -> Result<OwnTable, SqlError> {
-    let own = P::look_again(connection, shape).await?.own;
-    for (column, _) in own.missing() {
-        let kind = match column {
-            "kind" => "varchar(16)",
-            _ => "bigint",
-        };
-        let add = format!("{} {column} {kind} DEFAULT NULL", P::ADD_COLUMN);
-        match connection.execute(&add, &[]).await {
-            // Another process was faster.
-            Err(error) if P::is_column_there(&error) => {}
-            added => drop(added?),
-        }
-    }
-    Ok(own)
-}
-
-async fn create_registry<P: Product>(connection: &mut P::Connection) -> Result<(), SqlError> {
-    lock_tables::<P>(connection).await?;
-    for sql in &P::CREATE[2..4] {
-        connection.execute(sql, &[]).await?;
-    }
-    Ok(())
-}
-
-async fn lock_tables<P: Product>(connection: &mut P::Connection) -> Result<(), SqlError> {
-    match P::CREATE_LOCK {
-        Some(lock) => connection.rows(lock, &[]).await.map(drop),
-        None => Ok(()),
     }
 }

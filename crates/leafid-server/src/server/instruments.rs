@@ -1,0 +1,99 @@
+//! `Instruments`: what the stores and drivers report to, and the generators and the registry
+//! opened with it.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use leafid::store::SegmentStore;
+use leafid::{
+    Clock, Driver, Generators, Observer, Options, RegistryDriver, SystemClock, WorkerRegistry,
+};
+
+use crate::config::Config;
+use crate::ops::event_log::{EventCounts, EventLog};
+use crate::ops::instrumented_store::{InstrumentedStore, StoreCalls};
+use crate::service::regressions::Regressions;
+use crate::worker_ids::{self, DurabilityChecked, Peers, Workers};
+
+/// What the stores and drivers report to.
+pub(super) struct Instruments {
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) events: Arc<EventCounts>,
+    pub(super) regressions: Arc<Regressions>,
+    event_log: Arc<dyn Observer>,
+    pub(super) store_calls: Arc<StoreCalls>,
+}
+
+impl Instruments {
+    pub(super) fn new() -> Self {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+        let events: Arc<EventCounts> = Arc::default();
+        let regressions = Arc::new(Regressions::new(Arc::clone(&clock)));
+        let event_log = EventLog::new(
+            Arc::clone(&events),
+            Arc::clone(&regressions),
+            Arc::clone(&clock),
+        );
+        Self {
+            clock,
+            events,
+            regressions,
+            event_log: Arc::new(event_log),
+            store_calls: Arc::new(StoreCalls::new()),
+        }
+    }
+
+    pub(super) fn open_generators(
+        &self,
+        config: &Config,
+        store: Arc<dyn SegmentStore>,
+    ) -> (Generators, Driver) {
+        let calls = Arc::clone(&self.store_calls);
+        let store = InstrumentedStore::new(store, calls, Arc::clone(&self.clock));
+        Generators::open_with(
+            Arc::new(store),
+            Arc::clone(&self.clock),
+            Arc::clone(&self.event_log),
+            options(config),
+        )
+    }
+
+    pub(super) fn open_registry(
+        &self,
+        config: &Config,
+        workers: Workers,
+        peers: Peers,
+        http_addr: SocketAddr,
+    ) -> (WorkerRegistry, RegistryDriver) {
+        let options = worker_ids::options(config, &workers, http_addr);
+        let builder = WorkerRegistry::builder()
+            .journal(workers.journal)
+            .peers(Arc::new(peers))
+            .clock(Arc::clone(&self.clock))
+            .observer(Arc::clone(&self.event_log))
+            .options(options);
+        let builder = match workers.leases {
+            None => builder,
+            Some(leases) => {
+                let allow_weak = config.allow_weak_store;
+                let refused = Arc::clone(&self.events.weak_stores);
+                builder.store(DurabilityChecked::new(leases, allow_weak, refused))
+            }
+        };
+        builder.build()
+    }
+}
+
+fn options(config: &Config) -> Options {
+    Options {
+        policy: config.policy,
+        wait_max: config.wait_max,
+        refresh_interval: config.refresh_interval,
+        probe_interval: config.store_probe_interval,
+        tags_max: config.tags_max,
+        regression_margin: config.regression_margin,
+        // With more, tags in use would wait for new ones at the connections.
+        calls_max: usize::try_from(config.store_connections).unwrap_or(usize::MAX),
+        ..Options::default()
+    }
+}

@@ -1,0 +1,81 @@
+//! Creating the tables: those of Leaf and our own, and those of a registry of worker ids.
+
+use leafid::store::new_identity;
+
+use super::product::Product;
+use crate::InitReport;
+use crate::leases::{Change, IDENTITY};
+use crate::schema::{FoundTables, OwnTable, Shape, TABLES};
+use crate::sql::{Dialect as _, Row as _, SqlError, Work as _};
+use crate::store::CallError;
+
+pub(super) async fn found_tables<P: Product>(
+    connection: &mut P::Connection,
+) -> Result<FoundTables, SqlError> {
+    let rows = connection.rows(P::FOUND_TABLES, &[]).await?;
+    let names: Result<Vec<String>, _> = rows.iter().map(|row| row.text(0)).collect();
+    Ok(FoundTables::of(&names?))
+}
+
+/// A server that waits for the tables may be creating those of its registry meanwhile.
+pub(super) async fn create_missing<P: Product>(
+    connection: &mut P::Connection,
+    shape: Shape,
+) -> Result<InitReport, CallError> {
+    lock_tables::<P>(connection).await?;
+    let found = found_tables::<P>(connection).await?;
+    for (table, sql) in TABLES.iter().zip(P::CREATE) {
+        if found.is_missing(table) {
+            connection.execute(sql, &[]).await?;
+        }
+    }
+    // Gives the database what tells it from others, unless it has it.
+    let keep = Change::KeepLayout {
+        pool: IDENTITY.into(),
+        layout: new_identity(),
+    };
+    keep.run(connection, shape).await?;
+    let own = match found.is_missing("leafid_tag") {
+        true => OwnTable::default(),
+        false => add_columns::<P>(connection, shape).await?,
+    };
+    Ok(found.report(own))
+}
+
+/// Adds to our own table what an older version did not make, and answers what there was of it.
+async fn add_columns<P: Product>(
+    connection: &mut P::Connection,
+    shape: Shape,
+) -> Result<OwnTable, SqlError> {
+    let own = P::look_again(connection, shape).await?.own;
+    for (column, _) in own.missing() {
+        let kind = match column {
+            "kind" => "varchar(16)",
+            _ => "bigint",
+        };
+        let add = format!("{} {column} {kind} DEFAULT NULL", P::ADD_COLUMN);
+        match connection.execute(&add, &[]).await {
+            // Another process was faster.
+            Err(error) if P::is_column_there(&error) => {}
+            added => drop(added?),
+        }
+    }
+    Ok(own)
+}
+
+pub(super) async fn create_registry<P: Product>(
+    connection: &mut P::Connection,
+) -> Result<(), SqlError> {
+    lock_tables::<P>(connection).await?;
+    for sql in &P::CREATE[2..4] {
+        connection.execute(sql, &[]).await?;
+    }
+    Ok(())
+}
+
+async fn lock_tables<P: Product>(connection: &mut P::Connection) -> Result<(), SqlError> {
+    match P::CREATE_LOCK {
+        Some(lock) => connection.rows(lock, &[]).await.map(drop),
+        None => Ok(()),
+    }
+}
