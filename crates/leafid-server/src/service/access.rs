@@ -1,66 +1,38 @@
-//! `Access`: the tokens and quotas that apply. Read by every call without a lock; changed at run
-//! time.
+//! `Access`: authentication by tokens, and rate limits by quotas. Read by every call without a
+//! lock; changed at run time.
 //!
 //! Without a quota, a call reads two flags and neither a clock nor anything that others write.
-//! Left to others: where tokens are written down. Invariant: a token that was taken away lets
-//! nobody in, also not those who showed it before.
+//! Left to others: where tokens are written down. Invariant: a revoked token authenticates no
+//! caller, not even one that showed it before.
 
 mod grants;
 mod quota_key;
+mod rate_limit;
 mod refusals;
+mod tokens;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
-use crossbeam_utils::CachePadded;
 use leafid::Clock;
-use papaya::ResizeMode;
 
-use super::caller::{Caller, Pass, Standing, Token};
+use super::caller::{Caller, Standing, Token};
 use super::error::ServiceError;
-use super::quota::Bucket;
-use crate::config::{QuotaScope, SecretHash, TokenSpec};
-use crate::sharded::Sharded;
+use crate::config::{QuotaScope, TokenSpec};
 pub(super) use grants::Grants;
 use quota_key::QuotaKey;
+use rate_limit::{Exceeded, RateLimit};
 use refusals::Refusals;
 pub(crate) use refusals::TokenRefusal;
+use tokens::Tokens;
 
 /// Tokens and quotas.
 pub(crate) struct Access {
-    clock: Arc<dyn Clock>,
-    tokens: papaya::HashMap<SecretHash, Entry>,
-    /// Whether anonymous callers are refused. There are tokens then.
-    needs_token: AtomicBool,
-    quotas: papaya::HashMap<QuotaScope, Bucket>,
-    /// Whether there is any quota; without one, no clock is read.
-    has_quotas: AtomicBool,
+    tokens: Tokens,
+    quotas: RateLimit,
     refusals: Refusals,
-    /// The quotas that came with the tokens last. One change at a time, by whoever holds it.
-    given: Mutex<BTreeMap<QuotaScope, u64>>,
-}
-
-/// A token, and what callers get of it.
-struct Entry {
-    token: Arc<Token>,
-    passes: Sharded<Pass>,
-}
-
-impl Entry {
-    fn new(spec: &TokenSpec) -> Self {
-        let token = Arc::new(Token::new(
-            spec.name.clone(),
-            spec.is_admin,
-            Grants::of(spec),
-        ));
-        let pass = || Arc::new(CachePadded::new(Arc::clone(&token)));
-        Self {
-            passes: Sharded::of(pass),
-            token,
-        }
-    }
+    /// The quotas of the last [`Access::apply`]. One change at a time, by whoever holds it.
+    applied: Mutex<BTreeMap<QuotaScope, u64>>,
 }
 
 impl Access {
@@ -70,26 +42,17 @@ impl Access {
         quotas: &[(QuotaScope, u64)],
     ) -> Self {
         let access = Self {
-            clock,
-            // An incremental resize would leave every look-up searching two tables.
-            tokens: papaya::HashMap::builder()
-                .resize_mode(ResizeMode::Blocking)
-                .build(),
-            needs_token: AtomicBool::new(false),
-            quotas: papaya::HashMap::builder()
-                .resize_mode(ResizeMode::Blocking)
-                .build(),
-            has_quotas: AtomicBool::new(false),
+            tokens: Tokens::new(),
+            quotas: RateLimit::new(clock),
             refusals: Refusals::default(),
-            given: Mutex::default(),
+            applied: Mutex::default(),
         };
         access.apply(tokens, quotas);
         access
     }
 
     pub(super) fn needs_token(&self) -> bool {
-        // Relaxed, here and for `has_quotas`: the flags stand for themselves.
-        self.needs_token.load(Ordering::Relaxed)
+        self.tokens.are_required()
     }
 
     pub(super) fn authenticate(
@@ -97,15 +60,9 @@ impl Access {
         name: Option<&str>,
         secret: &str,
     ) -> Result<Caller, ServiceError> {
-        let tokens = self.tokens.pin();
-        let entry = match secret {
-            // Nothing is no secret, whatever a token says.
-            "" => None,
-            secret => tokens.get(&SecretHash::of(secret)),
-        };
-        let entry = entry.filter(|entry| name.is_none_or(|name| entry.token.name == name));
-        let entry = entry.ok_or_else(|| self.refuse(TokenRefusal::Unknown))?;
-        Ok(Caller::with_pass(Arc::clone(entry.passes.here())))
+        let pass = self.tokens.find(name, secret);
+        let pass = pass.ok_or_else(|| self.refuse(TokenRefusal::Unknown))?;
+        Ok(Caller::with_pass(pass))
     }
 
     /// Whether a caller may look at a tag, or with `None` at what has no tag.
@@ -194,7 +151,7 @@ impl Access {
         {
             return Err(self.not_allowed(token, "take ids of", tag));
         }
-        if self.has_quotas.load(Ordering::Relaxed) {
+        if self.quotas.has_any() {
             return self.check_quotas(caller, tag, count);
         }
         Ok(())
@@ -208,30 +165,25 @@ impl Access {
         tag: Option<&str>,
         count: u64,
     ) -> Result<(), ServiceError> {
-        let now = self.clock.now();
-        let quotas = self.quotas.pin();
-        for scope in scopes(caller, tag) {
-            let found = quotas.get_key_value(&scope);
-            let checked = found.map(|(scope, bucket)| (scope, bucket, bucket.check(now)));
-            if let Some((scope, bucket, Err(retry_after))) = checked {
-                self.refusals.count_quota(scope.kind(), 1, count);
-                return Err(ServiceError::OverQuota {
-                    scope: scope.clone(),
-                    per_second: bucket.per_second(),
-                    retry_after,
-                });
+        self.quotas.check(scopes(caller, tag)).map_err(|exceeded| {
+            let Exceeded {
+                scope,
+                per_second,
+                retry_after,
+            } = exceeded;
+            self.refusals.count_quota(scope.kind(), 1, count);
+            ServiceError::OverQuota {
+                scope,
+                per_second,
+                retry_after,
             }
-        }
-        Ok(())
+        })
     }
 
     /// Whether ids of a tag come under a quota when this caller takes them.
     #[inline]
     pub(crate) fn has_quota(&self, caller: &Caller, tag: &str) -> bool {
-        self.has_quotas.load(Ordering::Relaxed) && {
-            let quotas = self.quotas.pin();
-            scopes(caller, Some(tag)).any(|scope| quotas.contains_key(&scope))
-        }
+        self.quotas.has_any() && self.quotas.has_one_of(scopes(caller, Some(tag)))
     }
 
     /// So many calls more, for an id each, are answered with a refusal that was found for another.
@@ -244,7 +196,7 @@ impl Access {
     /// Takes note that a caller was given ids.
     #[inline]
     pub(super) fn charge(&self, caller: &Caller, tag: Option<&str>, count: u64) {
-        if self.has_quotas.load(Ordering::Relaxed) {
+        if self.quotas.has_any() {
             self.charge_quotas(caller, tag, count);
         }
     }
@@ -252,11 +204,7 @@ impl Access {
     #[cold]
     #[inline(never)]
     fn charge_quotas(&self, caller: &Caller, tag: Option<&str>, count: u64) {
-        let now: Duration = self.clock.now();
-        let quotas = self.quotas.pin();
-        for bucket in scopes(caller, tag).filter_map(|scope| quotas.get(&scope)) {
-            bucket.charge(count, now);
-        }
+        self.quotas.charge(scopes(caller, tag), count);
     }
 
     /// Whether a caller may change tags, quotas and worker ids.
@@ -277,18 +225,12 @@ impl Access {
 
     /// The quota on something, if there is one.
     pub(super) fn quota(&self, scope: &QuotaScope) -> Option<u64> {
-        self.quotas.pin().get(scope).map(Bucket::per_second)
+        self.quotas.get(scope)
     }
 
     /// The quotas, ordered by what they limit.
     pub(crate) fn quotas(&self) -> Vec<(QuotaScope, u64)> {
-        let quotas = self.quotas.pin();
-        let quotas = quotas
-            .iter()
-            .map(|(scope, bucket)| (scope.clone(), bucket.per_second()));
-        let mut quotas: Vec<_> = quotas.collect();
-        quotas.sort();
-        quotas
+        self.quotas.all()
     }
 
     /// How many tokens there are.
@@ -313,100 +255,41 @@ impl Access {
         per_second: Option<u64>,
         tags_max: usize,
     ) -> Result<(), ServiceError> {
-        let given = self.given.lock();
-        let _given = given.unwrap_or_else(PoisonError::into_inner);
-        if let QuotaScope::Token(name) = scope {
-            let tokens = self.tokens.pin();
-            if !tokens.values().any(|entry| entry.token.name == *name) {
-                return Err(ServiceError::UnknownToken { name: name.clone() });
-            }
+        let applied = self.applied.lock();
+        let _one_at_a_time = applied.unwrap_or_else(PoisonError::into_inner);
+        if let QuotaScope::Token(name) = scope
+            && !self.tokens.has_name(name)
+        {
+            return Err(ServiceError::UnknownToken { name: name.clone() });
         }
-        let quotas = self.quotas.pin();
-        if per_second.is_some() && !quotas.contains_key(scope) {
-            let is_tag = |scope: &&QuotaScope| matches!(scope, QuotaScope::Tag(_));
-            let tags = quotas.keys().filter(is_tag).count();
-            if is_tag(&scope) && tags >= tags_max {
-                return Err(ServiceError::TooManyQuotas { max: tags_max });
-            }
+        let is_new_tag = matches!(scope, QuotaScope::Tag(_)) && self.quotas.get(scope).is_none();
+        if per_second.is_some() && is_new_tag && self.quotas.tag_count() >= tags_max {
+            return Err(ServiceError::TooManyQuotas { max: tags_max });
         }
-        self.replace_bucket(scope, per_second);
-        self.count_quotas();
+        self.quotas.set(scope, per_second);
         Ok(())
     }
 
     /// Replaces the tokens. Only quotas that differ from those of the last call change: what an
     /// operator set in between stays, and so does the state of its bucket.
     pub(super) fn apply(&self, tokens: &[TokenSpec], quotas: &[(QuotaScope, u64)]) {
-        let given = self.given.lock();
-        let mut former = given.unwrap_or_else(PoisonError::into_inner);
-        self.replace_tokens(tokens);
-        let names: BTreeSet<&str> = tokens.iter().map(|spec| spec.name.as_str()).collect();
+        let applied = self.applied.lock();
+        let mut former = applied.unwrap_or_else(PoisonError::into_inner);
+        self.tokens.replace(tokens);
         let of_tokens = tokens.iter().filter_map(|spec| {
             let scope = QuotaScope::Token(spec.name.clone());
             Some((scope, spec.ids_per_second?))
         });
-        let given: BTreeMap<QuotaScope, u64> = of_tokens.chain(quotas.iter().cloned()).collect();
-        let scopes: BTreeSet<&QuotaScope> = former.keys().chain(given.keys()).collect();
+        let new: BTreeMap<QuotaScope, u64> = of_tokens.chain(quotas.iter().cloned()).collect();
+        let scopes: BTreeSet<&QuotaScope> = former.keys().chain(new.keys()).collect();
         for scope in scopes {
-            if former.get(scope) != given.get(scope) {
-                self.replace_bucket(scope, given.get(scope).copied());
+            if former.get(scope) != new.get(scope) {
+                self.quotas.set(scope, new.get(scope).copied());
             }
         }
-        let all = self.quotas.pin();
-        all.retain(|scope, _| match scope {
-            QuotaScope::Token(name) => names.contains(name.as_str()),
-            QuotaScope::Server | QuotaScope::Tag(_) => true,
-        });
-        self.count_quotas();
-        *former = given;
-    }
-
-    /// New tokens first, so that a token that stays is not refused in between.
-    fn replace_tokens(&self, specs: &[TokenSpec]) {
-        let tokens = self.tokens.pin();
-        for spec in specs {
-            match tokens.get(&spec.secret) {
-                Some(entry)
-                    if entry.token.name == spec.name && entry.token.grants == Grants::of(spec) =>
-                {
-                    entry.token.set_admin(spec.is_admin);
-                }
-                // A token of another name, or good for something else, is another token. Who holds
-                // the former one has to show it again.
-                _ => {
-                    if let Some(former) = tokens.insert(spec.secret, Entry::new(spec)) {
-                        former.token.revoke();
-                    }
-                }
-            }
-        }
-        self.needs_token.store(!specs.is_empty(), Ordering::Relaxed);
-        let kept: BTreeSet<&SecretHash> = specs.iter().map(|spec| &spec.secret).collect();
-        tokens.retain(|secret, entry| {
-            let is_kept = kept.contains(secret);
-            if !is_kept {
-                entry.token.revoke();
-            }
-            is_kept
-        });
-    }
-
-    /// Another quota is another bucket.
-    fn replace_bucket(&self, scope: &QuotaScope, per_second: Option<u64>) {
-        let quotas = self.quotas.pin();
-        match per_second {
-            Some(per_second) => {
-                let _former = quotas.insert(scope.clone(), Bucket::new(per_second));
-            }
-            None => {
-                let _former = quotas.remove(scope);
-            }
-        }
-    }
-
-    fn count_quotas(&self) {
-        let any = !self.quotas.is_empty();
-        self.has_quotas.store(any, Ordering::Relaxed);
+        let names: BTreeSet<&str> = tokens.iter().map(|spec| spec.name.as_str()).collect();
+        self.quotas.retain_tokens(|name| names.contains(name));
+        *former = new;
     }
 }
 
