@@ -10,6 +10,7 @@ mod access;
 mod audit;
 mod caller;
 mod gate;
+mod grants;
 #[cfg(test)]
 mod in_memory;
 mod quota;

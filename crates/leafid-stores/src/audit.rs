@@ -8,11 +8,13 @@ use leafid::Escaped;
 use leafid::store::{StoreError, StoreResult, TagKind, TagRecord};
 
 use crate::StoreOptions;
+use crate::backend::Backend;
 use crate::schema::Shape;
 #[cfg(feature = "_sqlx")]
 use crate::servers::Servers;
-use crate::sql::{Dialect, Row, SqlError, Value, Work};
-use crate::store::{Backend, CallError, SqlStore};
+use crate::sql::{Dialect, Row, Value, Work};
+use crate::sql_error::{CallError, SqlError};
+use crate::store::SqlStore;
 use crate::url::{Place, StoreUrl};
 
 /// Rows that the table keeps: the oldest go.

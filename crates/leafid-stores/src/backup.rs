@@ -11,8 +11,8 @@ use rusqlite::Connection;
 
 use crate::StoreOptions;
 use crate::sql::Dialect as _;
+use crate::sql_error::CallError;
 use crate::sqlite::{Sqlite, blocking};
-use crate::store::CallError;
 use crate::url::StoreUrl;
 
 /// How a store is brought back from a copy.

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use leafid::store::StoreError;
 
+use crate::sql::{Dialect, failed};
 #[cfg(feature = "_sqlx")]
-use crate::sql::{Dialect, SqlError, SqlErrorKind, failed};
+use crate::sql_error::{SqlError, SqlErrorKind};
 use crate::timeout::within;
 
 /// Tries servers in order and answers the first that can be used.

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use leafid::store::StoreError;
 use url::Url;
 
-use crate::store::refused;
+use crate::backend::refused;
 
 /// More than a cluster has nodes.
 const PLACES_MAX: usize = 64;

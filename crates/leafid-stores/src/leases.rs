@@ -8,10 +8,12 @@ use leafid::store::{
 };
 
 use crate::StoreOptions;
+use crate::backend::Backend;
 use crate::lease_options::place_of;
 use crate::schema::Shape;
 use crate::sql::{Dialect, InsertError, Row, Value, Work};
-use crate::store::{Backend, CallError, SqlStore};
+use crate::sql_error::CallError;
+use crate::store::SqlStore;
 use crate::url::StoreUrl;
 
 /// In characters, as the columns are declared.

@@ -56,6 +56,8 @@ mod lease_options;
 mod timeout;
 
 #[cfg(feature = "_sql")]
+mod backend;
+#[cfg(feature = "_sql")]
 mod store;
 
 #[cfg(any(feature = "_sqlx", feature = "etcd"))]
@@ -82,6 +84,8 @@ mod schema;
 
 #[cfg(feature = "_sql")]
 mod sql;
+#[cfg(feature = "_sql")]
+mod sql_error;
 
 #[cfg(feature = "_sql")]
 mod tags;

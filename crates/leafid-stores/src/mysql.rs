@@ -18,11 +18,12 @@ use url::Url;
 use self::report::Variables;
 use self::schema::Schema;
 use crate::StoreOptions;
+use crate::backend::probe;
 use crate::row::{ReserveOutcome, SideTables};
 use crate::schema::{Shape, TABLES};
 use crate::servers::{Look, Product};
-use crate::sql::{Dialect, Row as _, SqlError};
-use crate::store::{CallError, probe};
+use crate::sql::{Dialect, Row as _};
+use crate::sql_error::{CallError, SqlError};
 use crate::transport::Encryption;
 
 /// Counts our own table.

@@ -20,8 +20,9 @@ use leafid::{Clock, SystemClock};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use self::state::{Age, Idle, State, Urgency};
-use crate::sql::{Dialect as _, SqlError};
-use crate::store::{Backend, CallError, refused};
+use crate::backend::{Backend, refused};
+use crate::sql::Dialect as _;
+use crate::sql_error::{CallError, SqlError};
 
 /// A store whose calls take longer than this has a spare connection: another one would be made for
 /// as long as a segment may last.

@@ -16,8 +16,8 @@ use crate::StoreOptions;
 use crate::row::{ReserveOutcome, SideTables};
 use crate::schema::{OwnTable, Shape, TABLES};
 use crate::servers::{Look, Product};
-use crate::sql::{Dialect, Row as _, SqlError};
-use crate::store::CallError;
+use crate::sql::{Dialect, Row as _};
+use crate::sql_error::{CallError, SqlError};
 use crate::transport::Encryption;
 
 pub(crate) struct Postgres;

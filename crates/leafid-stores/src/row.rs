@@ -12,10 +12,10 @@ use leafid::store::{
 };
 use leafid::{Escaped, Limit, StepPolicy, Tag};
 
-#[cfg(feature = "_sqlx")]
 use crate::schema::OwnTable;
-use crate::sql::{Row, SqlError};
-use crate::store::CallError;
+use crate::sql::Row;
+#[cfg(feature = "_sqlx")]
+use crate::sql_error::{CallError, SqlError};
 
 /// What cannot be done without our own table.
 pub(crate) const KEEP_OWN: &str = "keep a kind, a policy or a limit";

@@ -11,13 +11,14 @@ use leafid::store::{Reserve, Reserved, StoreError, StoreReport};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection as _, Transaction};
 use url::Url;
 
+use crate::backend::{Backend, probe};
 use crate::fail_over::{at_server, first_of, server_fault};
 use crate::identity_check::IdentityCheck;
 use crate::leases::IDENTITY;
 use crate::row::{ReserveOutcome, SideTables};
 use crate::schema::Shape;
-use crate::sql::{Dialect, Need, Row as _, SqlError, Work};
-use crate::store::{Backend, CallError, probe};
+use crate::sql::{Dialect, Need, Row as _, Work};
+use crate::sql_error::{CallError, SqlError};
 use crate::url::servers::public;
 use crate::{InitReport, StoreOptions};
 use create::{create_missing, create_registry, found_tables};

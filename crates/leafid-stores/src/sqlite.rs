@@ -22,10 +22,11 @@ use self::file::DatabaseFile;
 pub(crate) use self::report::file_notes;
 pub(crate) use self::session::blocking;
 use self::session::{OpenConnection, Session};
+use crate::backend::{Backend, probe};
 use crate::private::FileId;
 use crate::schema::{FoundTables, OwnTable, Shape};
-use crate::sql::{Dialect, SqlError, Work, failed};
-use crate::store::{Backend, CallError, probe};
+use crate::sql::{Dialect, Work, failed};
+use crate::sql_error::{CallError, SqlError};
 use crate::{InitReport, StoreOptions};
 
 /// First starts of many processes on one file get in each other's way for a moment.

@@ -12,145 +12,13 @@ use leafid::store::{
     TagSettings, TagSpec,
 };
 
+use crate::backend::Backend;
 use crate::pool::Pool;
-use crate::sql::{Dialect, SqlError, Work, failed};
+use crate::sql::{Dialect, Work, failed};
+use crate::sql_error::CallError;
 use crate::timeout::within;
 use crate::url::StoreUrl;
 use crate::{InitReport, StoreOptions, tags};
-
-/// One kind of database. Every call gets a connection of its own.
-pub(crate) trait Backend: Send + Sync + 'static {
-    type Connection: Send + 'static;
-    type Dialect: Dialect;
-
-    /// The most connections that help.
-    const CONNECTIONS_MAX: usize;
-
-    /// Connects to the first server that can be used.
-    fn connect(&self) -> impl Future<Output = Result<Self::Connection, StoreError>> + Send;
-
-    /// The server that a connection goes to, as people may see it; `None` where there is only one.
-    fn server(connection: &Self::Connection) -> Option<&str>;
-
-    fn is_alive(&self, connection: &mut Self::Connection) -> impl Future<Output = bool> + Send;
-
-    /// Why this process may not use the store any more, whatever it answers later.
-    fn refusal(&self) -> Option<String>;
-
-    /// Checks again whether the connection's server keeps what it acknowledges, and is the same
-    /// database as before.
-    fn recheck(
-        &self,
-        connection: &mut Self::Connection,
-    ) -> impl Future<Output = Result<(), StoreError>> + Send;
-
-    /// Does work that changes nothing.
-    fn run<W: Work>(
-        &self,
-        connection: &mut Self::Connection,
-        work: W,
-    ) -> impl Future<Output = Result<W::Answer, CallError>> + Send;
-
-    /// Does work in one transaction, which is committed if it went well.
-    fn transact<W: Work>(
-        &self,
-        connection: &mut Self::Connection,
-        work: W,
-    ) -> impl Future<Output = Result<W::Answer, CallError>> + Send;
-
-    fn reserve(
-        &self,
-        connection: &mut Self::Connection,
-        reserve: &Reserve,
-    ) -> impl Future<Output = Result<Reserved, CallError>> + Send;
-
-    /// What the store is; its location is filled in by the caller.
-    fn inspect(
-        &self,
-        connection: &mut Self::Connection,
-    ) -> impl Future<Output = Result<StoreReport, CallError>> + Send;
-
-    /// Creates the tables that are missing.
-    fn init(
-        &self,
-        connection: &mut Self::Connection,
-    ) -> impl Future<Output = Result<InitReport, CallError>> + Send;
-
-    /// Whether rows may be written now: a statement that changes none, and that the database
-    /// refuses where it would refuse a reservation.
-    fn probe(
-        &self,
-        connection: &mut Self::Connection,
-    ) -> impl Future<Output = Result<(), CallError>> + Send;
-
-    /// What told the database from others when a connection was last made to it.
-    fn known_identity(&self) -> Option<String>;
-
-    /// Refuses a database that is another one than before.
-    fn check_identity(&self, connection: &Self::Connection, found: &str) -> Result<(), CallError>;
-
-    /// Creates the tables of a registry where that is safe; see `schema.rs`.
-    fn prepare(
-        &self,
-        connection: &mut Self::Connection,
-    ) -> impl Future<Output = Result<(), CallError>> + Send;
-
-    /// Milliseconds since 1970-01-01T00:00:00Z; `None` if the clock is that of this machine.
-    fn clock_ms(
-        &self,
-        connection: &mut Self::Connection,
-    ) -> impl Future<Output = Result<Option<i64>, CallError>> + Send;
-}
-
-/// What went wrong within a call: a meaning, or an error of the database that still needs one.
-#[derive(Debug)]
-pub(crate) enum CallError {
-    Store(StoreError),
-    Sql(SqlError),
-}
-
-impl From<StoreError> for CallError {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
-}
-
-impl From<SqlError> for CallError {
-    fn from(error: SqlError) -> Self {
-        Self::Sql(error)
-    }
-}
-
-#[cfg(feature = "_sqlx")]
-impl From<sqlx::Error> for CallError {
-    fn from(error: sqlx::Error) -> Self {
-        Self::Sql(error.into())
-    }
-}
-
-impl CallError {
-    pub(crate) fn unsupported(message: impl Into<String>) -> Self {
-        Self::Store(StoreError::Unsupported {
-            message: message.into(),
-        })
-    }
-
-    /// For what needs our own table, when it is not there.
-    pub(crate) fn no_own_table(what: &str) -> Self {
-        Self::unsupported(format!(
-            "cannot {what} without the table leafid_tag: run `leafid store init`"
-        ))
-    }
-}
-
-/// Changes no row of `leaf_alloc`, and asks for all that a reservation needs: the table, the right
-/// to write it, a server that is no replica and, with Galera, one that has its majority.
-const PROBE_SQL: &str = "UPDATE leaf_alloc SET max_id = max_id WHERE 1 = 0";
-
-/// Whether the database lets `leaf_alloc` be written.
-pub(crate) async fn probe<D: Dialect>(connection: &mut D) -> Result<(), SqlError> {
-    connection.execute(PROBE_SQL, &[]).await.map(drop)
-}
 
 /// How remedies name the command that creates the tables; the store's URL is put in.
 const INIT: &str = "`leafid store init`";
@@ -257,14 +125,6 @@ impl<S: Backend> SqlStore<S> {
             }
         }
     }
-}
-
-/// What calls get of a store that this process may not use any more.
-pub(crate) fn refused(reason: &str) -> StoreError {
-    StoreError::unavailable(
-        format!("{reason}; then start this program again"),
-        "nothing more is reserved from it by this process",
-    )
 }
 
 /// Refuses what does not fit Leaf's columns, alike in every database.

@@ -6,8 +6,8 @@ use leafid::store::{StoreError, TagPatch, TagRecord, TagSpec};
 
 use crate::row::{KEEP_OWN, OwnColumns, StoredRow, check_started, first_max_id, padded, records};
 use crate::schema::Shape;
-use crate::sql::{Dialect, InsertError, Need, Row, SqlError, Value, Work};
-use crate::store::CallError;
+use crate::sql::{Dialect, InsertError, Need, Row, Value, Work};
+use crate::sql_error::{CallError, SqlError};
 
 pub(crate) struct Read(pub(crate) Vec<Tag>);
 

@@ -5,7 +5,6 @@
 //! Left to others: where tokens are written down. Invariant: a revoked token authenticates no
 //! caller, not even one that showed it before.
 
-mod grants;
 mod quota_key;
 mod rate_limit;
 mod refusals;
@@ -19,7 +18,6 @@ use leafid::Clock;
 use super::caller::{Caller, Standing, Token};
 use super::error::ServiceError;
 use crate::config::{QuotaScope, TokenSpec};
-pub(super) use grants::Grants;
 use quota_key::QuotaKey;
 use rate_limit::{Exceeded, RateLimit};
 use refusals::Refusals;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use crossbeam_utils::CachePadded;
 
-use super::access::Grants;
+use super::grants::Grants;
 
 /// Who asks. A front end makes one from the secret that came with a request or a connection, by
 /// [`Service::authenticate`](crate::Service::authenticate); without a secret it is anonymous.

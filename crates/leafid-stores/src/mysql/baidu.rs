@@ -3,8 +3,7 @@
 use super::Mysql;
 use crate::baidu::{TABLE_SQL, WorkerNode};
 use crate::servers::{Servers, Session};
-use crate::sql::SqlError;
-use crate::store::CallError;
+use crate::sql_error::{CallError, SqlError};
 
 impl Servers<Mysql> {
     /// Inserts a row and answers its number.

@@ -5,7 +5,8 @@ use sqlx::mysql::MySqlRow;
 use sqlx::{AssertSqlSafe, MySqlConnection};
 
 use crate::schema::Shape;
-use crate::sql::{Dialect, InsertError, SqlError, Value, bound};
+use crate::sql::{Dialect, InsertError, Value, bound};
+use crate::sql_error::SqlError;
 
 /// The name as bytes of UTF-8, whatever the column's character set.
 const NAME_BYTES: &str = "CAST(CONVERT(a.biz_tag USING utf8mb4) AS BINARY)";

@@ -7,7 +7,7 @@ use sqlx::{MySqlConnection, Row};
 
 use super::schema::Schema;
 use crate::durability::weakness;
-use crate::sql::SqlError;
+use crate::sql_error::SqlError;
 
 /// The server's settings.
 pub(super) struct Variables(HashMap<String, String>);

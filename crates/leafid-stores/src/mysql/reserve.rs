@@ -11,7 +11,7 @@ use sqlx::{AssertSqlSafe, MySqlConnection, Row as _};
 use super::HAS_OWN_TABLE;
 use crate::row::{Bounds, ReserveOutcome, SideTables, check_kept_or_above, former_life, refusal};
 use crate::servers::identity_sql;
-use crate::store::CallError;
+use crate::sql_error::CallError;
 use crate::tags::unknown_name;
 
 /// What the row held and holds.

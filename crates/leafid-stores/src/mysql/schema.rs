@@ -6,7 +6,7 @@ use sqlx::{AssertSqlSafe, MySqlConnection, Row};
 
 use crate::durability::{Column, unfit, weak_trigger, weakness};
 use crate::schema::{FoundKeys, OwnTable, Shape};
-use crate::sql::SqlError;
+use crate::sql_error::SqlError;
 
 /// The tables of segments and of a registry.
 pub(super) const TABLES: &str = "'leaf_alloc', 'leafid_tag', 'leafid_worker', 'leafid_pool'";

@@ -7,7 +7,8 @@ use leafid::store::{Reserve, Reserved, StoreReport};
 
 use super::*;
 use crate::InitReport;
-use crate::sql::{SqlErrorKind, Work};
+use crate::sql::Work;
+use crate::sql_error::SqlErrorKind;
 
 /// Of a store of which nothing is asked but connections: so many are made, and then one that never
 /// ends, or one that fails.

@@ -4,7 +4,8 @@ use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, PgConnection};
 
 use crate::schema::Shape;
-use crate::sql::{Dialect, SqlError, Value, bound};
+use crate::sql::{Dialect, Value, bound};
+use crate::sql_error::SqlError;
 
 impl Dialect for PgConnection {
     type Row = PgRow;

@@ -6,7 +6,7 @@ use sqlx::{AssertSqlSafe, PgConnection, Row};
 
 use crate::row::{Bounds, ReserveOutcome, SideTables, check_kept, former_life, refusal};
 use crate::servers::identity_sql;
-use crate::store::CallError;
+use crate::sql_error::CallError;
 
 /// The row is locked first and then read, so that `old` is the value that the update changes,
 /// however many others wait for the row. A former life of the tag is in side_tables of the statement

@@ -6,8 +6,8 @@ use super::product::Product;
 use crate::InitReport;
 use crate::leases::{Change, IDENTITY};
 use crate::schema::{FoundTables, OwnTable, Shape, TABLES};
-use crate::sql::{Dialect as _, Row as _, SqlError, Work as _};
-use crate::store::CallError;
+use crate::sql::{Dialect as _, Row as _, Work as _};
+use crate::sql_error::{CallError, SqlError};
 
 pub(super) async fn found_tables<P: Product>(
     connection: &mut P::Connection,

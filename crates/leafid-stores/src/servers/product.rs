@@ -7,8 +7,8 @@ use url::Url;
 use crate::StoreOptions;
 use crate::row::{ReserveOutcome, SideTables};
 use crate::schema::{Shape, TABLES};
-use crate::sql::{Dialect, SqlError};
-use crate::store::CallError;
+use crate::sql::Dialect;
+use crate::sql_error::{CallError, SqlError};
 
 /// One kind of database server.
 pub(crate) trait Product: Send + Sync + 'static {

@@ -3,7 +3,8 @@
 use sqlx::query::Query;
 use sqlx::{ColumnIndex, Database, Decode, Encode, Type};
 
-use super::{Row, SqlError, SqlErrorKind, Value};
+use super::{Row, Value};
+use crate::sql_error::{SqlError, SqlErrorKind};
 
 impl From<sqlx::Error> for SqlError {
     fn from(error: sqlx::Error) -> Self {

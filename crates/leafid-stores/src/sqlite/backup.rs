@@ -10,8 +10,7 @@ use rusqlite::Connection;
 
 use super::{Sqlite, blocking, open_existing};
 use crate::private;
-use crate::sql::SqlError;
-use crate::store::CallError;
+use crate::sql_error::{CallError, SqlError};
 
 impl Sqlite {
     /// Copies the store to `target`, durably, and answers how many tags are in it.

@@ -6,8 +6,8 @@ use rusqlite::types::Value as Cell;
 use rusqlite::{Connection, Error, params_from_iter};
 
 use crate::schema::Shape;
-use crate::sql::{Dialect, Row, SqlError, SqlErrorKind, Value};
-use crate::store::CallError;
+use crate::sql::{Dialect, Row, Value};
+use crate::sql_error::{CallError, SqlError, SqlErrorKind};
 
 pub(crate) struct SqliteRow(Vec<Cell>);
 

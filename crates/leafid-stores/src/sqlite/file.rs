@@ -16,9 +16,10 @@ use leafid::store::StoreError;
 use rusqlite::Connection;
 
 use super::mark::{Mark, MarkRecord};
+use crate::backend::refused;
 use crate::private::{self, FileId};
-use crate::sql::{Dialect as _, SqlError};
-use crate::store::{CallError, refused};
+use crate::sql::Dialect as _;
+use crate::sql_error::{CallError, SqlError};
 
 /// After how many changes the write-ahead log is folded into the file.
 const CHANGES_MAX: u32 = 256;

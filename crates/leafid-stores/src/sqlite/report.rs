@@ -7,7 +7,7 @@ use rusqlite::Connection;
 
 use crate::durability::weakness;
 use crate::private;
-use crate::store::CallError;
+use crate::sql_error::CallError;
 
 pub(super) fn inspect(connection: &Connection, path: &Path) -> Result<StoreReport, CallError> {
     let text = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, String>(0));

@@ -4,7 +4,7 @@ use leafid::store::{Reserve, Reserved, StoreError};
 use rusqlite::{Connection, OptionalExtension as _};
 
 use crate::row::{check_kept, former_life, refusal};
-use crate::store::CallError;
+use crate::sql_error::CallError;
 
 pub(super) fn reserve(connection: &Connection, reserve: &Reserve) -> Result<Reserved, CallError> {
     let tag = reserve.tag.as_str();

@@ -15,8 +15,8 @@ use super::mark::{Mark, MarkRecord};
 use super::{Sqlite, is_busy, schema, session};
 use crate::backup::{RestoreOptions, RestoreReport};
 use crate::private;
-use crate::sql::{Dialect as _, SqlError};
-use crate::store::CallError;
+use crate::sql::Dialect as _;
+use crate::sql_error::{CallError, SqlError};
 
 impl Sqlite {
     /// Takes the copy at `source` in place of the file, which is kept aside.

@@ -5,7 +5,7 @@ use leafid::store::StoreError;
 use rusqlite::{Connection, TransactionBehavior};
 
 use crate::schema::{FoundTables, KEYS, OwnTable};
-use crate::store::CallError;
+use crate::sql_error::CallError;
 
 const TABLE_SQL: [&str; 7] = [
     "CREATE TABLE IF NOT EXISTS leaf_alloc (

@@ -13,7 +13,7 @@ use super::file::DatabaseFile;
 use super::mark::MarkRecord;
 use crate::private::{self, FileId};
 use crate::schema::{FoundTables, OwnTable};
-use crate::store::CallError;
+use crate::sql_error::CallError;
 
 /// A connection, and what there was of the tables before it came.
 pub(crate) struct Session {

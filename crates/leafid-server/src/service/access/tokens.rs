@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crossbeam_utils::CachePadded;
 use papaya::ResizeMode;
 
-use super::grants::Grants;
 use crate::config::{SecretHash, TokenSpec};
 use crate::service::caller::{Pass, Token};
+use crate::service::grants::Grants;
 use crate::sharded::Sharded;
 
 /// The tokens that are known.

@@ -8,7 +8,7 @@ use rusqlite::{Connection, Row, Transaction};
 use super::MarkRecord;
 use crate::backup::{Knowledge, RaisedTag, RestoreOptions, RestoreReport};
 use crate::leases::IDENTITY;
-use crate::store::CallError;
+use crate::sql_error::CallError;
 
 /// So many worker ids above the largest that is known may have been claimed since.
 const WORKERS_MORE: u32 = 32;

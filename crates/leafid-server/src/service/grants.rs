@@ -4,7 +4,7 @@ use crate::config::{TagPattern, TokenScope, TokenSpec};
 
 /// What a token is good for.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(in crate::service) struct Grants {
+pub(super) struct Grants {
     pub(super) scope: TokenScope,
     /// Empty: all tags.
     pub(super) tags: Vec<TagPattern>,
@@ -23,7 +23,7 @@ impl Grants {
     }
 
     /// Whether there is anything that they leave out.
-    pub(in crate::service) fn are_limited(&self) -> bool {
+    pub(super) fn are_limited(&self) -> bool {
         *self != Self::default()
     }
 
