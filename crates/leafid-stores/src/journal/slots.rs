@@ -10,10 +10,8 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 
 use leafid::store::{JournalRecord, StoreError};
 
-use super::text::{self, Problem, Text};
+use super::text::{self, Problem, TEXT_LEN_MAX as SLOT_LEN, Text};
 
-/// In bytes; a record is far shorter.
-pub(super) const SLOT_LEN: usize = 4096;
 const FILE_LEN: usize = SLOT_LEN * 2;
 
 /// What a file is to a journal.

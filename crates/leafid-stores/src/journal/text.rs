@@ -11,7 +11,8 @@ use crc::{CRC_32_ISO_HDLC, Crc};
 use leafid::WorkerId;
 use leafid::store::{JournalClaim, JournalLease, JournalRecord, JournalRegistry, StoreError};
 
-use super::slots::SLOT_LEN;
+/// In bytes; a record is far shorter.
+pub(super) const TEXT_LEN_MAX: usize = 4096;
 
 const VERSION: &str = "leafid-journal 2";
 const VERSION_1: &str = "leafid-journal 1";
@@ -66,7 +67,7 @@ pub(super) fn render(
         registry.map(|registry| &registry.location),
     ];
     let mut texts = texts.into_iter().flatten();
-    if texts.any(|text| text.contains(char::is_control)) || text.len() > SLOT_LEN {
+    if texts.any(|text| text.contains(char::is_control)) || text.len() > TEXT_LEN_MAX {
         return Err(StoreError::Unsupported {
             message: "a journal cannot hold this name, layout or registry: it is too long, or has \
                 control characters"
