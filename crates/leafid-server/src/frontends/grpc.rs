@@ -16,7 +16,6 @@ mod reflection;
 mod reply;
 mod request_body;
 mod serve;
-mod socket;
 mod stream;
 mod tags;
 

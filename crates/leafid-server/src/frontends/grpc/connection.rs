@@ -3,7 +3,6 @@
 
 use std::future::pending;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::Notify;
 use tokio::time::sleep;
@@ -22,8 +21,6 @@ pub(super) struct Connection {
     /// What the peer has not read.
     pub(super) backlog: Arc<Backlog>,
     pub(super) activity: Arc<Activity>,
-    /// Whether the peer has sent the preface of HTTP/2.
-    is_http2: AtomicBool,
     /// Notified when the connection shall take no more calls.
     goaway: Notify,
 }
@@ -51,19 +48,8 @@ impl Connection {
             shutdown,
             backlog,
             activity: Arc::default(),
-            is_http2: AtomicBool::new(false),
             goaway: Notify::new(),
         }
-    }
-
-    /// The peer has sent the preface of HTTP/2.
-    pub(super) fn preface_received(&self) {
-        // Relaxed: nothing is read behind it.
-        self.is_http2.store(true, Ordering::Relaxed);
-    }
-
-    fn is_http2(&self) -> bool {
-        self.is_http2.load(Ordering::Relaxed)
     }
 
     /// Has the connection close gracefully.
@@ -81,11 +67,7 @@ impl Connection {
             close = self.idle(limits) => return close,
             () = self.backlog.cut_off() => return Close::AtOnce,
         }
-        if self.is_http2() {
-            Close::Gracefully
-        } else {
-            Close::AtOnce
-        }
+        Close::Gracefully
     }
 
     /// Is ready once the server is about to shut down, if there were calls. A connection without
@@ -97,13 +79,8 @@ impl Connection {
         }
     }
 
-    /// Is ready once the peer does not speak HTTP/2 in time, does not read its replies, or no call
-    /// has begun and none goes on.
+    /// Is ready once the peer does not read its replies, or no call has begun and none goes on.
     async fn idle(&self, limits: &Limits) -> Close {
-        sleep(limits.first_head_max).await;
-        if !self.is_http2() {
-            return Close::AtOnce;
-        }
         self.stalled(limits, |calls| {
             calls.pending_replies > 0 || calls.open_calls == 0
         })
@@ -149,32 +126,25 @@ mod tests {
     use super::*;
     use crate::frontends::grpc::call::Call;
 
-    fn silent() -> Connection {
-        Connection::new(ConnectionInfo::for_tests(Shutdown::new()))
-    }
-
     fn open() -> Connection {
-        let connection = silent();
-        connection.preface_received();
-        connection
+        Connection::new(ConnectionInfo::for_tests(Shutdown::new()))
     }
 
     fn begin(connection: &Connection) -> Call {
         Call::begin(&connection.activity)
     }
 
-    /// How a connection ends, and after how many times `idle_max` from `first_head_max` on.
+    /// How a connection ends, and after how many times `idle_max`.
     async fn end_of(connection: &Connection) -> (Close, u128) {
         let limits = Limits::default();
         let begun = Instant::now();
         let close = connection.close(&limits).await;
-        let idle = begun.elapsed().saturating_sub(limits.first_head_max);
+        let idle = begun.elapsed();
         (close, idle.as_millis() / limits.idle_max.as_millis())
     }
 
     #[tokio::test(start_paused = true)]
     async fn an_idle_connection_is_told_and_one_with_a_pending_reply_is_cut() {
-        assert_eq!(end_of(&silent()).await, (Close::AtOnce, 0));
         let connection = open();
         assert_eq!(end_of(&connection).await, (Close::Gracefully, 1));
         drop(begin(&connection));

@@ -10,15 +10,17 @@ use std::task::Poll;
 use hyper::server::conn::http2::Builder;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::time::Instant;
 
 use super::connection::{Close, Connection};
 use super::executor::CallExecutor;
 use super::handler::Handler;
-use super::socket::Socket;
 use crate::config::Limits;
 use crate::net::front_end::ConnectionInfo;
 use crate::net::io::Io;
 use crate::net::poll_on_wake::PollOnWake;
+use crate::net::preface::Preface;
+use crate::net::socket::Socket;
 
 /// How many times as much metadata is read as a call may have, so that a call with too much is
 /// refused as gRPC does. What is beyond it h2 refuses, which clients take for UNKNOWN.
@@ -40,25 +42,32 @@ fn builder(limits: &Limits) -> Builder<CallExecutor> {
 }
 
 /// Serves a connection until its peer, its being idle or the shutdown ends it.
-pub(super) async fn serve<S: Io>(handler: Arc<Handler>, stream: S, info: ConnectionInfo) {
+pub(super) async fn serve<S: Io>(handler: Arc<Handler>, mut stream: S, info: ConnectionInfo) {
     let limits = handler.service.limits();
+    let head_due = Instant::now() + limits.first_head_max;
+    let preface = Preface::of_new(&mut stream, head_due, &info.shutdown).await;
+    let Some(preface) = preface.filter(Preface::is_http2) else {
+        return;
+    };
+    let socket = Socket::new(stream, preface, Arc::clone(&info.backlog));
     let connection = Arc::new(Connection::new(info));
     let service = service_fn(|request| {
         let answer = handler.answer(&connection, request);
         async move { Ok::<_, Infallible>(answer.await) }
     });
-    let socket = TokioIo::new(Socket::new(stream, Arc::clone(&connection)));
-    let mut http2 = pin!(builder(limits).serve_connection(socket, service));
-    let close = serve_until(connection.close(limits), http2.as_mut()).await;
+    let io = TokioIo::new(socket.for_hyper());
+    let mut http2 = pin!(builder(limits).serve_connection(io, service));
+    let close = serve_until(connection.close(limits), &socket, http2.as_mut()).await;
     if close == Some(Close::Gracefully) {
         http2.as_mut().graceful_shutdown();
-        serve_until(connection.overstayed(limits), http2).await;
+        serve_until(connection.overstayed(limits), &socket, http2).await;
     }
 }
 
 /// Serves until `end` is ready; `None`: the connection was over before.
-async fn serve_until<T>(
+async fn serve_until<T, S: Io>(
     end: impl Future<Output = T>,
+    socket: &Socket<S>,
     mut http2: Pin<&mut impl Future>,
 ) -> Option<T> {
     let mut end = PollOnWake::new(end);
@@ -69,7 +78,7 @@ async fn serve_until<T>(
             return Poll::Ready(Some(end));
         }
         // However it ended: the peer has closed it, or h2 has told the peer why.
-        http2.as_mut().poll(context).map(|_| None)
+        socket.poll_turn(http2.as_mut(), context).map(|()| None)
     })
     .await
 }

@@ -13,17 +13,18 @@ use hyper::server::conn::{http1, http2};
 use hyper::service::Service;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use super::body::AnswerBody;
-use super::coalescing_io::{CoalescingIo, Left, Link};
 use super::handler::Handler;
-use super::preface::Preface;
 use crate::config::Limits;
 use crate::net::front_end::{ConnectionInfo, Peer, Slot};
 use crate::net::graceful_close::end;
 use crate::net::io::Io;
 use crate::net::poll_on_wake::PollOnWake;
+use crate::net::preface::Preface;
 use crate::net::shutdown::Shutdown;
+use crate::net::socket::Socket;
 use crate::net::unread::Backlog;
 
 /// How connections are served: HTTP/1.1, and HTTP/2 for those who open with its preface.
@@ -63,7 +64,6 @@ struct Shared {
     slot: Slot,
     peer: Peer,
     backlog: Arc<Backlog>,
-    is_http2: AtomicBool,
     begun: AtomicU64,
     ended: AtomicU64,
     /// Whether the peer shall be told to begin nothing more here.
@@ -95,7 +95,7 @@ impl Service<Request<Incoming>> for Conversation {
         if let Some(mut answer) = answer {
             count_up(&shared.ended);
             if is_leaving {
-                shared.say_goodbye(&mut answer);
+                say_goodbye(&mut answer);
             }
             return Answering::Now(Some(answer));
         }
@@ -107,7 +107,7 @@ impl Service<Request<Incoming>> for Conversation {
                 .await;
             count_up(&shared.ended);
             if is_leaving {
-                shared.say_goodbye(&mut answer);
+                say_goodbye(&mut answer);
             }
             answer
         }))
@@ -135,6 +135,13 @@ fn count_up(count: &AtomicU64) {
     count.store(before.wrapping_add(1), Ordering::Relaxed);
 }
 
+/// Tells the peer to send its next request over another connection. Over HTTP/2, where answers
+/// cannot say that, hyper drops the header.
+fn say_goodbye<B>(answer: &mut Response<B>) {
+    let close = HeaderValue::from_static("close");
+    answer.headers_mut().insert(CONNECTION, close);
+}
+
 impl Shared {
     /// Begun and ended requests.
     fn seen(&self) -> (u64, u64) {
@@ -149,20 +156,7 @@ impl Shared {
         Some(answer)
     }
 
-    /// Tells the peer to come with its next request over another connection. Over HTTP/2 that is
-    /// told apart from the answers.
-    fn say_goodbye<B>(&self, answer: &mut Response<B>) {
-        if !self.is_http2() {
-            let close = HeaderValue::from_static("close");
-            answer.headers_mut().insert(CONNECTION, close);
-        }
-    }
-
     // Relaxed, in all: all of it happens in the connection's task.
-
-    fn is_http2(&self) -> bool {
-        self.is_http2.load(Ordering::Relaxed)
-    }
 
     fn leave(&self) {
         self.is_leaving.store(true, Ordering::Relaxed);
@@ -187,92 +181,60 @@ pub(super) async fn serve<S: Io>(
         backlog,
     } = connection;
     let limits = *handler.context.service.limits();
+    let head_due = Instant::now() + limits.first_head_max;
+    let Some(preface) = Preface::of_new(&mut stream, head_due, &shutdown).await else {
+        return;
+    };
+    let is_http2 = preface.is_http2();
     let shared = Arc::new(Shared {
         handler: Arc::clone(handler),
         slot,
         peer,
         backlog: Arc::clone(&backlog),
-        is_http2: AtomicBool::new(false),
         begun: AtomicU64::new(0),
         ended: AtomicU64::new(0),
         is_leaving: AtomicBool::new(false),
     });
     let silent = async {
         tokio::select! {
-            () = silent(&shared, &limits) => {}
-            () = leaving(&shared, &shutdown) => {}
+            () = silent(&shared, &limits, head_due) => {}
+            () = leaving(&shared, &shutdown), if is_http2 => {}
         }
     };
     let mut around = Around {
         shared: &shared,
+        socket: Socket::new(stream, preface, backlog),
+        is_http2,
         asked: PollOnWake::new(shutdown.asked()),
         silent: PollOnWake::new(silent),
         is_told: false,
     };
-    let Some(preface) = around.first_bytes(&mut stream).await else {
-        return;
-    };
-    let is_http2 = preface.is_http2();
-    shared.is_http2.store(is_http2, Ordering::Relaxed);
-    let (pipe, link) = CoalescingIo::new(stream, preface, backlog);
-    let io = TokioIo::new(pipe);
+    let io = TokioIo::new(around.socket.for_hyper());
     let conversation = Conversation(Arc::clone(&shared));
     let is_over = if is_http2 {
         let connection = versions.http2.serve_connection(io, conversation);
         // In a box of its own: the others shall not take its memory.
         let mut connection = Box::pin(connection);
-        around.serve(connection.as_mut(), &link).await
+        around
+            .serve(connection.as_mut(), http2::Connection::graceful_shutdown)
+            .await
     } else {
         let connection = versions.http1.serve_connection(io, conversation);
         let connection = pin!(connection);
-        around.serve(connection, &link).await
+        around
+            .serve(connection, http1::Connection::graceful_shutdown)
+            .await
     };
-    if is_over && let Some(Left { stream, rest }) = link.left() {
-        let is_hurried = around.asked.is_over() || shared.is_leaving();
-        let ending = end(stream, &rest, is_hurried);
-        match slot {
-            Slot::Normal => ending.await,
-            // A slot of operators is not kept for who does not hang up.
-            Slot::Admin => around.until_asked(ending).await,
-        }
-    }
-}
-
-/// A connection that hyper serves.
-trait Served: Future {
-    /// Whether one that was told to finish, after so many requests began and ended, may wait for
-    /// its peer although nothing goes on.
-    fn waits(seen: (u64, u64)) -> bool;
-
-    /// Lets it end once what began has been answered.
-    fn finish(self: Pin<&mut Self>);
-}
-
-impl<S: Io> Served for http1::Connection<TokioIo<CoalescingIo<S>>, Conversation> {
-    /// For its first request.
-    fn waits((begun, _): (u64, u64)) -> bool {
-        begun == 0
-    }
-
-    fn finish(self: Pin<&mut Self>) {
-        self.graceful_shutdown();
-    }
-}
-
-impl<S: Io> Served for http2::Connection<TokioIo<CoalescingIo<S>>, Conversation, TokioExecutor> {
-    /// For a sign that it was heard, which who rests may not give.
-    fn waits((begun, ended): (u64, u64)) -> bool {
-        begun == ended
-    }
-
-    fn finish(self: Pin<&mut Self>) {
-        self.graceful_shutdown();
+    if is_over {
+        around.close().await;
     }
 }
 
 /// What a connection listens to beside its peer.
-struct Around<'a, Asked, Silent> {
+struct Around<'a, S, Asked, Silent> {
     shared: &'a Shared,
+    socket: Socket<S>,
+    is_http2: bool,
     /// Is ready when the server shuts down.
     asked: PollOnWake<Asked>,
     /// Is ready when the peer was silent for too long, and was told to go.
@@ -281,45 +243,22 @@ struct Around<'a, Asked, Silent> {
     is_told: bool,
 }
 
-impl<Asked, Silent> Around<'_, Asked, Silent>
+impl<S, Asked, Silent> Around<'_, S, Asked, Silent>
 where
+    S: Io,
     Asked: Future<Output = ()>,
     Silent: Future<Output = ()>,
 {
-    /// Waits for the beginning of a connection; `None`: it ends before one.
-    async fn first_bytes<S: Io>(&mut self, stream: &mut S) -> Option<Preface> {
-        let mut reading = pin!(Preface::of(stream));
+    /// Serves it until its end; `false`: it was cut, because its peer was silent. `finish` lets it
+    /// end once what began has been answered.
+    async fn serve<C: Future>(
+        &mut self,
+        mut connection: Pin<&mut C>,
+        finish: impl Fn(Pin<&mut C>),
+    ) -> bool {
         poll_fn(|context| {
-            if let Poll::Ready(read) = reading.as_mut().poll(context) {
-                return Poll::Ready(read.ok());
-            }
-            let asked = self.asked.poll(context).is_ready();
-            let silent = self.silent.poll(context).is_ready();
-            match asked || silent || self.shared.is_leaving() {
-                true => Poll::Ready(None),
-                false => Poll::Pending,
-            }
-        })
-        .await
-    }
-
-    /// Waits for something, unless the connection is asked to finish before.
-    async fn until_asked(&mut self, waiting: impl Future<Output = ()>) {
-        let mut waiting = pin!(waiting);
-        poll_fn(|context| {
-            let polled = waiting.as_mut().poll(context);
-            match self.asked.poll(context) {
-                Poll::Ready(()) => Poll::Ready(()),
-                Poll::Pending => polled,
-            }
-        })
-        .await;
-    }
-
-    /// Serves it until its end; `false`: it was cut, because its peer was silent.
-    async fn serve<C: Served, S>(&mut self, mut connection: Pin<&mut C>, link: &Link<S>) -> bool {
-        poll_fn(|context| {
-            if connection.as_mut().poll(context).is_ready() {
+            let turn = self.socket.poll_turn(connection.as_mut(), context);
+            if turn.is_ready() {
                 return Poll::Ready(true);
             }
             // Afterwards: what came in before is answered.
@@ -327,15 +266,12 @@ where
             let is_asked = self.asked.poll(context).is_ready();
             if is_asked || (self.shared.is_leaving() && !self.is_told) {
                 self.is_told = true;
-                connection.as_mut().finish();
-                // A slot of operators does not wait for who may never say a word again.
-                let is_left =
-                    is_asked && self.shared.slot == Slot::Admin && C::waits(self.shared.seen());
-                if connection.as_mut().poll(context).is_ready() || is_left {
+                finish(connection.as_mut());
+                let turn = self.socket.poll_turn(connection.as_mut(), context);
+                if turn.is_ready() || (is_asked && self.gives_up_slot()) {
                     return Poll::Ready(true);
                 }
             }
-            link.rest(context);
             match silent {
                 true => Poll::Ready(false),
                 false => Poll::Pending,
@@ -343,12 +279,42 @@ where
         })
         .await
     }
+
+    /// Whether a connection that was told to finish does not wait for its peer: in an admin slot,
+    /// before the first request over HTTP/1.1, or while nothing goes on over HTTP/2, where a peer
+    /// at rest may never say that it has heard.
+    fn gives_up_slot(&self) -> bool {
+        let (begun, ended) = self.shared.seen();
+        let waits = match self.is_http2 {
+            true => begun == ended,
+            false => begun == 0,
+        };
+        waits && self.shared.slot == Slot::Admin
+    }
+
+    /// Ends the connection so that its peer can still read the last answers. An admin slot is not
+    /// kept for a peer that does not hang up.
+    async fn close(mut self) {
+        let is_hurried = self.asked.is_over() || self.shared.is_leaving();
+        let Some((stream, rest)) = self.socket.into_parts() else {
+            return;
+        };
+        let mut ending = pin!(end(stream, &rest, is_hurried));
+        poll_fn(|context| {
+            let ended = ending.as_mut().poll(context);
+            match self.shared.slot == Slot::Admin && self.asked.poll(context).is_ready() {
+                true => Poll::Ready(()),
+                false => ended,
+            }
+        })
+        .await;
+    }
 }
 
 /// Is ready once the connection has been silent for too long, and was told to go in vain.
-async fn silent(shared: &Shared, limits: &Limits) {
+async fn silent(shared: &Shared, limits: &Limits, head_due: Instant) {
     let end = tokio::select! {
-        end = rest(shared, limits) => end,
+        end = rest(shared, limits, head_due) => end,
         () = shared.backlog.cut_off() => End::Unread,
     };
     if end == End::Unread {
@@ -356,10 +322,10 @@ async fn silent(shared: &Shared, limits: &Limits) {
     }
     let before = shared.seen();
     shared.leave();
-    tokio::time::sleep(limits.leave_max).await;
+    sleep(limits.leave_max).await;
     if shared.seen() != before {
         // A request crossed our word, and the connection ends with its answer.
-        tokio::time::sleep(limits.answer_max).await;
+        sleep(limits.answer_max).await;
     }
 }
 
@@ -367,7 +333,7 @@ async fn silent(shared: &Shared, limits: &Limits) {
 /// shut down; all others hear of it with their next answer. Never ready.
 async fn leaving(shared: &Shared, shutdown: &Shutdown) {
     shutdown.leaving().await;
-    if shared.is_http2() && shared.seen().0 > 0 {
+    if shared.seen().0 > 0 {
         shared.leave();
     }
     pending::<()>().await;
@@ -383,15 +349,15 @@ enum End {
 }
 
 /// Is ready once no request began and none ended for too long, or what was answered is not read.
-async fn rest(shared: &Shared, limits: &Limits) -> End {
-    tokio::time::sleep(limits.first_head_max).await;
+async fn rest(shared: &Shared, limits: &Limits, head_due: Instant) -> End {
+    sleep_until(head_due).await;
     let look = || (shared.seen(), shared.backlog.progress());
     let mut before = look();
     if before.0.0 == 0 {
         return End::Silent;
     }
     loop {
-        tokio::time::sleep(limits.idle_max).await;
+        sleep(limits.idle_max).await;
         let now = look();
         if now.1.is_too_slow(&before.1, limits.read_len_min) {
             return End::Unread;

@@ -7,13 +7,16 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, ReadBuf};
+use tokio::time::{Instant, sleep_until};
+
+use crate::net::shutdown::Shutdown;
 
 /// With this, and nothing else, begins a connection of HTTP/2.
 const HTTP2: [u8; 24] = *b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// What a connection began with. It is read again by who serves the connection.
 #[derive(Debug, Default)]
-pub(super) struct Preface {
+pub(crate) struct Preface {
     bytes: [u8; HTTP2.len()],
     len: u8,
     /// Read again up to here.
@@ -21,6 +24,22 @@ pub(super) struct Preface {
 }
 
 impl Preface {
+    /// The preface of a new connection; `None` if nothing comes until `due`, or the server shuts
+    /// down.
+    pub(crate) async fn of_new<S: AsyncRead + Unpin>(
+        stream: &mut S,
+        due: Instant,
+        shutdown: &Shutdown,
+    ) -> Option<Self> {
+        tokio::select! {
+            // What came in is answered, at the shutdown too.
+            biased;
+            preface = Self::of(stream) => preface.ok(),
+            () = sleep_until(due) => None,
+            () = shutdown.asked() => None,
+        }
+    }
+
     /// Reads as much as tells the two apart, or as there is.
     pub(super) async fn of<S: AsyncRead + Unpin>(stream: &mut S) -> io::Result<Self> {
         let mut preface = Self::default();
@@ -55,13 +74,13 @@ impl Preface {
         self.text().len() < HTTP2.len() && HTTP2.starts_with(self.text())
     }
 
-    pub(super) fn is_http2(&self) -> bool {
+    pub(crate) fn is_http2(&self) -> bool {
         self.text() == HTTP2
     }
 
     /// Gives out the rest of it; `false`: there is none.
     #[inline]
-    pub(super) fn read(&mut self, buf: &mut ReadBuf<'_>) -> bool {
+    pub(crate) fn read(&mut self, buf: &mut ReadBuf<'_>) -> bool {
         if self.start == self.len {
             return false;
         }
