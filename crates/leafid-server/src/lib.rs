@@ -8,6 +8,7 @@ mod error;
 mod excerpt;
 mod frontends;
 mod log_rate_limit;
+mod named;
 mod net;
 mod ops;
 mod server;

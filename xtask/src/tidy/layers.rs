@@ -13,6 +13,7 @@ const LAYERS: [&[&str]; 8] = [
         "error",
         "excerpt",
         "log_rate_limit",
+        "named",
         "sharded",
         "wall_clock",
     ],

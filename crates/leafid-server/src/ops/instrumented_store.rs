@@ -12,47 +12,24 @@ use leafid::store::{
 use leafid::{Clock, Tag};
 use prometheus_client::metrics::histogram::Histogram;
 
+use crate::named::named;
+
 /// Buckets of the store's latency, in seconds: from an embedded store's 0.2 ms to time-outs.
 const LATENCY_BUCKETS: [f64; 13] = [
     0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 1.0, 5.0, 30.0,
 ];
 
-/// A call of [`SegmentStore`], for metrics.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Call {
-    Reserve,
-    Read,
-    List,
-    Create,
-    Update,
-    Delete,
-    Inspect,
-    Probe,
-}
-
-impl Call {
-    pub(crate) const ALL: [Self; 8] = [
-        Self::Reserve,
-        Self::Read,
-        Self::List,
-        Self::Create,
-        Self::Update,
-        Self::Delete,
-        Self::Inspect,
-        Self::Probe,
-    ];
-
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Reserve => "reserve",
-            Self::Read => "read",
-            Self::List => "list",
-            Self::Create => "create",
-            Self::Update => "update",
-            Self::Delete => "delete",
-            Self::Inspect => "inspect",
-            Self::Probe => "probe",
-        }
+named! {
+    /// A call of [`SegmentStore`], for metrics.
+    pub(crate) enum Call, by name {
+        Reserve "reserve"
+        Read "read"
+        List "list"
+        Create "create"
+        Update "update"
+        Delete "delete"
+        Inspect "inspect"
+        Probe "probe"
     }
 }
 

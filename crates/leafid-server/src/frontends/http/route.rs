@@ -2,55 +2,37 @@
 //! issue ids, which take a short way past the router.
 
 use super::{audit, decode, tags};
+use crate::named::named;
 
-/// Every route once: its name, and the path as the router and the metrics write it.
-macro_rules! routes {
-    ($($name:ident $path:literal)*) => {
-        /// A kind of path.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub(crate) enum Route {
-            $($name,)*
-        }
-
-        impl Route {
-            /// In the order of their numbers.
-            pub(crate) const ALL: [Self; [$($path),*].len()] = [$(Self::$name),*];
-
-            pub(crate) const fn path(self) -> &'static str {
-                match self {
-                    $(Self::$name => $path,)*
-                }
-            }
-        }
-    };
-}
-
-routes! {
-    SegmentGet "/api/segment/get/{key}"
-    SnowflakeGet "/api/snowflake/get/{key}"
-    Cache "/cache"
-    Db "/db"
-    Decode "/decodeSnowflakeId"
-    Ids "/v1/tags/{tag}/ids"
-    Ranges "/v1/tags/{tag}/ranges"
-    Tags "/v1/tags"
-    Tag "/v1/tags/{tag}"
-    DecodeId "/v1/decode/{id}"
-    Worker "/v1/worker"
-    Workers "/v1/workers"
-    WorkerRelease "/v1/workers/{id}/release"
-    Clock "/v1/clock"
-    ClockAccept "/v1/clock/accept"
-    Quotas "/v1/quotas"
-    ServerQuota "/v1/quotas/server"
-    TagQuota "/v1/quotas/tags/{tag}"
-    TokenQuota "/v1/quotas/tokens/{name}"
-    Audit "/v1/audit"
-    Livez "/livez"
-    Readyz "/readyz"
-    Metrics "/metrics"
-    OpenApi "/openapi.json"
-    Other "other"
+named! {
+    /// A kind of path, as the router and the metrics write it.
+    pub(crate) enum Route, by path {
+        SegmentGet "/api/segment/get/{key}"
+        SnowflakeGet "/api/snowflake/get/{key}"
+        Cache "/cache"
+        Db "/db"
+        Decode "/decodeSnowflakeId"
+        Ids "/v1/tags/{tag}/ids"
+        Ranges "/v1/tags/{tag}/ranges"
+        Tags "/v1/tags"
+        Tag "/v1/tags/{tag}"
+        DecodeId "/v1/decode/{id}"
+        Worker "/v1/worker"
+        Workers "/v1/workers"
+        WorkerRelease "/v1/workers/{id}/release"
+        Clock "/v1/clock"
+        ClockAccept "/v1/clock/accept"
+        Quotas "/v1/quotas"
+        ServerQuota "/v1/quotas/server"
+        TagQuota "/v1/quotas/tags/{tag}"
+        TokenQuota "/v1/quotas/tokens/{name}"
+        Audit "/v1/audit"
+        Livez "/livez"
+        Readyz "/readyz"
+        Metrics "/metrics"
+        OpenApi "/openapi.json"
+        Other "other"
+    }
 }
 
 impl Route {

@@ -3,36 +3,20 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::named::named;
 use crate::sharded::Sharded;
 
-/// Why a call was refused because of who made it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum TokenRefusal {
-    /// It came without a token.
-    Missing,
-    /// The token is not known, or was taken away.
-    Unknown,
-    /// The token may not change anything.
-    NotAdmin,
-    /// The token does not allow this call or this tag.
-    NotAllowed,
-}
-
-impl TokenRefusal {
-    pub(crate) const ALL: [Self; 4] = [
-        Self::Missing,
-        Self::Unknown,
-        Self::NotAdmin,
-        Self::NotAllowed,
-    ];
-
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Missing => "missing",
-            Self::Unknown => "unknown",
-            Self::NotAdmin => "not_admin",
-            Self::NotAllowed => "not_allowed",
-        }
+named! {
+    /// Why a call was refused because of who made it.
+    pub(crate) enum TokenRefusal, by name {
+        /// It came without a token.
+        Missing "missing"
+        /// The token is not known, or was taken away.
+        Unknown "unknown"
+        /// The token may not change anything.
+        NotAdmin "not_admin"
+        /// The token does not allow this call or this tag.
+        NotAllowed "not_allowed"
     }
 }
 
