@@ -8,7 +8,7 @@ mod tls;
 mod worker;
 
 use std::collections::BTreeSet;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -20,8 +20,8 @@ use prometheus_client::metrics::MetricType;
 use super::counters::Counters;
 use crate::service::Service;
 
-use crate::ops::instrumented_store::Call;
-use encode::{Encoded, count_of, counter, family, gauge};
+use crate::ops::instrumented_store::{Call, CallStats};
+use encode::{Encoded, count_of, counter, counters, family, gauge, switch};
 
 pub(super) struct Scrape {
     pub(super) counters: Arc<Counters>,
@@ -52,24 +52,16 @@ impl Scrape {
         build.encode_info(&[("version", env!("CARGO_PKG_VERSION"))])?;
         let uptime = self.uptime.as_secs_f64();
         let now = crate::wall_clock::now().as_duration().as_secs_f64();
-        gauge(
-            encoder,
-            "process_start_time_seconds",
-            "when the process started, in seconds since 1970",
-            now - uptime,
-        )?;
-        gauge(
-            encoder,
-            "uptime_seconds",
-            "for how long the server has run",
-            uptime,
-        )?;
+        let help = "when the process started, in seconds since 1970";
+        gauge(encoder, "process_start_time_seconds", help, now - uptime)?;
+        let help = "for how long the server has run";
+        gauge(encoder, "uptime_seconds", help, uptime)?;
         let is_ready = self.service.health().readiness().is_ready();
-        gauge(
+        switch(
             encoder,
             "ready",
             "1 while requests should come here",
-            f64::from(u8::from(is_ready)),
+            is_ready,
         )
     }
 
@@ -126,32 +118,22 @@ impl Scrape {
 
     fn store(&self, encoder: &mut DescriptorEncoder<'_>) -> Encoded {
         let went_back = self.service.health().readiness().store_went_back();
-        gauge(
-            encoder,
-            "store_went_back",
-            "1 for a day after the store was found to have gone back in time",
-            f64::from(u8::from(went_back)),
-        )?;
+        let help = "1 for a day after the store was found to have gone back in time";
+        switch(encoder, "store_went_back", help, went_back)?;
         let store_calls = &self.counters.store;
-        let answers = self.service.health().store().is_up();
-        gauge(
-            encoder,
-            "store_up",
-            "1 while reservations go through, which is found out every store-probe-interval",
-            f64::from(u8::from(answers)),
-        )?;
+        let is_up = self.service.health().store().is_up();
+        let help = "1 while reservations go through, which is found out every store-probe-interval";
+        switch(encoder, "store_up", help, is_up)?;
+        let count_of = |count: fn(&CallStats) -> &AtomicU64| {
+            let load = move |call| count(store_calls.of(call)).load(Ordering::Relaxed);
+            Call::ALL.map(|call| (call.name(), load(call)))
+        };
         let help = "calls to the store";
-        let mut calls = family(encoder, "store_calls", help, MetricType::Counter)?;
-        for call in Call::ALL {
-            let count = store_calls.of(call).calls.load(Ordering::Relaxed);
-            count_of(&mut calls, &[("call", call.name())], count)?;
-        }
+        let calls = count_of(|stats| &stats.calls);
+        counters(encoder, "store_calls", help, "call", calls)?;
         let help = "calls to the store that failed";
-        let mut failures = family(encoder, "store_failures", help, MetricType::Counter)?;
-        for call in Call::ALL {
-            let count = store_calls.of(call).failures.load(Ordering::Relaxed);
-            count_of(&mut failures, &[("call", call.name())], count)?;
-        }
+        let failures = count_of(|stats| &stats.failures);
+        counters(encoder, "store_failures", help, "call", failures)?;
         let help = "how long calls to the store took";
         let mut latency = family(encoder, "store_call_seconds", help, MetricType::Histogram)?;
         for call in Call::ALL {

@@ -3,7 +3,7 @@
 use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::metrics::MetricType;
 
-use super::encode::{Encoded, count_of, family, gauge, to_float};
+use super::encode::{Encoded, counters, family, gauge, to_float};
 use crate::service::{Service, TokenRefusal};
 
 pub(super) fn encode(service: &Service, encoder: &mut DescriptorEncoder<'_>) -> Encoded {
@@ -11,22 +11,15 @@ pub(super) fn encode(service: &Service, encoder: &mut DescriptorEncoder<'_>) -> 
     let tokens = to_float(access.tokens_len() as u64);
     gauge(encoder, "tokens", "tokens that are let in", tokens)?;
     let help = "calls refused because of who made them";
-    let mut refused = family(encoder, "token_refusals", help, MetricType::Counter)?;
-    for why in TokenRefusal::ALL {
-        let count = access.refused_tokens(why);
-        count_of(&mut refused, &[("reason", why.name())], count)?;
-    }
+    let refused = TokenRefusal::ALL.map(|why| (why.name(), access.refused_tokens(why)));
+    counters(encoder, "token_refusals", help, "reason", refused)?;
     let by_quotas = access.refused_by_quotas();
     let help = "calls refused by a quota, by what it is on";
-    let mut refused = family(encoder, "quota_refusals", help, MetricType::Counter)?;
-    for (on, calls, _) in by_quotas {
-        count_of(&mut refused, &[("on", on)], calls)?;
-    }
+    let calls = by_quotas.map(|(on, calls, _)| (on, calls));
+    counters(encoder, "quota_refusals", help, "on", calls)?;
     let help = "ids asked for by calls that a quota refused, by what it is on";
-    let mut refused = family(encoder, "quota_refused_ids", help, MetricType::Counter)?;
-    for (on, _, ids) in by_quotas {
-        count_of(&mut refused, &[("on", on)], ids)?;
-    }
+    let ids = by_quotas.map(|(on, _, ids)| (on, ids));
+    counters(encoder, "quota_refused_ids", help, "on", ids)?;
     quotas(service, encoder)
 }
 

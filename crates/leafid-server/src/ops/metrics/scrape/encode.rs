@@ -36,6 +36,19 @@ pub(super) fn counter(
         .encode_counter::<NoLabels, _, u64>(&count, None)
 }
 
+/// One counter with a label, of each of its values.
+pub(super) fn counters<'a>(
+    encoder: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    label: &str,
+    counts: impl IntoIterator<Item = (&'a str, u64)>,
+) -> Encoded {
+    let mut metric = family(encoder, name, help, MetricType::Counter)?;
+    let mut counts = counts.into_iter();
+    counts.try_for_each(|(value, count)| count_of(&mut metric, &[(label, value)], count))
+}
+
 pub(super) fn count_of(
     metric: &mut MetricEncoder<'_>,
     labels: &impl EncodeLabelSet,
@@ -44,6 +57,16 @@ pub(super) fn count_of(
     metric
         .encode_family(labels)?
         .encode_counter::<NoLabels, _, u64>(&count, None)
+}
+
+/// A gauge of what is so, 1, or not, 0.
+pub(super) fn switch(
+    encoder: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    is_on: bool,
+) -> Encoded {
+    gauge(encoder, name, help, f64::from(u8::from(is_on)))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "metrics are floats")]

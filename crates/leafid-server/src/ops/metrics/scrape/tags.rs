@@ -19,20 +19,11 @@ pub(super) fn encode(
     own: &Mutex<BTreeSet<Tag>>,
     encoder: &mut DescriptorEncoder<'_>,
 ) -> Encoded {
-    let loaded = service.loaded_len();
-    gauge(
-        encoder,
-        "tags_loaded",
-        "tags in use",
-        to_float(loaded as u64),
-    )?;
+    let loaded = to_float(service.loaded_len() as u64);
+    gauge(encoder, "tags_loaded", "tags in use", loaded)?;
     let (created, refused) = service.created_on_first_use();
-    counter(
-        encoder,
-        "tags_created",
-        "tags created on first use",
-        created,
-    )?;
+    let help = "tags created on first use";
+    counter(encoder, "tags_created", help, created)?;
     let help = "tags not created on first use, because there were too many";
     counter(encoder, "tag_creations_refused", help, refused)?;
     let tags = seen_tags(service, own);

@@ -7,7 +7,7 @@ use leafid::RegistryStatus;
 use leafid::store::LeaseRecord;
 use prometheus_client::encoding::DescriptorEncoder;
 
-use super::encode::{Encoded, counter, gauge};
+use super::encode::{Encoded, counter, gauge, switch};
 use crate::ops::event_log::EventCounts;
 use crate::service::Service;
 
@@ -53,28 +53,15 @@ pub(super) fn encode(
 }
 
 fn worker(status: &RegistryStatus, encoder: &mut DescriptorEncoder<'_>) -> Encoded {
-    let is_ready = f64::from(u8::from(status.is_ready()));
-    gauge(
-        encoder,
-        "worker_ready",
-        "1 while snowflake ids can be issued",
-        is_ready,
-    )?;
+    let help = "1 while snowflake ids can be issued";
+    switch(encoder, "worker_ready", help, status.is_ready())?;
     if let Some(lease) = status.lease {
-        let number = f64::from(lease.worker.get());
-        gauge(
-            encoder,
-            "worker_id",
-            "the worker id; absent while there is none",
-            number,
-        )?;
+        let help = "the worker id; absent while there is none";
+        gauge(encoder, "worker_id", help, f64::from(lease.worker.get()))?;
         if lease.until_ms != LeaseRecord::FOREVER {
-            gauge(
-                encoder,
-                "worker_reservation_left_seconds",
-                "how long snowflake ids can be issued without the registry",
-                seconds(status.left_ms.cast_signed()),
-            )?;
+            let help = "how long snowflake ids can be issued without the registry";
+            let left = seconds(status.left_ms.cast_signed());
+            gauge(encoder, "worker_reservation_left_seconds", help, left)?;
         }
     }
     let help = "worker ids claimed, the first one included";
@@ -83,43 +70,25 @@ fn worker(status: &RegistryStatus, encoder: &mut DescriptorEncoder<'_>) -> Encod
 
 fn registry(status: &RegistryStatus, encoder: &mut DescriptorEncoder<'_>) -> Encoded {
     if let Some(answers) = status.store_answers {
-        let up = f64::from(u8::from(answers));
-        gauge(
-            encoder,
-            "registry_up",
-            "1 if the registry answered its last call",
-            up,
-        )?;
+        let help = "1 if the registry answered its last call";
+        switch(encoder, "registry_up", help, answers)?;
     }
     let help = "calls to the registry of worker ids that failed";
     counter(encoder, "registry_failures", help, status.failures)
 }
 
 fn clock(status: &RegistryStatus, encoder: &mut DescriptorEncoder<'_>) -> Encoded {
-    gauge(
-        encoder,
-        "clock_offset_seconds",
-        "how far the wall clock is ahead of the time in ids",
-        seconds(status.clock_offset_ms),
-    )?;
-    counter(
-        encoder,
-        "clock_steps",
-        "how often the wall clock was found more than a second away",
-        status.clock_steps,
-    )?;
-    gauge(
-        encoder,
-        "snowflake_borrowed_seconds",
-        "how far the time in the next id is ahead of the clock",
-        seconds(status.borrowed_ms.cast_signed()),
-    )?;
-    gauge(
-        encoder,
-        "layout_end_timestamp_seconds",
-        "when the layout's time runs out, in seconds since 1970",
-        seconds(status.end_ms),
-    )
+    let help = "how far the wall clock is ahead of the time in ids";
+    let offset = seconds(status.clock_offset_ms);
+    gauge(encoder, "clock_offset_seconds", help, offset)?;
+    let help = "how often the wall clock was found more than a second away";
+    counter(encoder, "clock_steps", help, status.clock_steps)?;
+    let help = "how far the time in the next id is ahead of the clock";
+    let borrowed = seconds(status.borrowed_ms.cast_signed());
+    gauge(encoder, "snowflake_borrowed_seconds", help, borrowed)?;
+    let help = "when the layout's time runs out, in seconds since 1970";
+    let end = seconds(status.end_ms);
+    gauge(encoder, "layout_end_timestamp_seconds", help, end)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "metrics are floats")]
