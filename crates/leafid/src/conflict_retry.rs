@@ -6,6 +6,7 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use crate::backoff::backoff;
 use crate::clock::Clock;
 use crate::event::{Event, Observer};
 use crate::store::StoreError;
@@ -13,7 +14,7 @@ use crate::store::StoreError;
 /// A call that loses against other transactions is made so often at most.
 const CONFLICT_TRIES_MAX: u32 = 10;
 /// Its pauses are drawn from this much, which doubles with each conflict, and from the longest.
-const CONFLICT_PAUSE: Duration = Duration::from_millis(2);
+const CONFLICT_PAUSE: Duration = Duration::from_millis(4);
 const CONFLICT_PAUSE_MAX: Duration = Duration::from_millis(100);
 
 /// Makes calls again that lost against other transactions.
@@ -64,8 +65,8 @@ impl ConflictRetry {
 
     /// How long to wait after so many conflicts in a row, so that those who met part.
     fn pause(&self, conflicts: u32) -> Duration {
-        let doubled = CONFLICT_PAUSE.saturating_mul(1 << conflicts.min(20));
         let mut random = self.random.lock().unwrap_or_else(PoisonError::into_inner);
-        doubled.min(CONFLICT_PAUSE_MAX).mul_f64(random.f64())
+        let (min, max) = (CONFLICT_PAUSE, CONFLICT_PAUSE_MAX);
+        backoff(min, max, conflicts, 1.0, random.f64())
     }
 }

@@ -26,6 +26,7 @@ pub mod store;
 
 mod allocator;
 mod availability;
+mod backoff;
 mod block;
 mod catalog;
 mod clock;

@@ -12,6 +12,7 @@ use futures_util::future::{Either, select};
 use super::eviction::EvictionQueue;
 use super::queue::Queue;
 use crate::availability::Availability;
+use crate::backoff::backoff;
 use crate::clock::Clock;
 use crate::conflict_retry::ConflictRetry;
 use crate::event::{Event, Observer};
@@ -93,14 +94,8 @@ impl Shared {
             retry_max,
             ..
         } = self.options;
-        let doubled = retry_min.saturating_mul(1 << failures.saturating_sub(1).min(20));
-        let wait = doubled.min(retry_max).mul_f64(1.0 - self.random() / 2.0);
-        wait.max(RETRY_MIN)
-    }
-
-    fn random(&self) -> f64 {
         let mut random = self.random.lock().unwrap_or_else(PoisonError::into_inner);
-        random.f64()
+        backoff(retry_min, retry_max, failures, 0.5, random.f64()).max(RETRY_MIN)
     }
 
     /// Until when a tag that was just found to be unknown stays so.

@@ -11,6 +11,7 @@ use fastrand::Rng;
 use futures_util::future::{Either, select};
 
 use super::{Shared, timekeeper};
+use crate::backoff::backoff;
 use crate::store::{BoxFuture, JournalLease, JournalRecord, StoreError};
 use crate::worker_id::WorkerId;
 
@@ -200,11 +201,8 @@ impl DriverState {
     pub(super) fn retry_after(&mut self) -> Duration {
         self.failures = self.failures.saturating_add(1);
         let options = &self.shared.options;
-        let doubled = options
-            .retry_min
-            .saturating_mul(1 << (self.failures - 1).min(20));
-        let longest = doubled.min(options.retry_max);
-        longest.mul_f64(0.5 + self.rng.f64() / 2.0)
+        let (min, max) = (options.retry_min, options.retry_max);
+        backoff(min, max, self.failures, 0.5, self.rng.f64())
     }
 
     /// Waits, but not once stopped.
