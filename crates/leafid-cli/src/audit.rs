@@ -1,7 +1,6 @@
 //! `leafid audit`: who changed what, from where, and how it was before and after.
 
-use leafid_stores::AuditRecord;
-use serde_json::{Value, json};
+use leafid_server::api::{Change, ChangeList};
 
 use crate::failure::Outcome;
 use crate::output;
@@ -32,43 +31,32 @@ impl Audit {
             Target::Server(client) => client.changes(self.limit)?,
             Target::Store(source) => {
                 let records = source.changes(self.limit)?;
-                json!({ "changes": records.iter().map(as_json).collect::<Vec<_>>() })
+                let changes = records.iter().map(Change::from).collect();
+                ChangeList { changes }
             }
         };
         if self.target.json {
             return output::json(&answer);
         }
-        let rows = answer["changes"].as_array().cloned().unwrap_or_default();
-        if rows.is_empty() {
+        if answer.changes.is_empty() {
             return output::line("no changes");
         }
         let header = [
             "TIME", "TOKEN", "ADDRESS", "ACTION", "SUBJECT", "BEFORE", "AFTER", "SERVER",
         ];
-        let cell = |row: &Value, key: &str| row[key].as_str().unwrap_or("-").to_owned();
-        let keys = [
-            "time", "token", "address", "action", "subject", "before", "after", "server",
-        ];
-        output::table(
-            header,
-            rows.iter().map(|row| keys.map(|key| cell(row, key))),
-        )
+        let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+        let rows = answer.changes.into_iter().map(|change| {
+            [
+                change.time,
+                or_dash(change.token),
+                or_dash(change.address),
+                change.action,
+                change.subject,
+                or_dash(change.before),
+                or_dash(change.after),
+                or_dash(change.server),
+            ]
+        });
+        output::table(header, rows)
     }
-}
-
-/// As the server answers it.
-fn as_json(record: &AuditRecord) -> Value {
-    let known = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
-    let time = i64::try_from(record.at_ms).ok();
-    let time = time.and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
-    json!({
-        "time": time.map(|time| time.to_string()),
-        "server": known(&record.server),
-        "token": known(&record.token),
-        "address": known(&record.address),
-        "action": record.action,
-        "subject": record.subject,
-        "before": known(&record.before),
-        "after": known(&record.after),
-    })
 }

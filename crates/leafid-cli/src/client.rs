@@ -5,10 +5,13 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use leafid::Escaped;
+use leafid_server::api::{
+    COUNT_MAX, ChangeList, Ids, IdsRequest, OwnWorker, Problem, Quota, QuotaList, QuotaRequest,
+    ReleaseRequest, Tag, TagChange, TagList, TagRequest, Worker, WorkerList,
+};
 use leafid_server::{percent_encoded, with_causes};
-use serde::Deserialize;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
 use ureq::http::header::AUTHORIZATION;
 use ureq::http::{HeaderValue, Method, Request};
 use ureq::tls::TlsConfig;
@@ -17,8 +20,6 @@ use crate::failure::{Failure, Outcome};
 
 /// The server when none is named.
 pub(crate) const DEFAULT_SERVER: &str = "http://127.0.0.1:8080";
-/// What the server takes in one call for ids (`count_max` in its limits).
-const COUNT_MAX: u64 = 10_000;
 /// Longer than the server itself works on any request.
 const CALL_MAX: Duration = Duration::from_secs(60);
 
@@ -58,19 +59,6 @@ impl fmt::Display for QuotaOn<'_> {
     }
 }
 
-/// What the server says when it refuses (RFC 9457).
-#[derive(Deserialize)]
-struct Problem {
-    code: String,
-    detail: String,
-    next: String,
-}
-
-#[derive(Deserialize)]
-struct Ids {
-    ids: Vec<String>,
-}
-
 impl Client {
     /// A client of the server at `url`, with the secret of a token and, for https, certificates;
     /// nothing is called yet.
@@ -104,81 +92,94 @@ impl Client {
     /// Takes up to `count` ids; the server gives at most `COUNT_MAX` at once.
     pub(crate) fn take(&self, tag: &str, count: u64) -> Outcome<Vec<String>> {
         let path = format!("/v1/tags/{}/ids", percent_encoded(tag));
-        let body = json!({ "count": count.min(COUNT_MAX) });
-        let Ids { ids } = self.call(Method::POST, &path, Some(&body), tag)?;
-        Ok(ids)
+        let count = Some(count.min(COUNT_MAX).into());
+        let answer: Ids = self.call(Method::POST, &path, &IdsRequest { count }, tag)?;
+        Ok(answer.ids)
     }
 
-    pub(crate) fn create(&self, body: &Value) -> Outcome<Value> {
-        let tag = body["tag"].as_str().unwrap_or_default();
-        self.call(Method::POST, "/v1/tags", Some(body), tag)
+    pub(crate) fn create(&self, tag: &str, request: &TagRequest) -> Outcome<Tag> {
+        self.call(Method::POST, "/v1/tags", request, tag)
     }
 
-    pub(crate) fn list(&self, after: Option<&str>, count: u32) -> Outcome<Value> {
+    pub(crate) fn list(&self, after: Option<&str>, count: u32) -> Outcome<TagList> {
         let mut path = format!("/v1/tags?limit={count}");
         if let Some(after) = after {
             let _ = write!(path, "&after={}", percent_encoded(after));
         }
-        self.call(Method::GET, &path, None, "")
+        self.get(&path, "")
     }
 
-    pub(crate) fn show(&self, tag: &str) -> Outcome<Value> {
-        self.call(Method::GET, &path_of(tag), None, tag)
+    pub(crate) fn show(&self, tag: &str) -> Outcome<Tag> {
+        self.get(&path_of(tag), tag)
     }
 
-    pub(crate) fn set(&self, tag: &str, patch: &Value) -> Outcome<Value> {
-        self.call(Method::PATCH, &path_of(tag), Some(patch), tag)
+    pub(crate) fn set(&self, tag: &str, change: &TagChange) -> Outcome<Tag> {
+        self.call(Method::PATCH, &path_of(tag), change, tag)
     }
 
     pub(crate) fn delete(&self, tag: &str) -> Outcome {
-        self.send(Method::DELETE, &path_of(tag), None, tag)
+        self.send(Method::DELETE, &path_of(tag), String::new(), tag)
             .map(drop)
     }
 
-    pub(crate) fn worker(&self) -> Outcome<Value> {
-        self.call(Method::GET, "/v1/worker", None, "")
+    pub(crate) fn worker(&self) -> Outcome<OwnWorker> {
+        self.get("/v1/worker", "")
     }
 
-    pub(crate) fn workers(&self) -> Outcome<Value> {
-        self.call(Method::GET, "/v1/workers", None, "")
+    pub(crate) fn workers(&self) -> Outcome<WorkerList> {
+        self.get("/v1/workers", "")
     }
 
     /// Frees a worker id, on the caller's word that its holder is dead.
-    pub(crate) fn force_release_worker(&self, worker: u32) -> Outcome<Value> {
+    pub(crate) fn force_release_worker(&self, worker: u32) -> Outcome<Worker> {
         let path = format!("/v1/workers/{worker}/release");
-        self.call(Method::POST, &path, Some(&json!({ "dead": true })), "")
+        self.call(Method::POST, &path, &ReleaseRequest { dead: true }, "")
     }
 
-    pub(crate) fn changes(&self, count: u32) -> Outcome<Value> {
-        self.call(Method::GET, &format!("/v1/audit?limit={count}"), None, "")
+    pub(crate) fn changes(&self, count: u32) -> Outcome<ChangeList> {
+        self.get(&format!("/v1/audit?limit={count}"), "")
     }
 
-    pub(crate) fn quotas(&self) -> Outcome<Value> {
-        self.call(Method::GET, "/v1/quotas", None, "")
+    pub(crate) fn quotas(&self) -> Outcome<QuotaList> {
+        self.get("/v1/quotas", "")
     }
 
-    pub(crate) fn set_quota(&self, on: QuotaOn<'_>, ids_per_second: u64) -> Outcome<Value> {
-        let body = json!({ "ids_per_second": ids_per_second });
-        self.call(Method::PUT, &on.path(), Some(&body), "")
+    pub(crate) fn set_quota(&self, on: QuotaOn<'_>, ids_per_second: u64) -> Outcome<Quota> {
+        let ids_per_second = ids_per_second.into();
+        self.call(
+            Method::PUT,
+            &on.path(),
+            &QuotaRequest { ids_per_second },
+            "",
+        )
     }
 
     pub(crate) fn remove_quota(&self, on: QuotaOn<'_>) -> Outcome {
-        self.send(Method::DELETE, &on.path(), None, "").map(drop)
+        self.send(Method::DELETE, &on.path(), String::new(), "")
+            .map(drop)
+    }
+
+    fn get<T: DeserializeOwned>(&self, path: &str, tag: &str) -> Outcome<T> {
+        self.read(&self.send(Method::GET, path, String::new(), tag)?)
     }
 
     fn call<T: DeserializeOwned>(
         &self,
         method: Method,
         path: &str,
-        body: Option<&Value>,
+        body: &impl Serialize,
         tag: &str,
     ) -> Outcome<T> {
-        let text = self.send(method, path, body, tag)?;
-        serde_json::from_str(&text).map_err(|_| self.not_leafid(&text))
+        let body = serde_json::to_string(body).map_err(std::io::Error::from)?;
+        self.read(&self.send(method, path, body, tag)?)
+    }
+
+    fn read<T: DeserializeOwned>(&self, text: &str) -> Outcome<T> {
+        serde_json::from_str(text).map_err(|_| self.not_leafid(text))
     }
 
     /// Sends a request, and answers the body of a good answer.
-    fn send(&self, method: Method, path: &str, body: Option<&Value>, tag: &str) -> Outcome<String> {
+    fn send(&self, method: Method, path: &str, body: String, tag: &str) -> Outcome<String> {
         let mut request = Request::builder()
             .method(method)
             .uri(format!("{}{path}", self.base))
@@ -186,8 +187,7 @@ impl Client {
         if let Some(authorization) = &self.authorization {
             request = request.header(AUTHORIZATION, authorization);
         }
-        let request = request.body(body.map(Value::to_string).unwrap_or_default());
-        let request = request.map_err(|error| {
+        let request = request.body(body).map_err(|error| {
             let message = format!("{} is no address of a server: {error}", self.base);
             Failure::usage(message, "name it as --server http://HOST:PORT")
         })?;
@@ -201,7 +201,7 @@ impl Client {
             return Ok(text);
         }
         match serde_json::from_str::<Problem>(&text) {
-            Ok(problem) => Err(problem.failure(tag)),
+            Ok(problem) => Err(failure(problem, tag)),
             Err(_) => Err(self.not_leafid(&format!("status {}, {text}", answer.status()))),
         }
     }
@@ -228,25 +228,23 @@ impl Client {
     }
 }
 
-impl Problem {
-    fn failure(self, tag: &str) -> Failure {
-        let next = match self.code.as_str() {
-            "unknown_tag" => format!("create it with `leafid tag create {}`", quoted(tag)),
-            "no_token" | "bad_token" => {
-                "put the secret of a token into LEAFID_TOKEN, or name a file with it: --token-file \
-                 FILE"
-                    .to_owned()
-            }
-            "not_admin" => {
-                "use a token with admin = true in the server's access file: LEAFID_TOKEN, or \
-                 --token-file FILE"
-                    .to_owned()
-            }
-            "tag_exists" => format!("look at it with `leafid tag show {}`", quoted(tag)),
-            _ => self.next,
-        };
-        Failure::new(self.detail, next)
-    }
+fn failure(problem: Problem, tag: &str) -> Failure {
+    let next = match problem.code.as_str() {
+        "unknown_tag" => format!("create it with `leafid tag create {}`", quoted(tag)),
+        "no_token" | "bad_token" => {
+            "put the secret of a token into LEAFID_TOKEN, or name a file with it: --token-file \
+             FILE"
+                .to_owned()
+        }
+        "not_admin" => {
+            "use a token with admin = true in the server's access file: LEAFID_TOKEN, or \
+             --token-file FILE"
+                .to_owned()
+        }
+        "tag_exists" => format!("look at it with `leafid tag show {}`", quoted(tag)),
+        _ => problem.next,
+    };
+    Failure::new(problem.detail, next)
 }
 
 /// The header that shows a token; it is marked so that nobody prints it.

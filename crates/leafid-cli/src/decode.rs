@@ -1,7 +1,7 @@
 //! `leafid decode`: tells what a snowflake id says. It asks no server and no store.
 
 use leafid::{Layout, Parts};
-use serde_json::json;
+use leafid_server::api::DecodedId;
 
 use crate::failure::{Failure, Outcome};
 use crate::output;
@@ -33,7 +33,7 @@ impl Decode {
             Failure::usage(error, next)
         })?;
         match self.json {
-            true => self.print_json(parts),
+            true => output::json(&DecodedId::new(self.id, self.layout, parts)),
             false => self.print_lines(parts),
         }
     }
@@ -51,23 +51,5 @@ impl Decode {
         lines.push(("layout", self.layout.to_string()));
         let line = |(name, value): &(&str, String)| format!("{name:<16}{value}\n");
         output::print(&lines.iter().map(line).collect::<String>())
-    }
-
-    /// In the words of the server's HTTP API.
-    fn print_json(&self, parts: Parts) -> Outcome {
-        let mut decoded = json!({
-            "id": self.id.to_string(),
-            "layout": self.layout.to_string(),
-            "time": parts.time().to_string(),
-            "unix_ms": parts.unix_ms.to_string(),
-            "tick": parts.tick.to_string(),
-            "worker_id": parts.worker.get(),
-            "sequence": parts.sequence.to_string(),
-        });
-        if let Some(data_center) = parts.data_center {
-            decoded["data_center"] = data_center.into();
-            decoded["worker_in_data_center"] = parts.worker_in_data_center.into();
-        }
-        output::json(&decoded)
     }
 }

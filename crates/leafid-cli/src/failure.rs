@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::io::{self, ErrorKind, Write as _};
 use std::process::ExitCode;
 
-use leafid::store::StoreError;
+use leafid::store::{StoreError, TagFieldError};
 use leafid::{Escaped, IssueError, Tag};
 use leafid_server::{LogFormat, with_causes};
 use serde_json::json;
@@ -135,8 +135,24 @@ impl From<leafid_server::ConfigError> for Failure {
     }
 }
 
+/// A setting of a tag, which the command line names.
+impl From<TagFieldError> for Failure {
+    fn from(error: TagFieldError) -> Self {
+        let flag = format!("--{}", error.field.name());
+        let next = match error.wanted.strip_prefix("left out") {
+            Some(_) => format!("leave out {flag}"),
+            None => format!("give {flag} as {}", error.wanted),
+        };
+        Self::usage(error, next)
+    }
+}
+
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
+        let error = match error {
+            StoreError::BadField(error) => return error.into(),
+            error => error,
+        };
         let next = match &error {
             StoreError::UnknownTag => "create it with `leafid tag create TAG`",
             StoreError::TagExists => "look at it with `leafid tag show TAG`",
@@ -144,6 +160,7 @@ impl From<StoreError> for Failure {
                 "raise its limit with `leafid tag set TAG --limit LIMIT`, or use another tag"
             }
             StoreError::BadRow { .. } => "correct the row in the database",
+            StoreError::BadField(_) => "name another value",
             StoreError::Unsupported { .. } => "`leafid store check` shows how the store is set up",
             StoreError::Conflict { .. } => "try again",
             StoreError::Unavailable { .. } => next_for_unavailable(&error),

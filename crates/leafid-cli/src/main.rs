@@ -22,7 +22,6 @@ mod failure;
 mod flags;
 mod log;
 mod output;
-mod row;
 mod source;
 mod target;
 mod tls;

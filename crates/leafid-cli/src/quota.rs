@@ -1,6 +1,7 @@
 //! `leafid quota`: limits the ids per second of a running server.
 
 use leafid::Tag;
+use leafid_server::api::IDS_PER_SECOND_MAX;
 
 use crate::client::QuotaOn;
 use crate::failure::Outcome;
@@ -42,7 +43,7 @@ struct List {
 struct Set {
     /// Ids per second.
     #[arg(value_name = "IDS_PER_SECOND")]
-    #[arg(value_parser = clap::value_parser!(u64).range(0..=1_000_000_000))]
+    #[arg(value_parser = clap::value_parser!(u64).range(0..=IDS_PER_SECOND_MAX))]
     ids_per_second: u64,
     #[command(flatten)]
     on: OnFlags,
@@ -100,16 +101,12 @@ impl List {
         if self.server.json {
             return output::json(&answer);
         }
-        let rows = answer["quotas"].as_array().cloned().unwrap_or_default();
-        if rows.is_empty() {
+        if answer.quotas.is_empty() {
             return output::line("no quotas");
         }
-        let rows = rows.iter().map(|row| {
-            [
-                row["on"].as_str().unwrap_or_default().to_owned(),
-                row["name"].as_str().unwrap_or("-").to_owned(),
-                row["ids_per_second"].to_string(),
-            ]
+        let rows = answer.quotas.into_iter().map(|quota| {
+            let name = quota.name.unwrap_or_else(|| "-".to_owned());
+            [quota.on, name, quota.ids_per_second.to_string()]
         });
         output::table(["ON", "NAME", "IDS PER SECOND"], rows)
     }

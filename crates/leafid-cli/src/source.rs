@@ -132,7 +132,7 @@ impl Source {
     }
 
     /// A tag with the settings of one that is created on first use.
-    pub(crate) fn spec(&self, tag: &Tag) -> TagSpec {
+    fn spec(&self, tag: &Tag) -> TagSpec {
         TagSpec {
             settings: TagSettings {
                 step: self.config.step,
@@ -140,6 +140,11 @@ impl Source {
             },
             ..TagSpec::new(tag.clone())
         }
+    }
+
+    /// The step of tags without one.
+    pub(crate) fn step(&self) -> u32 {
+        self.config.step
     }
 
     pub(crate) fn create(&self, spec: &TagSpec) -> Outcome<TagRecord> {

@@ -1,13 +1,13 @@
 //! `leafid tag`: creates, lists, shows, changes and deletes tags.
 
-use leafid::store::{TagKind, TagPatch, TagSettings};
+use leafid::store::{TagKind, TagPatch, TagSettings, TagSpec};
 use leafid::{Escaped, Limit, StepPolicy, Tag};
-use serde_json::{Map, Value, json};
+use leafid_server::api::{self, TagChange, TagList, TagRequest};
+use serde_json::json;
 
 use crate::client::quoted;
 use crate::failure::{Failure, Outcome, check_new};
 use crate::output;
-use crate::row::{TagPage, TagRow};
 use crate::target::{Target, TargetFlags};
 
 /// Create, list, show, change or delete tags.
@@ -132,20 +132,13 @@ fn policy(name: &str) -> Result<PolicyChoice, &'static str> {
 }
 
 impl Settings {
-    /// As fields of a request to a server.
-    fn fields(&self) -> Map<String, Value> {
-        let mut fields = Map::new();
-        if let Some(step) = self.step {
-            fields.insert("step".into(), step.into());
+    fn named(self, description: Option<Option<String>>) -> TagPatch {
+        TagPatch {
+            step: self.step,
+            policy: self.policy.map(|choice| choice.0),
+            limit: self.limit,
+            description,
         }
-        if let Some(PolicyChoice(policy)) = self.policy {
-            let value = policy.map(|policy| json!({ "name": policy.name() }));
-            fields.insert("policy".into(), value.into());
-        }
-        if let Some(limit) = self.limit {
-            fields.insert("limit".into(), limit.to_string().into());
-        }
-        fields
     }
 }
 
@@ -164,31 +157,18 @@ impl Tags {
 impl Create {
     fn run(self) -> Outcome {
         check_new(&self.tag)?;
-        let mut fields = self.settings.fields();
-        if let Some(start) = self.start {
-            fields.insert("start".into(), start.to_string().into());
-        }
-        if let (TagKind::Snowflake, Some((name, _))) = (self.kind, fields.iter().next()) {
-            return Err(no_setting(&self.tag, name));
-        }
+        let named = self.settings.named(self.description.map(Some));
+        let (tag, kind, start) = (self.tag, self.kind, self.start);
+        let step = TagSettings::STEP_DEFAULT;
+        TagSpec::with_named(tag.clone(), kind, start, named.clone(), step)?;
         let row = match self.target.target()? {
             Target::Server(client) => {
-                fields.insert("tag".into(), self.tag.as_str().into());
-                fields.insert("kind".into(), self.kind.name().into());
-                if let Some(description) = &self.description {
-                    fields.insert("description".into(), description.as_str().into());
-                }
-                read(client.create(&fields.into())?)?
+                let request = TagRequest::new(&tag, kind, start, named);
+                client.create(tag.as_str(), &request)?
             }
             Target::Store(source) => {
-                let mut spec = source.spec(&self.tag);
-                spec.start = self.start.unwrap_or(spec.start);
-                spec.settings.kind = self.kind;
-                spec.settings.step = self.settings.step.unwrap_or(spec.settings.step);
-                spec.settings.policy = self.settings.policy.and_then(|choice| choice.0);
-                spec.settings.limit = self.settings.limit.unwrap_or_default();
-                spec.description = self.description;
-                TagRow::from(&source.create(&spec)?)
+                let spec = TagSpec::with_named(tag, kind, start, named, source.step())?;
+                api::Tag::from(&source.create(&spec)?)
             }
         };
         print_row(&row, self.target.json)
@@ -197,18 +177,18 @@ impl Create {
 
 impl List {
     fn run(self) -> Outcome {
-        let page: TagPage = match self.target.target()? {
+        let page = match self.target.target()? {
             Target::Server(client) => {
                 let after = self.after.as_ref().map(Tag::as_str);
-                read(client.list(after, self.count)?)?
+                client.list(after, self.count)?
             }
             Target::Store(source) => {
                 let records = source.list(self.after.as_ref(), self.count + 1)?;
                 let len = usize::try_from(self.count).unwrap_or(usize::MAX);
-                let tags: Vec<TagRow> = records.iter().take(len).map(TagRow::from).collect();
+                let tags: Vec<_> = records.iter().take(len).map(api::Tag::from).collect();
                 let last = tags.last().filter(|_| records.len() > len);
                 let next = last.map(|last| last.tag.clone());
-                TagPage { tags, next }
+                TagList { tags, next }
             }
         };
         print_page(page, self.target.json)
@@ -218,8 +198,8 @@ impl List {
 impl Show {
     fn run(self) -> Outcome {
         let row = match self.target.target()? {
-            Target::Server(client) => read(client.show(self.tag.as_str())?)?,
-            Target::Store(source) => TagRow::from(&source.show(&self.tag)?),
+            Target::Server(client) => client.show(self.tag.as_str())?,
+            Target::Store(source) => api::Tag::from(&source.show(&self.tag)?),
         };
         print_row(&row, self.target.json)
     }
@@ -227,40 +207,24 @@ impl Show {
 
 impl Set {
     fn run(self) -> Outcome {
-        let mut fields = self.settings.fields();
         let description = self
             .description
             .map(|text| Some(text).filter(|text| !text.is_empty()));
-        if let Some(description) = &description {
-            fields.insert("description".into(), description.clone().into());
-        }
-        if let Some(next) = self.next {
-            fields.insert("next".into(), next.to_string().into());
-        }
-        if fields.is_empty() {
+        let patch = self.settings.named(description);
+        if patch == TagPatch::default() && self.next.is_none() {
             return Err(Failure::usage(
                 "nothing to change",
                 "name a setting: --step, --policy, --limit, --description or --next",
             ));
         }
         let row = match self.target.target()? {
-            Target::Server(client) => read(client.set(self.tag.as_str(), &fields.into())?)?,
+            Target::Server(client) => {
+                client.set(self.tag.as_str(), &TagChange::new(patch, self.next))?
+            }
             Target::Store(source) => {
-                let set = self.settings.fields();
-                if let Some((name, _)) = set.iter().next()
-                    && source.show(&self.tag)?.settings.kind == TagKind::Snowflake
-                {
-                    return Err(no_setting(&self.tag, name));
-                }
-                let patch = TagPatch {
-                    step: self.settings.step,
-                    policy: self.settings.policy.map(|choice| choice.0),
-                    limit: self.settings.limit,
-                    description,
-                };
                 let record = source.set(&self.tag, &patch)?;
                 let raised = self.next.map(|next| source.raise(&self.tag, next));
-                TagRow::from(&raised.transpose()?.unwrap_or(record))
+                api::Tag::from(&raised.transpose()?.unwrap_or(record))
             }
         };
         print_row(&row, self.target.json)
@@ -280,24 +244,7 @@ impl Delete {
     }
 }
 
-/// A setting that only segment tags have.
-fn no_setting(tag: &Tag, name: &str) -> Failure {
-    let tag = quoted(tag.as_str());
-    Failure::usage(
-        format!("the tag {tag} issues snowflake ids and has no {name}"),
-        format!("leave out --{name}"),
-    )
-}
-
-/// Reads what the server answered.
-fn read<T: serde::de::DeserializeOwned>(value: Value) -> Outcome<T> {
-    serde_json::from_value(value).map_err(|error| {
-        let message = format!("the server's answer is not understood: {error}");
-        Failure::new(message, "use the same version of leafid on both sides")
-    })
-}
-
-fn print_row(row: &TagRow, is_json: bool) -> Outcome {
+fn print_row(row: &api::Tag, is_json: bool) -> Outcome {
     if is_json {
         return output::json(row);
     }
@@ -305,29 +252,35 @@ fn print_row(row: &TagRow, is_json: bool) -> Outcome {
     let next = row.max_id.as_ref().map(|max_id| format!("from {max_id}"));
     lines.extend(next.map(|next| ("next segment", next)));
     lines.extend(row.step.map(|step| ("step", step.to_string())));
-    let policy = row.policy_name().map(str::to_owned);
+    let policy = policy_name(row).map(str::to_owned);
     lines.extend(policy.map(|policy| ("policy", policy)));
     lines.extend(row.limit.clone().map(|limit| ("limit", limit)));
-    let headroom = row.headroom().map(|left| ("ids left", left.to_string()));
+    let headroom = headroom(row).map(|left| ("ids left", left.to_string()));
     lines.extend(headroom);
     lines.extend(row.description.clone().map(|text| ("description", text)));
     lines.extend(row.updated.clone().map(|time| ("updated", time)));
-    for (name, key) in [("issued here", "issued"), ("in memory here", "remaining")] {
-        let value = row.live.as_ref().and_then(|live| live.get(key));
-        lines.extend(value.map(|value| (name, plain(value))));
+    if let Some(live) = row.live.iter().flatten().next() {
+        lines.push(("issued here", live.issued.clone()));
+        lines.push(("in memory here", live.remaining.to_string()));
     }
     let line = |(name, value): &(&str, String)| format!("{name:<16}{}\n", Escaped(value));
     output::print(&lines.iter().map(line).collect::<String>())
 }
 
-/// A JSON value without quotes.
-fn plain(value: &Value) -> String {
-    value
-        .as_str()
-        .map_or_else(|| value.to_string(), str::to_owned)
+/// The policy by its name; none for a snowflake tag.
+fn policy_name(row: &api::Tag) -> Option<&str> {
+    row.step?;
+    let policy = row.policy.as_ref();
+    Some(policy.map_or("default", |policy| &policy.name))
 }
 
-fn print_page(page: TagPage, is_json: bool) -> Outcome {
+/// How many ids are left below the limit.
+fn headroom(row: &api::Tag) -> Option<u64> {
+    let limit: Limit = row.limit.as_ref()?.parse().ok()?;
+    Some(limit.headroom(row.max_id.as_ref()?.parse().ok()?))
+}
+
+fn print_page(page: TagList, is_json: bool) -> Outcome {
     if is_json {
         return output::json(&page);
     }
@@ -354,7 +307,7 @@ fn print_page(page: TagPage, is_json: bool) -> Outcome {
 }
 
 /// A tag as a row of the table; a dash for what it does not have.
-fn cells(row: &TagRow) -> [String; 7] {
+fn cells(row: &api::Tag) -> [String; 7] {
     let or_dash = |text: Option<&str>| text.unwrap_or("-").to_owned();
     let step = row.step.map(|step| step.to_string());
     [
@@ -362,7 +315,7 @@ fn cells(row: &TagRow) -> [String; 7] {
         row.kind.clone(),
         or_dash(row.max_id.as_deref()),
         or_dash(step.as_deref()),
-        or_dash(row.policy_name()),
+        or_dash(policy_name(row)),
         or_dash(row.limit.as_deref()),
         row.description.clone().unwrap_or_default(),
     ]

@@ -1,7 +1,7 @@
 //! `leafid worker`: the worker ids of snowflake ids, as a server sees them.
 
 use leafid::Escaped;
-use serde_json::Value;
+use leafid_server::api::Worker;
 
 use crate::failure::{Failure, Outcome};
 use crate::output;
@@ -71,28 +71,29 @@ impl List {
         if self.asked.json {
             return output::json(&answer);
         }
-        let rows = answer["workers"].as_array().cloned().unwrap_or_default();
-        if rows.is_empty() {
+        if answer.workers.is_empty() {
             return output::line("no worker id was ever held");
         }
-        let rows = rows.iter().map(|row| {
+        let rows = answer.workers.into_iter().map(|row| {
+            let state = state(&row).to_owned();
+            let until = row.until.unwrap_or_default();
             [
-                text(&row["worker"]),
-                state(row).to_owned(),
-                text(&row["until"]),
-                text(&row["address"]),
-                text(&row["holder"]),
+                row.worker.to_string(),
+                state,
+                until,
+                row.address,
+                row.holder,
             ]
         });
         output::table(["WORKER", "STATE", "UNTIL", "ADDRESS", "HOLDER"], rows)
     }
 }
 
-fn state(row: &Value) -> &'static str {
-    match (row["own"].as_bool(), row["held"].as_bool()) {
-        (Some(true), _) => "this server",
-        (_, Some(true)) => "held",
-        _ => "free",
+fn state(row: &Worker) -> &'static str {
+    match (row.own, row.held) {
+        (true, _) => "this server",
+        (false, true) => "held",
+        (false, false) => "free",
     }
 }
 
@@ -102,20 +103,22 @@ impl Show {
         if self.asked.json {
             return output::json(&answer);
         }
+        let seconds = |seconds: f64| Some(format!("{seconds:?}"));
         let fields = [
-            ("stage", "stage"),
-            ("reason", "reason"),
-            ("worker id", "worker"),
-            ("until", "until"),
-            ("left, in s", "left_seconds"),
-            ("borrowed, in s", "borrowed_seconds"),
-            ("clock offset, in s", "clock_offset_seconds"),
-            ("layout", "layout"),
-            ("layout ends", "end"),
+            ("stage", Some(answer.stage)),
+            ("reason", answer.reason),
+            ("worker id", answer.worker.map(|worker| worker.to_string())),
+            ("until", answer.until),
+            ("left, in s", answer.left_seconds.and_then(seconds)),
+            ("borrowed, in s", seconds(answer.borrowed_seconds)),
+            ("clock offset, in s", seconds(answer.clock_offset_seconds)),
+            ("layout", Some(answer.layout)),
+            ("layout ends", Some(answer.end)),
         ];
-        let there = fields.iter().filter(|(_, key)| !answer[*key].is_null());
-        let line = |(name, key): &(&str, &str)| format!("{name:<20}{}\n", text(&answer[*key]));
-        output::print(&there.map(line).collect::<String>())
+        let line = |(name, value): (&str, Option<String>)| {
+            value.map(|value| format!("{name:<20}{}\n", Escaped(&value)))
+        };
+        output::print(&fields.into_iter().filter_map(line).collect::<String>())
     }
 }
 
@@ -135,16 +138,7 @@ impl Release {
         if self.asked.json {
             return output::json(&answer);
         }
-        let until = text(&answer["until"]);
+        let until = answer.until.unwrap_or_default();
         output::line(&format!("worker id {worker} is free from {until} on"))
-    }
-}
-
-/// A JSON value without quotes; nothing for null.
-fn text(value: &Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::String(text) => Escaped(text).to_string(),
-        other => other.to_string(),
     }
 }

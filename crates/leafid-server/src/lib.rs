@@ -3,6 +3,7 @@
 //!
 //! Everything comes from outside: the store, the listeners, the shutdown. See [`Server`].
 
+pub mod api;
 mod config;
 mod error;
 mod excerpt;

@@ -18,7 +18,8 @@ impl Generators {
     ///
     /// # Errors
     ///
-    /// As [`SegmentStore::create`](crate::store::SegmentStore::create), and
+    /// As [`SegmentStore::create`](crate::store::SegmentStore::create),
+    /// [`StoreError::BadField`] for settings that a tag may not have ([`TagSpec::check`]), and
     /// [`StoreError::Unsupported`] for a name that no new tag may have ([`Tag::check_new`]).
     ///
     /// # Example
@@ -40,6 +41,7 @@ impl Generators {
         checked.map_err(|error| StoreError::Unsupported {
             message: error.to_string(),
         })?;
+        spec.check()?;
         let created = self.call_store(|store| store.create(spec)).await;
         if let Ok(_) | Err(StoreError::TagExists) = &created
             && let Some(allocator) = self.loaded(spec.tag.as_str())
@@ -53,7 +55,9 @@ impl Generators {
     ///
     /// # Errors
     ///
-    /// As [`SegmentStore::update`](crate::store::SegmentStore::update).
+    /// As [`SegmentStore::update`](crate::store::SegmentStore::update), and
+    /// [`StoreError::BadField`] for settings that the tag may not have ([`TagPatch::check`],
+    /// [`TagPatch::check_kind`]).
     ///
     /// # Example
     ///
@@ -69,6 +73,13 @@ impl Generators {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub async fn update_tag(&self, tag: &Tag, patch: &TagPatch) -> Result<TagRecord, StoreError> {
+        patch.check()?;
+        // A row that cannot be read may be mended by the patch.
+        if patch.check_kind(TagKind::Snowflake).is_err()
+            && let Ok(Some(record)) = self.read_tag(tag).await
+        {
+            patch.check_kind(record.settings.kind)?;
+        }
         let record = self.call_store(|store| store.update(tag, patch)).await?;
         if let Some(allocator) = self.loaded(tag.as_str()) {
             allocator.refresh(self.shared(), &record, None);
@@ -167,7 +178,8 @@ impl Generators {
     ///
     /// # Errors
     ///
-    /// As [`SegmentStore::reserve`](crate::store::SegmentStore::reserve), and
+    /// As [`SegmentStore::reserve`](crate::store::SegmentStore::reserve),
+    /// [`StoreError::BadField`] for 0 and above the largest [`Limit`](crate::Limit), and
     /// [`StoreError::Unsupported`] for a snowflake tag, or one that is there already.
     ///
     /// # Example
@@ -184,6 +196,7 @@ impl Generators {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub async fn raise_tag(&self, tag: &Tag, next: u64) -> Result<TagRecord, StoreError> {
+        TagPatch::check_next(next)?;
         let record = self.read_segment_tag(tag).await?;
         let record = self.repair_row(record).await?;
         if next <= record.max_id {

@@ -15,6 +15,7 @@ mod lease;
 mod memory;
 mod record;
 mod state;
+mod tag_field;
 mod transport;
 mod weak;
 
@@ -35,6 +36,7 @@ pub use lease::{IDENTITY_LEN_MAX, LeaseKey, LeaseRecord, LeaseStore, LeaseSwap, 
 pub use memory::{MemoryLeaseStore, MemoryStore};
 pub use record::{ParseTagKindError, TagKind, TagPatch, TagRecord, TagSettings, TagSpec};
 pub use state::StoreState;
+pub use tag_field::{TagField, TagFieldError};
 pub use transport::{Security, Transport};
 pub use weak::WeakStore;
 
@@ -363,6 +365,9 @@ pub enum StoreError {
         /// Which tag and what is wrong with it.
         message: String,
     },
+    /// A setting of the tag is not what it may be; nothing was changed.
+    #[error(transparent)]
+    BadField(#[from] TagFieldError),
     /// The store cannot do this as it is set up; the message says what to do.
     #[error("{message}")]
     Unsupported {

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::api::{COUNT_MAX, IDS_PER_SECOND_MAX, RANGE_LEN_MAX};
+
 /// Every numeric bound of the server, with what it protects from.
 ///
 /// # Example
@@ -194,7 +196,7 @@ impl Default for Limits {
             admin_requests_max: 32,
             caller_calls_max: 2,
             quotas_max: 10_000,
-            ids_per_second_max: 1_000_000_000,
+            ids_per_second_max: IDS_PER_SECOND_MAX,
             tokens_max: 1000,
             token_tags_max: 1000,
             token_name_len_max: 64,
@@ -221,8 +223,8 @@ impl Default for Limits {
             body_max: Duration::from_secs(10),
             reload_max: Duration::from_secs(10),
             answer_max: Duration::from_secs(30),
-            count_max: 10_000,
-            range_len_max: 10_000_000,
+            count_max: COUNT_MAX,
+            range_len_max: RANGE_LEN_MAX,
             page_len_max: 1000,
             page_len: 100,
             table_rows_max: 1000,

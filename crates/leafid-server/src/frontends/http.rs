@@ -18,7 +18,6 @@ mod decode;
 mod error;
 mod fast_path;
 mod handler;
-#[expect(unused_qualifications, reason = "utoipa's macros write them")]
 mod ids;
 mod json;
 #[expect(unused_qualifications, reason = "utoipa's macros write them")]

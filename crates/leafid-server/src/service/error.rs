@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use leafid::store::StoreError;
+use leafid::store::{StoreError, TagFieldError};
 use leafid::{
     ClockAhead, DecomposeError, IssueError, Permanent, SnowflakeError, Tag, TransientReason,
     WorkerId,
@@ -244,17 +244,6 @@ impl ServiceError {
         }
     }
 
-    /// What was sent is wrong in the field of this name.
-    pub(crate) const fn field(&self) -> Option<&'static str> {
-        match self {
-            Self::BadCount { field, .. } => Some(field),
-            Self::Issue(IssueError::Permanent(Permanent::BadTag(_))) => Some("tag"),
-            Self::NextBehind { .. } => Some("next"),
-            Self::Decompose(_) => Some("id"),
-            _ => None,
-        }
-    }
-
     /// When it makes sense to try again; `None` for not before somebody changes something.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
@@ -333,6 +322,12 @@ impl ServiceError {
     }
 }
 
+impl From<TagFieldError> for ServiceError {
+    fn from(error: TagFieldError) -> Self {
+        Self::Store(error.into())
+    }
+}
+
 const fn of_issue(error: &IssueError) -> Code {
     match error {
         IssueError::Transient(transient) => match transient.reason {
@@ -370,6 +365,7 @@ const fn of_store(error: &StoreError) -> Code {
         StoreError::TagExists => Code::TagExists,
         StoreError::LimitReached { .. } => Code::LimitReached,
         StoreError::BadRow { .. } => Code::BadRow,
+        StoreError::BadField(_) => Code::BadField,
         StoreError::Unsupported { .. } => Code::Unsupported,
         StoreError::Unavailable { .. } | StoreError::Conflict { .. } => Code::StoreUnavailable,
     }

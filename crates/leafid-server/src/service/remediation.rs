@@ -3,7 +3,8 @@
 
 use std::borrow::Cow;
 
-use leafid::{IssueError, TransientReason};
+use leafid::store::{StoreError, TagField};
+use leafid::{IssueError, Permanent, TransientReason};
 
 use super::code::Code;
 use super::error::ServiceError;
@@ -23,9 +24,23 @@ pub(crate) struct Wording {
     pub(crate) create_tag: &'static str,
     pub(crate) update_tag: &'static str,
     pub(crate) take_ids: &'static str,
+    /// What a setting of a tag is called in requests.
+    pub(crate) tag_field: fn(TagField) -> &'static str,
 }
 
 impl ServiceError {
+    /// The field of the request that is wrong.
+    pub(crate) fn field(&self, wording: &Wording) -> Option<&'static str> {
+        match self {
+            Self::BadCount { field, .. } => Some(field),
+            Self::Issue(IssueError::Permanent(Permanent::BadTag(_))) => Some("tag"),
+            Self::NextBehind { .. } => Some((wording.tag_field)(TagField::Next)),
+            Self::Decompose(_) => Some("id"),
+            Self::Store(StoreError::BadField(error)) => Some((wording.tag_field)(error.field)),
+            _ => None,
+        }
+    }
+
     /// What to do about it.
     pub(crate) fn remediation(&self, wording: &Wording) -> Cow<'static, str> {
         match self {
@@ -33,6 +48,10 @@ impl ServiceError {
             Self::SnowflakeOff => "set snowflake = true, or ask another server".into(),
             Self::BadCount { field, max, .. } => {
                 format!("send {field} as a whole number from 1 to {max}").into()
+            }
+            Self::Store(StoreError::BadField(error)) => {
+                let field = (wording.tag_field)(error.field);
+                format!("send {field} as {}", error.wanted).into()
             }
             Self::Issue(IssueError::Transient(transient))
                 if matches!(transient.reason, TransientReason::TooManyTags(_)) =>
@@ -137,6 +156,7 @@ mod tests {
         create_tag: "CREATE",
         update_tag: "UPDATE",
         take_ids: "TAKE",
+        tag_field: TagField::name,
     };
 
     #[test]

@@ -105,6 +105,7 @@ impl Service {
         self.admit(caller, action, spec.tag.as_str())?;
         let checked = spec.tag.check_new();
         checked.map_err(|error| IssueError::Permanent(error.into()))?;
+        spec.check()?;
         let _place = self.gate.admin().await;
         let attempt = self
             .audit
@@ -128,21 +129,19 @@ impl Service {
     ) -> Result<TagView, ServiceError> {
         let action = "tag changed";
         self.admit(caller, action, tag.as_str())?;
+        patch.check()?;
         let _place = self.gate.admin().await;
         let is_empty = *patch == TagPatch::default();
-        let is_of_segments =
-            patch.step.is_some() || patch.policy.is_some() || patch.limit.is_some();
+        let is_of_segments = patch.check_kind(TagKind::Snowflake).is_err();
         let before = match self.generators.read_tag(tag).await {
             Err(error) if is_empty || is_of_segments => return Err(error.into()),
             // For the record only.
             read => read.ok().flatten(),
         };
-        if is_of_segments {
-            let kind = before.as_ref().map(|record| record.settings.kind);
-            if kind == Some(TagKind::Snowflake) {
-                let (tag, what) = (tag.clone(), "step, policy or limit");
-                return Err(ServiceError::SnowflakeTag { tag, what });
-            }
+        let kind = before.as_ref().map(|record| record.settings.kind);
+        if is_of_segments && kind == Some(TagKind::Snowflake) {
+            let (tag, what) = (tag.clone(), "step, policy or limit");
+            return Err(ServiceError::SnowflakeTag { tag, what });
         }
         if is_empty {
             // Only to be raised, which is another call.
@@ -180,6 +179,8 @@ impl Service {
             return self.update_tag(caller, tag, patch).await;
         };
         self.admit(caller, "tag changed", tag.as_str())?;
+        patch.check()?;
+        TagPatch::check_next(next)?;
         self.check_next(tag, next).await?;
         self.update_tag(caller, tag, patch).await?;
         self.raise_tag(caller, tag, next).await

@@ -84,7 +84,7 @@ impl FromStr for TagKind {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TagSettings {
-    /// Where its ids come from. The other settings mean nothing to a snowflake tag.
+    /// Where its ids come from. A snowflake tag has no other settings than the defaults.
     pub kind: TagKind,
     /// The smallest step, 1 to 2^31 - 1.
     pub step: u32,
@@ -97,6 +97,8 @@ pub struct TagSettings {
 impl TagSettings {
     /// The largest step: Leaf's column is a signed 32-bit integer.
     pub const STEP_MAX: u32 = i32::MAX as u32;
+    /// The most characters of a description: Leaf's column is a `varchar(256)`.
+    pub const DESCRIPTION_LEN_MAX: usize = 256;
     /// The step of a tag that was created without one.
     pub const STEP_DEFAULT: u32 = 1000;
 }

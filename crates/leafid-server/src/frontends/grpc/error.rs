@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use hyper::HeaderMap;
+use leafid::store::{TagField, TagFieldError};
 use leafid::{IssueError, TagError};
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt as _};
@@ -34,6 +35,13 @@ const WORDING: Wording = Wording {
     create_tag: "leafid.v1.Tags/CreateTag",
     update_tag: "leafid.v1.Tags/UpdateTag",
     take_ids: "leafid.v1.Ids/NextMany",
+    tag_field: |field| match field {
+        TagField::Step => "tag.step",
+        TagField::Policy | TagField::StepMax | TagField::Cover => "tag.policy",
+        TagField::Limit => "tag.limit",
+        TagField::Description => "tag.description",
+        field => field.name(),
+    },
 };
 
 /// Why a call is not done, on its way out.
@@ -172,7 +180,7 @@ impl From<ServiceError> for Refusal {
         let code = error.code();
         let next = error.remediation(&WORDING);
         Self {
-            field: error.field(),
+            field: error.field(&WORDING),
             retry_after: error.retry_after(),
             ..Self::new(status(code), code.name(), error.to_string(), next)
         }
@@ -188,6 +196,12 @@ impl From<ServiceError> for Status {
 impl From<TagError> for Refusal {
     fn from(error: TagError) -> Self {
         ServiceError::Issue(IssueError::Permanent(error.into())).into()
+    }
+}
+
+impl From<TagFieldError> for Refusal {
+    fn from(error: TagFieldError) -> Self {
+        ServiceError::from(error).into()
     }
 }
 

@@ -2,15 +2,14 @@
 
 use axum::extract::{RawQuery, State};
 use hyper::StatusCode;
-use serde::Serialize;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::IntoParams;
 
 use super::answer;
 use super::answered::Answered;
 use super::auth::Who;
 use super::path::Query;
 use super::served::Served;
-use crate::service::AuditRecord;
+use crate::api::{Change, ChangeList};
 
 /// How many changes.
 #[derive(IntoParams)]
@@ -23,61 +22,6 @@ pub(crate) struct AuditRequest {
 }
 
 pub(crate) const AUDIT_FIELDS: &[&str] = &["limit"];
-
-/// A change that was made.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Change)]
-pub(crate) struct ChangeDocument<'a> {
-    /// When, by the clock of the machine that made it.
-    #[schema(example = "2026-11-22T03:24:34.513Z")]
-    time: String,
-    /// The address of the server that made it; null for a command that worked on the store.
-    #[schema(example = "10.1.2.3:8080")]
-    server: Option<&'a str>,
-    /// The name of the token that was shown; null: none.
-    #[schema(example = "ops")]
-    token: Option<&'a str>,
-    /// Where the connection came from, as IP address and port.
-    #[schema(example = "10.1.2.9:51234")]
-    address: Option<&'a str>,
-    /// What was done.
-    #[schema(example = "tag deleted")]
-    action: &'a str,
-    /// To what: a tag, a worker id, what a quota is on.
-    #[schema(example = "order")]
-    subject: &'a str,
-    /// How it was; null: it was not there.
-    #[schema(example = "max_id=1001 step=1000 policy=default limit=int64")]
-    before: Option<&'a str>,
-    /// How it is now; null: it is not there any more. It begins with `unknown` where the call ended
-    /// before the store had answered.
-    after: Option<&'a str>,
-}
-
-impl<'a> From<&'a AuditRecord> for ChangeDocument<'a> {
-    fn from(record: &'a AuditRecord) -> Self {
-        fn known(text: &str) -> Option<&str> {
-            Some(text).filter(|text| !text.is_empty())
-        }
-        Self {
-            time: crate::wall_clock::time(record.at_ms.cast_signed()),
-            server: known(&record.server),
-            token: known(&record.token),
-            address: known(&record.address),
-            action: &record.action,
-            subject: &record.subject,
-            before: known(&record.before),
-            after: known(&record.after),
-        }
-    }
-}
-
-/// Changes of all servers on one store.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct ChangeList<'a> {
-    /// The newest first.
-    changes: Vec<ChangeDocument<'a>>,
-}
 
 /// Lists the last changes of tags, quotas, worker ids and clocks, by all servers on the store, the
 /// newest first. The store keeps 10,000. For admins.
@@ -96,6 +40,6 @@ pub(crate) async fn list(
     let limit = limit.unwrap_or_else(|| service.limits().page_len.into());
     let count = u32::try_from(limit).unwrap_or(u32::MAX);
     let records = service.changes(&caller, count).await?;
-    let changes = records.iter().map(ChangeDocument::from).collect();
+    let changes = records.iter().map(Change::from).collect();
     Ok(answer::json(StatusCode::OK, &ChangeList { changes }))
 }

@@ -2,16 +2,15 @@
 
 use axum::extract::{Path, RawQuery, State};
 use hyper::StatusCode;
-use leafid::{Layout, Parts};
-use serde::Serialize;
-use utoipa::{IntoParams, ToSchema};
+use leafid::Layout;
+use utoipa::IntoParams;
 
 use super::answer;
 use super::answered::Answered;
-use super::openapi::values;
 use super::path::Query;
 use super::problem::{Kind, Problem};
 use super::served::Served;
+use crate::api::{DecodedId, schema};
 
 pub(crate) const DECODE_FIELDS: &[&str] = &["layout"];
 
@@ -21,7 +20,7 @@ pub(crate) const DECODE_FIELDS: &[&str] = &["layout"];
 #[expect(dead_code, reason = "describes what is read by hand")]
 pub(crate) struct IdPath {
     /// The id, in decimal.
-    #[param(schema_with = values::id)]
+    #[param(schema_with = schema::id)]
     id: String,
 }
 
@@ -32,65 +31,15 @@ pub(crate) struct IdPath {
 pub(crate) struct LayoutRequest {
     /// A preset, a preset with an epoch (`leaf@2020-01-01T00:00:00Z`), or widths with an epoch
     /// (`time41x1ms/worker10/sequence12@2020-01-01T00:00:00Z`); the server's own when it is missing.
-    #[param(schema_with = values::layout, required = false)]
+    #[param(schema_with = schema::layout, required = false)]
     layout: Option<String>,
-}
-
-/// What a snowflake id says. Numbers that may pass 2^53 are strings.
-#[derive(Serialize, ToSchema)]
-#[schema(as = DecodedId)]
-pub(crate) struct DecodedDocument {
-    /// The id.
-    #[schema(example = "1169786042799259000")]
-    id: String,
-    /// The layout that it was read by.
-    #[schema(example = "leaf")]
-    layout: String,
-    /// When its tick began.
-    #[schema(format = DateTime, example = "2019-09-06T01:35:00.834Z")]
-    time: String,
-    /// The same in milliseconds since 1970-01-01T00:00:00Z.
-    #[schema(example = "1567733700834")]
-    unix_ms: String,
-    /// The same in units of the layout since its epoch.
-    #[schema(example = "278898726177")]
-    tick: String,
-    /// Who made it, the data centre's bits included.
-    #[schema(example = 39)]
-    worker_id: u32,
-    /// The upper bits of the worker id; missing where the layout has no data centre.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    data_center: Option<u32>,
-    /// The lower bits of the worker id; missing where the layout has no data centre.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    worker_in_data_center: Option<u32>,
-    /// Which id of its tick.
-    #[schema(example = "3448")]
-    sequence: String,
-}
-
-impl DecodedDocument {
-    fn new(id: u64, layout: Layout, parts: Parts) -> Self {
-        let data_center = parts.data_center;
-        Self {
-            id: id.to_string(),
-            layout: layout.to_string(),
-            time: parts.time().to_string(),
-            unix_ms: parts.unix_ms.to_string(),
-            tick: parts.tick.to_string(),
-            worker_id: parts.worker.get(),
-            data_center,
-            worker_in_data_center: data_center.map(|_| parts.worker_in_data_center),
-            sequence: parts.sequence.to_string(),
-        }
-    }
 }
 
 /// Takes a snowflake id apart.
 #[utoipa::path(
     get, path = "/v1/decode/{id}", tag = "ids", operation_id = "decode",
     params(IdPath, LayoutRequest),
-    responses((status = 200, description = "its parts", body = DecodedDocument))
+    responses((status = 200, description = "its parts", body = DecodedId))
 )]
 pub(crate) async fn show(
     State(service): Served,
@@ -106,7 +55,7 @@ pub(crate) async fn show(
     let parts = service.decode(id, layout)?;
     Ok(answer::json(
         StatusCode::OK,
-        &DecodedDocument::new(id, layout, parts),
+        &DecodedId::new(id, layout, parts),
     ))
 }
 

@@ -1,5 +1,6 @@
 //! Which problem each meaning of the service is: the one place that maps errors to HTTP.
 
+use leafid::store::{TagField, TagFieldError};
 use leafid::{IssueError, Permanent, TagError};
 
 use super::problem::{Kind, Problem};
@@ -14,6 +15,12 @@ const WORDING: Wording = Wording {
     create_tag: "POST /v1/tags",
     update_tag: "PATCH /v1/tags/{tag}",
     take_ids: "POST /v1/tags/{tag}/ids",
+    tag_field: |field| match field {
+        TagField::Policy => "policy.name",
+        TagField::StepMax => "policy.step_max",
+        TagField::Cover => "policy.cover_seconds",
+        field => field.name(),
+    },
 };
 
 impl From<ServiceError> for Problem {
@@ -30,7 +37,7 @@ impl From<ServiceError> for Problem {
             }
             other => Self::new(Kind::of(other.code()), detail, other.remediation(&WORDING)),
         };
-        if let Some(field) = error.field() {
+        if let Some(field) = error.field(&WORDING) {
             problem = problem.with_field(field);
         }
         match error.retry_after() {
@@ -43,5 +50,11 @@ impl From<ServiceError> for Problem {
 impl From<TagError> for Problem {
     fn from(error: TagError) -> Self {
         ServiceError::Issue(IssueError::Permanent(error.into())).into()
+    }
+}
+
+impl From<TagFieldError> for Problem {
+    fn from(error: TagFieldError) -> Self {
+        ServiceError::from(error).into()
     }
 }

@@ -8,71 +8,18 @@ use hyper::body::Incoming;
 use hyper::http::request::Parts;
 use hyper::{Method, StatusCode};
 use leafid::Tag;
-use serde::Serialize;
-use utoipa::{IntoParams, ToSchema};
 
 use super::answer;
 use super::answered::Answered;
 use super::auth::Changer;
-use super::json::{Fields, check_declared, read_body};
-use super::openapi::values;
+use super::json::{JsonBody, check_declared, read_body, read_json};
 use super::path::{self, Query};
 use super::problem::Problem;
 use super::served::Served;
 use super::tags::TagPath;
+use crate::api::{Ids, IdsRequest, Range, RangeRequest, Whole};
 use crate::net::unread::{Backlog, Charge, FREE_LEN};
 use crate::service::{Caller, Issued, Service};
-
-/// How many ids.
-#[derive(ToSchema, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "describes what is read field by field")]
-pub(crate) struct IdsRequest {
-    /// How many ids; 1 when it is missing.
-    #[schema(schema_with = values::count, required = false)]
-    #[param(minimum = 1, maximum = 10_000, default = 1)]
-    count: Option<u64>,
-}
-
-/// Ids, ascending but not always adjacent.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "describes what is written without it, for speed")]
-pub(crate) struct Ids {
-    /// The ids, as strings: JavaScript numbers hold 53 bits only.
-    #[schema(example = json!(["1", "2", "3"]))]
-    ids: Vec<String>,
-}
-
-/// How long a run.
-#[derive(ToSchema)]
-#[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "describes what is read field by field")]
-pub(crate) struct RangeRequest {
-    /// How many adjacent ids.
-    #[schema(schema_with = values::length)]
-    length: u64,
-}
-
-/// A run of adjacent ids, the caller's alone: every whole number from `first` to `last`, both of
-/// them included.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct Range<'a> {
-    #[schema(value_type = String)]
-    tag: &'a str,
-    /// The first id of the run.
-    #[schema(example = "1")]
-    first: String,
-    /// The last id of the run; it is the caller's too.
-    #[schema(example = "1000")]
-    last: String,
-    /// How many ids it has.
-    #[schema(example = 1000)]
-    length: u64,
-}
-
-pub(crate) const COUNT_FIELDS: &[&str] = &["count"];
-pub(crate) const RANGE_FIELDS: &[&str] = &["length"];
 
 /// Bytes of an id with what stands around it.
 const ID_LEN_MAX: usize = 19 + 3;
@@ -107,7 +54,7 @@ pub(super) async fn answer(
     responses((status = 200, description = "the ids", body = Ids))
 )]
 pub(crate) async fn get(called: Called<'_>, tag: &str, query: Option<&str>) -> Answered {
-    let query = Query::parse(query, COUNT_FIELDS)?;
+    let query = Query::parse(query, &["count"])?;
     let count = query.number("count")?.unwrap_or(1);
     issue(called, tag, count).await
 }
@@ -132,9 +79,8 @@ pub(crate) async fn post(
     }
     Query::parse(request.uri.query(), &[])?;
     check_declared(&request.headers, called.caller)?;
-    let mut fields = Fields::parse(&request.headers, &body, COUNT_FIELDS)?;
-    let count = fields.count("count", limits.count_max)?.unwrap_or(1);
-    issue(called, tag, count).await
+    let IdsRequest { count } = JsonBody::parse(&request.headers, &body)?.to()?;
+    issue(called, tag, count.map_or(1, Whole::get)).await
 }
 
 async fn issue(called: Called<'_>, tag: &str, count: u64) -> Answered {
@@ -193,14 +139,10 @@ pub(crate) async fn post_range(
     request: Request,
 ) -> Answered {
     let tag = Tag::new(tag)?;
-    let length_max = service.limits().range_len_max;
-    let mut fields = Fields::read(request, service.limits(), RANGE_FIELDS).await?;
-    let length = fields.count("length", length_max)?;
-    let wanted = || format!("a whole number from 1 to {length_max}");
-    let length = length.ok_or_else(|| fields.missing("length", &wanted()))?;
-    let run = service.take(&caller, tag.as_str(), length).await?;
+    let RangeRequest { length } = read_json(request, service.limits()).await?;
+    let run = service.take(&caller, tag.as_str(), length.get()).await?;
     let range = Range {
-        tag: tag.as_str(),
+        tag: tag.as_str().to_owned(),
         first: run.start().to_string(),
         last: (run.end() - 1).to_string(),
         length: run.len(),

@@ -1,7 +1,7 @@
-//! Bodies: read within their bounds, and parsed field by field, so that every error names
-//! the field and what it may be.
+//! Bodies: read within their bounds, and into the types of [`crate::api`]. An error names the field
+//! and what it may be.
 
-use std::ops::RangeInclusive;
+mod deserializer;
 
 use axum::extract::Request;
 use bytes::Bytes;
@@ -9,12 +9,17 @@ use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::HeaderMap;
 use hyper::body::Body;
 use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+use serde_path_to_error::Segment;
 
 use super::problem::{Kind, Problem};
 use crate::config::Limits;
 use crate::config::nearest;
+use crate::excerpt::shown;
 use crate::service::Caller;
+
+use deserializer::{Json, Mistake};
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -57,138 +62,107 @@ fn too_large(len_max: usize) -> Problem {
     )
 }
 
-/// The fields of a JSON object, each of which must be known.
+/// A JSON object that came as the body of a request.
 #[derive(Debug)]
-pub(crate) struct Fields {
-    fields: Map<String, Value>,
-    /// Where the object is: empty, or the name of the field that holds it with a dot.
-    place: &'static str,
-}
+pub(crate) struct JsonBody(Value);
 
-impl Fields {
-    /// Reads the body of a request and takes it apart.
-    pub(crate) async fn read(
-        request: Request,
-        limits: &Limits,
-        known: &[&str],
-    ) -> Result<Self, Problem> {
+impl JsonBody {
+    /// Reads the body of a request.
+    pub(crate) async fn read(request: Request, limits: &Limits) -> Result<Self, Problem> {
         let (parts, body) = request.into_parts();
         let body = read_body(body, limits).await?;
-        Self::parse(&parts.headers, &body, known)
+        Self::parse(&parts.headers, &body)
     }
 
-    /// Takes a body apart. An empty one has no fields.
-    pub(crate) fn parse(headers: &HeaderMap, body: &[u8], known: &[&str]) -> Result<Self, Problem> {
+    /// Parses a body. An empty one has no fields.
+    pub(crate) fn parse(headers: &HeaderMap, body: &[u8]) -> Result<Self, Problem> {
         if body.is_empty() {
-            let (fields, place) = (Map::new(), "");
-            return Ok(Self { fields, place });
+            return Ok(Self(Value::Object(Map::new())));
         }
         check_type(headers)?;
-        let value = serde_json::from_slice(body).map_err(|error| {
-            let detail = format!("the body is not JSON: {error}");
-            Problem::new(Kind::BAD_JSON, detail, "send a JSON object")
-        })?;
-        Self::of(value, "", known)
-    }
-
-    /// Takes an object apart that is the value of a field.
-    pub(crate) fn of(value: Value, place: &'static str, known: &[&str]) -> Result<Self, Problem> {
-        let Value::Object(fields) = value else {
-            let what = if place.is_empty() {
-                "the body"
-            } else {
-                place.trim_end_matches('.')
-            };
-            let detail = format!("{what} is {}, which is not a JSON object", shown(&value));
-            return Err(Problem::new(Kind::BAD_JSON, detail, "send a JSON object"));
-        };
-        if let Some(name) = fields.keys().find(|name| !known.contains(&name.as_str())) {
-            return Err(unknown_name(
-                "field",
-                &format!("{place}{name}"),
-                &placed(place, known),
-            ));
-        }
-        Ok(Self { fields, place })
-    }
-
-    pub(crate) fn take(&mut self, name: &str) -> Option<Value> {
-        self.fields.remove(name)
-    }
-
-    /// A whole number, also as a string, because JavaScript holds no large ones.
-    pub(crate) fn number(&mut self, name: &str, max: u64) -> Result<Option<u64>, Problem> {
-        self.number_in(name, 1..=max, max)
-    }
-
-    /// How many ids: a whole number of any size, since the service has its own word for one that
-    /// is 0 or too large. `max` is only told.
-    pub(crate) fn count(&mut self, name: &str, max: u64) -> Result<Option<u64>, Problem> {
-        self.number_in(name, 0..=u64::MAX, max)
-    }
-
-    fn number_in(
-        &mut self,
-        name: &str,
-        allowed: RangeInclusive<u64>,
-        max: u64,
-    ) -> Result<Option<u64>, Problem> {
-        let Some(value) = self.take(name) else {
-            return Ok(None);
-        };
-        let number = match &value {
-            Value::String(text) if !text.starts_with('+') => text.parse().ok(),
-            value => whole(value),
-        };
-        let number = number.filter(|number| allowed.contains(number));
-        let wanted = || format!("a whole number from 1 to {max}");
-        number
-            .map(Some)
-            .ok_or_else(|| self.bad(name, &value, &wanted()))
-    }
-
-    /// A text; the inner `None` is null.
-    pub(crate) fn text(&mut self, name: &str) -> Result<Option<Option<String>>, Problem> {
-        match self.take(name) {
-            None => Ok(None),
-            Some(Value::Null) => Ok(Some(None)),
-            Some(Value::String(text)) => Ok(Some(Some(text))),
-            Some(value) => Err(self.bad(name, &value, "a string")),
+        let bad = |detail| Problem::new(Kind::BAD_JSON, detail, "send a JSON object");
+        match serde_json::from_slice(body) {
+            Ok(Value::Object(fields)) => Ok(Self(Value::Object(fields))),
+            Ok(value) => {
+                let value = shown_value(&value);
+                Err(bad(format!(
+                    "the body is {value}, which is not a JSON object"
+                )))
+            }
+            Err(error) => Err(bad(format!("the body is not JSON: {error}"))),
         }
     }
 
-    pub(crate) fn bad(&self, name: &str, value: &Value, wanted: &str) -> Problem {
-        let field = format!("{}{name}", self.place);
-        let detail = format!(
-            "field \"{field}\" is {}, but must be {wanted}",
-            shown(value)
-        );
-        let next = format!("send {field} as {wanted}");
-        Problem::new(Kind::BAD_FIELD, detail, next).with_field(field)
+    /// The text of a field, if it is one.
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.0.get(name)?.as_str()
     }
 
-    pub(crate) fn missing(&self, name: &str, wanted: &str) -> Problem {
-        let field = format!("{}{name}", self.place);
-        let detail = format!("field \"{field}\" is missing");
-        Problem::new(Kind::BAD_FIELD, detail, format!("send {field} as {wanted}")).with_field(field)
+    /// The fields.
+    pub(crate) fn to<T: DeserializeOwned>(&self) -> Result<T, Problem> {
+        read(&self.0).map_err(|(path, mistake)| match mistake {
+            Mistake::Unknown { known } => {
+                let place = path.split_last().map_or(&[][..], |(_, place)| place);
+                let known: Vec<_> = known.iter().map(|name| joined(place, name)).collect();
+                unknown_name("field", &path.join("."), &known)
+            }
+            Mistake::Missing { name } => {
+                let wanted = self.wanted::<T>(&path, name);
+                let field = joined(&path, name);
+                let detail = format!("field \"{field}\" is missing");
+                bad_field(field, detail, &wanted)
+            }
+            Mistake::Wrong { wanted } => {
+                let field = path.join(".");
+                let value = self.0.pointer(&format!("/{}", path.join("/")));
+                let value = value.map_or_else(String::new, shown_value);
+                let detail = format!("field \"{field}\" is {value}, but must be {wanted}");
+                bad_field(field, detail, &wanted)
+            }
+        })
+    }
+
+    /// What a missing field may be, which is what serde says of it once it is there and null.
+    fn wanted<T: DeserializeOwned>(&self, place: &[String], name: &str) -> String {
+        let mut value = self.0.clone();
+        let place: String = place.iter().map(|name| format!("/{name}")).collect();
+        if let Some(Value::Object(fields)) = value.pointer_mut(&place) {
+            fields.insert(name.to_owned(), Value::Null);
+        }
+        match read::<T>(&value) {
+            Err((_, Mistake::Wrong { wanted })) => wanted,
+            _ => "its description says".to_owned(),
+        }
     }
 }
 
-/// A whole number, also written as `5.0`: JSON has one kind of number.
-pub(crate) fn whole(value: &Value) -> Option<u64> {
-    /// A float is exact up to here.
-    const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
-    let exact = || {
-        let float = value.as_f64()?;
-        let is_whole = (0.0..=EXACT_MAX).contains(&float) && float.fract() == 0.0;
-        // All digits and no sign, so it is read back as it is.
-        is_whole.then(|| format!("{float:.0}").parse().ok())?
-    };
-    value.as_u64().or_else(exact)
+/// Reads the body of a request, and its fields.
+pub(crate) async fn read_json<T: DeserializeOwned>(
+    request: Request,
+    limits: &Limits,
+) -> Result<T, Problem> {
+    JsonBody::read(request, limits).await?.to()
 }
 
-fn placed(place: &str, known: &[&str]) -> Vec<String> {
-    known.iter().map(|name| format!("{place}{name}")).collect()
+/// Reads a value; an error comes with the path of the field.
+fn read<T: DeserializeOwned>(value: &Value) -> Result<T, (Vec<String>, Mistake)> {
+    serde_path_to_error::deserialize(Json(value)).map_err(|error| {
+        let names = error.path().iter().filter_map(|segment| match segment {
+            Segment::Map { key } => Some(key.clone()),
+            _ => None,
+        });
+        (names.collect(), error.into_inner())
+    })
+}
+
+fn joined(place: &[String], name: &str) -> String {
+    let names = place.iter().map(String::as_str).chain([name]);
+    names.collect::<Vec<_>>().join(".")
+}
+
+fn bad_field(field: String, detail: String, wanted: &str) -> Problem {
+    let next = format!("send {field} as {wanted}");
+    Problem::new(Kind::BAD_FIELD, detail, next).with_field(field)
 }
 
 /// A name that nothing here has, with the nearest one that something has.
@@ -199,10 +173,7 @@ pub(crate) fn unknown_name(what: &str, name: &str, known: &[impl AsRef<str>]) ->
         None if known.is_empty() => format!("leave it out: this call takes no {what}"),
         None => format!("known here: {}", names().collect::<Vec<_>>().join(", ")),
     };
-    let detail = format!(
-        "{what} \"{}\" is not known here",
-        crate::excerpt::shown(name)
-    );
+    let detail = format!("{what} \"{}\" is not known here", shown(name));
     Problem::new(Kind::UNKNOWN_FIELD, detail, next).with_field(name)
 }
 
@@ -242,12 +213,12 @@ fn check_type(headers: &HeaderMap) -> Result<(), Problem> {
     if essence == "application/json" || essence.ends_with("+json") {
         return Ok(());
     }
-    let declared = crate::excerpt::shown(declared);
+    let declared = shown(declared);
     let detail = format!("the body is declared as \"{declared}\"");
     Err(Problem::new(Kind::UNSUPPORTED_MEDIA_TYPE, detail, DECLARE))
 }
 
 /// A value as it stands in a message: short.
-fn shown(value: &Value) -> String {
-    crate::excerpt::shown(&value.to_string()).into_owned()
+fn shown_value(value: &Value) -> String {
+    shown(&value.to_string()).into_owned()
 }

@@ -7,10 +7,9 @@ use axum::response::{IntoResponse, Response};
 use hyper::header::{self, HeaderValue};
 use hyper::{StatusCode, Uri};
 use leafid::Tag;
-use serde::Serialize;
-use utoipa::ToSchema;
 
 use super::answer::{self, Answer};
+use crate::api;
 use crate::excerpt::shown;
 use crate::service::Code;
 
@@ -126,36 +125,6 @@ enum Next {
     ShowTag(Tag),
 }
 
-/// A problem document, RFC 9457.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Problem)]
-pub(crate) struct ProblemDocument<'a> {
-    /// Names the kind of problem; the code with a prefix.
-    #[schema(example = "urn:leafid:problem:unknown_tag")]
-    r#type: String,
-    /// The kind of problem in words.
-    title: &'a str,
-    /// The HTTP status.
-    #[schema(example = 404)]
-    status: u16,
-    /// What happened this time.
-    detail: &'a str,
-    /// The path that was asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    instance: Option<&'a str>,
-    /// Names the kind of problem, for programs. Never changes.
-    #[schema(example = "unknown_tag")]
-    code: &'a str,
-    /// What to do about it.
-    next: String,
-    /// The field or parameter that is wrong.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    field: Option<&'a str>,
-    /// When to try again, in milliseconds; `Retry-After` has it in whole seconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    retry_after_ms: Option<u64>,
-}
-
 impl Problem {
     pub(crate) fn new(
         kind: Kind,
@@ -219,15 +188,15 @@ impl Problem {
             code,
             title,
         } = self.0.kind;
-        let document = ProblemDocument {
+        let document = api::Problem {
             r#type: format!("urn:leafid:problem:{code}"),
-            title,
+            title: title.to_owned(),
             status: status.as_u16(),
-            detail: &self.0.detail,
-            instance: Some(uri.path()),
-            code,
+            detail: self.0.detail.clone(),
+            instance: Some(uri.path().to_owned()),
+            code: code.to_owned(),
             next: self.0.next.text(scheme, plain(host)),
-            field: self.0.field.as_deref(),
+            field: self.0.field.clone(),
             retry_after_ms: self.0.retry_after.map(milliseconds),
         };
         let body = serde_json::to_vec(&document).unwrap_or_default();

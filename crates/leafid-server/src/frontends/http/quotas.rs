@@ -4,62 +4,16 @@
 use axum::extract::{Path, Request, State};
 use hyper::StatusCode;
 use leafid::Tag;
-use serde::Serialize;
-use utoipa::ToSchema;
 
 use super::answer;
 use super::answered::Answered;
 use super::auth::{Changer, Who};
-use super::json::{Fields, whole};
-use super::problem::Problem;
+use super::json::read_json;
 use super::served::Served;
 use super::tags::TagPath;
+use crate::api::{Quota, QuotaList, QuotaRequest};
 use crate::config::QuotaScope;
 use crate::service::{Caller, Service};
-
-/// A quota to set.
-#[derive(ToSchema)]
-#[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "describes what is read field by field")]
-pub(crate) struct QuotaRequest {
-    /// Ids a second; 0 stops what the quota is on.
-    #[schema(minimum = 0, maximum = 1_000_000_000, example = 1000)]
-    ids_per_second: u64,
-}
-
-pub(crate) const QUOTA_FIELDS: &[&str] = &["ids_per_second"];
-
-/// A quota in force on this server.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Quota)]
-pub(crate) struct QuotaDocument<'a> {
-    /// What it is on: `server`, `tag` or `token`.
-    #[schema(value_type = String, example = "tag")]
-    on: &'static str,
-    /// The name of the tag or the token; null for the server.
-    #[schema(example = "order")]
-    name: Option<&'a str>,
-    /// Ids a second; 0 stops what the quota is on.
-    #[schema(example = 1000)]
-    ids_per_second: u64,
-}
-
-impl<'a> QuotaDocument<'a> {
-    fn new(scope: &'a QuotaScope, ids_per_second: u64) -> Self {
-        Self {
-            on: scope.kind(),
-            name: Some(scope.name()).filter(|_| *scope != QuotaScope::Server),
-            ids_per_second,
-        }
-    }
-}
-
-/// The quotas in force on this server.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct QuotaList<'a> {
-    /// That of the server first, then those of tags and of tokens by name.
-    quotas: Vec<QuotaDocument<'a>>,
-}
 
 /// Lists the quotas in force on this server.
 #[utoipa::path(
@@ -68,20 +22,18 @@ pub(crate) struct QuotaList<'a> {
 )]
 pub(crate) async fn list(State(service): Served, Who(caller): Who) -> Answered {
     let quotas = service.quotas(&caller)?;
-    let quotas = quotas.iter();
-    let list = QuotaList {
-        quotas: quotas
-            .map(|(scope, per_second)| QuotaDocument::new(scope, *per_second))
-            .collect(),
-    };
-    Ok(answer::json(StatusCode::OK, &list))
+    let quotas = quotas
+        .iter()
+        .map(|(scope, per_second)| document(scope, *per_second));
+    let quotas = quotas.collect();
+    Ok(answer::json(StatusCode::OK, &QuotaList { quotas }))
 }
 
 /// Puts a quota on all that this server gives out in force, at once; 0 stops it.
 #[utoipa::path(
     put, path = "/v1/quotas/server", tag = "quotas", operation_id = "set_server_quota",
     request_body = QuotaRequest,
-    responses((status = 200, description = "the quota", body = QuotaDocument))
+    responses((status = 200, description = "the quota", body = Quota))
 )]
 pub(crate) async fn set_server(
     State(service): Served,
@@ -105,7 +57,7 @@ pub(crate) async fn remove_server(State(service): Served, Changer(caller): Chang
     put, path = "/v1/quotas/tags/{tag}", tag = "quotas", operation_id = "set_tag_quota",
     params(TagPath),
     request_body = QuotaRequest,
-    responses((status = 200, description = "the quota", body = QuotaDocument))
+    responses((status = 200, description = "the quota", body = Quota))
 )]
 pub(crate) async fn set_tag(
     State(service): Served,
@@ -136,7 +88,7 @@ pub(crate) async fn remove_tag(
     put, path = "/v1/quotas/tokens/{name}", tag = "quotas", operation_id = "set_token_quota",
     params(("name" = String, Path, description = "the name of the token")),
     request_body = QuotaRequest,
-    responses((status = 200, description = "the quota", body = QuotaDocument))
+    responses((status = 200, description = "the quota", body = Quota))
 )]
 pub(crate) async fn set_token(
     State(service): Served,
@@ -162,11 +114,12 @@ pub(crate) async fn remove_token(
 }
 
 async fn set(service: &Service, caller: &Caller, scope: &QuotaScope, request: Request) -> Answered {
-    let mut fields = Fields::read(request, service.limits(), QUOTA_FIELDS).await?;
-    let per_second = ids_per_second(&mut fields, service.limits().ids_per_second_max)?;
-    service.set_quota(caller, scope, Some(per_second))?;
-    let document = QuotaDocument::new(scope, per_second);
-    Ok(answer::json(StatusCode::OK, &document))
+    let QuotaRequest { ids_per_second } = read_json(request, service.limits()).await?;
+    service.set_quota(caller, scope, Some(ids_per_second.get()))?;
+    Ok(answer::json(
+        StatusCode::OK,
+        &document(scope, ids_per_second.get()),
+    ))
 }
 
 fn remove(service: &Service, caller: &Caller, scope: &QuotaScope) -> Answered {
@@ -174,14 +127,11 @@ fn remove(service: &Service, caller: &Caller, scope: &QuotaScope) -> Answered {
     Ok(answer::empty(StatusCode::NO_CONTENT))
 }
 
-fn ids_per_second(fields: &mut Fields, max: u64) -> Result<u64, Problem> {
-    let name = "ids_per_second";
-    let wanted = format!("a whole number from 0 to {max}");
-    match fields.take(name) {
-        Some(value) => {
-            let number = whole(&value).filter(|number| *number <= max);
-            number.ok_or_else(|| fields.bad(name, &value, &wanted))
-        }
-        None => Err(fields.missing(name, &wanted)),
+fn document(scope: &QuotaScope, ids_per_second: u64) -> Quota {
+    let is_named = *scope != QuotaScope::Server;
+    Quota {
+        on: scope.kind().to_owned(),
+        name: is_named.then(|| scope.name().to_owned()),
+        ids_per_second,
     }
 }

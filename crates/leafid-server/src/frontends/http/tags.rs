@@ -1,8 +1,6 @@
 //! `/v1/tags` and `/v1/tags/{tag}`: tags as things, listed, created, changed and deleted.
 
 mod body;
-mod bounds;
-mod view;
 
 use axum::extract::{Path, RawQuery, Request, State};
 use hyper::StatusCode;
@@ -13,19 +11,13 @@ use utoipa::IntoParams;
 use super::answer;
 use super::answered::Answered;
 use super::auth::{Changer, Who};
-use super::json::Fields;
-use super::openapi::values;
+use super::json::JsonBody;
 use super::path::Query;
 use super::problem::Problem;
 use super::served::Served;
+use crate::api::{self, Live, TagChange, TagList, TagRequest, schema};
 use crate::config::percent_encoded;
-
-#[cfg(test)]
-pub(crate) use body::POLICY_FIELDS;
-pub(crate) use body::{CREATE_FIELDS, PATCH_FIELDS};
-use body::{TagChange, TagRequest};
-pub(crate) use bounds::{COVER_SECONDS_MAX, DESCRIPTION_LEN_MAX};
-use view::{TagDocument, TagList};
+use crate::service::TagView;
 
 /// Which tag.
 #[derive(IntoParams)]
@@ -33,7 +25,7 @@ use view::{TagDocument, TagList};
 #[expect(dead_code, reason = "describes what is read by hand")]
 pub(crate) struct TagPath {
     /// Its name, percent-encoded.
-    #[param(schema_with = values::tag)]
+    #[param(schema_with = schema::tag)]
     tag: String,
 }
 
@@ -43,7 +35,7 @@ pub(crate) struct TagPath {
 #[expect(dead_code, reason = "describes what is read field by field")]
 pub(crate) struct PageRequest {
     /// The page starts after this tag.
-    #[param(schema_with = values::tag, required = false)]
+    #[param(schema_with = schema::tag, required = false)]
     after: Option<String>,
     /// How many tags.
     #[param(minimum = 1, maximum = 1000, default = 100)]
@@ -77,17 +69,15 @@ pub(crate) async fn list(
             percent_encoded(tag.as_str())
         )
     });
-    Ok(answer::json(
-        StatusCode::OK,
-        &TagList::new(&page.tags, next),
-    ))
+    let tags = page.tags.iter().map(api::Tag::from).collect();
+    Ok(answer::json(StatusCode::OK, &TagList { tags, next }))
 }
 
 /// Creates a tag. Its first id is `start`, or 1.
 #[utoipa::path(
     post, path = "/v1/tags", tag = "tags", operation_id = "create_tag",
     request_body = TagRequest,
-    responses((status = 201, description = "the tag", body = TagDocument,
+    responses((status = 201, description = "the tag", body = api::Tag,
                headers(("Location" = String, description = "its path"))))
 )]
 pub(crate) async fn create(
@@ -95,10 +85,10 @@ pub(crate) async fn create(
     Changer(caller): Changer,
     request: Request,
 ) -> Answered {
-    let fields = Fields::read(request, service.limits(), CREATE_FIELDS).await?;
-    let spec = body::spec(fields, service.step())?;
+    let body = JsonBody::read(request, service.limits()).await?;
+    let spec = body::spec(&body, service.step())?;
     let view = service.create_tag(&caller, &spec).await?;
-    let mut answer = answer::json(StatusCode::CREATED, &TagDocument::of_view(&view));
+    let mut answer = answer::json(StatusCode::CREATED, &document(&view));
     let location = format!("/v1/tags/{}", percent_encoded(spec.tag.as_str()));
     if let Ok(location) = HeaderValue::from_str(&location) {
         answer.headers_mut().insert(LOCATION, location);
@@ -110,7 +100,7 @@ pub(crate) async fn create(
 #[utoipa::path(
     get, path = "/v1/tags/{tag}", tag = "tags", operation_id = "show_tag",
     params(TagPath),
-    responses((status = 200, description = "the tag", body = TagDocument))
+    responses((status = 200, description = "the tag", body = api::Tag))
 )]
 pub(crate) async fn show(
     State(service): Served,
@@ -118,7 +108,7 @@ pub(crate) async fn show(
     Path(tag): Path<String>,
 ) -> Answered {
     let view = service.tag(&caller, &Tag::new(tag)?).await?;
-    Ok(answer::json(StatusCode::OK, &TagDocument::of_view(&view)))
+    Ok(answer::json(StatusCode::OK, &document(&view)))
 }
 
 /// Changes the settings of a tag that the body names, and leaves the rest.
@@ -126,7 +116,7 @@ pub(crate) async fn show(
     patch, path = "/v1/tags/{tag}", tag = "tags", operation_id = "change_tag",
     params(TagPath),
     request_body = TagChange,
-    responses((status = 200, description = "the tag as it is now", body = TagDocument))
+    responses((status = 200, description = "the tag as it is now", body = api::Tag))
 )]
 pub(crate) async fn change(
     State(service): Served,
@@ -135,10 +125,10 @@ pub(crate) async fn change(
     request: Request,
 ) -> Answered {
     let tag = Tag::new(tag)?;
-    let fields = Fields::read(request, service.limits(), PATCH_FIELDS).await?;
-    let (patch, next) = body::patch(fields)?;
+    let body = JsonBody::read(request, service.limits()).await?;
+    let (patch, next) = body::patch(&body)?;
     let view = service.change_tag(&caller, &tag, &patch, next).await?;
-    Ok(answer::json(StatusCode::OK, &TagDocument::of_view(&view)))
+    Ok(answer::json(StatusCode::OK, &document(&view)))
 }
 
 /// Deletes a tag. The store remembers how far it went, so that a tag of the same name later on
@@ -155,4 +145,12 @@ pub(crate) async fn delete(
 ) -> Answered {
     service.delete_tag(&caller, &Tag::new(tag)?).await?;
     Ok(answer::empty(StatusCode::NO_CONTENT))
+}
+
+fn document(view: &TagView) -> api::Tag {
+    let live = view.live.as_ref();
+    api::Tag {
+        live: Some(live.map(|status| Live::new(status, view.record.max_id))),
+        ..api::Tag::from(&view.record)
+    }
 }

@@ -3,12 +3,13 @@
 
 use std::sync::LazyLock;
 
-use leafid::{Escaped, Layout, Limit, Tag};
+use leafid::store::TagSettings;
+use leafid::{Escaped, Layout, Limit, StepPolicy, Tag};
 use serde_json::Value;
 use utoipa::openapi::schema::{AdditionalProperties, ObjectBuilder, SchemaType, Type};
 use utoipa::openapi::{OneOfBuilder, Schema};
 
-use crate::frontends::http::tags::{COVER_SECONDS_MAX, DESCRIPTION_LEN_MAX};
+use super::{COUNT_MAX, RANGE_LEN_MAX};
 
 /// The longest text of a layout, in characters.
 const LAYOUT_LEN_MAX: usize = 100;
@@ -109,7 +110,7 @@ fn escaped(c: char) -> String {
 }
 
 pub(crate) fn step() -> Schema {
-    let max = leafid::store::TagSettings::STEP_MAX;
+    let max = TagSettings::STEP_MAX;
     whole(max.into())
         .description(Some(
             "The smallest step; the server's default when it is missing.",
@@ -148,7 +149,7 @@ pub(crate) fn limit() -> Schema {
 pub(crate) fn description() -> Schema {
     ObjectBuilder::new()
         .schema_type(either(Type::String, Type::Null))
-        .max_length(Some(DESCRIPTION_LEN_MAX))
+        .max_length(Some(TagSettings::DESCRIPTION_LEN_MAX))
         .description(Some("What it is for; null is none."))
         .into()
 }
@@ -180,14 +181,14 @@ pub(crate) fn nothing() -> Schema {
 }
 
 pub(crate) fn count() -> Schema {
-    whole(10_000)
+    whole(COUNT_MAX)
         .description(Some("How many ids; 1 when it is missing."))
         .default(Some(1.into()))
         .into()
 }
 
 pub(crate) fn length() -> Schema {
-    whole(10_000_000)
+    whole(RANGE_LEN_MAX)
         .description(Some("How many adjacent ids."))
         .into()
 }
@@ -207,8 +208,8 @@ pub(crate) fn yes() -> Schema {
 /// How a step adapts: each policy with its own fields; null is the server's default.
 pub(crate) fn policy() -> Schema {
     let step_max = || whole(Limit::INT64.largest()).description(Some("The longest segment."));
-    let cover =
-        whole(COVER_SECONDS_MAX).description(Some("How long one segment should last, in seconds."));
+    let cover = whole(StepPolicy::COVER_MAX.as_secs())
+        .description(Some("How long one segment should last, in seconds."));
     OneOfBuilder::new()
         .item(of_policy("fixed"))
         .item(of_policy("leaf").property("step_max", step_max()))

@@ -1,0 +1,58 @@
+//! Ids by the batch and by the range.
+
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::number::{Whole, given};
+use super::schema;
+
+/// The most ids in one answer, by default.
+pub const COUNT_MAX: u64 = 10_000;
+/// The longest range, by default.
+pub const RANGE_LEN_MAX: u64 = 10_000_000;
+
+/// How many ids.
+#[derive(Debug, Default, Serialize, Deserialize, ToSchema, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct IdsRequest {
+    /// How many ids; 1 when it is missing.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(schema_with = schema::count, required = false)]
+    #[param(minimum = 1, maximum = 10_000, default = 1, value_type = Option<u64>)]
+    pub count: Option<Whole<COUNT_MAX>>,
+}
+
+/// Ids, ascending but not always adjacent.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct Ids {
+    /// The ids, as strings: JavaScript numbers hold 53 bits only.
+    #[schema(example = json!(["1", "2", "3"]))]
+    pub ids: Vec<String>,
+}
+
+/// How long a run.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RangeRequest {
+    /// How many adjacent ids.
+    #[schema(schema_with = schema::length)]
+    pub length: Whole<RANGE_LEN_MAX>,
+}
+
+/// A run of adjacent ids, the caller's alone: every whole number from `first` to `last`, both of
+/// them included.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Range {
+    /// Whose ids.
+    pub tag: String,
+    /// The first id of the run.
+    #[schema(example = "1")]
+    pub first: String,
+    /// The last id of the run; it is the caller's too.
+    #[schema(example = "1000")]
+    pub last: String,
+    /// How many ids it has.
+    #[schema(example = 1000)]
+    pub length: u64,
+}

@@ -1,0 +1,39 @@
+//! Quotas.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::number::Rate;
+
+/// The largest quota, by default; a higher one would limit nothing.
+pub const IDS_PER_SECOND_MAX: u64 = 1_000_000_000;
+
+/// A quota to set.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct QuotaRequest {
+    /// Ids a second; 0 stops what the quota is on.
+    #[schema(value_type = u64, minimum = 0, maximum = 1_000_000_000, example = 1000)]
+    pub ids_per_second: Rate<IDS_PER_SECOND_MAX>,
+}
+
+/// A quota in force on this server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Quota {
+    /// What it is on: `server`, `tag` or `token`.
+    #[schema(example = "tag")]
+    pub on: String,
+    /// The name of the tag or the token; null for the server.
+    #[schema(example = "order")]
+    pub name: Option<String>,
+    /// Ids a second; 0 stops what the quota is on.
+    #[schema(example = 1000)]
+    pub ids_per_second: u64,
+}
+
+/// The quotas in force on this server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct QuotaList {
+    /// That of the server first, then those of tags and of tokens by name.
+    pub quotas: Vec<Quota>,
+}

@@ -1,0 +1,327 @@
+//! Tags.
+
+use std::time::Duration;
+
+use leafid::store::{TagFieldError, TagKind, TagPatch, TagRecord, TagSettings};
+use leafid::{Limit, Status, StepPolicy};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::number::{LimitText, Whole, absent, given};
+use super::schema;
+use crate::wall_clock::time;
+
+const ID_MAX: u64 = Limit::INT64.largest();
+const STEP_MAX: u64 = TagSettings::STEP_MAX as u64;
+const COVER_SECONDS_MAX: u64 = StepPolicy::COVER_MAX.as_secs();
+
+/// A tag to be created: of the one kind or the other.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(untagged)]
+pub enum TagRequest {
+    /// A tag whose ids come from segments.
+    Segment(SegmentTagRequest),
+    /// A tag whose ids are snowflake ids.
+    Snowflake(SnowflakeTagRequest),
+}
+
+impl TagRequest {
+    /// A request for a tag with the settings that a caller named. Those that a snowflake tag does
+    /// not have are left out of one: see [`TagSpec::with_named`](leafid::store::TagSpec::with_named).
+    #[must_use]
+    pub fn new(tag: &leafid::Tag, kind: TagKind, start: Option<u64>, named: TagPatch) -> Self {
+        let tag = tag.as_str().to_owned();
+        match kind {
+            TagKind::Segment => Self::Segment(SegmentTagRequest {
+                tag,
+                kind: Some(Kind::Segment),
+                start: start.map(Whole::from),
+                step: named.step.map(u64::from).map(Whole::from),
+                policy: named.policy.flatten().map(Policy::from),
+                limit: named.limit.map(LimitText),
+                description: named.description.flatten(),
+            }),
+            TagKind::Snowflake => Self::Snowflake(SnowflakeTagRequest {
+                tag,
+                kind: Kind::Snowflake,
+                description: named.description.flatten(),
+                ..SnowflakeTagRequest::default()
+            }),
+        }
+    }
+}
+
+/// Where the ids of a tag come from.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", expecting = "segment or snowflake")]
+pub enum Kind {
+    /// From segments.
+    Segment,
+    /// From the snowflake generator of the server.
+    #[default]
+    Snowflake,
+}
+
+/// What a tag of another kind has, which may be named and must be null.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(expecting = "left out: a snowflake tag has none")]
+pub struct Nothing;
+
+/// A tag whose ids come from segments.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SegmentTagRequest {
+    /// Its name.
+    #[schema(schema_with = schema::new_tag)]
+    pub tag: String,
+    /// `segment`, which is the default.
+    #[schema(schema_with = schema::segment_kind, required = false)]
+    pub kind: Option<Kind>,
+    /// The first id; 1 when it is missing.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
+    #[schema(schema_with = schema::start, required = false)]
+    pub start: Option<Whole<ID_MAX>>,
+    /// The smallest step; the server's default when it is missing.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
+    #[schema(schema_with = schema::step, required = false)]
+    pub step: Option<Whole<STEP_MAX>>,
+    /// How the step adapts; null is the server's default.
+    #[serde(skip_serializing_if = "absent")]
+    #[schema(schema_with = schema::policy, required = false)]
+    pub policy: Option<Policy>,
+    /// The largest id.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
+    #[schema(schema_with = schema::limit, required = false)]
+    pub limit: Option<LimitText>,
+    /// What it is for.
+    #[serde(skip_serializing_if = "absent")]
+    #[schema(schema_with = schema::description, required = false)]
+    pub description: Option<String>,
+}
+
+/// A tag whose ids are snowflake ids.
+#[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SnowflakeTagRequest {
+    /// Its name.
+    #[schema(schema_with = schema::new_tag)]
+    pub tag: String,
+    /// `snowflake`.
+    #[schema(schema_with = schema::snowflake_kind)]
+    pub kind: Kind,
+    /// Null or left out.
+    #[serde(skip_serializing_if = "absent")]
+    #[schema(schema_with = schema::nothing, required = false)]
+    pub start: Option<Nothing>,
+    /// Null or left out.
+    #[serde(skip_serializing_if = "absent")]
+    #[schema(schema_with = schema::nothing, required = false)]
+    pub step: Option<Nothing>,
+    /// Null or left out.
+    #[serde(skip_serializing_if = "absent")]
+    #[schema(schema_with = schema::nothing, required = false)]
+    pub policy: Option<Nothing>,
+    /// Null or left out.
+    #[serde(skip_serializing_if = "absent")]
+    #[schema(schema_with = schema::nothing, required = false)]
+    pub limit: Option<Nothing>,
+    /// What it is for.
+    #[serde(skip_serializing_if = "absent")]
+    #[schema(schema_with = schema::description, required = false)]
+    pub description: Option<String>,
+}
+
+/// What to change of a tag. What is missing stays as it is.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TagChange {
+    /// The smallest step.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
+    #[schema(schema_with = schema::step, required = false)]
+    pub step: Option<Whole<STEP_MAX>>,
+    /// How the step adapts; the inner `None` is null, the server's default.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
+    #[schema(schema_with = schema::policy, required = false)]
+    pub policy: Option<Option<Policy>>,
+    /// The largest id.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
+    #[schema(schema_with = schema::limit, required = false)]
+    pub limit: Option<LimitText>,
+    /// What it is for; the inner `None` is null and removes it.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
+    #[schema(schema_with = schema::description, required = false)]
+    pub description: Option<Option<String>>,
+    /// Where the next segment starts; upwards only.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
+    #[schema(schema_with = schema::next, required = false)]
+    pub next: Option<Whole<ID_MAX>>,
+}
+
+impl TagChange {
+    /// A request for these changes, and for the next segment to start at `next`.
+    #[must_use]
+    pub fn new(patch: TagPatch, next: Option<u64>) -> Self {
+        Self {
+            step: patch.step.map(u64::from).map(Whole::from),
+            policy: patch.policy.map(|policy| policy.map(Policy::from)),
+            limit: patch.limit.map(LimitText),
+            description: patch.description,
+            next: next.map(Whole::from),
+        }
+    }
+}
+
+/// How a step adapts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Policy {
+    /// `fixed`, `leaf` or `cover`.
+    #[schema(example = "cover")]
+    pub name: String,
+    /// The longest segment; `leaf` and `cover` have it.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
+    #[schema(value_type = Option<u64>)]
+    pub step_max: Option<Whole<ID_MAX>>,
+    /// How long one segment should last; `cover` has it.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
+    #[schema(value_type = Option<u64>)]
+    pub cover_seconds: Option<Whole<COVER_SECONDS_MAX>>,
+}
+
+impl From<StepPolicy> for Policy {
+    fn from(policy: StepPolicy) -> Self {
+        let (step_max, cover_seconds) = match policy {
+            StepPolicy::Fixed => (None, None),
+            StepPolicy::Leaf { step_max } => (Some(step_max), None),
+            StepPolicy::Cover { cover, step_max } => (Some(step_max), Some(cover.as_secs())),
+        };
+        Self {
+            name: policy.name().to_owned(),
+            step_max: step_max.map(Whole::from),
+            cover_seconds: cover_seconds.map(Whole::from),
+        }
+    }
+}
+
+impl TryFrom<Policy> for StepPolicy {
+    type Error = TagFieldError;
+
+    fn try_from(policy: Policy) -> Result<Self, TagFieldError> {
+        let cover = policy
+            .cover_seconds
+            .map(|cover| Duration::from_secs(cover.get()));
+        Self::with_named(&policy.name, policy.step_max.map(Whole::get), cover)
+    }
+}
+
+/// A tag as the store has it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Tag {
+    /// Its name.
+    #[schema(example = "order")]
+    pub tag: String,
+    /// Where its ids come from: `segment` or `snowflake`.
+    #[schema(example = "segment")]
+    pub kind: String,
+    /// The first id not yet given to any segment; null for a snowflake tag.
+    #[schema(example = "2001")]
+    pub max_id: Option<String>,
+    /// The smallest step; null for a snowflake tag.
+    #[schema(example = 1000)]
+    pub step: Option<u32>,
+    /// How the step adapts; null is the server's default.
+    pub policy: Option<Policy>,
+    /// The largest id: `int32`, `js53`, `int64`, or a number; null for a snowflake tag.
+    #[schema(example = "int64")]
+    pub limit: Option<String>,
+    /// What it is for.
+    pub description: Option<String>,
+    /// When the row last changed, if the store knows.
+    #[schema(format = DateTime)]
+    pub updated: Option<String>,
+    /// How it stands on this server; null if it was not used here yet or is a snowflake tag,
+    /// missing in lists.
+    #[serde(skip_serializing_if = "absent")]
+    pub live: Option<Option<Live>>,
+}
+
+/// How a tag stands on this server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Live {
+    /// `new`, `live`, `unknown`, `unusable` or `exhausted`.
+    #[schema(example = "live")]
+    pub stage: String,
+    /// The policy in force.
+    pub policy: Policy,
+    /// The length of the last segment: the effective step.
+    pub step: u64,
+    /// Ids issued since the start.
+    pub issued: String,
+    /// Ids in memory.
+    pub remaining: u64,
+    /// The measured rate, in ids per second.
+    pub rate: f64,
+    /// How long the ids in memory last at that rate; null while there is no rate.
+    pub cover_seconds: Option<f64>,
+    /// Numbers left below the limit that are not in any segment yet.
+    pub headroom: String,
+    /// Segments reserved.
+    pub segments: u64,
+    /// Ids reserved but skipped, never to be issued.
+    pub skipped: u64,
+    /// Calls to the store that failed.
+    pub failures: u64,
+    /// How often the store was found to have gone back in time.
+    pub regressions: u64,
+    /// What the store said when it last failed, if it has not answered since.
+    pub last_error: Option<String>,
+}
+
+/// A page of tags.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct TagList {
+    /// The tags, in ascending byte order.
+    pub tags: Vec<Tag>,
+    /// Where the next page is; null on the last one.
+    #[schema(example = "/v1/tags?after=order&limit=100")]
+    pub next: Option<String>,
+}
+
+impl From<&TagRecord> for Tag {
+    fn from(record: &TagRecord) -> Self {
+        // What Leaf's columns hold of a snowflake tag means nothing.
+        let of_segments = (record.settings.kind == TagKind::Segment).then_some(record.settings);
+        Self {
+            tag: record.tag.as_str().to_owned(),
+            kind: record.settings.kind.to_string(),
+            max_id: of_segments.map(|_| record.max_id.to_string()),
+            step: of_segments.map(|settings| settings.step),
+            policy: of_segments.and_then(|settings| settings.policy.map(Policy::from)),
+            limit: of_segments.map(|settings| settings.limit.to_string()),
+            description: record.description.clone(),
+            updated: record.updated_ms.map(time),
+            live: None,
+        }
+    }
+}
+
+impl Live {
+    /// A tag with this status, whose next segment starts at `max_id`.
+    pub(crate) fn new(status: &Status, max_id: u64) -> Self {
+        Self {
+            stage: status.stage.name().to_owned(),
+            policy: status.policy.into(),
+            step: status.step,
+            issued: status.issued.to_string(),
+            remaining: status.remaining,
+            rate: status.rate,
+            cover_seconds: status.cover.map(|cover| cover.as_secs_f64()),
+            headroom: status.limit.headroom(max_id).to_string(),
+            segments: status.reserves,
+            skipped: status.skipped,
+            failures: status.failures,
+            regressions: status.regressions,
+            last_error: status.last_error.clone(),
+        }
+    }
+}
