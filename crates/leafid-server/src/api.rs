@@ -16,6 +16,7 @@
 //! ```
 
 mod audit;
+mod bounds;
 mod clock;
 mod decode;
 mod ids;
@@ -26,15 +27,16 @@ pub(crate) mod schema;
 mod tag;
 mod worker;
 
-pub use audit::{Change, ChangeList};
+pub use audit::{AuditRequest, Change, ChangeList};
+pub use bounds::{COUNT_MAX, IDS_PER_SECOND_MAX, PAGE_LEN_MAX, RANGE_LEN_MAX};
 pub use clock::Clock;
-pub use decode::DecodedId;
-pub use ids::{COUNT_MAX, Ids, IdsRequest, RANGE_LEN_MAX, Range, RangeRequest};
-pub use number::{LimitText, Rate, Whole};
+pub use decode::{DecodedId, LayoutRequest};
+pub use ids::{Ids, IdsRequest, Range, RangeRequest};
+pub use number::{Rate, Text, Wanted, Whole};
 pub use problem::Problem;
-pub use quota::{IDS_PER_SECOND_MAX, Quota, QuotaList, QuotaRequest};
+pub use quota::{Quota, QuotaList, QuotaRequest};
 pub use tag::{
-    Kind, Live, Nothing, Policy, SegmentTagRequest, SnowflakeTagRequest, Tag, TagChange, TagList,
-    TagRequest,
+    Live, Nothing, PageRequest, Policy, SegmentTagRequest, SnowflakeTagRequest, Tag, TagChange,
+    TagList, TagRequest,
 };
 pub use worker::{OwnWorker, ReleaseRequest, Worker, WorkerList};

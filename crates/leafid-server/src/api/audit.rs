@@ -2,9 +2,21 @@
 
 use leafid_stores::AuditRecord;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
+use super::bounds::PAGE_LEN_MAX;
+use super::number::Whole;
 use crate::wall_clock::time;
+
+/// How many changes.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct AuditRequest {
+    /// How many changes.
+    #[param(minimum = 1, maximum = 1000, default = 100, value_type = Option<u32>)]
+    pub limit: Option<Whole<PAGE_LEN_MAX>>,
+}
 
 /// A change that was made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// What a server's clocks show. Peers read it too (`worker_ids/peers.rs`).
+/// What a server's clocks show. Peers read it too.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Clock {
     /// The time that its ids carry, save for what they have borrowed, in milliseconds since

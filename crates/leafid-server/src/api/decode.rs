@@ -2,7 +2,20 @@
 
 use leafid::{Layout, Parts};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
+
+use super::schema;
+
+/// By which layout.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct LayoutRequest {
+    /// A preset, a preset with an epoch (`leaf@2020-01-01T00:00:00Z`), or widths with an epoch
+    /// (`time41x1ms/worker10/sequence12@2020-01-01T00:00:00Z`); the server's own when it is missing.
+    #[param(schema_with = schema::layout, required = false)]
+    pub layout: Option<String>,
+}
 
 /// What a snowflake id says. Numbers that may pass 2^53 are strings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]

@@ -3,13 +3,9 @@
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use super::bounds::{COUNT_MAX, RANGE_LEN_MAX};
 use super::number::{Whole, given};
 use super::schema;
-
-/// The most ids in one answer, by default.
-pub const COUNT_MAX: u64 = 10_000;
-/// The longest range, by default.
-pub const RANGE_LEN_MAX: u64 = 10_000_000;
 
 /// How many ids.
 #[derive(Debug, Default, Serialize, Deserialize, ToSchema, IntoParams)]

@@ -1,8 +1,11 @@
-//! Numbers in requests, as JSON numbers or as strings: JavaScript holds none above 2^53.
+//! Numbers in requests, as JSON numbers or as strings: JavaScript holds none above 2^53. And other
+//! values by their texts.
 
 use std::fmt;
+use std::str::FromStr;
 
 use leafid::Limit;
+use leafid::store::TagKind;
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -63,21 +66,35 @@ impl<'de, const MAX: u64> Deserialize<'de> for Rate<MAX> {
     }
 }
 
-/// The largest id of a tag, by its name or as a number.
+/// A value by its text, such as the kind of a tag or a limit; a number is read as its digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LimitText(pub Limit);
+pub struct Text<T>(pub T);
 
-impl Serialize for LimitText {
+/// A value that has a text.
+pub trait Wanted: FromStr + fmt::Display {
+    /// What the text may be.
+    const WANTED: &'static str;
+}
+
+impl Wanted for Limit {
+    const WANTED: &'static str =
+        "int32, js53, int64, or a whole number from 1 to 9223372036854775806";
+}
+
+impl Wanted for TagKind {
+    const WANTED: &'static str = "segment or snowflake";
+}
+
+impl<T: Wanted> Serialize for Text<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&self.0)
     }
 }
 
-impl<'de> Deserialize<'de> for LimitText {
+impl<'de, T: Wanted> Deserialize<'de> for Text<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let max = Limit::INT64.largest();
         deserializer.deserialize_any(Scalar {
-            wanted: format_args!("int32, js53, int64, or a whole number from 1 to {max}"),
+            wanted: format_args!("{}", T::WANTED),
             takes_text: true,
             parse: |text| text.parse().ok().map(Self),
         })

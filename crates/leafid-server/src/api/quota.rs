@@ -3,10 +3,8 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::bounds::IDS_PER_SECOND_MAX;
 use super::number::Rate;
-
-/// The largest quota, by default; a higher one would limit nothing.
-pub const IDS_PER_SECOND_MAX: u64 = 1_000_000_000;
 
 /// A quota to set.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]

@@ -9,7 +9,7 @@ use serde_json::Value;
 use utoipa::openapi::schema::{AdditionalProperties, ObjectBuilder, SchemaType, Type};
 use utoipa::openapi::{OneOfBuilder, Schema};
 
-use super::{COUNT_MAX, RANGE_LEN_MAX};
+use super::bounds::{COUNT_MAX, RANGE_LEN_MAX};
 
 /// The longest text of a layout, in characters.
 const LAYOUT_LEN_MAX: usize = 100;

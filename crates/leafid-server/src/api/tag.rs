@@ -5,15 +5,29 @@ use std::time::Duration;
 use leafid::store::{TagFieldError, TagKind, TagPatch, TagRecord, TagSettings};
 use leafid::{Limit, Status, StepPolicy};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
-use super::number::{LimitText, Whole, absent, given};
+use super::bounds::PAGE_LEN_MAX;
+use super::number::{Text, Whole, absent, given};
 use super::schema;
 use crate::wall_clock::time;
 
 const ID_MAX: u64 = Limit::INT64.largest();
 const STEP_MAX: u64 = TagSettings::STEP_MAX as u64;
 const COVER_SECONDS_MAX: u64 = StepPolicy::COVER_MAX.as_secs();
+
+/// Which page.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct PageRequest {
+    /// The page starts after this tag.
+    #[param(schema_with = schema::tag, required = false)]
+    pub after: Option<String>,
+    /// How many tags.
+    #[param(minimum = 1, maximum = 1000, default = 100, value_type = Option<u32>)]
+    pub limit: Option<Whole<PAGE_LEN_MAX>>,
+}
 
 /// A tag to be created: of the one kind or the other.
 #[derive(Debug, Serialize, ToSchema)]
@@ -34,32 +48,24 @@ impl TagRequest {
         match kind {
             TagKind::Segment => Self::Segment(SegmentTagRequest {
                 tag,
-                kind: Some(Kind::Segment),
+                kind: Some(Text(kind)),
                 start: start.map(Whole::from),
                 step: named.step.map(u64::from).map(Whole::from),
                 policy: named.policy.flatten().map(Policy::from),
-                limit: named.limit.map(LimitText),
+                limit: named.limit.map(Text),
                 description: named.description.flatten(),
             }),
             TagKind::Snowflake => Self::Snowflake(SnowflakeTagRequest {
                 tag,
-                kind: Kind::Snowflake,
+                kind: Text(kind),
+                start: None,
+                step: None,
+                policy: None,
+                limit: None,
                 description: named.description.flatten(),
-                ..SnowflakeTagRequest::default()
             }),
         }
     }
-}
-
-/// Where the ids of a tag come from.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase", expecting = "segment or snowflake")]
-pub enum Kind {
-    /// From segments.
-    Segment,
-    /// From the snowflake generator of the server.
-    #[default]
-    Snowflake,
 }
 
 /// What a tag of another kind has, which may be named and must be null.
@@ -76,7 +82,7 @@ pub struct SegmentTagRequest {
     pub tag: String,
     /// `segment`, which is the default.
     #[schema(schema_with = schema::segment_kind, required = false)]
-    pub kind: Option<Kind>,
+    pub kind: Option<Text<TagKind>>,
     /// The first id; 1 when it is missing.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
     #[schema(schema_with = schema::start, required = false)]
@@ -92,7 +98,7 @@ pub struct SegmentTagRequest {
     /// The largest id.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
     #[schema(schema_with = schema::limit, required = false)]
-    pub limit: Option<LimitText>,
+    pub limit: Option<Text<Limit>>,
     /// What it is for.
     #[serde(skip_serializing_if = "absent")]
     #[schema(schema_with = schema::description, required = false)]
@@ -100,7 +106,7 @@ pub struct SegmentTagRequest {
 }
 
 /// A tag whose ids are snowflake ids.
-#[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SnowflakeTagRequest {
     /// Its name.
@@ -108,7 +114,7 @@ pub struct SnowflakeTagRequest {
     pub tag: String,
     /// `snowflake`.
     #[schema(schema_with = schema::snowflake_kind)]
-    pub kind: Kind,
+    pub kind: Text<TagKind>,
     /// Null or left out.
     #[serde(skip_serializing_if = "absent")]
     #[schema(schema_with = schema::nothing, required = false)]
@@ -146,7 +152,7 @@ pub struct TagChange {
     /// The largest id.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
     #[schema(schema_with = schema::limit, required = false)]
-    pub limit: Option<LimitText>,
+    pub limit: Option<Text<Limit>>,
     /// What it is for; the inner `None` is null and removes it.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
     #[schema(schema_with = schema::description, required = false)]
@@ -164,7 +170,7 @@ impl TagChange {
         Self {
             step: patch.step.map(u64::from).map(Whole::from),
             policy: patch.policy.map(|policy| policy.map(Policy::from)),
-            limit: patch.limit.map(LimitText),
+            limit: patch.limit.map(Text),
             description: patch.description,
             next: next.map(Whole::from),
         }

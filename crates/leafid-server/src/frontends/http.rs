@@ -5,7 +5,6 @@
 
 mod answer;
 mod answered;
-#[expect(unused_qualifications, reason = "utoipa's macros write them")]
 mod audit;
 mod auth;
 mod body;

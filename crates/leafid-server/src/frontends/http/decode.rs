@@ -10,9 +10,7 @@ use super::answered::Answered;
 use super::path::Query;
 use super::problem::{Kind, Problem};
 use super::served::Served;
-use crate::api::{DecodedId, schema};
-
-pub(crate) const DECODE_FIELDS: &[&str] = &["layout"];
+use crate::api::{DecodedId, LayoutRequest, schema};
 
 /// Which id.
 #[derive(IntoParams)]
@@ -22,17 +20,6 @@ pub(crate) struct IdPath {
     /// The id, in decimal.
     #[param(schema_with = schema::id)]
     id: String,
-}
-
-/// By which layout.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "describes what is read field by field")]
-pub(crate) struct LayoutRequest {
-    /// A preset, a preset with an epoch (`leaf@2020-01-01T00:00:00Z`), or widths with an epoch
-    /// (`time41x1ms/worker10/sequence12@2020-01-01T00:00:00Z`); the server's own when it is missing.
-    #[param(schema_with = schema::layout, required = false)]
-    layout: Option<String>,
 }
 
 /// Takes a snowflake id apart.
@@ -46,9 +33,9 @@ pub(crate) async fn show(
     Path(id): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Answered {
-    let query = Query::parse(query.as_deref(), DECODE_FIELDS)?;
-    let layout = match query.text("layout") {
-        Some(text) => layout(text)?,
+    let request: LayoutRequest = Query::parse(query.as_deref())?.to()?;
+    let layout = match request.layout {
+        Some(text) => layout(&text)?,
         None => service.layout(),
     };
     let id = number(&id)?;

@@ -54,9 +54,8 @@ pub(super) async fn answer(
     responses((status = 200, description = "the ids", body = Ids))
 )]
 pub(crate) async fn get(called: Called<'_>, tag: &str, query: Option<&str>) -> Answered {
-    let query = Query::parse(query, &["count"])?;
-    let count = query.number("count")?.unwrap_or(1);
-    issue(called, tag, count).await
+    let IdsRequest { count } = Query::parse(query)?.to()?;
+    issue(called, tag, count.map_or(1, Whole::get)).await
 }
 
 /// Issues ids of a tag. Without a body it issues one.
@@ -77,7 +76,7 @@ pub(crate) async fn post(
     if body.is_empty() {
         return get(called, tag, request.uri.query()).await;
     }
-    Query::parse(request.uri.query(), &[])?;
+    Query::parse(request.uri.query())?.check_empty()?;
     check_declared(&request.headers, called.caller)?;
     let IdsRequest { count } = JsonBody::parse(&request.headers, &body)?.to()?;
     issue(called, tag, count.map_or(1, Whole::get)).await

@@ -100,39 +100,44 @@ impl JsonBody {
 
     /// The fields.
     pub(crate) fn to<T: DeserializeOwned>(&self) -> Result<T, Problem> {
-        read(&self.0).map_err(|(path, mistake)| match mistake {
-            Mistake::Unknown { known } => {
-                let place = path.split_last().map_or(&[][..], |(_, place)| place);
-                let known: Vec<_> = known.iter().map(|name| joined(place, name)).collect();
-                unknown_name("field", &path.join("."), &known)
-            }
-            Mistake::Missing { name } => {
-                let wanted = self.wanted::<T>(&path, name);
-                let field = joined(&path, name);
-                let detail = format!("field \"{field}\" is missing");
-                bad_field(field, detail, &wanted)
-            }
-            Mistake::Wrong { wanted } => {
-                let field = path.join(".");
-                let value = self.0.pointer(&format!("/{}", path.join("/")));
-                let value = value.map_or_else(String::new, shown_value);
-                let detail = format!("field \"{field}\" is {value}, but must be {wanted}");
-                bad_field(field, detail, &wanted)
-            }
-        })
+        read_named("field", &self.0)
     }
+}
 
-    /// What a missing field may be, which is what serde says of it once it is there and null.
-    fn wanted<T: DeserializeOwned>(&self, place: &[String], name: &str) -> String {
-        let mut value = self.0.clone();
-        let place: String = place.iter().map(|name| format!("/{name}")).collect();
-        if let Some(Value::Object(fields)) = value.pointer_mut(&place) {
-            fields.insert(name.to_owned(), Value::Null);
+/// Reads an object whose members are called `what` in errors.
+pub(super) fn read_named<T: DeserializeOwned>(what: &str, object: &Value) -> Result<T, Problem> {
+    read(object).map_err(|(path, mistake)| match mistake {
+        Mistake::Unknown { known } => {
+            let place = path.split_last().map_or(&[][..], |(_, place)| place);
+            let known: Vec<_> = known.iter().map(|name| joined(place, name)).collect();
+            unknown_name(what, &path.join("."), &known)
         }
-        match read::<T>(&value) {
-            Err((_, Mistake::Wrong { wanted })) => wanted,
-            _ => "its description says".to_owned(),
+        Mistake::Missing { name } => {
+            let wanted = wanted::<T>(object, &path, name);
+            let field = joined(&path, name);
+            let detail = format!("{what} \"{field}\" is missing");
+            bad_field(field, detail, &wanted)
         }
+        Mistake::Wrong { wanted } => {
+            let field = path.join(".");
+            let value = object.pointer(&format!("/{}", path.join("/")));
+            let value = value.map_or_else(String::new, shown_value);
+            let detail = format!("{what} \"{field}\" is {value}, but must be {wanted}");
+            bad_field(field, detail, &wanted)
+        }
+    })
+}
+
+/// What a missing field may be, which is what serde says of it once it is there and null.
+fn wanted<T: DeserializeOwned>(object: &Value, place: &[String], name: &str) -> String {
+    let mut object = object.clone();
+    let place: String = place.iter().map(|name| format!("/{name}")).collect();
+    if let Some(Value::Object(fields)) = object.pointer_mut(&place) {
+        fields.insert(name.to_owned(), Value::Null);
+    }
+    match read::<T>(&object) {
+        Err((_, Mistake::Wrong { wanted })) => wanted,
+        _ => "its description says".to_owned(),
     }
 }
 

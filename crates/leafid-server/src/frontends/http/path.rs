@@ -4,6 +4,9 @@
 use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 use url::form_urlencoded;
 
 use super::problem::{Kind, Problem};
@@ -30,47 +33,41 @@ fn bad_path(detail: String) -> Problem {
     Problem::new(Kind::BAD_PATH, detail, next)
 }
 
-/// The parameters of a query, each of which must be known.
+/// The parameters of a query.
 #[derive(Debug)]
-pub(crate) struct Query<'a>(Vec<(Cow<'a, str>, Cow<'a, str>)>);
+pub(crate) struct Query(Value);
 
-impl<'a> Query<'a> {
-    pub(crate) fn parse(query: Option<&'a str>, known: &[&str]) -> Result<Self, Problem> {
+impl Query {
+    pub(crate) fn parse(query: Option<&str>) -> Result<Self, Problem> {
         let query = query.unwrap_or_default();
         // What is malformed would come out below as something near it.
         decode(query)?;
-        let mut pairs: Vec<(Cow<'a, str>, Cow<'a, str>)> = Vec::new();
+        let mut parameters = Map::new();
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
-            if !known.contains(&&*name) {
-                return Err(super::json::unknown_name("parameter", &name, known));
-            }
-            if pairs.iter().any(|(other, _)| *other == name) {
+            let value = Value::String(value.into_owned());
+            if parameters.insert(name.to_string(), value).is_some() {
                 let detail = format!("parameter \"{name}\" is given twice");
                 let problem = Problem::new(Kind::BAD_FIELD, detail, "give it once");
                 return Err(problem.with_field(name));
             }
-            pairs.push((name, value));
         }
-        Ok(Self(pairs))
+        Ok(Self(Value::Object(parameters)))
     }
 
-    pub(crate) fn text(&self, name: &str) -> Option<&str> {
-        let found = self.0.iter().find(|(other, _)| other == name);
-        found.map(|(_, value)| &**value)
+    /// Refuses a call with parameters that takes none.
+    pub(crate) fn check_empty(&self) -> Result<(), Problem> {
+        self.to::<NoParameters>().map(drop)
     }
 
-    pub(crate) fn number(&self, name: &str) -> Result<Option<u64>, Problem> {
-        let Some(text) = self.text(name) else {
-            return Ok(None);
-        };
-        let number = text.parse().ok().filter(|_| !text.starts_with('+'));
-        number.map(Some).ok_or_else(|| {
-            let text = shown(text);
-            let detail = format!("parameter \"{name}\" is \"{text}\", which is no whole number");
-            Problem::new(Kind::BAD_FIELD, detail, "give a whole number").with_field(name)
-        })
+    /// The parameters, each of which must be known.
+    pub(crate) fn to<T: DeserializeOwned>(&self) -> Result<T, Problem> {
+        super::json::read_named("parameter", &self.0)
     }
 }
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NoParameters {}
 
 #[cfg(test)]
 mod tests {
@@ -107,14 +104,29 @@ mod tests {
 
     #[test]
     fn queries_are_parsed() {
-        let query = Query::parse(Some("after=a%26b+c&&limit=5"), &["after", "limit"]);
-        let query = query.expect("both are known");
-        assert_eq!(query.text("after"), Some("a&b c"));
-        assert_eq!(query.number("limit").ok().flatten(), Some(5));
-        assert!(query.number("after").is_err());
-        assert!(Query::parse(Some("limit=1&limit=2"), &["limit"]).is_err());
-        assert!(Query::parse(Some("limt=1"), &["limit"]).is_err());
-        assert!(Query::parse(Some("limit=%zz"), &["limit"]).is_err());
-        assert!(Query::parse(Some("limit=%FF"), &["limit"]).is_err());
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Page {
+            after: Option<String>,
+            limit: Option<crate::api::Whole<9>>,
+        }
+        let parse = |query| Query::parse(Some(query)).and_then(|query| query.to::<Page>());
+        let page = parse("after=a%26b+c&&limit=5").unwrap();
+        assert_eq!(page.after.as_deref(), Some("a&b c"));
+        assert_eq!(page.limit.map(crate::api::Whole::get), Some(5));
+        for wrong in [
+            "limit=x",
+            "limit=",
+            "limit=%2B1",
+            "limt=1",
+            "limit=1&limit=2",
+        ] {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
+        for malformed in ["limit=%zz", "limit=%FF"] {
+            assert!(Query::parse(Some(malformed)).is_err(), "{malformed}");
+        }
+        let empty = |query| Query::parse(query).is_ok_and(|query| query.check_empty().is_ok());
+        assert!(empty(None) && empty(Some("&")) && !empty(Some("limit")));
     }
 }

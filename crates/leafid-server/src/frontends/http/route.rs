@@ -1,7 +1,6 @@
 //! `Route`: the kinds of path there are, for the router, for the metrics, and for the routes that
 //! issue ids, which take a short way past the router.
 
-use super::{audit, decode, tags};
 use crate::named::named;
 
 named! {
@@ -58,14 +57,10 @@ impl Route {
         )
     }
 
-    /// The parameters that its query may have; `None`: any, which are passed over.
-    pub(super) fn parameters(self) -> Option<&'static [&'static str]> {
-        match self {
-            Self::Tags => Some(tags::PAGE_FIELDS),
-            Self::DecodeId => Some(decode::DECODE_FIELDS),
-            Self::Audit => Some(audit::AUDIT_FIELDS),
-            _ => self.path().starts_with("/v1/").then_some(&[]),
-        }
+    /// Whether its query has no parameters. Others check theirs themselves, or pass any over.
+    pub(super) fn takes_no_parameters(self) -> bool {
+        let has_some = matches!(self, Self::Tags | Self::DecodeId | Self::Audit);
+        self.path().starts_with("/v1/") && !has_some
     }
 
     /// Whether it gives out ids, whatever the method.

@@ -87,8 +87,8 @@ async fn enter(State(context): State<RequestContext>, request: Request, next: Ne
         context.check(route, &parts)?;
         // So that axum, which leaves malformed parts as they are, meets none.
         path::decode(parts.uri.path())?;
-        if let Some(known) = route.parameters() {
-            path::Query::parse(parts.uri.query(), known)?;
+        if route.takes_no_parameters() {
+            path::Query::parse(parts.uri.query())?.check_empty()?;
         }
         let request = Request::from_parts(parts, body);
         context.in_time(async { Ok(next.run(request).await) }).await

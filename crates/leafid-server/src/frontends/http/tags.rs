@@ -15,8 +15,8 @@ use super::json::JsonBody;
 use super::path::Query;
 use super::problem::Problem;
 use super::served::Served;
-use crate::api::{self, Live, TagChange, TagList, TagRequest, schema};
-use crate::config::percent_encoded;
+use crate::api::{self, Live, PageRequest, TagChange, TagList, TagRequest, Whole, schema};
+use crate::config::{Limits, percent_encoded};
 use crate::service::TagView;
 
 /// Which tag.
@@ -29,21 +29,6 @@ pub(crate) struct TagPath {
     tag: String,
 }
 
-/// Which page.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "describes what is read field by field")]
-pub(crate) struct PageRequest {
-    /// The page starts after this tag.
-    #[param(schema_with = schema::tag, required = false)]
-    after: Option<String>,
-    /// How many tags.
-    #[param(minimum = 1, maximum = 1000, default = 100)]
-    limit: Option<u32>,
-}
-
-pub(crate) const PAGE_FIELDS: &[&str] = &["after", "limit"];
-
 /// Lists tags in ascending byte order, a page at a time.
 #[utoipa::path(
     get, path = "/v1/tags", tag = "tags", operation_id = "list_tags",
@@ -55,12 +40,10 @@ pub(crate) async fn list(
     Who(caller): Who,
     RawQuery(query): RawQuery,
 ) -> Answered {
-    let query = Query::parse(query.as_deref(), PAGE_FIELDS)?;
-    let after = query.text("after").map(Tag::new).transpose();
+    let request: PageRequest = Query::parse(query.as_deref())?.to()?;
+    let after = request.after.map(Tag::new).transpose();
     let after = after.map_err(|error| Problem::from(error).with_field("after"))?;
-    let limit = query.number("limit")?;
-    let limit = limit.unwrap_or_else(|| service.limits().page_len.into());
-    let count = u32::try_from(limit).unwrap_or(u32::MAX);
+    let count = page_len(request.limit, service.limits());
     let page = service.tags(&caller, after.as_ref(), count).await?;
     let next = page.next.as_ref();
     let next = next.map(|tag| {
@@ -85,6 +68,7 @@ pub(crate) async fn create(
     Changer(caller): Changer,
     request: Request,
 ) -> Answered {
+    Query::parse(request.uri().query())?.check_empty()?;
     let body = JsonBody::read(request, service.limits()).await?;
     let spec = body::spec(&body, service.step())?;
     let view = service.create_tag(&caller, &spec).await?;
@@ -145,6 +129,12 @@ pub(crate) async fn delete(
 ) -> Answered {
     service.delete_tag(&caller, &Tag::new(tag)?).await?;
     Ok(answer::empty(StatusCode::NO_CONTENT))
+}
+
+/// How many entries a page is to have, which the service checks.
+pub(super) fn page_len<const MAX: u64>(limit: Option<Whole<MAX>>, limits: &Limits) -> u32 {
+    let asked = limit.map(|limit| u32::try_from(limit.get()).unwrap_or(u32::MAX));
+    asked.unwrap_or(limits.page_len)
 }
 
 fn document(view: &TagView) -> api::Tag {

@@ -3,19 +3,22 @@
 
 use std::fmt;
 
-use serde::de::value::{MapDeserializer, SeqDeserializer, StrDeserializer};
+use serde::de::value::{MapDeserializer, SeqDeserializer};
 use serde::de::{Deserializer, Error, Expected, IntoDeserializer, Unexpected, Visitor};
 use serde::forward_to_deserialize_any;
 use serde_json::Value;
 
 /// What is wrong with a value.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(super) enum Mistake {
     /// An object has a field that is not among these.
+    #[error("the field is not known")]
     Unknown { known: &'static [&'static str] },
     /// An object lacks this field.
+    #[error("the field {name} is missing")]
     Missing { name: &'static str },
     /// The value is something else.
+    #[error("the field must be {wanted}")]
     Wrong { wanted: String },
 }
 
@@ -33,10 +36,6 @@ impl Error for Mistake {
         Self::custom(wanted)
     }
 
-    fn unknown_variant(_: &str, known: &'static [&'static str]) -> Self {
-        Self::custom(known.join(" or "))
-    }
-
     fn unknown_field(_: &str, known: &'static [&'static str]) -> Self {
         Self::Unknown { known }
     }
@@ -45,18 +44,6 @@ impl Error for Mistake {
         Self::Missing { name }
     }
 }
-
-impl fmt::Display for Mistake {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unknown { .. } => f.write_str("the field is not known"),
-            Self::Missing { name } => write!(f, "the field {name} is missing"),
-            Self::Wrong { wanted } => write!(f, "the field must be {wanted}"),
-        }
-    }
-}
-
-impl std::error::Error for Mistake {}
 
 /// A value to be read.
 #[derive(Clone, Copy)]
@@ -106,21 +93,9 @@ impl<'de> Deserializer<'de> for Json<'de> {
         }
     }
 
-    fn deserialize_enum<V: Visitor<'de>>(
-        self,
-        _name: &'static str,
-        _variants: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Mistake> {
-        match self.0 {
-            Value::String(name) => visitor.visit_enum(StrDeserializer::new(name)),
-            _ => self.deserialize_any(visitor),
-        }
-    }
-
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf
-        unit unit_struct newtype_struct seq tuple tuple_struct map identifier ignored_any
+        unit unit_struct newtype_struct seq tuple tuple_struct map enum identifier ignored_any
     }
 }
 

@@ -3,7 +3,7 @@
 use leafid::Tag;
 use leafid::store::{TagFieldError, TagKind, TagPatch, TagSpec};
 
-use crate::api::{LimitText, Policy, SegmentTagRequest, SnowflakeTagRequest, TagChange, Whole};
+use crate::api::{Policy, SegmentTagRequest, SnowflakeTagRequest, TagChange, Text, Whole};
 use crate::frontends::http::json::JsonBody;
 use crate::frontends::http::problem::Problem;
 
@@ -20,7 +20,7 @@ pub(super) fn spec(body: &JsonBody, step: u32) -> Result<TagSpec, Problem> {
     let named = TagPatch {
         step: request.step.map(self::step),
         policy: request.policy.map(Some).map(policy).transpose()?,
-        limit: request.limit.map(|LimitText(limit)| limit),
+        limit: request.limit.map(|Text(limit)| limit),
         description: Some(request.description),
     };
     let tag = Tag::new(request.tag)?;
@@ -40,7 +40,7 @@ pub(super) fn patch(body: &JsonBody) -> Result<(TagPatch, Option<u64>), Problem>
     let patch = TagPatch {
         step: change.step.map(step),
         policy: change.policy.map(policy).transpose()?,
-        limit: change.limit.map(|LimitText(limit)| limit),
+        limit: change.limit.map(|Text(limit)| limit),
         description: change.description,
     };
     Ok((patch, change.next.map(Whole::get)))
