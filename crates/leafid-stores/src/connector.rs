@@ -2,6 +2,8 @@
 
 mod error;
 mod hosted;
+#[cfg(feature = "_sqlx")]
+mod pool;
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,6 +14,8 @@ use tokio::runtime::Handle;
 
 pub use self::error::ConnectError;
 use self::hosted::{Host, Hosted};
+#[cfg(feature = "_sqlx")]
+use self::pool::PoolServer;
 use crate::url::{StoreUrl, UrlError};
 use crate::{StoreOptions, init, open};
 
@@ -66,7 +70,7 @@ pub async fn connect(url: &str) -> Result<Generators, ConnectError> {
 /// ```
 #[must_use = "a connector does nothing until `spawn`, `spawn_thread` or `build` is called"]
 pub struct Connector {
-    url: Result<StoreUrl, UrlError>,
+    source: Source,
     options: Options,
     store_options: StoreOptions,
     clock: Arc<dyn Clock>,
@@ -74,12 +78,88 @@ pub struct Connector {
     creates_tables: bool,
 }
 
+/// What a connector connects to.
+#[derive(Debug)]
+enum Source {
+    Url(Result<StoreUrl, UrlError>),
+    #[cfg(feature = "_sqlx")]
+    Pool(PoolServer),
+}
+
 impl Connector {
     /// Connects to the store at this URL. [`StoreUrl`] describes the schemes; a malformed URL is
     /// an error once the connection is made.
     pub fn new(url: &str) -> Self {
+        Self::of(Source::Url(url.parse()))
+    }
+
+    /// Connects to the PostgreSQL database of this pool (sqlx 0.9): same server, user, password,
+    /// TLS, `search_path` and other `options`.
+    ///
+    /// The pool lends no connection: the store opens up to
+    /// [`connections_max`](StoreOptions::connections_max) of its own, checks each as it checks
+    /// those of a URL, and gives its transactions their own settings. So an id never depends on a
+    /// transaction of yours, nor on a free connection of the pool. Hooks such as `after_connect`
+    /// do not run. What `set_connect_options` changes later is not noticed. Only a URL can list
+    /// several servers.
+    ///
+    /// # Example
+    ///
+    /// ```no_run
+    /// use leafid_stores::Connector;
+    /// use sqlx::PgPool;
+    ///
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// let pool = PgPool::connect("postgres://shop:secret@db/shop").await?;
+    /// let ids = Connector::from_pg_pool(&pool).create_tables(true).spawn().await?;
+    /// let orders = ids.ensure_tag("order").await?;
+    ///
+    /// let mut transaction = pool.begin().await?;
+    /// sqlx::query("INSERT INTO orders (id) VALUES ($1)")
+    ///     .bind(i64::from(orders.next().await?))
+    ///     .execute(&mut *transaction)
+    ///     .await?;
+    /// transaction.commit().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[cfg(feature = "postgres")]
+    pub fn from_pg_pool(pool: &sqlx::PgPool) -> Self {
+        let server = pool.connect_options().as_ref().clone();
+        Self::of(Source::Pool(PoolServer::Postgres(Box::new(server))))
+    }
+
+    /// Connects to the MySQL or MariaDB database of this pool (sqlx 0.9): same server, user,
+    /// password and TLS. Character set, time zone and SQL mode are the store's own.
+    ///
+    /// The pool lends no connection: the store opens up to
+    /// [`connections_max`](StoreOptions::connections_max) of its own, checks each as it checks
+    /// those of a URL, and sets their session itself. So an id never depends on a transaction of
+    /// yours, nor on a free connection of the pool. Hooks such as `after_connect` do not run. What
+    /// `set_connect_options` changes later is not noticed. Only a URL can list several servers.
+    ///
+    /// # Example
+    ///
+    /// ```no_run
+    /// use leafid_stores::Connector;
+    /// use sqlx::MySqlPool;
+    ///
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// let pool = MySqlPool::connect("mysql://shop:secret@db/shop").await?;
+    /// let ids = Connector::from_mysql_pool(&pool).create_tables(true).spawn().await?;
+    /// let order = ids.ensure_tag("order").await?.next().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[cfg(feature = "mysql")]
+    pub fn from_mysql_pool(pool: &sqlx::MySqlPool) -> Self {
+        let server = pool.connect_options().as_ref().clone();
+        Self::of(Source::Pool(PoolServer::Mysql(Box::new(server))))
+    }
+
+    fn of(source: Source) -> Self {
         Self {
-            url: url.parse(),
+            source,
             options: Options::default(),
             store_options: StoreOptions::default(),
             clock: Arc::new(SystemClock::new()),
@@ -196,11 +276,17 @@ impl Connector {
     /// Opens the store, and refuses one that could lose what it acknowledges.
     async fn open(&self) -> Result<Arc<dyn SegmentStore>, ConnectError> {
         Handle::try_current().map_err(|_| ConnectError::NoRuntime)?;
-        let url = self.url.as_ref().map_err(Clone::clone)?;
-        if self.creates_tables {
-            init(url, &self.store_options).await?;
-        }
-        let store = open(url, &self.store_options).await?;
+        let store = match &self.source {
+            Source::Url(url) => {
+                let url = url.as_ref().map_err(Clone::clone)?;
+                if self.creates_tables {
+                    init(url, &self.store_options).await?;
+                }
+                open(url, &self.store_options).await?
+            }
+            #[cfg(feature = "_sqlx")]
+            Source::Pool(pool) => pool.open(&self.store_options, self.creates_tables).await?,
+        };
         let report = store.inspect().await?;
         self.store_options.check_durability(report)?;
         Ok(store)
@@ -220,7 +306,7 @@ impl Connector {
 impl fmt::Debug for Connector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Connector")
-            .field("url", &self.url)
+            .field("source", &self.source)
             .field("options", &self.options)
             .field("store_options", &self.store_options)
             .finish_non_exhaustive()

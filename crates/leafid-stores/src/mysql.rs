@@ -31,6 +31,7 @@ const HAS_OWN_TABLE: &str = "SELECT COUNT(*) FROM information_schema.tables \
     WHERE table_schema = DATABASE() AND table_name = 'leafid_tag'";
 
 /// Has the names of the tables that it checks.
+#[derive(Clone, Copy)]
 pub(crate) struct Mysql(&'static str);
 
 impl Mysql {
@@ -61,11 +62,25 @@ impl Product for Mysql {
         options.expect("a StoreUrl was parsed by this very function")
     }
 
+    /// [`set_session`](Product::set_session) sets the character set.
+    fn without_session(server: MySqlConnectOptions) -> MySqlConnectOptions {
+        server.set_names(false).timezone("+00:00".to_owned())
+    }
+
+    fn name(server: &MySqlConnectOptions) -> String {
+        let database = server.get_database().unwrap_or_default();
+        let place = match server.get_socket() {
+            Some(path) => path.display().to_string(),
+            None => format!("{}:{}", server.get_host(), server.get_port()),
+        };
+        format!("mysql://{}@{place}/{database}", server.get_username())
+    }
+
     fn begin(_: &StoreOptions) -> String {
         "BEGIN".into()
     }
 
-    /// Whatever the server's defaults: what a column cannot hold is an error, not the nearest
+    /// Whatever the server's defaults, and those of a pool: text is UTF-8, what a column cannot hold is an error, not the nearest
     /// value, and each statement commits.
     async fn set_session(
         &self,
@@ -74,7 +89,7 @@ impl Product for Mysql {
     ) -> Result<(), SqlError> {
         let lock_seconds = options.statement_timeout.as_secs().max(1);
         let settings = format!(
-            "SET SESSION autocommit = 1, completion_type = 0, sql_select_limit = 18446744073709551615, \
+            "SET NAMES utf8mb4, SESSION autocommit = 1, completion_type = 0, sql_select_limit = 18446744073709551615, \
             innodb_lock_wait_timeout = {lock_seconds}, sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'"
         );
         connection.execute(&settings, &[]).await.map(drop)

@@ -20,6 +20,7 @@ use crate::sql::{Dialect, Row as _};
 use crate::sql_error::{CallError, SqlError};
 use crate::transport::Encryption;
 
+#[derive(Clone, Copy)]
 pub(crate) struct Postgres;
 
 impl Product for Postgres {
@@ -41,17 +42,28 @@ impl Product for Postgres {
     const CLOCK_MS: &'static str =
         "SELECT floor(EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::bigint";
 
-    /// No setting travels with the first packet: PgBouncer refuses those that it does not know.
     fn server(url: &Url) -> PgConnectOptions {
-        let options: PgConnectOptions = url
-            .as_str()
-            .parse()
-            .expect("a StoreUrl was parsed by this very function");
-        let options = options.extra_float_digits(None);
-        match options.get_application_name() {
-            Some(_) => options,
-            None => options.application_name("leafid"),
+        let options = url.as_str().parse();
+        Self::without_session(options.expect("a StoreUrl was parsed by this very function"))
+    }
+
+    /// No setting travels with the first packet: PgBouncer refuses those that it does not know.
+    fn without_session(server: PgConnectOptions) -> PgConnectOptions {
+        let server = server.extra_float_digits(None);
+        match server.get_application_name() {
+            Some(_) => server,
+            None => server.application_name("leafid"),
         }
+    }
+
+    fn name(server: &PgConnectOptions) -> String {
+        let user = server.get_username();
+        let database = server.get_database().unwrap_or(user);
+        let place = match server.get_socket() {
+            Some(path) => path.display().to_string(),
+            None => format!("{}:{}", server.get_host(), server.get_port()),
+        };
+        format!("postgres://{user}@{place}/{database}")
     }
 
     /// Whatever the server's defaults: each statement sees what others committed before it, an

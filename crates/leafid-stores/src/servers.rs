@@ -69,6 +69,16 @@ impl<P: Product> Servers<P> {
         }
     }
 
+    /// For the server that a pool of the program connects to.
+    pub(crate) fn of_pool(product: P, server: &P::Options, options: &StoreOptions) -> Self {
+        let own = P::without_session(server.clone()).disable_statement_logging();
+        Self {
+            servers: vec![(own, P::name(server))],
+            identity_check: Arc::default(),
+            ..Self::new(product, &[], options)
+        }
+    }
+
     async fn first_usable(&self) -> Result<Session<P>, StoreError> {
         let timeout = self.options.connect_timeout_of(self.servers.len());
         let tries = self.servers.iter();

@@ -34,6 +34,11 @@ pub(crate) struct SqlStore<S: Backend> {
 
 impl<S: Backend> SqlStore<S> {
     pub(crate) fn new(backend: S, url: &StoreUrl, options: &StoreOptions) -> Self {
+        Self::at(backend, url.to_string(), options)
+    }
+
+    /// A store that is shown as being at this location.
+    pub(crate) fn at(backend: S, location: String, options: &StoreOptions) -> Self {
         let connections_max = options.connections_max.clamp(1, S::CONNECTIONS_MAX);
         Self {
             pool: Arc::new(Pool::new(
@@ -41,7 +46,7 @@ impl<S: Backend> SqlStore<S> {
                 connections_max,
                 options.connection_age_max,
             )),
-            location: url.to_string(),
+            location,
             timeout: options.statement_timeout,
         }
     }

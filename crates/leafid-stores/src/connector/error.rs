@@ -34,6 +34,9 @@ pub enum ConnectError {
         leafid_stores::blocking::connect"
     )]
     NoRuntime,
+    /// The pool that the connector was made from names no database.
+    #[error("the pool names no database: set one with MySqlConnectOptions::database")]
+    NoDatabase,
     /// The system gave no thread for the driver.
     #[error("cannot start the thread that supplies ids")]
     Thread(#[source] io::Error),
@@ -54,7 +57,7 @@ impl ConnectError {
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::Url(_) | Self::NoRuntime => ErrorKind::InvalidRequest,
+            Self::Url(_) | Self::NoRuntime | Self::NoDatabase => ErrorKind::InvalidRequest,
             Self::Store(error) => error.kind(),
             Self::Thread(_) => ErrorKind::Misconfigured,
         }

@@ -11,7 +11,7 @@ use crate::sql::Dialect;
 use crate::sql_error::{CallError, SqlError};
 
 /// One kind of database server.
-pub(crate) trait Product: Send + Sync + 'static {
+pub(crate) trait Product: Copy + Send + Sync + 'static {
     type Database: sqlx::Database<Connection = Self::Connection>;
     type Connection: Dialect + sqlx::Connection<Database = Self::Database>;
     type Options: ConnectOptions<Connection = Self::Connection>;
@@ -31,6 +31,12 @@ pub(crate) trait Product: Send + Sync + 'static {
 
     /// How the server of a checked URL is reached.
     fn server(url: &Url) -> Self::Options;
+
+    /// Takes out of options of the program's own what our statements do not expect.
+    fn without_session(server: Self::Options) -> Self::Options;
+
+    /// The server as people may see it.
+    fn name(server: &Self::Options) -> String;
 
     /// Begins a transaction.
     fn begin(options: &StoreOptions) -> String;
