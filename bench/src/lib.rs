@@ -19,12 +19,10 @@ pub fn generators(tags: u32) -> Generators {
         step: TagSettings::STEP_MAX,
         ..TagSettings::default()
     };
-    let options = Options {
-        create_missing: Some(settings),
-        policy: StepPolicy::Fixed,
-        refresh_interval: Duration::from_secs(3600),
-        ..Options::default()
-    };
+    let options = Options::default()
+        .with_create_missing(Some(settings))
+        .with_policy(StepPolicy::Fixed)
+        .with_refresh_interval(Duration::from_secs(3600));
     let (generators, driver) = Generators::open(MemoryStore::new(), options);
     let _detached = blocking::spawn(driver).expect("a thread for the driver");
     for tag in 0..tags {

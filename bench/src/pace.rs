@@ -133,10 +133,7 @@ pub(crate) fn open(
         store,
         std::sync::Arc::new(leafid::SystemClock::new()),
         std::sync::Arc::new(Failures),
-        Options {
-            policy,
-            ..Options::default()
-        },
+        Options::default().with_policy(policy),
     );
     runtime.spawn(driver);
     let orders = generators.generator("order").expect("a tag");

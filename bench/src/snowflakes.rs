@@ -17,11 +17,9 @@ use snowflake::SnowflakeIdGenerator;
 const WORKER: WorkerId = WorkerId::new(7);
 
 fn options(layout: Layout, policy: ClockPolicy) -> SnowflakeOptions {
-    SnowflakeOptions {
-        layout,
-        policy,
-        ..SnowflakeOptions::default()
-    }
+    SnowflakeOptions::default()
+        .with_layout(layout)
+        .with_policy(policy)
 }
 
 /// Ours without a driver: each id reads the clock.
@@ -42,11 +40,9 @@ pub fn alone(layout: Layout, policy: ClockPolicy) -> Snowflake {
 /// When the machine gives no thread.
 #[must_use]
 pub fn registry(layout: Layout, policy: ClockPolicy) -> WorkerRegistry {
-    let options = RegistryOptions {
-        snowflake: options(layout, policy),
-        choice: WorkerChoice::Exactly(WORKER),
-        ..RegistryOptions::default()
-    };
+    let options = RegistryOptions::default()
+        .with_snowflake(options(layout, policy))
+        .with_choice(WorkerChoice::Exactly(WORKER));
     let (registry, driver) = WorkerRegistry::open(None, MemoryJournal::new(), options);
     let _detached = blocking::spawn(driver).expect("a thread for the driver");
     registry

@@ -163,7 +163,7 @@ impl From<StoreError> for Failure {
             StoreError::BadField(_) => "name another value",
             StoreError::Unsupported { .. } => "`leafid store check` shows how the store is set up",
             StoreError::Conflict { .. } => "try again",
-            StoreError::Unavailable { .. } => next_for_unavailable(&error),
+            _ => next_for_unavailable(&error),
         };
         Self::new(with_causes(&error), next)
     }

@@ -133,10 +133,7 @@ async fn leases(config: &Config) -> Result<Option<Arc<dyn LeaseStore>>, ServeErr
     // Only an address that somebody set: a server of Java Leaf that listens elsewhere may have
     // registered under the one that is derived.
     let address = Some(&config.workers.address).filter(|address| !address.is_empty());
-    let pool = LeaseOptions {
-        address: address.cloned(),
-        ..LeaseOptions::new(&config.workers.pool)
-    };
+    let pool = LeaseOptions::new(&config.workers.pool).with_address(address.cloned());
     let opened = leafid_stores::open_leases(&url, &pool, &config.store_options()).await;
     opened.map(Some).map_err(|error| unopened(&url, error))
 }
@@ -164,12 +161,11 @@ fn journal(config: &Config) -> Result<Arc<dyn Journal>, ServeError> {
 
 /// The registry's options for a server that listens at `http`.
 pub(crate) fn options(config: &Config, workers: &Workers, http: SocketAddr) -> RegistryOptions {
-    RegistryOptions {
-        choice: workers.choice,
-        preferred: workers.preferred,
-        address: address(config, http),
-        ..config.registry_options()
-    }
+    config
+        .registry_options()
+        .with_choice(workers.choice)
+        .with_preferred(workers.preferred)
+        .with_address(address(config, http))
 }
 
 /// How a server is told from others that use the same store.

@@ -20,10 +20,13 @@ use crate::url::StoreUrl;
 /// # Example
 ///
 /// ```
-/// let options = leafid_stores::RestoreOptions { now_ms: 1_800_000_000_000, ..Default::default() };
+/// use leafid_stores::RestoreOptions;
+///
+/// let options = RestoreOptions::default().with_now_ms(1_800_000_000_000);
 /// assert_eq!(options.margin, 100_000_000);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RestoreOptions {
     /// By how much every tag is raised: more than the ids of any tag that were reserved since the
     /// copy was made. Default 100 million, a day of 1,157 ids a second.
@@ -44,12 +47,36 @@ impl Default for RestoreOptions {
     }
 }
 
+impl RestoreOptions {
+    /// Sets [`margin`](Self::margin).
+    #[must_use]
+    pub const fn with_margin(mut self, margin: u64) -> Self {
+        self.margin = margin;
+        self
+    }
+
+    /// Sets [`lease`](Self::lease).
+    #[must_use]
+    pub const fn with_lease(mut self, lease: Duration) -> Self {
+        self.lease = lease;
+        self
+    }
+
+    /// Sets [`now_ms`](Self::now_ms).
+    #[must_use]
+    pub const fn with_now_ms(mut self, now_ms: u64) -> Self {
+        self.now_ms = now_ms;
+        self
+    }
+}
+
 /// What was done when a store was brought back.
 ///
 /// # Example
 ///
 /// See [`restore`].
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RestoreReport {
     /// The tags of the copy, in ascending order.
     pub tags: Vec<RaisedTag>,
@@ -68,10 +95,12 @@ pub struct RestoreReport {
 /// ```
 /// use leafid_stores::RaisedTag;
 ///
-/// let raised = RaisedTag { tag: "order".into(), from: 1001, to: 100_001_001, is_spent: false };
-/// assert_eq!(raised.to_string(), "order: from 1001 to 100001001");
+/// fn reserve_again(raised: &RaisedTag) -> String {
+///     format!("{} goes on at {}", raised.tag, raised.to)
+/// }
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RaisedTag {
     /// Its name.
     pub tag: String,

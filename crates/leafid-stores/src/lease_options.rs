@@ -20,10 +20,11 @@ pub const POOL_LEN_MAX: usize = 64;
 /// ```
 /// use leafid_stores::LeaseOptions;
 ///
-/// let options = LeaseOptions { address: Some("10.0.0.5:8080".into()), ..LeaseOptions::new("shop") };
+/// let options = LeaseOptions::new("shop").with_address(Some("10.0.0.5:8080".into()));
 /// assert_eq!(options.pool, "shop");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LeaseOptions {
     /// The name of those who share worker ids: servers of one pool never hold the same one, and
     /// several pools can be in one store. It has 1 to [`POOL_LEN_MAX`] ASCII letters, digits, `-`,
@@ -47,6 +48,13 @@ impl LeaseOptions {
     }
 
     /// A pool is a key or a path in some stores, so that its name has no other characters.
+    /// Sets [`address`](Self::address).
+    #[must_use]
+    pub fn with_address(mut self, address: Option<String>) -> Self {
+        self.address = address;
+        self
+    }
+
     pub(crate) fn checked_pool(&self) -> Result<&str, StoreError> {
         let pool = self.pool.as_str();
         let is_known = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);

@@ -351,11 +351,10 @@ pub fn file_notes(url: &StoreUrl) -> Vec<String> {
 /// ```
 /// use leafid_stores::InitReport;
 ///
-/// let report = InitReport {
-///     created: vec!["leafid_worker".into()],
-///     added: vec!["leafid_tag.segment_max".into()],
-///     found: vec!["leaf_alloc".into(), "leafid_tag".into()],
-/// };
+/// let mut report = InitReport::default();
+/// report.created.push("leafid_worker".into());
+/// report.added.push("leafid_tag.segment_max".into());
+/// report.found.extend(["leaf_alloc".into(), "leafid_tag".into()]);
 /// assert_eq!(
 ///     report.to_string(),
 ///     "created leafid_worker; added leafid_tag.segment_max; found leaf_alloc, leafid_tag"
@@ -363,6 +362,7 @@ pub fn file_notes(url: &StoreUrl) -> Vec<String> {
 /// ```
 #[cfg(feature = "_sql")]
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct InitReport {
     /// Tables that were missing and are there now.
     pub created: Vec<String>,

@@ -13,10 +13,11 @@ use leafid::store::{StoreError, StoreReport, WeakStore};
 /// use std::time::Duration;
 /// use leafid_stores::StoreOptions;
 ///
-/// let options = StoreOptions { statement_timeout: Duration::from_secs(2), ..StoreOptions::default() };
+/// let options = StoreOptions::default().with_statement_timeout(Duration::from_secs(2));
 /// assert_eq!(options.connections_max, 8);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct StoreOptions {
     /// The most connections at once, at least 1; SQLite always has one. More allow more tags to be
     /// refilled at the same time, and cost the database a connection each. Redis and etcd have one
@@ -55,6 +56,41 @@ impl Default for StoreOptions {
 }
 
 impl StoreOptions {
+    /// Sets [`connections_max`](Self::connections_max).
+    #[must_use]
+    pub const fn with_connections_max(mut self, connections_max: usize) -> Self {
+        self.connections_max = connections_max;
+        self
+    }
+
+    /// Sets [`connect_timeout`](Self::connect_timeout).
+    #[must_use]
+    pub const fn with_connect_timeout(mut self, connect_timeout: Duration) -> Self {
+        self.connect_timeout = connect_timeout;
+        self
+    }
+
+    /// Sets [`statement_timeout`](Self::statement_timeout).
+    #[must_use]
+    pub const fn with_statement_timeout(mut self, statement_timeout: Duration) -> Self {
+        self.statement_timeout = statement_timeout;
+        self
+    }
+
+    /// Sets [`connection_age_max`](Self::connection_age_max).
+    #[must_use]
+    pub const fn with_connection_age_max(mut self, connection_age_max: Duration) -> Self {
+        self.connection_age_max = connection_age_max;
+        self
+    }
+
+    /// Sets [`allow_weak`](Self::allow_weak).
+    #[must_use]
+    pub const fn with_allow_weak(mut self, allow_weak: bool) -> Self {
+        self.allow_weak = allow_weak;
+        self
+    }
+
     /// Refuses a store that could lose what it acknowledges, unless that is allowed.
     #[cfg(feature = "_sql")]
     pub(crate) fn check_durability(&self, report: StoreReport) -> Result<(), StoreError> {

@@ -8,7 +8,7 @@ use crate::limit::Limit;
 use crate::store::StoreError;
 use crate::tag::{Tag, TagError};
 
-/// Why no id was issued.
+/// Why no id was issued: for now, or until somebody changes something. There is no third.
 ///
 /// # Example
 ///
@@ -41,11 +41,8 @@ pub enum IssueError {
 /// use std::time::Duration;
 /// use leafid::{Transient, TransientReason, Tag};
 ///
-/// let transient = Transient {
-///     tag: Tag::new("order")?,
-///     retry_after: Duration::from_millis(250),
-///     reason: TransientReason::Loading,
-/// };
+/// let retry_after = Duration::from_millis(250);
+/// let transient = Transient::new(Tag::new("order")?, retry_after, TransientReason::Loading);
 /// assert_eq!(
 ///     transient.to_string(),
 ///     "no id of \"order\" at hand yet: its next segment is being reserved; try again in 250 ms"
@@ -57,6 +54,7 @@ pub enum IssueError {
     "no id of \"{tag}\" at hand yet: {reason}; try again in {} ms",
     retry_after.as_millis().max(1)
 )]
+#[non_exhaustive]
 pub struct Transient {
     /// Whose id was wanted.
     pub tag: Tag,
@@ -67,6 +65,18 @@ pub struct Transient {
     pub reason: TransientReason,
 }
 
+impl Transient {
+    /// No id of this tag for now.
+    #[must_use]
+    pub const fn new(tag: Tag, retry_after: Duration, reason: TransientReason) -> Self {
+        Self {
+            tag,
+            retry_after,
+            reason,
+        }
+    }
+}
+
 /// What is in the way of an id for now.
 ///
 /// # Example
@@ -75,6 +85,7 @@ pub struct Transient {
 /// assert!(leafid::TransientReason::Busy.to_string().contains("too many"));
 /// ```
 #[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
 pub enum TransientReason {
     /// A segment is being reserved.
     #[error("its next segment is being reserved")]
@@ -105,6 +116,7 @@ pub enum TransientReason {
 /// # Ok::<(), leafid::TagError>(())
 /// ```
 #[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
 pub enum Permanent {
     /// The name is no tag.
     #[error(transparent)]
@@ -168,11 +180,7 @@ pub enum Permanent {
 
 impl IssueError {
     pub(crate) fn transient(tag: &Tag, retry_after: Duration, reason: TransientReason) -> Self {
-        Self::Transient(Box::new(Transient {
-            tag: tag.clone(),
-            retry_after,
-            reason,
-        }))
+        Self::Transient(Box::new(Transient::new(tag.clone(), retry_after, reason)))
     }
 
     /// No id, because its store failed: not yet, or not until someone changes the store's set-up.

@@ -19,7 +19,7 @@ use crate::tag::Tag;
 /// ```
 /// use leafid::{Generators, Options, blocking, store::{MemoryStore, TagSettings}};
 ///
-/// let options = Options { create_missing: Some(TagSettings::default()), ..Options::default() };
+/// let options = Options::default().with_create_missing(Some(TagSettings::default()));
 /// let (generators, driver) = Generators::open(MemoryStore::new(), options);
 /// let driver = blocking::spawn(driver)?;
 /// let orders = generators.generator("order")?;

@@ -119,7 +119,7 @@ impl Generators {
     ///
     /// ```
     /// # use leafid::{Generators, Options, blocking, store::{MemoryStore, TagSettings}};
-    /// # let options = Options { create_missing: Some(TagSettings::default()), ..Options::default() };
+    /// # let options = Options::default().with_create_missing(Some(TagSettings::default()));
     /// # let (generators, driver) = Generators::open(MemoryStore::new(), options);
     /// # let driver = blocking::spawn(driver)?;
     /// # blocking::block_on(async {
@@ -166,7 +166,7 @@ impl Generators {
     ///
     /// ```
     /// # use leafid::{Generators, Options, blocking, store::{MemoryStore, TagSettings}};
-    /// # let options = Options { create_missing: Some(TagSettings::default()), ..Options::default() };
+    /// # let options = Options::default().with_create_missing(Some(TagSettings::default()));
     /// # let (generators, driver) = Generators::open(MemoryStore::new(), options);
     /// # let driver = blocking::spawn(driver)?;
     /// let taken = blocking::block_on(generators.next_many("order", 3))?;
@@ -194,7 +194,7 @@ impl Generators {
     ///
     /// ```
     /// # use leafid::{Generators, Options, blocking, store::{MemoryStore, TagSettings}};
-    /// # let options = Options { create_missing: Some(TagSettings::default()), ..Options::default() };
+    /// # let options = Options::default().with_create_missing(Some(TagSettings::default()));
     /// # let (generators, driver) = Generators::open(MemoryStore::new(), options);
     /// # let driver = blocking::spawn(driver)?;
     /// let range = blocking::block_on(generators.take("order", 1_000_000))?;

@@ -63,6 +63,7 @@ impl Id {
 /// assert_eq!("x1".parse::<Id>().unwrap_err(), ParseIdError::NotANumber);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ParseIdError {
     /// The text is not a whole decimal number.
     #[error("an id is a whole decimal number")]

@@ -5,7 +5,7 @@
 //! use leafid::store::{MemoryStore, TagSettings};
 //! use leafid::{Generators, Options, blocking};
 //!
-//! let options = Options { create_missing: Some(TagSettings::default()), ..Options::default() };
+//! let options = Options::default().with_create_missing(Some(TagSettings::default()));
 //! let (generators, driver) = Generators::open(MemoryStore::new(), options);
 //! let driver = blocking::spawn(driver)?; // or: tokio::spawn(driver)
 //!
@@ -45,6 +45,7 @@ mod limit;
 mod options;
 mod registry;
 mod segment;
+mod setters;
 mod snowflake;
 mod step;
 mod sync;

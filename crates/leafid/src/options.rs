@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::setters::setters;
 use crate::step::StepPolicy;
 use crate::store::TagSettings;
 
@@ -13,14 +14,11 @@ use crate::store::TagSettings;
 /// use std::time::Duration;
 /// use leafid::{Options, StepPolicy};
 ///
-/// let options = Options {
-///     policy: StepPolicy::leaf(),
-///     wait_max: Duration::from_millis(200),
-///     ..Options::default()
-/// };
+/// let options = Options::default().with_policy(StepPolicy::leaf()).with_wait_max(Duration::from_millis(200));
 /// assert_eq!(options.refresh_interval, Duration::from_secs(60));
 /// ```
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Options {
     /// The step policy of tags that name none. Default: [`StepPolicy::cover`].
     pub policy: StepPolicy,
@@ -86,5 +84,23 @@ impl Default for Options {
             call_max: Duration::from_secs(30),
             seed: fastrand::u64(..),
         }
+    }
+}
+
+impl Options {
+    setters! {
+        policy: StepPolicy => with_policy,
+        wait_max: Duration => with_wait_max,
+        create_missing: Option<TagSettings> => with_create_missing,
+        refresh_interval: Duration => with_refresh_interval,
+        probe_interval: Duration => with_probe_interval,
+        unknown_for: Duration => with_unknown_for,
+        calls_max: usize => with_calls_max,
+        tags_max: usize => with_tags_max,
+        regression_margin: Option<u64> => with_regression_margin,
+        retry_min: Duration => with_retry_min,
+        retry_max: Duration => with_retry_max,
+        call_max: Duration => with_call_max,
+        seed: u64 => with_seed,
     }
 }

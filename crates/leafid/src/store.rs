@@ -346,6 +346,7 @@ impl std::fmt::Display for Weakness {
 /// assert_eq!(error.to_string(), "cannot reach mysql://db1:3306/leaf");
 /// ```
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum StoreError {
     /// The tag has no row.
     #[error("the tag has no row in the store")]

@@ -101,6 +101,7 @@ fn check(name: &str) -> Result<(), TagError> {
 /// assert_eq!(Tag::new("").unwrap_err(), TagError::Empty);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum TagError {
     /// The name has no characters.
     #[error("a tag must not be empty")]

@@ -31,10 +31,7 @@ pub(super) fn run(bench: &Bench) -> Outcome<Report> {
         (Arc::new(MemoryStore::new()), "a store in memory".to_owned())
     };
     let clock = Arc::new(SystemClock::new());
-    let options = Options {
-        create_missing: Some(TagSettings::default()),
-        ..Options::default()
-    };
+    let options = Options::default().with_create_missing(Some(TagSettings::default()));
     let (generators, driver) = Generators::open_with(
         store,
         Arc::<SystemClock>::clone(&clock),

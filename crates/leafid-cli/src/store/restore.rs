@@ -64,12 +64,12 @@ impl Restore {
     fn how(&self, config: &Config) -> RestoreOptions {
         let workers = &config.workers;
         let now_ms = SystemClock::new().wall().as_millis();
-        RestoreOptions {
-            margin: self.margin,
-            // A lease is extended from the last id on, which may be ahead of the clock.
-            lease: workers.lease.max(workers.journal_ahead * 2) + workers.ahead_max + FOLLOW_MAX,
-            now_ms: u64::try_from(now_ms).unwrap_or(u64::MAX),
-        }
+        // A lease is extended from the last id on, which may be ahead of the clock.
+        let lease = workers.lease.max(workers.journal_ahead * 2) + workers.ahead_max + FOLLOW_MAX;
+        RestoreOptions::default()
+            .with_margin(self.margin)
+            .with_lease(lease)
+            .with_now_ms(u64::try_from(now_ms).unwrap_or(u64::MAX))
     }
 }
 
@@ -80,6 +80,7 @@ fn as_json(report: &RestoreReport) -> serde_json::Value {
             from,
             to,
             is_spent,
+            ..
         } = raised;
         let (from, to) = (from.to_string(), to.to_string());
         json!({ "tag": tag, "from": from, "to": to, "spent": is_spent })

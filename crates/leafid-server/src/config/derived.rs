@@ -94,13 +94,11 @@ impl Config {
     /// The options of the store.
     #[must_use]
     pub fn store_options(&self) -> StoreOptions {
-        StoreOptions {
-            connections_max: usize::try_from(self.store_connections).unwrap_or(usize::MAX),
-            connect_timeout: self.store_connect_timeout,
-            statement_timeout: self.store_statement_timeout,
-            allow_weak: self.allow_weak_store,
-            ..StoreOptions::default()
-        }
+        StoreOptions::default()
+            .with_connections_max(usize::try_from(self.store_connections).unwrap_or(usize::MAX))
+            .with_connect_timeout(self.store_connect_timeout)
+            .with_statement_timeout(self.store_statement_timeout)
+            .with_allow_weak(self.allow_weak_store)
     }
 
     /// The URL of the registry of worker ids: `registry`, else that of the store. `None` if
@@ -132,20 +130,19 @@ impl Config {
     #[must_use]
     pub(crate) fn registry_options(&self) -> RegistryOptions {
         let workers = &self.workers;
-        RegistryOptions {
-            snowflake: SnowflakeOptions {
-                layout: workers.layout,
-                policy: workers.clock_policy,
-                ahead_max: workers.ahead_max,
-                wait_max: self.wait_max,
-            },
-            lease: workers.lease,
-            check_interval: workers.check_interval,
-            clock_offset_max: workers.clock_offset_max,
-            step_interval: workers.step_interval,
-            journal_ahead: workers.journal_ahead,
-            ..RegistryOptions::default()
-        }
+        RegistryOptions::default()
+            .with_snowflake(
+                SnowflakeOptions::default()
+                    .with_layout(workers.layout)
+                    .with_policy(workers.clock_policy)
+                    .with_ahead_max(workers.ahead_max)
+                    .with_wait_max(self.wait_max),
+            )
+            .with_lease(workers.lease)
+            .with_check_interval(workers.check_interval)
+            .with_clock_offset_max(workers.clock_offset_max)
+            .with_step_interval(workers.step_interval)
+            .with_journal_ahead(workers.journal_ahead)
     }
 }
 

@@ -85,15 +85,13 @@ impl Instruments {
 }
 
 fn options(config: &Config) -> Options {
-    Options {
-        policy: config.policy,
-        wait_max: config.wait_max,
-        refresh_interval: config.refresh_interval,
-        probe_interval: config.store_probe_interval,
-        tags_max: config.tags_max,
-        regression_margin: config.regression_margin,
+    Options::default()
+        .with_policy(config.policy)
+        .with_wait_max(config.wait_max)
+        .with_refresh_interval(config.refresh_interval)
+        .with_probe_interval(config.store_probe_interval)
+        .with_tags_max(config.tags_max)
+        .with_regression_margin(config.regression_margin)
         // With more, tags in use would wait for new ones at the connections.
-        calls_max: usize::try_from(config.store_connections).unwrap_or(usize::MAX),
-        ..Options::default()
-    }
+        .with_calls_max(usize::try_from(config.store_connections).unwrap_or(usize::MAX))
 }

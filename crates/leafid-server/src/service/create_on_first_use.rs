@@ -138,11 +138,7 @@ impl Service {
 }
 
 fn transient(tag: Tag, reason: TransientReason) -> IssueError {
-    IssueError::Transient(Box::new(Transient {
-        tag,
-        retry_after: CREATION_RETRY,
-        reason,
-    }))
+    IssueError::Transient(Box::new(Transient::new(tag, CREATION_RETRY, reason)))
 }
 
 fn failed(tag: &Tag, error: StoreError) -> ServiceError {

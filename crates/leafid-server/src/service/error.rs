@@ -333,17 +333,18 @@ const fn of_issue(error: &IssueError) -> Code {
         IssueError::Transient(transient) => match transient.reason {
             TransientReason::StoreFailed(_) => Code::StoreUnavailable,
             TransientReason::TooManyTags(_) => Code::Overloaded,
-            TransientReason::Loading | TransientReason::Busy => Code::NotYet,
+            _ => Code::NotYet,
         },
         IssueError::Permanent(permanent) => match permanent {
             Permanent::BadTag(_) => Code::BadTag,
             Permanent::UnknownTag { .. } => Code::UnknownTag,
             Permanent::LimitReached { .. } => Code::LimitReached,
             Permanent::BadRow { .. } => Code::BadRow,
-            Permanent::Misconfigured { .. } => Code::StoreUnavailable,
             Permanent::NoSegments { .. } => Code::SnowflakeTag,
             Permanent::BadCount { .. } => Code::BadCount,
             Permanent::Stopped { .. } => Code::ShuttingDown,
+            // Misconfigured, or a reason that is new.
+            _ => Code::StoreUnavailable,
         },
     }
 }
@@ -351,11 +352,12 @@ const fn of_issue(error: &IssueError) -> Code {
 const fn of_snowflake(error: &SnowflakeError) -> Code {
     match error {
         SnowflakeError::NoWorker { .. } => Code::NoWorker,
-        SnowflakeError::Ahead { .. } => Code::NotYet,
         SnowflakeError::ClockBehind { .. } => Code::ClockBehind,
         SnowflakeError::Ended { .. } => Code::LayoutEnded,
         SnowflakeError::BadCount { .. } => Code::BadCount,
         SnowflakeError::Stopped => Code::ShuttingDown,
+        // Ahead of the clock, or a reason that is new.
+        _ => Code::NotYet,
     }
 }
 
@@ -367,6 +369,7 @@ const fn of_store(error: &StoreError) -> Code {
         StoreError::BadRow { .. } => Code::BadRow,
         StoreError::BadField(_) => Code::BadField,
         StoreError::Unsupported { .. } => Code::Unsupported,
-        StoreError::Unavailable { .. } | StoreError::Conflict { .. } => Code::StoreUnavailable,
+        // Unavailable, in conflict, or a reason that is new.
+        _ => Code::StoreUnavailable,
     }
 }

@@ -22,10 +22,7 @@ impl Service {
             step: 1_000_000,
             ..TagSettings::default()
         };
-        let options = Options {
-            create_missing: Some(settings),
-            ..Options::default()
-        };
+        let options = Options::default().with_create_missing(Some(settings));
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
         let store = Arc::new(MemoryStore::new());
         let (generators, driver) =

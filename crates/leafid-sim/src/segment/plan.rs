@@ -258,19 +258,18 @@ fn faults(random: &mut Rng, tags: &[TagPlan]) -> Vec<Fault> {
 
 fn options(random: &mut Rng) -> Options {
     let retry_min = span(random, 1, 100);
-    Options {
-        policy: policy(random),
-        wait_max: span(random, 1, 3_000),
-        create_missing: random.bool().then(TagSettings::default),
-        refresh_interval: span(random, 50, 20_000),
-        unknown_for: span(random, 1, 2_000),
-        probe_interval: span(random, 10, 5_000),
-        calls_max: random.usize(1..=8),
-        tags_max: 1_000,
-        regression_margin: random.bool().then(|| random.u64(..100_000)),
-        retry_min,
-        retry_max: retry_min + span(random, 1, 2_000),
-        call_max: span(random, 50, 5_000),
-        seed: random.u64(..),
-    }
+    Options::default()
+        .with_policy(policy(random))
+        .with_wait_max(span(random, 1, 3_000))
+        .with_create_missing(random.bool().then(TagSettings::default))
+        .with_refresh_interval(span(random, 50, 20_000))
+        .with_unknown_for(span(random, 1, 2_000))
+        .with_probe_interval(span(random, 10, 5_000))
+        .with_calls_max(random.usize(1..=8))
+        .with_tags_max(1_000)
+        .with_regression_margin(random.bool().then(|| random.u64(..100_000)))
+        .with_retry_min(retry_min)
+        .with_retry_max(retry_min + span(random, 1, 2_000))
+        .with_call_max(span(random, 50, 5_000))
+        .with_seed(random.u64(..))
 }

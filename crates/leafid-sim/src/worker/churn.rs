@@ -84,15 +84,10 @@ fn start(
     lease: Duration,
     seed: u64,
 ) -> WorkerRegistry {
-    let options = RegistryOptions {
-        snowflake: SnowflakeOptions {
-            layout: layout(),
-            ..SnowflakeOptions::default()
-        },
-        lease,
-        seed,
-        ..RegistryOptions::default()
-    };
+    let options = RegistryOptions::default()
+        .with_snowflake(SnowflakeOptions::default().with_layout(layout()))
+        .with_lease(lease)
+        .with_seed(seed);
     let (registry, driver) = WorkerRegistry::builder()
         .store(store.clone())
         .clock(Arc::new(executor.clock.clone()))

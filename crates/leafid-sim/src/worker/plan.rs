@@ -181,24 +181,25 @@ fn options(random: &mut Rng, layout: Layout) -> RegistryOptions {
     let unit = Duration::from_millis(layout.unit().ms());
     let journal_ahead = unit * 3 + span(random, 500, 4_000);
     let retry_min = span(random, 10, 200);
-    RegistryOptions {
-        snowflake: SnowflakeOptions {
-            layout,
-            policy: random
-                .choice([ClockPolicy::Borrow, ClockPolicy::Wait, ClockPolicy::Refuse])
-                .unwrap_or_default(),
-            ahead_max: unit + span(random, 1, 3_000),
-            wait_max: span(random, 1, 3_000),
-        },
-        lease: Duration::from_secs(10).max(span(random, 10_000, 200_000)),
-        step_interval: journal_ahead / random.u32(2..=4),
-        journal_ahead,
-        check_interval: span(random, 500, 10_000),
-        clock_offset_max: span(random, 1_000, 10_000),
-        call_max: span(random, 200, 10_000),
-        retry_min,
-        retry_max: retry_min + span(random, 100, 3_000),
-        seed: random.u64(..),
-        ..RegistryOptions::default()
-    }
+    RegistryOptions::default()
+        .with_snowflake(
+            SnowflakeOptions::default()
+                .with_layout(layout)
+                .with_policy(
+                    random
+                        .choice([ClockPolicy::Borrow, ClockPolicy::Wait, ClockPolicy::Refuse])
+                        .unwrap_or_default(),
+                )
+                .with_ahead_max(unit + span(random, 1, 3_000))
+                .with_wait_max(span(random, 1, 3_000)),
+        )
+        .with_lease(Duration::from_secs(10).max(span(random, 10_000, 200_000)))
+        .with_step_interval(journal_ahead / random.u32(2..=4))
+        .with_journal_ahead(journal_ahead)
+        .with_check_interval(span(random, 500, 10_000))
+        .with_clock_offset_max(span(random, 1_000, 10_000))
+        .with_call_max(span(random, 200, 10_000))
+        .with_retry_min(retry_min)
+        .with_retry_max(retry_min + span(random, 100, 3_000))
+        .with_seed(random.u64(..))
 }

@@ -40,10 +40,7 @@ async fn a_galera_node_without_its_cluster_is_passed_over() {
         "{error}"
     );
     // The second one has not what the first one committed.
-    let options = StoreOptions {
-        allow_weak: true,
-        ..StoreOptions::default()
-    };
+    let options = StoreOptions::default().with_allow_weak(true);
     let both = open_with(&format!("{},{}", first.url, second.url), options).await;
     let port = shared_mariadb().port();
     let at_second = format!("mysql://leafid@127.0.0.1:{port}/{}", second.name);

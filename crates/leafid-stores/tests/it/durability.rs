@@ -33,15 +33,12 @@ fn check_weak(error: &StoreError, words: &[&str]) {
 /// A store whose connections are replaced at each call.
 async fn check_turns_weak(url: &str, set: impl Fn(bool), setting: &str) {
     init(&url_of(url), &StoreOptions::default()).await.unwrap();
-    let options = StoreOptions {
-        connection_age_max: Duration::ZERO,
-        ..StoreOptions::default()
-    };
+    let options = StoreOptions::default().with_connection_age_max(Duration::ZERO);
     let store = open_with(url, options).await;
     create(&*store, "order").await;
     take(&*store, "order", 10).await;
     set(true);
-    check_weak(&first_error(&*store).await, &[setting, "allow-weak-store"]);
+    check_weak(&first_error(&*store).await, &[setting, "allow_weak"]);
     check_weak(&first_error(&*open_at(url).await).await, &[setting]);
     take(&*open_with(url, allowing_weak()).await, "order", 10).await;
     set(false);

@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
+use leafid::ErrorKind;
 use leafid_stores::StoreOptions;
 use leafid_testbed::{Etcd, shared_etcd};
 use serde_json::json;
 
 use crate::registries::{
-    check_error, check_hanging, check_large_numbers, check_leases_conform, check_pools_are_apart,
-    check_restart, check_unknown_outcome, claim, extend, leases_at, leases_with, new_pool,
+    check_error, check_hanging, check_large_numbers, check_leases_conform, check_misconfigured,
+    check_pools_are_apart, check_restart, check_unknown_outcome, claim, extend, leases_at,
+    leases_with, new_pool,
 };
 
 #[test]
@@ -56,11 +58,11 @@ async fn etcd_with_password() {
     leases.inspect().await.unwrap();
     let port = server.port();
     let wrong = format!("etcd://leafid:s3cret@127.0.0.1:{port}");
-    check_error(&wrong, "user or password is wrong").await;
-    check_error(&format!("etcd://127.0.0.1:{port}"), "wants a user").await;
+    check_misconfigured(&wrong, "user or password is wrong").await;
+    check_misconfigured(&format!("etcd://127.0.0.1:{port}"), "wants a user").await;
     let all_keys = json!({ "role": "leafid", "key": "AA==", "range_end": "AA==" });
     server.call("auth/role/revoke", &all_keys);
-    check_error(&server.url(), "may not read and write the keys").await;
+    check_misconfigured(&server.url(), "may not read and write the keys").await;
 }
 
 #[tokio::test]
@@ -68,12 +70,13 @@ async fn etcd_errors_are_readable() {
     let port = shared_etcd().port();
     let hidden = leafid_testbed::free_port();
     let user = format!("etcd://u:s3cret@127.0.0.1:{port}");
-    check_error(&user, "leave user and password out").await;
-    check_error(&format!("etcd://127.0.0.1:{hidden}"), "no connection").await;
+    check_misconfigured(&user, "leave user and password out").await;
+    let kind = check_error(&format!("etcd://127.0.0.1:{hidden}"), "no connection").await;
+    assert_eq!(kind, ErrorKind::StoreDown);
     let over_tls = format!("etcd+https://u:s3cret@127.0.0.1:{port}");
     check_error(&over_tls, "no connection").await;
     let closed = Etcd::start_with(&["--enable-grpc-gateway=false"]);
-    check_error(&closed.url(), "no JSON gateway").await;
+    check_misconfigured(&closed.url(), "no JSON gateway").await;
 }
 
 /// Guards that servers which are down or hang are passed over, each within its share of time.
@@ -87,10 +90,7 @@ async fn etcd_fails_over() {
         hanging.port(),
         server.port()
     );
-    let options = StoreOptions {
-        statement_timeout: Duration::from_millis(1500),
-        ..StoreOptions::default()
-    };
+    let options = StoreOptions::default().with_statement_timeout(Duration::from_millis(1500));
     let leases = leases_with(&list, &new_pool(), &options).await;
     assert!(leases.swap(&claim(0)).await.unwrap());
     assert!(leases.swap(&extend(&claim(0))).await.unwrap());

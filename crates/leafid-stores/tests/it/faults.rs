@@ -202,11 +202,9 @@ async fn postgres_outcome_unknown() {
 async fn check_age(server: &dyn Bed) {
     let database = initialised(server).await;
     let proxy = Proxy::new(server.port());
-    let options = StoreOptions {
+    let options = StoreOptions::default()
         // Each connection is old at once.
-        connection_age_max: Duration::ZERO,
-        ..StoreOptions::default()
-    };
+        .with_connection_age_max(Duration::ZERO);
     let store = open_with(&server.url_at(proxy.port(), &database.name), options).await;
     create(&*store, "order").await;
     proxy.refuse_new();
@@ -241,10 +239,7 @@ async fn postgres_connections_grow_old() {
 async fn check_hanging(server: impl Bed) {
     let database = initialised(&server).await;
     let statement_timeout = Duration::from_millis(700);
-    let options = StoreOptions {
-        statement_timeout,
-        ..StoreOptions::default()
-    };
+    let options = StoreOptions::default().with_statement_timeout(statement_timeout);
     let store = open_with(&database.url, options).await;
     create(&*store, "order").await;
     let before = take(&*store, "order", 10).await;
@@ -350,7 +345,7 @@ async fn check_errors(server: &dyn Bed) {
     let hidden = leafid_testbed::free_port();
     let right = database.url.as_str();
     let cases = [
-        (right.to_owned(), "run `leafid store init --store "),
+        (right.to_owned(), "call leafid_stores::init"),
         (
             right.replace(password, "s3cret-but-wrong"),
             "user or password is wrong",
@@ -392,10 +387,7 @@ async fn postgres_errors_are_readable() {
 
 async fn check_many_callers(server: &dyn Bed) {
     let database = initialised(server).await;
-    let options = StoreOptions {
-        connections_max: 2,
-        ..StoreOptions::default()
-    };
+    let options = StoreOptions::default().with_connections_max(2);
     let stores = [
         open_at(&database.url).await,
         open_with(&database.url, options).await,

@@ -159,10 +159,7 @@ async fn open_with(text: &str, options: StoreOptions) -> Arc<dyn SegmentStore> {
 
 /// For a database that is weak, or one of a list whose servers know nothing of each other.
 fn allowing_weak() -> StoreOptions {
-    StoreOptions {
-        allow_weak: true,
-        ..StoreOptions::default()
-    }
+    StoreOptions::default().with_allow_weak(true)
 }
 
 fn tag(name: &str) -> Tag {

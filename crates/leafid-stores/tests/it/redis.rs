@@ -1,12 +1,13 @@
 //! Redis as a registry of worker ids.
 
+use leafid::ErrorKind;
 use leafid::store::StoreError;
 use leafid_stores::{LeaseOptions, StoreOptions, init, open, open_leases};
 use leafid_testbed::{Redis, shared_redis};
 
 use crate::registries::{
-    check_error, check_hanging, check_large_numbers, check_leases_conform, check_pools_are_apart,
-    check_restart, check_unknown_outcome, claim, leases_at, new_pool,
+    check_error, check_hanging, check_large_numbers, check_leases_conform, check_misconfigured,
+    check_pools_are_apart, check_restart, check_unknown_outcome, claim, leases_at, new_pool,
 };
 use crate::{chain, url_of};
 
@@ -70,7 +71,9 @@ async fn redis_errors_are_readable() {
         ),
     ];
     for (url, expected) in cases {
-        check_error(&url, expected).await;
+        let kind = check_error(&url, expected).await;
+        let is_wrong = expected != "no connection";
+        assert_eq!(kind == ErrorKind::Misconfigured, is_wrong, "{expected}");
     }
 }
 
@@ -101,7 +104,7 @@ async fn redis_user_with_few_rights() {
     assert!(report.weaknesses[0].value.contains("unknown"), "{report:?}");
 
     server.command(&["ACL", "SETUSER", "few", "-hset"]);
-    check_error(&url, "lacks a right").await;
+    check_misconfigured(&url, "lacks a right").await;
 }
 
 async fn weaknesses(server: &Redis) -> Vec<String> {
@@ -187,7 +190,7 @@ async fn redis_replicas_and_sentinels_are_named() {
     assert!(text.contains("REPLICAOF NO ONE on each replica"), "{text}");
 
     let sentinel = Redis::start_with(&["--rename-command", "EVAL", ""]);
-    check_error(&sentinel.url(), "as a Sentinel does not").await;
+    check_misconfigured(&sentinel.url(), "as a Sentinel does not").await;
 }
 
 /// Guards that a damaged row is named and not overwritten by somebody who did not see it.

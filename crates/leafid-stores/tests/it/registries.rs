@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use leafid::store::lease_conformance::LeaseHandles;
 use leafid::store::{LeaseKey, LeaseRecord, LeaseStore, LeaseSwap, StoreError};
-use leafid::{Clock, SystemClock, WorkerId};
+use leafid::{Clock, ErrorKind, SystemClock, WorkerId};
 use leafid_stores::{LeaseOptions, StoreOptions, open_leases};
 use leafid_testbed::Proxy;
 
@@ -95,10 +95,7 @@ pub(crate) async fn check_unknown_outcome(url_at: impl Fn(u16) -> String, port: 
 
 /// Guards that a hanging server costs a call its time-out and no more.
 pub(crate) async fn check_hanging(url: &str, pause: impl FnOnce(), resume: impl FnOnce()) {
-    let options = StoreOptions {
-        statement_timeout: Duration::from_millis(500),
-        ..StoreOptions::default()
-    };
+    let options = StoreOptions::default().with_statement_timeout(Duration::from_millis(500));
     let leases = leases_with(url, &new_pool(), &options).await;
     assert!(leases.swap(&claim(0)).await.unwrap());
     pause();
@@ -130,7 +127,7 @@ pub(crate) async fn check_restart(url: &str, kill: impl FnOnce(), start_again: i
 }
 
 /// Guards that an error says what to do and where, and never has the password.
-pub(crate) async fn check_error(url: &str, expected: &str) {
+pub(crate) async fn check_error(url: &str, expected: &str) -> ErrorKind {
     let leases = leases_at(url, &new_pool()).await;
     let error = leases.swap(&claim(3)).await.unwrap_err();
     let url = url_of(url);
@@ -140,6 +137,13 @@ pub(crate) async fn check_error(url: &str, expected: &str) {
     let start = format!("cannot swap worker id 3 at {url}: ");
     assert!(text.starts_with(&start), "{text}");
     assert!(!text.contains("s3cret"), "{text}");
+    error.kind()
+}
+
+/// Guards that a program does not wait for what only a person can change.
+pub(crate) async fn check_misconfigured(url: &str, expected: &str) {
+    let kind = check_error(url, expected).await;
+    assert_eq!(kind, ErrorKind::Misconfigured, "{expected}");
 }
 
 /// Guards that pools on one server are apart, and that one whose name begins like another's is.

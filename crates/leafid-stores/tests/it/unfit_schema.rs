@@ -299,7 +299,7 @@ async fn tables_that_forget() {
     for engine in ["MyISAM", "Aria", "MEMORY"] {
         let table = LEAF_ALLOC.replace("InnoDB", engine);
         let database = mariadb_with(shared_mariadb(), &table, "");
-        let words = ["the engine of leaf_alloc is", "allow-weak-store"];
+        let words = ["the engine of leaf_alloc is", "allow_weak"];
         check_weak(&database, &words).await;
     }
     let database = postgres_with("UNLOGGED TABLE", BIGINT, "");

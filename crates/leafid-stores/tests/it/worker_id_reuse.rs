@@ -73,16 +73,14 @@ impl Churn {
 
     /// Starts a server that nobody has seen before, takes ids from it, and ends it.
     async fn start_and_end(self: &Arc<Self>, is_killed: bool) -> Vec<u64> {
-        let options = RegistryOptions {
-            lease: LEASE,
-            journal_ahead: JOURNAL_AHEAD,
-            snowflake: SnowflakeOptions {
-                layout: LAYOUT.parse().unwrap(),
-                wait_max: Duration::from_secs(30),
-                ..SnowflakeOptions::default()
-            },
-            ..RegistryOptions::default()
-        };
+        let options = RegistryOptions::default()
+            .with_lease(LEASE)
+            .with_journal_ahead(JOURNAL_AHEAD)
+            .with_snowflake(
+                SnowflakeOptions::default()
+                    .with_layout(LAYOUT.parse().unwrap())
+                    .with_wait_max(Duration::from_secs(30)),
+            );
         let (registry, driver) = WorkerRegistry::builder()
             .store(leases_at(&self.url, "churn").await)
             .observer(Arc::<Self>::clone(self))

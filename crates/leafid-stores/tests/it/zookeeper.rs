@@ -51,16 +51,11 @@ impl Bed {
     }
 
     async fn open(&self, address: Option<&str>) -> Arc<dyn LeaseStore> {
-        let lease_options = LeaseOptions {
-            address: address.map(str::to_owned),
-            ..LeaseOptions::new(&self.pool)
-        };
+        let lease_options = LeaseOptions::new(&self.pool).with_address(address.map(str::to_owned));
         // A server with a clock of its own is slow.
-        let options = StoreOptions {
-            connect_timeout: Duration::from_secs(15),
-            statement_timeout: Duration::from_secs(60),
-            ..StoreOptions::default()
-        };
+        let options = StoreOptions::default()
+            .with_connect_timeout(Duration::from_secs(15))
+            .with_statement_timeout(Duration::from_secs(60));
         open_with(&self.url, &lease_options, options).await
     }
 

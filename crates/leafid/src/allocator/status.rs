@@ -26,6 +26,7 @@ use crate::tag::Tag;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Status {
     /// The tag.
     pub tag: Tag,

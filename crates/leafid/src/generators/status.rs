@@ -13,7 +13,7 @@ impl Generators {
     ///
     /// ```
     /// # use leafid::{Generators, Options, blocking, store::{MemoryStore, TagSettings}};
-    /// # let options = Options { create_missing: Some(TagSettings::default()), ..Options::default() };
+    /// # let options = Options::default().with_create_missing(Some(TagSettings::default()));
     /// # let (generators, driver) = Generators::open(MemoryStore::new(), options);
     /// # let driver = blocking::spawn(driver)?;
     /// assert_eq!(generators.last("order"), None);

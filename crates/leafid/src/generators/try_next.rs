@@ -59,7 +59,7 @@ impl Generators {
     ///
     /// ```
     /// # use leafid::{Generators, Options, blocking, store::{MemoryStore, TagSettings}};
-    /// # let options = Options { create_missing: Some(TagSettings::default()), ..Options::default() };
+    /// # let options = Options::default().with_create_missing(Some(TagSettings::default()));
     /// # let (generators, driver) = Generators::open(MemoryStore::new(), options);
     /// # let driver = blocking::spawn(driver)?;
     /// generators.next_blocking("order")?;
@@ -87,7 +87,7 @@ impl Generators {
     ///
     /// ```
     /// # use leafid::{Generators, Options, blocking, store::{MemoryStore, TagSettings}};
-    /// # let options = Options { create_missing: Some(TagSettings::default()), ..Options::default() };
+    /// # let options = Options::default().with_create_missing(Some(TagSettings::default()));
     /// # let (generators, driver) = Generators::open(MemoryStore::new(), options);
     /// # let driver = blocking::spawn(driver)?;
     /// generators.next_blocking("order")?;

@@ -79,6 +79,7 @@ impl fmt::Display for Epoch {
 /// assert!(error.to_string().contains("add Z or +08:00"));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ParseEpochError {
     /// A date or time without a zone.
     #[error(

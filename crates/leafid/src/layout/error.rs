@@ -18,6 +18,7 @@ use crate::worker_id::WorkerId;
 /// assert!(error.to_string().starts_with("the layout baidu ended at 2024-11-20T13:24:15Z:"));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum LayoutError {
     /// The widths do not add up.
     #[error(
@@ -167,6 +168,7 @@ impl fmt::Display for EndWarning {
 /// assert_eq!(error.to_string(), "the worker id is 1024: this layout has room for 0 to 1023");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ComposeError {
     /// The tick is beyond the bits of time.
     #[error("the tick is {tick}: this layout has room for 0 to {max}")]
@@ -213,6 +215,7 @@ pub enum ComposeError {
     "{id} is too large: an id of the layout {layout} is at most {}; name the layout that it was \
      made with", layout.number_max()
 )]
+#[non_exhaustive]
 pub struct DecomposeError {
     /// The number.
     pub id: u64,

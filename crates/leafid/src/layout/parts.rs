@@ -38,6 +38,7 @@ pub struct Fields {
 /// assert_eq!(parts.sequence, 0);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Parts {
     /// Units of time since the epoch.
     pub tick: u64,

@@ -23,6 +23,7 @@ const LEN_MAX: usize = 100;
 /// assert!(error.to_string().contains("leaf, twitter, baidu"));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ParseLayoutError {
     /// It is neither a preset's name nor widths.
     #[error(

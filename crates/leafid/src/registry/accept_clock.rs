@@ -16,12 +16,14 @@ use crate::worker_id::WorkerId;
 /// # Example
 ///
 /// ```
-/// use leafid::{ClockAhead, WorkerId};
+/// use leafid::{ClockAhead, WorkerRegistry};
 ///
-/// let error = ClockAhead { worker: WorkerId::new(7), until_ms: 1_900_000_000_000 };
-/// assert!(error.to_string().contains("worker id 7"));
+/// fn accept_clock(registry: &WorkerRegistry) -> Result<(), ClockAhead> {
+///     registry.accept_clock().inspect_err(|error| eprintln!("wait until {} ms", error.until_ms))
+/// }
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ClockAhead {
     /// The only worker id that this server may have.
     pub worker: WorkerId,

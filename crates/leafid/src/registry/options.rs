@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::setters::setters;
 use crate::snowflake::SnowflakeOptions;
 use crate::worker_id::WorkerId;
 
@@ -36,10 +37,11 @@ const CHECK_INTERVAL_MIN: Duration = Duration::from_millis(100);
 /// use std::time::Duration;
 /// use leafid::RegistryOptions;
 ///
-/// let options = RegistryOptions { lease: Duration::from_secs(600), ..RegistryOptions::default() };
+/// let options = RegistryOptions::default().with_lease(Duration::from_secs(600));
 /// assert_eq!(options.clock_offset_max, Duration::from_secs(10));
 /// ```
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct RegistryOptions {
     /// How ids are made.
     pub snowflake: SnowflakeOptions,
@@ -98,6 +100,24 @@ impl Default for RegistryOptions {
             retry_max: Duration::from_secs(5),
             seed: fastrand::u64(..),
         }
+    }
+}
+
+impl RegistryOptions {
+    setters! {
+        snowflake: SnowflakeOptions => with_snowflake,
+        choice: WorkerChoice => with_choice,
+        preferred: Option<WorkerId> => with_preferred,
+        address: String => with_address,
+        lease: Duration => with_lease,
+        step_interval: Duration => with_step_interval,
+        journal_ahead: Duration => with_journal_ahead,
+        check_interval: Duration => with_check_interval,
+        clock_offset_max: Duration => with_clock_offset_max,
+        call_max: Duration => with_call_max,
+        retry_min: Duration => with_retry_min,
+        retry_max: Duration => with_retry_max,
+        seed: u64 => with_seed,
     }
 }
 

@@ -17,6 +17,7 @@ use crate::worker_id::WorkerId;
 /// assert_eq!(status.stage.to_string(), "starting");
 /// ```
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct RegistryStatus {
     /// What it does.
     pub stage: RegistryStage,

@@ -22,6 +22,7 @@ use crate::layout::Layout;
 /// assert_eq!(error.retry_after(), Some(Duration::from_millis(3)));
 /// ```
 #[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
 pub enum SnowflakeError {
     /// This process holds no worker id, or its lease is used up.
     #[error("no worker id to issue with: {reason}; try again in {} ms", retry_after.as_millis().max(1))]

@@ -5,6 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use crate::layout::Layout;
+use crate::setters::setters;
 
 /// What can be set about snowflake ids, with each trade-off.
 ///
@@ -13,10 +14,11 @@ use crate::layout::Layout;
 /// ```
 /// use leafid::{ClockPolicy, Layout, SnowflakeOptions};
 ///
-/// let options = SnowflakeOptions { layout: Layout::WIDE, ..SnowflakeOptions::default() };
+/// let options = SnowflakeOptions::default().with_layout(Layout::WIDE);
 /// assert_eq!(options.policy, ClockPolicy::Borrow);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SnowflakeOptions {
     /// How an id divides its bits. Default: [`Layout::LEAF`].
     pub layout: Layout,
@@ -38,6 +40,15 @@ impl Default for SnowflakeOptions {
             ahead_max: Duration::from_secs(1),
             wait_max: Duration::from_secs(1),
         }
+    }
+}
+
+impl SnowflakeOptions {
+    setters! {
+        layout: Layout => with_layout,
+        policy: ClockPolicy => with_policy,
+        ahead_max: Duration => with_ahead_max,
+        wait_max: Duration => with_wait_max,
     }
 }
 

@@ -21,6 +21,7 @@ use super::{StoreError, StoreReport};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a weak store is not used")]
+#[non_exhaustive]
 pub struct WeakStore {
     /// What the store is, and what is weak about it.
     pub report: StoreReport,

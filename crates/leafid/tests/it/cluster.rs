@@ -193,10 +193,7 @@ impl Setup {
             store: Some(Arc::clone(store)),
             journal: Arc::new(MemoryJournal::new()),
             clock: ManualClock::new(),
-            options: RegistryOptions {
-                seed: 7,
-                ..RegistryOptions::default()
-            },
+            options: RegistryOptions::default().with_seed(7),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use leafid::store::{SegmentStore as _, TagPatch, TagSettings, TagSpec};
-use leafid::{Clock as _, IssueError, Limit, Options, Permanent};
+use leafid::{Clock as _, IssueError, Limit, Permanent};
 
 use crate::world::{Mood, World, fixed, seconds, tag};
 
@@ -248,13 +248,11 @@ fn an_old_handle_finds_the_new_tag_for_batches() {
 /// Guards: times that never end are no panic.
 #[test]
 fn endless_times_are_allowed() {
-    let options = Options {
-        wait_max: Duration::MAX,
-        refresh_interval: Duration::MAX,
-        unknown_for: Duration::MAX,
-        call_max: Duration::MAX,
-        ..fixed()
-    };
+    let options = fixed()
+        .with_wait_max(Duration::MAX)
+        .with_refresh_interval(Duration::MAX)
+        .with_unknown_for(Duration::MAX)
+        .with_call_max(Duration::MAX);
     let mut world = World::with_tag("order", 100, options.clone());
     world.advance(seconds(1));
     assert_eq!(world.next("order").unwrap(), 1);
@@ -270,11 +268,9 @@ fn endless_times_are_allowed() {
 /// Guards: times of nothing are no busy loop, and an unknown tag is told as such.
 #[test]
 fn times_of_nothing_are_allowed() {
-    let options = Options {
-        unknown_for: Duration::ZERO,
-        retry_min: Duration::ZERO,
-        ..fixed()
-    };
+    let options = fixed()
+        .with_unknown_for(Duration::ZERO)
+        .with_retry_min(Duration::ZERO);
     let mut world = World::with_tag("order", 100, options);
     let error = world.next("nobody").unwrap_err();
     assert!(error.retry_after().is_none(), "{error}");

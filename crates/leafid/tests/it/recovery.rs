@@ -312,10 +312,7 @@ fn a_stopped_driver_is_named() {
 /// Guards: Leaf's rule end to end: the table's step twice, then doubled at each load.
 #[test]
 fn leaf_policy_doubles_under_load() {
-    let options = Options {
-        policy: StepPolicy::leaf(),
-        ..Options::default()
-    };
+    let options = Options::default().with_policy(StepPolicy::leaf());
     let mut world = World::with_tag("order", 1000, options);
     for _ in 0..20_000 {
         world.next("order").unwrap();

@@ -328,10 +328,7 @@ fn leases_are_kept_in_every_unit() {
     ] {
         let store = store();
         let mut setup = Setup::new(&store);
-        setup.options.snowflake = SnowflakeOptions {
-            layout,
-            ..SnowflakeOptions::default()
-        };
+        setup.options.snowflake = SnowflakeOptions::default().with_layout(layout);
         setup
             .clock
             .set_wall(setup.clock.wall() + Duration::from_millis(123));

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use leafid::blocking::block_on;
 use leafid::store::{LeaseRecord, LeaseStore as _, LeaseSwap, MemoryLeaseStore};
-use leafid::{Clock as _, Layout, ManualClock, RegistryOptions, WorkerChoice, WorkerId};
+use leafid::{Clock as _, Layout, ManualClock, WorkerChoice, WorkerId};
 
 use crate::cluster::{Mood, Server, Setup, millis, restarts, store};
 
@@ -290,10 +290,9 @@ fn a_worker_id_of_a_former_life_goes_on_above_it() {
 fn a_released_worker_id_is_not_used_on() {
     let store = store();
     let mut setup = Setup::new(&store);
-    setup.options = RegistryOptions {
-        choice: WorkerChoice::Exactly(WorkerId::new(7)),
-        ..setup.options
-    };
+    setup.options = setup
+        .options
+        .with_choice(WorkerChoice::Exactly(WorkerId::new(7)));
     let mut server = setup.start();
     let last_ms = server.next().unix_ms.unsigned_abs();
     let row = block_on(server.registry.leases()).unwrap().remove(0);

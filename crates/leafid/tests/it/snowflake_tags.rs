@@ -123,10 +123,7 @@ fn a_snowflake_tag_is_created_on_first_use() {
         kind: TagKind::Snowflake,
         ..TagSettings::default()
     };
-    let mut world = World::new(Options {
-        create_missing: Some(created),
-        ..Options::default()
-    });
+    let mut world = World::new(Options::default().with_create_missing(Some(created)));
     check_no_segments(&mut world);
     assert!(world.store.reserves().is_empty());
 }

@@ -87,10 +87,7 @@ fn a_regressed_tag_is_repaired_before_it_is_changed() {
 /// Guards the margin that is set by hand.
 #[test]
 fn a_configured_margin_is_left_out() {
-    let options = Options {
-        regression_margin: Some(1_000_000),
-        ..fixed()
-    };
+    let options = fixed().with_regression_margin(Some(1_000_000));
     let mut world = World::with_tag("order", 100, options);
     for expected in 1..=95 {
         assert_eq!(world.next("order").unwrap(), expected);

@@ -14,13 +14,11 @@ fn generators(step: u32) -> Generators {
         step,
         ..TagSettings::default()
     };
-    let options = Options {
-        create_missing: Some(settings),
-        policy: StepPolicy::Fixed,
+    let options = Options::default()
+        .with_create_missing(Some(settings))
+        .with_policy(StepPolicy::Fixed)
         // A machine under load must not make a test fail.
-        wait_max: Duration::from_secs(60),
-        ..Options::default()
-    };
+        .with_wait_max(Duration::from_secs(60));
     let (generators, driver) = Generators::open(MemoryStore::new(), options);
     let _detached = blocking::spawn(driver).unwrap();
     generators
@@ -168,12 +166,10 @@ fn a_tag_is_drained_to_its_last_id() {
         limit: Limit::new(LAST).unwrap(),
         ..TagSettings::default()
     };
-    let options = Options {
-        create_missing: Some(settings),
-        policy: StepPolicy::Fixed,
-        wait_max: Duration::from_secs(60),
-        ..Options::default()
-    };
+    let options = Options::default()
+        .with_create_missing(Some(settings))
+        .with_policy(StepPolicy::Fixed)
+        .with_wait_max(Duration::from_secs(60));
     let (generators, driver) = Generators::open(MemoryStore::new(), options);
     let _detached = blocking::spawn(driver).unwrap();
     let mut all: Vec<u64> = std::thread::scope(|scope| {

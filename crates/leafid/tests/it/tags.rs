@@ -1,7 +1,7 @@
 //! Tags that come, go and change while a process has them loaded, in virtual time.
 
 use leafid::store::{SegmentStore as _, StoreError, TagPatch, TagSettings, TagSpec};
-use leafid::{IssueError, Options, Permanent};
+use leafid::{IssueError, Permanent};
 
 use crate::world::{World, fixed, seconds, tag};
 
@@ -50,10 +50,7 @@ fn missing_tags_are_created_when_told_to() {
         step: 50,
         ..TagSettings::default()
     };
-    let mut world = World::new(Options {
-        create_missing: Some(settings),
-        ..fixed()
-    });
+    let mut world = World::new(fixed().with_create_missing(Some(settings)));
     assert_eq!(world.next("new").unwrap(), 1);
     assert_eq!(world.log.count("Created"), 1);
     assert_eq!(world.store.reserves(), [50]);
@@ -62,10 +59,7 @@ fn missing_tags_are_created_when_told_to() {
 /// Guards: no tag is made under a name that could pass for another; one that is there goes on.
 #[test]
 fn names_with_invisible_characters_are_for_old_tags_only() {
-    let mut world = World::new(Options {
-        create_missing: Some(TagSettings::default()),
-        ..fixed()
-    });
+    let mut world = World::new(fixed().with_create_missing(Some(TagSettings::default())));
     let name = "order\u{200b}";
     assert!(matches!(
         world.next(name).unwrap_err(),
@@ -134,10 +128,7 @@ fn the_catalog_keeps_loaded_tags_in_step() {
 #[test]
 fn only_tags_in_use_are_read_again() {
     let settings = TagSettings::default();
-    let mut world = World::new(Options {
-        create_missing: Some(settings),
-        ..fixed()
-    });
+    let mut world = World::new(fixed().with_create_missing(Some(settings)));
     for number in 0..1200 {
         world.next(&format!("tag-{number}")).unwrap();
     }
@@ -160,11 +151,7 @@ fn only_tags_in_use_are_read_again() {
 #[test]
 fn too_many_tags_are_refused() {
     let settings = TagSettings::default();
-    let options = Options {
-        create_missing: Some(settings),
-        tags_max: 2,
-        ..fixed()
-    };
+    let options = fixed().with_create_missing(Some(settings)).with_tags_max(2);
     let mut world = World::new(options);
     assert!(world.next("a").is_ok() && world.next("b").is_ok());
     let error = world.next("c").unwrap_err();

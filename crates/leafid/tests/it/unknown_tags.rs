@@ -11,10 +11,7 @@ use crate::world::{Mood, World, fixed, seconds, tag};
 const SLOW: Duration = Duration::from_millis(300);
 
 fn few_calls() -> Options {
-    Options {
-        calls_max: 8,
-        ..fixed()
-    }
+    fixed().with_calls_max(8)
 }
 
 /// Asks for so many names that nobody knows, without waiting for any.
@@ -82,14 +79,7 @@ fn names_that_nobody_waits_for_are_not_looked_up() {
 /// and that tags which drew a segment never do.
 #[test]
 fn unknown_names_are_evicted_for_tags() {
-    let mut world = World::with_tag(
-        "a",
-        10,
-        Options {
-            tags_max: 3,
-            ..few_calls()
-        },
-    );
+    let mut world = World::with_tag("a", 10, few_calls().with_tags_max(3));
     for name in ["b", "c", "d"] {
         let spec = TagSpec::new(tag(name));
         leafid::blocking::block_on(world.store.memory.create(&spec)).unwrap();
@@ -128,10 +118,7 @@ fn tags_that_are_held_or_used_stay() {
 /// Guards that many new tags at once are created by a program that wants them, each once.
 #[test]
 fn many_tags_are_created_at_once() {
-    let mut world = World::new(Options {
-        create_missing: Some(TagSettings::default()),
-        ..few_calls()
-    });
+    let mut world = World::new(few_calls().with_create_missing(Some(TagSettings::default())));
     world.store.set(Mood::Well, Duration::from_millis(1));
     for number in 0..300 {
         assert!(world.generators.try_next(&format!("tag-{number}")).is_err());

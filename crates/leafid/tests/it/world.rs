@@ -313,10 +313,7 @@ pub(crate) fn seconds(seconds: u64) -> Duration {
 
 /// Options under which each segment is as long as the tag's row says.
 pub(crate) fn fixed() -> Options {
-    Options {
-        policy: StepPolicy::Fixed,
-        ..Options::default()
-    }
+    Options::default().with_policy(StepPolicy::Fixed)
 }
 
 pub(crate) fn tag(name: &str) -> Tag {

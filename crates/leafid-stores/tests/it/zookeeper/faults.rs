@@ -1,15 +1,13 @@
 //! What comes of faults: servers that end, hang or refuse, replies that are lost.
 
+use leafid::ErrorKind;
 use leafid_testbed::Proxy;
 
 use super::*;
 use crate::chain;
 
 async fn open_at(url: &str, timeout: Duration) -> Arc<dyn LeaseStore> {
-    let options = StoreOptions {
-        statement_timeout: timeout,
-        ..StoreOptions::default()
-    };
+    let options = StoreOptions::default().with_statement_timeout(timeout);
     open_with(url, &LeaseOptions::new("faults"), options).await
 }
 
@@ -114,6 +112,7 @@ async fn a_user_has_the_rows_for_itself() {
         with_user("other:s3cret%2F%40"),
     ] {
         let error = open(&url).await.leases().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Misconfigured);
         let text = chain(&error);
         assert!(text.contains("getAcl"), "{text}");
         assert!(
