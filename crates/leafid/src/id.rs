@@ -1,14 +1,16 @@
 //! `Id`: one id, a positive 63-bit number, and its text form.
 
 use std::fmt;
-use std::num::IntErrorKind;
+use std::num::{IntErrorKind, NonZeroU64};
 use std::str::FromStr;
 
 /// One id: a whole number from 1 to 9,223,372,036,854,775,807 (63 bits), so that it fits a signed
 /// 64-bit column or variable of any language.
 ///
-/// In JSON an id is a string, because JavaScript numbers hold 53 bits only; with the feature
-/// `serde` this type writes and reads itself so.
+/// It converts to and from `u64`, `i64` and `NonZeroU64`; out of range is an error, never another
+/// number. With the feature `serde` it is written as a string in JSON and other text formats,
+/// because JavaScript numbers hold 53 bits only, and read from a string or a number; in binary
+/// formats it is a `u64`. With the feature `sqlx` it is a `BIGINT`.
 ///
 /// # Example
 ///
@@ -18,7 +20,10 @@ use std::str::FromStr;
 /// let id: Id = "2001".parse()?;
 /// assert_eq!(id.get(), 2001);
 /// assert_eq!(id.to_string(), "2001");
+/// assert_eq!(Id::try_from(2001_i64)?, id);
+/// assert_eq!(i64::from(id), 2001);
 /// assert!("0".parse::<Id>().is_err());
+/// assert!(Id::try_from(-1_i64).is_err());
 /// # Ok::<(), leafid::ParseIdError>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -53,7 +58,7 @@ impl Id {
     }
 }
 
-/// Why a text is no [`Id`].
+/// Why a text or a number is no [`Id`].
 ///
 /// # Example
 ///
@@ -114,18 +119,33 @@ impl From<Id> for i64 {
     }
 }
 
-#[cfg(feature = "serde")]
-impl serde::Serialize for Id {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+impl From<Id> for NonZeroU64 {
+    fn from(id: Id) -> Self {
+        Self::new(id.0).unwrap_or(Self::MIN) // an id is at least 1
     }
 }
 
-#[cfg(feature = "serde")]
-impl<'de> serde::Deserialize<'de> for Id {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
-        text.parse().map_err(serde::de::Error::custom)
+impl TryFrom<u64> for Id {
+    type Error = ParseIdError;
+
+    fn try_from(number: u64) -> Result<Self, ParseIdError> {
+        Self::new(number).ok_or(ParseIdError::OutOfRange)
+    }
+}
+
+impl TryFrom<i64> for Id {
+    type Error = ParseIdError;
+
+    fn try_from(number: i64) -> Result<Self, ParseIdError> {
+        u64::try_from(number).map_or(Err(ParseIdError::OutOfRange), Self::try_from)
+    }
+}
+
+impl TryFrom<NonZeroU64> for Id {
+    type Error = ParseIdError;
+
+    fn try_from(number: NonZeroU64) -> Result<Self, ParseIdError> {
+        Self::try_from(number.get())
     }
 }
 
@@ -150,16 +170,24 @@ mod tests {
         check("1e3", Err(ParseIdError::NotANumber));
     }
 
-    #[cfg(feature = "serde")]
     #[test]
-    fn json_holds_a_string() {
-        let id = Id::MAX;
-        let json = serde_json::to_string(&id).expect("an id always serialises");
-        assert_eq!(json, "\"9223372036854775807\"");
-        assert_eq!(
-            serde_json::from_str::<Id>(&json).expect("its own output"),
-            id
-        );
-        assert!(serde_json::from_str::<Id>("5").is_err());
+    fn numbers() {
+        let check = |number: u64, expected| {
+            assert_eq!(Id::try_from(number).map(Id::get), expected);
+            let converted = NonZeroU64::new(number).map(Id::try_from);
+            assert!(converted.is_none_or(|id| id.map(Id::get) == expected));
+        };
+        check(1, Ok(1));
+        check(Id::MAX.get(), Ok(Id::MAX.get()));
+        check(0, Err(ParseIdError::OutOfRange));
+        check(1 << 63, Err(ParseIdError::OutOfRange));
+        check(u64::MAX, Err(ParseIdError::OutOfRange));
+        for number in [0, -1, i64::MIN] {
+            assert_eq!(Id::try_from(number), Err(ParseIdError::OutOfRange));
+        }
+        assert_eq!(Id::try_from(i64::MAX), Ok(Id::MAX));
+        assert_eq!(i64::from(Id::MAX), i64::MAX);
+        assert_eq!(u64::from(Id::MAX), Id::MAX.get());
+        assert_eq!(NonZeroU64::from(Id::MAX).get(), Id::MAX.get());
     }
 }

@@ -20,6 +20,16 @@
 //! This crate has no async runtime, does no I/O and has no `unsafe` code. Stores for SQLite,
 //! MySQL, MariaDB and PostgreSQL are in `leafid-stores`; to write your own, implement
 //! [`store::SegmentStore`] and run the suite in `store::conformance` (feature `conformance`).
+//!
+//! # Features
+//!
+//! None is on by default.
+//!
+//! | feature | what it brings |
+//! | --- | --- |
+//! | `serde` | values in serde formats: an [`Id`] is written as a string and read from `"5"` or `5`; [`Tag`], [`Limit`], [`StepPolicy`], [`Layout`], [`Epoch`] and others as their text; [`WorkerId`] as a number |
+//! | `sqlx` | [`Id`] and [`Tag`] in statements and columns of sqlx 0.9, as `BIGINT` and text |
+//! | `conformance` | the suites that stores and registries must pass |
 
 pub mod blocking;
 pub mod store;
@@ -39,14 +49,19 @@ mod event;
 mod generator;
 mod generators;
 mod id;
+mod id_generator;
 mod layout;
 mod lease;
 mod limit;
 mod options;
 mod registry;
 mod segment;
+#[cfg(feature = "serde")]
+mod serde_text;
 mod setters;
 mod snowflake;
+#[cfg(feature = "sqlx")]
+mod sqlx_types;
 mod step;
 mod sync;
 mod tag;
@@ -64,6 +79,7 @@ pub use event::{Event, Observer};
 pub use generator::Generator;
 pub use generators::Generators;
 pub use id::{Id, ParseIdError};
+pub use id_generator::{GenerateError, IdFuture, IdGenerator, Ids};
 pub use layout::{
     ComposeError, DecomposeError, EndWarning, Epoch, Fields, Layout, LayoutError, LayoutSpec,
     ParseEpochError, ParseLayoutError, ParseTimeUnitError, Parts, SequencePlace, TimeUnit,
@@ -75,10 +91,10 @@ pub use registry::{
     ClockAhead, Closed, PeerClocks, RegistryBuilder, RegistryDriver, RegistryOptions,
     RegistryStage, RegistryStatus, WorkerChoice, WorkerRegistry,
 };
-pub use segment::{Segment, TakenMany};
+pub use segment::{Segment, SegmentIds, TakenIds, TakenMany};
 pub use snowflake::{
     ClockPolicy, ParseClockPolicyError, Snowflake, SnowflakeError, SnowflakeIds, SnowflakeOptions,
 };
-pub use step::{History, StepPolicy};
+pub use step::{ParseStepPolicyError, StepPolicy};
 pub use tag::{Tag, TagError};
 pub use worker_id::WorkerId;

@@ -1,15 +1,19 @@
-//! `Segment`: a range of ids owned by one process; `TakenMany`: several ranges taken together.
-//! `segment/buffer.rs` is where ids are taken.
+//! `Segment`: a range of ids owned by one process. `segment/buffer.rs` is where ids are taken;
+//! `segment/taken.rs` has several ranges taken together.
 
 mod buffer;
 #[cfg(all(test, leafid_loom))]
 mod model;
 
+mod taken;
+
 use std::fmt;
+use std::iter::FusedIterator;
 
 use crate::id::Id;
 
 pub(crate) use buffer::SegmentBuffer;
+pub use taken::{TakenIds, TakenMany};
 
 /// A range of ids owned by one process: every number from `start` up to but not including `end`.
 ///
@@ -68,7 +72,8 @@ impl Segment {
     }
 
     /// Its ids, ascending.
-    pub fn ids(&self) -> impl ExactSizeIterator<Item = Id> + use<> {
+    #[must_use]
+    pub fn ids(&self) -> SegmentIds {
         SegmentIds(self.start..self.end)
     }
 
@@ -106,7 +111,29 @@ impl fmt::Display for Segment {
     }
 }
 
-struct SegmentIds(std::ops::Range<u64>);
+impl IntoIterator for Segment {
+    type Item = Id;
+    type IntoIter = SegmentIds;
+
+    fn into_iter(self) -> SegmentIds {
+        self.ids()
+    }
+}
+
+/// The ids of a [`Segment`], ascending.
+///
+/// # Example
+///
+/// ```
+/// use leafid::Segment;
+///
+/// let segment = Segment::new(5, 8).expect("1 <= start <= end");
+/// let mut ids = segment.into_iter();
+/// assert_eq!(ids.next().map(u64::from), Some(5));
+/// assert_eq!(ids.len(), 2);
+/// ```
+#[derive(Debug, Clone)]
+pub struct SegmentIds(std::ops::Range<u64>);
 
 impl Iterator for SegmentIds {
     type Item = Id;
@@ -124,118 +151,4 @@ impl Iterator for SegmentIds {
 
 impl ExactSizeIterator for SegmentIds {}
 
-/// Ids taken together: ascending ranges, not always adjacent.
-///
-/// # Example
-///
-/// ```
-/// use leafid::{Generators, Options, blocking, store::{MemoryStore, TagSettings}};
-///
-/// let options = Options { create_missing: Some(TagSettings::default()), ..Options::default() };
-/// let (generators, driver) = Generators::open(MemoryStore::new(), options);
-/// let driver = blocking::spawn(driver)?;
-/// let taken = blocking::block_on(generators.next_many("order", 3))?;
-/// assert_eq!((taken.len(), taken.ranges().len()), (3, 1));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
-/// What ids are taken from is not to be had: a cursor or a segment of somebody's own making would
-/// issue ids twice.
-///
-/// ```compile_fail,E0432
-/// use leafid::SegmentBuffer;
-/// ```
-#[derive(Debug, Clone, Default)]
-pub struct TakenMany {
-    ranges: Ranges,
-    len: u64,
-    pub(crate) is_low: bool,
-}
-
-/// As many ranges as memory can give are held in place, so that taking ids allocates nothing.
-#[derive(Debug, Clone)]
-enum Ranges {
-    Few { ranges: [Segment; 2], len: usize },
-    Many(Vec<Segment>),
-}
-
-impl TakenMany {
-    /// How many ids.
-    #[must_use]
-    pub fn len(&self) -> u64 {
-        self.len
-    }
-
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// The ranges of adjacent ids, ascending.
-    #[must_use]
-    pub fn ranges(&self) -> &[Segment] {
-        match &self.ranges {
-            Ranges::Few { ranges, len } => &ranges[..*len],
-            Ranges::Many(ranges) => ranges,
-        }
-    }
-
-    /// The ids, ascending.
-    pub fn ids(&self) -> impl Iterator<Item = Id> {
-        self.ranges().iter().flat_map(Segment::ids)
-    }
-
-    /// One range.
-    pub(crate) fn of(range: Segment) -> Self {
-        let mut taken = Self::default();
-        taken.push(range);
-        taken
-    }
-
-    pub(crate) fn last(&self) -> Option<Segment> {
-        self.ranges().last().copied()
-    }
-
-    pub(crate) fn push(&mut self, range: Segment) {
-        self.len += range.len();
-        match self.ranges.last_mut() {
-            Some(last) if last.end == range.start => last.end = range.end,
-            _ => self.ranges.push(range),
-        }
-    }
-}
-
-impl Ranges {
-    fn last_mut(&mut self) -> Option<&mut Segment> {
-        match self {
-            Self::Few { ranges, len } => ranges[..*len].last_mut(),
-            Self::Many(ranges) => ranges.last_mut(),
-        }
-    }
-
-    fn push(&mut self, range: Segment) {
-        match self {
-            Self::Few { ranges, len } if *len < ranges.len() => {
-                ranges[*len] = range;
-                *len += 1;
-            }
-            Self::Few { ranges, .. } => {
-                let mut many = Vec::with_capacity(2 * ranges.len());
-                many.extend_from_slice(ranges);
-                many.push(range);
-                *self = Self::Many(many);
-            }
-            Self::Many(ranges) => ranges.push(range),
-        }
-    }
-}
-
-impl Default for Ranges {
-    fn default() -> Self {
-        Self::Few {
-            ranges: [Segment::NONE; 2],
-            len: 0,
-        }
-    }
-}
+impl FusedIterator for SegmentIds {}

@@ -1,7 +1,11 @@
-//! `StepPolicy`: how large the next segment is. Pure decisions; nothing here waits or stores.
+//! `StepPolicy`: how large the next segment is. Pure decisions; nothing here waits or stores. Its
+//! text form is in `step/text.rs`.
 
-use std::fmt;
+mod text;
+
 use std::time::Duration;
+
+pub use text::ParseStepPolicyError;
 
 /// How the length of a tag's next segment is decided.
 ///
@@ -11,21 +15,11 @@ use std::time::Duration;
 /// # Example
 ///
 /// ```
-/// use std::time::Duration;
-/// use leafid::{History, StepPolicy};
+/// use leafid::{Options, StepPolicy};
 ///
-/// // A tag that used up its 2000 ids in five minutes gets twice as many from Leaf's rule.
-/// let history = History {
-///     step: 2000,
-///     loads: 2,
-///     elapsed: Duration::from_secs(300),
-///     rate: 2000.0 / 300.0,
-///     headroom: u64::MAX,
-/// };
-/// assert_eq!(StepPolicy::leaf().next_step(2000, &history), 4000);
-/// // The default keeps ten minutes of ids: 600 s at 6.7 ids/s.
-/// assert_eq!(StepPolicy::default().next_step(2000, &history), 4000);
-/// assert_eq!(StepPolicy::Fixed.next_step(2000, &history), 2000);
+/// let options = Options::default().with_policy(StepPolicy::leaf());
+/// assert_eq!(options.policy, StepPolicy::Leaf { step_max: 1_000_000 });
+/// assert_eq!(options.policy.name(), "leaf");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StepPolicy {
@@ -51,27 +45,18 @@ pub enum StepPolicy {
 }
 
 /// What is known of a tag when its next segment is sized.
-///
-/// # Example
-///
-/// ```
-/// use leafid::{History, StepPolicy};
-///
-/// let first = History { headroom: u64::MAX, ..History::default() };
-/// assert_eq!(StepPolicy::default().next_step(1000, &first), 1000);
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct History {
+pub(crate) struct History {
     /// The length of the last segment.
-    pub step: u64,
+    pub(crate) step: u64,
     /// How many segments were loaded before.
-    pub loads: u64,
+    pub(crate) loads: u64,
     /// The time since the last segment was loaded.
-    pub elapsed: Duration,
+    pub(crate) elapsed: Duration,
     /// The measured rate, in ids per second.
-    pub rate: f64,
+    pub(crate) rate: f64,
     /// How many ids are left below the tag's limit.
-    pub headroom: u64,
+    pub(crate) headroom: u64,
 }
 
 const LEAF_DOUBLE_BELOW: Duration = Duration::from_secs(15 * 60);
@@ -122,7 +107,7 @@ impl StepPolicy {
 
     /// The length of the next segment, at least 1. `own_step` is the tag's step in the store.
     #[must_use]
-    pub fn next_step(&self, own_step: u64, history: &History) -> u64 {
+    pub(crate) fn next_step(&self, own_step: u64, history: &History) -> u64 {
         match *self {
             Self::Fixed => own_step,
             Self::Leaf { step_max } => leaf_step(own_step, step_max, history),
@@ -135,12 +120,6 @@ impl StepPolicy {
 impl Default for StepPolicy {
     fn default() -> Self {
         Self::cover()
-    }
-}
-
-impl fmt::Display for StepPolicy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 

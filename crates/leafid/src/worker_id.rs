@@ -35,6 +35,18 @@ impl WorkerId {
     }
 }
 
+impl From<u32> for WorkerId {
+    fn from(number: u32) -> Self {
+        Self(number)
+    }
+}
+
+impl From<WorkerId> for u32 {
+    fn from(worker: WorkerId) -> Self {
+        worker.0
+    }
+}
+
 impl fmt::Display for WorkerId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)

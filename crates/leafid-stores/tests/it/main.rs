@@ -28,6 +28,8 @@ mod leases;
 mod mysql;
 #[cfg(all(feature = "sqlite", feature = "mysql", feature = "postgres"))]
 mod pgbouncer;
+#[cfg(all(feature = "mysql", feature = "postgres"))]
+mod pool;
 #[cfg(feature = "postgres")]
 mod postgres;
 #[cfg(feature = "redis")]
@@ -44,6 +46,8 @@ mod tls;
 mod unfit_schema;
 #[cfg(all(feature = "sqlite", feature = "mysql", feature = "postgres"))]
 mod upgrade;
+#[cfg(all(feature = "mysql", feature = "postgres"))]
+mod values;
 #[cfg(feature = "redis")]
 mod worker_id_reuse;
 #[cfg(feature = "zookeeper")]

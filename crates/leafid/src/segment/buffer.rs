@@ -121,12 +121,12 @@ impl SegmentBuffer {
             let mut taken = TakenMany::default();
             for owned in self.ascending() {
                 let mut left = owned.rest_from(cursor);
-                let front = left.split_front(count - taken.len);
+                let front = left.split_front(count - taken.len());
                 if !front.is_empty() {
                     taken.push(front);
                 }
             }
-            if taken.len < count {
+            if taken.len() < count {
                 return None;
             }
             let end = taken.last().map_or(cursor, |last| last.end);
