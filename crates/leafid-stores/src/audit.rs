@@ -235,8 +235,8 @@ fn missing<D: Dialect>(error: SqlError) -> CallError {
         return error.into();
     }
     CallError::unsupported(
-        "the table leafid_audit is missing, or the user has no right to it: run `leafid store \
-        init`, and grant SELECT, INSERT and DELETE on it",
+        "the table leafid_audit is missing, or the user has no right to it: call \
+        leafid_stores::init, and grant SELECT, INSERT and DELETE on it",
     )
 }
 

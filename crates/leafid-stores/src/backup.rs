@@ -182,7 +182,8 @@ pub async fn backup(
     options: &StoreOptions,
 ) -> Result<u64, StoreError> {
     let sqlite = sqlite_of(url, options, "backup")?;
-    meaning("copy", url, sqlite.backup(target.to_owned()).await)
+    let copied = sqlite.backup(target.to_owned()).await;
+    meaning("copy", url, options, copied)
 }
 
 /// Takes the copy at `source` in place of a store that is a SQLite file, and keeps that aside.
@@ -226,7 +227,7 @@ pub async fn restore(
     let sqlite = sqlite_of(url, options, "restore")?;
     let (source, how) = (source.to_owned(), *how);
     let restored = blocking(move || sqlite.restore(&source, &how)).await;
-    meaning("restore", url, restored)
+    meaning("restore", url, options, restored)
 }
 
 /// Makes the file of a SQLite store whole: folds in what is only in its write-ahead log. For the
@@ -250,7 +251,7 @@ pub async fn restore(
 /// ```
 pub async fn checkpoint(url: &StoreUrl, options: &StoreOptions) -> Result<(), StoreError> {
     match sqlite_of(url, options, "checkpoint") {
-        Ok(sqlite) => meaning("close", url, sqlite.checkpoint().await),
+        Ok(sqlite) => meaning("close", url, options, sqlite.checkpoint().await),
         Err(_) => Ok(()),
     }
 }
@@ -267,12 +268,20 @@ fn sqlite_of(url: &StoreUrl, options: &StoreOptions, what: &str) -> Result<Sqlit
     }
 }
 
-fn meaning<T>(what: &str, url: &StoreUrl, answer: Result<T, CallError>) -> Result<T, StoreError> {
-    answer.map_err(|fault| match fault {
-        CallError::Store(error) => error,
-        CallError::Sql(error) => {
-            let remedy = Connection::remedy(&error).unwrap_or("the file cannot be used");
-            StoreError::unavailable(format!("cannot {what} {url}: {remedy}"), error)
-        }
+fn meaning<T>(
+    what: &str,
+    url: &StoreUrl,
+    options: &StoreOptions,
+    answer: Result<T, CallError>,
+) -> Result<T, StoreError> {
+    answer.map_err(|fault| {
+        let error = match fault {
+            CallError::Store(error) => error,
+            CallError::Sql(error) => {
+                let remedy = Connection::remedy(&error).unwrap_or("the file cannot be used");
+                StoreError::unavailable(format!("cannot {what} {url}: {remedy}"), error)
+            }
+        };
+        options.remedies.reword(error, &url.to_string())
     })
 }

@@ -8,14 +8,15 @@ use leafid::store::StoreError;
 #[cfg(feature = "_dial")]
 use tokio::sync::Mutex;
 
-use crate::StoreOptions;
 use crate::timeout::within;
 use crate::url::StoreUrl;
+use crate::{Remedies, StoreOptions};
 
 pub(crate) struct Calls {
     /// Where the registry is, without a password.
     pub(crate) location: String,
     timeout: Duration,
+    remedies: Remedies,
 }
 
 impl Calls {
@@ -23,6 +24,7 @@ impl Calls {
         Self {
             location: url.to_string(),
             timeout: options.statement_timeout,
+            remedies: options.remedies,
         }
     }
 
@@ -39,7 +41,7 @@ impl Calls {
 
     fn explain(&self, what: &str, error: StoreError) -> StoreError {
         let text = |reason: &str| format!("cannot {what} at {}: {reason}", self.location);
-        match error {
+        let error = match error {
             StoreError::Unavailable { message, source } => StoreError::Unavailable {
                 message: text(&message),
                 source,
@@ -48,7 +50,8 @@ impl Calls {
                 message: text(&message),
             },
             error => error,
-        }
+        };
+        self.remedies.reword(error, &self.location)
     }
 }
 

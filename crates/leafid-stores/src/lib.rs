@@ -145,6 +145,9 @@ mod each;
 #[cfg(feature = "_store")]
 mod options;
 
+#[cfg(feature = "_store")]
+mod remedies;
+
 #[cfg(feature = "_sql")]
 mod connector;
 
@@ -188,6 +191,8 @@ pub use crate::lease_options::{LeaseOptions, POOL_LEN_MAX};
 #[cfg(feature = "_store")]
 pub use crate::options::StoreOptions;
 pub use crate::read::{FILE_LEN_MAX, read_file, read_text};
+#[cfg(feature = "_store")]
+pub use crate::remedies::Remedies;
 #[cfg(feature = "_store")]
 pub use crate::url::{StoreUrl, UrlError, known_schemes};
 

@@ -143,7 +143,7 @@ impl Product for Mysql {
         match connection.rows(select, &[]).await {
             Err(error) if MySqlConnection::is_denied(&error) => Err(CallError::unsupported(
                 "cannot see whether a tag of this name was deleted, because the user has no right \
-                to the table leafid_tag: run `leafid store init`, and GRANT SELECT, INSERT, \
+                to the table leafid_tag: call leafid_stores::init, and GRANT SELECT, INSERT, \
                 UPDATE, DELETE ON leafid_tag",
             )),
             _ => Ok(()),

@@ -5,6 +5,8 @@ use std::time::Duration;
 #[cfg(feature = "_sql")]
 use leafid::store::{StoreError, StoreReport, WeakStore};
 
+use crate::remedies::Remedies;
+
 /// Bounds of a store.
 ///
 /// # Example
@@ -41,6 +43,8 @@ pub struct StoreOptions {
     /// twice. Without it each connection to MySQL and PostgreSQL is refused whose server is so set
     /// up; the error tells which setting, see [`weak_store`](leafid::store::StoreError::weak_store). Default `false`.
     pub allow_weak: bool,
+    /// How errors name the steps that mend a store. Default: as functions of this crate.
+    pub remedies: Remedies,
 }
 
 impl Default for StoreOptions {
@@ -51,6 +55,7 @@ impl Default for StoreOptions {
             statement_timeout: Duration::from_secs(15),
             connection_age_max: Duration::from_secs(120),
             allow_weak: false,
+            remedies: Remedies::default(),
         }
     }
 }
@@ -88,6 +93,13 @@ impl StoreOptions {
     #[must_use]
     pub const fn with_allow_weak(mut self, allow_weak: bool) -> Self {
         self.allow_weak = allow_weak;
+        self
+    }
+
+    /// Sets [`remedies`](Self::remedies).
+    #[must_use]
+    pub const fn with_remedies(mut self, remedies: Remedies) -> Self {
+        self.remedies = remedies;
         self
     }
 

@@ -178,6 +178,7 @@ const LACKS_A_RIGHT: &str = "the user lacks a right: see the list in docs/regist
 
 /// What an error of Redis means and what to do.
 fn explain(error: RedisError) -> StoreError {
+    let lasts = is_misconfigured(&error);
     let reason = match (error.kind(), error.code()) {
         (ErrorKind::AuthenticationFailed, _) | (_, Some("WRONGPASS")) => {
             "the user or password is wrong"
@@ -216,7 +217,21 @@ fn explain(error: RedisError) -> StoreError {
         (ErrorKind::Server(_) | ErrorKind::Extension, _) => "the server refused",
         _ => "the driver failed",
     };
-    StoreError::unavailable(reason, error)
+    match lasts {
+        true => StoreError::misconfigured(reason, error),
+        false => StoreError::unavailable(reason, error),
+    }
+}
+
+/// Whether an error lasts until someone changes a password or a right, or names another server.
+fn is_misconfigured(error: &RedisError) -> bool {
+    let says = |part| error.detail().is_some_and(|text| text.contains(part));
+    error.kind() == ErrorKind::AuthenticationFailed
+        || error.kind() == ErrorKind::Server(ServerErrorKind::NoPerm)
+        || matches!(error.code(), Some("WRONGPASS" | "NOAUTH"))
+        || says("can't run this command")
+        || says("unknown command")
+        || says("out of range")
 }
 
 impl LeaseStore for RedisLeases {

@@ -197,12 +197,12 @@ impl FoundTables {
             (true, has_pool) => Ok(!has_pool),
             (false, true) => Err(CallError::unsupported(
                 "the table leafid_worker is missing, but leafid_pool is there: restore it; or \
-                stop all servers that have a worker id from it, and run `leafid store init`",
+                stop all servers that have a worker id from it, and call leafid_stores::init",
             )),
             (false, false) if is_there("leaf_alloc") => Ok(true),
             (false, false) => Err(CallError::unsupported(
                 "the database has neither leaf_alloc nor leafid_worker: if it is the right one, \
-                run `leafid store init`",
+                call leafid_stores::init",
             )),
         }
     }

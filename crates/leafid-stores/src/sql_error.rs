@@ -42,7 +42,7 @@ impl CallError {
     /// For what needs our own table, when it is not there.
     pub(crate) fn no_own_table(what: &str) -> Self {
         Self::unsupported(format!(
-            "cannot {what} without the table leafid_tag: run `leafid store init`"
+            "cannot {what} without the table leafid_tag: call leafid_stores::init"
         ))
     }
 }

@@ -18,10 +18,7 @@ use crate::sql::{Dialect, Work, failed};
 use crate::sql_error::CallError;
 use crate::timeout::within;
 use crate::url::StoreUrl;
-use crate::{InitReport, StoreOptions, tags};
-
-/// How remedies name the command that creates the tables; the store's URL is put in.
-const INIT: &str = "`leafid store init`";
+use crate::{InitReport, Remedies, StoreOptions, tags};
 
 /// In characters, as Leaf's column is declared.
 const DESCRIPTION_LEN_MAX: usize = 256;
@@ -30,6 +27,7 @@ pub(crate) struct SqlStore<S: Backend> {
     pub(crate) pool: Arc<Pool<S>>,
     location: String,
     timeout: Duration,
+    remedies: Remedies,
 }
 
 impl<S: Backend> SqlStore<S> {
@@ -48,6 +46,7 @@ impl<S: Backend> SqlStore<S> {
             )),
             location,
             timeout: options.statement_timeout,
+            remedies: options.remedies,
         }
     }
 
@@ -104,12 +103,9 @@ impl<S: Backend> SqlStore<S> {
     }
 
     fn explain(&self, what: &str, fault: CallError) -> StoreError {
-        let message = |reason: &str| {
-            let at = self.in_use();
-            let reason = reason.replace(INIT, &format!("`leafid store init --store {at}`"));
-            format!("cannot {what} at {at}: {reason}")
-        };
-        match fault {
+        let at = self.in_use();
+        let message = |reason: &str| format!("cannot {what} at {at}: {reason}");
+        let error = match fault {
             CallError::Store(StoreError::Unavailable {
                 message: reason,
                 source,
@@ -128,7 +124,8 @@ impl<S: Backend> SqlStore<S> {
                     false => failed::<S::Dialect>(message, error),
                 }
             }
-        }
+        };
+        self.remedies.reword(error, &at)
     }
 }
 

@@ -2,7 +2,7 @@
 //! the parts that they set.
 
 use leafid::{RegistryOptions, SnowflakeOptions};
-use leafid_stores::{StoreOptions, StoreUrl, UrlError};
+use leafid_stores::{Remedies, StoreOptions, StoreUrl, UrlError};
 
 use super::addresses::Addresses;
 use super::limits::Limits;
@@ -98,6 +98,7 @@ impl Config {
             .with_connections_max(usize::try_from(self.store_connections).unwrap_or(usize::MAX))
             .with_connect_timeout(self.store_connect_timeout)
             .with_statement_timeout(self.store_statement_timeout)
+            .with_remedies(remedies())
             .with_allow_weak(self.allow_weak_store)
     }
 
@@ -144,6 +145,15 @@ impl Config {
             .with_step_interval(workers.step_interval)
             .with_journal_ahead(workers.journal_ahead)
     }
+}
+
+/// Errors of a store name the commands of `leafid`, which an operator can type.
+fn remedies() -> Remedies {
+    Remedies::default()
+        .with_init("run `leafid store init --store {store}`")
+        .with_restore("`leafid store restore`")
+        .with_backup("`leafid store backup`")
+        .with_allow_weak("allow-weak-store")
 }
 
 #[cfg(test)]

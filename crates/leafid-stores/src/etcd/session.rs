@@ -118,7 +118,12 @@ impl Session {
             Ok(refusal) => refusal.message,
             Err(_) => format!("status {status}"),
         };
-        self.fault(reason(status, &text), text)
+        let (reason, lasts) = reason(status, &text);
+        let message = format!("{}: {reason}", self.name);
+        match lasts {
+            true => StoreError::misconfigured(message, text),
+            false => StoreError::unavailable(message, text),
+        }
     }
 
     fn fault(&self, reason: &str, source: impl Into<Cause>) -> StoreError {
@@ -126,22 +131,28 @@ impl Session {
     }
 }
 
-/// What a refusal means and what to do.
-fn reason(status: StatusCode, text: &str) -> &'static str {
+/// What a refusal means and what to do, and whether it lasts until someone changes a user, a
+/// password or a right, or names another server.
+fn reason(status: StatusCode, text: &str) -> (&'static str, bool) {
     let says = |part| text.contains(part);
     if says("authentication failed") {
-        "the user or password is wrong"
+        ("the user or password is wrong", true)
     } else if says("user name is empty") {
-        "the server wants a user and a password"
+        ("the server wants a user and a password", true)
     } else if says("authentication is not enabled") {
-        "the server knows no users: leave user and password out"
+        let reason = "the server knows no users: leave user and password out";
+        (reason, true)
     } else if says("permission denied") {
-        "the user may not read and write the keys below /leafid/"
+        let reason = "the user may not read and write the keys below /leafid/";
+        (reason, true)
     } else if says("database space exceeded") {
-        "the server's quota is full: compact, defragment and disarm the alarm"
+        let reason = "the server's quota is full: compact, defragment and disarm the alarm";
+        (reason, false)
     } else if status == StatusCode::NOT_FOUND {
-        "it has no JSON gateway: wanted is etcd 3.4 or newer, without --enable-grpc-gateway=false"
+        let reason = "it has no JSON gateway: wanted is etcd 3.4 or newer, started without \
+            enable-grpc-gateway=false";
+        (reason, true)
     } else {
-        "the server refused"
+        ("the server refused", false)
     }
 }

@@ -135,14 +135,12 @@ impl Dialect for MySqlConnection {
             1045 | 1698 => "user or password is wrong",
             1049 => "the database does not exist: create it",
             1142 | 1143 | 1227 => {
-                "the user lacks a right: grant SELECT, INSERT, UPDATE and DELETE on the tables (CREATE for `leafid store init`)"
+                "the user lacks a right: grant SELECT, INSERT, UPDATE and DELETE on the tables (and CREATE for leafid_stores::init)"
             }
             1047 => "the node is not part of a Galera cluster that has its majority",
-            1146 => {
-                "a table is missing: run `leafid store init` (in a program, leafid_stores::init)"
-            }
+            1146 => "a table is missing: call leafid_stores::init",
             1054 => {
-                "a column is missing: the table is not Leaf's leaf_alloc, or leafid_tag is of an older version: run `leafid store init`"
+                "a column is missing: the table is not Leaf's leaf_alloc, or leafid_tag is of an older version: call leafid_stores::init"
             }
             1264 => {
                 "a column cannot hold the number: ALTER TABLE leaf_alloc MODIFY max_id BIGINT NOT NULL"

@@ -102,13 +102,11 @@ impl Dialect for PgConnection {
             "28P01" | "28000" => "user or password is wrong",
             "3D000" => "the database does not exist: create it",
             "42501" => {
-                "the user lacks a right: grant SELECT, INSERT, UPDATE and DELETE on the tables (CREATE on the schema for `leafid store init`)"
+                "the user lacks a right: grant SELECT, INSERT, UPDATE and DELETE on the tables (and CREATE on the schema for leafid_stores::init)"
             }
-            "42P01" => {
-                "a table is missing: run `leafid store init` (in a program, leafid_stores::init)"
-            }
+            "42P01" => "a table is missing: call leafid_stores::init",
             "42703" => {
-                "a column is missing: the table is not Leaf's leaf_alloc, or leafid_tag is of an older version: run `leafid store init`"
+                "a column is missing: the table is not Leaf's leaf_alloc, or leafid_tag is of an older version: call leafid_stores::init"
             }
             "55P03" | "57014" => {
                 "the server did not finish in time: the row is locked, or the server is slow"

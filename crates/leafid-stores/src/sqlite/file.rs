@@ -155,7 +155,7 @@ impl DatabaseFile {
         } else if names > 1 {
             format!(
                 "has {names} names (hard links), and programs that use different ones give the \
-                same ids: remove all but one (`leafid store backup` makes a copy)"
+                same ids: remove all but one (leafid_stores::backup makes a copy)"
             )
         } else if mounts.is_empty() && cfg!(target_os = "linux") {
             "cannot be told from one that is mounted by itself: make /proc/self/mounts readable, \
@@ -202,7 +202,7 @@ impl DatabaseFile {
         let path = path.display();
         Err(self.refuse(format!(
             "the file {path} was {what} while it was in use, so that what is there now may give \
-            ids that were given before: put the right one back with `leafid store restore`"
+            ids that were given before: put the right one back with leafid_stores::restore"
         )))
     }
 
@@ -262,7 +262,7 @@ impl DatabaseFile {
             format!("the file {path} is another database than the one that was used here")
         };
         format!(
-            "{what}, so that it would give ids again: take it with `leafid store restore {path}`, \
+            "{what}, so that it would give ids again: take it with leafid_stores::restore, \
             which raises every tag; or, if all its ids may come again, delete {path}-mark"
         )
     }

@@ -90,7 +90,7 @@ pub(crate) fn file_notes(path: &Path) -> Vec<String> {
         notes.push(format!(
             "new store: there is no file {shown} yet, so it is made now and every tag begins at \
             its start; if ids were given before, stop this server and name the folder of the \
-            former file with data-dir, or bring it back with `leafid store restore`"
+            former file in the URL of its store, or bring a copy of it back"
         ));
     }
     let is_passing = |system: &str| {

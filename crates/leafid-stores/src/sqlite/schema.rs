@@ -106,7 +106,7 @@ fn check_whole(connection: &Connection, found: FoundTables) -> Result<(), CallEr
         };
         let message = format!(
             "the table {table} {what}: put it back as it was, or take a copy of the file with \
-            `leafid store restore`"
+            leafid_stores::restore"
         );
         let cause = "a new table would give the same ids again";
         return Err(StoreError::unavailable(message, cause).into());

@@ -231,7 +231,7 @@ pub(super) fn state_of(connection: &Connection) -> Result<MarkRecord, CallError>
 fn no_generation() -> CallError {
     CallError::unsupported(
         "the table leafid_generation or leafid_file of the SQLite file was changed by hand: take \
-        the file with `leafid store restore`",
+        the file with leafid_stores::restore",
     )
 }
 

@@ -177,7 +177,11 @@ fn unless<T>(answer: &zk::Error, result: Result<T, zk::Error>) -> Result<Option<
 }
 
 fn fault(error: zk::Error) -> StoreError {
-    StoreError::unavailable(meaning(&error), error)
+    let reason = meaning(&error);
+    match error {
+        zk::Error::AuthFailed | zk::Error::NoAuth => StoreError::misconfigured(reason, error),
+        _ => StoreError::unavailable(reason, error),
+    }
 }
 
 fn meaning(error: &zk::Error) -> &'static str {

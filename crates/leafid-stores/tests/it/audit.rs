@@ -126,7 +126,7 @@ async fn a_database_without_the_table_says_so() {
             assert!(matches!(error, StoreError::Unsupported { .. }), "{error:?}");
             let text = error.to_string();
             assert!(
-                text.contains("leafid_audit") && text.contains("store init"),
+                text.contains("leafid_audit") && text.contains("leafid_stores::init"),
                 "{text}"
             );
         }

@@ -2,7 +2,7 @@
 //! used.
 
 use leafid::store::StoreError;
-use leafid_stores::{StoreOptions, init};
+use leafid_stores::{Remedies, StoreOptions, init};
 use leafid_testbed::{LEAF_ALLOC_SURROGATE, MariaDb, shared_mariadb, shared_postgres};
 use sqlx::Connection as _;
 
@@ -52,8 +52,8 @@ async fn a_galera_node_without_its_cluster_is_passed_over() {
     assert_eq!(take(&*used, "order", 10).await.start(), 1);
 }
 
-/// Guards that a database without the tables is no store, and that the command is named which
-/// makes it one.
+/// Guards that a database without the tables is no store, and that what makes it one is named: a
+/// function, or the command of a program that has one.
 #[tokio::test]
 async fn an_empty_database_cannot_be_used() {
     let (mysql, postgres) = (shared_mariadb(), shared_postgres());
@@ -69,6 +69,11 @@ async fn an_empty_database_cannot_be_used() {
     ] {
         let store = open_at(&database.url).await;
         let error = chain(&store.probe().await.unwrap_err());
+        assert!(error.contains("call leafid_stores::init"), "{error}");
+        let remedies = Remedies::default().with_init("run `leafid store init --store {store}`");
+        let options = StoreOptions::default().with_remedies(remedies);
+        let server = open_with(&database.url, options).await;
+        let error = chain(&server.probe().await.unwrap_err());
         let command = format!("run `leafid store init --store {at}/{}`", database.name);
         assert!(error.contains(&command), "{command} is not in: {error}");
         assert!(!error.contains("s3cret"), "{error}");

@@ -224,7 +224,7 @@ async fn a_user_without_rights_is_told() {
     let address = format!("127.0.0.1:{}/{}", server.port(), database.name);
     let registry = registry(&format!("mysql://writer:s3cret@{address}")).await;
     let error = registry.bind("leaf").await.unwrap_err();
-    assert!(error.to_string().contains("leafid store init"), "{error}");
+    assert!(error.to_string().contains("leafid_stores::init"), "{error}");
     assert!(!chain(&error).contains("s3cret"));
 }
 

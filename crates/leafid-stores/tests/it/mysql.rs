@@ -159,7 +159,7 @@ async fn check_leafs_table(table: &str) {
     ] {
         assert!(matches!(error, StoreError::Unsupported { .. }), "{error:?}");
         assert!(
-            error.to_string().contains("run `leafid store init`"),
+            error.to_string().contains("call leafid_stores::init"),
             "{error}"
         );
     }

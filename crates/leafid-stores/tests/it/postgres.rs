@@ -51,7 +51,7 @@ async fn leafs_table_alone() {
     );
     let error = store.delete(&tag("order")).await.unwrap_err();
     assert!(
-        error.to_string().contains("run `leafid store init`"),
+        error.to_string().contains("call leafid_stores::init"),
         "{error}"
     );
 }

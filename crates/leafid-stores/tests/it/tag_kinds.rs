@@ -19,7 +19,7 @@ async fn check_needs_own_table(url: &str) {
     assert!(matches!(error, StoreError::Unsupported { .. }), "{error:?}");
     let text = error.to_string();
     assert!(text.contains("keep a kind"), "{text}");
-    assert!(text.contains("run `leafid store init`"), "{text}");
+    assert!(text.contains("call leafid_stores::init"), "{text}");
     assert!(store.read(&[tag("trace")]).await.unwrap().is_empty());
     // A segment tag needs nothing of ours.
     create(&*store, "order").await;
@@ -31,7 +31,7 @@ async fn check_old_table_is_named(url: &str) {
     let store = open_at(url).await;
     let error = store.read(&[tag("order")]).await.unwrap_err().to_string();
     assert!(
-        error.contains("leafid_tag is of an older version: run `leafid store init"),
+        error.contains("leafid_tag is of an older version: call leafid_stores::init"),
         "{error}"
     );
     check_old_table_is_made_whole(url).await;

@@ -108,7 +108,7 @@ impl Shared {
 
     /// The driver ends: nothing is issued any more.
     pub(super) fn end(&self, reason: &'static str) {
-        self.core.close(reason, ErrorKind::Stopped);
+        self.core.close(reason, ErrorKind::Stopped, None);
         self.lock().stage = RegistryStage::Stopped;
         self.ended.notify(usize::MAX);
     }

@@ -194,7 +194,7 @@ impl DriverState {
             Action::WriteThenGrant(noted) => noted,
         };
         if let Err(error) = self.write_journal(noted).await {
-            self.journal_failed(held, &error);
+            self.journal_failed(held, &Arc::new(error));
             return;
         }
         held.journal_fails = false;
@@ -211,11 +211,11 @@ impl DriverState {
     }
 
     /// Without its journal a server issues what it has allowed already, and no more.
-    fn journal_failed(&self, held: &mut Held, error: &StoreError) {
+    fn journal_failed(&self, held: &mut Held, error: &Arc<StoreError>) {
         let reason = format!("the journal of this server cannot be written: {error}");
-        self.shared
-            .core
-            .close(reason.as_str(), ErrorKind::Misconfigured);
+        let source = Some(Arc::clone(error));
+        let core = &self.shared.core;
+        core.close(reason.as_str(), ErrorKind::Misconfigured, source);
         let mut state = self.shared.lock();
         state.stage = RegistryStage::Refused { reason };
         state.journal_fails = true;
@@ -266,10 +266,12 @@ impl DriverState {
             CallOutcome::Extended(Err(error)) => {
                 let retry_after = self.retry_after();
                 held.extend_at = Some(now + retry_after);
+                let error = Arc::new(error);
                 self.shared.emit(&Event::RegistryFailed {
                     error: &error,
                     retry_after,
                 });
+                self.shared.core.not_extended(error);
             }
             CallOutcome::Reported(reported) => self.on_reported(held, reported, now),
             CallOutcome::ClockChecked(second) => {

@@ -5,6 +5,8 @@ use super::WorkerChoice;
 use super::clock_check::behind_own_report;
 use super::driver::DriverState;
 use super::obstacle::Obstacle;
+use std::sync::Arc;
+
 use crate::event::Event;
 use crate::layout::Layout;
 use crate::lease::Lease;
@@ -108,7 +110,10 @@ impl DriverState {
     /// Starts on the strength of the journal while the registry is down: only with a lease of the
     /// registry that is set, as far as that can be known without it, and never with one that has no
     /// end. The driver asks the registry for it as soon as it answers.
-    pub(super) fn start_without_registry(&mut self, error: StoreError) -> Result<Lease, Obstacle> {
+    pub(super) fn start_without_registry(
+        &mut self,
+        error: Arc<StoreError>,
+    ) -> Result<Lease, Obstacle> {
         let choice = self.shared.options.choice;
         let now_ms = self.shared.core.timeline.now_ms();
         let location = self.shared.store.as_ref().map(|store| store.location());

@@ -1,5 +1,6 @@
 //! `Obstacle`: what is in the way of a worker id, and how it is told.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::RegistryStage;
@@ -14,7 +15,9 @@ pub(super) enum Obstacle {
     /// Something that somebody has to change; the text says what.
     Refused(String),
     /// The registry or the journal failed.
-    Failed(StoreError),
+    Failed(Arc<StoreError>),
+    /// The registry says no until somebody changes something.
+    Denied(Arc<StoreError>),
     /// All worker ids are held.
     Exhausted(Vec<LeaseRecord>),
 }
@@ -23,9 +26,9 @@ impl From<StoreError> for Obstacle {
     fn from(error: StoreError) -> Self {
         // A registry that could forget is there, and none to do without.
         if error.may_recover() && error.weak_store().is_none() {
-            Self::Failed(error)
+            Self::Failed(Arc::new(error))
         } else {
-            Self::Refused(error.to_string())
+            Self::Denied(Arc::new(error))
         }
     }
 }
@@ -37,16 +40,17 @@ impl DriverState {
     pub(super) fn refuse(&mut self, obstacle: &Obstacle, retry_after: Duration) {
         let reason = match obstacle {
             Obstacle::Refused(reason) => reason.clone(),
-            Obstacle::Failed(error) => error.to_string(),
+            Obstacle::Failed(error) | Obstacle::Denied(error) => error.to_string(),
             Obstacle::Exhausted(rows) => exhausted(rows),
         };
         let shared = &self.shared;
-        let kind = match obstacle {
-            Obstacle::Refused(_) => ErrorKind::Misconfigured,
-            Obstacle::Failed(error) => error.kind(),
-            Obstacle::Exhausted(_) => ErrorKind::Exhausted,
+        let (kind, source) = match obstacle {
+            Obstacle::Refused(_) => (ErrorKind::Misconfigured, None),
+            Obstacle::Failed(error) => (error.kind(), Some(Arc::clone(error))),
+            Obstacle::Denied(error) => (ErrorKind::Misconfigured, Some(Arc::clone(error))),
+            Obstacle::Exhausted(_) => (ErrorKind::Exhausted, None),
         };
-        shared.core.close(reason.as_str(), kind);
+        shared.core.close(reason.as_str(), kind, source);
         shared.lock().stage = RegistryStage::Refused {
             reason: reason.clone(),
         };
@@ -54,7 +58,9 @@ impl DriverState {
             return;
         }
         match obstacle {
-            Obstacle::Refused(_) => shared.emit(&Event::WorkerRefused { reason: &reason }),
+            Obstacle::Refused(_) | Obstacle::Denied(_) => {
+                shared.emit(&Event::WorkerRefused { reason: &reason });
+            }
             Obstacle::Failed(error) => shared.emit(&Event::RegistryFailed { error, retry_after }),
             Obstacle::Exhausted(rows) => shared.emit(&Event::WorkersExhausted { holders: rows }),
         }

@@ -138,7 +138,7 @@ impl DriverState {
             self.lost.push(WorkerUntil { worker, until_ms });
         }
         let shared = &self.shared;
-        shared.core.close(reason, ErrorKind::Busy);
+        shared.core.close(reason, ErrorKind::Busy, None);
         shared.set_leased(None);
         let mut state = shared.lock();
         state.lease = None;

@@ -13,6 +13,7 @@ use super::state::{DRAW_MAX, Drawn, Moment, Refusal, SnowflakeState};
 use crate::clock::Clock;
 use crate::error_kind::ErrorKind;
 use crate::layout::{EndWarning, LayoutError};
+use crate::store::StoreError;
 use crate::timeline::Timeline;
 
 /// Policy [`ClockPolicy::Wait`] waits while the clock is at most this far behind. Source: Leaf.
@@ -45,6 +46,8 @@ struct Closed {
     reason: Arc<str>,
     /// [`ErrorKind::Stopped`] is final.
     kind: ErrorKind,
+    /// What the registry or the journal said.
+    source: Option<Arc<StoreError>>,
 }
 
 /// Why nothing is issued while there is a worker id.
@@ -63,6 +66,7 @@ impl Core {
             closed: Mutex::new(Closed {
                 reason: "none was claimed yet".into(),
                 kind: ErrorKind::Busy,
+                source: None,
             }),
             opened: Event::new(),
             driver_wake: Event::new(),
@@ -161,13 +165,22 @@ impl Core {
             reason: Arc::clone(&closed.reason),
             kind: closed.kind,
             retry_after,
+            source: closed.source.clone(),
         }
     }
 
     /// Says why nothing is issued.
-    pub(crate) fn close(&self, reason: impl Into<Arc<str>>, kind: ErrorKind) {
-        let reason = reason.into();
-        *self.closed.lock().unwrap_or_else(PoisonError::into_inner) = Closed { reason, kind };
+    pub(crate) fn close(
+        &self,
+        reason: impl Into<Arc<str>>,
+        kind: ErrorKind,
+        source: Option<Arc<StoreError>>,
+    ) {
+        *self.closed.lock().unwrap_or_else(PoisonError::into_inner) = Closed {
+            reason: reason.into(),
+            kind,
+            source,
+        };
         if kind == ErrorKind::Stopped {
             self.opened.notify(usize::MAX);
         }
@@ -176,8 +189,13 @@ impl Core {
     /// Tells those who wait that ids can be issued.
     pub(crate) fn open(&self) {
         self.is_short.store(false, Ordering::Relaxed);
-        self.close(USED_UP, ErrorKind::StoreDown);
+        self.close(USED_UP, ErrorKind::StoreDown, None);
         self.opened.notify(usize::MAX);
+    }
+
+    /// Keeps why the lease was not extended, for when it is used up.
+    pub(crate) fn not_extended(&self, error: Arc<StoreError>) {
+        self.close(USED_UP, error.kind(), Some(error));
     }
 
     pub(super) fn check_count(&self, count: u64) -> Result<(), SnowflakeError> {

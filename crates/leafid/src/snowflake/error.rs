@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::error_kind::ErrorKind;
 use crate::layout::Layout;
+use crate::store::StoreError;
 
 /// Why no snowflake id was issued.
 ///
@@ -33,6 +34,8 @@ pub enum SnowflakeError {
         kind: ErrorKind,
         /// When it makes sense to try again.
         retry_after: Duration,
+        /// What the registry or the journal said, if it was one of them.
+        source: Option<Arc<StoreError>>,
     },
     /// More ids were taken than the layout has for the time that passed.
     #[error(

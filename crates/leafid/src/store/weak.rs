@@ -35,7 +35,7 @@ impl WeakStore {
         let each = report.weaknesses.iter().map(ToString::to_string);
         let message = format!(
             "{} could lose what it acknowledges, and then ids come twice: {}; it is refused unless \
-            weak stores are allowed (StoreOptions::allow_weak, or allow-weak-store of the server)",
+            weak stores are allowed (StoreOptions::allow_weak)",
             report.location,
             each.collect::<Vec<_>>().join("; ")
         );

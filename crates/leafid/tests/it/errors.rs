@@ -63,7 +63,9 @@ fn a_missing_worker_id_has_a_kind() {
     let store = cluster::store();
     store.set(cluster::Mood::Down);
     let mut server = cluster::Setup::new(&store).start();
-    assert_eq!(server.try_next().unwrap_err().kind(), ErrorKind::StoreDown);
+    let error = server.try_next().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::StoreDown);
+    assert_eq!(causes(&error), ["cannot reach the registry", "down"]);
     store.set(cluster::Mood::Well);
     server.advance(Duration::from_secs(10));
     server.next();
