@@ -5,8 +5,8 @@
 
 use anyhow::Result;
 
-use crate::dependencies;
 use crate::run::{cargo, run};
+use crate::{dependencies, public_api};
 
 /// Rewrites all of them.
 ///
@@ -15,6 +15,7 @@ use crate::run::{cargo, run};
 /// When one cannot be made or written.
 pub(crate) fn rewrite() -> Result<()> {
     dependencies::rewrite()?;
+    public_api::rewrite()?;
     // First, because nothing else can be built while it does not fit.
     write(&["test", "--package", "xtask", "--bins"])?;
     write(&[

@@ -12,6 +12,7 @@ mod dependencies;
 mod loom;
 #[cfg(test)]
 mod protocol;
+mod public_api;
 mod run;
 mod scripts;
 mod tidy;

@@ -18,8 +18,8 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::dependencies;
 use crate::run::root;
+use crate::{dependencies, public_api};
 use code::Code;
 
 /// A place that breaks a rule, and what to do about it.
@@ -115,6 +115,7 @@ pub(crate) fn run() -> Result<()> {
         .collect();
     findings.extend(TREE_RULES.iter().flat_map(|rule| rule(&files)));
     findings.extend(dependencies::check()?);
+    findings.extend(public_api::check(&files)?);
     for finding in &findings {
         println!("{finding}");
     }
