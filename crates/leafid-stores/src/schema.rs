@@ -11,7 +11,6 @@ use crate::InitReport;
 #[cfg(feature = "_sqlx")]
 use crate::durability::weakness;
 use crate::sql_error::CallError;
-#[cfg(feature = "_sqlx")]
 
 /// All tables that `init` creates: Leaf's and ours for tags, then those of a registry. The one of
 /// the worker ids is created before the one of the pools, which proves that both were made. The last
