@@ -14,6 +14,7 @@ mod grpc;
 mod http1;
 mod http2;
 mod ids;
+mod json_bodies;
 mod leaf;
 mod openapi;
 mod operation;

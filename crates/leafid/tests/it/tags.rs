@@ -1,6 +1,8 @@
 //! Tags that come, go and change while a process has them loaded, in virtual time.
 
-use leafid::store::{SegmentStore as _, StoreError, TagPatch, TagSettings, TagSpec};
+use leafid::store::{
+    SegmentStore as _, StoreError, TagField, TagKind, TagPatch, TagSettings, TagSpec,
+};
 use leafid::{IssueError, Permanent};
 
 use crate::world::{World, fixed, seconds, tag};
@@ -121,6 +123,34 @@ fn the_catalog_keeps_loaded_tags_in_step() {
         .run(generators.update_tag(&tag("order"), &patch))
         .unwrap();
     assert_eq!(generators.status("order").unwrap().own_step, 7);
+}
+
+/// Guards: a program cannot write settings into the store that a tag may not have.
+#[test]
+fn settings_out_of_bounds_are_refused() {
+    let mut world = World::with_tag("order", 100, fixed());
+    let generators = world.generators.clone();
+    let field = |error: StoreError| match error {
+        StoreError::BadField(error) => error.field,
+        other => panic!("{other:?}"),
+    };
+    let mut snowflakes = TagSpec::new(tag("trace"));
+    snowflakes.settings.kind = TagKind::Snowflake;
+    let mut spec = snowflakes.clone();
+    spec.settings.step = 7;
+    let refused = world.run(generators.create_tag(&spec));
+    assert_eq!(field(refused.unwrap_err()), TagField::Step);
+    world.run(generators.create_tag(&snowflakes)).unwrap();
+    let step = |step| TagPatch {
+        step: Some(step),
+        ..TagPatch::default()
+    };
+    for (name, step) in [("order", step(0)), ("trace", step(7))] {
+        let refused = world.run(generators.update_tag(&tag(name), &step));
+        assert_eq!(field(refused.unwrap_err()), TagField::Step, "{name}");
+    }
+    let refused = world.run(generators.raise_tag(&tag("order"), 0));
+    assert_eq!(field(refused.unwrap_err()), TagField::Next);
 }
 
 /// Guards: settings changed elsewhere are seen within `refresh_interval`, and rows are read only
