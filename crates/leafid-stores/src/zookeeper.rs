@@ -12,6 +12,10 @@
 
 mod session;
 
+mod client;
+
+mod record;
+
 mod tree;
 
 mod view;
@@ -24,7 +28,6 @@ use leafid::WorkerId;
 use leafid::store::{
     LeaseRecord, LeaseStore, LeaseSwap, StoreError, StoreReport, StoreResult, new_identity,
 };
-use zookeeper_client::Stat;
 
 use crate::call::Calls;
 use crate::lease_options::place_of;
@@ -32,6 +35,7 @@ use crate::transport::transport_of;
 use crate::url::StoreUrl;
 use crate::url::ensemble::Ensemble;
 use crate::{StoreOptions, lease_row};
+use record::Stat;
 use session::{Session, Sessions};
 use tree::{Forever, Tree};
 use view::{FIRST_START_MS, Former, Owner, View, free_row, view};
@@ -51,8 +55,8 @@ pub(crate) struct ZooKeeperLeases {
     location: String,
 }
 
-/// A look that the caller may give up on. The client would come back to a server that was away
-/// only after a while, and a new session is there at once, so the next call opens one.
+/// A look that the caller may give up on, because the server hangs. The next call opens another
+/// session, with another server where there is one.
 struct Unanswered<'a>(Option<&'a Sessions>);
 
 impl Unanswered<'_> {

@@ -1,42 +1,61 @@
-//! `Session`: the one place that knows the client. It opens a session when there is none, makes
-//! our part of the tree, and turns the client's errors into answers and meanings.
+//! `Session`: what we ask of ZooKeeper. It opens a session when there is none, makes our part of the
+//! tree, and turns refusals into answers and meanings. How it is said is left to `client.rs`.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use leafid::store::StoreError;
 use tokio::sync::Mutex;
-use zookeeper_client as zk;
-use zookeeper_client::{Acls, Client, CreateMode, Stat};
 
+use super::client::{Client, ClientError, Operation, code, garbled};
+use super::record::{Fields, Record, Stat};
 use super::tree::Tree;
 use crate::StoreOptions;
+use crate::timeout::within;
 use crate::url::ensemble::Ensemble;
 
-/// What Java Leaf may have to do with is made as Java Leaf makes it.
-const OPEN: Acls<'static> = Acls::anyone_all();
+/// Who may do what with a node.
+#[derive(Clone, Copy)]
+enum Acl {
+    /// What Java Leaf may have to do with is made as Java Leaf makes it.
+    Open,
+    /// Whoever creates it.
+    Creator,
+}
 
-/// Nothing of ours ends with a session. A longer one is opened anew less often.
-const SESSION_TIMEOUT: Duration = Duration::from_secs(30);
+/// How ZooKeeper makes a node. Both stay when the session ends.
+#[derive(Clone, Copy)]
+enum CreateMode {
+    Plain = 0,
+    /// With the next number of its parent behind its name.
+    Sequential = 2,
+}
 
 /// A session at a time, opened by whoever needs it first.
 pub(super) struct Sessions {
-    servers: String,
+    /// `HOST:PORT` of each.
+    servers: Vec<String>,
+    /// Which server is asked next for a session: each process begins with another one, and goes on
+    /// after one that failed.
+    next: AtomicUsize,
     /// `USER:PASSWORD`.
     digest: Option<String>,
     /// Who may do what with our own part of the tree.
-    acls: Acls<'static>,
+    acl: Acl,
     connect_timeout: Duration,
     /// Held while a session is opened, so that callers at once share it.
-    current: Mutex<Option<Client>>,
+    current: Mutex<Option<Arc<Client>>>,
 }
 
 impl Sessions {
     pub(super) fn new(ensemble: &Ensemble, options: &StoreOptions) -> Self {
         let user = ensemble.user.as_ref();
         Self {
-            servers: ensemble.servers.join(","),
+            servers: ensemble.servers.clone(),
+            next: AtomicUsize::new(std::process::id() as usize),
             digest: user.map(|user| format!("{}:{}", user.name, user.password)),
-            acls: user.map_or(OPEN, |_| Acls::creator_all()),
+            acl: user.map_or(Acl::Open, |_| Acl::Creator),
             connect_timeout: options.connect_timeout_of(ensemble.servers.len()),
             current: Mutex::new(None),
         }
@@ -44,26 +63,30 @@ impl Sessions {
 
     /// The hosts of all servers.
     pub(super) fn hosts(&self) -> impl Iterator<Item = &str> {
-        let servers = self.servers.split(',');
-        servers.map(|server| server.rsplit_once(':').map_or(server, |(host, _)| host))
+        let servers = self.servers.iter();
+        servers.map(|server| {
+            server
+                .rsplit_once(':')
+                .map_or(server.as_str(), |(host, _)| host)
+        })
     }
 
     /// The session, with our part of the tree in place.
     pub(super) async fn session(&self, tree: &Tree) -> Result<Session, StoreError> {
         let mut current = self.current.lock().await;
-        if let Some(client) = current.as_ref().filter(|client| is_usable(client)) {
+        if let Some(client) = current.as_ref().filter(|client| client.is_usable()) {
             return Ok(self.over(client));
         }
         *current = None;
         let session = self.over(&self.connect().await?);
-        for (path, acls) in [
-            (tree.forever(), OPEN),
-            (tree.own(), self.acls),
-            (tree.rows(), self.acls),
+        for (path, acl) in [
+            (tree.forever(), Acl::Open),
+            (tree.own(), self.acl),
+            (tree.rows(), self.acl),
         ] {
-            session.make_folder(&path, acls).await?;
+            session.make_folder(&path, acl).await?;
         }
-        *current = Some(session.client.clone());
+        *current = Some(Arc::clone(&session.client));
         Ok(session)
     }
 
@@ -75,71 +98,92 @@ impl Sessions {
         }
     }
 
-    async fn connect(&self) -> Result<Client, StoreError> {
-        // Servers up to 3.4 know the form of that version only, and all others know it too.
-        let mut connector = Client::connector()
-            .with_server_version(3, 4, 0)
-            .with_session_timeout(SESSION_TIMEOUT)
-            .with_connection_timeout(self.connect_timeout)
-            .with_fail_eagerly();
-        if let Some(digest) = &self.digest {
-            connector = connector.with_auth("digest", digest.as_bytes());
+    /// A session with the first server that gives one. All know the same users.
+    async fn connect(&self) -> Result<Arc<Client>, StoreError> {
+        let first = self.next.load(Ordering::Relaxed);
+        let mut failure = None;
+        for tried in 0..self.servers.len() {
+            let place = first.wrapping_add(tried) % self.servers.len();
+            let opened = self.connect_to(&self.servers[place]).await;
+            match opened {
+                Ok(client) => return Ok(Arc::new(client)),
+                Err(error) => failure = Some(error),
+            }
+            self.next.store(place + 1, Ordering::Relaxed);
         }
-        connector.connect(&self.servers).await.map_err(fault)
+        Err(failure.unwrap_or_else(|| fault(ClientError::Closed)))
     }
 
-    fn over(&self, client: &Client) -> Session {
+    async fn connect_to(&self, server: &str) -> Result<Client, StoreError> {
+        let unreachable = "no server takes a connection";
+        let opened = async {
+            let opened = Client::connect(server, self.digest.as_deref()).await;
+            opened.map_err(|error| match error {
+                ClientError::Lost(error) => StoreError::unavailable(unreachable, error),
+                error => fault(error),
+            })
+        };
+        within(self.connect_timeout, opened, || unreachable.to_owned()).await
+    }
+
+    fn over(&self, client: &Arc<Client>) -> Session {
         Session {
-            client: client.clone(),
-            acls: self.acls,
+            client: Arc::clone(client),
+            acl: self.acl,
         }
     }
-}
-
-fn is_usable(client: &Client) -> bool {
-    !client.state().is_terminated()
 }
 
 /// A session that was there a moment ago.
 pub(super) struct Session {
-    client: Client,
-    acls: Acls<'static>,
+    client: Arc<Client>,
+    acl: Acl,
 }
 
 impl Session {
     /// Makes what this server answers next as new as what any other has answered.
     pub(super) async fn sync(&self, path: &str) -> Result<(), StoreError> {
-        self.client.sync(path).await.map_err(fault)
+        let body = Record::default().bytes(path.as_bytes());
+        let synced = self.client.call(Operation::Sync, body).await;
+        synced.map(|_| ()).map_err(fault)
     }
 
     /// `None` if there is no such node.
     pub(super) async fn read(&self, path: &str) -> Result<Option<(Vec<u8>, Stat)>, StoreError> {
-        unless(&zk::Error::NoNode, self.client.get_data(path).await)
+        content(self.client.call(Operation::GetData, look(path)).await)
     }
 
     /// `None` if there is no such node.
     pub(super) async fn stat(&self, path: &str) -> Result<Option<Stat>, StoreError> {
-        self.client.check_stat(path).await.map_err(fault)
+        let reply = self.client.call(Operation::Exists, look(path)).await;
+        let reply = unless(code::NO_NODE, reply)?;
+        reply.map(|reply| field(Fields(&reply).stat())).transpose()
     }
 
     /// The names of its children and its own state, of one moment.
     pub(super) async fn children(&self, path: &str) -> Result<(Vec<String>, Stat), StoreError> {
-        self.client.get_children(path).await.map_err(fault)
+        let reply = self.client.call(Operation::GetChildren2, look(path)).await;
+        let reply = reply.map_err(fault)?;
+        let mut fields = Fields(&reply);
+        Ok((field(fields.texts())?, field(fields.stat())?))
     }
 
     /// Whether it was created; `false` if it is there.
     pub(super) async fn create(&self, path: &str, content: &[u8]) -> Result<bool, StoreError> {
-        let options = CreateMode::Persistent.with_acls(self.acls);
-        let created = self.client.create(path, content, &options).await;
-        Ok(unless(&zk::Error::NodeExists, created)?.is_some())
+        let body = new_node(path, content, self.acl, CreateMode::Plain);
+        let created = self.client.call(Operation::Create, body).await;
+        Ok(unless(code::NODE_EXISTS, created)?.is_some())
     }
 
     /// Creates a node with the next number of its parent, and answers the number.
     pub(super) async fn create_next(&self, path: &str, content: &[u8]) -> Result<u32, StoreError> {
-        let options = CreateMode::PersistentSequential.with_acls(self.acls);
-        let created = self.client.create(path, content, &options).await;
-        let (_, number) = created.map_err(fault)?;
-        u32::try_from(number.into_i64())
+        let body = new_node(path, content, self.acl, CreateMode::Sequential);
+        let created = self.client.call(Operation::Create, body).await;
+        let reply = created.map_err(fault)?;
+        let created = field(Fields(&reply).text())?;
+        let number = field(created.strip_prefix(path))?;
+        number
+            .parse()
             .map_err(|error| StoreError::unavailable("the tree has no more numbers", error))
     }
 
@@ -150,55 +194,112 @@ impl Session {
         content: &[u8],
         version: Option<i32>,
     ) -> Result<Option<Stat>, StoreError> {
-        match self.client.set_data(path, content, version).await {
-            Err(zk::Error::BadVersion) => Ok(None),
-            written => unless(&zk::Error::NoNode, written),
+        const ANY_VERSION: i32 = -1;
+        let body = Record::default().bytes(path.as_bytes()).bytes(content);
+        let body = body.int(version.unwrap_or(ANY_VERSION));
+        match self.client.call(Operation::SetData, body).await {
+            Err(ClientError::Refused(code::BAD_VERSION)) => Ok(None),
+            written => {
+                let reply = unless(code::NO_NODE, written)?;
+                reply.map(|reply| field(Fields(&reply).stat())).transpose()
+            }
         }
     }
 
     /// Makes what is missing of this path.
-    async fn make_folder(&self, path: &str, acls: Acls<'static>) -> Result<(), StoreError> {
+    async fn make_folder(&self, path: &str, acl: Acl) -> Result<(), StoreError> {
         // One who may not create above is told so even about what is there.
         if self.stat(path).await?.is_some() {
             return Ok(());
         }
-        let options = CreateMode::Persistent.with_acls(acls);
-        self.client.mkdir(path, &options).await.map_err(fault)
+        let ends = path.match_indices('/').map(|(end, _)| end);
+        for end in ends.chain([path.len()]).filter(|end| *end > 0) {
+            let folder = &path[..end];
+            if self.stat(folder).await?.is_none() {
+                let body = new_node(folder, b"", acl, CreateMode::Plain);
+                let created = self.client.call(Operation::Create, body).await;
+                unless(code::NODE_EXISTS, created)?;
+            }
+        }
+        Ok(())
     }
 }
 
-/// `None` for this one error, which is an answer.
-fn unless<T>(answer: &zk::Error, result: Result<T, zk::Error>) -> Result<Option<T>, StoreError> {
+/// The path of a node to look at, without a watch.
+fn look(path: &str) -> Record {
+    Record::default().bytes(path.as_bytes()).flag(false)
+}
+
+fn new_node(path: &str, content: &[u8], acl: Acl, mode: CreateMode) -> Record {
+    const ALL_RIGHTS: i32 = 31;
+    let (scheme, id) = match acl {
+        Acl::Open => ("world", "anyone"),
+        Acl::Creator => ("auth", ""),
+    };
+    let node = Record::default().bytes(path.as_bytes()).bytes(content);
+    let rights = node.int(1).int(ALL_RIGHTS);
+    let named = rights.bytes(scheme.as_bytes()).bytes(id.as_bytes());
+    named.int(mode as i32)
+}
+
+/// The content and state of a node, `None` if there is no such node.
+fn content(reply: Result<Vec<u8>, ClientError>) -> Result<Option<(Vec<u8>, Stat)>, StoreError> {
+    let Some(reply) = unless(code::NO_NODE, reply)? else {
+        return Ok(None);
+    };
+    let mut fields = Fields(&reply);
+    let content = field(fields.bytes())?.to_vec();
+    Ok(Some((content, field(fields.stat())?)))
+}
+
+/// A field that each reply has.
+fn field<T>(value: Option<T>) -> Result<T, StoreError> {
+    value.ok_or_else(|| fault(garbled()))
+}
+
+/// `None` for this one refusal, which is an answer.
+fn unless<T>(answer: i32, result: Result<T, ClientError>) -> Result<Option<T>, StoreError> {
     match result {
         Ok(value) => Ok(Some(value)),
-        Err(error) if error == *answer => Ok(None),
+        Err(ClientError::Refused(code)) if code == answer => Ok(None),
         Err(error) => Err(fault(error)),
     }
 }
 
-fn fault(error: zk::Error) -> StoreError {
+fn fault(error: ClientError) -> StoreError {
     let reason = meaning(&error);
     match error {
-        zk::Error::AuthFailed | zk::Error::NoAuth => StoreError::misconfigured(reason, error),
+        ClientError::Refused(code::AUTH_FAILED | code::NO_AUTH) => {
+            StoreError::misconfigured(reason, error)
+        }
         _ => StoreError::unavailable(reason, error),
     }
 }
 
-fn meaning(error: &zk::Error) -> &'static str {
+fn meaning(error: &ClientError) -> &'static str {
     match error {
-        zk::Error::NoHosts | zk::Error::Timeout => "no server takes a connection",
-        zk::Error::ConnectionLoss => {
+        ClientError::Lost(_) => {
             "the connection failed; whether the change was carried out is unknown"
         }
-        zk::Error::SessionExpired | zk::Error::SessionMoved | zk::Error::ClientClosed => {
+        ClientError::Closed | ClientError::Refused(code::SESSION_EXPIRED | code::SESSION_MOVED) => {
             "the session ended; the next call opens another"
         }
-        zk::Error::AuthFailed => "the user or password is refused",
-        zk::Error::NoAuth => "this user may not do that: look at the tree with getAcl",
-        zk::Error::NoNode => "a part of the tree was removed; the next call makes it again",
-        zk::Error::NotReadOnly => "the servers have no majority and only allow reading",
-        zk::Error::QuotaExceeded => "a quota on the tree is used up: look at it with listquota",
-        zk::Error::Throttled => "the servers refuse work because they have too much",
-        _ => "the client failed",
+        ClientError::Refused(code::AUTH_FAILED) => "the user or password is refused",
+        ClientError::Refused(code::NO_AUTH) => {
+            "this user may not do that: look at the tree with getAcl"
+        }
+        ClientError::Refused(code::NO_NODE) => {
+            "a part of the tree was removed; the next call makes it again"
+        }
+        ClientError::Refused(code::NOT_READ_ONLY) => {
+            "the servers have no majority and only allow reading"
+        }
+        ClientError::Refused(code::QUOTA_EXCEEDED) => {
+            "a quota on the tree is used up: look at it with listquota"
+        }
+        ClientError::Refused(code::THROTTLED) => {
+            "the servers refuse work because they have too much"
+        }
+        ClientError::Refused(_) => "the server refused",
     }
 }

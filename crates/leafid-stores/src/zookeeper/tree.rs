@@ -11,7 +11,8 @@ use std::collections::BTreeMap;
 
 use leafid::WorkerId;
 use serde::{Deserialize, Serialize};
-use zookeeper_client::Stat;
+
+use super::record::Stat;
 
 /// Java Leaf cuts each name at "-" and reads the second part as a number, so there is one "-" and
 /// it is followed by the number. No server of Java Leaf has this for its ip and port.
@@ -169,15 +170,10 @@ mod tests {
     fn stat(cversion: i32, num_children: i32) -> Stat {
         Stat {
             czxid: 1,
-            mzxid: 1,
-            pzxid: 1,
             ctime: 7,
             mtime: 7,
             version: 0,
             cversion,
-            aversion: 0,
-            ephemeral_owner: 0,
-            data_length: 0,
             num_children,
         }
     }
