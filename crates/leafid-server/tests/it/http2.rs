@@ -49,6 +49,8 @@ pub(crate) struct Http2 {
     stream: TcpStream,
     /// The number of the last request.
     last: u32,
+    /// Whether a GOAWAY was read. It may come before the answer to a request, or after it.
+    is_told: bool,
 }
 
 impl Http2 {
@@ -57,7 +59,11 @@ impl Http2 {
         stream
             .write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
             .unwrap();
-        let mut connection = Self { stream, last: 0 };
+        let mut connection = Self {
+            stream,
+            last: 0,
+            is_told: false,
+        };
         connection.write(SETTINGS, 0, 0, &[]);
         connection
     }
@@ -97,11 +103,8 @@ impl Http2 {
 
     /// Waits for the end of the connection, and tells whether it was announced.
     pub(crate) fn is_told_to_go(&mut self) -> bool {
-        let mut is_told = false;
-        while let Some(frame) = self.read() {
-            is_told |= frame.kind == GOAWAY;
-        }
-        is_told
+        while self.read().is_some() {}
+        self.is_told
     }
 
     fn write(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
@@ -128,6 +131,7 @@ impl Http2 {
             let echo: &[u8] = if kind == PING { &payload } else { &[] };
             self.write(kind, ACK, 0, echo);
         }
+        self.is_told |= kind == GOAWAY;
         Some(Frame {
             kind,
             flags,
