@@ -1,7 +1,7 @@
 //! `Socket`: a connection's bytes between hyper, which owns one half, and the connection's task.
 //!
 //! hyper reads from the stream and writes to memory. The task lets hyper have its turn, and then
-//! sends what it wrote: [`Socket::poll_turn`]. So the answers to requests that came in together
+//! sends what it wrote: [`Socket::serve_until`]. So the answers to requests that came in together
 //! leave together, in one system call. The contract:
 //!
 //! - What was written is sent at the end of the turn, or as soon as the stream takes it. Nothing
@@ -11,6 +11,7 @@
 //!
 //! On the way it notes in [`Backlog`] whether the peer reads, and refuses a flood of HTTP/2 frames.
 
+use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,6 +21,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::net::http2_frames::Frames;
 use crate::net::io::Io;
+use crate::net::poll_on_wake::PollOnWake;
 use crate::net::preface::Preface;
 use crate::net::unread::{Backlog, Charge, FREE_LEN};
 
@@ -68,14 +70,34 @@ impl<S: Io> Socket<S> {
         Self(Arc::clone(&self.0))
     }
 
+    /// Serves the connection until `end` is ready; `None`: hyper was done with it before, or the
+    /// stream is broken. What came in before the end has been read by then.
+    pub(crate) async fn serve_until<T>(
+        &self,
+        end: impl Future<Output = T>,
+        mut connection: Pin<&mut impl Future>,
+    ) -> Option<T> {
+        let mut end = PollOnWake::new(end);
+        poll_fn(|context| {
+            // First: a peer that never stops sending uses up all that tokio lets one task do in a
+            // turn, and timers behind that would not be heard.
+            let ended = end.poll(context);
+            if self.poll_turn(connection.as_mut(), context).is_ready() {
+                return Poll::Ready(None);
+            }
+            match ended {
+                Poll::Ready(end) => Poll::Ready(Some(end)),
+                // Again: it may have been waiting for something in this turn.
+                Poll::Pending => end.poll(context).map(Some),
+            }
+        })
+        .await
+    }
+
     /// Lets hyper have a turn, and sends what it wrote. Ready when hyper is done with the
     /// connection, or the stream is broken.
     #[inline]
-    pub(crate) fn poll_turn(
-        &self,
-        connection: Pin<&mut impl Future>,
-        context: &mut Context<'_>,
-    ) -> Poll<()> {
+    fn poll_turn(&self, connection: Pin<&mut impl Future>, context: &mut Context<'_>) -> Poll<()> {
         if connection.poll(context).is_ready() {
             return Poll::Ready(());
         }
@@ -196,7 +218,6 @@ impl<S: Io> AsyncWrite for Socket<S> {
 
 #[cfg(test)]
 mod tests {
-    use std::future::poll_fn;
     use std::pin::pin;
     use std::task::Waker;
     use std::time::Duration;

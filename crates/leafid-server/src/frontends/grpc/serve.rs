@@ -2,10 +2,8 @@
 //! closed when `connection.rs` says so.
 
 use std::convert::Infallible;
-use std::future::poll_fn;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
-use std::task::Poll;
 
 use hyper::server::conn::http2::Builder;
 use hyper::service::service_fn;
@@ -18,7 +16,6 @@ use super::handler::Handler;
 use crate::config::Limits;
 use crate::net::front_end::ConnectionInfo;
 use crate::net::io::Io;
-use crate::net::poll_on_wake::PollOnWake;
 use crate::net::preface::Preface;
 use crate::net::socket::Socket;
 
@@ -57,28 +54,13 @@ pub(super) async fn serve<S: Io>(handler: Arc<Handler>, mut stream: S, info: Con
     });
     let io = TokioIo::new(socket.for_hyper());
     let mut http2 = pin!(builder(limits).serve_connection(io, service));
-    let close = serve_until(connection.close(limits), &socket, http2.as_mut()).await;
+    let close = connection.close(limits);
+    // However it ended before: the peer has closed it, or h2 has told the peer why.
+    let close = socket.serve_until(close, http2.as_mut()).await;
     if close == Some(Close::Gracefully) {
         http2.as_mut().graceful_shutdown();
-        serve_until(connection.overstayed(limits), &socket, http2).await;
+        socket
+            .serve_until(connection.overstayed(limits), http2)
+            .await;
     }
-}
-
-/// Serves until `end` is ready; `None`: the connection was over before.
-async fn serve_until<T, S: Io>(
-    end: impl Future<Output = T>,
-    socket: &Socket<S>,
-    mut http2: Pin<&mut impl Future>,
-) -> Option<T> {
-    let mut end = PollOnWake::new(end);
-    poll_fn(|context| {
-        // First: a peer that never stops sending uses up all that tokio lets one task do in a
-        // turn, and timers behind that would not be heard.
-        if let Poll::Ready(end) = end.poll(context) {
-            return Poll::Ready(Some(end));
-        }
-        // However it ended: the peer has closed it, or h2 has told the peer why.
-        socket.poll_turn(http2.as_mut(), context).map(|()| None)
-    })
-    .await
 }
