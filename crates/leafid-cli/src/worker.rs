@@ -40,7 +40,7 @@ struct Show {
     asked: AskFlags,
 }
 
-/// Free the worker id of a server that was killed, before its reservation is over.
+/// Free the worker id of a killed server before its lease ends.
 ///
 /// Only where you have seen that its process does not run and never will again: if it does, ids
 /// can come twice. A server that is stopped gives its worker id back by itself.

@@ -250,7 +250,7 @@ fn redis_behind(server: &Redis, proxy: &Proxy) -> String {
 fn a_clock_ahead_across_a_restart_puts_the_worker_id_in_quarantine() {
     let proxy = Proxy::new(shared_redis().port());
     let url = redis_behind(shared_redis(), &proxy);
-    // Longer than the step: the server starts inside the reservation that its journal remembers.
+    // Longer than the step: the server starts inside the lease that its journal remembers.
     let bed = Bed::new(&["--registry", &url, "--worker-lease", "3h"]);
     let server = bed.start();
     let callers = Callers::start(&server);

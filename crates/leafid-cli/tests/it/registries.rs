@@ -104,7 +104,7 @@ const LEASE: Duration = Duration::from_secs(10);
 /// 64 worker ids.
 const LAYOUT: &str = "time45x1ms/worker6/sequence12@2020-01-01T00:00:00Z";
 /// A server that is stopped gives its worker id back; one that is killed keeps it to the end of
-/// its reservation. So there is one left for each start as long as
+/// its lease. So there is one left for each start as long as
 /// `live + killed within a lease <= worker ids`: 20 + 40 <= 64.
 const KILLED_MAX: usize = 40;
 
@@ -121,7 +121,7 @@ impl Killed {
     fn allows(&self) -> bool {
         let now = self.clock.now();
         let mut times = self.times.lock().unwrap();
-        // A reservation that was just extended ends a lease from now; one step more for the clock.
+        // A lease that was just extended ends `LEASE` from now; and one step more for the clock.
         while times
             .front()
             .is_some_and(|time| *time + LEASE + Duration::from_secs(4) < now)

@@ -140,7 +140,7 @@ fn a_registry_that_turns_weak_is_not_written_any_more() {
     let callers = Callers::start(&server);
     callers.wait_for_ids(1000);
     redis.command(&["CONFIG", "SET", "appendonly", "no"]);
-    // When the reservation that it has kept is over.
+    // When the lease that it has kept is over.
     callers.wait_for_refusals(1);
     let log = server.log();
     assert!(

@@ -167,7 +167,7 @@ fn metrics_and_readiness_show_the_worker_id() {
         );
     }
     for name in [
-        "leafid_worker_reservation_left_seconds 3",
+        "leafid_worker_lease_left_seconds 3",
         "leafid_clock_offset_seconds ",
         "leafid_snowflake_borrowed_seconds ",
     ] {
@@ -336,7 +336,7 @@ fn exhaustion_names_the_holders() {
     );
     let log = third.log();
     assert!(log.contains("alarm: all worker ids are held"), "{log}");
-    // A dead one's worker id can be had once its reservation is over.
+    // A dead one's worker id can be had once its lease is over.
     first.kill();
     until("worker id of the dead one", || {
         (own(&third)["stage"] == "holding").then_some(())

@@ -1,8 +1,8 @@
 //! Guards the worker id's promise on the real binary and real registries: a server that was paused
-//! beyond its reservation issues nothing in the range of the next holder, and a registry that is
-//! down is missed by nobody inside the reservation, also over a `kill -9` of the server.
+//! beyond its lease issues nothing in the range of the next holder, and an outage of the registry
+//! stops no ids while the lease lasts, even if the server is killed by `kill -9` meanwhile.
 //!
-//! Reservations are seconds instead of an hour, so that the half hour of an outage is seconds too.
+//! Leases are seconds instead of an hour, so that the half hour of an outage is seconds too.
 
 use std::thread;
 
@@ -32,7 +32,7 @@ fn held(server: &Server) -> u64 {
     })
 }
 
-/// Where the reservation ends, in milliseconds since 1970-01-01T00:00:00Z.
+/// Where the lease ends, in milliseconds since 1970-01-01T00:00:00Z.
 fn until_ms(server: &Server) -> u64 {
     let text = worker(server)["until"]
         .as_str()
@@ -101,7 +101,7 @@ fn check_pause(registry: &str) {
     other.stop();
 }
 
-/// Guards: `SIGSTOP` beyond the reservation, another server takes the worker id, `SIGCONT`; the
+/// Guards: `SIGSTOP` beyond the lease, another server takes the worker id, `SIGCONT`; the
 /// callers of both never stop asking.
 #[test]
 fn a_paused_server_issues_nothing_in_the_range_of_the_next_holder() {
@@ -123,7 +123,7 @@ fn a_paused_server_issues_nothing_in_the_range_of_the_next_holder() {
     });
 }
 
-/// What is left of a reservation when the registry comes back: less than half of it, and enough
+/// What is left of a lease when the registry comes back: less than half of it, and enough
 /// for the registry to start.
 const LEFT_S: f64 = 6.5;
 const OUTAGE: [&str; 6] = [
@@ -135,7 +135,7 @@ const OUTAGE: [&str; 6] = [
     "1s",
 ];
 
-/// The registry is down for more than half of a reservation, and for more than all of it.
+/// The registry is down for more than half of a lease, and for more than all of it.
 fn check_outages(registry: &str, stop: impl Fn(), start_again: impl Fn()) {
     let folder = tempdir().unwrap();
     let settings = [&["--registry", registry][..], &OUTAGE].concat();
@@ -144,30 +144,30 @@ fn check_outages(registry: &str, stop: impl Fn(), start_again: impl Fn()) {
     let callers = Callers::start(&server);
     callers.wait_for_ids(2000);
 
-    // Down, and the server is killed and started again: it goes on inside its reservation.
+    // Down, and the server is killed and started again: it goes on inside its lease.
     stop();
-    let reserved_ms = until_ms(&server);
+    let leased_until_ms = until_ms(&server);
     callers.wait_for_ids(2000);
     server.kill();
     let server = spawn(&folder, &[&settings]);
-    assert_eq!((held(&server), until_ms(&server)), (id, reserved_ms));
+    assert_eq!((held(&server), until_ms(&server)), (id, leased_until_ms));
     callers.turn_to(&server);
     until("end", || {
         (worker(&server)["left_seconds"].as_f64()? < LEFT_S).then_some(())
     });
     start_again();
-    let reserved_ms = until("longer reservation", || {
-        Some(until_ms(&server)).filter(|until_ms| *until_ms > reserved_ms)
+    let leased_until_ms = until("longer lease", || {
+        Some(until_ms(&server)).filter(|until_ms| *until_ms > leased_until_ms)
     });
     callers.told().check_nothing_refused();
     assert_eq!(held(&server), id);
     callers.told().given.iter().for_each(|given| {
-        assert!(given.unix_ms() < reserved_ms, "{given:?}");
+        assert!(given.unix_ms() < leased_until_ms, "{given:?}");
     });
 
-    // Down for longer: no id is issued beyond the reservation, and it ends by itself.
+    // Down for longer: no id is issued beyond the lease, and it ends by itself.
     stop();
-    let reserved_ms = until_ms(&server);
+    let leased_until_ms = until_ms(&server);
     // Each waits for a second before it is refused.
     let refused = callers.wait_for_refusals(3);
     assert!(
@@ -175,13 +175,16 @@ fn check_outages(registry: &str, stop: impl Fn(), start_again: impl Fn()) {
         "{refused:?}"
     );
     let (_, end_ms) = span(&callers.told().given, id);
-    assert!(end_ms < reserved_ms, "{end_ms} is beyond {reserved_ms}");
+    assert!(
+        end_ms < leased_until_ms,
+        "{end_ms} is beyond {leased_until_ms}"
+    );
     let clock = SystemClock::new();
     let down_ms = now_ms(&clock);
     assert!(
-        down_ms >= reserved_ms,
+        down_ms >= leased_until_ms,
         "refused {} ms too early",
-        reserved_ms - down_ms
+        leased_until_ms - down_ms
     );
     start_again();
     callers.wait_for_ids(5000);
@@ -201,11 +204,11 @@ fn check_outages(registry: &str, stop: impl Fn(), start_again: impl Fn()) {
     server.stop();
 }
 
-/// Guards weak dependence: a registry that is down for more than half of the reservation, with a
+/// Guards weak dependence: a registry that is down for more than half of the lease, with a
 /// `kill -9` of the server in between, is missed by nobody; one that is down for longer than the
-/// reservation stops the ids at its very end, and no sooner.
+/// lease stops the ids at its very end, and no sooner.
 #[test]
-fn a_registry_that_is_down_is_missed_only_beyond_the_reservation() {
+fn a_registry_that_is_down_is_missed_only_beyond_the_lease() {
     let (redis, etcd) = (Redis::start(), Etcd::start());
     thread::scope(|scope| {
         scope.spawn(|| check_outages(&redis.url(), || redis.kill(), || redis.start_again()));

@@ -54,12 +54,12 @@ pub enum ServiceError {
         /// Who holds it, and how that is known.
         holder: String,
     },
-    /// The worker id is reserved, and nobody can tell that its holder is dead.
+    /// The worker id is leased, and nobody can tell that its holder is dead.
     #[error("worker id {worker} stays leased until {until}: {why}")]
     WorkerHeld {
         /// The worker id.
         worker: WorkerId,
-        /// Where its reservation ends.
+        /// Where its lease ends.
         until: String,
         /// Why it is not released before.
         why: String,

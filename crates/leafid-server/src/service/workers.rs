@@ -18,7 +18,7 @@ use crate::worker_ids::Presence;
 pub struct WorkerView {
     /// The row in the registry.
     pub record: LeaseRecord,
-    /// Whether its reservation is not over yet.
+    /// Whether its lease is not over yet.
     pub is_held: bool,
     /// Whether it is this server that holds it.
     pub is_own: bool,
@@ -188,7 +188,7 @@ impl Service {
         Ok(rows.into_iter().map(view).collect())
     }
 
-    /// Frees a worker id whose holder is dead, as the caller has made sure. While its reservation
+    /// Frees a worker id whose holder is dead, as the caller has made sure. While its lease
     /// lasts that is done only for an admin's token, and only if the machine of the holder says
     /// that nothing listens at its address any more: if the holder lives, ids come twice.
     ///
@@ -224,7 +224,7 @@ impl Service {
         row.ok_or(ServiceError::WorkerChanged { worker })
     }
 
-    /// Whether a worker id can be freed without a danger. Once its reservation is over, by any
+    /// Whether a worker id can be freed without a danger. Once its lease is over, by any
     /// clock, nothing is taken from its holder.
     async fn check_dead(&self, row: &WorkerView) -> Result<(), ServiceError> {
         let Snowflakes {
@@ -287,7 +287,7 @@ impl Service {
     }
 }
 
-/// Whether the holder of a reserved worker id is dead, as far as anybody can tell; `None`: it is
+/// Whether the holder of a leased worker id is dead, as far as anybody can tell; `None`: it is
 /// this server.
 fn judge(
     record: &LeaseRecord,
@@ -324,7 +324,7 @@ mod tests {
     use super::*;
     use crate::worker_ids::PeerAnswer;
 
-    /// Guards that a reserved worker id is released in one case only.
+    /// Guards that a leased worker id is released in one case only.
     #[test]
     fn only_an_admin_releases_what_its_machine_says_is_gone() {
         let record = LeaseRecord {

@@ -53,7 +53,7 @@ pub enum Bug {
     CopyTakenForOurs,
 }
 
-/// The shortest reservation of a plan.
+/// The shortest lease of a plan.
 const LEASE_MIN_MS: u64 = 10_000;
 
 /// After this long a holder counts as dead.

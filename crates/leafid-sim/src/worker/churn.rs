@@ -17,17 +17,17 @@ use crate::violation::Violation;
 
 /// So many servers live at a time.
 pub const LIVE: usize = 20;
-/// Worker ids have so many bits.
+/// The bits of a worker id.
 pub const WORKER_BITS: u32 = 6;
-/// A server starts so often.
+/// How often a server starts.
 pub const START_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Starts servers one after the other, each with an empty journal, and ends the oldest: half of
-/// them as `kill -9` does, which leaves their reservation to run out.
+/// them as `kill -9` does, so that their leases expire.
 ///
 /// There is a worker id for each as long as
-/// `live + killed_per_second * lease_seconds <= 2^worker_bits`: a reservation ends at most one lease
-/// after its holder.
+/// `live + killed_per_second * lease_seconds <= 2^worker_bits`: a lease expires at most its own
+/// length after its holder ends.
 ///
 /// # Errors
 ///

@@ -99,8 +99,8 @@ impl Plan {
         journal + snowflake.ahead_max * 2 + Duration::from_secs(1) + unit * 3
     }
 
-    /// How long a server may have to wait for a worker id at most, once nothing fails any more: for
-    /// the end of reservations that were made with clocks that were wrong.
+    /// How long a server may have to wait for a worker id at most, once nothing fails any longer:
+    /// until leases end that were made with wrong clocks.
     pub(crate) fn patience(&self) -> Duration {
         let options = &self.options;
         let waits = options.call_max * 3 + options.retry_max * 3 + options.check_interval * 2;

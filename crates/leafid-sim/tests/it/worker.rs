@@ -73,7 +73,7 @@ fn bugs_put_back_are_found() {
 }
 
 /// Guards that a cluster which replaces its servers for ever does not run out of worker ids, as long
-/// as reservations of those that were killed end in time; and that the formula for it is right.
+/// as the leases of killed servers end in time; and that the formula for it is right.
 #[test]
 fn two_thousand_starts_share_few_worker_ids() {
     // Every second one that ends is killed.

@@ -25,8 +25,8 @@ const LEASE: Duration = Duration::from_secs(2);
 const JOURNAL_AHEAD: Duration = Duration::from_millis(500);
 /// 64 worker ids.
 const LAYOUT: &str = "time45x1ms/worker6/sequence12@2020-01-01T00:00:00Z";
-/// A server that is stopped gives its worker id back. One that is killed keeps it to the end of
-/// its reservation, which is a lease and a little away at most. So there is a worker id for each
+/// A server that is stopped gives its worker id back. One that is killed keeps it until
+/// its lease ends, at most `LEASE` and a little later. So there is a worker id for each
 /// start as long as `live + killed within a lease <= worker ids`; here 20 + 40 <= 64.
 const KILLED_MAX: usize = 40;
 const LITTLE: Duration = Duration::from_secs(1);
@@ -37,7 +37,7 @@ struct Churn {
     url: String,
     clock: SystemClock,
     started: AtomicUsize,
-    /// When servers were killed whose worker ids are still reserved.
+    /// When servers were killed whose worker ids are still leased.
     killed: Mutex<VecDeque<Duration>>,
     killed_count: AtomicUsize,
     /// Starts that were told that no worker id is left.

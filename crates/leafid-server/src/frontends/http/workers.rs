@@ -40,7 +40,7 @@ pub(crate) async fn list(State(service): Served, Who(caller): Who) -> Answered {
     Ok(answer::json(StatusCode::OK, &list))
 }
 
-/// Frees the worker id of a dead server before its reservation is over. The caller states that
+/// Frees the worker id of a dead server before its lease is over. The caller states that
 /// it is dead. Refused while a server answers with that worker id.
 #[utoipa::path(
     post, path = "/v1/workers/{id}/release", tag = "workers", operation_id = "release_worker",

@@ -1,4 +1,4 @@
-//! The metrics of snowflake ids: the worker id, its reservation, the clock. None of them is there
+//! The metrics of snowflake ids: the worker id, its lease, the clock. None of them is there
 //! where snowflake ids are off.
 
 use std::sync::atomic::Ordering;
