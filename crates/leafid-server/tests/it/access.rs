@@ -24,7 +24,7 @@ fn guarded() -> TestServer {
 }
 
 /// Sends `METHOD PATH`, with this `Authorization` and maybe a JSON body.
-fn ask(site: &TestServer, authorization: &str, request: &str, body: &str) -> Reply {
+fn ask(server: &TestServer, authorization: &str, request: &str, body: &str) -> Reply {
     let (method, path) = request.split_once(' ').unwrap();
     let head = format!(
         "{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
@@ -32,19 +32,19 @@ fn ask(site: &TestServer, authorization: &str, request: &str, body: &str) -> Rep
          content-length: {}\r\n\r\n{body}",
         body.len()
     );
-    Reply::parse(&site.raw(&head))
+    Reply::parse(&server.raw(&head))
 }
 
-fn as_taker(site: &TestServer, request: &str, body: &str) -> Reply {
-    ask(site, &format!("Bearer {TAKER}"), request, body)
+fn as_taker(server: &TestServer, request: &str, body: &str) -> Reply {
+    ask(server, &format!("Bearer {TAKER}"), request, body)
 }
 
-fn as_admin(site: &TestServer, request: &str, body: &str) -> Reply {
-    ask(site, &format!("Bearer {ADMIN}"), request, body)
+fn as_admin(server: &TestServer, request: &str, body: &str) -> Reply {
+    ask(server, &format!("Bearer {ADMIN}"), request, body)
 }
 
-fn metric(site: &TestServer, series: &str) -> f64 {
-    let text = site.ask("GET /metrics").body;
+fn metric(server: &TestServer, series: &str) -> f64 {
+    let text = server.ask("GET /metrics").body;
     let mut lines = text.lines();
     let value = lines.find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
     value
@@ -77,10 +77,10 @@ const GUARDED: [(&str, &str); 18] = [
 
 #[test]
 fn calls_without_a_token_are_refused() {
-    let site = guarded();
+    let server = guarded();
     for (request, body) in GUARDED {
-        site.check_problem(request, body, 401, "no_token");
-        let reply = ask(&site, "Bearer wrong-but-long-enough", request, body);
+        server.check_problem(request, body, 401, "no_token");
+        let reply = ask(&server, "Bearer wrong-but-long-enough", request, body);
         assert_eq!(
             (reply.status, &reply.json()["code"]),
             (401, &json!("bad_token"))
@@ -93,7 +93,7 @@ fn calls_without_a_token_are_refused() {
         "/cache",
         "/db",
     ] {
-        let reply = site.ask(&format!("GET {path}"));
+        let reply = server.ask(&format!("GET {path}"));
         assert_eq!(reply.status, 500, "Leaf's callers know no other status");
         let message = &reply.json()["message"];
         assert!(
@@ -102,15 +102,15 @@ fn calls_without_a_token_are_refused() {
         );
     }
     for scheme in ["Basic", "Bearer", "bearer  x", "Bearer\t", ""] {
-        let reply = ask(&site, scheme, "GET /v1/tags", "");
+        let reply = ask(&server, scheme, "GET /v1/tags", "");
         assert_eq!(reply.status, 401, "{scheme}");
     }
     assert_eq!(
-        metric(&site, "leafid_token_refusals_total{reason=\"missing\"}"),
+        metric(&server, "leafid_token_refusals_total{reason=\"missing\"}"),
         22.0
     );
     assert_eq!(
-        metric(&site, "leafid_token_refusals_total{reason=\"unknown\"}"),
+        metric(&server, "leafid_token_refusals_total{reason=\"unknown\"}"),
         23.0
     );
 }
@@ -118,7 +118,7 @@ fn calls_without_a_token_are_refused() {
 /// Guards what probes, scrapers and other servers ask for.
 #[test]
 fn health_metrics_description_and_clock_are_open() {
-    let site = guarded();
+    let server = guarded();
     for path in [
         "/livez",
         "/readyz",
@@ -126,26 +126,35 @@ fn health_metrics_description_and_clock_are_open() {
         "/openapi.json",
         "/v1/decode/1",
     ] {
-        assert_eq!(site.ask(&format!("GET {path}")).status, 200, "{path}");
-        let wrong = ask(&site, "Bearer wrong", &format!("GET {path}"), "");
+        assert_eq!(server.ask(&format!("GET {path}")).status, 200, "{path}");
+        let wrong = ask(&server, "Bearer wrong", &format!("GET {path}"), "");
         assert_eq!(wrong.status, 200, "{path}");
     }
-    site.check_problem("GET /v1/clock", "", 501, "mode_off");
+    server.check_problem("GET /v1/clock", "", 501, "mode_off");
 }
 
 #[test]
 fn a_token_takes_ids_and_only_an_admin_changes_things() {
-    let site = guarded();
-    let created = as_admin(&site, "POST /v1/tags", r#"{"tag":"order"}"#);
+    let server = guarded();
+    let created = as_admin(&server, "POST /v1/tags", r#"{"tag":"order"}"#);
     assert_eq!(created.status, 201);
-    let taken = as_taker(&site, "GET /v1/tags/order/ids?count=2", "");
+    let taken = as_taker(&server, "GET /v1/tags/order/ids?count=2", "");
     assert_eq!(
         (taken.status, taken.body.as_str()),
         (200, r#"{"ids":["1","2"]}"#)
     );
-    assert_eq!(as_taker(&site, "GET /api/segment/get/order", "").body, "3");
     assert_eq!(
-        ask(&site, &format!("bearer {TAKER}"), "GET /v1/tags/order", "").status,
+        as_taker(&server, "GET /api/segment/get/order", "").body,
+        "3"
+    );
+    assert_eq!(
+        ask(
+            &server,
+            &format!("bearer {TAKER}"),
+            "GET /v1/tags/order",
+            ""
+        )
+        .status,
         200
     );
     let changes = GUARDED.iter().filter(|(request, _)| {
@@ -154,7 +163,7 @@ fn a_token_takes_ids_and_only_an_admin_changes_things() {
     });
     let mut refused = 0;
     for (request, body) in changes {
-        let reply = as_taker(&site, request, body);
+        let reply = as_taker(&server, request, body);
         assert_eq!(
             (reply.status, &reply.json()["code"]),
             (403, &json!("not_admin")),
@@ -164,20 +173,20 @@ fn a_token_takes_ids_and_only_an_admin_changes_things() {
     }
     assert_eq!(refused, 10);
     assert_eq!(
-        metric(&site, "leafid_token_refusals_total{reason=\"not_admin\"}"),
+        metric(&server, "leafid_token_refusals_total{reason=\"not_admin\"}"),
         10.0
     );
     assert_eq!(
-        as_admin(&site, "POST /v1/tags", r#"{"tag":"x"}"#).status,
+        as_admin(&server, "POST /v1/tags", r#"{"tag":"x"}"#).status,
         201
     );
-    assert_eq!(as_admin(&site, "GET /v1/tags/x/ids", "").status, 200);
+    assert_eq!(as_admin(&server, "GET /v1/tags/x/ids", "").status, 200);
 }
 
 #[test]
 fn quotas_are_set_listed_and_taken_away() {
-    let site = guarded();
-    let set = |path: &str, body: &str| as_admin(&site, &format!("PUT /v1/quotas/{path}"), body);
+    let server = guarded();
+    let set = |path: &str, body: &str| as_admin(&server, &format!("PUT /v1/quotas/{path}"), body);
     let reply = set("tags/a%2Fb", r#"{"ids_per_second":7}"#);
     assert_eq!(reply.status, 200, "{reply:?}");
     assert_eq!(
@@ -189,22 +198,22 @@ fn quotas_are_set_listed_and_taken_away() {
         set("server", r#"{"ids_per_second":1000000000}"#).status,
         200
     );
-    let listed = as_taker(&site, "GET /v1/quotas", "").json();
+    let listed = as_taker(&server, "GET /v1/quotas", "").json();
     let expected = json!({ "quotas": [
         { "on": "server", "name": null, "ids_per_second": 1_000_000_000 },
         { "on": "tag", "name": "a/b", "ids_per_second": 7 },
         { "on": "token", "name": "taker", "ids_per_second": 9 },
     ]});
     assert_eq!(listed, expected);
-    assert_eq!(metric(&site, "leafid_quotas"), 3.0);
+    assert_eq!(metric(&server, "leafid_quotas"), 3.0);
     let series = "leafid_quota_ids_per_second{on=\"tag\",name=\"a/b\"}";
-    assert_eq!(metric(&site, series), 7.0);
+    assert_eq!(metric(&server, series), 7.0);
     for path in ["server", "tags/a%2Fb", "tags/none", "tokens/taker"] {
-        let reply = as_admin(&site, &format!("DELETE /v1/quotas/{path}"), "");
+        let reply = as_admin(&server, &format!("DELETE /v1/quotas/{path}"), "");
         assert_eq!((reply.status, reply.body.as_str()), (204, ""), "{path}");
     }
     assert_eq!(
-        as_taker(&site, "GET /v1/quotas", "").json(),
+        as_taker(&server, "GET /v1/quotas", "").json(),
         json!({ "quotas": [] })
     );
     let bad = |path: &str, body: &str, status: u16, code: &str| {
@@ -240,63 +249,63 @@ fn quotas_on_tags_are_bounded() {
         quotas_max: 1,
         ..Limits::default()
     };
-    let site = TestServer::with(&Config::default(), limits);
+    let server = TestServer::with(&Config::default(), limits);
     let body = r#"{"ids_per_second":1}"#;
-    assert_eq!(site.ask_with("PUT /v1/quotas/tags/a", body).status, 200);
-    site.check_problem("PUT /v1/quotas/tags/b", body, 409, "too_many_quotas");
+    assert_eq!(server.ask_with("PUT /v1/quotas/tags/a", body).status, 200);
+    server.check_problem("PUT /v1/quotas/tags/b", body, 409, "too_many_quotas");
 }
 
 /// Guards the one-switch throttle: 0 stops a tag at once, and others go on.
 #[test]
 fn a_quota_of_zero_stops_at_once() {
-    let site = TestServer::new();
-    site.check("GET /api/segment/get/order", 200, "1");
+    let server = TestServer::new();
+    server.check("GET /api/segment/get/order", 200, "1");
     let stop = |path: &str| {
-        let reply = site.ask_with(&format!("PUT /v1/quotas/{path}"), r#"{"ids_per_second":0}"#);
+        let reply = server.ask_with(&format!("PUT /v1/quotas/{path}"), r#"{"ids_per_second":0}"#);
         assert_eq!(reply.status, 200);
     };
     stop("tags/order");
-    let problem = site.check_problem("GET /v1/tags/order/ids?count=5", "", 429, "over_quota");
+    let problem = server.check_problem("GET /v1/tags/order/ids?count=5", "", 429, "over_quota");
     assert_eq!(problem["retry_after_ms"], 1000);
-    let reply = site.ask("POST /v1/tags/order/ids");
+    let reply = server.ask("POST /v1/tags/order/ids");
     assert_eq!((reply.status, reply.header("retry-after")), (429, "1"));
-    let leafs = site.ask("GET /api/segment/get/order");
+    let leafs = server.ask("GET /api/segment/get/order");
     assert_eq!((leafs.status, leafs.header("retry-after")), (500, "1"));
-    site.check("GET /api/segment/get/other", 200, "1");
+    server.check("GET /api/segment/get/other", 200, "1");
     stop("server");
-    site.check_problem("GET /v1/tags/other/ids", "", 429, "over_quota");
+    server.check_problem("GET /v1/tags/other/ids", "", 429, "over_quota");
     assert_eq!(
-        site.ask("GET /v1/tags/other").status,
+        server.ask("GET /v1/tags/other").status,
         200,
         "looking is no taking"
     );
     assert_eq!(
-        metric(&site, "leafid_quota_refusals_total{on=\"tag\"}"),
+        metric(&server, "leafid_quota_refusals_total{on=\"tag\"}"),
         3.0
     );
     assert_eq!(
-        metric(&site, "leafid_quota_refused_ids_total{on=\"tag\"}"),
+        metric(&server, "leafid_quota_refused_ids_total{on=\"tag\"}"),
         7.0
     );
     assert_eq!(
-        metric(&site, "leafid_quota_refusals_total{on=\"server\"}"),
+        metric(&server, "leafid_quota_refusals_total{on=\"server\"}"),
         1.0
     );
     for path in ["server", "tags/order"] {
-        assert_eq!(site.ask(&format!("DELETE /v1/quotas/{path}")).status, 204);
+        assert_eq!(server.ask(&format!("DELETE /v1/quotas/{path}")).status, 204);
     }
-    site.check("GET /api/segment/get/order", 200, "2");
+    server.check("GET /api/segment/get/order", 200, "2");
 }
 
 /// Guards the rate with the real clock and callers who ask as fast as they can, each with batches
 /// of its own size.
 #[test]
 fn the_rate_is_kept_while_callers_press() {
-    let site = TestServer::new();
-    site.check("GET /api/segment/get/order", 200, "1");
+    let server = TestServer::new();
+    server.check("GET /api/segment/get/order", 200, "1");
     let (rate, clock) = (2000, SystemClock::new());
     let scope = QuotaScope::Tag(leafid::Tag::new("order").unwrap());
-    let service = &site.service;
+    let service = &server.service;
     let nobody = Caller::anonymous();
     service.set_quota(&nobody, &scope, Some(rate)).unwrap();
     let start = clock.now();
@@ -350,14 +359,14 @@ fn with_grants() -> TestServer {
 /// Guards what a token is good for, through HTTP and the Redis protocol.
 #[test]
 fn tokens_are_good_for_their_tags_and_their_scope() {
-    let site = with_grants();
+    let server = with_grants();
     for tag in ["order", "pay-in", "user"] {
-        let made = as_admin(&site, "POST /v1/tags", &json!({ "tag": tag }).to_string());
+        let made = as_admin(&server, "POST /v1/tags", &json!({ "tag": tag }).to_string());
         assert_eq!(made.status, 201);
     }
     let status = |name: &str, request: &str, body: &str| {
         let reply = ask(
-            &site,
+            &server,
             &format!("Bearer the-secret-of-{name}"),
             request,
             body,
@@ -384,12 +393,12 @@ fn tokens_are_good_for_their_tags_and_their_scope() {
         let found = ["shop", "taker", "looker"].map(|name| status(name, request, body));
         assert_eq!(found, [of_shop, of_taker, of_looker], "{request}");
     }
-    let listed = ask(&site, "Bearer the-secret-of-shop", "GET /v1/tags", "").json();
+    let listed = ask(&server, "Bearer the-secret-of-shop", "GET /v1/tags", "").json();
     let tags = listed["tags"].as_array().unwrap().iter();
     let tags: Vec<&str> = tags.map(|tag| tag["tag"].as_str().unwrap()).collect();
     assert_eq!(tags, ["order", "pay-in"]);
     let redis = |name: &str, commands: &str| {
-        let mut stream = std::net::TcpStream::connect(site.addresses.resp.unwrap()).unwrap();
+        let mut stream = std::net::TcpStream::connect(server.addresses.resp.unwrap()).unwrap();
         let text = format!("AUTH the-secret-of-{name}\r\n{commands}\r\nQUIT\r\n");
         std::io::Write::write_all(&mut stream, text.as_bytes()).unwrap();
         crate::test_server::read_to_end(&mut stream)
@@ -402,7 +411,10 @@ fn tokens_are_good_for_their_tags_and_their_scope() {
     assert!(redis("taker", "GET user").contains("may not look at tag"));
     assert!(redis("looker", "INCR order").contains("-NOPERM not_allowed"));
     assert!(redis("looker", "GET user").starts_with("+OK\r\n$"));
-    let refusals = metric(&site, "leafid_token_refusals_total{reason=\"not_allowed\"}");
+    let refusals = metric(
+        &server,
+        "leafid_token_refusals_total{reason=\"not_allowed\"}",
+    );
     assert!(refusals >= 15.0, "{refusals}");
 }
 
@@ -410,15 +422,19 @@ fn tokens_are_good_for_their_tags_and_their_scope() {
 #[test]
 fn a_call_takes_a_share_of_what_is_left() {
     const CALLS: u64 = 158;
-    let site = with_grants();
-    let made = as_admin(&site, "POST /v1/tags", r#"{"tag":"order","limit":"int32"}"#);
+    let server = with_grants();
+    let made = as_admin(
+        &server,
+        "POST /v1/tags",
+        r#"{"tag":"order","limit":"int32"}"#,
+    );
     assert_eq!(made.status, 201);
     let mut left = u64::from(i32::MAX.unsigned_abs());
     for call in 0..CALLS {
         let take = |length: u64| {
             let body = json!({ "length": length }).to_string();
             let request = "POST /v1/tags/order/ranges";
-            ask(&site, "Bearer the-secret-of-taker", request, &body)
+            ask(&server, "Bearer the-secret-of-taker", request, &body)
         };
         // What is left falls also by segments that are fetched between two calls.
         let mut asked = 10_000_000;
@@ -441,7 +457,7 @@ fn a_call_takes_a_share_of_what_is_left() {
     println!("{left} of {} left after {CALLS} calls", i32::MAX);
     assert!(left > 1_700_000_000, "{left} left");
     let whole = as_admin(
-        &site,
+        &server,
         "POST /v1/tags/order/ranges",
         r#"{"length":10000000}"#,
     );

@@ -11,31 +11,34 @@ use crate::http2::Http2;
 use crate::test_server::{TestServer, eventually, read_to_end};
 
 /// A server whose one place for everything is taken.
-struct FullSite {
-    site: TestServer,
+struct FullServer {
+    server: TestServer,
     /// Who has it.
     _held: TcpStream,
 }
 
-impl FullSite {
+impl FullServer {
     fn with(limits: Limits) -> Self {
         let limits = Limits {
             connections_max: 1,
             ..limits
         };
-        let site = TestServer::with(&Config::default(), limits);
-        let mut held = site.connect();
+        let server = TestServer::with(&Config::default(), limits);
+        let mut held = server.connect();
         held.write_all(b"GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n")
             .unwrap();
         assert!(held.read(&mut [0; 1024]).unwrap() > 0);
-        Self { site, _held: held }
+        Self {
+            server,
+            _held: held,
+        }
     }
 }
 
 /// Guards that no route issues ids there, whatever its method, and that all others are answered.
 #[test]
 fn no_route_issues_ids_to_who_has_a_place_of_operators() {
-    let FullSite { site, _held } = FullSite::with(Limits::default());
+    let FullServer { server, _held } = FullServer::with(Limits::default());
     for request in [
         "GET /v1/tags/order/ids",
         "HEAD /v1/tags/order/ids",
@@ -51,7 +54,7 @@ fn no_route_issues_ids_to_who_has_a_place_of_operators() {
         // It does not ask for the end: the server does.
         let body = r#"{"length":2}"#;
         let head = "host: localhost\r\ncontent-type: application/json";
-        let answer = site.raw(&format!(
+        let answer = server.raw(&format!(
             "{request} HTTP/1.1\r\n{head}\r\ncontent-length: {}\r\n\r\n{body}",
             body.len()
         ));
@@ -71,9 +74,9 @@ fn no_route_issues_ids_to_who_has_a_place_of_operators() {
         );
     }
     let create = r#"{"tag":"order"}"#;
-    assert_eq!(site.ask_with("POST /v1/tags", create).status, 201);
+    assert_eq!(server.ask_with("POST /v1/tags", create).status, 201);
     for request in ["GET /readyz", "GET /metrics", "GET /v1/tags/order"] {
-        assert_eq!(site.ask(request).status, 200, "{request}");
+        assert_eq!(server.ask(request).status, 200, "{request}");
     }
 }
 
@@ -81,17 +84,17 @@ fn no_route_issues_ids_to_who_has_a_place_of_operators() {
 /// that opened it in a short peak would be refused for life, and enough of them lock operators out.
 #[test]
 fn over_http_2_who_comes_for_ids_is_told_to_go() {
-    let FullSite { site, _held } = FullSite::with(Limits::default());
-    let mut caller = Http2::connect(&site);
+    let FullServer { server, _held } = FullServer::with(Limits::default());
+    let mut caller = Http2::connect(&server);
     assert!(caller.is_ok("/readyz"));
     assert!(!caller.is_ok("/v1/tags/order/ids"));
     assert!(caller.is_told_to_go());
 }
 
 /// With no bound on idle connections but their number.
-fn crowded() -> FullSite {
+fn crowded() -> FullServer {
     let an_hour = Duration::from_secs(3600);
-    FullSite::with(Limits {
+    FullServer::with(Limits {
         operator_connections_max: 16,
         first_head_max: an_hour,
         idle_max: an_hour,
@@ -109,19 +112,19 @@ fn idle_connections_make_room() {
     for start in ["", "G", livez, refused] {
         let mut idle = Vec::new();
         for number in 0..40 {
-            let mut stream = full.site.connect();
+            let mut stream = full.server.connect();
             stream.write_all(start.as_bytes()).unwrap();
             if start.len() > 1 {
                 assert!(stream.read(&mut [0; 1024]).unwrap() > 0);
             }
             idle.push(stream);
-            let ready = full.site.ask("GET /readyz");
+            let ready = full.server.ask("GET /readyz");
             assert_eq!(ready.status, 200, "{start:?} {number}");
         }
     }
     let mut resting: Vec<_> = (0..40)
         .map(|_| {
-            let mut connection = Http2::connect(&full.site);
+            let mut connection = Http2::connect(&full.server);
             assert!(connection.is_ok("/readyz"));
             connection
         })
@@ -133,12 +136,12 @@ fn idle_connections_make_room() {
 #[test]
 fn who_makes_room_is_answered_first() {
     let full = crowded();
-    let mut busy = full.site.connect();
+    let mut busy = full.server.connect();
     let head = "POST /v1/tags HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 15\r\nexpect: 100-continue\r\n\r\n";
     busy.write_all(head.as_bytes()).unwrap();
     // The server waits for the body now.
     assert!(busy.read(&mut [0; 1024]).unwrap() > 0);
-    let mut silent: Vec<_> = (0..15).map(|_| full.site.connect()).collect();
+    let mut silent: Vec<_> = (0..15).map(|_| full.server.connect()).collect();
     // It came later, and has gone.
     assert_eq!(read_to_end(&mut silent[0]), "");
     busy.write_all(br#"{"tag":"order"}"#).unwrap();
@@ -155,11 +158,11 @@ fn an_address_has_its_share() {
         connections_per_address: 2,
         ..Limits::default()
     };
-    let site = TestServer::with(&Config::default(), limits);
+    let server = TestServer::with(&Config::default(), limits);
     let ids = "GET /v1/tags/order/ids";
     let held: Vec<_> = (0..2)
         .map(|_| {
-            let mut stream = site.connect();
+            let mut stream = server.connect();
             stream
                 .write_all(b"GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n")
                 .unwrap();
@@ -167,8 +170,8 @@ fn an_address_has_its_share() {
             stream
         })
         .collect();
-    assert_eq!(site.ask(ids).status, 503);
-    assert_eq!(site.ask("GET /readyz").status, 200);
+    assert_eq!(server.ask(ids).status, 503);
+    assert_eq!(server.ask("GET /readyz").status, 200);
     drop(held);
-    eventually("a place", || site.ask(ids).status == 200);
+    eventually("a place", || server.ask(ids).status == 200);
 }

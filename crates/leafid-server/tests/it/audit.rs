@@ -65,14 +65,14 @@ fn guarded() -> Config {
 }
 
 /// Sends `METHOD PATH` with a token, and says that it comes from elsewhere.
-fn ask(site: &TestServer, token: &str, request: &str, body: &str) -> (u16, Value) {
+fn ask(server: &TestServer, token: &str, request: &str, body: &str) -> (u16, Value) {
     let (method, path) = request.split_once(' ').unwrap();
-    let reply = site.raw(&format!(
+    let reply = server.raw(&format!(
         "{method} {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\
          authorization: Bearer secret of the {token}\r\nx-forwarded-for: 203.0.113.9\r\n\
          forwarded: for=203.0.113.9\r\ncontent-type: application/json\r\n\
          content-length: {}\r\n\r\n{body}",
-        site.address,
+        server.address,
         body.len()
     ));
     let reply = crate::test_server::Reply::parse(&reply);
@@ -81,8 +81,8 @@ fn ask(site: &TestServer, token: &str, request: &str, body: &str) -> (u16, Value
 }
 
 /// The changes, the oldest first.
-fn changes(site: &TestServer) -> Vec<Value> {
-    let (status, list) = ask(site, "chief", "GET /v1/audit?limit=1000", "");
+fn changes(server: &TestServer) -> Vec<Value> {
+    let (status, list) = ask(server, "chief", "GET /v1/audit?limit=1000", "");
     assert_eq!(status, 200, "{list}");
     let mut changes = list["changes"].as_array().unwrap().clone();
     changes.reverse();
@@ -91,8 +91,8 @@ fn changes(site: &TestServer) -> Vec<Value> {
 
 /// Compares action, subject, before and after of the last changes, each on a line.
 #[track_caller]
-fn check_last(site: &TestServer, expected: &[[&str; 4]]) {
-    let changes = changes(site);
+fn check_last(server: &TestServer, expected: &[[&str; 4]]) {
+    let changes = changes(server);
     let last = &changes[changes.len() - expected.len()..];
     for (change, expected) in last.iter().zip(expected) {
         let found = ["action", "subject", "before", "after"];
@@ -101,15 +101,15 @@ fn check_last(site: &TestServer, expected: &[[&str; 4]]) {
         assert_eq!(change["token"], "chief");
         let address = change["address"].as_str().unwrap();
         assert!(address.starts_with("127.0.0.1:"), "{change}");
-        assert_eq!(change["server"], site.address.to_string());
+        assert_eq!(change["server"], server.address.to_string());
     }
 }
 
 #[test]
 fn changes_through_http_are_recorded() {
-    let site = TestServer::with(&guarded(), Limits::default());
+    let server = TestServer::with(&guarded(), Limits::default());
     let check = |request: &str, body: &str, status: u16| {
-        let answer = ask(&site, "chief", request, body);
+        let answer = ask(&server, "chief", request, body);
         assert_eq!(answer.0, status, "{request}: {}", answer.1);
     };
     check("POST /v1/tags", r#"{"tag":"a","step":10}"#, 201);
@@ -120,7 +120,7 @@ fn changes_through_http_are_recorded() {
     let of =
         |max_id: u32, step: u32| format!("max_id={max_id} step={step} policy=default limit=int64");
     check_last(
-        &site,
+        &server,
         &[
             ["tag created", "a", "", &of(1, 10)],
             ["tag changed", "a", &of(1, 10), &of(1, 20)],
@@ -131,20 +131,20 @@ fn changes_through_http_are_recorded() {
         ],
     );
     // What changed nothing is not there, nor what was refused.
-    let before = changes(&site).len();
+    let before = changes(&server).len();
     check("DELETE /v1/tags/a", "", 404);
     check("PATCH /v1/tags/a", r#"{"step":0}"#, 400);
     check("DELETE /v1/quotas/tags/a", "", 204);
     check("POST /v1/tags", r#"{"tag":"same","step":10}"#, 201);
     check("PATCH /v1/tags/same", r#"{"step":10}"#, 200);
-    let refused = ask(&site, "shop", "POST /v1/tags", r#"{"tag":"b"}"#);
+    let refused = ask(&server, "shop", "POST /v1/tags", r#"{"tag":"b"}"#);
     assert_eq!(refused.0, 403, "{}", refused.1);
-    assert_eq!(changes(&site).len(), before + 1);
+    assert_eq!(changes(&server).len(), before + 1);
     for (token, status) in [("shop", 403), ("nobody", 401)] {
-        assert_eq!(ask(&site, token, "GET /v1/audit", "").0, status);
+        assert_eq!(ask(&server, token, "GET /v1/audit", "").0, status);
     }
-    assert_eq!(ask(&site, "chief", "GET /v1/audit?limit=0", "").0, 400);
-    let (_, list) = ask(&site, "chief", "GET /v1/audit?limit=1", "");
+    assert_eq!(ask(&server, "chief", "GET /v1/audit?limit=0", "").0, 400);
+    let (_, list) = ask(&server, "chief", "GET /v1/audit?limit=1", "");
     assert_eq!(list["changes"][0]["action"], "tag created");
     assert_eq!(list["changes"].as_array().unwrap().len(), 1);
 }
@@ -177,7 +177,7 @@ fn changes_through_grpc_are_recorded() {
     line.run(line.tags().delete_tag(by_chief(delete))).unwrap();
     let of = |max_id: u32| format!("max_id={max_id} step=1000 policy=default limit=int64");
     check_last(
-        &line.site,
+        &line.server,
         &[
             ["tag created", "g", "", &of(5)],
             ["tag raised", "g", &of(5), &of(90)],
@@ -188,17 +188,17 @@ fn changes_through_grpc_are_recorded() {
 
 #[test]
 fn a_change_stands_although_it_cannot_be_recorded() {
-    let site = TestServer::new();
-    site.ledger.is_broken.store(true, Ordering::SeqCst);
-    let reply = site.ask_with("POST /v1/tags", r#"{"tag":"a"}"#);
+    let server = TestServer::new();
+    server.ledger.is_broken.store(true, Ordering::SeqCst);
+    let reply = server.ask_with("POST /v1/tags", r#"{"tag":"a"}"#);
     assert_eq!(reply.status, 201, "{}", reply.body);
     eventually("an attempt to record", || {
-        *site.ledger.attempts.lock().unwrap() == 1
+        *server.ledger.attempts.lock().unwrap() == 1
     });
-    site.check_problem("GET /v1/audit", "", 503, "store_unavailable");
-    site.ledger.is_broken.store(false, Ordering::SeqCst);
-    assert_eq!(site.ask("DELETE /v1/tags/a").status, 204);
-    let changes = site.ask("GET /v1/audit").json();
+    server.check_problem("GET /v1/audit", "", 503, "store_unavailable");
+    server.ledger.is_broken.store(false, Ordering::SeqCst);
+    assert_eq!(server.ask("DELETE /v1/tags/a").status, 204);
+    let changes = server.ask("GET /v1/audit").json();
     assert_eq!(changes["changes"][0]["action"], "tag deleted");
     assert!(changes["changes"][0]["token"].is_null(), "{changes}");
 }
@@ -207,17 +207,19 @@ fn a_change_stands_although_it_cannot_be_recorded() {
 #[test]
 fn a_change_whose_caller_went_is_recorded() {
     let store = Arc::new(Moody::default());
-    let site = TestServer::on_store(Config::default(), Arc::clone(&store) as _);
+    let server = TestServer::on_store(Config::default(), Arc::clone(&store) as _);
     store.sleep();
     let spec = TagSpec::new(Tag::new("a").unwrap());
     let caller = Caller::anonymous();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
-        let call = pin!(site.service.create_tag(&caller, &spec));
+        let call = pin!(server.service.create_tag(&caller, &spec));
         let given_up = tokio::time::timeout(Duration::from_millis(1), call).await;
         assert!(given_up.is_err());
     });
-    let recorded = runtime.block_on(site.service.changes(&caller, 10)).unwrap();
+    let recorded = runtime
+        .block_on(server.service.changes(&caller, 10))
+        .unwrap();
     let AuditRecord {
         action,
         subject,

@@ -6,8 +6,8 @@ use crate::test_server::TestServer;
 
 #[test]
 fn ids_come_apart_by_any_layout() {
-    let site = TestServer::new();
-    let reply = site.ask("GET /v1/decode/1169786042799259000");
+    let server = TestServer::new();
+    let reply = server.ask("GET /v1/decode/1169786042799259000");
     assert_eq!(reply.status, 200);
     assert_eq!(
         reply.json(),
@@ -18,7 +18,7 @@ fn ids_come_apart_by_any_layout() {
         })
     );
     let check = |path: &str, time: &str, worker_id: u32, sequence: &str| {
-        let decoded = site.ask(&format!("GET /v1/decode/{path}")).json();
+        let decoded = server.ask(&format!("GET /v1/decode/{path}")).json();
         assert_eq!(decoded["time"], time, "{path}");
         assert_eq!(decoded["worker_id"], worker_id, "{path}");
         assert_eq!(decoded["sequence"], sequence, "{path}");
@@ -37,10 +37,10 @@ fn ids_come_apart_by_any_layout() {
 
 #[test]
 fn what_is_no_id_or_no_layout_is_refused() {
-    let site = TestServer::new();
+    let server = TestServer::new();
     let check = |status: u16, code: &str, path: &str, detail: &str| {
         let path = format!("GET /v1/decode/{path}");
-        let problem = site.check_problem(&path, "", status, code);
+        let problem = server.check_problem(&path, "", status, code);
         let field = if code == "unknown_layout" {
             "layout"
         } else {
@@ -64,6 +64,6 @@ fn what_is_no_id_or_no_layout_is_refused() {
     unknown("1?layout=snowflake", "name one of leaf, twitter");
     unknown("1?layout=leaf@2020-01-01", "add Z or +08:00");
     unknown("1?layout=", "is no layout");
-    site.check_problem("GET /v1/decode/1?epoch=1", "", 400, "unknown_field");
-    site.check_problem("POST /v1/decode/1", "", 405, "method_not_allowed");
+    server.check_problem("GET /v1/decode/1?epoch=1", "", 400, "unknown_field");
+    server.check_problem("POST /v1/decode/1", "", 405, "method_not_allowed");
 }

@@ -42,12 +42,12 @@ fn is_cut(address: SocketAddr, again: &[u8]) -> bool {
 
 #[test]
 fn frames_that_ask_for_nothing_are_cut() {
-    let site = TestServer::new();
+    let server = TestServer::new();
     let priority = frame(2, 0, 1, &[0, 0, 0, 0, 7]);
     let settings = frame(4, 0, 0, &[0, 3, 0, 0, 0, 100]);
     let ping = frame(6, 0, 0, b"12345678");
     let unknown = frame(0xbe, 0, 0, b"nobody knows");
-    for address in [site.addresses.http, site.addresses.grpc.unwrap()] {
+    for address in [server.addresses.http, server.addresses.grpc.unwrap()] {
         for (name, again) in [
             ("PRIORITY", &priority),
             ("SETTINGS", &settings),
@@ -57,8 +57,8 @@ fn frames_that_ask_for_nothing_are_cut() {
             assert!(is_cut(address, again), "{name} to {address}");
         }
     }
-    let metrics = site.ask("GET /metrics").body;
+    let metrics = server.ask("GET /metrics").body;
     let series = "leafid_connections_cut_total{reason=\"flood\"} 8";
     assert!(metrics.contains(series), "{metrics}");
-    assert_eq!(site.ask("GET /v1/tags/order/ids").status, 200);
+    assert_eq!(server.ask("GET /v1/tags/order/ids").status, 200);
 }

@@ -46,7 +46,7 @@ use v1::{NextRequest, NextResponse};
 
 /// A server, and a client that is connected to it.
 pub(crate) struct Line {
-    pub(crate) site: TestServer,
+    pub(crate) server: TestServer,
     pub(crate) runtime: Runtime,
     pub(crate) channel: Channel,
 }
@@ -56,11 +56,11 @@ impl Line {
         Self::to(TestServer::new())
     }
 
-    pub(crate) fn to(site: TestServer) -> Self {
+    pub(crate) fn to(server: TestServer) -> Self {
         let runtime = Runtime::new().unwrap();
-        let channel = runtime.block_on(connect(&site));
+        let channel = runtime.block_on(connect(&server));
         Self {
-            site,
+            server,
             runtime,
             channel,
         }
@@ -92,8 +92,8 @@ impl Line {
 pub(crate) struct Wire(SendRequest<Body>);
 
 impl Wire {
-    pub(crate) async fn new(site: &TestServer) -> Self {
-        let stream = TcpStream::connect(address(site)).await.unwrap();
+    pub(crate) async fn new(server: &TestServer) -> Self {
+        let stream = TcpStream::connect(address(server)).await.unwrap();
         let io = TokioIo::new(stream);
         let (sender, connection) = handshake(TokioExecutor::new(), io).await.unwrap();
         tokio::spawn(connection);
@@ -125,12 +125,12 @@ impl Service<http::Request<Body>> for Wire {
     }
 }
 
-fn address(site: &TestServer) -> SocketAddr {
-    site.addresses.grpc.unwrap()
+fn address(server: &TestServer) -> SocketAddr {
+    server.addresses.grpc.unwrap()
 }
 
-pub(crate) async fn connect(site: &TestServer) -> Channel {
-    let endpoint = Endpoint::from_shared(format!("http://{}", address(site))).unwrap();
+pub(crate) async fn connect(server: &TestServer) -> Channel {
+    let endpoint = Endpoint::from_shared(format!("http://{}", address(server))).unwrap();
     endpoint.connect().await.unwrap()
 }
 
@@ -157,8 +157,8 @@ pub(crate) fn check_status(status: &Status, code: Code, reason: &str, field: Opt
 }
 
 /// The calls that the server has counted, by method and status.
-pub(crate) fn counted(site: &TestServer) -> HashMap<(String, String), u64> {
-    let text = site.ask("GET /metrics").body;
+pub(crate) fn counted(server: &TestServer) -> HashMap<(String, String), u64> {
+    let text = server.ask("GET /metrics").body;
     let lines = text
         .lines()
         .filter_map(|line| line.strip_prefix("leafid_grpc_calls_total{"));

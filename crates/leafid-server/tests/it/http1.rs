@@ -11,11 +11,11 @@ use crate::test_server::{Reply, TestServer, eventually, read_to_end};
 
 #[test]
 fn pipelined_requests_are_answered_in_order() {
-    let site = TestServer::new();
+    let server = TestServer::new();
     let one = "GET /api/segment/get/order HTTP/1.1\r\nhost: localhost\r\n\r\n";
     let last =
         "GET /api/segment/get/order HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
-    let answers = site.raw(&format!("{}{last}", one.repeat(99)));
+    let answers = server.raw(&format!("{}{last}", one.repeat(99)));
     let ids: Vec<u64> = answers
         .split("\r\n\r\n")
         .skip(1)
@@ -28,10 +28,10 @@ fn pipelined_requests_are_answered_in_order() {
 /// but the last, which hyper does not make for a peer that has ended.
 #[test]
 fn requests_before_the_end_of_a_stream_are_answered() {
-    let site = TestServer::new();
+    let server = TestServer::new();
     let one = "GET /api/segment/get/order HTTP/1.1\r\nhost: localhost\r\n\r\n";
     for (count, tail) in [(2, ""), (16, ""), (40, ""), (3, "GET /half")] {
-        let mut stream = site.connect();
+        let mut stream = server.connect();
         let requests = one.repeat(count) + tail;
         stream.write_all(requests.as_bytes()).unwrap();
         stream.shutdown(std::net::Shutdown::Write).unwrap();
@@ -46,53 +46,53 @@ fn requests_before_the_end_of_a_stream_are_answered() {
 
 #[test]
 fn http_1_0_is_served_and_closed() {
-    let site = TestServer::new();
-    let reply = Reply::parse(&site.raw("GET /api/segment/get/order HTTP/1.0\r\n\r\n"));
+    let server = TestServer::new();
+    let reply = Reply::parse(&server.raw("GET /api/segment/get/order HTTP/1.0\r\n\r\n"));
     assert_eq!((reply.status, reply.body.as_str()), (200, "1"));
 }
 
 #[test]
 fn nonsense_is_refused() {
-    let site = TestServer::new();
-    assert_eq!(Reply::parse(&site.raw("NONSENSE\r\n\r\n")).status, 400);
+    let server = TestServer::new();
+    assert_eq!(Reply::parse(&server.raw("NONSENSE\r\n\r\n")).status, 400);
     assert_eq!(
-        Reply::parse(&site.raw("GET /a b HTTP/1.1\r\n\r\n")).status,
+        Reply::parse(&server.raw("GET /a b HTTP/1.1\r\n\r\n")).status,
         400
     );
     let both = "POST /v1/tags HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\n{}";
-    assert_eq!(Reply::parse(&site.raw(both)).status, 400);
+    assert_eq!(Reply::parse(&server.raw(both)).status, 400);
 }
 
 #[test]
 fn large_heads_are_refused() {
-    let site = TestServer::new();
+    let server = TestServer::new();
     let long = "x".repeat(5000);
-    let problem = site.check_problem(&format!("GET /v1/tags/{long}"), "", 414, "target_too_long");
+    let problem = server.check_problem(&format!("GET /v1/tags/{long}"), "", 414, "target_too_long");
     assert!(problem["next"].as_str().unwrap().contains("4096"));
     let wide = format!("GET /livez HTTP/1.1\r\nx: {}\r\n\r\n", "y".repeat(20_000));
-    assert_eq!(Reply::parse(&site.raw(&wide)).status, 431);
+    assert_eq!(Reply::parse(&server.raw(&wide)).status, 431);
     let many = format!("GET /livez HTTP/1.1\r\n{}\r\n", "x: y\r\n".repeat(65));
-    assert_eq!(Reply::parse(&site.raw(&many)).status, 431);
+    assert_eq!(Reply::parse(&server.raw(&many)).status, 431);
     let enough = format!(
         "GET /livez HTTP/1.1\r\nconnection: close\r\n{}\r\n",
         "x: y\r\n".repeat(60)
     );
-    assert_eq!(Reply::parse(&site.raw(&enough)).status, 200);
+    assert_eq!(Reply::parse(&server.raw(&enough)).status, 200);
 }
 
 #[test]
 fn large_bodies_are_refused_with_and_without_a_length() {
-    let site = TestServer::new();
+    let server = TestServer::new();
     let body = format!(r#"{{"tag":"{}"}}"#, "x".repeat(20_000));
-    site.check_problem("POST /v1/tags", &body, 413, "too_large");
+    server.check_problem("POST /v1/tags", &body, 413, "too_large");
     let chunk = format!("1000\r\n{}\r\n", "x".repeat(0x1000));
     let chunked = format!(
         "POST /v1/tags HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n{}0\r\n\r\n",
         chunk.repeat(5)
     );
-    assert_eq!(Reply::parse(&site.raw(&chunked)).status, 413);
+    assert_eq!(Reply::parse(&server.raw(&chunked)).status, 413);
     let small = "POST /v1/tags/a/ids HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n5\r\n{\"cou\r\n7\r\nnt\":2} \r\n0\r\n\r\n";
-    let reply = Reply::parse(&site.raw(small));
+    let reply = Reply::parse(&server.raw(small));
     assert!(reply.body.contains(r#"{"ids":["1","2"]}"#), "{reply:?}");
 }
 
@@ -108,13 +108,13 @@ fn impatient() -> TestServer {
 
 #[test]
 fn slow_heads_and_silence_end_a_connection() {
-    let site = impatient();
+    let server = impatient();
     for start in ["", "P", "PRI * HT", "GET /livez HTTP/1.1\r\nx: "] {
-        let mut stream = site.connect();
+        let mut stream = server.connect();
         stream.write_all(start.as_bytes()).unwrap();
         assert_eq!(read_to_end(&mut stream), "", "{start:?}");
     }
-    let mut stream = site.connect();
+    let mut stream = server.connect();
     stream
         .write_all(b"GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n")
         .unwrap();
@@ -127,8 +127,8 @@ fn slow_heads_and_silence_end_a_connection() {
 /// Guards against a peer that takes a byte at a time for ever.
 #[test]
 fn a_dripping_head_ends_a_connection() {
-    let site = impatient();
-    let mut stream = site.connect();
+    let server = impatient();
+    let mut stream = server.connect();
     stream
         .set_read_timeout(Some(Duration::from_millis(20)))
         .unwrap();
@@ -141,9 +141,9 @@ fn a_dripping_head_ends_a_connection() {
 
 #[test]
 fn a_slow_body_is_refused() {
-    let site = impatient();
+    let server = impatient();
     let head = "POST /v1/tags HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: 11\r\n\r\n{";
-    let reply = Reply::parse(&site.raw(head));
+    let reply = Reply::parse(&server.raw(head));
     assert_eq!(
         (reply.status, &reply.json()["code"]),
         (408, &json!("timeout"))
@@ -152,8 +152,8 @@ fn a_slow_body_is_refused() {
 
 #[test]
 fn a_busy_connection_outlives_the_time_outs() {
-    let site = impatient();
-    let mut stream = site.connect();
+    let server = impatient();
+    let mut stream = server.connect();
     for _ in 0..10 {
         stream
             .write_all(b"GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n")
@@ -171,10 +171,10 @@ fn one_connection_too_many_is_told_to_come_back() {
         operator_connections_max: 1,
         ..Limits::default()
     };
-    let site = TestServer::with(&Config::default(), limits);
+    let server = TestServer::with(&Config::default(), limits);
     let held: Vec<_> = (0..2)
         .map(|_| {
-            let mut stream = site.connect();
+            let mut stream = server.connect();
             stream
                 .write_all(b"GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n")
                 .unwrap();
@@ -188,20 +188,20 @@ fn one_connection_too_many_is_told_to_come_back() {
         assert_eq!(refused.json()["code"], "overloaded");
     };
     // One more is for operators: it gets no id, and is closed if it asks for one.
-    let mut operator = site.connect();
+    let mut operator = server.connect();
     let mut bytes = [0; 1024];
     let livez = "GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n";
     operator.write_all(livez.as_bytes()).unwrap();
     let len = operator.read(&mut bytes).unwrap();
     assert!(bytes[..len].starts_with(b"HTTP/1.1 200 OK"));
     // And for yet another there is no place at all.
-    check_refused(&Reply::parse(&read_to_end(&mut site.connect())));
+    check_refused(&Reply::parse(&read_to_end(&mut server.connect())));
     let id = "GET /v1/tags/order/ids HTTP/1.1\r\nhost: localhost\r\n\r\n";
     operator.write_all(id.as_bytes()).unwrap();
     check_refused(&Reply::parse(&read_to_end(&mut operator)));
     drop(held);
     eventually("a slot is free", || {
-        let mut stream = site.connect();
+        let mut stream = server.connect();
         let request = "GET /livez HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
         stream.write_all(request.as_bytes()).is_ok() && read_to_end(&mut stream).contains("200 OK")
     });
@@ -213,26 +213,26 @@ fn one_call_too_many_that_waits_is_told_to_come_back() {
         requests_max: 0,
         ..Limits::default()
     };
-    let site = TestServer::with(&Config::default(), limits);
-    let created = site.ask_with("POST /v1/tags", r#"{"tag":"order"}"#);
+    let server = TestServer::with(&Config::default(), limits);
+    let created = server.ask_with("POST /v1/tags", r#"{"tag":"order"}"#);
     assert_eq!(created.status, 201);
     // The first id of a tag waits for its segment.
-    let reply = site.ask("GET /v1/tags/order/ids");
+    let reply = server.ask("GET /v1/tags/order/ids");
     assert_eq!((reply.status, reply.header("retry-after")), (503, "1"));
     assert_eq!(reply.json()["code"], "overloaded");
     // By now it is there, and nothing waits; and operators are never turned away.
     eventually("an id in memory", || {
-        site.ask("GET /api/segment/get/order").status == 200
+        server.ask("GET /api/segment/get/order").status == 200
     });
-    assert_eq!(site.ask("GET /api/segment/get/other").status, 500);
-    assert_eq!(site.ask("GET /livez").status, 200);
-    assert_eq!(site.ask("GET /v1/tags").status, 200);
+    assert_eq!(server.ask("GET /api/segment/get/other").status, 500);
+    assert_eq!(server.ask("GET /livez").status, 200);
+    assert_eq!(server.ask("GET /v1/tags").status, 200);
 }
 
 #[test]
 fn http_2_is_spoken_in_the_clear() {
-    let site = TestServer::new();
-    let url = format!("http://{}/v1/tags/order/ids?count=2", site.address);
+    let server = TestServer::new();
+    let url = format!("http://{}/v1/tags/order/ids?count=2", server.address);
     let asked = Command::new("curl")
         .args([
             "--silent",
@@ -255,7 +255,7 @@ fn http_2_is_spoken_in_the_clear() {
 #[test]
 fn answers_on_kept_connections_do_not_wait_for_the_next_request() {
     const REQUESTS: usize = 50;
-    let site = TestServer::new();
+    let server = TestServer::new();
     let ask = |stream: &mut std::net::TcpStream, path: &str| {
         let request = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n");
         stream.write_all(request.as_bytes()).unwrap();
@@ -266,9 +266,9 @@ fn answers_on_kept_connections_do_not_wait_for_the_next_request() {
     };
     std::thread::scope(|scope| {
         for number in 0..16 {
-            let site = &site;
+            let server = &server;
             scope.spawn(move || {
-                let mut stream = site.connect();
+                let mut stream = server.connect();
                 for round in 0..REQUESTS {
                     // Most are there at once; others wait, or come out of the router.
                     let path = match (number + round) % 5 {

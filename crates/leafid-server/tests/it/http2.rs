@@ -54,8 +54,8 @@ pub(crate) struct Http2 {
 }
 
 impl Http2 {
-    pub(crate) fn connect(site: &TestServer) -> Self {
-        let mut stream = site.connect();
+    pub(crate) fn connect(server: &TestServer) -> Self {
+        let mut stream = server.connect();
         stream
             .write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
             .unwrap();
@@ -155,10 +155,10 @@ fn impatient(leave_max: Duration) -> TestServer {
 /// afterwards was not taken.
 #[test]
 fn an_idle_connection_is_told_to_go() {
-    let site = impatient(Duration::from_secs(60));
-    let mut silent = Http2::connect(&site);
+    let server = impatient(Duration::from_secs(60));
+    let mut silent = Http2::connect(&server);
     assert!(silent.is_told_to_go());
-    let mut between = Http2::connect(&site);
+    let mut between = Http2::connect(&server);
     assert!(between.is_ok("/v1/tags/order/ids"));
     assert!(between.is_told_to_go());
 }
@@ -166,12 +166,12 @@ fn an_idle_connection_is_told_to_go() {
 /// Guards that a request which crosses that word is answered, however long it takes.
 #[test]
 fn a_request_that_crosses_the_end_is_answered() {
-    let site = impatient(Duration::from_millis(100));
-    let mut crossing = Http2::connect(&site);
+    let server = impatient(Duration::from_millis(100));
+    let mut crossing = Http2::connect(&server);
     crossing.wait_for_goaway();
     crossing.begin(POST, 0, "/v1/tags/order/ids");
     // Until a connection that says nothing has ended.
-    assert_eq!(read_to_end(&mut site.connect()), "");
+    assert_eq!(read_to_end(&mut server.connect()), "");
     crossing.write(DATA, END_STREAM, crossing.last, &[]);
     assert!(crossing.is_answered_ok());
     assert!(crossing.read().is_none());
@@ -180,8 +180,8 @@ fn a_request_that_crosses_the_end_is_answered() {
 /// Guards that a peer that does not hear it is cut.
 #[test]
 fn who_does_not_hear_it_is_cut() {
-    let site = impatient(Duration::from_millis(100));
-    let mut deaf = Http2::connect(&site);
+    let server = impatient(Duration::from_millis(100));
+    let mut deaf = Http2::connect(&server);
     let mut bytes = Vec::new();
     deaf.stream.read_to_end(&mut bytes).unwrap();
     assert!(bytes.contains(&GOAWAY));
@@ -195,13 +195,13 @@ fn a_server_that_leaves_says_so() {
         shutdown_delay: Duration::from_secs(600),
         ..Config::default()
     };
-    let mut site = TestServer::with(&config, Limits::default());
-    let mut early = Http2::connect(&site);
+    let mut server = TestServer::with(&config, Limits::default());
+    let mut early = Http2::connect(&server);
     assert!(early.is_ok("/v1/tags/order/ids"));
-    site.stop();
+    server.stop();
     assert!(early.is_told_to_go());
-    let mut late = Http2::connect(&site);
+    let mut late = Http2::connect(&server);
     assert!(late.is_ok("/v1/tags/order/ids"));
     assert!(late.is_told_to_go());
-    assert_eq!(site.ask("GET /readyz").status, 503);
+    assert_eq!(server.ask("GET /readyz").status, 503);
 }

@@ -7,37 +7,37 @@ use crate::test_server::{Moody, TestServer};
 
 #[test]
 fn ids_come_as_strings_in_order() {
-    let site = TestServer::new();
-    let reply = site.ask("POST /v1/tags/order/ids");
+    let server = TestServer::new();
+    let reply = server.ask("POST /v1/tags/order/ids");
     assert_eq!((reply.status, reply.json()), (200, json!({ "ids": ["1"] })));
     assert_eq!(reply.header("content-type"), "application/json");
     assert_eq!(reply.header("cache-control"), "no-store");
-    let reply = site.ask_with("POST /v1/tags/order/ids", r#"{"count":3}"#);
+    let reply = server.ask_with("POST /v1/tags/order/ids", r#"{"count":3}"#);
     assert_eq!(reply.json(), json!({ "ids": ["2", "3", "4"] }));
-    let reply = site.ask("GET /v1/tags/order/ids?count=2");
+    let reply = server.ask("GET /v1/tags/order/ids?count=2");
     assert_eq!(reply.json(), json!({ "ids": ["5", "6"] }));
     assert_eq!(
-        site.ask("GET /v1/tags/order/ids").json(),
+        server.ask("GET /v1/tags/order/ids").json(),
         json!({ "ids": ["7"] })
     );
     assert_eq!(
-        site.ask("POST /v1/tags/order/ids?count=2").json(),
+        server.ask("POST /v1/tags/order/ids?count=2").json(),
         json!({ "ids": ["8", "9"] })
     );
     assert_eq!(
-        site.ask_with("POST /v1/tags/order/ids", "{}").json(),
+        server.ask_with("POST /v1/tags/order/ids", "{}").json(),
         json!({ "ids": ["10"] })
     );
     assert_eq!(
-        site.ask("GET /v1/tags/a%2Fb%20c/ids").json(),
+        server.ask("GET /v1/tags/a%2Fb%20c/ids").json(),
         json!({ "ids": ["1"] })
     );
 }
 
 #[test]
 fn the_largest_batch_is_served_whole() {
-    let site = TestServer::new();
-    let reply = site.ask("GET /v1/tags/order/ids?count=10000").json();
+    let server = TestServer::new();
+    let reply = server.ask("GET /v1/tags/order/ids?count=10000").json();
     let ids: Vec<u64> = reply["ids"]
         .as_array()
         .unwrap()
@@ -50,8 +50,8 @@ fn the_largest_batch_is_served_whole() {
 
 #[test]
 fn a_run_names_its_first_and_last_id() {
-    let site = TestServer::new();
-    let reply = site.ask_with("POST /v1/tags/order/ranges", r#"{"length":1000000}"#);
+    let server = TestServer::new();
+    let reply = server.ask_with("POST /v1/tags/order/ranges", r#"{"length":1000000}"#);
     assert_eq!(
         (reply.status, reply.header("cache-control")),
         (200, "no-store")
@@ -63,51 +63,51 @@ fn a_run_names_its_first_and_last_id() {
         (&run["tag"], &run["length"]),
         (&json!("order"), &json!(1_000_000))
     );
-    let next = site.ask("GET /api/segment/get/order").body;
+    let next = server.ask("GET /api/segment/get/order").body;
     assert!(next.parse::<u64>().unwrap() > number("last"));
 }
 
 #[test]
 fn what_is_out_of_bounds_is_refused_by_name() {
-    let site = TestServer::new();
+    let server = TestServer::new();
     let ids = "POST /v1/tags/order/ids";
-    let problem = site.check_problem("GET /v1/tags/order/ids?count=10001", "", 400, "bad_count");
+    let problem = server.check_problem("GET /v1/tags/order/ids?count=10001", "", 400, "bad_count");
     assert_eq!(problem["detail"], "count is 10001: ask for 1 to 10000");
     assert_eq!(problem["field"], "count");
-    site.check_problem("GET /v1/tags/order/ids?count=0", "", 400, "bad_count");
-    site.check_problem("GET /v1/tags/order/ids?count=x", "", 400, "bad_field");
-    site.check_problem("GET /v1/tags/order/ids?count=-1", "", 400, "bad_field");
-    site.check_problem(
+    server.check_problem("GET /v1/tags/order/ids?count=0", "", 400, "bad_count");
+    server.check_problem("GET /v1/tags/order/ids?count=x", "", 400, "bad_field");
+    server.check_problem("GET /v1/tags/order/ids?count=-1", "", 400, "bad_field");
+    server.check_problem(
         "GET /v1/tags/order/ids?count=1&count=2",
         "",
         400,
         "bad_field",
     );
-    let problem = site.check_problem("GET /v1/tags/order/ids?cuont=2", "", 400, "unknown_field");
+    let problem = server.check_problem("GET /v1/tags/order/ids?cuont=2", "", 400, "unknown_field");
     assert_eq!(problem["next"], "did you mean \"count\"?");
-    let problem = site.check_problem(ids, r#"{"count":0}"#, 400, "bad_count");
+    let problem = server.check_problem(ids, r#"{"count":0}"#, 400, "bad_count");
     assert_eq!(problem["detail"], "count is 0: ask for 1 to 10000");
-    let problem = site.check_problem(ids, r#"{"count":1.5}"#, 400, "bad_field");
+    let problem = server.check_problem(ids, r#"{"count":1.5}"#, 400, "bad_field");
     assert_eq!(
         problem["detail"],
         "field \"count\" is 1.5, but must be a whole number from 1 to 10000"
     );
-    site.check_problem(ids, r#"{"count":[1]}"#, 400, "bad_field");
-    site.check_problem(ids, r#"{"cnt":1}"#, 400, "unknown_field");
-    site.check_problem(ids, r#"{"count":1"#, 400, "bad_json");
-    site.check_problem(ids, "[1]", 400, "bad_json");
-    site.check_problem("POST /v1/tags/order/ranges", "", 400, "bad_field");
-    site.check_problem(
+    server.check_problem(ids, r#"{"count":[1]}"#, 400, "bad_field");
+    server.check_problem(ids, r#"{"cnt":1}"#, 400, "unknown_field");
+    server.check_problem(ids, r#"{"count":1"#, 400, "bad_json");
+    server.check_problem(ids, "[1]", 400, "bad_json");
+    server.check_problem("POST /v1/tags/order/ranges", "", 400, "bad_field");
+    server.check_problem(
         "POST /v1/tags/order/ranges",
         r#"{"length":10000001}"#,
         400,
         "bad_count",
     );
-    site.check_problem("POST /v1/tags/%20/ids", "", 400, "bad_tag");
-    site.check_problem("POST /v1/tags/%zz/ids", "", 400, "bad_path");
-    site.check_problem("POST /v1/tags/%C3%28/ids", "", 400, "bad_path");
+    server.check_problem("POST /v1/tags/%20/ids", "", 400, "bad_tag");
+    server.check_problem("POST /v1/tags/%zz/ids", "", 400, "bad_path");
+    server.check_problem("POST /v1/tags/%C3%28/ids", "", 400, "bad_path");
     let long = "x".repeat(129);
-    site.check_problem(&format!("POST /v1/tags/{long}/ids"), "", 400, "bad_tag");
+    server.check_problem(&format!("POST /v1/tags/{long}/ids"), "", 400, "bad_tag");
 }
 
 #[test]
@@ -116,11 +116,11 @@ fn an_unknown_tag_comes_with_the_command_that_creates_it() {
         create_tags: Some(false),
         ..Config::default()
     };
-    let site = TestServer::with(&config, Limits::default());
-    let problem = site.check_problem("POST /v1/tags/it's/ids", "", 404, "unknown_tag");
+    let server = TestServer::with(&config, Limits::default());
+    let problem = server.check_problem("POST /v1/tags/it's/ids", "", 404, "unknown_tag");
     let expected = format!(
         r#"curl -X POST http://{}/v1/tags -H 'content-type: application/json' -d '{{"tag":"it'\''s"}}'"#,
-        site.address
+        server.address
     );
     assert_eq!(problem["next"], expected);
     assert_eq!(problem["instance"], "/v1/tags/it's/ids");
@@ -129,7 +129,7 @@ fn an_unknown_tag_comes_with_the_command_that_creates_it() {
         .output();
     if ran.is_ok_and(|ran| ran.status.success()) {
         assert_eq!(
-            site.ask("POST /v1/tags/it's/ids").json(),
+            server.ask("POST /v1/tags/it's/ids").json(),
             json!({ "ids": ["1"] })
         );
     }
@@ -138,40 +138,40 @@ fn an_unknown_tag_comes_with_the_command_that_creates_it() {
 #[test]
 fn a_store_that_is_away_is_not_the_end() {
     let store = Moody::with_tag("order");
-    let site = TestServer::on_store(Config::default(), store.clone());
-    site.wait_until_ready();
-    site.check("GET /api/segment/get/order", 200, "1");
+    let server = TestServer::on_store(Config::default(), store.clone());
+    server.wait_until_ready();
+    server.check("GET /api/segment/get/order", 200, "1");
     store.go(true);
-    site.check("GET /api/segment/get/order", 200, "2");
-    let problem = site.check_problem("POST /v1/tags/other/ids", "", 503, "store_unavailable");
+    server.check("GET /api/segment/get/order", 200, "2");
+    let problem = server.check_problem("POST /v1/tags/other/ids", "", 503, "store_unavailable");
     assert!(problem["retry_after_ms"].as_u64().unwrap() > 0);
     let text = problem.to_string();
     assert!(
         text.contains("cannot reach memory") && !text.contains("secret"),
         "{text}"
     );
-    let reply = site.ask("GET /api/segment/get/other");
+    let reply = server.ask("GET /api/segment/get/other");
     assert_eq!(reply.status, 500);
     assert!(!reply.header("retry-after").is_empty());
-    let reply = site.ask("GET /v1/tags");
+    let reply = server.ask("GET /v1/tags");
     assert_eq!((reply.status, reply.header("retry-after")), (503, "1"));
 }
 
 #[test]
 fn the_end_of_the_numbers_is_a_conflict() {
-    let site = TestServer::new();
-    let created = site.ask_with("POST /v1/tags", r#"{"tag":"small","limit":"3","step":1}"#);
+    let server = TestServer::new();
+    let created = server.ask_with("POST /v1/tags", r#"{"tag":"small","limit":"3","step":1}"#);
     assert_eq!(created.status, 201, "{}", created.body);
     assert_eq!(
-        site.ask("GET /v1/tags/small/ids?count=3").json(),
+        server.ask("GET /v1/tags/small/ids?count=3").json(),
         json!({ "ids": ["1", "2", "3"] })
     );
-    let problem = site.check_problem("GET /v1/tags/small/ids", "", 409, "limit_reached");
+    let problem = server.check_problem("GET /v1/tags/small/ids", "", 409, "limit_reached");
     assert!(problem["next"].as_str().unwrap().contains("PATCH"));
-    let raised = site.ask_with("PATCH /v1/tags/small", r#"{"limit":5}"#);
+    let raised = server.ask_with("PATCH /v1/tags/small", r#"{"limit":5}"#);
     assert_eq!(raised.json()["limit"], "5");
     assert_eq!(
-        site.ask("GET /v1/tags/small/ids").json(),
+        server.ask("GET /v1/tags/small/ids").json(),
         json!({ "ids": ["4"] })
     );
 }

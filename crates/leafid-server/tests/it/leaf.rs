@@ -7,26 +7,26 @@ use crate::test_server::TestServer;
 
 #[test]
 fn an_id_is_the_number_and_nothing_else() {
-    let site = TestServer::new();
-    let reply = site.check("GET /api/segment/get/order", 200, "1");
+    let server = TestServer::new();
+    let reply = server.check("GET /api/segment/get/order", 200, "1");
     assert_eq!(reply.header("content-type"), "text/plain;charset=UTF-8");
     assert_eq!(reply.header("cache-control"), "no-store");
-    site.check("POST /api/segment/get/order", 200, "2");
-    site.check("PUT /api/segment/get/order/", 200, "3");
-    site.check("DELETE /api/segment/get/order?x=%zz", 200, "4");
-    site.check("PATCH /api/segment/get/other", 200, "1");
-    site.check("HEAD /api/segment/get/order", 200, "");
-    site.check("GET /api/segment/get/order", 200, "6");
+    server.check("POST /api/segment/get/order", 200, "2");
+    server.check("PUT /api/segment/get/order/", 200, "3");
+    server.check("DELETE /api/segment/get/order?x=%zz", 200, "4");
+    server.check("PATCH /api/segment/get/other", 200, "1");
+    server.check("HEAD /api/segment/get/order", 200, "");
+    server.check("GET /api/segment/get/order", 200, "6");
 }
 
 #[test]
 fn names_are_percent_decoded() {
-    let site = TestServer::new();
+    let server = TestServer::new();
     for name in ["a%2Fb", "%E8%AE%A2%E5%8D%95%202026", "a+b", "100%25"] {
-        site.check(&format!("GET /api/segment/get/{name}"), 200, "1");
-        site.check(&format!("GET /api/segment/get/{name}"), 200, "2");
+        server.check(&format!("GET /api/segment/get/{name}"), 200, "1");
+        server.check(&format!("GET /api/segment/get/{name}"), 200, "2");
     }
-    let listed = site.ask("GET /v1/tags").json();
+    let listed = server.ask("GET /v1/tags").json();
     let names: Vec<_> = listed["tags"]
         .as_array()
         .unwrap()
@@ -37,8 +37,8 @@ fn names_are_percent_decoded() {
 }
 
 #[track_caller]
-fn check_error(site: &TestServer, path: &str, message: &str) {
-    let reply = site.ask(&format!("GET {path}"));
+fn check_error(server: &TestServer, path: &str, message: &str) {
+    let reply = server.ask(&format!("GET {path}"));
     assert_eq!(reply.status, 500, "{path}");
     assert_eq!(reply.header("content-type"), "application/json");
     let error = reply.json();
@@ -57,24 +57,24 @@ fn errors_have_the_fields_of_spring() {
         create_tags: Some(false),
         ..Config::default()
     };
-    let site = TestServer::with(&config, Limits::default());
+    let server = TestServer::with(&config, Limits::default());
     check_error(
-        &site,
+        &server,
         "/api/segment/get/nobody",
         "tag \"nobody\" does not exist: create it",
     );
-    check_error(&site, "/api/segment/get/", "no key in the path");
-    check_error(&site, "/api/segment/get", "no key in the path");
+    check_error(&server, "/api/segment/get/", "no key in the path");
+    check_error(&server, "/api/segment/get", "no key in the path");
     check_error(
-        &site,
+        &server,
         "/api/segment/get/%20x",
         "must not start or end with white space",
     );
-    check_error(&site, "/api/segment/get/%zz", "two hexadecimal digits");
-    check_error(&site, "/api/segment/get/%FF", "does not decode to UTF-8");
-    check_error(&site, "/api/snowflake/get/order", "snowflake ids are off");
-    check_error(&site, "/api/snowflake/get/", "no key in the path");
-    check_error(&site, "/decodeSnowflakeId", "snowflakeId is missing");
+    check_error(&server, "/api/segment/get/%zz", "two hexadecimal digits");
+    check_error(&server, "/api/segment/get/%FF", "does not decode to UTF-8");
+    check_error(&server, "/api/snowflake/get/order", "snowflake ids are off");
+    check_error(&server, "/api/snowflake/get/", "no key in the path");
+    check_error(&server, "/decodeSnowflakeId", "snowflakeId is missing");
 }
 
 #[test]
@@ -83,12 +83,12 @@ fn a_mode_that_is_off_says_so_and_issues_nothing() {
         segment: false,
         ..Config::default()
     };
-    let site = TestServer::with(&config, Limits::default());
-    check_error(&site, "/api/segment/get/order", "segment ids are off");
-    check_error(&site, "/cache", "segment ids are off");
-    check_error(&site, "/db", "segment ids are off");
-    site.check_problem("POST /v1/tags/order/ids", "", 501, "mode_off");
-    site.check_problem(
+    let server = TestServer::with(&config, Limits::default());
+    check_error(&server, "/api/segment/get/order", "segment ids are off");
+    check_error(&server, "/cache", "segment ids are off");
+    check_error(&server, "/db", "segment ids are off");
+    server.check_problem("POST /v1/tags/order/ids", "", 501, "mode_off");
+    server.check_problem(
         "POST /v1/tags/order/ranges",
         r#"{"length":2}"#,
         501,
@@ -98,9 +98,9 @@ fn a_mode_that_is_off_says_so_and_issues_nothing() {
 
 #[test]
 fn tables_have_the_columns_of_leaf_and_escape_names() {
-    let site = TestServer::new();
-    site.check("GET /api/segment/get/%3Cb%3E%26%22", 200, "1");
-    let cache = site.ask("GET /cache");
+    let server = TestServer::new();
+    server.check("GET /api/segment/get/%3Cb%3E%26%22", 200, "1");
+    let cache = server.ask("GET /cache");
     assert_eq!(cache.header("content-type"), "text/html;charset=UTF-8");
     for column in [
         "name", "init", "next", "pos", "value0", "max0", "step0", "value1", "max1", "step1",
@@ -117,7 +117,7 @@ fn tables_have_the_columns_of_leaf_and_escape_names() {
         "{}",
         cache.body
     );
-    let db = site.ask("GET /db").body;
+    let db = server.ask("GET /db").body;
     for column in ["tag", "max", "step", "update"] {
         assert!(db.contains(&format!("<th>{column}</th>")), "{column}");
     }
@@ -131,12 +131,12 @@ fn tables_are_bounded() {
         table_rows_max: 2,
         ..Limits::default()
     };
-    let site = TestServer::with(&Config::default(), limits);
+    let server = TestServer::with(&Config::default(), limits);
     for tag in ["a", "b", "c"] {
-        site.check(&format!("GET /api/segment/get/{tag}"), 200, "1");
+        server.check(&format!("GET /api/segment/get/{tag}"), 200, "1");
     }
     for path in ["/cache", "/db"] {
-        let page = site.ask(&format!("GET {path}")).body;
+        let page = server.ask(&format!("GET {path}")).body;
         assert_eq!(page.matches("<tr><td>").count(), 2, "{page}");
         assert!(page.contains("/v1/tags"), "{page}");
     }
@@ -144,8 +144,8 @@ fn tables_are_bounded() {
 
 #[test]
 fn snowflake_ids_are_decoded() {
-    let site = TestServer::new();
-    let decoded = site
+    let server = TestServer::new();
+    let decoded = server
         .ask("GET /decodeSnowflakeId?snowflakeId=1169786042799259000")
         .json();
     let timestamp = decoded["timestamp"].as_str().unwrap();
@@ -159,13 +159,13 @@ fn snowflake_ids_are_decoded() {
     assert_eq!(decoded["sequenceId"], "3448");
     assert_eq!(decoded.as_object().unwrap().len(), 3);
     for id in ["x", "", "9223372036854775808", "1.5"] {
-        let decoded = site
+        let decoded = server
             .ask(&format!("POST /decodeSnowflakeId?snowflakeId={id}"))
             .json();
         let message = decoded["errorMsg"].as_str().unwrap();
         assert!(message.contains("no snowflake id"), "{message}");
     }
-    let smallest = site
+    let smallest = server
         .ask("GET /decodeSnowflakeId?snowflakeId=-9223372036854775808")
         .json();
     assert_eq!(smallest["workerId"], "0");

@@ -24,8 +24,8 @@ fn the_generated_description_is_the_code_s() {
 
 #[test]
 fn every_described_call_exists() {
-    let site = TestServer::new();
-    let served = site.ask("GET /openapi.json");
+    let server = TestServer::new();
+    let served = server.ask("GET /openapi.json");
     assert_eq!(served.header("content-type"), "application/json");
     let description: Value = served.json();
     assert_eq!(served.body, leafid_server::openapi());
@@ -39,7 +39,7 @@ fn every_described_call_exists() {
                 .replace("{name}", "a")
                 .replace("{id}", "1");
             let request = format!("{} {path}", method.to_uppercase());
-            let reply = site.ask(&request);
+            let reply = server.ask(&request);
             let code = serde_json::from_str(&reply.body).unwrap_or(Value::Null)["code"].clone();
             assert!(
                 reply.status != 405 && code != "not_found",

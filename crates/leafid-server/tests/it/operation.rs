@@ -13,35 +13,35 @@ use crate::test_server::{Moody, TestServer, eventually, read_to_end};
 
 #[test]
 fn probes_answer() {
-    let site = TestServer::new();
-    site.check("GET /livez", 200, "ok\n");
-    site.check("GET /readyz", 200, "ready\n");
-    let verbose = site.ask("GET /readyz?verbose").body;
+    let server = TestServer::new();
+    server.check("GET /livez", 200, "ok\n");
+    server.check("GET /readyz", 200, "ready\n");
+    let verbose = server.ask("GET /readyz?verbose").body;
     let wanted = "[+]driver: segments are fetched\n[+]store: sqlite:";
     assert!(verbose.starts_with(wanted), "{verbose}");
     assert!(verbose.ends_with("leafid.db answers\nready\n"), "{verbose}");
-    site.check("HEAD /readyz", 200, "");
+    server.check("HEAD /readyz", 200, "");
 }
 
 /// Guards that a dead database does not take a server with full memory out of rotation.
 #[test]
 fn ready_as_long_as_memory_can_issue() {
     let store = Moody::with_tag("order");
-    let site = TestServer::on_store(Config::default(), store.clone());
-    site.wait_until_ready();
-    site.check("GET /api/segment/get/order", 200, "1");
+    let server = TestServer::on_store(Config::default(), store.clone());
+    server.wait_until_ready();
+    server.check("GET /api/segment/get/order", 200, "1");
     store.go(true);
-    assert_eq!(site.ask("GET /v1/tags").status, 503);
+    assert_eq!(server.ask("GET /v1/tags").status, 503);
     eventually("the store was found to be down", || {
-        let verbose = site.ask("GET /readyz?verbose");
+        let verbose = server.ask("GET /readyz?verbose");
         verbose
             .body
             .contains("[-]store: fails for 0 s: cannot reach memory")
     });
-    let verbose = site.ask("GET /readyz?verbose");
+    let verbose = server.ask("GET /readyz?verbose");
     assert_eq!(verbose.status, 200);
     assert!(verbose.body.contains("[+]memory: holds ids"), "{verbose:?}");
-    assert_eq!(site.ask("DELETE /v1/tags/order").status, 503);
+    assert_eq!(server.ask("DELETE /v1/tags/order").status, 503);
 }
 
 /// Guards that a server may start before its database, and issues nothing until it saw it.
@@ -49,33 +49,34 @@ fn ready_as_long_as_memory_can_issue() {
 fn a_store_may_come_later() {
     let store = Moody::with_tag("order");
     store.go(true);
-    let site = TestServer::on_store(Config::default(), store.clone());
-    site.check("GET /livez", 200, "ok\n");
-    site.check("GET /readyz", 503, "not ready\n");
+    let server = TestServer::on_store(Config::default(), store.clone());
+    server.check("GET /livez", 200, "ok\n");
+    server.check("GET /readyz", 503, "not ready\n");
     eventually("the store was asked", || {
-        site.ask("GET /readyz?verbose")
+        server
+            .ask("GET /readyz?verbose")
             .body
             .contains("cannot reach memory")
     });
-    let problem = site.check_problem("GET /v1/tags/order/ids", "", 503, "store_unavailable");
+    let problem = server.check_problem("GET /v1/tags/order/ids", "", 503, "store_unavailable");
     assert!(
         problem["detail"]
             .as_str()
             .unwrap()
             .contains("before the store is reached")
     );
-    assert_eq!(site.ask("GET /api/segment/get/order").status, 500);
+    assert_eq!(server.ask("GET /api/segment/get/order").status, 500);
     store.go(false);
-    site.wait_until_ready();
-    site.check("GET /api/segment/get/order", 200, "1");
+    server.wait_until_ready();
+    server.check("GET /api/segment/get/order", 200, "1");
 }
 
 /// Guards that a call in the first moments waits for the store instead of failing.
 #[test]
 fn the_first_call_waits_for_the_start() {
     let store = Moody::with_tag("order");
-    let site = TestServer::on_store(Config::default(), store);
-    site.check("GET /api/segment/get/order", 200, "1");
+    let server = TestServer::on_store(Config::default(), store);
+    server.check("GET /api/segment/get/order", 200, "1");
 }
 
 /// Guards never-twice L0: a store that may forget is refused, with the setting to change.
@@ -83,8 +84,8 @@ fn the_first_call_waits_for_the_start() {
 fn a_weak_store_is_refused() {
     let runtime = Runtime::new().unwrap();
     let store = Arc::new(MemoryStore::new());
-    let mut site = TestServer::on(runtime, &Config::default(), Limits::default(), store);
-    let error = site.ended().unwrap_err();
+    let mut server = TestServer::on(runtime, &Config::default(), Limits::default(), store);
+    let error = server.ended().unwrap_err();
     assert!(matches!(error, ServeError::WeakStore { .. }));
     let text = error.to_string();
     assert!(text.contains("allow_weak_store = true"), "{text}");
@@ -92,10 +93,10 @@ fn a_weak_store_is_refused() {
 
 #[test]
 fn metrics_tell_what_happened() {
-    let site = TestServer::new();
-    let _ids = site.ask("GET /v1/tags/order/ids?count=5");
-    let _missing = site.ask("GET /nothing");
-    let reply = site.ask("GET /metrics");
+    let server = TestServer::new();
+    let _ids = server.ask("GET /v1/tags/order/ids?count=5");
+    let _missing = server.ask("GET /nothing");
+    let reply = server.ask("GET /metrics");
     assert_eq!(
         reply.header("content-type"),
         "text/plain; version=0.0.4; charset=utf-8"
@@ -139,9 +140,9 @@ fn metrics_tell_what_happened() {
 /// Guards that who asks for OpenMetrics gets it, as Prometheus does.
 #[test]
 fn openmetrics_is_there_for_who_asks() {
-    let site = TestServer::new();
+    let server = TestServer::new();
     let head = "host: localhost\r\nconnection: close\r\naccept: application/openmetrics-text;version=1.0.0";
-    let text = site.raw(&format!("GET /metrics HTTP/1.1\r\n{head}\r\n\r\n"));
+    let text = server.raw(&format!("GET /metrics HTTP/1.1\r\n{head}\r\n\r\n"));
     let kind = "content-type: application/openmetrics-text; version=1.0.0; charset=utf-8\r\n";
     assert!(text.contains(kind), "{text}");
     assert!(
@@ -149,7 +150,7 @@ fn openmetrics_is_there_for_who_asks() {
         "{text}"
     );
     assert!(text.ends_with("# EOF\n"), "{text}");
-    assert!(!site.ask("GET /metrics").body.contains("# EOF"));
+    assert!(!server.ask("GET /metrics").body.contains("# EOF"));
 }
 
 #[test]
@@ -158,15 +159,17 @@ fn series_are_bounded_and_the_rest_is_summed_up() {
         metrics_tags_max: 2,
         ..Limits::default()
     };
-    let site = TestServer::with(&Config::default(), limits);
+    let server = TestServer::with(&Config::default(), limits);
     for tag in ["a", "b", "c", "d", "(other)"] {
         assert_eq!(
-            site.ask(&format!("GET /v1/tags/{tag}/ids?count=3")).status,
+            server
+                .ask(&format!("GET /v1/tags/{tag}/ids?count=3"))
+                .status,
             200
         );
-        let _scraped = site.ask("GET /metrics");
+        let _scraped = server.ask("GET /metrics");
     }
-    let text = site.ask("GET /metrics").body;
+    let text = server.ask("GET /metrics").body;
     for line in [
         "leafid_ids_issued_total{tag=\"a\"} 3",
         "leafid_ids_issued_total{tag=\"b\"} 3",
@@ -179,9 +182,9 @@ fn series_are_bounded_and_the_rest_is_summed_up() {
 
 #[test]
 fn odd_names_do_not_break_the_metrics() {
-    let site = TestServer::new();
-    site.check("GET /api/segment/get/a%22%5Cb", 200, "1");
-    let text = site.ask("GET /metrics").body;
+    let server = TestServer::new();
+    server.check("GET /api/segment/get/a%22%5Cb", 200, "1");
+    let text = server.ask("GET /metrics").body;
     assert!(
         text.contains(r#"leafid_ids_issued_total{tag="a\"\\b"} 1"#),
         "{text}"
@@ -192,18 +195,18 @@ fn odd_names_do_not_break_the_metrics() {
 #[test]
 fn a_store_that_went_back_raises_one_alarm() {
     let store = Moody::with_tag("order");
-    let site = TestServer::on_store(Config::default(), store.clone());
-    site.wait_until_ready();
-    let before = site.ask("GET /v1/tags/order/ids?count=900").json();
+    let server = TestServer::on_store(Config::default(), store.clone());
+    server.wait_until_ready();
+    let before = server.ask("GET /v1/tags/order/ids?count=900").json();
     let last: Id = before["ids"][899].as_str().unwrap().parse().unwrap();
     store
         .inner
         .put_max_id(&Tag::new("order").unwrap(), 1)
         .unwrap();
-    let after = site.ask("GET /v1/tags/order/ids?count=5000").json();
+    let after = server.ask("GET /v1/tags/order/ids?count=5000").json();
     let first: Id = after["ids"][0].as_str().unwrap().parse().unwrap();
     assert!(first > last, "{first} after {last}");
-    let text = site.ask("GET /metrics").body;
+    let text = server.ask("GET /metrics").body;
     assert!(
         text.contains("leafid_store_regressions_total 1\n"),
         "{text}"
@@ -222,13 +225,13 @@ fn the_shutdown_finishes_what_is_in_flight() {
         wait_max: Duration::from_millis(300),
         ..Config::default()
     };
-    let mut site = TestServer::on_store(config, store.clone());
+    let mut server = TestServer::on_store(config, store.clone());
     store.go(false);
-    site.wait_until_ready();
+    server.wait_until_ready();
 
     // One connection idles, one sends half a body.
-    let mut idle = site.connect();
-    let mut busy = site.connect();
+    let mut idle = server.connect();
+    let mut busy = server.connect();
     let head = "POST /v1/tags/order/ids HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 11\r\nexpect: 100-continue\r\n\r\n";
     busy.write_all(head.as_bytes()).unwrap();
     // Who is told so is in flight.
@@ -243,13 +246,13 @@ fn the_shutdown_finishes_what_is_in_flight() {
         idle.peek(&mut byte).unwrap() > 0
     });
 
-    site.stop();
+    server.stop();
     assert!(
         read_to_end(&mut idle).contains("200 OK"),
         "an idle connection is closed"
     );
     eventually("not ready", || {
-        !site.service.health().readiness().is_ready()
+        !server.service.health().readiness().is_ready()
     });
     busy.write_all(b"nt\":1}").unwrap();
     let answer = read_to_end(&mut busy);
@@ -261,8 +264,8 @@ fn the_shutdown_finishes_what_is_in_flight() {
         answer.to_lowercase().contains("connection: close"),
         "{answer}"
     );
-    site.ended().unwrap();
-    assert!(std::net::TcpStream::connect(site.address).is_err());
+    server.ended().unwrap();
+    assert!(std::net::TcpStream::connect(server.address).is_err());
 }
 
 #[test]
@@ -271,15 +274,16 @@ fn the_shutdown_does_not_wait_for_ever() {
         shutdown_grace: Duration::from_millis(100),
         ..Config::default()
     };
-    let mut site = TestServer::with(&config, Limits::default());
-    let mut stuck = site.connect();
+    let mut server = TestServer::with(&config, Limits::default());
+    let mut stuck = server.connect();
     let head = "POST /v1/tags HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 11\r\n\r\n{";
     stuck.write_all(head.as_bytes()).unwrap();
     eventually("it is connected", || {
-        site.ask("GET /metrics")
+        server
+            .ask("GET /metrics")
             .body
             .contains("leafid_connections{protocol=\"http\"} 2")
     });
-    site.stop();
-    site.ended().unwrap();
+    server.stop();
+    server.ended().unwrap();
 }

@@ -38,21 +38,21 @@ const PROTOCOLS: [Protocol; 3] = [Protocol::Http, Protocol::Resp, Protocol::Grpc
 
 fn ask(line: &Line, protocol: Protocol, ask: Ask, tag: &str) -> Answer {
     match protocol {
-        Protocol::Http => http(&line.site, ask, tag),
-        Protocol::Resp => resp(&line.site, ask, tag),
+        Protocol::Http => http(&line.server, ask, tag),
+        Protocol::Resp => resp(&line.server, ask, tag),
         Protocol::Grpc => grpc(line, ask, tag),
     }
 }
 
-fn http(site: &TestServer, ask: Ask, tag: &str) -> Answer {
+fn http(server: &TestServer, ask: Ask, tag: &str) -> Answer {
     let encoded: String = tag.bytes().map(|byte| format!("%{byte:02X}")).collect();
     let path = format!("POST /v1/tags/{encoded}");
     let reply = match ask {
-        Ask::One => site.ask(&format!("{path}/ids")),
+        Ask::One => server.ask(&format!("{path}/ids")),
         Ask::Many(count) => {
-            site.ask_with(&format!("{path}/ids"), &format!("{{\"count\":{count}}}"))
+            server.ask_with(&format!("{path}/ids"), &format!("{{\"count\":{count}}}"))
         }
-        Ask::Run(length) => site.ask_with(
+        Ask::Run(length) => server.ask_with(
             &format!("{path}/ranges"),
             &format!("{{\"length\":{length}}}"),
         ),
@@ -68,8 +68,8 @@ fn http(site: &TestServer, ask: Ask, tag: &str) -> Answer {
     })
 }
 
-fn resp(site: &TestServer, ask: Ask, tag: &str) -> Answer {
-    let stream = TcpStream::connect(site.addresses.resp.unwrap()).unwrap();
+fn resp(server: &TestServer, ask: Ask, tag: &str) -> Answer {
+    let stream = TcpStream::connect(server.addresses.resp.unwrap()).unwrap();
     let words = match ask {
         Ask::One => vec!["INCR".to_owned(), tag.to_owned()],
         Ask::Many(count) => vec!["ID.NEXT".to_owned(), tag.to_owned(), count.to_string()],
@@ -169,7 +169,7 @@ fn check(line: &Line, asked: Ask, tag: &str, code: &str) {
 /// Guards: every meaning of the service has one code, whichever front end it comes out of.
 #[test]
 fn errors_of_all_protocols_are_the_same() {
-    let line = Line::to(site());
+    let line = Line::to(server());
     check(&line, Ask::One, "nobody", "unknown_tag");
     check(&line, Ask::Many(3), "nobody", "unknown_tag");
     check(&line, Ask::Run(3), "nobody", "unknown_tag");
@@ -190,7 +190,7 @@ fn errors_of_all_protocols_are_the_same() {
     check(&line, Ask::Many(2), "small", "limit_reached");
     let quota = |tag: &str, per_second| {
         let scope = QuotaScope::Tag(tag.parse().unwrap());
-        let service = &line.site.service;
+        let service = &line.server.service;
         service
             .set_quota(&Caller::anonymous(), &scope, per_second)
             .unwrap();
@@ -245,7 +245,7 @@ fn a_kind_that_is_off_is_off_everywhere() {
 }
 
 /// With the tags `order` and `small` of segments, and `trace` of snowflake ids.
-fn site() -> TestServer {
+fn server() -> TestServer {
     let config = Config {
         allow_weak_store: true,
         create_tags: Some(false),
@@ -259,10 +259,11 @@ fn site() -> TestServer {
     };
     let store = Arc::new(MemoryStore::new());
     let runtime = Runtime::new().unwrap();
-    let site = TestServer::with_workers(runtime, &config, Limits::default(), store, Some(workers));
-    site.wait_until_ready();
+    let server =
+        TestServer::with_workers(runtime, &config, Limits::default(), store, Some(workers));
+    server.wait_until_ready();
     eventually("holding", || {
-        let status = site.service.worker_status();
+        let status = server.service.worker_status();
         status.is_some_and(|status| matches!(status.stage, RegistryStage::Holding { .. }))
     });
     for body in [
@@ -270,7 +271,7 @@ fn site() -> TestServer {
         r#"{"tag":"small","limit":"3"}"#,
         r#"{"tag":"trace","kind":"snowflake"}"#,
     ] {
-        assert_eq!(site.ask_with("POST /v1/tags", body).status, 201, "{body}");
+        assert_eq!(server.ask_with("POST /v1/tags", body).status, 201, "{body}");
     }
-    site
+    server
 }

@@ -9,8 +9,8 @@ use leafid_server::{Config, Limits, RespLimits};
 use crate::test_server::TestServer;
 
 /// Sends bytes, says that no more follow, and reads until the server closes.
-fn ask(site: &TestServer, input: &[u8]) -> String {
-    let mut stream = connect(site);
+fn ask(server: &TestServer, input: &[u8]) -> String {
+    let mut stream = connect(server);
     stream.write_all(input).unwrap();
     stream.shutdown(Shutdown::Write).unwrap();
     let mut answers = Vec::new();
@@ -18,8 +18,8 @@ fn ask(site: &TestServer, input: &[u8]) -> String {
     String::from_utf8_lossy(&answers).into_owned()
 }
 
-fn connect(site: &TestServer) -> TcpStream {
-    let stream = TcpStream::connect(site.addresses.resp.unwrap()).unwrap();
+fn connect(server: &TestServer) -> TcpStream {
+    let stream = TcpStream::connect(server.addresses.resp.unwrap()).unwrap();
     let patience = Some(Duration::from_secs(20));
     stream.set_read_timeout(patience).unwrap();
     stream.set_write_timeout(patience).unwrap();
@@ -29,12 +29,15 @@ fn connect(site: &TestServer) -> TcpStream {
 /// Guards: ids of one tag are the same sequence through both front ends.
 #[test]
 fn ids_are_the_same_over_both_protocols() {
-    let site = TestServer::new();
-    assert_eq!(ask(&site, b"INCR order\r\nINCR order\r\n"), ":1\r\n:2\r\n");
-    assert_eq!(site.ask("GET /api/segment/get/order").body, "3");
-    assert_eq!(ask(&site, b"GET order\r\n"), "$1\r\n3\r\n");
-    assert_eq!(ask(&site, b"INCR order\r\n"), ":4\r\n");
-    let metrics = site.ask("GET /metrics").body;
+    let server = TestServer::new();
+    assert_eq!(
+        ask(&server, b"INCR order\r\nINCR order\r\n"),
+        ":1\r\n:2\r\n"
+    );
+    assert_eq!(server.ask("GET /api/segment/get/order").body, "3");
+    assert_eq!(ask(&server, b"GET order\r\n"), "$1\r\n3\r\n");
+    assert_eq!(ask(&server, b"INCR order\r\n"), ":4\r\n");
+    let metrics = server.ask("GET /metrics").body;
     let counted = "leafid_resp_commands_total{command=\"incr\",outcome=\"ok\"} 3";
     assert!(metrics.contains(counted), "{metrics}");
 }
@@ -44,8 +47,8 @@ fn ids_are_the_same_over_both_protocols() {
 #[test]
 fn a_long_pipeline_is_answered_in_order() {
     const COMMANDS: usize = 200_000;
-    let site = TestServer::new();
-    let mut stream = connect(&site);
+    let server = TestServer::new();
+    let mut stream = connect(&server);
     let mut reader = stream.try_clone().unwrap();
     let sender = std::thread::spawn(move || {
         for at in 0..COMMANDS {
@@ -72,8 +75,8 @@ fn a_long_pipeline_is_answered_in_order() {
 #[test]
 fn a_peer_that_does_not_read_is_not_read_either() {
     const BYTES_MAX: usize = 256 * 1024 * 1024;
-    let site = TestServer::new();
-    let mut stream = connect(&site);
+    let server = TestServer::new();
+    let mut stream = connect(&server);
     let patience = Some(Duration::from_millis(500));
     stream.set_write_timeout(patience).unwrap();
     let text = "x".repeat(10_000);
@@ -96,17 +99,17 @@ fn a_peer_that_does_not_read_is_not_read_either() {
 /// Guards: at the shutdown what was sent is answered, and then the connection ends.
 #[test]
 fn the_shutdown_ends_connections() {
-    let mut site = TestServer::new();
-    let mut stream = connect(&site);
+    let mut server = TestServer::new();
+    let mut stream = connect(&server);
     stream.write_all(b"INCR order\r\n").unwrap();
     let mut answer = [0; 4];
     stream.read_exact(&mut answer).unwrap();
     assert_eq!(&answer, b":1\r\n");
-    site.stop();
+    server.stop();
     let mut rest = Vec::new();
     stream.read_to_end(&mut rest).unwrap();
     assert!(rest.is_empty());
-    site.ended().unwrap();
+    server.ended().unwrap();
 }
 
 /// Guards: silence ends a connection, at rest or in the middle of a command.
@@ -123,9 +126,9 @@ fn silence_ends_a_connection() {
         resp,
         ..Limits::default()
     };
-    let site = TestServer::with(&Config::default(), limits);
+    let server = TestServer::with(&Config::default(), limits);
     for input in ["", "INCR or", "PING\r\n"] {
-        let mut stream = connect(&site);
+        let mut stream = connect(&server);
         stream.write_all(input.as_bytes()).unwrap();
         let mut answers = String::new();
         stream.read_to_string(&mut answers).unwrap();
@@ -136,21 +139,21 @@ fn silence_ends_a_connection() {
 /// Guards: an id that has to be waited for holds back what comes behind it, in order.
 #[test]
 fn answers_keep_their_order_while_one_waits() {
-    let site = TestServer::new();
+    let server = TestServer::new();
     let input = b"PING\r\nINCR new\r\nPING a\r\nINCR other\r\nINCR new\r\n";
     let expected = "+PONG\r\n:1\r\n$1\r\na\r\n:1\r\n:2\r\n";
-    assert_eq!(ask(&site, input), expected);
+    assert_eq!(ask(&server, input), expected);
 }
 
 /// Guards: near its end a tag gives out what it has left, and then says so, also in a batch.
 #[test]
 fn a_batch_takes_what_a_tag_has_left() {
-    let site = TestServer::new();
-    let created = site.ask_with("POST /v1/tags", r#"{"tag":"short","limit":"3"}"#);
+    let server = TestServer::new();
+    let created = server.ask_with("POST /v1/tags", r#"{"tag":"short","limit":"3"}"#);
     assert_eq!(created.status, 201, "{}", created.body);
     let error = "-ERR limit_reached tag \"short\" has issued its last id, 3: raise its limit or \
                  use another tag\r\n";
-    let answers = ask(&site, "INCR short\r\n".repeat(5).as_bytes());
+    let answers = ask(&server, "INCR short\r\n".repeat(5).as_bytes());
     assert_eq!(answers, format!(":1\r\n:2\r\n:3\r\n{error}{error}"));
 }
 
@@ -163,19 +166,19 @@ fn places_of_operators_are_left_to_them() {
         operator_connections_max: 1,
         ..Limits::default()
     };
-    let site = TestServer::with(&Config::default(), limits);
-    let mut first = connect(&site);
+    let server = TestServer::with(&Config::default(), limits);
+    let mut first = connect(&server);
     first.write_all(b"PING\r\n").unwrap();
     let mut pong = [0; 7];
     first.read_exact(&mut pong).unwrap();
     let refusal = b"-ERR max number of clients reached\r\n";
-    let mut others: Vec<_> = (0..3).map(|_| connect(&site)).collect();
+    let mut others: Vec<_> = (0..3).map(|_| connect(&server)).collect();
     for other in &mut others {
         let mut told = vec![0; refusal.len()];
         other.read_exact(&mut told).unwrap();
         assert_eq!(told, refusal);
     }
-    let metrics = site.ask("GET /metrics").body;
+    let metrics = server.ask("GET /metrics").body;
     let counted = "leafid_connections_refused_total{protocol=\"resp\"} 3";
     assert!(metrics.contains(counted), "{metrics}");
 }

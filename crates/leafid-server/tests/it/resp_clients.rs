@@ -5,8 +5,8 @@ use std::process::{Command, Stdio};
 
 use crate::test_server::TestServer;
 
-fn tool(site: &TestServer, name: &str) -> Command {
-    let port = site.addresses.resp.unwrap().port();
+fn tool(server: &TestServer, name: &str) -> Command {
+    let port = server.addresses.resp.unwrap().port();
     let mut command = Command::new(name);
     command.args(["-h", "127.0.0.1", "-p", &port.to_string()]);
     command
@@ -27,8 +27,8 @@ fn run(command: &mut Command, input: &str) -> String {
 
 #[test]
 fn redis_cli_takes_ids() {
-    let site = TestServer::new();
-    let cli = |words: &[&str]| run(tool(&site, "redis-cli").args(words), "");
+    let server = TestServer::new();
+    let cli = |words: &[&str]| run(tool(&server, "redis-cli").args(words), "");
     assert_eq!(cli(&["INCR", "order"]), "1\n");
     assert_eq!(cli(&["-3", "INCRBY", "order", "10"]), "11\n");
     assert_eq!(cli(&["-n", "0", "GET", "order"]), "11\n");
@@ -38,31 +38,31 @@ fn redis_cli_takes_ids() {
     assert!(refused.starts_with("ERR SET would give out ids twice"));
     // As in a terminal: the commands are read from the input, after COMMAND DOCS.
     let typed = "INCR order\nMULTI\nINCR order\nINCR order\nEXEC\n";
-    let printed = run(&mut tool(&site, "redis-cli"), typed);
+    let printed = run(&mut tool(&server, "redis-cli"), typed);
     assert_eq!(printed, "20\nOK\nQUEUED\nQUEUED\n21\n22\n");
 }
 
 #[test]
 fn redis_cli_sends_a_whole_file() {
-    let site = TestServer::new();
+    let server = TestServer::new();
     let commands = "*2\r\n$4\r\nINCR\r\n$5\r\norder\r\n".repeat(10_000);
-    let printed = run(tool(&site, "redis-cli").arg("--pipe"), &commands);
+    let printed = run(tool(&server, "redis-cli").arg("--pipe"), &commands);
     assert!(printed.contains("errors: 0, replies: 10000"), "{printed}");
-    let last = site.service.last("order").map(leafid::Id::get);
+    let last = server.service.last("order").map(leafid::Id::get);
     assert_eq!(last, Some(10_000));
 }
 
 #[test]
 fn redis_benchmark_runs_without_a_complaint() {
-    let site = TestServer::new();
+    let server = TestServer::new();
     for arguments in ["-P 1", "-P 16 -c 20", "-P 128 -3"] {
-        let before = site.service.last("counter:__rand_int__");
-        let mut benchmark = tool(&site, "redis-benchmark");
+        let before = server.service.last("counter:__rand_int__");
+        let mut benchmark = tool(&server, "redis-benchmark");
         benchmark.args(["-t", "incr", "-n", "20000", "--csv"]);
         let printed = run(benchmark.args(arguments.split(' ')), "");
         assert!(printed.contains("\"INCR\""), "{arguments}: {printed}");
         assert!(!printed.contains("WARN"), "{arguments}: {printed}");
-        let last = site.service.last("counter:__rand_int__").unwrap().get();
+        let last = server.service.last("counter:__rand_int__").unwrap().get();
         assert!(last >= before.map_or(0, leafid::Id::get) + 20_000, "{last}");
     }
 }

@@ -250,8 +250,8 @@ const OTHERWISE: &[(&str, &str, &str)] = &[
 fn answers_are_those_of_redis() {
     let redis = Redis::start();
     redis.command(&["CONFIG", "SET", "requirepass", ""]);
-    let site = TestServer::new();
-    let both = Both::new(&redis, &site);
+    let server = TestServer::new();
+    let both = Both::new(&redis, &server);
     for input in ALIKE {
         both.check(input.as_bytes());
     }
@@ -277,8 +277,8 @@ fn answers_before_a_password_are_those_of_redis() {
         tokens: vec![app],
         ..Config::default()
     };
-    let site = TestServer::with(&config, Limits::default());
-    let both = Both::new(&redis, &site);
+    let server = TestServer::with(&config, Limits::default());
+    let both = Both::new(&redis, &server);
     for input in ALIKE_BEFORE_AUTH {
         both.check(input.replace("PASSWORD", password).as_bytes());
     }
@@ -291,10 +291,10 @@ struct Both {
 }
 
 impl Both {
-    fn new(redis: &Redis, site: &TestServer) -> Self {
+    fn new(redis: &Redis, server: &TestServer) -> Self {
         Self {
             redis: SocketAddr::from(([127, 0, 0, 1], redis.port())),
-            ours: site.addresses.resp.unwrap(),
+            ours: server.addresses.resp.unwrap(),
         }
     }
 

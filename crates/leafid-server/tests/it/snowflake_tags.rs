@@ -14,7 +14,7 @@ use tokio::runtime::Runtime;
 use crate::test_server::{TestServer, eventually};
 
 /// A server on stores in memory that makes snowflake ids, with the tag `trace`.
-fn site() -> TestServer {
+fn server() -> TestServer {
     let config = Config {
         allow_weak_store: true,
         ..Config::default()
@@ -27,19 +27,20 @@ fn site() -> TestServer {
     };
     let runtime = Runtime::new().unwrap();
     let store = Arc::new(MemoryStore::new());
-    let site = TestServer::with_workers(runtime, &config, Limits::default(), store, Some(workers));
-    site.wait_until_ready();
+    let server =
+        TestServer::with_workers(runtime, &config, Limits::default(), store, Some(workers));
+    server.wait_until_ready();
     eventually("holding", || {
-        let status = site.service.worker_status();
+        let status = server.service.worker_status();
         status.is_some_and(|status| matches!(status.stage, RegistryStage::Holding { .. }))
     });
-    create(&site, r#"{"tag":"trace","kind":"snowflake"}"#);
-    site
+    create(&server, r#"{"tag":"trace","kind":"snowflake"}"#);
+    server
 }
 
 #[track_caller]
-fn create(site: &TestServer, body: &str) -> Value {
-    let reply = site.ask_with("POST /v1/tags", body);
+fn create(server: &TestServer, body: &str) -> Value {
+    let reply = server.ask_with("POST /v1/tags", body);
     assert_eq!(reply.status, 201, "{}", reply.body);
     reply.json()
 }
@@ -52,21 +53,21 @@ fn ids(reply: &Value) -> Vec<u64> {
 
 #[test]
 fn a_snowflake_tag_is_shown_without_what_it_has_not() {
-    let site = site();
-    create(&site, r#"{"tag":"order"}"#);
-    site.check("GET /api/segment/get/order", 200, "1");
-    assert_eq!(site.ask("GET /v1/tags/trace/ids").status, 200);
-    let shown = site.ask("GET /v1/tags/trace").json();
+    let server = server();
+    create(&server, r#"{"tag":"order"}"#);
+    server.check("GET /api/segment/get/order", 200, "1");
+    assert_eq!(server.ask("GET /v1/tags/trace/ids").status, 200);
+    let shown = server.ask("GET /v1/tags/trace").json();
     assert_eq!(shown["kind"], "snowflake");
     for nothing in ["max_id", "step", "policy", "limit", "live"] {
         assert_eq!(shown[nothing], json!(null), "{nothing}: {shown}");
     }
-    let order = site.ask("GET /v1/tags/order").json();
+    let order = server.ask("GET /v1/tags/order").json();
     assert_eq!(
         (&order["kind"], &order["step"]),
         (&json!("segment"), &json!(1000))
     );
-    let listed = site.ask("GET /v1/tags").json();
+    let listed = server.ask("GET /v1/tags").json();
     let kinds: Vec<_> = listed["tags"]
         .as_array()
         .unwrap()
@@ -79,58 +80,64 @@ fn a_snowflake_tag_is_shown_without_what_it_has_not() {
 /// Guards that all snowflake tags share one generator, and that their ids are the server's own.
 #[test]
 fn ids_of_all_snowflake_tags_are_distinct() {
-    let site = site();
-    create(&site, r#"{"tag":"span","kind":"snowflake"}"#);
-    let worker = site.service.worker_status().unwrap().lease.unwrap().worker;
+    let server = server();
+    create(&server, r#"{"tag":"span","kind":"snowflake"}"#);
+    let worker = server
+        .service
+        .worker_status()
+        .unwrap()
+        .lease
+        .unwrap()
+        .worker;
     let mut seen = BTreeSet::new();
     for tag in ["trace", "span", "trace"] {
         for path in [
             format!("/v1/tags/{tag}/ids?count=5000"),
             format!("/v1/tags/{tag}/ids"),
         ] {
-            let taken = ids(&site.ask(&format!("GET {path}")).json());
+            let taken = ids(&server.ask(&format!("GET {path}")).json());
             assert!(taken.is_sorted_by(|a, b| a < b));
             for id in taken {
                 assert_eq!(Layout::LEAF.decompose(id).worker, worker);
                 assert!(seen.insert(id), "{id} came twice");
             }
         }
-        let id = site.ask("GET /api/snowflake/get/any").body;
+        let id = server.ask("GET /api/snowflake/get/any").body;
         assert!(seen.insert(id.parse().unwrap()));
     }
     assert_eq!(seen.len(), 3 * 5002);
-    site.check_problem("GET /v1/tags/trace/ids?count=10001", "", 400, "bad_count");
-    site.check_problem("GET /v1/tags/trace/ids?count=0", "", 400, "bad_count");
+    server.check_problem("GET /v1/tags/trace/ids?count=10001", "", 400, "bad_count");
+    server.check_problem("GET /v1/tags/trace/ids?count=0", "", 400, "bad_count");
 }
 
 #[test]
 fn what_only_segments_have_is_refused() {
-    let site = site();
+    let server = server();
     let length = r#"{"length":10}"#;
     let ranges = "POST /v1/tags/trace/ranges";
-    let problem = site.check_problem(ranges, length, 409, "snowflake_tag");
+    let problem = server.check_problem(ranges, length, 409, "snowflake_tag");
     let detail = "tag \"trace\" issues snowflake ids and has no runs";
     assert_eq!(problem["detail"], detail);
-    let reply = site.ask("GET /api/segment/get/trace");
+    let reply = server.ask("GET /api/segment/get/trace");
     assert_eq!(reply.status, 500);
     assert!(
         reply.body.contains("/api/snowflake/get/trace"),
         "{}",
         reply.body
     );
-    site.check_problem(
+    server.check_problem(
         "PATCH /v1/tags/trace",
         r#"{"step":5}"#,
         409,
         "snowflake_tag",
     );
-    site.check_problem(
+    server.check_problem(
         "PATCH /v1/tags/trace",
         r#"{"kind":"segment"}"#,
         400,
         "unknown_field",
     );
-    let reply = site.ask_with("PATCH /v1/tags/trace", r#"{"description":"spans"}"#);
+    let reply = server.ask_with("PATCH /v1/tags/trace", r#"{"description":"spans"}"#);
     assert_eq!(
         (reply.status, &reply.json()["kind"]),
         (200, &json!("snowflake"))
@@ -139,10 +146,10 @@ fn what_only_segments_have_is_refused() {
 
 #[test]
 fn a_kind_is_checked_when_a_tag_is_created() {
-    let site = site();
+    let server = server();
     let check = |rest: &str, field: &str| {
         let body = format!(r#"{{"tag":"new",{rest}}}"#);
-        let problem = site.check_problem("POST /v1/tags", &body, 400, "bad_field");
+        let problem = server.check_problem("POST /v1/tags", &body, 400, "bad_field");
         assert_eq!(problem["field"], field, "{problem}");
     };
     check(r#""kind":"uuid""#, "kind");
@@ -151,42 +158,42 @@ fn a_kind_is_checked_when_a_tag_is_created() {
         check(&format!(r#""kind":"snowflake","{field}":5"#), field);
     }
     check(r#""kind":"snowflake","policy":{"name":"fixed"}"#, "policy");
-    let made = create(&site, r#"{"tag":"new","kind":"snowflake","policy":null}"#);
+    let made = create(&server, r#"{"tag":"new","kind":"snowflake","policy":null}"#);
     assert_eq!(made["kind"], "snowflake");
 }
 
 /// Guards that a tag deleted and created as the other kind is so at once.
 #[test]
 fn a_tag_changes_its_kind_by_a_new_life() {
-    let site = site();
-    assert_eq!(site.ask("GET /v1/tags/trace/ids").status, 200);
-    assert_eq!(site.ask("DELETE /v1/tags/trace").status, 204);
-    create(&site, r#"{"tag":"trace"}"#);
-    site.check("GET /api/segment/get/trace", 200, "1");
+    let server = server();
+    assert_eq!(server.ask("GET /v1/tags/trace/ids").status, 200);
+    assert_eq!(server.ask("DELETE /v1/tags/trace").status, 204);
+    create(&server, r#"{"tag":"trace"}"#);
+    server.check("GET /api/segment/get/trace", 200, "1");
 }
 
 #[test]
 fn a_server_without_snowflakes_says_so() {
-    let site = TestServer::new();
-    create(&site, r#"{"tag":"trace","kind":"snowflake"}"#);
-    let problem = site.check_problem("GET /v1/tags/trace/ids", "", 501, "mode_off");
+    let server = TestServer::new();
+    create(&server, r#"{"tag":"trace","kind":"snowflake"}"#);
+    let problem = server.check_problem("GET /v1/tags/trace/ids", "", 501, "mode_off");
     assert!(
         problem["next"]
             .as_str()
             .unwrap()
             .contains("snowflake = true")
     );
-    site.check_problem("GET /v1/tags/trace/ids?count=3", "", 501, "mode_off");
+    server.check_problem("GET /v1/tags/trace/ids?count=3", "", 501, "mode_off");
 }
 
 /// Guards that metrics of segments leave such tags out: they have no headroom to warn of.
 #[test]
 fn a_snowflake_tag_has_no_series_of_a_segment_tag() {
-    let site = site();
-    create(&site, r#"{"tag":"order"}"#);
-    site.check("GET /api/segment/get/order", 200, "1");
-    assert_eq!(site.ask("GET /v1/tags/trace/ids").status, 200);
-    let text = site.ask("GET /metrics").body;
+    let server = server();
+    create(&server, r#"{"tag":"order"}"#);
+    server.check("GET /api/segment/get/order", 200, "1");
+    assert_eq!(server.ask("GET /v1/tags/trace/ids").status, 200);
+    let text = server.ask("GET /metrics").body;
     assert!(text.contains("tag=\"order\""), "{text}");
     assert!(!text.contains("tag=\"trace\""), "{text}");
 }
@@ -194,8 +201,8 @@ fn a_snowflake_tag_has_no_series_of_a_segment_tag() {
 /// Guards a snowflake tag over the Redis protocol: it gives ids, and has no runs.
 #[test]
 fn a_snowflake_tag_answers_redis_clients() {
-    let site = site();
-    let mut stream = TcpStream::connect(site.addresses.resp.unwrap()).unwrap();
+    let server = server();
+    let mut stream = TcpStream::connect(server.addresses.resp.unwrap()).unwrap();
     let input = "INCR trace\r\nINCR trace\r\nINCRBY trace 1\r\nINCRBY trace 2\r\nGET trace\r\n";
     stream.write_all(input.as_bytes()).unwrap();
     stream.shutdown(Shutdown::Write).unwrap();

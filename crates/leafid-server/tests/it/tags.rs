@@ -7,10 +7,10 @@ use crate::test_server::TestServer;
 
 #[test]
 fn a_tag_lives_from_its_creation_to_its_deletion() {
-    let site = TestServer::new();
+    let server = TestServer::new();
     let body = r#"{"tag":"order/1","start":"5000","step":2000,"limit":"js53",
         "policy":{"name":"leaf","step_max":8000},"description":"orders"}"#;
-    let created = site.ask_with("POST /v1/tags", body);
+    let created = server.ask_with("POST /v1/tags", body);
     assert_eq!(created.status, 201, "{}", created.body);
     assert_eq!(created.header("location"), "/v1/tags/order%2F1");
     let tag = created.json();
@@ -22,8 +22,8 @@ fn a_tag_lives_from_its_creation_to_its_deletion() {
     assert_eq!(tag["description"], "orders");
     assert_eq!(tag["live"], json!(null));
 
-    site.check("GET /api/segment/get/order%2F1", 200, "5000");
-    let shown = site.ask("GET /v1/tags/order%2F1").json();
+    server.check("GET /api/segment/get/order%2F1", 200, "5000");
+    let shown = server.ask("GET /v1/tags/order%2F1").json();
     assert_eq!(shown["max_id"], "7000");
     let live = &shown["live"];
     assert_eq!(
@@ -37,7 +37,7 @@ fn a_tag_lives_from_its_creation_to_its_deletion() {
     assert_eq!(live["policy"]["name"], "leaf");
     assert_eq!(live["headroom"], "9007199254733992");
 
-    let changed = site.ask_with(
+    let changed = server.ask_with(
         "PATCH /v1/tags/order%2F1",
         r#"{"step":10,"policy":null,"description":null}"#,
     );
@@ -50,17 +50,17 @@ fn a_tag_lives_from_its_creation_to_its_deletion() {
     assert_eq!(changed["description"], json!(null));
     assert_eq!(changed["limit"], "js53");
 
-    let deleted = site.ask("DELETE /v1/tags/order%2F1");
+    let deleted = server.ask("DELETE /v1/tags/order%2F1");
     assert_eq!((deleted.status, deleted.body.as_str()), (204, ""));
-    site.check_problem("GET /v1/tags/order%2F1", "", 404, "unknown_tag");
-    site.check_problem("DELETE /v1/tags/order%2F1", "", 404, "unknown_tag");
-    site.check_problem(
+    server.check_problem("GET /v1/tags/order%2F1", "", 404, "unknown_tag");
+    server.check_problem("DELETE /v1/tags/order%2F1", "", 404, "unknown_tag");
+    server.check_problem(
         "PATCH /v1/tags/order%2F1",
         r#"{"step":1}"#,
         404,
         "unknown_tag",
     );
-    let again = site
+    let again = server
         .ask_with("POST /v1/tags", r#"{"tag":"order/1"}"#)
         .json();
     assert_eq!(
@@ -71,10 +71,10 @@ fn a_tag_lives_from_its_creation_to_its_deletion() {
 
 #[test]
 fn policies_are_read_and_shown() {
-    let site = TestServer::new();
+    let server = TestServer::new();
     let check = |name: &str, policy: &str, expected| {
         let body = format!(r#"{{"tag":"{name}","policy":{policy}}}"#);
-        let reply = site.ask_with("POST /v1/tags", &body);
+        let reply = server.ask_with("POST /v1/tags", &body);
         assert_eq!(reply.status, 201, "{}", reply.body);
         assert_eq!(reply.json()["policy"], expected);
     };
@@ -86,7 +86,7 @@ fn policies_are_read_and_shown() {
         json!({ "name": "cover", "cover_seconds": 60, "step_max": 10_000_000 }),
     );
     let bad = |body: &str, code: &str, field: &str| {
-        let problem = site.check_problem("POST /v1/tags", body, 400, code);
+        let problem = server.check_problem("POST /v1/tags", body, 400, code);
         assert_eq!(problem["field"], field, "{problem}");
     };
     bad(
@@ -114,9 +114,9 @@ fn policies_are_read_and_shown() {
 
 #[test]
 fn bad_fields_are_named_with_what_they_may_be() {
-    let site = TestServer::new();
+    let server = TestServer::new();
     let bad = |body: &str, code: &str, field: &str| {
-        let problem = site.check_problem("POST /v1/tags", body, 400, code);
+        let problem = server.check_problem("POST /v1/tags", body, 400, code);
         assert_eq!(problem["field"], field, "{problem}");
         problem["next"].as_str().unwrap().to_owned()
     };
@@ -135,7 +135,7 @@ fn bad_fields_are_named_with_what_they_may_be() {
         next.starts_with("known here: tag, kind, start, step"),
         "{next}"
     );
-    site.check_problem("POST /v1/tags", "nonsense", 400, "bad_json");
+    server.check_problem("POST /v1/tags", "nonsense", 400, "bad_json");
     let long = format!(r#"{{"tag":"x","description":"{}"}}"#, "d".repeat(257));
     bad(&long, "bad_field", "description");
 }
@@ -144,7 +144,7 @@ fn bad_fields_are_named_with_what_they_may_be() {
 /// long one.
 #[test]
 fn parameters_that_a_call_does_not_know_are_refused() {
-    let site = TestServer::new();
+    let server = TestServer::new();
     let long = "n".repeat(500);
     for request in [
         "GET /v1/tags/order",
@@ -155,87 +155,87 @@ fn parameters_that_a_call_does_not_know_are_refused() {
         "POST /v1/tags/order/ids",
     ] {
         let request = format!("{request}?{long}=1");
-        let problem = site.check_problem(&request, "", 400, "unknown_field");
+        let problem = server.check_problem(&request, "", 400, "unknown_field");
         let field = problem["field"].as_str().unwrap();
         assert_eq!(field, format!("{}...", "n".repeat(100)), "{request}");
     }
     let with_body = "POST /v1/tags/order/ids?count=2";
-    site.check_problem(with_body, r#"{"count":3}"#, 400, "unknown_field");
-    let problem = site.check_problem("GET /v1/tags?after=%20", "", 400, "bad_tag");
+    server.check_problem(with_body, r#"{"count":3}"#, 400, "unknown_field");
+    let problem = server.check_problem("GET /v1/tags?after=%20", "", 400, "bad_tag");
     assert_eq!(problem["field"], "after");
 }
 
 /// JSON has one kind of number: `5.0` is a whole one.
 #[test]
 fn whole_numbers_may_be_written_as_fractions() {
-    let site = TestServer::new();
+    let server = TestServer::new();
     let tag = r#"{"tag":"x","step":5.0,"start":2e3}"#;
-    assert_eq!(site.ask_with("POST /v1/tags", tag).status, 201);
-    let ids = site.ask_with("POST /v1/tags/x/ids", r#"{"count":2.0}"#);
+    assert_eq!(server.ask_with("POST /v1/tags", tag).status, 201);
+    let ids = server.ask_with("POST /v1/tags/x/ids", r#"{"count":2.0}"#);
     assert_eq!(ids.json(), json!({ "ids": ["2000", "2001"] }));
     for count in ["2.5", "-1.0", "1e30"] {
         let body = format!(r#"{{"count":{count}}}"#);
-        site.check_problem("POST /v1/tags/x/ids", &body, 400, "bad_field");
+        server.check_problem("POST /v1/tags/x/ids", &body, 400, "bad_field");
     }
 }
 
 /// Guards that a change which is refused changes nothing, and says what is in the way.
 #[test]
 fn a_tag_is_raised_or_left_as_it_is() {
-    let site = TestServer::new();
+    let server = TestServer::new();
     let segments = r#"{"tag":"order","step":5,"start":1000}"#;
-    assert_eq!(site.ask_with("POST /v1/tags", segments).status, 201);
+    assert_eq!(server.ask_with("POST /v1/tags", segments).status, 201);
     let back = r#"{"step":7,"next":1000}"#;
-    let problem = site.check_problem("PATCH /v1/tags/order", back, 409, "next_behind");
+    let problem = server.check_problem("PATCH /v1/tags/order", back, 409, "next_behind");
     let detail = "tag \"order\" goes on at 1000, and can only be raised";
     assert_eq!(
         (&problem["detail"], &problem["field"]),
         (&json!(detail), &json!("next"))
     );
-    assert_eq!(site.ask("GET /v1/tags/order").json()["step"], 5);
+    assert_eq!(server.ask("GET /v1/tags/order").json()["step"], 5);
     let snowflakes = r#"{"tag":"trace","kind":"snowflake"}"#;
-    assert_eq!(site.ask_with("POST /v1/tags", snowflakes).status, 201);
+    assert_eq!(server.ask_with("POST /v1/tags", snowflakes).status, 201);
     let next = r#"{"next":1000}"#;
-    site.check_problem("PATCH /v1/tags/trace", next, 409, "snowflake_tag");
-    site.check_problem("PATCH /v1/tags/nothing", next, 404, "unknown_tag");
+    server.check_problem("PATCH /v1/tags/trace", next, 409, "snowflake_tag");
+    server.check_problem("PATCH /v1/tags/nothing", next, 404, "unknown_tag");
 }
 
 #[test]
 fn a_body_must_be_declared_as_json() {
-    let site = TestServer::new();
+    let server = TestServer::new();
     let form = Some(("application/x-www-form-urlencoded", r#"{"tag":"x"}"#));
-    let reply = site.send("POST /v1/tags", form);
+    let reply = server.send("POST /v1/tags", form);
     assert_eq!(
         (reply.status, &reply.json()["code"]),
         (415, &json!("unsupported_media_type"))
     );
     let spelled = Some(("Application/JSON; charset=utf-8", r#"{"tag":"x"}"#));
-    assert_eq!(site.send("POST /v1/tags", spelled).status, 201);
+    assert_eq!(server.send("POST /v1/tags", spelled).status, 201);
 }
 
 #[test]
 fn a_tag_is_created_once() {
-    let site = TestServer::new();
+    let server = TestServer::new();
     assert_eq!(
-        site.ask_with("POST /v1/tags", r#"{"tag":"a b"}"#).status,
+        server.ask_with("POST /v1/tags", r#"{"tag":"a b"}"#).status,
         201
     );
-    let problem = site.check_problem("POST /v1/tags", r#"{"tag":"a b"}"#, 409, "tag_exists");
-    let next = format!("curl http://{}/v1/tags/a%20b", site.address);
+    let problem = server.check_problem("POST /v1/tags", r#"{"tag":"a b"}"#, 409, "tag_exists");
+    let next = format!("curl http://{}/v1/tags/a%20b", server.address);
     assert_eq!(problem["next"], next);
 }
 
 #[test]
 fn lists_come_in_pages() {
-    let site = TestServer::new();
+    let server = TestServer::new();
     for tag in ["e", "b", "c&d", "a", "f"] {
         let body = json!({ "tag": tag }).to_string();
-        assert_eq!(site.ask_with("POST /v1/tags", &body).status, 201);
+        assert_eq!(server.ask_with("POST /v1/tags", &body).status, 201);
     }
     let mut path = "/v1/tags?limit=2".to_owned();
     let mut seen = Vec::new();
     for _ in 0..3 {
-        let page = site.ask(&format!("GET {path}")).json();
+        let page = server.ask(&format!("GET {path}")).json();
         let tags = page["tags"].as_array().unwrap();
         seen.extend(
             tags.iter()
@@ -246,18 +246,18 @@ fn lists_come_in_pages() {
     }
     assert_eq!(seen, ["a", "b", "c&d", "e", "f"]);
     assert_eq!(path, "", "the last page has no next one");
-    site.check_problem("GET /v1/tags?limit=0", "", 400, "bad_count");
-    site.check_problem("GET /v1/tags?limit=1001", "", 400, "bad_count");
-    site.check_problem("GET /v1/tags?limit=9999999999", "", 400, "bad_count");
-    site.check_problem("GET /v1/tags?after=%20", "", 400, "bad_tag");
-    let problem = site.check_problem("GET /v1/tags?aftr=a", "", 400, "unknown_field");
+    server.check_problem("GET /v1/tags?limit=0", "", 400, "bad_count");
+    server.check_problem("GET /v1/tags?limit=1001", "", 400, "bad_count");
+    server.check_problem("GET /v1/tags?limit=9999999999", "", 400, "bad_count");
+    server.check_problem("GET /v1/tags?after=%20", "", 400, "bad_tag");
+    let problem = server.check_problem("GET /v1/tags?aftr=a", "", 400, "unknown_field");
     assert_eq!(problem["next"], "did you mean \"after\"?");
 }
 
 /// Guards that nothing is taken for something near it.
 #[test]
 fn malformed_names_are_refused() {
-    let site = TestServer::new();
+    let server = TestServer::new();
     for path in [
         "/v1/tags/%zz",
         "/v1/tags/%C3%28",
@@ -266,7 +266,7 @@ fn malformed_names_are_refused() {
         "/v1/tags?after=%FF",
         "/nothing/%zz",
     ] {
-        site.check_problem(&format!("GET {path}"), "", 400, "bad_path");
+        server.check_problem(&format!("GET {path}"), "", 400, "bad_path");
     }
 }
 
@@ -276,16 +276,16 @@ fn the_step_of_new_tags_is_a_setting() {
         step: 77,
         ..Config::default()
     };
-    let site = TestServer::with(&config, Limits::default());
-    let created = site.ask_with("POST /v1/tags", r#"{"tag":"a"}"#).json();
+    let server = TestServer::with(&config, Limits::default());
+    let created = server.ask_with("POST /v1/tags", r#"{"tag":"a"}"#).json();
     assert_eq!(created["step"], 77);
-    site.check("GET /api/segment/get/b", 200, "1");
-    assert_eq!(site.ask("GET /v1/tags/b").json()["step"], 77);
+    server.check("GET /api/segment/get/b", 200, "1");
+    assert_eq!(server.ask("GET /v1/tags/b").json()["step"], 77);
 }
 
 #[test]
 fn other_paths_and_methods_are_told_what_there_is() {
-    let site = TestServer::new();
+    let server = TestServer::new();
     for path in [
         "/",
         "/v1",
@@ -294,12 +294,12 @@ fn other_paths_and_methods_are_told_what_there_is() {
         "/v1/tags/a/ids/",
         "/api/segment/get/a/b",
     ] {
-        let problem = site.check_problem(&format!("GET {path}"), "", 404, "not_found");
+        let problem = server.check_problem(&format!("GET {path}"), "", 404, "not_found");
         assert_eq!(problem["instance"], path);
     }
     let check = |request: &str, allow: &str| {
-        site.check_problem(request, "", 405, "method_not_allowed");
-        assert_eq!(site.ask(request).header("allow"), allow);
+        server.check_problem(request, "", 405, "method_not_allowed");
+        assert_eq!(server.ask(request).header("allow"), allow);
     };
     check("PUT /v1/tags", "GET, HEAD, POST");
     check("POST /v1/tags/a", "GET, HEAD, PATCH, DELETE");

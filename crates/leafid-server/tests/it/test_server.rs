@@ -51,10 +51,10 @@ impl TestServer {
         let url = leafid_stores::StoreUrl::sqlite(folder.path().join("leafid.db"));
         let options = leafid_stores::StoreOptions::default();
         let store = runtime.block_on(leafid_stores::open(&url, &options));
-        let mut site = Self::on(runtime, config, limits, store.unwrap());
-        site._folder = Some(folder);
-        site.wait_until_ready();
-        site
+        let mut server = Self::on(runtime, config, limits, store.unwrap());
+        server._folder = Some(folder);
+        server.wait_until_ready();
+        server
     }
 
     /// On a store of the test's own, which may be weak.

@@ -28,48 +28,48 @@ const GET: &str = "GET /livez HTTP/1.1\r\nhost: localhost\r\nconnection: close\r
 
 #[test]
 fn curl_agrees_on_both_versions_of_http() {
-    let server = TlsServer::new();
-    let site = server.site();
+    let setup = TlsServer::new();
+    let server = setup.server();
     let path = "/api/segment/get/order";
-    assert_eq!(server.curl(&site, &["--http1.1"], path).unwrap(), "1 1.1");
-    assert_eq!(server.curl(&site, &["--http2"], path).unwrap(), "2 2");
-    assert_eq!(server.curl(&site, &["--no-alpn"], path).unwrap(), "3 1.1");
+    assert_eq!(setup.curl(&server, &["--http1.1"], path).unwrap(), "1 1.1");
+    assert_eq!(setup.curl(&server, &["--http2"], path).unwrap(), "2 2");
+    assert_eq!(setup.curl(&server, &["--no-alpn"], path).unwrap(), "3 1.1");
     for version in ["1.2", "1.3"] {
         let only = ["--tls-max", version, &format!("--tlsv{version}")];
-        server.curl(&site, &only, path).unwrap();
+        setup.curl(&server, &only, path).unwrap();
     }
     let declared = "content-type: application/json";
     let unknown = ["--http1.1", "-X", "DELETE", "-H", declared];
-    let problem = server.curl(&site, &unknown, "/v1/tags/nothing").unwrap();
-    let next = format!("curl -X POST https://{}/v1/tags", site.address);
+    let problem = setup.curl(&server, &unknown, "/v1/tags/nothing").unwrap();
+    let next = format!("curl -X POST https://{}/v1/tags", server.address);
     assert!(!problem.contains("http://"), "{problem}");
     assert!(problem.contains(&next), "{problem}");
-    let stranger = Authority::new().write(server.folder.path(), "stranger");
+    let stranger = Authority::new().write(setup.folder.path(), "stranger");
     let trusting = ["--cacert", stranger.to_str().unwrap()];
-    server.curl(&site, &trusting, path).unwrap_err();
+    setup.curl(&server, &trusting, path).unwrap_err();
 }
 
 #[test]
 fn redis_cli_takes_ids() {
-    let server = TlsServer::new();
-    let site = server.site();
-    assert_eq!(server.redis_cli(&site, &["INCR", "order"]).unwrap(), "1\n");
+    let setup = TlsServer::new();
+    let server = setup.server();
+    assert_eq!(setup.redis_cli(&server, &["INCR", "order"]).unwrap(), "1\n");
     let incr = ["-3", "-r", "3", "INCR", "order"];
-    assert_eq!(server.redis_cli(&site, &incr).unwrap(), "2\n3\n4\n");
+    assert_eq!(setup.redis_cli(&server, &incr).unwrap(), "2\n3\n4\n");
 }
 
 fn grpc(
-    server: &TlsServer,
-    site: &TestServer,
+    setup: &TlsServer,
+    server: &TestServer,
     identity: Option<Identity>,
 ) -> Result<Vec<u64>, tonic::Status> {
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let ca = tonic::transport::Certificate::from_pem(server.authority.pem());
+    let ca = tonic::transport::Certificate::from_pem(setup.authority.pem());
     let mut tls = ClientTlsConfig::new().ca_certificate(ca);
     if let Some(identity) = identity {
         tls = tls.identity(identity);
     }
-    let url = format!("https://{}", site.addresses.grpc.unwrap());
+    let url = format!("https://{}", server.addresses.grpc.unwrap());
     runtime.block_on(async {
         let endpoint = Channel::from_shared(url).unwrap().tls_config(tls).unwrap();
         let endpoint = endpoint.timeout(Duration::from_secs(20));
@@ -85,35 +85,35 @@ fn grpc(
 
 #[test]
 fn tonic_takes_ids() {
-    let server = TlsServer::new();
-    assert_eq!(grpc(&server, &server.site(), None).unwrap(), [1, 2]);
+    let setup = TlsServer::new();
+    assert_eq!(grpc(&setup, &setup.server(), None).unwrap(), [1, 2]);
 }
 
 /// Guards that an answer which did not fit into the socket leaves once there is place, although
 /// nothing else happens on the connection.
 #[test]
 fn long_answers_leave_when_they_are_read() {
-    let server = TlsServer::new();
-    let site = server.site();
+    let setup = TlsServer::new();
+    let server = setup.server();
     // Some 20 MB on each front end, far more than sockets and buffers take.
     const CALLS: usize = 100;
-    let mut stream = server.connect(site.addresses.resp.unwrap());
+    let mut stream = setup.connect(server.addresses.resp.unwrap());
     let call = "*3\r\n$7\r\nID.NEXT\r\n$5\r\norder\r\n$5\r\n10000\r\n";
     let calls = format!("{}QUIT\r\n", call.repeat(CALLS));
     stream.write_all(calls.as_bytes()).unwrap();
-    let issued = || site.service.last("order").map_or(0, leafid::Id::get);
+    let issued = || server.service.last("order").map_or(0, leafid::Id::get);
     eventually("answers", || issued() > 0);
     let mut answers = String::new();
     stream.read_to_string(&mut answers).unwrap();
     assert_eq!(answers.matches("*10000\r\n").count(), CALLS);
     assert!(answers.ends_with("+OK\r\n"));
 
-    let mut stream = server.connect(site.address);
+    let mut stream = setup.connect(server.address);
     let call = "GET /v1/tags/other/ids?count=10000 HTTP/1.1\r\nhost: localhost\r\n";
     let calls = format!("{call}\r\n").repeat(CALLS);
     let calls = format!("{calls}{call}connection: close\r\n\r\n");
     stream.write_all(calls.as_bytes()).unwrap();
-    let issued = || site.service.last("other").map_or(0, leafid::Id::get);
+    let issued = || server.service.last("other").map_or(0, leafid::Id::get);
     eventually("answers", || issued() > 0);
     let mut answers = String::new();
     stream.read_to_string(&mut answers).unwrap();
@@ -122,35 +122,35 @@ fn long_answers_leave_when_they_are_read() {
 
 #[test]
 fn clients_show_a_certificate_where_one_is_asked_for() {
-    let server = TlsServer::new().with_clients();
-    let site = server.site();
-    let (certificate, key) = (server.file("caller.pem"), server.file("caller.key"));
+    let setup = TlsServer::new().with_clients();
+    let server = setup.server();
+    let (certificate, key) = (setup.file("caller.pem"), setup.file("caller.key"));
     let shown = ["--cert", &certificate, "--key", &key];
     // Of the authority that signed the server's certificate, which is not the clients'.
-    let (other, other_key) = (server.file("server.pem"), server.file("server.key"));
+    let (other, other_key) = (setup.file("server.pem"), setup.file("server.key"));
     let wrong = ["--cert", &other, "--key", &other_key];
-    assert_eq!(server.curl(&site, &shown, "/livez").unwrap(), "ok\n 2");
+    assert_eq!(setup.curl(&server, &shown, "/livez").unwrap(), "ok\n 2");
     for refused in [&[][..], &wrong] {
-        let error = server.curl(&site, refused, "/livez").unwrap_err();
+        let error = setup.curl(&server, refused, "/livez").unwrap_err();
         assert!(error.starts_with("curl: ("), "{error}");
         let incr = [refused, &["INCR", "order"]].concat();
-        server.redis_cli(&site, &incr).unwrap_err();
+        setup.redis_cli(&server, &incr).unwrap_err();
     }
     let incr = [&shown[..], &["INCR", "order"]].concat();
-    assert_eq!(server.redis_cli(&site, &incr).unwrap(), "1\n");
+    assert_eq!(setup.redis_cli(&server, &incr).unwrap(), "1\n");
     let read = |path: &str| std::fs::read_to_string(path).unwrap();
     let identity = |cert: &str, key: &str| Some(Identity::from_pem(read(cert), read(key)));
-    grpc(&server, &site, None).unwrap_err();
-    grpc(&server, &site, identity(&other, &other_key)).unwrap_err();
-    let ids = grpc(&server, &site, identity(&certificate, &key)).unwrap();
+    grpc(&setup, &server, None).unwrap_err();
+    grpc(&setup, &server, identity(&other, &other_key)).unwrap_err();
+    let ids = grpc(&setup, &server, identity(&certificate, &key)).unwrap();
     assert_eq!(ids, [2, 3]);
 }
 
 #[test]
 fn a_plain_connection_is_refused_in_its_own_words() {
-    let server = TlsServer::new();
-    let site = server.site();
-    let answer = plain(site.address, GET);
+    let setup = TlsServer::new();
+    let server = setup.server();
+    let answer = plain(server.address, GET);
     assert!(
         answer.starts_with("HTTP/1.1 400 Bad Request\r\n"),
         "{answer}"
@@ -159,7 +159,7 @@ fn a_plain_connection_is_refused_in_its_own_words() {
     let problem: serde_json::Value = serde_json::from_str(body).unwrap();
     assert_eq!(problem["code"], "tls_needed");
     assert_eq!(problem["status"], 400);
-    let resp = site.addresses.resp.unwrap();
+    let resp = server.addresses.resp.unwrap();
     let answer = plain(resp, "INCR order\r\n");
     assert!(
         answer.starts_with("-ERR this server requires TLS"),
@@ -172,36 +172,36 @@ fn a_plain_connection_is_refused_in_its_own_words() {
         "{answer}"
     );
     let preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-    assert_eq!(plain(site.addresses.grpc.unwrap(), preface), "");
-    assert_eq!(site.service.last("order"), None);
-    let metrics = server.curl(&site, &[], "/metrics").unwrap();
+    assert_eq!(plain(server.addresses.grpc.unwrap(), preface), "");
+    assert_eq!(server.service.last("order"), None);
+    let metrics = setup.curl(&server, &[], "/metrics").unwrap();
     let refused = "leafid_tls_handshakes_total{outcome=\"plain_refused\"} 4\n";
     assert!(metrics.contains(refused), "{metrics}");
 }
 
 #[test]
 fn a_plain_connection_is_let_in_where_that_is_set() {
-    let server = TlsServer::new().with_plain();
+    let setup = TlsServer::new().with_plain();
     // So short that it is over while a connection rests.
     let limits = Limits {
         handshake_max: Duration::from_millis(50),
         ..Limits::default()
     };
-    let site = server.site_with(limits);
-    assert!(plain(site.address, GET).ends_with("\r\n\r\nok\n"));
-    let resp = site.addresses.resp.unwrap();
+    let server = setup.server_with(limits);
+    assert!(plain(server.address, GET).ends_with("\r\n\r\nok\n"));
+    let resp = server.addresses.resp.unwrap();
     assert_eq!(plain(resp, "INCR order\r\nQUIT\r\n"), ":1\r\n+OK\r\n");
     let incr = ["INCR", "order"];
     let mut patient = TlsServer::new().with_plain();
-    patient.config.tls = server.config.tls.clone();
+    patient.config.tls = setup.config.tls.clone();
     // Those with TLS come by the same ports.
     let metrics = TestServer::with(&patient.config, Limits::default());
-    assert_eq!(server.redis_cli(&metrics, &incr).unwrap(), "1\n");
+    assert_eq!(setup.redis_cli(&metrics, &incr).unwrap(), "1\n");
     assert_eq!(
         plain(metrics.addresses.resp.unwrap(), "INCR order\r\nQUIT\r\n"),
         ":2\r\n+OK\r\n"
     );
-    let counted = server.curl(&metrics, &[], "/metrics").unwrap();
+    let counted = setup.curl(&metrics, &[], "/metrics").unwrap();
     let plain_ones = "leafid_tls_handshakes_total{outcome=\"plain\"} 1\n";
     assert!(counted.contains(plain_ones), "{counted}");
     // A client that keeps a connection ready is not cut for want of a ClientHello.
@@ -219,25 +219,25 @@ fn a_plain_connection_is_let_in_where_that_is_set() {
 
 #[test]
 fn a_handshake_that_never_ends_is_cut() {
-    let server = TlsServer::new();
+    let setup = TlsServer::new();
     let limits = Limits {
         handshake_max: Duration::from_millis(300),
         // The others would cut much later.
         first_head_max: Duration::from_secs(600),
         ..Limits::default()
     };
-    let site = server.site_with(limits);
-    let protocols = [site.addresses.resp, site.addresses.grpc];
-    for protocol in protocols.into_iter().flatten().chain([site.address]) {
+    let server = setup.server_with(limits);
+    let protocols = [server.addresses.resp, server.addresses.grpc];
+    for protocol in protocols.into_iter().flatten().chain([server.address]) {
         for beginning in ["", "\u{16}", "\u{16}\u{3}\u{1}\u{1}"] {
             assert_eq!(plain(protocol, beginning), "", "{beginning:?}");
         }
     }
-    assert_eq!(late(&server, &site), 9);
+    assert_eq!(late(&setup, &server), 9);
 }
 
-fn late(server: &TlsServer, site: &TestServer) -> u64 {
-    let metrics = server.curl(site, &["--http1.1"], "/metrics").unwrap();
+fn late(setup: &TlsServer, server: &TestServer) -> u64 {
+    let metrics = setup.curl(server, &["--http1.1"], "/metrics").unwrap();
     let series = "leafid_tls_handshakes_total{outcome=\"late\"} ";
     let value = metrics.lines().find_map(|line| line.strip_prefix(series));
     value
@@ -249,28 +249,28 @@ fn late(server: &TlsServer, site: &TestServer) -> u64 {
 /// Guards that a handshake under way counts as a connection, and ends at the shutdown.
 #[test]
 fn a_handshake_is_a_connection() {
-    let server = TlsServer::new();
-    let mut site = server.site();
-    let mut begun = connect(site.address);
+    let setup = TlsServer::new();
+    let mut server = setup.server();
+    let mut begun = connect(server.address);
     begun.write_all(b"\x16\x03\x01").unwrap();
     let open = || {
-        let metrics = server.curl(&site, &[], "/metrics").unwrap();
+        let metrics = setup.curl(&server, &[], "/metrics").unwrap();
         // With the one that asks.
         metrics.contains("leafid_connections{protocol=\"http\"} 2\n")
     };
     eventually("two connections", open);
-    site.stop();
+    server.stop();
     assert_eq!(read_to_end(&mut begun), "");
-    site.ended().unwrap();
+    server.ended().unwrap();
 }
 
 #[test]
 fn a_certificate_is_changed_while_connections_go_on() {
-    let server = TlsServer::new();
-    let site = server.site();
-    let tls = site.tls.clone().unwrap();
-    let resp = site.addresses.resp.unwrap();
-    let mut open = server.connect(resp);
+    let setup = TlsServer::new();
+    let server = setup.server();
+    let tls = server.tls.clone().unwrap();
+    let resp = server.addresses.resp.unwrap();
+    let mut open = setup.connect(resp);
     let mut incr = |expected: &str| {
         open.write_all(b"INCR order\r\n").unwrap();
         let mut answer = vec![0; expected.len()];
@@ -278,12 +278,12 @@ fn a_certificate_is_changed_while_connections_go_on() {
         assert_eq!(answer, expected.as_bytes());
     };
     incr(":1\r\n");
-    let shown = || server.connect(resp).conn.peer_certificates().unwrap()[0].to_vec();
+    let shown = || setup.connect(resp).conn.peer_certificates().unwrap()[0].to_vec();
     let first = shown();
-    let later = server.authority.issue_for(["127.0.0.1"], 0, 32_503_680_001);
+    let later = setup.authority.issue_for(["127.0.0.1"], 0, 32_503_680_001);
     // A certificate without its key changes nothing.
-    let whole = std::fs::read(server.file("server.pem")).unwrap();
-    std::fs::write(server.file("server.pem"), &later.pem).unwrap();
+    let whole = std::fs::read(setup.file("server.pem")).unwrap();
+    std::fs::write(setup.file("server.pem"), &later.pem).unwrap();
     let error = tls.read_again().unwrap_err().to_string();
     assert!(
         error.contains("server.key: the key does not match"),
@@ -291,16 +291,16 @@ fn a_certificate_is_changed_while_connections_go_on() {
     );
     assert_eq!(shown(), first);
     assert_eq!(
-        std::fs::write(server.file("server.pem"), whole).ok(),
+        std::fs::write(setup.file("server.pem"), whole).ok(),
         Some(())
     );
     tls.read_again().unwrap();
     assert_eq!(shown(), first);
-    later.write(server.folder.path(), "server");
+    later.write(setup.folder.path(), "server");
     tls.read_again().unwrap();
     assert_eq!(shown(), later.der);
     assert_eq!(tls.expires_unix_seconds(), Some(32_503_680_001));
-    let metrics = server.curl(&site, &[], "/metrics").unwrap();
+    let metrics = setup.curl(&server, &[], "/metrics").unwrap();
     let expires = "leafid_tls_certificate_expiry_timestamp_seconds 32503680001.0\n";
     assert!(metrics.contains(expires), "{metrics}");
     incr(":2\r\n");

@@ -12,7 +12,7 @@ use tokio::runtime::Runtime;
 use crate::test_server::{TestServer, eventually};
 
 /// A server, and the folder of its segments.
-fn site(allow_weak_store: bool) -> (TestServer, TempDir) {
+fn server(allow_weak_store: bool) -> (TestServer, TempDir) {
     let config = Config {
         allow_weak_store,
         ..Config::default()
@@ -29,28 +29,28 @@ fn site(allow_weak_store: bool) -> (TestServer, TempDir) {
     let url = leafid_stores::StoreUrl::sqlite(folder.path().join("leafid.db"));
     let options = leafid_stores::StoreOptions::default();
     let store = runtime.block_on(leafid_stores::open(&url, &options));
-    let site = TestServer::with_workers(
+    let server = TestServer::with_workers(
         runtime,
         &config,
         Limits::default(),
         store.unwrap(),
         Some(workers),
     );
-    (site, folder)
+    (server, folder)
 }
 
-fn stage(site: &TestServer) -> RegistryStage {
-    site.service.worker_status().unwrap().stage
+fn stage(server: &TestServer) -> RegistryStage {
+    server.service.worker_status().unwrap().stage
 }
 
 #[test]
 fn a_weak_registry_is_refused_and_segments_go_on() {
-    let (site, _folder) = site(false);
-    site.wait_until_ready();
+    let (server, _folder) = server(false);
+    server.wait_until_ready();
     eventually("refused", || {
-        matches!(stage(&site), RegistryStage::Refused { .. })
+        matches!(stage(&server), RegistryStage::Refused { .. })
     });
-    let reply = site.ask("GET /api/snowflake/get/x");
+    let reply = server.ask("GET /api/snowflake/get/x");
     assert_eq!(reply.status, 500);
     for part in [
         "could give a worker id twice",
@@ -58,15 +58,15 @@ fn a_weak_registry_is_refused_and_segments_go_on() {
     ] {
         assert!(reply.body.contains(part), "{part}: {reply:?}");
     }
-    assert_eq!(site.ask("GET /v1/tags").status, 200);
+    assert_eq!(server.ask("GET /v1/tags").status, 200);
 }
 
 #[test]
 fn a_weak_registry_is_used_where_that_is_allowed() {
-    let (site, _folder) = site(true);
-    site.wait_until_ready();
+    let (server, _folder) = server(true);
+    server.wait_until_ready();
     eventually("holding", || {
-        matches!(stage(&site), RegistryStage::Holding { .. })
+        matches!(stage(&server), RegistryStage::Holding { .. })
     });
-    assert_eq!(site.ask("GET /api/snowflake/get/x").status, 200);
+    assert_eq!(server.ask("GET /api/snowflake/get/x").status, 200);
 }

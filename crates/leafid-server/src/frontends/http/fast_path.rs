@@ -150,18 +150,19 @@ mod tests {
     /// Guards: an id that memory holds costs no allocation between hyper's.
     #[test]
     fn an_id_costs_no_allocation() {
-        let site = TestServer::new();
+        let server = TestServer::new();
         for target in ["/api/segment/get/order", "/v1/tags/order/ids"] {
             // This thread gets its counters.
             assert!(
-                site.handler
+                server
+                    .handler
                     .answer_from_memory(&mut request(target))
                     .is_some()
             );
             let mut requests: Vec<_> = (0..100).map(|_| request(target)).collect();
             let counted = measure(|| {
                 for request in &mut requests {
-                    let answer = site
+                    let answer = server
                         .handler
                         .answer_from_memory(request)
                         .expect("an id in memory");
@@ -175,7 +176,7 @@ mod tests {
     /// Guards that what has to be explained, or waited for, takes the usual way.
     #[test]
     fn the_rest_takes_the_usual_way() {
-        let site = TestServer::new();
+        let server = TestServer::new();
         for target in [
             "/api/segment/get/new",
             "/api/segment/get/order?count=2",
@@ -187,7 +188,8 @@ mod tests {
             "/livez",
         ] {
             assert!(
-                site.handler
+                server
+                    .handler
                     .answer_from_memory(&mut request(target))
                     .is_none(),
                 "{target}"

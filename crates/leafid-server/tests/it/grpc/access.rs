@@ -58,7 +58,7 @@ fn a_token_is_asked_for_and_says_what_its_holder_may_do() {
         check_status(&status, Code::Unauthenticated, "BAD_TOKEN", None);
         assert!(!status.message().contains("id"), "{status:?}");
     }
-    let metrics = line.site.ask("GET /metrics").body;
+    let metrics = line.server.ask("GET /metrics").body;
     for (reason, count) in [("missing", 1), ("unknown", 3)] {
         let row = format!("leafid_token_refusals_total{{reason=\"{reason}\"}} {count}");
         assert!(metrics.lines().any(|line| line == row), "{row}");
@@ -113,7 +113,7 @@ fn a_full_server_lets_operators_in_and_sends_callers_for_ids_away() {
     let line = Line::to(TestServer::with(&Config::default(), limits));
     assert_eq!(line.next("order").unwrap(), 1);
     line.run(async {
-        let second = connect(&line.site).await;
+        let second = connect(&line.server).await;
         let mut health = HealthClient::new(second.clone());
         health.check(HealthCheckRequest::default()).await.unwrap();
         let mut tags = super::v1::tags_client::TagsClient::new(second.clone());
@@ -138,14 +138,14 @@ fn an_idle_connection_is_told_to_go() {
     };
     let line = Line::to(TestServer::with(&Config::default(), limits));
     line.run(async {
-        let mut silent = TcpStream::connect(address(&line.site)).await.unwrap();
+        let mut silent = TcpStream::connect(address(&line.server)).await.unwrap();
         let mut heard = Vec::new();
         silent.read_to_end(&mut heard).await.unwrap();
 
-        let mut watching = Wire::new(&line.site).await;
+        let mut watching = Wire::new(&line.server).await;
         let mut watched = HealthClient::new(watching.clone());
         let watched = watched.watch(HealthCheckRequest::default()).await.unwrap();
-        let mut between = Wire::new(&line.site).await;
+        let mut between = Wire::new(&line.server).await;
         let request = NextRequest {
             tag: "order".into(),
         };

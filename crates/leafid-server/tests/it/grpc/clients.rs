@@ -42,12 +42,12 @@ fn the_examples_of_the_page_run() {
         create_tags: Some(true),
         ..Config::default()
     };
-    let site = TestServer::with(&config, Limits::default());
+    let server = TestServer::with(&config, Limits::default());
     let example = |language: &str| {
         let page = include_str!("../../../../../docs/grpc.md");
         let (_, rest) = page.split_once(&format!("```{language}\n")).unwrap();
         let (example, _) = rest.split_once("```").unwrap();
-        example.replace("localhost:50051", &address(&site).to_string())
+        example.replace("localhost:50051", &address(&server).to_string())
     };
 
     let folder = installed("python", install_python_and_protocol);
@@ -74,8 +74,8 @@ fn check(program: &mut Command, tag: &str, description: &str) {
         tokens: vec![token],
         ..Config::default()
     };
-    let site = TestServer::with(&config, Limits::default());
-    program.args([&address(&site).to_string(), SECRET]);
+    let server = TestServer::with(&config, Limits::default());
+    program.args([&address(&server).to_string(), SECRET]);
     let printed = run(program);
     let steps: Vec<Value> = printed
         .lines()

@@ -17,10 +17,10 @@ fn a_connection_without_a_call_is_told_to_go() {
         idle_max: Duration::from_millis(400),
         ..Limits::default()
     };
-    let site = TestServer::with(&Config::default(), limits);
+    let server = TestServer::with(&Config::default(), limits);
     let clock = SystemClock::new();
     let begun = clock.now();
-    let mut raw = Raw::new(&site, 65_535);
+    let mut raw = Raw::new(&server, 65_535);
     // Once, or a first time and then with the last stream there is.
     let kinds = raw.kinds_to_end();
     assert!(
@@ -41,9 +41,9 @@ fn a_connection_that_does_not_speak_http2_is_closed() {
         idle_max: Duration::from_secs(600),
         ..Limits::default()
     };
-    let site = TestServer::with(&Config::default(), limits);
+    let server = TestServer::with(&Config::default(), limits);
     for said in [&b""[..], &PREFACE[..23]] {
-        let mut raw = Raw::mute(&site);
+        let mut raw = Raw::mute(&server);
         raw.say(said);
         assert_eq!(raw.kinds_to_end(), [0; 0], "after {said:?}");
     }
@@ -65,8 +65,8 @@ fn impatient(config: &Config) -> TestServer {
 /// Guards: a deadline is kept although the answers cannot leave, and the call costs nothing more.
 #[test]
 fn a_stream_whose_caller_does_not_read_ends_by_its_deadline() {
-    let site = TestServer::new();
-    let mut raw = Raw::new(&site, 0);
+    let server = TestServer::new();
+    let mut raw = Raw::new(&server, 0);
     raw.call(1, STREAM, &[("grpc-timeout", "500m")]);
     for _ in 0..3 {
         raw.message(1, "order", 0);
@@ -85,16 +85,16 @@ fn a_stream_whose_caller_does_not_read_ends_by_its_deadline() {
 /// a part of it, and although the peer answers pings.
 #[test]
 fn a_peer_that_does_not_read_is_cut() {
-    let site = impatient(&Config::default());
+    let server = impatient(&Config::default());
     for path in [NEXT, STREAM] {
-        let mut raw = Raw::new(&site, 0);
+        let mut raw = Raw::new(&server, 0);
         // Open, and without a pending reply.
         raw.call(1, STREAM, &[]);
         raw.call(3, path, &[]);
         raw.message(3, "order", END_STREAM);
         let kinds = raw.kinds_to_end();
         assert_eq!(kinds, [HEADERS, HEADERS], "{path}");
-        let mut raw = Raw::new(&site, 3);
+        let mut raw = Raw::new(&server, 3);
         raw.call(1, path, &[]);
         raw.message(1, "order", END_STREAM);
         let kinds = raw.kinds_to_end();
@@ -106,8 +106,8 @@ fn a_peer_that_does_not_read_is_cut() {
 /// Guards: a peer that reads slowly is not taken for one that does not.
 #[test]
 fn a_peer_that_reads_slowly_is_served() {
-    let site = impatient(&Config::default());
-    let mut raw = Raw::new(&site, 0);
+    let server = impatient(&Config::default());
+    let mut raw = Raw::new(&server, 0);
     raw.call(1, STREAM, &[]);
     assert_eq!(raw.frame().unwrap().kind, HEADERS);
     for id in 1..=10 {
@@ -128,16 +128,16 @@ fn a_shutdown_does_not_wait_for_a_stream_that_is_not_read() {
         shutdown_grace: Duration::from_secs(600),
         ..Config::default()
     };
-    let mut site = TestServer::with(&config, Limits::default());
-    let mut raw = Raw::new(&site, 0);
+    let mut server = TestServer::with(&config, Limits::default());
+    let mut raw = Raw::new(&server, 0);
     raw.call(1, STREAM, &[]);
     raw.message(1, "order", 0);
     assert_eq!(raw.frame().unwrap().kind, HEADERS);
     eventually("a pending reply", || {
-        let metrics = site.ask("GET /metrics").body;
+        let metrics = server.ask("GET /metrics").body;
         metrics.contains("leafid_ids_issued_total{tag=\"order\"} 1")
     });
-    site.stop();
+    server.stop();
     let kinds = raw.kinds_to_end();
     // No status: the answer before it has not left.
     assert!(!kinds.contains(&HEADERS), "{kinds:?}");
@@ -145,5 +145,5 @@ fn a_shutdown_does_not_wait_for_a_stream_that_is_not_read() {
         kinds.contains(&RST_STREAM) && kinds.contains(&GOAWAY),
         "{kinds:?}"
     );
-    site.ended().unwrap();
+    server.ended().unwrap();
 }

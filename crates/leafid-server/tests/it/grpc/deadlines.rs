@@ -28,7 +28,7 @@ fn request(tag: &str) -> Request<NextRequest> {
 fn silent_line(config: Config) -> Line {
     let store = Moody::with_tag("order");
     let line = Line::to(TestServer::on_store(config, Arc::clone(&store) as Arc<_>));
-    line.site.wait_until_ready();
+    line.server.wait_until_ready();
     store.sleep();
     line
 }
@@ -39,7 +39,7 @@ fn a_deadline_that_has_passed_starts_nothing() {
     let mut late = request("order");
     late.metadata_mut()
         .insert("grpc-timeout", "0n".parse().unwrap());
-    let mut ids = IdsClient::new(line.run(Wire::new(&line.site)));
+    let mut ids = IdsClient::new(line.run(Wire::new(&line.server)));
     let status = line.run(ids.next(late)).unwrap_err();
     check_status(&status, Code::DeadlineExceeded, "DEADLINE_EXCEEDED", None);
     assert_eq!(
@@ -71,7 +71,7 @@ fn a_call_waits_as_long_as_its_caller_does() {
     let mut call = request("order");
     call.metadata_mut()
         .insert("grpc-timeout", "50m".parse().unwrap());
-    let wire = line.run(Wire::new(&line.site));
+    let wire = line.run(Wire::new(&line.server));
     let mut ids = IdsClient::new(wire);
     let status = line.run(ids.next(call)).unwrap_err();
     check_status(&status, Code::DeadlineExceeded, "DEADLINE_EXCEEDED", None);
@@ -109,7 +109,7 @@ fn a_call_that_its_caller_gives_up_is_counted_as_cancelled() {
     });
     let key = ("leafid.v1.Ids/Next".to_owned(), "CANCELLED".to_owned());
     eventually("the end of the call", || {
-        counted(&line.site).get(&key) == Some(&1)
+        counted(&line.server).get(&key) == Some(&1)
     });
 }
 
@@ -121,7 +121,7 @@ fn a_message_that_does_not_come_is_told_so() {
         ..Limits::default()
     };
     let line = Line::to(TestServer::with(&Config::default(), limits));
-    let mut wire = line.run(Wire::new(&line.site));
+    let mut wire = line.run(Wire::new(&line.server));
     let whole = b"\0\0\0\0\x07\x0a\x05order";
     // Half of it; and all of it without the end of the call.
     for sent in [&whole[..7], whole] {

@@ -37,16 +37,16 @@ pub(crate) struct Raw(TcpStream);
 
 impl Raw {
     /// One that has not said a word.
-    pub(crate) fn mute(site: &TestServer) -> Self {
-        let stream = TcpStream::connect(address(site)).unwrap();
+    pub(crate) fn mute(server: &TestServer) -> Self {
+        let stream = TcpStream::connect(address(server)).unwrap();
         let patience = Some(Duration::from_secs(20));
         stream.set_read_timeout(patience).unwrap();
         Self(stream)
     }
 
     /// One that lets the server send so many bytes on each stream.
-    pub(crate) fn new(site: &TestServer, window_len: u32) -> Self {
-        let mut raw = Self::mute(site);
+    pub(crate) fn new(server: &TestServer, window_len: u32) -> Self {
+        let mut raw = Self::mute(server);
         raw.say(PREFACE);
         let id = INITIAL_WINDOW_SIZE.to_be_bytes();
         raw.send(

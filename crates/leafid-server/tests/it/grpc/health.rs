@@ -76,7 +76,7 @@ fn the_end_is_told_to_those_who_watch() {
         assert_eq!(first, ServingStatus::ServiceUnknown);
         (watched, unknown)
     });
-    line.site.stop();
+    line.server.stop();
     line.run(async {
         let last = watched.message().await.unwrap().unwrap().status();
         assert_eq!(last, ServingStatus::NotServing);
@@ -89,5 +89,5 @@ fn the_end_is_told_to_those_who_watch() {
             Code::Unavailable
         );
     });
-    line.site.ended().unwrap();
+    line.server.ended().unwrap();
 }

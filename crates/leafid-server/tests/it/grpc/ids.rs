@@ -75,14 +75,14 @@ fn a_tag_s_end_needs_somebody_and_a_store_s_failure_needs_time() {
         Config::default(),
         Arc::clone(&store) as Arc<_>,
     ));
-    line.site.wait_until_ready();
+    line.server.wait_until_ready();
     store.go(true);
     let status = line.next("order").unwrap_err();
     check_status(&status, Code::Unavailable, "STORE_UNAVAILABLE", None);
 
     let line = Line::new();
     let body = r#"{"tag":"small","limit":"3"}"#;
-    assert_eq!(line.site.ask_with("POST /v1/tags", body).status, 201);
+    assert_eq!(line.server.ask_with("POST /v1/tags", body).status, 201);
     for id in 1..=3 {
         assert_eq!(line.next("small").unwrap(), id);
     }
@@ -96,14 +96,14 @@ fn what_is_off_and_what_a_tag_has_not_are_told() {
         segment: false,
         ..Config::default()
     };
-    let site = TestServer::on_store(config, Moody::with_tag("order"));
-    let line = Line::to(site);
+    let server = TestServer::on_store(config, Moody::with_tag("order"));
+    let line = Line::to(server);
     let status = line.next("order").unwrap_err();
     check_status(&status, Code::Unimplemented, "MODE_OFF", None);
 
     let line = Line::new();
     let body = r#"{"tag":"flake","kind":"snowflake"}"#;
-    assert_eq!(line.site.ask_with("POST /v1/tags", body).status, 201);
+    assert_eq!(line.server.ask_with("POST /v1/tags", body).status, 201);
     let request = ReserveRangeRequest {
         tag: "flake".into(),
         length: 10,
@@ -162,7 +162,7 @@ fn calls_at_once_get_ids_of_their_own() {
     });
     ids.sort_unstable();
     assert_eq!(ids, (1..=500).collect::<Vec<u64>>());
-    let counted = super::counted(&line.site);
+    let counted = super::counted(&line.server);
     let key = ("leafid.v1.Ids/Next".to_owned(), "OK".to_owned());
     assert_eq!(counted[&key], 500, "{counted:?}");
 }

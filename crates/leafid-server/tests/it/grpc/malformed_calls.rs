@@ -39,7 +39,7 @@ fn a_message_too_large_is_refused() {
     check_status(&status, Code::OutOfRange, "TOO_LARGE", None);
     assert_eq!(line.next("order").unwrap(), 2);
     let key = ("leafid.v1.Ids/Stream".to_owned(), "OUT_OF_RANGE".to_owned());
-    assert_eq!(counted(&line.site)[&key], 1);
+    assert_eq!(counted(&line.server)[&key], 1);
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn a_path_without_a_method_is_told() {
         check_status(&status, Code::Unimplemented, "UNKNOWN_METHOD", None);
     }
     let key = ("(other)".to_owned(), "UNIMPLEMENTED".to_owned());
-    assert_eq!(counted(&line.site)[&key], 3);
+    assert_eq!(counted(&line.server)[&key], 3);
 }
 
 /// Guards what curl and browsers get to see, over HTTP/2.
@@ -113,7 +113,7 @@ fn what_is_no_grpc_is_told_in_http() {
             .method(method)
             .uri(format!(
                 "http://{}/leafid.v1.Ids/Next",
-                super::address(&line.site)
+                super::address(&line.server)
             ))
             .header("content-type", kind)
             .body(Body::empty())

@@ -75,7 +75,7 @@ fn each_message_is_answered_in_order() {
         talk.asked = None;
         assert_eq!(talk.end().await.unwrap(), None);
     });
-    let counted = super::counted(&line.site);
+    let counted = super::counted(&line.server);
     let key = ("leafid.v1.Ids/Stream".to_owned(), "OK".to_owned());
     assert_eq!(counted[&key], 1, "{counted:?}");
 }
@@ -106,7 +106,7 @@ fn a_message_that_gets_no_ids_does_not_end_the_stream() {
 #[test]
 fn what_is_done_to_a_tag_while_a_stream_is_open_counts() {
     let line = Line::new();
-    let site = &line.site;
+    let server = &line.server;
     let mut talk = line.run(Talk::new(&line));
     let mut ask = |tag: &str| {
         talk.ask(tag, 1);
@@ -117,17 +117,17 @@ fn what_is_done_to_a_tag_while_a_stream_is_open_counts() {
     };
     assert_eq!(ask("order"), Ok(vec![1]));
     let quota = "PUT /v1/quotas/tags/order";
-    assert!(site.ask_with(quota, r#"{"ids_per_second":0}"#).status < 300);
+    assert!(server.ask_with(quota, r#"{"ids_per_second":0}"#).status < 300);
     assert_eq!(ask("order"), Err("OVER_QUOTA".to_owned()));
     assert_eq!(ask("user"), Ok(vec![1]));
     let quota = "DELETE /v1/quotas/tags/order";
-    assert!(site.ask(quota).status < 300);
+    assert!(server.ask(quota).status < 300);
     assert_eq!(ask("order"), Ok(vec![2]));
     assert_eq!(ask("order"), Ok(vec![3]));
-    assert_eq!(site.ask("DELETE /v1/tags/order").status, 204);
+    assert_eq!(server.ask("DELETE /v1/tags/order").status, 204);
     assert_eq!(ask("order"), Err("UNKNOWN_TAG".to_owned()));
     // Created anew it goes on above all that was ever given out.
-    let created = site.ask_with("POST /v1/tags", r#"{"tag":"order"}"#);
+    let created = server.ask_with("POST /v1/tags", r#"{"tag":"order"}"#);
     assert_eq!(created.status, 201, "{}", created.body);
     let after = ask("order").unwrap()[0];
     assert!(after > 3, "{after}");
@@ -142,7 +142,7 @@ fn a_store_that_fails_is_told_message_by_message_until_it_comes_back() {
         Config::default(),
         Arc::clone(&store) as Arc<_>,
     ));
-    line.site.wait_until_ready();
+    line.server.wait_until_ready();
     store.go(true);
     line.run(async {
         let mut talk = Talk::new(&line).await;
@@ -173,9 +173,9 @@ fn an_open_stream_ends_with_the_server_and_says_so() {
         assert_eq!(talk.ids().await, [1]);
         talk
     });
-    line.site.stop();
+    line.server.stop();
     let status = line.run(talk.end()).unwrap_err();
     check_status(&status, Code::Unavailable, "SHUTTING_DOWN", None);
     // Well before the grace period is over, or this would wait for it.
-    line.site.ended().unwrap();
+    line.server.ended().unwrap();
 }

@@ -15,46 +15,46 @@ fn mistakes(config: &Config) -> Vec<String> {
 
 /// Writes a text to the place of the file, and compares what is said of it.
 #[track_caller]
-fn check(server: &TlsServer, name: &str, text: impl AsRef<[u8]>, expected: &str) {
-    let path = server.file(name);
+fn check(setup: &TlsServer, name: &str, text: impl AsRef<[u8]>, expected: &str) {
+    let path = setup.file(name);
     let whole = std::fs::read(&path).unwrap();
     std::fs::write(&path, text).unwrap();
-    let said = mistakes(&server.config);
+    let said = mistakes(&setup.config);
     std::fs::write(&path, whole).unwrap();
     let [mistake] = said.as_slice() else {
         panic!("{said:?}");
     };
-    let folder = format!("{}/", server.folder.path().display());
+    let folder = format!("{}/", setup.folder.path().display());
     assert_eq!(mistake.replace(&folder, ""), expected);
 }
 
 #[test]
 fn files_that_cannot_be_used_are_named() {
-    let server = TlsServer::new().with_clients();
-    let read = |name: &str| std::fs::read_to_string(server.file(name)).unwrap();
+    let setup = TlsServer::new().with_clients();
+    let read = |name: &str| std::fs::read_to_string(setup.file(name)).unwrap();
     let (certificate, key) = (read("server.pem"), read("server.key"));
     check(
-        &server,
+        &setup,
         "server.pem",
         "hello",
         "tls-cert server.pem: it contains no certificate: one begins with \
          -----BEGIN CERTIFICATE-----",
     );
-    let der = server.authority.issue(["ids"]).der;
+    let der = setup.authority.issue(["ids"]).der;
     check(
-        &server,
+        &setup,
         "server.pem",
         der,
         "tls-cert server.pem: it is DER, not PEM: convert it with openssl x509 -inform der",
     );
     check(
-        &server,
+        &setup,
         "server.pem",
         &certificate[..certificate.len() - 20],
         "tls-cert server.pem: it is incomplete: a line -----END is missing",
     );
     check(
-        &server,
+        &setup,
         "server.key",
         &certificate,
         "tls-key server.key: it contains no private key: one begins with \
@@ -62,42 +62,42 @@ fn files_that_cannot_be_used_are_named() {
     );
     let damaged = key.replacen("\nM", "\n!", 1);
     check(
-        &server,
+        &setup,
         "server.key",
         damaged,
         "tls-key server.key: it is damaged: the text between BEGIN and END is not base64",
     );
     let encrypted = key.replace("PRIVATE KEY", "ENCRYPTED PRIVATE KEY");
     check(
-        &server,
+        &setup,
         "server.key",
         encrypted,
         "tls-key server.key: the key is encrypted, and a server cannot ask for its password: \
          decrypt it with openssl pkey, and make the file readable only by the server",
     );
     check(
-        &server,
+        &setup,
         "server.key",
-        server.authority.issue(["ids"]).key_pem,
+        setup.authority.issue(["ids"]).key_pem,
         "tls-key server.key: the key does not match the first certificate in server.pem, \
          which must be the server's own",
     );
     // The authority's certificate before the server's own.
     check(
-        &server,
+        &setup,
         "server.pem",
-        server.authority.pem().to_owned() + &certificate,
+        setup.authority.pem().to_owned() + &certificate,
         "tls-key server.key: the key does not match the first certificate in server.pem, \
          which must be the server's own",
     );
     check(
-        &server,
+        &setup,
         "server.pem",
         vec![b' '; 1024 * 1024 + 1],
         "tls-cert server.pem: cannot read it: it has more than 1048576 bytes",
     );
     check(
-        &server,
+        &setup,
         "clients.pem",
         "",
         "tls-client-ca clients.pem: it contains no certificate: one begins with \
@@ -148,42 +148,42 @@ fn keys_of_all_forms_are_taken() {
             "BEGIN PRIVATE KEY",
         ),
     ];
-    let mut server = TlsServer::new();
-    server.config.tls.plain = true;
+    let mut setup = TlsServer::new();
+    setup.config.tls.plain = true;
     for (command, begins) in forms {
-        let folder = server.folder.path();
+        let folder = setup.folder.path();
         openssl(folder, command);
-        let key = std::fs::read_to_string(server.file("server.key")).unwrap();
+        let key = std::fs::read_to_string(setup.file("server.key")).unwrap();
         assert!(key.contains(begins), "{command}: {key}");
         openssl(
             folder,
             "req -x509 -key server.key -days 30 -subj /CN=ids -addext subjectAltName=IP:127.0.0.1 \
              -out server.pem",
         );
-        let site = server.site();
-        let own = server.file("server.pem");
-        let answer = server.curl(&site, &["--cacert", &own], "/livez");
+        let server = setup.server();
+        let own = setup.file("server.pem");
+        let answer = setup.curl(&server, &["--cacert", &own], "/livez");
         assert_eq!(answer.as_deref(), Ok("ok\n 2"), "{command}");
-        site.tls.as_ref().unwrap().read_again().unwrap();
+        server.tls.as_ref().unwrap().read_again().unwrap();
     }
 }
 
 #[test]
 fn the_operator_is_told_of_dates_and_of_open_keys() {
-    let server = TlsServer::new();
+    let setup = TlsServer::new();
     let notes = || {
-        let tls = Tls::read(&server.config, Limits::default())
+        let tls = Tls::read(&setup.config, Limits::default())
             .unwrap()
             .unwrap();
-        let folder = format!("{}/", server.folder.path().display());
+        let folder = format!("{}/", setup.folder.path().display());
         let notes = tls.notes().into_iter();
         notes
             .map(|note| note.replace(&folder, ""))
             .collect::<Vec<_>>()
     };
     assert!(notes().is_empty());
-    let ended = server.authority.issue_for(["ids"], 0, 86_400);
-    ended.write(server.folder.path(), "server");
+    let ended = setup.authority.issue_for(["ids"], 0, 86_400);
+    ended.write(setup.folder.path(), "server");
     assert_eq!(
         notes(),
         [
@@ -191,24 +191,24 @@ fn the_operator_is_told_of_dates_and_of_open_keys() {
              cannot connect; renew it, and send SIGHUP"
         ]
     );
-    let early = server
+    let early = setup
         .authority
         .issue_for(["ids"], 32_472_144_000, 32_503_680_000);
-    early.write(server.folder.path(), "server");
+    early.write(setup.folder.path(), "server");
     let said = notes();
     assert!(
         said[0].contains("is not valid before 2999-01-01T00:00:00Z"),
         "{said:?}"
     );
     // One that leads up to the authority counts as well.
-    let good = server.authority.issue(["ids"]);
-    good.write(server.folder.path(), "server");
+    let good = setup.authority.issue(["ids"]);
+    good.write(setup.folder.path(), "server");
     let ended = Authority::new().issue_for(["between"], 0, 1);
-    std::fs::write(server.file("server.pem"), good.pem + &ended.pem).unwrap();
+    std::fs::write(setup.file("server.pem"), good.pem + &ended.pem).unwrap();
     assert!(notes()[0].contains("expired at 1970-01-01T00:00:01Z"));
-    good_again(&server);
+    good_again(&setup);
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o644);
-    std::fs::set_permissions(server.file("server.key"), mode).unwrap();
+    std::fs::set_permissions(setup.file("server.key"), mode).unwrap();
     let said = notes();
     assert_eq!(
         said,
@@ -219,7 +219,7 @@ fn the_operator_is_told_of_dates_and_of_open_keys() {
     );
 }
 
-fn good_again(server: &TlsServer) {
-    let good = server.authority.issue(["ids"]);
-    good.write(server.folder.path(), "server");
+fn good_again(setup: &TlsServer) {
+    let good = setup.authority.issue(["ids"]);
+    good.write(setup.folder.path(), "server");
 }

@@ -54,11 +54,11 @@ impl TlsServer {
         self
     }
 
-    pub(super) fn site(&self) -> TestServer {
+    pub(super) fn server(&self) -> TestServer {
         TestServer::with(&self.config, Limits::default())
     }
 
-    pub(super) fn site_with(&self, limits: Limits) -> TestServer {
+    pub(super) fn server_with(&self, limits: Limits) -> TestServer {
         TestServer::with(&self.config, limits)
     }
 
@@ -69,7 +69,7 @@ impl TlsServer {
     /// What curl prints: the body, a space, the version of HTTP.
     pub(super) fn curl(
         &self,
-        site: &TestServer,
+        server: &TestServer,
         arguments: &[&str],
         path: &str,
     ) -> Result<String, String> {
@@ -77,15 +77,15 @@ impl TlsServer {
         curl.args(["-sS", "--max-time", "20", "-w", " %{http_version}"]);
         curl.args(["--cacert", &self.file("ca.pem")])
             .args(arguments);
-        output(curl.arg(format!("https://{}{path}", site.address)))
+        output(curl.arg(format!("https://{}{path}", server.address)))
     }
 
     pub(super) fn redis_cli(
         &self,
-        site: &TestServer,
+        server: &TestServer,
         arguments: &[&str],
     ) -> Result<String, String> {
-        let port = site.addresses.resp.unwrap().port().to_string();
+        let port = server.addresses.resp.unwrap().port().to_string();
         let mut cli = Command::new("redis-cli");
         cli.args(["-h", "127.0.0.1", "-p", &port, "--tls"]);
         cli.args(["--cacert", &self.file("ca.pem")]);

@@ -7,8 +7,8 @@ use super::*;
 
 /// Feeds an input several times to a session that has got used to it, and counts what that
 /// allocates.
-fn allocations(site: &TestServer, input: &str, ids: usize) -> u64 {
-    let mut session = site.front_end.session();
+fn allocations(server: &TestServer, input: &str, ids: usize) -> u64 {
+    let mut session = server.front_end.session();
     let mut out = Vec::with_capacity(64 * 1024);
     let mut feed = || {
         out.clear();
@@ -25,11 +25,11 @@ fn allocations(site: &TestServer, input: &str, ids: usize) -> u64 {
 /// Guards: in memory, an id costs no allocation, whether the same tag comes again or another.
 #[test]
 fn ids_cost_no_allocation() {
-    let site = TestServer::new();
+    let server = TestServer::new();
     // Both tags have ids in memory from here on.
-    site.ask(&[b"INCR order\r\nINCR user\r\n"]);
+    server.ask(&[b"INCR order\r\nINCR user\r\n"]);
     let check = |input: &str, ids: usize| {
-        assert_eq!(allocations(&site, input, ids), 0, "{input:?}");
+        assert_eq!(allocations(&server, input, ids), 0, "{input:?}");
     };
     let incr = "*2\r\n$4\r\nINCR\r\n$5\r\norder\r\n";
     let other = "*2\r\n$4\r\nINCR\r\n$4\r\nuser\r\n";

@@ -89,7 +89,7 @@ impl Trial {
         }
     }
 
-    fn site(&self) -> TestServer {
+    fn server(&self) -> TestServer {
         let limits = Limits {
             resp: RespLimits {
                 out_len_max: 512,
@@ -106,9 +106,9 @@ impl Trial {
 
     /// What is answered when the input comes in these parts.
     fn answers(&self, parts: &[&[u8]], is_forgetful: bool) -> (Vec<u8>, bool) {
-        let mut site = self.site();
-        site.is_forgetful = is_forgetful;
-        site.ask(parts)
+        let mut server = self.server();
+        server.is_forgetful = is_forgetful;
+        server.ask(parts)
     }
 
     /// Cuts the input in several ways, and compares.

@@ -98,41 +98,41 @@ fn is_bounded(session: &Session, out: &[u8]) {
 
 #[test]
 fn ids_are_taken() {
-    let site = TestServer::new();
-    site.check("INCR order\r\nINCR order\r\n", ":1\r\n:2\r\n");
-    site.check("*2\r\n$4\r\nincr\r\n$5\r\norder\r\n", ":3\r\n");
-    site.check("INCRBY order 1\r\nINCRBY order 10\r\n", ":4\r\n:14\r\n");
-    site.check("GET order\r\nGET other\r\n", "$2\r\n14\r\n$-1\r\n");
-    site.check("INCR a\r\nINCR order\r\nINCR a\r\n", ":1\r\n:15\r\n:2\r\n");
-    site.check(&"INCR order\r\n".repeat(3), ":16\r\n:17\r\n:18\r\n");
-    site.check(
+    let server = TestServer::new();
+    server.check("INCR order\r\nINCR order\r\n", ":1\r\n:2\r\n");
+    server.check("*2\r\n$4\r\nincr\r\n$5\r\norder\r\n", ":3\r\n");
+    server.check("INCRBY order 1\r\nINCRBY order 10\r\n", ":4\r\n:14\r\n");
+    server.check("GET order\r\nGET other\r\n", "$2\r\n14\r\n$-1\r\n");
+    server.check("INCR a\r\nINCR order\r\nINCR a\r\n", ":1\r\n:15\r\n:2\r\n");
+    server.check(&"INCR order\r\n".repeat(3), ":16\r\n:17\r\n:18\r\n");
+    server.check(
         "ID.NEXT order\r\nID.NEXT order 2\r\n",
         "$2\r\n19\r\n*2\r\n$2\r\n20\r\n$2\r\n21\r\n",
     );
-    site.check("ID.RANGE order 5\r\n", "*2\r\n$2\r\n22\r\n$2\r\n26\r\n");
+    server.check("ID.RANGE order 5\r\n", "*2\r\n$2\r\n22\r\n$2\r\n26\r\n");
 }
 
 #[test]
 fn transactions_answer_together() {
-    let site = TestServer::new();
+    let server = TestServer::new();
     let queued = "+QUEUED\r\n";
-    site.check(
+    server.check(
         "MULTI\r\nINCR order\r\nINCR order\r\nPING\r\nINCRBY new 1\r\nEXEC\r\n",
         &format!(
             "+OK\r\n{}*4\r\n:1\r\n:2\r\n+PONG\r\n:1\r\n",
             queued.repeat(4)
         ),
     );
-    site.check("MULTI\r\nEXEC\r\nPING\r\n", "+OK\r\n*0\r\n+PONG\r\n");
+    server.check("MULTI\r\nEXEC\r\nPING\r\n", "+OK\r\n*0\r\n+PONG\r\n");
 }
 
 #[test]
 fn a_token_is_asked_for() {
-    let site = TestServer::with(vec![TokenSpec::new("app", "secret")], Limits::default());
-    site.check("INCR order\r\n", "-NOAUTH Authentication required.\r\n");
-    site.check("AUTH secret\r\nINCR order\r\n", "+OK\r\n:1\r\n");
-    site.check("AUTH app secret\r\nINCR order\r\n", "+OK\r\n:2\r\n");
-    site.check(
+    let server = TestServer::with(vec![TokenSpec::new("app", "secret")], Limits::default());
+    server.check("INCR order\r\n", "-NOAUTH Authentication required.\r\n");
+    server.check("AUTH secret\r\nINCR order\r\n", "+OK\r\n:1\r\n");
+    server.check("AUTH app secret\r\nINCR order\r\n", "+OK\r\n:2\r\n");
+    server.check(
         "AUTH wrong\r\n",
         "-WRONGPASS invalid username-password pair or user is disabled.\r\n",
     );
@@ -142,25 +142,25 @@ fn a_token_is_asked_for() {
 /// does not.
 #[test]
 fn refused_callers_are_counted() {
-    let counted = |site: &TestServer, input: &[u8]| {
-        let access = site.front_end.context.service.access();
+    let counted = |server: &TestServer, input: &[u8]| {
+        let access = server.front_end.context.service.access();
         let refused = || {
             let whys = [TokenRefusal::Missing, TokenRefusal::Unknown];
             whys.map(|why| access.refused_tokens(why))
         };
         let before = refused();
-        site.ask(&[input]);
+        server.ask(&[input]);
         let after = refused();
         [after[0] - before[0], after[1] - before[1]]
     };
-    let site = TestServer::with(vec![TokenSpec::new("app", "secret")], Limits::default());
-    assert_eq!(counted(&site, b"INCR order\r\n"), [1, 0]);
-    assert_eq!(counted(&site, b"SET order 1\r\n"), [1, 0]);
-    assert_eq!(counted(&site, b"HELLO 3\r\n"), [1, 0]);
-    assert_eq!(counted(&site, b"AUTH wrong\r\n"), [0, 1]);
-    assert_eq!(counted(&site, b"AUTH \xff\r\n"), [0, 1]);
-    assert_eq!(counted(&site, b"AUTH \xff secret\r\n"), [0, 1]);
-    assert_eq!(counted(&site, b"AUTH secret\r\nINCR order\r\n"), [0, 0]);
+    let server = TestServer::with(vec![TokenSpec::new("app", "secret")], Limits::default());
+    assert_eq!(counted(&server, b"INCR order\r\n"), [1, 0]);
+    assert_eq!(counted(&server, b"SET order 1\r\n"), [1, 0]);
+    assert_eq!(counted(&server, b"HELLO 3\r\n"), [1, 0]);
+    assert_eq!(counted(&server, b"AUTH wrong\r\n"), [0, 1]);
+    assert_eq!(counted(&server, b"AUTH \xff\r\n"), [0, 1]);
+    assert_eq!(counted(&server, b"AUTH \xff secret\r\n"), [0, 1]);
+    assert_eq!(counted(&server, b"AUTH secret\r\nINCR order\r\n"), [0, 0]);
     let open = TestServer::new();
     assert_eq!(
         counted(&open, b"AUTH default any\r\nINCR order\r\n"),
@@ -171,8 +171,8 @@ fn refused_callers_are_counted() {
 /// Guards: tokens that are asked for from now on, or no more, are so on open connections too.
 #[test]
 fn open_connections_follow_the_tokens() {
-    let site = TestServer::new();
-    let mut session = site.front_end.session();
+    let server = TestServer::new();
+    let mut session = server.front_end.session();
     let mut ask = |input: &str| {
         let (mut kept, mut answers) = (input.as_bytes().to_vec(), Vec::new());
         converse(&mut session, &mut kept, &mut answers);
@@ -180,17 +180,17 @@ fn open_connections_follow_the_tokens() {
     };
     assert_eq!(ask("INCR order\r\nGET order\r\n"), ":1\r\n$1\r\n1\r\n");
     let tokens = [TokenSpec::new("app", "secret")];
-    site.front_end.context.service.apply_access(&tokens, &[]);
+    server.front_end.context.service.apply_access(&tokens, &[]);
     assert_eq!(ask("GET order\r\n"), "-NOAUTH Authentication required.\r\n");
     assert_eq!(ask("AUTH secret\r\nGET order\r\n"), "+OK\r\n$1\r\n1\r\n");
-    site.front_end.context.service.apply_access(&[], &[]);
+    server.front_end.context.service.apply_access(&[], &[]);
     assert_eq!(ask("INCR order\r\n"), ":2\r\n");
 }
 
 /// Guards: a browser that is talked into sending to this port takes no id, whatever it begins with.
 #[test]
 fn a_request_of_http_ends_the_connection() {
-    let site = TestServer::new();
+    let server = TestServer::new();
     for line in [
         "GET / HTTP/1.0",
         "PRI * HTTP/2.0",
@@ -198,29 +198,29 @@ fn a_request_of_http_ends_the_connection() {
         "POST /",
     ] {
         let input = format!("PING\r\n{line}\r\nAccept: */*\r\n\r\nINCR order\r\n");
-        let (answers, is_closed) = site.ask(&[input.as_bytes()]);
+        let (answers, is_closed) = server.ask(&[input.as_bytes()]);
         assert!(is_closed, "{line}");
         assert_eq!(answers, b"", "{line}");
     }
-    site.check("INCR order\r\n", ":1\r\n");
+    server.check("INCR order\r\n", ":1\r\n");
 }
 
 /// Guards: each command of a pipeline comes under a quota for itself, as if it had come alone. Such
 /// a pipeline once went out whole, as a call for many ids does, and closed the tag for long.
 #[test]
 fn a_pipeline_does_not_pass_a_quota() {
-    let site = TestServer::new();
+    let server = TestServer::new();
     let commands = "INCR order\r\n".repeat(1000);
     let transaction = format!("MULTI\r\n{commands}EXEC\r\n");
     // Also where memory holds nothing yet, so that the first of them waits.
     for input in [commands.as_str(), commands.as_str(), transaction.as_str()] {
-        let service = &site.front_end.context.service;
+        let service = &server.front_end.context.service;
         let scope = QuotaScope::Tag("order".parse().unwrap());
         for quota in [None, Some(1)] {
             let caller = Caller::anonymous();
             service.set_quota(&caller, &scope, quota).unwrap();
         }
-        let (answers, _) = site.ask(&[input.as_bytes()]);
+        let (answers, _) = server.ask(&[input.as_bytes()]);
         let answers = String::from_utf8(answers).unwrap();
         let given = answers.lines().filter(|line| line.starts_with(':')).count();
         let refused = answers.matches("-BUSY over_quota").count();
@@ -232,13 +232,13 @@ fn a_pipeline_does_not_pass_a_quota() {
 /// Guards: a pipeline that a quota refuses is counted command by command.
 #[test]
 fn a_refused_pipeline_is_counted() {
-    let site = TestServer::new();
-    site.check("INCR order\r\n", ":1\r\n");
-    let service = &site.front_end.context.service;
+    let server = TestServer::new();
+    server.check("INCR order\r\n", ":1\r\n");
+    let service = &server.front_end.context.service;
     let scope = QuotaScope::Tag("order".parse().unwrap());
     let caller = Caller::anonymous();
     service.set_quota(&caller, &scope, Some(0)).unwrap();
-    let (answers, _) = site.ask(&["INCR order\r\n".repeat(16).as_bytes()]);
+    let (answers, _) = server.ask(&["INCR order\r\n".repeat(16).as_bytes()]);
     let answers = String::from_utf8(answers).unwrap();
     assert_eq!(answers.matches("-BUSY over_quota").count(), 16, "{answers}");
     let [_, tag, _] = service.access().refused_by_quotas();
@@ -247,10 +247,10 @@ fn a_refused_pipeline_is_counted() {
 
 /// Takes many ids of a tag that is refused, in a transaction and in a pipeline.
 #[track_caller]
-fn check_refused(site: &TestServer, tag: &str, error: &str) {
+fn check_refused(server: &TestServer, tag: &str, error: &str) {
     let times = 4096;
     let check = |input: &str, end: &str| {
-        let (answers, _) = site.ask(&[input.as_bytes()]);
+        let (answers, _) = server.ask(&[input.as_bytes()]);
         let answers = String::from_utf8(answers).unwrap();
         assert_eq!(answers.matches(error).count(), times, "{error}");
         assert!(answers.ends_with(end), "{answers}");
@@ -260,19 +260,19 @@ fn check_refused(site: &TestServer, tag: &str, error: &str) {
     check(&transaction, "\r\n+PONG\r\n+PONG\r\n");
     check(&format!("{commands}PING\r\n"), "\r\n+PONG\r\n");
     let silent = format!("CLIENT REPLY OFF\r\n{transaction}CLIENT REPLY ON\r\n");
-    site.check(&silent, "+OK\r\n");
+    server.check(&silent, "+OK\r\n");
 }
 
 /// Guards: errors, which are longer than ids, are answered step by step, each of them.
 #[test]
 fn many_errors_are_bounded() {
-    let site = TestServer::new();
+    let server = TestServer::new();
     let tag = "x".repeat(128);
     let scope = QuotaScope::Tag(tag.parse().unwrap());
     let caller = Caller::anonymous();
-    let service = &site.front_end.context.service;
+    let service = &server.front_end.context.service;
     service.set_quota(&caller, &scope, Some(0)).unwrap();
-    check_refused(&site, &tag, "-BUSY over_quota");
+    check_refused(&server, &tag, "-BUSY over_quota");
     // Here the error is known only when the command would wait: nobody brings ids.
     let limits = Limits {
         requests_max: 0,
@@ -280,9 +280,9 @@ fn many_errors_are_bounded() {
     };
     let (service, _driver) = Service::in_memory(Vec::new(), limits);
     let front_end = RespFrontEnd::new(Arc::new(service), Arc::new(RespCounts::default()));
-    let site = TestServer {
+    let server = TestServer {
         front_end: Arc::new(front_end),
         is_forgetful: false,
     };
-    check_refused(&site, &tag, "-BUSY overloaded");
+    check_refused(&server, &tag, "-BUSY overloaded");
 }
