@@ -8,8 +8,8 @@ use crate::target::{Target, TargetFlags};
 
 /// Show the last changes of tags, quotas, worker ids and clocks, the newest first.
 ///
-/// They are those of all servers on one store, and of commands that worked on it directly. The
-/// store keeps the last 10,000. A server that asks for tokens shows them to admins.
+/// The list covers all servers on one store, and commands that worked on the store directly. The
+/// store keeps the last 10,000 changes. A server that requires tokens shows them to admins only.
 #[derive(clap::Args)]
 #[command(before_help = "\
 Examples:

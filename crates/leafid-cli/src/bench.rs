@@ -1,4 +1,4 @@
-//! `leafid bench`: how many ids per second, and how long a call takes.
+//! `leafid bench`: measures throughput in ids per second, and the latency of a call.
 
 mod in_process;
 mod over_http;
@@ -14,13 +14,13 @@ use crate::flags::StoreFlags;
 use crate::output;
 use crate::target::CallFlags;
 
-/// Measure ids per second and the time of a call.
+/// Measure ids per second and the latency of a call.
 ///
-/// In process, ids come from a store in memory, or from the one that is named. With --server they
-/// come over HTTP; this client is then often slower than the server. Callers call again as soon as
-/// they have an answer (a closed loop); with --rate they call on time, whether or not earlier
-/// calls are answered, and a call's time counts from when it was due (an open loop). Ids that are
-/// taken are used up, so the tag should be one of its own.
+/// In process, ids come from a store in memory, or from the named store. With --server they come
+/// over HTTP; this client is then often slower than the server. Without --rate, callers call again
+/// as soon as they have an answer (a closed loop). With --rate they call on time, whether or not
+/// earlier calls are answered, and latency counts from when a call was due (an open loop). Ids that
+/// are taken cannot be used again, so choose a tag for the benchmark alone.
 #[derive(clap::Args)]
 #[command(before_help = "\
 Examples:
@@ -37,15 +37,15 @@ pub(crate) struct Bench {
     /// The tag.
     #[arg(long, default_value = "leafid-bench")]
     tag: Tag,
-    /// For how long, after a second of warming up.
+    /// For how long, after a second of warm-up.
     #[arg(long, value_name = "COUNT", default_value_t = 3)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=600))]
     seconds: u64,
-    /// How many callers at once: threads, or connections.
+    /// The number of concurrent callers: threads, or connections.
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=1000))]
     callers: u16,
-    /// How many ids in a call.
+    /// The number of ids in a call.
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=10_000))]
     count: u64,
@@ -99,7 +99,7 @@ fn not_counted(error: impl std::fmt::Display) -> Failure {
     )
 }
 
-/// What is said about a measurement.
+/// The heading of a measurement.
 struct Report {
     place: String,
     loop_kind: &'static str,

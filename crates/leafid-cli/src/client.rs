@@ -18,12 +18,12 @@ use ureq::tls::TlsConfig;
 
 use crate::failure::{Failure, Outcome};
 
-/// The server when none is named.
+/// The server, unless another one is named.
 pub(crate) const DEFAULT_SERVER: &str = "http://127.0.0.1:8080";
 /// Longer than the server itself works on any request.
 const CALL_MAX: Duration = Duration::from_secs(60);
 
-/// One server.
+/// A client of one server.
 pub(crate) struct Client {
     agent: ureq::Agent,
     base: String,
@@ -31,7 +31,7 @@ pub(crate) struct Client {
     authorization: Option<HeaderValue>,
 }
 
-/// What a quota is on.
+/// The scope of a quota.
 #[derive(Clone, Copy)]
 pub(crate) enum QuotaOn<'a> {
     Server,
@@ -60,8 +60,8 @@ impl fmt::Display for QuotaOn<'_> {
 }
 
 impl Client {
-    /// A client of the server at `url`, with the secret of a token and, for https, certificates;
-    /// nothing is called yet.
+    /// A client of the server at `url`, with the secret of a token and, for https, certificates. It
+    /// does not connect yet.
     pub(crate) fn new(url: &str, secret: Option<&str>, tls: TlsConfig) -> Outcome<Self> {
         let base = url.trim_end_matches('/');
         let base = match base.split_once("://") {
@@ -89,7 +89,7 @@ impl Client {
         })
     }
 
-    /// Takes up to `count` ids; the server gives at most `COUNT_MAX` at once.
+    /// Takes up to `count` ids; the server issues at most `COUNT_MAX` at once.
     pub(crate) fn take(&self, tag: &str, count: u64) -> Outcome<Vec<String>> {
         let path = format!("/v1/tags/{}/ids", percent_encoded(tag));
         let count = Some(count.min(COUNT_MAX).into());
@@ -247,18 +247,18 @@ fn failure(problem: Problem, tag: &str) -> Failure {
     Failure::new(problem.detail, next)
 }
 
-/// The header that shows a token; it is marked so that nobody prints it.
+/// The header with the token; it is marked as sensitive, so that no log prints it.
 fn authorization(secret: &str) -> Outcome<HeaderValue> {
     let header = HeaderValue::from_str(&format!("Bearer {secret}"));
     let mut header = header.map_err(|_| {
-        let message = "the secret of the token has characters that fit into no header";
-        Failure::new(message, "give it as it is in the server's access file")
+        let message = "the secret of the token has characters that an HTTP header cannot carry";
+        Failure::new(message, "copy it exactly from the server's access file")
     })?;
     header.set_sensitive(true);
     Ok(header)
 }
 
-/// What to do about an error of TLS, by the words of rustls.
+/// What to do about a TLS error, chosen by rustls' message.
 fn tls_advice(error: &str) -> Option<&'static str> {
     if error.contains("UnknownIssuer") || error.contains("BadSignature") {
         Some("name the authority that signed the server's certificate: --ca-file FILE")
@@ -269,7 +269,7 @@ fn tls_advice(error: &str) -> Option<&'static str> {
     {
         Some("show a certificate that the server accepts: --cert-file FILE --key-file FILE")
     } else if error.contains("NotValidForName") {
-        Some("name the server as its certificate does")
+        Some("use a host name that is in its certificate")
     } else if error.contains("InvalidMessage") || error.contains("InvalidContentType") {
         Some("the server does not speak TLS: begin the URL with http://")
     } else {
@@ -277,7 +277,7 @@ fn tls_advice(error: &str) -> Option<&'static str> {
     }
 }
 
-/// A tag as it can stand in a shell command.
+/// A tag, quoted for a shell command.
 pub(crate) fn quoted(tag: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:".contains(c);
     if tag.chars().all(is_plain) && !tag.starts_with('-') {
@@ -289,7 +289,7 @@ pub(crate) fn quoted(tag: &str) -> String {
     format!("'{}'", tag.replace('\'', r"'\''"))
 }
 
-/// The same in the form of bash and zsh in which every character can be written out.
+/// The same in the form of bash and zsh, in which every character can be escaped.
 fn escaped(tag: &str) -> String {
     let mut text = "$'".to_owned();
     for c in tag.chars() {

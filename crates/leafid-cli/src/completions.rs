@@ -1,4 +1,4 @@
-//! `leafid completions`: what a shell needs to complete our commands.
+//! `leafid completions`: prints shell completions.
 
 use clap::CommandFactory as _;
 use clap_complete::Shell;

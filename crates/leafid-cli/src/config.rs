@@ -127,7 +127,7 @@ fn json_entry(shown: &Shown) -> (String, serde_json::Value) {
     (shown.setting.to_owned(), entry)
 }
 
-/// A line of a settings file; a comment for a setting without a value or with a secret one.
+/// A line of a settings file; commented out if the setting has no value or a secret one.
 fn toml_line(shown: &Shown) -> String {
     let Shown { setting, value, .. } = shown;
     if value.is_empty() {

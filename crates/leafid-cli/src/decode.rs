@@ -1,4 +1,4 @@
-//! `leafid decode`: tells what a snowflake id says. It asks no server and no store.
+//! `leafid decode`: prints the parts of a snowflake id. It needs no server and no store.
 
 use leafid::{Layout, Parts};
 use leafid_server::api::DecodedId;
@@ -6,7 +6,7 @@ use leafid_server::api::DecodedId;
 use crate::failure::{Failure, Outcome};
 use crate::output;
 
-/// Tell what a snowflake id says: when it was made, and by whom.
+/// Decode a snowflake id: when it was made, and by which worker id.
 #[derive(clap::Args)]
 #[command(before_help = "\
 Examples:

@@ -11,10 +11,10 @@ use leafid_server::{LogFormat, with_causes};
 use serde_json::json;
 use tokio::time::error::Elapsed;
 
-/// What a subcommand comes to.
+/// The result of a subcommand.
 pub(crate) type Outcome<T = ()> = Result<T, Failure>;
 
-/// Why a command did not do what it was asked to.
+/// Why a command failed.
 #[derive(Debug)]
 pub(crate) struct Failure {
     messages: Vec<String>,
@@ -29,7 +29,7 @@ impl Failure {
         Self::several(vec![message.to_string()], next)
     }
 
-    /// Several things are wrong at once.
+    /// Several errors at once.
     pub(crate) fn several(messages: Vec<String>, next: impl Into<String>) -> Self {
         Self {
             messages,
@@ -39,7 +39,7 @@ impl Failure {
         }
     }
 
-    /// The command line asks for something that makes no sense.
+    /// The command line is contradictory.
     pub(crate) fn usage(message: impl Display, next: impl Into<String>) -> Self {
         Self {
             code: 2,
@@ -47,17 +47,17 @@ impl Failure {
         }
     }
 
-    /// All has been said already, in the answer itself.
+    /// The answer itself has reported the failure.
     pub(crate) fn silent() -> Self {
         Self::several(Vec::new(), "")
     }
 
-    /// The same, told as the lines of the log are.
+    /// The same, in the format of the log.
     pub(crate) fn in_format(self, format: LogFormat) -> Self {
         Self { format, ..self }
     }
 
-    /// Prints it as a note on something that went well otherwise.
+    /// Prints it as a note on something that otherwise succeeded.
     pub(crate) fn note(&self, what: &str) {
         for message in &self.messages {
             let line = format!("note: {what}: {}\n", plain(message));
@@ -65,13 +65,13 @@ impl Failure {
         }
     }
 
-    /// Prints it, and answers the exit code.
+    /// Prints it, and returns the exit code.
     pub(crate) fn report(self) -> ExitCode {
         let lines = match self.format {
             LogFormat::Text => self.lines(),
             LogFormat::Json => self.json(),
         };
-        // Where standard error is closed, the exit code alone has to do.
+        // If standard error is closed, the exit code must suffice.
         let _ = io::stderr().write_all(lines.as_bytes());
         ExitCode::from(self.code)
     }
@@ -89,7 +89,7 @@ impl Failure {
         lines
     }
 
-    /// With the names that the log has for what both have.
+    /// Uses the log's field names for what both have.
     fn json(&self) -> String {
         let line = |message: &String| {
             let timestamp = jiff::Timestamp::now().to_string();
@@ -102,19 +102,19 @@ impl Failure {
     }
 }
 
-/// A text that may have several lines, with what came from outside escaped.
+/// A text that may have several lines; characters from outside are escaped.
 fn plain(text: &str) -> String {
     let lines = text.split('\n').map(|line| Escaped(line).to_string());
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Checks that a tag may be created under this name.
+/// Checks that a tag may be created with this name.
 pub(crate) fn check_new(tag: &Tag) -> Outcome {
     let checked = tag.check_new();
     checked.map_err(|error| Failure::usage(error, "choose a name without them"))
 }
 
-/// For writing to standard output. A reader who has seen enough, such as `head`, is no failure.
+/// For writing to standard output. A reader that has seen enough, such as `head`, is not a failure.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         if error.kind() == ErrorKind::BrokenPipe {
@@ -179,8 +179,8 @@ impl From<IssueError> for Failure {
     }
 }
 
-/// What to do about a store that cannot be used: mend a file, reach the server, or do what the
-/// server's own answer asks for.
+/// What to do about a store that cannot be used: repair a file, reach the server, or do what the
+/// server's answer asks for.
 fn next_for_unavailable(error: &StoreError) -> &'static str {
     if error.weak_store().is_some() {
         return "change the setting, or use the store all the same with --allow-weak-store";

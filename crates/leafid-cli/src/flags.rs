@@ -10,7 +10,7 @@ use crate::failure::{Failure, Outcome};
 /// All settings.
 pub(crate) struct ServerFlags(pub(crate) Flags);
 
-/// The settings that say which store to use, and how to reach it.
+/// The settings that choose the store, and how to connect to it.
 pub(crate) struct StoreFlags(pub(crate) Flags);
 
 /// Settings given on the command line.
@@ -37,7 +37,7 @@ impl Flags {
         Ok(self.sources().load()?)
     }
 
-    /// Where settings come from: these flags, and the environment of this process.
+    /// The sources of settings: these flags, and the environment of this process.
     pub(crate) fn sources(&self) -> Sources {
         Sources {
             flags: self.given.clone(),
@@ -73,7 +73,7 @@ impl Flags {
 
     fn of(matches: &ArgMatches, settings: impl Iterator<Item = &'static Setting>) -> Self {
         let given = settings.filter_map(|setting| {
-            // Asking for a flag that the command does not have would panic.
+            // Reading a flag that the command does not have would panic.
             let texts = matches.try_get_many::<String>(setting.key).ok()??;
             Some((setting.key, texts.cloned().collect()))
         });

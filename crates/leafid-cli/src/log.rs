@@ -13,7 +13,7 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 
 use self::outlet::Outlet;
 
-/// Starts to log, as the settings say. Fails where the system gives no more threads.
+/// Starts to log, as the settings say. Fails if the system has no threads left.
 pub(crate) fn start(config: &Config) -> io::Result<()> {
     let outlet = Outlet::to(io::stderr())?;
     let is_json = config.log_format == LogFormat::Json;
@@ -34,8 +34,8 @@ pub(crate) fn start(config: &Config) -> io::Result<()> {
     Ok(())
 }
 
-/// The library of HTTP/2 warns of each connection that it cuts: whoever floods the server with
-/// frames would fill the log. We count those connections.
+/// The HTTP/2 library logs a warning for each connection that it cuts, so a client that floods the
+/// server with frames would fill the log. A metric counts those connections instead.
 fn targets(max: LevelFilter) -> Targets {
     let of_http2 = match max {
         LevelFilter::DEBUG | LevelFilter::TRACE => max,
@@ -44,11 +44,12 @@ fn targets(max: LevelFilter) -> Targets {
     Targets::new().with_default(max).with_target("h2", of_http2)
 }
 
-/// Writes events with their invisible characters escaped. The subscriber writes each event at
-/// once, with its line's end.
+/// Writes events with their invisible characters escaped. The subscriber writes each event in one
+/// call, line end included.
 struct Lines<W> {
     is_json: bool,
-    /// Whether the subscriber's own escape sequences are among them; it escapes those of others.
+    /// Whether the event contains the subscriber's own escape sequences; it escapes those of
+    /// others.
     has_colors: bool,
     out: W,
 }
@@ -60,7 +61,7 @@ impl<W> Lines<W> {
             if !Escaped::is_invisible(c) || (self.has_colors && c == '\u{1b}') {
                 text.push(c);
             } else if self.is_json {
-                // It can only be in a string.
+                // The character can only be inside a string.
                 for unit in c.encode_utf16(&mut [0; 2]) {
                     text.push_str(&format!("\\u{unit:04x}"));
                 }

@@ -1,7 +1,7 @@
-//! The `leafid` command: reads the command line and hands over to one file per subcommand.
+//! The `leafid` command: parses the command line and runs one file per subcommand.
 //!
-//! Exit codes: 0 done, 1 failed (also: a check found something wrong), 2 the command line cannot
-//! be understood. Answers go to standard output, everything else to standard error.
+//! Exit codes: 0 done, 1 failed or a check found something wrong, 2 invalid command line. Answers
+//! go to standard output, everything else to standard error.
 
 mod audit;
 mod bench;
@@ -36,13 +36,13 @@ const EXAMPLES: &str = "\
 Examples:
   leafid serve                          serve ids on http://127.0.0.1:8080
   leafid next order -n 3                take three ids of the tag `order`
-  leafid decode 1169786042799259000     tell what a snowflake id says
+  leafid decode 1169786042799259000     decode a snowflake id
   leafid tag list                       show the tags of the running server
   leafid config show --origin           show every setting, and where it comes from";
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done; 1 failed, or a check found something wrong; 2 the command line cannot be
-understood. Errors go to standard error, each with what to do next.
+Exit codes: 0 done; 1 failed, or a check found something wrong; 2 invalid command line.
+Errors go to standard error, each with what to do next.
 ";
 
 /// Unique ids across servers.

@@ -1,4 +1,4 @@
-//! `leafid man`: the manual pages, made from the commands themselves.
+//! `leafid man`: the manual pages, generated from the commands.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use clap_mangen::Man as Page;
 use crate::failure::{Failure, Outcome};
 use crate::{Arguments, output};
 
-/// Print the manual page, or write one for every command into a folder.
+/// Print the manual page, or write one for each command into a folder.
 #[derive(clap::Args)]
 #[command(before_help = "\
 Examples:

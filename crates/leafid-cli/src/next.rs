@@ -44,7 +44,7 @@ impl Next {
         print.finish()
     }
 
-    /// Ids go out as they come in: those of earlier calls are not lost when a later one fails.
+    /// Ids are printed as they arrive: those of earlier calls are not lost when a later one fails.
     fn ask(&self, client: &Client, print: &mut Printer<'_>) -> Outcome {
         let mut missing = self.count;
         while missing > 0 {

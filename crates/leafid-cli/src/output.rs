@@ -19,7 +19,7 @@ pub(crate) fn line(text: &str) -> Outcome {
     print(&format!("{text}\n"))
 }
 
-/// Prints a table, with what came from outside escaped.
+/// Prints a table; characters from outside are escaped.
 pub(crate) fn table<const COLUMNS: usize>(
     header: [&str; COLUMNS],
     rows: impl IntoIterator<Item = [String; COLUMNS]>,

@@ -56,7 +56,7 @@ fn serve_until_stopped(mut loaded: Loaded) -> Outcome {
     let tls = Tls::read(&loaded.config, loaded.config.limits()).map_err(not_encrypted)?;
     let tls = tls.map(Arc::new);
     loaded.notes.extend(tls.iter().flat_map(|tls| tls.notes()));
-    // Before there is a second thread: see there.
+    // Must run before the second thread starts: see its documentation.
     leafid_server::warm_up();
     log::start(&loaded.config).map_err(|error| no_runtime(&error))?;
     for note in &loaded.notes {
@@ -64,11 +64,12 @@ fn serve_until_stopped(mut loaded: Loaded) -> Outcome {
     }
     allow_open_files();
     leave_open_files(&mut loaded.config);
-    // Drivers and the first of the threads that serve connections; the server makes the others.
+    // For drivers and the first of the threads that serve connections; the server starts the
+    // others.
     let runtime = runtime()?;
     let mut served = Ok(());
     runtime.block_on(pin!(async { served = serve(&loaded.config, tls).await }));
-    // Nothing that still runs is worth waiting for: all requests have been answered.
+    // Nothing that still runs needs waiting for: all requests have been answered.
     runtime.shutdown_background();
     served
 }
@@ -90,7 +91,7 @@ async fn serve(config: &Config, tls: Option<Arc<Tls>>) -> Outcome {
     let server = Server::new(config, config.limits(), stores, listeners);
     let access_file = config.access_file.clone();
     tokio::spawn(hangups.reload(server.service(), access_file, tls));
-    // The server runs even if nobody reads its greeting.
+    // The server runs even if its greeting cannot be written.
     let greeting = greeting(&server.addresses(), config);
     let _ = output::print(match config.log {
         // The addresses are printed even then, because a port may have been picked here.
@@ -113,12 +114,12 @@ fn read_access(config: &mut Config) -> Outcome<Vec<String>> {
     Ok(file.notes)
 }
 
-/// Mistakes in the access file.
+/// Errors in the access file.
 pub(crate) fn not_understood(error: ConfigError) -> Failure {
     Failure::several(error.mistakes, "docs/access.md describes the access file")
 }
 
-/// Files that TLS cannot use.
+/// Certificate files that TLS cannot use.
 pub(crate) fn not_encrypted(error: ConfigError) -> Failure {
     Failure::several(
         error.mistakes,
@@ -126,7 +127,7 @@ pub(crate) fn not_encrypted(error: ConfigError) -> Failure {
     )
 }
 
-/// Completes at the first signal; a second one exits the process.
+/// Completes at the first signal; the second one exits the process.
 fn stop() -> Outcome<impl Future<Output = ()>> {
     let first = shutdown_signal().map_err(|error| no_signals(&error))?;
     Ok(async move {
@@ -146,8 +147,8 @@ fn no_signals(error: &io::Error) -> Failure {
     Failure::new(message, "raise the limit on open files (ulimit -n)")
 }
 
-/// Raises the limit on open files as far as the system allows: each connection is one, and the usual
-/// soft limit of 1024 is there for programs that cannot handle more.
+/// Raises the limit on open files as far as the system allows. Each connection needs one, and the
+/// usual soft limit of 1024 exists for programs that cannot handle more.
 fn allow_open_files() {
     let limit = getrlimit(Resource::Nofile);
     let all = Rlimit {
@@ -159,7 +160,8 @@ fn allow_open_files() {
     }
 }
 
-/// Allows fewer connections if they would leave no open files for the stores and the journal.
+/// Lowers the connection limit if connections would leave no open files for the stores and the
+/// journal.
 fn leave_open_files(config: &mut Config) {
     let Some(open_files) = getrlimit(Resource::Nofile).current else {
         return;
@@ -171,7 +173,7 @@ fn leave_open_files(config: &mut Config) {
     }
     const TEXT: &str = "fewer connections than connections-max: the limit on open files is too low \
         for them (ulimit -Hn, LimitNOFILE in systemd)";
-    // Few machines allow the default, and fewer need it.
+    // Few machines allow the default, and few need it.
     if wanted == Config::default().connections_max {
         tracing::info!(connections, open_files, wanted, "{TEXT}");
     } else {

@@ -29,19 +29,19 @@ pub(crate) fn generators(store: Arc<dyn SegmentStore>) -> Generators {
     Generators::open(store, Options::default()).0
 }
 
-/// Opens the record of changes of that store.
+/// Opens the audit log of that store.
 pub(crate) fn open_audit(config: &Config) -> Outcome<Arc<dyn AuditStore>> {
     let url = url(config)?;
     Ok(leafid_stores::open_audit(&url, &config.store_options())?)
 }
 
-/// Where the store is that the settings name.
+/// The location of the store that the settings name.
 pub(crate) fn url(config: &Config) -> Outcome<StoreUrl> {
     let url = config.store_url();
-    url.map_err(|error| Failure::new(error, "docs/config.md tells how a store URL looks"))
+    url.map_err(|error| Failure::new(error, "docs/config.md describes store URLs"))
 }
 
-/// Where the store is, for people: a file with its whole path.
+/// The location for people: a file with its whole path.
 pub(crate) fn place(config: &Config) -> String {
     let Ok(url) = config.store_url() else {
         return String::new();
@@ -53,7 +53,7 @@ pub(crate) fn place(config: &Config) -> String {
     )
 }
 
-/// What the operator should know of the files of store and registry before they are opened.
+/// Warnings about the files of store and registry, before they are opened.
 pub(crate) fn notes(config: &Config) -> Outcome<Vec<String>> {
     let store = url(config)?;
     let mut notes = leafid_stores::file_notes(&store);
@@ -65,7 +65,7 @@ pub(crate) fn notes(config: &Config) -> Outcome<Vec<String>> {
     Ok(notes)
 }
 
-/// Makes the files of store and registry whole, at the end of a program.
+/// Folds the write-ahead logs of store and registry into their files, at the end of a program.
 pub(crate) async fn settle(config: &Config) {
     let registry = config.registry_url().ok().flatten();
     for url in config.store_url().into_iter().chain(registry) {
@@ -98,7 +98,7 @@ impl Source {
     }
 
     /// Takes exactly `count` ids out of the store: a whole step would be lost with this process.
-    /// A snowflake tag is refused: this process holds no worker id.
+    /// Refuses a snowflake tag: this process holds no worker id.
     pub(crate) fn take(&self, tag: &Tag, count: u64) -> Outcome<Segment> {
         let reserving = async {
             match self.generators.reserve(tag, count).await {
@@ -197,7 +197,7 @@ impl Source {
         Ok(self.runtime.block_on(audit.recent(count))?)
     }
 
-    /// A tag's row for the record; a row that is bad may be changed all the same.
+    /// The row of a tag for the audit log; an invalid row may be changed all the same.
     fn read(&self, tag: &Tag) -> Option<TagRecord> {
         let read = self.runtime.block_on(self.generators.read_tag(tag));
         read.ok().flatten()
@@ -216,8 +216,8 @@ impl Source {
     }
 }
 
-/// Records a change that this command made. It was made, and stands: what cannot be recorded is told
-/// on standard error.
+/// Records a change that this command made. The change is done: if it cannot be recorded, a note on
+/// standard error says so.
 pub(crate) async fn note(config: &Config, record: AuditRecord) {
     let at_ms = SystemClock::new().wall().as_millis();
     let user = rustix::process::getuid().as_raw();

@@ -1,5 +1,5 @@
-//! `leafid store`: creates the tables of a store, checks how far it can be trusted, copies it and
-//! brings it back.
+//! `leafid store`: creates the tables of a store, checks its durability, backs it up and restores
+//! it.
 
 mod backup;
 mod check;
@@ -13,7 +13,7 @@ use crate::flags::StoreFlags;
 use crate::output;
 use crate::source;
 
-/// Create the tables of a store, check how far it can be trusted, copy it or bring it back.
+/// Create the tables of a store, check its durability, back it up or restore it.
 #[derive(clap::Args)]
 #[command(before_help = "\
 Examples:
@@ -34,12 +34,12 @@ enum Command {
     Restore(restore::Restore),
 }
 
-/// Create the tables that are missing, and add the columns that an older version of leafid_tag
-/// lacks; what exists is left as it is. Servers may run meanwhile.
+/// Create the missing tables, and add the columns that an older version of leafid_tag lacks. What
+/// exists is left as it is. Servers may keep running.
 ///
 /// Leaf's own table `leaf_alloc` is enough to serve segment ids. The table `leafid_tag` keeps what
 /// Leaf's cannot hold: kinds, policies, limits and deleted tags. The tables `leafid_worker` and
-/// `leafid_pool` keep who holds which worker id, and `leafid_audit` who changed what.
+/// `leafid_pool` record which server holds which worker id, and `leafid_audit` who changed what.
 #[derive(clap::Args)]
 struct Init {
     /// Print JSON.

@@ -39,7 +39,7 @@ enum Command {
 struct Create {
     /// The tag: 1 to 128 characters.
     tag: Tag,
-    /// Where its ids come from, for good: segment, or snowflake, which takes no other setting.
+    /// Where its ids come from, permanently: segment, or snowflake, which has no other settings.
     #[arg(long, value_name = "KIND", default_value_t)]
     kind: TagKind,
     /// Its first id [default: 1]
@@ -61,7 +61,7 @@ struct List {
     /// Start after this tag.
     #[arg(long, value_name = "TAG")]
     after: Option<Tag>,
-    /// How many tags.
+    /// The number of tags.
     #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 100)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
     count: u32,
@@ -69,7 +69,7 @@ struct List {
     target: TargetFlags,
 }
 
-/// Show one tag; from a server also how it stands there.
+/// Show one tag; from a server, its state there as well.
 #[derive(clap::Args)]
 struct Show {
     /// The tag.
@@ -78,7 +78,7 @@ struct Show {
     target: TargetFlags,
 }
 
-/// Change settings of a tag; what is not named stays as it is.
+/// Change settings of a tag; the others stay as they are.
 #[derive(clap::Args)]
 struct Set {
     /// The tag.
@@ -88,7 +88,8 @@ struct Set {
     /// What it is for; an empty text removes it.
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
-    /// Where its next segment starts; upwards only. Servers issue what they hold in memory first.
+    /// Where its next segment starts; it can only be raised. Servers first issue the ids that they
+    /// hold in memory.
     #[arg(long, value_name = "ID")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=Limit::INT64.largest()))]
     next: Option<u64>,
@@ -96,7 +97,7 @@ struct Set {
     target: TargetFlags,
 }
 
-/// Delete a tag. The store remembers how far it went: created again, it repeats no id.
+/// Delete a tag. The store remembers how far it went: if it is created again, no id repeats.
 #[derive(clap::Args)]
 struct Delete {
     /// The tag.

@@ -1,4 +1,4 @@
-//! `Target`: where ids and tags are: behind a running server, or straight in a store.
+//! `Target`: where ids and tags are: behind a running server, or in a store.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::flags::StoreFlags;
 use crate::source::Source;
 use crate::tls::TlsFlags;
 
-/// Says where to go: to a server by default, straight to a store if one is named.
+/// Chooses the target: a server by default, a store if one is named.
 #[derive(clap::Args)]
 pub(crate) struct TargetFlags {
     /// The server to ask [default: http://127.0.0.1:8080] [env: LEAFID_SERVER]
@@ -25,7 +25,7 @@ pub(crate) struct TargetFlags {
     store: StoreFlags,
 }
 
-/// Says which server to ask, for commands that know no store.
+/// Chooses the server, for commands that only work with one.
 #[derive(clap::Args)]
 pub(crate) struct AskFlags {
     /// The server to ask [default: http://127.0.0.1:8080] [env: LEAFID_SERVER]
@@ -38,12 +38,12 @@ pub(crate) struct AskFlags {
     pub(crate) json: bool,
 }
 
-/// Says with which token and certificates. There is no flag for the secret itself, because other
-/// users of the machine see command lines.
+/// The token and certificates to use. There is no flag for the secret itself, because other users
+/// of the machine can see command lines.
 #[derive(clap::Args)]
 pub(crate) struct CallFlags {
-    /// A file whose first line is the secret of a token, for a server that asks for one; wins
-    /// over the secret in LEAFID_TOKEN.
+    /// A file whose first line is the secret of a token, for a server that requires one; wins over
+    /// the secret in LEAFID_TOKEN.
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
     #[command(flatten)]
@@ -57,9 +57,9 @@ pub(crate) enum Target {
 }
 
 impl TargetFlags {
-    /// A store is only used when the command line names it (`--store`, `--data-dir` or
-    /// `--leaf-properties`): what `leafid serve` is set to must not turn a command that asks the
-    /// server into one that goes behind its back.
+    /// A store is only used if the command line names it (`--store`, `--data-dir` or
+    /// `--leaf-properties`): the settings of `leafid serve` must not turn a command that calls the
+    /// server into one that bypasses it.
     pub(crate) fn target(&self) -> Outcome<Target> {
         match (&self.server, self.store.0.name_a_store()) {
             (Some(_), true) => Err(Failure::usage(
@@ -82,7 +82,7 @@ impl AskFlags {
 }
 
 impl CallFlags {
-    /// The secret, if there is one.
+    /// The secret of the token, if there is one.
     fn secret(&self) -> Outcome<Option<String>> {
         let Some(path) = &self.token_file else {
             let variable = std::env::var("LEAFID_TOKEN").ok();

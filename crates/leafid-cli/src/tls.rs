@@ -1,5 +1,5 @@
-//! `TlsFlags`: whom a command trusts when it calls a server by https, and what it shows of
-//! itself.
+//! `TlsFlags`: which authorities a command trusts when it calls a server by https, and its client
+//! certificate.
 
 use std::path::{Path, PathBuf};
 
@@ -10,14 +10,14 @@ use ureq::tls::{
 
 use crate::failure::{Failure, Outcome};
 
-/// Says which certificates are used with https.
+/// Chooses the certificates for https.
 #[derive(clap::Args)]
 pub(crate) struct TlsFlags {
-    /// The authorities, in PEM, that sign the certificates of servers, instead of the public
-    /// ones [env: LEAFID_CA_FILE]
+    /// The authorities, in PEM, that sign the servers' certificates, instead of the public ones
+    /// [env: LEAFID_CA_FILE]
     #[arg(long, value_name = "FILE")]
     ca_file: Option<PathBuf>,
-    /// A certificate to show, in PEM, for a server that asks for one [env: LEAFID_CERT_FILE]
+    /// A client certificate, in PEM, for a server that requires one [env: LEAFID_CERT_FILE]
     #[arg(long, value_name = "FILE")]
     cert_file: Option<PathBuf>,
     /// The key of --cert-file, in PEM [env: LEAFID_KEY_FILE]
@@ -25,7 +25,7 @@ pub(crate) struct TlsFlags {
     key_file: Option<PathBuf>,
 }
 
-/// What is in a PEM file that we have a use for.
+/// The parts of a PEM file that are used.
 struct Contents {
     certificates: Vec<Certificate<'static>>,
     key: Option<PrivateKey<'static>>,
@@ -47,7 +47,7 @@ impl TlsFlags {
             (None, None) => None,
             _ => {
                 return Err(Failure::usage(
-                    "a certificate and its key go together",
+                    "a client certificate needs its key, and the key its certificate",
                     "name both: --cert-file FILE --key-file FILE",
                 ));
             }
@@ -60,7 +60,7 @@ impl TlsFlags {
     }
 }
 
-/// The file that the flag names, else the variable.
+/// The file that the flag names, else the environment variable.
 fn named(flag: Option<&PathBuf>, variable: &str) -> Option<PathBuf> {
     let variable = || std::env::var_os(variable).filter(|path| !path.is_empty());
     flag.cloned().or_else(|| variable().map(PathBuf::from))
@@ -97,7 +97,7 @@ fn read(path: &Path) -> Outcome<Contents> {
     };
     for item in parse_pem(&text) {
         // The error could quote the file, and so a key.
-        match item.map_err(|_| failed("it is not whole, or not PEM".to_owned()))? {
+        match item.map_err(|_| failed("it is incomplete, or not PEM".to_owned()))? {
             PemItem::Certificate(certificate) => contents.certificates.push(certificate),
             PemItem::PrivateKey(key) => contents.key = Some(key),
             _ => {}

@@ -7,11 +7,11 @@ use crate::failure::{Failure, Outcome};
 use crate::output;
 use crate::target::AskFlags;
 
-/// List or show worker ids, or release that of a dead server.
+/// List or show worker ids, or release the one of a dead server.
 #[derive(clap::Args)]
 #[command(before_help = "\
 Examples:
-  leafid worker list                          who holds which worker id
+  leafid worker list                          which server holds which worker id
   leafid worker show --server http://ids:8080 the worker id of one server
   leafid worker release 3 --holder-is-dead")]
 pub(crate) struct Workers {
@@ -33,7 +33,7 @@ struct List {
     asked: AskFlags,
 }
 
-/// Show the worker id of the server, and how its clock stands.
+/// Show the worker id of the server, and the state of its clock.
 #[derive(clap::Args)]
 struct Show {
     #[command(flatten)]
@@ -42,13 +42,13 @@ struct Show {
 
 /// Free the worker id of a killed server before its lease ends.
 ///
-/// Only where you have seen that its process does not run and never will again: if it does, ids
-/// can come twice. A server that is stopped gives its worker id back by itself.
+/// Only do this if you have seen that its process does not run and never will again: if it does,
+/// ids can repeat. A server that is stopped gives its worker id back automatically.
 #[derive(clap::Args)]
 struct Release {
     /// The worker id.
     worker: u32,
-    /// You have seen that the process of its holder does not run.
+    /// States that the process of its holder does not run.
     #[arg(long)]
     holder_is_dead: bool,
     #[command(flatten)]
@@ -127,7 +127,7 @@ impl Release {
         let worker = self.worker;
         if !self.holder_is_dead {
             return Err(Failure::usage(
-                format!("if the holder of worker id {worker} still runs, ids can come twice"),
+                format!("if the holder of worker id {worker} still runs, ids can repeat"),
                 format!(
                     "look at it with `leafid worker list`; once you have seen that its process \
                      does not run, `leafid worker release {worker} --holder-is-dead`"

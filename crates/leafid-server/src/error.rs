@@ -35,7 +35,7 @@ pub enum ServeError {
         /// What the system said.
         source: io::Error,
     },
-    /// The system gives no more threads.
+    /// The system has no threads left.
     #[error("cannot start as many threads as asked for: set threads to fewer")]
     Threads(#[source] io::Error),
     /// Settings of the store could lose an acknowledged reservation, so that ids come twice.
@@ -54,7 +54,7 @@ pub enum ServeError {
     /// The layout of snowflake ids cannot be used.
     #[error("no snowflake id can be made: {0}")]
     Layout(#[from] LayoutError),
-    /// The settings name no worker id that can be had.
+    /// The settings name a worker id that cannot be used.
     #[error("{message}")]
     WorkerId {
         /// What is wrong, and what to change.
@@ -68,7 +68,7 @@ pub enum ServeError {
     Registry {
         /// Where it is, without a password.
         location: String,
-        /// What is in the way.
+        /// Why it cannot be opened.
         #[source]
         error: Box<StoreError>,
     },

@@ -1,12 +1,12 @@
-//! `shown`: what a caller sent, as an error quotes it: short, however long it was. Over
-//! gRPC an error stands in the metadata, which clients take only little of.
+//! `shown`: a value that a caller sent, shortened for quoting in an error. Over gRPC an error is
+//! sent as metadata, whose size clients limit.
 
 use std::borrow::Cow;
 
-/// Characters of it.
+/// The characters that are shown.
 const SHOWN_LEN_MAX: usize = 100;
 
-/// At most a hundred characters of a text.
+/// Returns at most a hundred characters of a text.
 pub(crate) fn shown(text: &str) -> Cow<'_, str> {
     match text.char_indices().nth(SHOWN_LEN_MAX) {
         Some((end, _)) => format!("{}...", &text[..end]).into(),

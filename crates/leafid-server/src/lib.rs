@@ -1,7 +1,7 @@
-//! The Leafid server: one service behind three front ends: HTTP, with Leaf's own API beside a modern one,
-//! health and metrics; the Redis protocol; and gRPC. Each of them with TLS, if that is set up.
+//! The Leafid server: one service behind three front ends: HTTP, with Leaf's own API beside a
+//! modern one, health and metrics; the Redis protocol; and gRPC. Each of them can use TLS.
 //!
-//! Everything comes from outside: the store, the listeners, the shutdown. See [`Server`].
+//! Everything is passed in: the store, the listeners, the shutdown. See [`Server`].
 
 pub mod api;
 mod config;

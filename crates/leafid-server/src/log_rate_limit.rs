@@ -1,8 +1,8 @@
-//! `LogRateLimiter`: bounds lines of the log that somebody can cause without end.
+//! `LogRateLimiter`: bounds log lines that a client can cause without end.
 
 use std::time::Duration;
 
-/// So many lines of one kind are written in each span of time, and the rest are counted.
+/// How many lines of one kind are written in each span of time; the rest are counted.
 const LINES_MAX: u32 = 10;
 const SPAN: Duration = Duration::from_secs(10);
 
@@ -15,7 +15,7 @@ pub(crate) struct LogRateLimiter {
 }
 
 impl LogRateLimiter {
-    /// Whether a line is written now, and how many were not since the last one.
+    /// Whether to write a line now, and how many were suppressed since the last one.
     pub(crate) fn admit(&mut self, now: Duration) -> Option<u64> {
         if now.saturating_sub(self.since) >= SPAN {
             self.since = now;

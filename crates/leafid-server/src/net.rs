@@ -1,5 +1,5 @@
-//! Connections, whatever protocol they carry: accepting them, bounding their number and what they
-//! hold, TLS, and closing them. Knows no request and no id.
+//! Connections of any protocol: accepts them, limits their number and memory, does TLS, and closes
+//! them. Knows no request and no id.
 
 pub(crate) mod acceptor;
 pub(crate) mod connection_counts;

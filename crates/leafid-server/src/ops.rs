@@ -1,4 +1,4 @@
-//! What operators see and do while the server runs: metrics, the event log, reloading.
+//! Operations: metrics, the event log, reloading at SIGHUP.
 
 pub(crate) mod event_log;
 pub(crate) mod instrumented_store;

@@ -1,4 +1,4 @@
-//! `Server`: the parts put together, run until a shutdown from outside.
+//! `Server`: wires the parts together, and runs until the shutdown.
 
 mod instruments;
 mod running;
@@ -34,7 +34,7 @@ use instruments::Instruments;
 use running::Running;
 use startup::Startup;
 
-/// Where ids come from.
+/// The stores of a server.
 ///
 /// # Example
 ///
@@ -42,9 +42,9 @@ use startup::Startup;
 pub struct Stores {
     /// Where segments are reserved.
     pub segments: Arc<dyn SegmentStore>,
-    /// What the worker id of snowflake ids comes from; `None`: there are none.
+    /// The source of the worker id of snowflake ids; `None`: there are none.
     pub workers: Option<Workers>,
-    /// Where changes are recorded; `None`: in the log only.
+    /// The audit log; `None`: changes are only logged.
     pub audit: Option<Arc<dyn AuditStore>>,
 }
 
@@ -79,11 +79,11 @@ pub struct Server {
     registry_driver: Option<RegistryDriver>,
     shutdown_delay: Duration,
     shutdown_grace: Duration,
-    /// How many threads serve connections.
+    /// The number of threads that serve connections.
     threads: usize,
 }
 
-/// One of each protocol; those that are off have no listener.
+/// One listener for each protocol; disabled ones have none.
 struct FrontEnds {
     http: Arc<HttpFrontEnd>,
     resp: Arc<RespFrontEnd>,
@@ -91,7 +91,7 @@ struct FrontEnds {
 }
 
 impl Server {
-    /// Puts a server together. Nothing is read or reserved yet.
+    /// Wires a server. Nothing is read or reserved yet.
     #[must_use]
     pub fn new(config: &Config, limits: Limits, stores: Stores, listeners: Listeners) -> Self {
         let http_addr = listeners.http_addr();
@@ -151,13 +151,13 @@ impl Server {
         }
     }
 
-    /// Where the front ends listen, with the ports that were taken.
+    /// The addresses of the front ends, with the ports that were picked.
     #[must_use]
     pub fn addresses(&self) -> Addresses {
         self.listeners.addresses()
     }
 
-    /// Where HTTP listens.
+    /// The address of HTTP.
     #[must_use]
     pub fn http_addr(&self) -> SocketAddr {
         self.listeners.http_addr()
@@ -169,8 +169,8 @@ impl Server {
         Arc::clone(&self.service)
     }
 
-    /// Serves until `shutdown` is ready, goes on for `shutdown_delay` without being ready, then
-    /// finishes what is in flight, within `shutdown_grace`.
+    /// Serves until `shutdown` is ready, continues for `shutdown_delay` while it reports that it is
+    /// not ready, then finishes the requests in flight, within `shutdown_grace`.
     ///
     /// # Errors
     ///
@@ -211,7 +211,7 @@ impl Server {
             self.listeners,
             self.shutdown_grace,
         );
-        // Ends with the process at the latest.
+        // It ends with the process at the latest.
         tokio::spawn(self.audit_writer.run());
         Ok(Running {
             service: self.service,
@@ -258,7 +258,7 @@ impl FrontEnds {
     }
 }
 
-/// Serves the connections of all front ends until the shutdown, and for `grace` longer.
+/// Serves the connections of all front ends until the shutdown, and for up to `grace` after it.
 async fn serve(acceptor: Acceptor, front_ends: FrontEnds, listeners: Listeners, grace: Duration) {
     tokio::join!(
         acceptor.serve(front_ends.http, listeners.http.socket),
@@ -268,11 +268,11 @@ async fn serve(acceptor: Acceptor, front_ends: FrontEnds, listeners: Listeners, 
     acceptor.limiter.wait_until_idle(grace).await;
 }
 
-/// Does what is cheap only while the process has a single thread. Call it first of all, before
-/// any runtime is made; the start is some 10 ms shorter then.
+/// Does what is cheap only while the process has a single thread. Call it first, before any runtime
+/// is created; the start is about 10 ms faster then.
 ///
-/// The map of loaded tags asks the kernel for cheap memory barriers, once for the process. With
-/// one thread that is done at once; with more the kernel waits for all processors.
+/// The map of loaded tags registers with the kernel for cheap memory barriers, once per process.
+/// With one thread that returns at once; with more the kernel waits for all processors.
 ///
 /// # Example
 ///

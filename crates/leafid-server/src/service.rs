@@ -1,11 +1,11 @@
-//! `Service`: the one front end behind all front ends. It knows no HTTP, gRPC or RESP type; front ends
-//! translate between their wire and these calls, and call nothing else.
+//! `Service`: the one service behind all front ends. It knows no HTTP, gRPC or RESP type; front
+//! ends translate between their protocol and these calls, and call nothing else.
 
-// How the process stands.
+// The state of the process.
 pub(crate) mod health;
 pub(crate) mod regressions;
 
-// Who asks, and what they may.
+// The caller, and its permissions.
 mod access;
 mod audit;
 mod caller;
@@ -15,7 +15,7 @@ mod grants;
 mod in_memory;
 mod quota;
 
-// What they get.
+// Results.
 mod create_on_first_use;
 mod first_use;
 mod issue;
@@ -25,7 +25,7 @@ mod snowflakes;
 mod tags;
 mod workers;
 
-// What they are told instead.
+// Errors.
 mod code;
 mod error;
 mod remediation;
@@ -57,7 +57,7 @@ use snowflakes::Snowflakes;
 pub use tags::{TagPage, TagView};
 pub use workers::{ClockView, WorkerView};
 
-/// Answers every question that a front end may ask.
+/// Answers all requests of the front ends.
 ///
 /// **Thread-safe.** Ids are unique and ascending per tag, as [`Generators`] says.
 ///
@@ -136,7 +136,7 @@ impl Service {
         }
     }
 
-    /// How up to `count` tags stand here, in the order of their names.
+    /// The state of up to `count` tags on this server, ordered by name.
     ///
     /// # Errors
     ///
@@ -150,7 +150,7 @@ impl Service {
         Ok(statuses)
     }
 
-    /// Tells how each loaded segment tag stands, one after the other.
+    /// Visits the state of each loaded segment tag, one after the other.
     pub(crate) fn for_each_status(&self, mut told: impl FnMut(Status)) {
         self.generators.for_each_status(|status| {
             if status.stage != Stage::OtherKind {
@@ -159,13 +159,13 @@ impl Service {
         });
     }
 
-    /// How many tags are loaded here.
+    /// The number of tags loaded here.
     #[must_use]
     pub fn loaded_len(&self) -> usize {
         self.generators.loaded_len()
     }
 
-    /// Who a caller is, by the secret of a token and maybe its name.
+    /// Authenticates a caller by the secret of a token and optionally its name.
     ///
     /// # Errors
     ///
@@ -237,8 +237,7 @@ impl Service {
         attempt.settled(set, |()| audit::of_quota(per_second))
     }
 
-    /// The last `count` changes that were recorded in the store, by this server and all others, the
-    /// newest first.
+    /// The last `count` changes recorded in the store, by this server and all others, newest first.
     ///
     /// # Errors
     ///
@@ -262,7 +261,7 @@ impl Service {
         Ok(self.audit.recent(count).await?)
     }
 
-    /// Lets a caller in who may change things; another one is noted down.
+    /// Authorizes a caller to change things; an unauthorized attempt is recorded.
     fn admit(&self, caller: &Caller, action: &str, subject: &str) -> Result<(), ServiceError> {
         let allowed = self.access.check_admin(caller);
         allowed.inspect_err(|error| {
@@ -272,8 +271,7 @@ impl Service {
         })
     }
 
-    /// Notes down that somebody at this address showed a token that is not known, in order to
-    /// change something.
+    /// Records that a peer at this address showed an unknown token, in order to change something.
     pub(crate) fn note_unknown(
         &self,
         address: Option<SocketAddr>,
@@ -294,19 +292,19 @@ impl Service {
         &self.access
     }
 
-    /// How many calls wait for ids now.
+    /// The number of calls that wait for ids now.
     #[must_use]
     pub fn waiting(&self) -> u64 {
         self.gate.waiting()
     }
 
-    /// Takes a snowflake id of Leaf's layout apart.
+    /// Decodes a snowflake id of Leaf's layout.
     #[must_use]
     pub fn decode_snowflake(&self, id: i64) -> SnowflakeParts {
         SnowflakeParts::of(id)
     }
 
-    /// Takes a snowflake id apart, of any layout.
+    /// Decodes a snowflake id of any layout.
     ///
     /// # Errors
     ///
@@ -315,7 +313,7 @@ impl Service {
         Ok(layout.try_decompose(id)?)
     }
 
-    /// The layout of snowflake ids made here, and of those whose layout is not named.
+    /// The layout of snowflake ids made here, and of ids whose layout is not named.
     #[must_use]
     pub fn layout(&self) -> Layout {
         self.layout
@@ -333,7 +331,7 @@ impl Service {
         &self.limits
     }
 
-    /// Whether this process lives, is ready, and reaches its store.
+    /// Liveness and readiness of this process, and the state of its store.
     #[must_use]
     pub fn health(&self) -> &Health {
         &self.health

@@ -1,5 +1,5 @@
-//! `Sharded`: counters that threads do not contend for. Each thread writes its own copy, on a
-//! cache line of its own; who reads sums the copies up.
+//! `Sharded`: counters without contention. Each thread writes its own copy, on a cache line of its
+//! own; a reader sums them up.
 
 use std::cell::Cell;
 use std::fmt;
@@ -7,16 +7,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crossbeam_utils::CachePadded;
 
-/// More threads than this share copies: still right, a little slower. A power of two.
+/// More threads than this share copies: still correct, a little slower. A power of two.
 const SHARDS: usize = 16;
 
-/// Several copies of `T`, one for each thread that writes.
+/// Several copies of `T`, one for each writing thread.
 pub(crate) struct Sharded<T> {
     shards: Box<[CachePadded<T>]>,
 }
 
 thread_local! {
-    /// Which copy is this thread's; `SHARDS` until it has one.
+    /// The index of this thread's copy; `SHARDS` until it is assigned.
     static SHARD: Cell<usize> = const { Cell::new(SHARDS) };
 }
 
@@ -27,7 +27,7 @@ impl<T: Default> Default for Sharded<T> {
 }
 
 impl<T> Sharded<T> {
-    /// Copies that are all made alike.
+    /// Creates all copies alike.
     pub(crate) fn of(mut make: impl FnMut() -> T) -> Self {
         let shards = (0..SHARDS).map(|_| CachePadded::new(make())).collect();
         Self { shards }
@@ -55,11 +55,11 @@ impl<T> fmt::Debug for Sharded<T> {
     }
 }
 
-/// Gives this thread its copy, in turn.
+/// Assigns a copy to this thread, in turn.
 #[cold]
 fn settle() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
-    // Relaxed: only spreads threads; two on one copy do no harm.
+    // Relaxed: it only distributes threads; two threads on one copy do no harm.
     let shard = NEXT.fetch_add(1, Ordering::Relaxed) % SHARDS;
     SHARD.set(shard);
     shard

@@ -1,12 +1,11 @@
-//! The time of day, for people to read. Nothing is decided by it: what takes time takes a
-//! [`leafid::Clock`].
+//! The time of day, for display only: durations are measured by a [`leafid::Clock`].
 
-/// Now, as the machine believes.
+/// The current time, by the system clock.
 pub(crate) fn now() -> jiff::Timestamp {
     jiff::Timestamp::now()
 }
 
-/// An instant, given in milliseconds since 1970-01-01T00:00:00Z, as RFC 3339 in UTC.
+/// Formats an instant, in milliseconds since 1970-01-01T00:00:00Z, as RFC 3339 in UTC.
 pub(crate) fn time(unix_ms: i64) -> String {
     jiff::Timestamp::from_millisecond(unix_ms)
         .map(|time| time.to_string())

@@ -1,5 +1,5 @@
-//! `Workers`: what this server's worker id comes from: the registry, the journal, and what the
-//! settings say of both. Opened once, at the start; what is done with them is the library's.
+//! `Workers`: the sources of this server's worker id: the registry, the journal, and the settings
+//! of both. They are opened once, at the start; the library uses them.
 
 mod durability_check;
 mod leaf_worker_hint;
@@ -24,7 +24,7 @@ pub(crate) use peers::{Peers, Presence};
 /// The journal's file in `data-dir`.
 const JOURNAL_FILE: &str = "worker.journal";
 
-/// What a worker id comes from.
+/// The sources of a worker id.
 ///
 /// # Example
 ///
@@ -43,19 +43,20 @@ const JOURNAL_FILE: &str = "worker.journal";
 /// # drop(workers);
 /// ```
 pub struct Workers {
-    /// Where worker ids are leased; `None`: `choice` names one, and nobody else has it.
+    /// The registry in which worker ids are leased; `None`: `choice` names one, and no other server
+    /// has it.
     pub leases: Option<Arc<dyn LeaseStore>>,
-    /// What this server writes down for itself.
+    /// The journal of this server.
     pub journal: Arc<dyn Journal>,
-    /// Which worker id.
+    /// Which worker id to claim.
     pub choice: WorkerChoice,
-    /// The one that Java Leaf noted down here, for a server that never had one.
+    /// The worker id that Java Leaf recorded here, for a server that never had one.
     pub preferred: Option<WorkerId>,
 }
 
 impl Workers {
-    /// Opens what the settings name, for a server that listens at `http`; `None` when `snowflake`
-    /// is off. A registry on a server is not contacted yet, but for the table `WORKER_NODE`.
+    /// Opens what the settings name, for a server that listens at `http`; `None` if `snowflake` is
+    /// off. A registry on a server is not contacted yet, except for the table `WORKER_NODE`.
     ///
     /// # Errors
     ///
@@ -97,7 +98,7 @@ impl Workers {
         }))
     }
 
-    /// A number that was never used before, so that there is nothing to lease or to remember.
+    /// A number that was never used before, so that there is nothing to lease or to record.
     async fn of_worker_node(config: &Config, http: SocketAddr) -> Result<Self, ServeError> {
         let url = registry_url(config)?.ok_or_else(|| ServeError::WorkerId {
             message: "worker-id is worker-node, but registry is none: set registry to the URL of \
@@ -130,8 +131,8 @@ async fn leases(config: &Config) -> Result<Option<Arc<dyn LeaseStore>>, ServeErr
     let Some(url) = registry_url(config)? else {
         return Ok(None);
     };
-    // Only an address that somebody set: a server of Java Leaf that listens elsewhere may have
-    // registered under the one that is derived.
+    // Only an address from the settings: a server of Java Leaf that listens elsewhere may have
+    // registered under a derived one.
     let address = Some(&config.workers.address).filter(|address| !address.is_empty());
     let pool = LeaseOptions::new(&config.workers.pool).with_address(address.cloned());
     let opened = leafid_stores::open_leases(&url, &pool, &config.store_options()).await;
@@ -168,7 +169,7 @@ pub(crate) fn options(config: &Config, workers: &Workers, http: SocketAddr) -> R
         .with_address(address(config, http))
 }
 
-/// How a server is told from others that use the same store.
+/// The name that distinguishes this server from others on the same store.
 pub(crate) fn name(config: &Config, http: SocketAddr) -> String {
     match address(config, http) {
         address if address.is_empty() => http.to_string(),
@@ -176,7 +177,7 @@ pub(crate) fn name(config: &Config, http: SocketAddr) -> String {
     }
 }
 
-/// Where other servers reach this one; empty if they do not.
+/// The address at which other servers reach this one; empty if they cannot.
 fn address(config: &Config, http: SocketAddr) -> String {
     if !config.workers.address.is_empty() {
         return config.workers.address.clone();
@@ -192,10 +193,10 @@ fn address(config: &Config, http: SocketAddr) -> String {
     }
 }
 
-/// The address of the interface that leads outward. Connecting a datagram socket looks it up, and
-/// sends nothing.
+/// The address of the outward interface. Connecting a datagram socket looks it up, and sends
+/// nothing.
 fn outward_ip() -> Option<IpAddr> {
-    // An address for documentation (RFC 5737), which is outside for everybody.
+    // An address for documentation (RFC 5737), which is outside of every network.
     const OUTSIDE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 9);
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
     socket.connect(OUTSIDE).ok()?;

@@ -201,7 +201,7 @@ impl Generators {
         let record = self.repair_row(record).await?;
         if next <= record.max_id {
             let message = format!(
-                "tag \"{tag}\" goes on at {}, and can only be raised: choose a larger number",
+                "the next segment of tag \"{tag}\" starts at {}, which can only be raised: choose a larger number",
                 record.max_id
             );
             return Err(StoreError::Unsupported { message });

@@ -16,7 +16,7 @@ pub(super) fn run(bench: &Bench, server: &str) -> Outcome<Report> {
         .map(|_| target::client(Some(server), &bench.call))
         .collect();
     let clients = clients?;
-    // What cannot work at all is said at once, and not counted.
+    // A call that cannot work at all fails at once, and is not counted.
     if let Some(client) = clients.first() {
         client.take(bench.tag.as_str(), bench.count)?;
     }
@@ -95,8 +95,8 @@ impl Caller<'_> {
         }
     }
 
-    /// A call that is late because an earlier one took long counts from when it was due, so that
-    /// a slow answer is not hidden by calls that were never made.
+    /// A call that is late because an earlier one took long counts from when it was due, so that a
+    /// slow answer does not hide the calls behind it (coordinated omission).
     fn call_on_time(&self, first: Duration, interval: Duration) -> Outcome<Measured> {
         let mut measured = Measured::new()?;
         let mut due = first;

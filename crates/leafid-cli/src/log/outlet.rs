@@ -1,9 +1,9 @@
-//! `Outlet`: where lines of the log go out, such that no line holds the server up.
+//! `Outlet`: writes the lines of the log, and never blocks the server.
 //!
-//! A thread of its own writes them. Who logs waits until his line is out, so that the log is in
-//! order and has the last line before an end; but not for long: the reader of a pipe may hang, and
-//! then lines queue up, and are left out when the queue is full. What cannot be written, as on a
-//! full disk, is left out too. How many lines were is said in the first one that goes out again.
+//! A thread of its own writes them. The caller waits until its line is written, so that the log is
+//! in order and has the last line before an exit; but not for long: the reader of a pipe may hang.
+//! Then lines queue up, and are dropped when the queue is full. Lines that cannot be written, as on
+//! a full disk, are dropped too. The next line that is written reports how many were dropped.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -12,12 +12,13 @@ use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread;
 use std::time::Duration;
 
-/// Lines that wait, some hundred bytes each.
+/// The capacity of the queue, in lines of some hundred bytes each.
 const WAITING_MAX: usize = 4096;
-/// How long one line is waited for, once, before none is until all are out.
+/// How long to wait for one line. After one time-out no line is waited for until the queue is
+/// empty.
 const WAIT_MAX: Duration = Duration::from_millis(100);
 
-/// Takes lines in. One for the process.
+/// Queues lines. There is one per process.
 #[derive(Clone)]
 pub(super) struct Outlet {
     lines: SyncSender<Line>,
@@ -26,15 +27,15 @@ pub(super) struct Outlet {
 
 struct Line {
     text: Vec<u8>,
-    /// Told when it is out.
+    /// Notified when the line is written.
     out: SyncSender<()>,
 }
 
 #[derive(Default)]
 struct State {
-    /// A line was waited for in vain.
+    /// Waiting for a line has timed out.
     hangs: AtomicBool,
-    /// How many lines were left out since the last one that went out.
+    /// How many lines were dropped since the last one that was written.
     left_out: AtomicU64,
 }
 
@@ -55,8 +56,8 @@ impl Outlet {
     }
 }
 
-/// Takes a whole line each time, and never fails: a subscriber that is told of an error would try
-/// to print that instead.
+/// Takes a whole line each time, and never fails: a subscriber that gets an error would try to
+/// print that instead.
 impl Write for Outlet {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let (out, is_out) = mpsc::sync_channel(1);
@@ -89,7 +90,7 @@ fn write_all(mut target: impl Write, waiting: &Receiver<Line>, state: &State) {
         if write_one(&mut target, &line.text, state).is_err() {
             state.left_out.fetch_add(1, Ordering::Relaxed);
         }
-        // Who logged may have gone on.
+        // The caller may have stopped waiting.
         let _ = line.out.send(());
     }
 }
@@ -112,7 +113,7 @@ mod tests {
 
     use super::*;
 
-    /// Fails as long as it is told to, and is slow as long as nobody lets it go on.
+    /// Fails or blocks as the test sets it.
     #[derive(Clone, Default)]
     struct Target {
         text: Arc<Mutex<Vec<u8>>>,
@@ -123,7 +124,7 @@ mod tests {
     impl Write for Target {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             if let Some(goes_on) = &self.goes_on {
-                // At the end of the test it goes on for good.
+                // At the end of the test it no longer blocks.
                 let _ = goes_on.lock().unwrap().recv();
             }
             if self.fails.load(Ordering::SeqCst) {
@@ -144,7 +145,7 @@ mod tests {
         }
     }
 
-    /// Guards that a full disk costs lines, and nothing else.
+    /// Guards that a full disk loses lines, and nothing else.
     #[test]
     fn lines_that_cannot_be_written_are_counted() {
         let target = Target::default();
@@ -160,7 +161,7 @@ mod tests {
         assert_eq!(target.text(), expected);
     }
 
-    /// Guards that a reader who hangs holds nobody up, whatever is logged meanwhile.
+    /// Guards that a hanging reader of the log blocks no caller, whatever is logged meanwhile.
     #[test]
     fn a_reader_that_hangs_holds_nobody_up() {
         let (go_on, goes_on): (Sender<()>, _) = mpsc::channel();

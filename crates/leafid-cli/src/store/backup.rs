@@ -10,8 +10,8 @@ use crate::{output, source};
 
 /// Copy a store that is a SQLite file, while servers use it.
 ///
-/// The copy is one file, whole and durable, that only its owner reads. Bring it back with `leafid
-/// store restore`, never by hand: it knows nothing of the ids that were given after it was made.
+/// The copy is one file, complete and durable, that only its owner can read. Bring it back with
+/// `leafid store restore`, never by hand: it does not know the ids issued after it was made.
 #[derive(clap::Args)]
 pub(super) struct Backup {
     /// The new file.

@@ -1,4 +1,4 @@
-//! `leafid store check`: what a store is, and how far it can be trusted; of a list, each server.
+//! `leafid store check`: shows what a store is, and whether it is durable; of a list, each server.
 
 use leafid::Generators;
 use leafid::store::{StoreError, StoreReport, Weakness};
@@ -13,8 +13,8 @@ use crate::source::{self, Source};
 
 /// Check a store; exit code 1 if it cannot be used, or could lose an acknowledged reservation.
 ///
-/// Of a list of servers each is looked at. One that is away, or a standby, is named; the store can
-/// be used as long as one can.
+/// Each server of a list is checked. A server that is down, or a standby, is named; the store can
+/// be used as long as one of its servers can.
 #[derive(clap::Args)]
 pub(super) struct Check {
     /// Print JSON.
@@ -24,17 +24,17 @@ pub(super) struct Check {
     flags: StoreFlags,
 }
 
-/// What was seen of one server.
+/// What was found on one server.
 struct Look {
     url: StoreUrl,
-    /// What it is, and why no ids can be reserved from it, if that is so.
+    /// What it is, and why no ids can be reserved from it, if so.
     answer: Result<(StoreReport, Option<StoreError>), StoreError>,
 }
 
 impl Check {
     pub(super) fn run(self) -> Outcome {
         let mut config = self.flags.0.load_store()?.config;
-        // What is weak is told below, all of it.
+        // Weaknesses are listed below, all of them.
         config.allow_weak_store = true;
         let source = Source::open(&config)?;
         let (url, options) = (source::url(&config)?, config.store_options());
@@ -46,7 +46,7 @@ impl Check {
             }
             Ok::<_, StoreError>(looks)
         })?;
-        // The first that can be used, or why none can.
+        // The first server that can be used, or why none can.
         let report = source.runtime.block_on(source.generators.inspect_store());
         let probed = source.runtime.block_on(source.generators.probe_store());
         let used = probed.as_deref().ok();
@@ -80,7 +80,7 @@ fn refusal(error: StoreError) -> Failure {
     }
 }
 
-/// Fails if any server that could be used could lose what it acknowledges.
+/// Fails if any usable server could lose what it acknowledges.
 fn judge(looks: &[Look]) -> Outcome {
     let mut wanted: Vec<String> = Vec::new();
     for weakness in looks.iter().flat_map(Look::weaknesses) {
@@ -98,7 +98,7 @@ fn judge(looks: &[Look]) -> Outcome {
     ))
 }
 
-/// The server that is used, as for a store of one, and each of a list.
+/// The server in use, as for a store of one, and each of a list.
 fn as_json(looks: &[Look], used: Option<&str>) -> Value {
     let mut answer = looks
         .iter()

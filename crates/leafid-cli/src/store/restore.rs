@@ -1,4 +1,4 @@
-//! `leafid store restore`: brings an embedded store back from a copy.
+//! `leafid store restore`: restores an embedded store from a backup.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,18 +12,18 @@ use crate::failure::Outcome;
 use crate::flags::StoreFlags;
 use crate::{output, source};
 
-/// The time in ids may differ by this from the clock's; more than it ever does.
+/// The time in ids may differ from the clock's by this; more than it ever does.
 const FOLLOW_MAX: Duration = Duration::from_secs(10);
 
-/// Bring a store that is a SQLite file back from a copy; no server may run on it.
+/// Restore a store that is a SQLite file from a backup; no server may run on it.
 ///
-/// Every tag is raised by the margin, because ids were given after the copy was made that it does
-/// not know: choose more than any tag gave since. Tags that the copy does not have start above the
-/// margin. Worker ids stay taken for as long as a lease may still run, unless the file that is
-/// replaced knows all of them. That file is kept aside.
+/// Every tag is raised by the margin, because ids were issued after the backup was made: choose
+/// more than any tag issued since. Tags that are not in the backup start above the margin. Worker
+/// ids stay taken for as long as a lease may last, unless the replaced file knows all of them. That
+/// file is kept under another name.
 #[derive(clap::Args)]
 pub(super) struct Restore {
-    /// The copy: made by `leafid store backup`, or any other whole one.
+    /// The backup: made by `leafid store backup`, or any other complete copy.
     file: PathBuf,
     /// How many ids of each tag to skip.
     #[arg(long, value_name = "COUNT", default_value_t = RestoreOptions::default().margin)]

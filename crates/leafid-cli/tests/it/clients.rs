@@ -168,7 +168,7 @@ fn check_ids(sight: &Transcript) {
 
 /// Errors arrive as the library's own, with our words.
 fn check_errors(sight: &Transcript) {
-    let refused = ["SET", "would give out ids twice"];
+    let refused = ["SET", "would repeat ids"];
     let [before, error, after] = sight.three("refused in pipeline");
     assert_eq!((before, after), (&json!("126"), &json!("127")));
     sight.check_error(error, &refused);
@@ -180,7 +180,7 @@ fn check_errors(sight: &Transcript) {
         sight.check_error(whole, &refused);
     }
     sight.check_error(sight.error("set"), &refused);
-    sight.check_error(sight.error("delete"), &["DEL", "would give out ids twice"]);
+    sight.check_error(sight.error("delete"), &["DEL", "would repeat ids"]);
     sight.check_error(sight.error("unknown tag"), &["unknown_tag", "\"nothing\""]);
     let unknown = "unknown command 'FROBNICATE', with args beginning with: 'order'";
     sight.check_error(sight.error("unknown command"), &[unknown]);

@@ -59,7 +59,7 @@ fn commands_call_by_https() {
         "PEM",
     );
     ask(&["next", "order", "--ca-file", "none.pem"]).check_failed(1, "cannot read none.pem", "PEM");
-    ask(&["next", "order", "--key-file", "server.key"]).check_failed(2, "go together", "both");
+    ask(&["next", "order", "--key-file", "server.key"]).check_failed(2, "needs its key", "both");
     let plain = server.url.replace("https://", "http://");
     run(folder.path(), &["next", "order", "--server", &plain]).check_failed(
         1,

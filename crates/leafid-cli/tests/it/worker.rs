@@ -38,11 +38,11 @@ fn worker_ids_are_listed_shown_and_released() {
     };
     assert_eq!((state(&own), state(&other_worker)), ("this", "held"));
     let kept = ask(&["release", &other_worker]);
-    kept.check_failed(2, "ids can come twice", "--holder-is-dead");
+    kept.check_failed(2, "ids can repeat", "--holder-is-dead");
     other.kill();
     // It is dead, but nobody can tell: it gave no address that other machines reach.
     let held = ask(&["release", &other_worker, "--holder-is-dead"]);
-    let why = "its holder gave no address at which to ask it";
+    let why = "its holder registered no address";
     held.check_failed(1, why, "wait until its lease ends");
     let alive = ask(&["release", &own, "--holder-is-dead"]);
     alive.check_failed(1, "is in use: this server holds it", "stop that server");
@@ -70,7 +70,7 @@ fn a_holder_that_answers_keeps_its_worker_id() {
     let worker = clock["worker"].to_string();
     let words = ["worker", "release", &worker, "--holder-is-dead", "--server"];
     let refused = run(folder.path(), &[&words[..], &[other.url.as_str()]].concat());
-    let error = format!("the server at {address} answers with it");
+    let error = format!("the server at {address} answers that it holds it");
     refused.check_failed(1, &error, "stop that server");
     assert_eq!(other.post("/v1/clock/accept").0, 202);
     assert_eq!(other.get("/api/snowflake/get/x").0, 200);

@@ -1,5 +1,4 @@
-//! What values may be, as schemas: what a call checks of a field or parameter, as far as a schema
-//! can say it.
+//! Schemas of values: the checks of fields and parameters, as far as a schema can express them.
 
 use std::sync::LazyLock;
 
@@ -14,7 +13,7 @@ use super::bounds::{COUNT_MAX, RANGE_LEN_MAX};
 /// The longest text of a layout, in characters.
 const LAYOUT_LEN_MAX: usize = 100;
 
-/// A whole number from 1, also as a string, because JavaScript holds no large ones.
+/// A whole number from 1, as a number or a string, because JavaScript holds no large numbers.
 fn whole(max: u64) -> ObjectBuilder {
     number(format!("^0*({})$", up_to(max)), max)
 }
@@ -23,7 +22,7 @@ fn number(pattern: String, max: u64) -> ObjectBuilder {
     ObjectBuilder::new()
         .schema_type(either(Type::Integer, Type::String))
         .minimum(Some(1_usize))
-        // It has 64 bits where this runs.
+        // `usize` has 64 bits on every supported platform.
         .maximum(Some(usize::try_from(max).unwrap_or(usize::MAX)))
         .pattern(Some(pattern))
 }
@@ -76,15 +75,14 @@ fn name(pattern: &str) -> Schema {
         .into()
 }
 
-/// The regular expression of texts without these characters, and without white space at either
-/// end.
+/// The regular expression of texts without these characters, and without white space at either end.
 fn pattern_without(is_refused: fn(char) -> bool) -> String {
     let inner = class(is_refused);
     let outer = class(|c| is_refused(c) || c.is_whitespace());
     format!("^[^{outer}]([^{inner}]*[^{outer}])?$")
 }
 
-/// The characters of which this holds, as ranges in a regular expression.
+/// The characters for which this holds, as ranges in a regular expression.
 fn class(holds: impl Fn(char) -> bool) -> String {
     let mut text = String::new();
     let mut next = '\0';
@@ -128,8 +126,8 @@ pub(crate) fn start() -> Schema {
 pub(crate) fn next() -> Schema {
     whole(Limit::INT64.largest())
         .description(Some(
-            "Where the next segment starts; upwards only. Servers issue what they hold in memory \
-             first.",
+            "Where the next segment starts; it can only be raised. Servers first issue the ids \
+             that they hold in memory.",
         ))
         .examples(["1000000"])
         .into()
@@ -159,8 +157,7 @@ pub(crate) fn segment_kind() -> Schema {
         .schema_type(either(Type::String, Type::Null))
         .enum_values(Some([Value::from("segment"), Value::Null]))
         .description(Some(
-            "Its ids come from segments. So it is when this is missing, and stays for the tag's \
-             life.",
+            "Its ids come from segments. This is the default, and never changes for a tag.",
         ))
         .into()
 }
@@ -168,15 +165,17 @@ pub(crate) fn segment_kind() -> Schema {
 pub(crate) fn snowflake_kind() -> Schema {
     string()
         .enum_values(Some(["snowflake"]))
-        .description(Some("Its ids are snowflake ids, for the tag's life."))
+        .description(Some(
+            "Its ids are snowflake ids. This never changes for a tag.",
+        ))
         .into()
 }
 
-/// What a tag of another kind has, which may be named and must be null.
+/// A field of the other kind of tag: it may be given, but must be null.
 pub(crate) fn nothing() -> Schema {
     ObjectBuilder::new()
         .schema_type(Type::Null)
-        .description(Some("A snowflake tag has none."))
+        .description(Some("Not allowed for a snowflake tag."))
         .into()
 }
 
@@ -199,8 +198,8 @@ pub(crate) fn yes() -> Schema {
         .schema_type(Type::Boolean)
         .enum_values(Some([true]))
         .description(Some(
-            "That its process does not run any more, and never will again. If it does after all, \
-             ids can come twice.",
+            "States that the holder's process does not run and will never run again. If it does, \
+             ids can repeat.",
         ))
         .into()
 }
@@ -257,7 +256,7 @@ pub(crate) fn layout() -> Schema {
 mod tests {
     use super::*;
 
-    /// Guards that the rule of names is the one in force, character by character.
+    /// Guards that the pattern of names is the rule in force, character by character.
     #[test]
     fn a_name_is_what_makes_a_tag() {
         for c in '\0'..='\u{ffff}' {

@@ -45,7 +45,7 @@ pub(super) fn store_urls(jdbc: &str, credentials: Credentials<'_>) -> Result<Sto
         .map(|host| store_url(host, database, credentials, tls))
         .collect();
     Ok(StoreUrls {
-        urls: urls.ok_or_else(|| format!("\"{shown}\" names no host and port that can be used"))?,
+        urls: urls.ok_or_else(|| format!("\"{shown}\" has no valid host and port"))?,
         ignored: ignored(&parameters),
     })
 }

@@ -29,8 +29,8 @@ pub struct Limits {
     /// Calls that wait for ids at once, over all front ends; one more is refused as `overloaded`.
     /// Calls answered from memory do not count. Default: 20,000.
     pub requests_max: u64,
-    /// Calls of operators, about tags and workers, that go to the store at once; more of them
-    /// queue. Default: 32.
+    /// Calls of admins, about tags and workers, that go to the store at once; more of them queue.
+    /// Default: 32.
     pub admin_requests_max: usize,
     /// Calls to the store at once that requests for ids cause outside the driver: creating tags on
     /// first use, and reading tags that are not in use. More of them queue. Default: 2.

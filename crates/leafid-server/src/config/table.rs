@@ -354,8 +354,8 @@ mod tests {
         }
     }
 
-    /// Kubernetes sets `LEAFID_PORT` and `LEAFID_SERVICE_HOST` in every pod beside a service
-    /// named `leafid`; they are passed over, so no setting may be called so.
+    /// Kubernetes sets `LEAFID_PORT` and `LEAFID_SERVICE_HOST` in every pod beside a service named
+    /// `leafid`; they are ignored, so no setting may have such a name.
     #[test]
     fn no_setting_is_named_like_a_variable_of_kubernetes() {
         for setting in SETTINGS {

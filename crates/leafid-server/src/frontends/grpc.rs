@@ -1,4 +1,4 @@
-//! The gRPC front end. Messages and services are made from `proto/` and checked in
+//! The gRPC front end. Messages and services are generated from `proto/` and checked in
 //! (`grpc/generated`).
 
 mod auth;
@@ -39,7 +39,7 @@ pub(crate) use counts::GrpcCounts;
 use handler::Handler;
 pub(crate) use method::Method;
 
-/// Serves the connections of gRPC's clients.
+/// Serves the connections of gRPC clients.
 pub(crate) struct GrpcFrontEnd(Arc<Handler>);
 
 impl GrpcFrontEnd {
@@ -51,10 +51,10 @@ impl GrpcFrontEnd {
 impl FrontEnd for GrpcFrontEnd {
     const PROTOCOL: Protocol = Protocol::Grpc;
     const ALPN: Alpn = Alpn::Grpc;
-    /// Nothing, as for a connection too many: see `TOO_MANY_CONNECTIONS`.
+    /// Empty, as for a connection beyond the limit: see `TOO_MANY_CONNECTIONS`.
     const TLS_REQUIRED: &'static [u8] = b"";
-    /// Nothing: a client whose connection closes before it hears anything waits longer and longer
-    /// between its attempts. One that hears a GOAWAY comes back at once.
+    /// Empty: a client whose connection closes before it receives anything backs off exponentially.
+    /// One that receives a GOAWAY reconnects at once.
     const TOO_MANY_CONNECTIONS: &'static [u8] = b"";
 
     async fn serve<S: Io>(self: Arc<Self>, stream: S, connection: ConnectionInfo) {

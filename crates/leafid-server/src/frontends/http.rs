@@ -1,7 +1,7 @@
 //! The HTTP front end: Leaf's own API, a modern one under `/v1`, health and metrics.
 //!
-//! The routes that issue ids take a short way, so that they cost nothing on top of hyper; all
-//! others are axum's.
+//! The routes that issue ids take a fast path with almost no cost on top of hyper; all others are
+//! axum's.
 
 mod answer;
 mod answered;
@@ -50,7 +50,7 @@ pub use openapi::openapi;
 pub(crate) use request_context::RequestContext;
 pub(crate) use route::Route;
 
-/// What a connection too many is told.
+/// The answer to a connection beyond the limit.
 const TOO_MANY_CONNECTIONS: &str = concat!(
     "HTTP/1.1 503 Service Unavailable\r\n",
     "content-type: application/problem+json\r\n",
@@ -62,8 +62,7 @@ const TOO_MANY_CONNECTIONS: &str = concat!(
     "\"code\":\"overloaded\",\"next\":\"try again when Retry-After has passed, or ask another server\"}",
 );
 
-/// What a request without TLS is told where TLS is asked for. The status is the one that other
-/// servers answer with, 400.
+/// The answer to a plain request if TLS is required. Other servers use the same status, 400.
 const TLS_REQUIRED: &str = concat!(
     "HTTP/1.1 400 Bad Request\r\n",
     "content-type: application/problem+json\r\n",

@@ -1,7 +1,7 @@
 //! The front end for the Redis protocol, RESP2 and RESP3: any Redis client takes ids with INCR.
 //!
-//! [`Session`](session::Session) is the conversation, without any I/O; `connection.rs` moves the
-//! bytes. [`COMMANDS`](command::COMMANDS) is the table of what there is to say.
+//! [`Session`](session::Session) parses and answers commands, without any I/O; `connection.rs`
+//! moves the bytes. [`COMMANDS`](command::COMMANDS) is the table of commands.
 
 mod args;
 mod command;
@@ -31,7 +31,7 @@ pub(crate) use counts::RespCounts;
 #[derive(Debug)]
 pub(crate) struct RespFrontEnd {
     context: Arc<Context>,
-    /// How many connections there were.
+    /// The number of connections so far.
     connections: AtomicU64,
 }
 
@@ -48,9 +48,9 @@ impl RespFrontEnd {
         }
     }
 
-    /// A conversation with a number of its own.
+    /// A session with a number of its own.
     fn session(&self) -> session::Session {
-        // Relaxed: only has to differ.
+        // Relaxed: the numbers only have to differ.
         let id = self.connections.fetch_add(1, Ordering::Relaxed) + 1;
         session::Session::new(Arc::clone(&self.context), id)
     }
@@ -61,7 +61,7 @@ impl FrontEnd for RespFrontEnd {
     const ALPN: Alpn = Alpn::Resp;
     const TLS_REQUIRED: &'static [u8] =
         b"-ERR this server requires TLS: connect with rediss://, or redis-cli --tls\r\n";
-    // Redis's words: go-redis tries again on them.
+    // Redis's words: go-redis retries on them.
     const TOO_MANY_CONNECTIONS: &'static [u8] = b"-ERR max number of clients reached\r\n";
     const SERVES_ADMINS: bool = false;
 
@@ -79,7 +79,7 @@ mod tests {
     use crate::net::shutdown::Shutdown;
 
     /// Guards that an answer which the stream takes and cannot send at once, as TLS does, leaves
-    /// when there is place again, although the peer sends nothing more.
+    /// when there is room again, although the peer sends nothing more.
     #[tokio::test(start_paused = true)]
     async fn what_the_stream_keeps_leaves_later() {
         let (service, _driver) = Service::in_memory(Vec::new(), Limits::default());
@@ -90,14 +90,14 @@ mod tests {
         let connection = ConnectionInfo::for_tests(Shutdown::new());
         let backlog = Arc::clone(&connection.backlog);
         tokio::spawn(front_end.serve(stream, connection));
-        // Also more than the stream takes at once.
+        // More than the stream takes at once.
         let text = "x".repeat(10_000);
         let command = format!("ECHO {text}\r\n");
         theirs.write_all(command.as_bytes()).await.unwrap();
         let expected = format!("$10000\r\n{text}\r\n");
         let mut answers = vec![0; expected.len()];
         let reading = theirs.read_exact(&mut answers);
-        // The clock stands still while anything moves, so this is over only if nothing does.
+        // Virtual time stands still while anything moves, so this fires only if nothing does.
         let read = tokio::time::timeout(Limits::default().ping_max / 2, reading).await;
         assert!(matches!(read, Ok(Ok(_))), "the rest stays behind");
         assert_eq!(String::from_utf8(answers).unwrap(), expected);

@@ -16,10 +16,10 @@ use crate::net::shutdown::Shutdown;
 use crate::net::tls::Tls;
 use crate::net::unread::Unread;
 
-/// How long to wait after the system refused a connection, such as for want of file descriptors.
+/// The pause after the system refused a connection, such as for want of file descriptors.
 const ACCEPT_RETRY: Duration = Duration::from_millis(50);
 
-/// What all front ends share of their connections.
+/// The shared handling of connections, for all front ends.
 pub(crate) struct Acceptor {
     pub(crate) runtimes: Arc<CoreRuntimes>,
     pub(crate) limiter: ConnectionLimiter,
@@ -31,7 +31,7 @@ pub(crate) struct Acceptor {
 }
 
 impl Acceptor {
-    /// Accepts the connections of a front end until the shutdown is asked for.
+    /// Accepts the connections of a front end until the shutdown.
     pub(crate) async fn serve<F: FrontEnd>(&self, front_end: Arc<F>, listener: TcpListener) {
         tokio::select! {
             () = self.accept(&front_end, &listener) => {}
@@ -39,7 +39,7 @@ impl Acceptor {
         }
     }
 
-    /// The same for a front end that may be off.
+    /// The same for a front end that may be disabled.
     pub(crate) async fn serve_if<F: FrontEnd>(
         &self,
         front_end: Arc<F>,
@@ -79,7 +79,8 @@ impl Acceptor {
             shutdown: permit.shutdown.clone(),
             backlog: self.unread.connection(),
         };
-        // Without it an answer may wait 40 ms for the peer's acknowledgement of the last one.
+        // `TCP_NODELAY`: without it an answer may wait 40 ms for the peer's acknowledgement of the
+        // last one.
         if stream.set_nodelay(true).is_err() {
             return;
         }
@@ -91,7 +92,7 @@ impl Acceptor {
                 drop(permit);
             });
         };
-        // A future of its own, so that a plain connection does not take the memory of TLS.
+        // A future of its own, so that a plain connection does not need the memory of a TLS one.
         self.runtimes.spawn(stream, |stream| async move {
             let _open = OpenConnection::new(counts, F::PROTOCOL);
             tls.serve(front_end, stream, connection).await;
@@ -99,11 +100,12 @@ impl Acceptor {
         });
     }
 
-    /// Tells a connection beyond the limit to come back later, with what fits into the socket.
+    /// Tells a connection beyond the limit to try again later, with as much as fits into the
+    /// socket.
     fn refuse<F: FrontEnd>(&self, stream: &TcpStream) {
         self.counts.refuse(F::PROTOCOL);
         if self.tls.is_some() {
-            // Plain text would look like a broken connection, as closing it does.
+            // Plain text would look like a broken connection, just as closing it does.
             return;
         }
         let _sent = stream.try_write(F::TOO_MANY_CONNECTIONS);

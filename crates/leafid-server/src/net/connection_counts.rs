@@ -1,4 +1,4 @@
-//! `ConnectionCounts`: connections by protocol, those that are open and those that were refused.
+//! `ConnectionCounts`: open and refused connections, by protocol.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -11,14 +11,14 @@ pub(crate) enum Protocol {
     Grpc,
 }
 
-/// Connections of each protocol.
+/// Open and refused connections of each protocol.
 #[derive(Debug, Default)]
 pub(crate) struct ConnectionCounts {
     open: [AtomicI64; Protocol::ALL.len()],
     refused: [AtomicU64; Protocol::ALL.len()],
 }
 
-/// A connection that is open, until it is dropped.
+/// An open connection, until it is dropped.
 pub(crate) struct OpenConnection {
     counts: Arc<ConnectionCounts>,
     protocol: Protocol,

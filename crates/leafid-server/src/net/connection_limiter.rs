@@ -1,5 +1,5 @@
-//! `ConnectionLimiter`: how many connections there may be, over all front ends and from one
-//! address, and the slots that are kept for operators.
+//! `ConnectionLimiter`: limits the connections over all front ends and from one address, and
+//! reserves slots for admins.
 
 mod admin_slots;
 mod per_address;
@@ -17,7 +17,7 @@ use crate::net::shutdown::{Shutdown, within};
 use admin_slots::AdminSlots;
 use per_address::{AddressPermit, PerAddressLimiter};
 
-/// The bounds on connections, shared by all front ends.
+/// The limits on connections, shared by all front ends.
 pub(crate) struct ConnectionLimiter {
     normal: Arc<Semaphore>,
     per_address: Arc<PerAddressLimiter>,
@@ -45,7 +45,7 @@ impl ConnectionLimiter {
         }
     }
 
-    /// A slot for a connection from this address; `None` when there is none.
+    /// Acquires a slot for a connection from this address; `None` if there is none.
     pub(crate) fn acquire(
         &self,
         address: IpAddr,
@@ -74,7 +74,7 @@ impl ConnectionLimiter {
         })
     }
 
-    /// Waits until all normal connections have ended, for `grace` at most.
+    /// Waits until all normal connections have ended, for at most `grace`.
     pub(crate) async fn wait_until_idle(&self, grace: Duration) {
         let all = self.normal.acquire_many(self.limits.connections_max);
         if within(grace, async { drop(all.await) }).await {

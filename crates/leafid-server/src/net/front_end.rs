@@ -1,5 +1,4 @@
-//! `FrontEnd`: what the acceptor needs to know of a protocol, and what a protocol is told of a
-//! connection.
+//! `FrontEnd`: a protocol, as the acceptor sees it, and a connection, as the protocol sees it.
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -16,7 +15,7 @@ pub(crate) trait FrontEnd: Send + Sync + 'static {
     /// Its name in logs and metrics.
     const PROTOCOL: Protocol;
 
-    /// What it offers in a TLS handshake.
+    /// The protocols that it offers in a TLS handshake (ALPN).
     const ALPN: Alpn;
 
     /// The answer to a connection without TLS where TLS is required.
@@ -25,7 +24,7 @@ pub(crate) trait FrontEnd: Send + Sync + 'static {
     /// The answer to a connection beyond the limit.
     const TOO_MANY_CONNECTIONS: &'static [u8];
 
-    /// Whether it serves health or administration, so that it may use the admin slots.
+    /// Whether it serves health checks or administration, and so may use the admin slots.
     const SERVES_ADMINS: bool = true;
 
     /// Serves a connection until its peer, a time-out or the shutdown ends it.
@@ -41,17 +40,17 @@ pub(crate) trait FrontEnd: Send + Sync + 'static {
 pub(crate) enum Slot {
     /// Everything.
     Normal,
-    /// Health and administration only: all normal slots are taken, and operators must still be
-    /// able to see why and to act.
+    /// Health checks and administration only: all normal slots are taken, and operators must still
+    /// be able to see why and to act.
     Admin,
 }
 
-/// The address of a connection's peer, as the socket has it. It is attached to each request that
-/// may change something.
+/// The address of a connection's peer, from the socket. It is attached to each request that may
+/// change something.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peer(pub(crate) Option<SocketAddr>);
 
-/// What a front end is told of a connection.
+/// A connection, as a front end sees it.
 pub(crate) struct ConnectionInfo {
     pub(crate) slot: Slot,
     pub(crate) peer: Peer,
@@ -63,7 +62,7 @@ pub(crate) struct ConnectionInfo {
 
 #[cfg(test)]
 impl ConnectionInfo {
-    /// A connection in a normal slot, bounded by itself.
+    /// A connection in a normal slot, with limits of its own.
     pub(crate) fn for_tests(shutdown: Shutdown) -> Self {
         use crate::config::Limits;
         use crate::net::unread::Unread;

@@ -1,4 +1,4 @@
-//! The end of a connection: how it is closed so that its peer still reads the last answer.
+//! Graceful close: ends a connection so that its peer can still read the last answer.
 
 use std::future::poll_fn;
 use std::io;
@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, ReadBuf};
 
-/// How long to read on, and how much, after the last answer: closing at once would make the
-/// system throw that answer away if the peer still sends.
+/// How long to read on, and how much, after the last answer: closing at once would make the system
+/// discard that answer if the peer still sends.
 pub(crate) const LINGER_MAX: Duration = Duration::from_millis(500);
 const LINGER_LEN_MAX: usize = 256 * 1024;
 
-/// Sends the rest of the answers, says that nothing follows, and gives the peer time to read them.
-/// In a hurry, such as at the shutdown, only what the peer has sent already is read.
+/// Sends the rest of the answers, closes the sending side, and gives the peer time to read them. If
+/// `is_hurried`, as at the shutdown, only reads what the peer has already sent.
 pub(crate) async fn end<S: AsyncRead + AsyncWrite + Unpin>(
     mut stream: S,
     rest: &[u8],
@@ -25,11 +25,11 @@ pub(crate) async fn end<S: AsyncRead + AsyncWrite + Unpin>(
         stream.shutdown().await?;
         read_on(&mut stream, is_hurried).await
     };
-    // Whether the peer read it or not: the connection ends here.
+    // Whether the peer read it or not, the connection ends here.
     let _ended = tokio::time::timeout(LINGER_MAX, ending).await;
 }
 
-/// Reads until the peer has nothing more to say, or has said too much.
+/// Reads until the peer closes, or has sent too much.
 async fn read_on<S: AsyncRead + Unpin>(stream: &mut S, is_hurried: bool) -> io::Result<()> {
     let mut len_left = LINGER_LEN_MAX;
     poll_fn(|context| {
@@ -58,7 +58,7 @@ mod tests {
 
     use super::*;
 
-    /// Guards: the peer is given time to read, and no more than that.
+    /// Guards that the peer gets time to read, but not more than that.
     #[tokio::test(start_paused = true)]
     async fn a_peer_gets_time_to_read() {
         let (near, _far) = duplex(16);
@@ -67,8 +67,9 @@ mod tests {
         assert_eq!(begun.elapsed(), LINGER_MAX);
     }
 
-    /// Guards: at the shutdown too, what the peer has sent already is read before its connection
-    /// is closed: the system throws the last answers away otherwise. It is not waited for more.
+    /// Guards that even at the shutdown, what the peer has already sent is read before its
+    /// connection is closed, because the system would discard the last answers otherwise; and that
+    /// nothing more is waited for.
     #[tokio::test(start_paused = true)]
     async fn in_a_hurry_what_came_in_is_read() {
         let (mut near, mut far) = duplex(16 * 1024);

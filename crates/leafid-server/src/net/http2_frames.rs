@@ -1,23 +1,23 @@
-//! `Frames`: what a peer sends over HTTP/2, looked at frame by frame as it comes in. Frames that ask
-//! for no answer are cheap to send and not free to read: who sends little else is found out, and
-//! its connection is cut. Nothing is changed or held back, and nothing but the heads is read.
+//! `Frames`: detects floods of HTTP/2 frames (DoS). Frames that request no answer are cheap to send
+//! but not free to read: a peer that sends little else is cut off. Only frame headers are read;
+//! nothing is changed or delayed.
 //!
-//! Each frame that carries a request, or a part of one, gives credit; each other frame takes some.
-//! Time gives credit too, and so do bytes that the peer was sent, as it has to say how far it read
-//! them. A client of any kind has far more than it needs.
+//! A credit counter: each frame that carries a request, or a part of one, adds credit; each other
+//! frame uses some. Time adds credit, and so do bytes sent to the peer, which has to acknowledge
+//! them. Any normal client has far more than it needs.
 
 use tokio::time::Instant;
 
-/// Bytes before the payload of a frame (RFC 9113, section 4.1).
+/// The length of a frame header (RFC 9113, section 4.1).
 const HEAD_LEN: usize = 9;
 
-/// The most credit that is kept, and what a connection begins with.
+/// The maximum credit, with which a connection starts.
 const CREDIT_MAX: i64 = 4000;
-/// What a frame of a request gives.
+/// The credit of a frame of a request.
 const REQUEST_CREDIT: i64 = 32;
-/// What passing time gives, each millisecond.
+/// The credit of each millisecond.
 const CREDIT_PER_MS: i64 = 1;
-/// So many bytes that were sent to the peer give one.
+/// How many bytes sent to the peer add one credit.
 const BYTES_PER_CREDIT: u64 = 1024;
 
 /// Types of frames (RFC 9113, section 6).
@@ -27,25 +27,25 @@ const RST_STREAM: u8 = 3;
 const SETTINGS: u8 = 4;
 const PING: u8 = 6;
 
-/// The frames of one connection.
+/// The frame parser of one connection.
 pub(crate) struct Frames {
-    /// The head of the next frame, as far as it came in.
+    /// The header of the next frame, as far as it has arrived.
     head: [u8; HEAD_LEN],
     head_len: usize,
-    /// Bytes to pass over before the next head.
+    /// Bytes to skip before the next header.
     skip: usize,
     credit: i64,
-    /// When credit was last given for time, and for how many bytes that were sent.
+    /// When credit was last added for time, and for how many sent bytes.
     since: Instant,
     sent: u64,
 }
 
-/// A peer that sends little but frames that ask for no answer.
+/// The peer sends little but frames that request no answer.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Flood;
 
 impl Frames {
-    /// Of a connection on which so many bytes come before the first frame.
+    /// For a connection with this many bytes before the first frame.
     pub(crate) fn new(skip: usize) -> Self {
         Self {
             head: [0; HEAD_LEN],
@@ -57,7 +57,7 @@ impl Frames {
         }
     }
 
-    /// Looks at bytes that came in; the peer was sent `sent` bytes so far.
+    /// Checks bytes that arrived; `sent` bytes were sent to the peer so far.
     ///
     /// # Errors
     ///
@@ -83,14 +83,14 @@ impl Frames {
     fn judge(&mut self, sent: u64) -> Result<(), Flood> {
         let [l0, l1, l2, kind, ..] = self.head;
         let len = u32::from_be_bytes([0, l0, l1, l2]);
-        // It has 24 bits.
+        // The length has 24 bits.
         self.skip = usize::try_from(len).unwrap_or(usize::MAX);
         let credit = match kind {
             HEADERS => REQUEST_CREDIT,
             DATA if len > 0 => REQUEST_CREDIT,
-            // More than its request gave: a few may be given up, not all of them.
+            // Uses more than its request added: clients may cancel some requests, not all.
             RST_STREAM => -REQUEST_CREDIT - 4,
-            // Those that we have to answer.
+            // Frames that require an answer.
             SETTINGS | PING => -4,
             _ => -1,
         };
@@ -104,7 +104,7 @@ impl Frames {
         }
     }
 
-    /// Credit for the time that has passed, and for what the peer was sent.
+    /// Adds credit for the time that has passed, and for bytes sent to the peer.
     #[cold]
     fn earn(&mut self, sent: u64) {
         let now = Instant::now();
@@ -134,7 +134,7 @@ mod tests {
         frame
     }
 
-    /// After how many rounds of these frames it is a flood; `None`: not in a million.
+    /// After how many rounds these frames count as a flood; `None`: not in a million.
     fn flood_after(round: &[(u8, u8)], sent_each: u64) -> Option<u64> {
         let round: Vec<u8> = round
             .iter()
@@ -144,7 +144,7 @@ mod tests {
         (0..1_000_000).find(|count| frames.read(&round, count * sent_each).is_err())
     }
 
-    /// Guards: each kind of flood is found, and what clients do is none.
+    /// Guards that each kind of flood is detected, and normal clients are not.
     #[tokio::test(start_paused = true)]
     async fn floods_are_told_from_clients() {
         for (kind, len) in [
@@ -161,13 +161,13 @@ mod tests {
                 "{kind}: {after:?}"
             );
         }
-        // Requests that are all given up.
+        // All requests are cancelled.
         assert!(flood_after(&[(HEADERS, 40), (RST_STREAM, 4)], 0).is_some());
-        // One in ten is.
+        // One in ten is cancelled.
         let mut calls = [(HEADERS, 40), (DATA, 20)].repeat(10);
         calls.push((RST_STREAM, 4));
         assert_eq!(flood_after(&calls, 0), None);
-        // Each answer acknowledged twice, and the time of the way measured.
+        // Each answer is acknowledged twice, and the round-trip time measured.
         let stream = [
             (DATA, 20),
             (WINDOW_UPDATE, 4),
@@ -180,8 +180,8 @@ mod tests {
         assert_eq!(flood_after(&download, 16 * 1024), None);
     }
 
-    /// Guards: a connection at rest that is kept alive with PINGs, however often, is no flood, and
-    /// frames are found wherever what came in was cut.
+    /// Guards that an idle connection with any number of keep-alive PINGs is not a flood, and that
+    /// frames are found wherever the reads were cut.
     #[tokio::test(start_paused = true)]
     async fn time_gives_credit() {
         let mut frames = Frames::new(24);

@@ -1,4 +1,4 @@
-//! `Listeners`: the sockets of the front ends, bound before anything else is done.
+//! `Listeners`: the sockets of the front ends, bound before anything else starts.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::config::Addresses;
 use crate::error::ServeError;
 use crate::net::tls::Tls;
 
-/// Where requests come in. Bound before anything else, so that an address in use shows at once.
+/// The listening sockets. They are bound first, so that an address in use is reported at once.
 ///
 /// # Example
 ///
@@ -31,7 +31,7 @@ pub(crate) struct Listener {
 }
 
 impl Listeners {
-    /// Listens; port 0 takes a free one.
+    /// Binds the address of HTTP; port 0 picks a free port.
     ///
     /// # Errors
     ///
@@ -52,13 +52,13 @@ impl Listeners {
         Self { tls, ..self }
     }
 
-    /// Where HTTP listens, with the port that was taken.
+    /// The address of HTTP, with the port that was picked.
     #[must_use]
     pub fn http_addr(&self) -> SocketAddr {
         self.http.address
     }
 
-    /// Where the front ends listen, with the ports that were taken.
+    /// The addresses of the front ends, with the ports that were picked.
     #[must_use]
     pub fn addresses(&self) -> Addresses {
         let address = |listener: &Listener| listener.address;

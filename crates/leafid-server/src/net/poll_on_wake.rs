@@ -1,6 +1,6 @@
-//! `PollOnWake`: a future that waits beside a busy one, in the same task. It is polled only after it
-//! was woken, and not each time that the other has something to do. To poll a timer
-//! or a watch takes a lock; to see that nothing happened is one load.
+//! `PollOnWake`: a future that waits beside a busy one in the same task. It is polled only after it
+//! was woken, not each time that the task runs. Polling a timer or a watch takes a lock; checking
+//! for a wake-up is one load.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -8,14 +8,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
-/// A future that is polled when it has been woken.
+/// A future that is only polled after it was woken.
 pub(crate) struct PollOnWake<F> {
-    /// `None` once it is over.
+    /// `None` once it has completed.
     future: Option<Pin<Box<F>>>,
     flag: Option<Arc<WakeFlag>>,
 }
 
-/// Wakes a task, and leaves a note that it did.
+/// Wakes a task, and records that it did.
 struct WakeFlag {
     task: Waker,
     is_woken: AtomicBool,
@@ -37,7 +37,7 @@ impl<F: Future> PollOnWake<F> {
         }
     }
 
-    /// Whether it is over.
+    /// Whether it has completed.
     pub(crate) fn is_over(&self) -> bool {
         self.future.is_none()
     }
@@ -60,7 +60,7 @@ impl<F: Future> PollOnWake<F> {
         let Some(future) = &mut self.future else {
             return Poll::Pending;
         };
-        // A new one each time: an old one may still be woken, for a task that has moved on.
+        // A new waker each time: an old one may still be used, for a task that has moved on.
         let flag = Arc::new(WakeFlag {
             task: task.clone(),
             is_woken: AtomicBool::new(false),
@@ -85,8 +85,8 @@ mod tests {
 
     use super::*;
 
-    /// Guards: a task that is woken for other reasons all the time hears the flag, and asks its
-    /// future only then.
+    /// Guards that a task that is woken for other reasons all the time notices the flag, and polls
+    /// its future only then.
     #[tokio::test(start_paused = true)]
     async fn a_busy_task_polls_on_wake() {
         let polls = Cell::new(0);
@@ -108,7 +108,7 @@ mod tests {
         assert_eq!(polls.get(), 2);
     }
 
-    /// Guards: a task at rest is woken.
+    /// Guards that an idle task is woken.
     #[tokio::test(start_paused = true)]
     async fn a_task_at_rest_is_woken() {
         let mut polled_on_wake = PollOnWake::new(sleep(Duration::from_secs(10)));

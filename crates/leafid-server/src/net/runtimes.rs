@@ -3,8 +3,8 @@
 //! cores.
 //!
 //! A new connection goes to the runtime with the fewest. One socket listens for all of them: with a
-//! socket for each (`SO_REUSEPORT`) the system would spread by chance, and a second server could
-//! listen on the same port without anybody noticing.
+//! socket for each (`SO_REUSEPORT`) the system would distribute at random, and a second server
+//! could listen on the same port unnoticed.
 
 use std::future::Future;
 use std::io;
@@ -24,18 +24,18 @@ pub(crate) struct CoreRuntimes {
 
 struct Core {
     runtime: Handle,
-    /// Connections that it serves now.
+    /// The connections that it serves now.
     open: Arc<AtomicUsize>,
-    /// Ends its thread when dropped; `None` for the core of the caller's runtime.
+    /// Ends its thread when dropped; `None` for the caller's runtime.
     _stop: Option<oneshot::Sender<()>>,
 }
 
 impl CoreRuntimes {
-    /// The runtime of the caller is the first core; the others get threads of their own.
+    /// The caller's runtime is the first; the others get threads of their own.
     ///
     /// # Errors
     ///
-    /// When the system gives no more threads or file descriptors.
+    /// If the system has no threads or file descriptors left.
     pub(crate) fn start(count: usize) -> io::Result<Self> {
         let mut cores = vec![Core::new(Handle::current(), None)];
         for number in 1..count {
@@ -54,7 +54,7 @@ impl CoreRuntimes {
         let Some(core) = self.cores.iter().min_by_key(open) else {
             return;
         };
-        // Its readiness must be told to the core's runtime, not to the one that accepted it.
+        // The socket must be registered with the core's runtime, not with the one that accepted it.
         let moved = stream.into_std().and_then(|stream| {
             let _entered = core.runtime.enter();
             TcpStream::from_std(stream)
@@ -63,7 +63,7 @@ impl CoreRuntimes {
             return;
         };
         let open = Open::new(Arc::clone(&core.open));
-        // In a box: the task would hold it twice, as what it was given and as what it waits for.
+        // Boxed: the task would hold it twice, as an argument and as the future it awaits.
         let serving = Box::pin(serve(stream));
         core.runtime.spawn(async move {
             serving.await;
@@ -72,8 +72,8 @@ impl CoreRuntimes {
     }
 }
 
-/// The runtime that a [`Server`](crate::Server) runs on best: that of one thread, which serves a
-/// part of the connections too.
+/// The runtime that suits a [`Server`](crate::Server) best: single-threaded, on the calling thread,
+/// which serves some of the connections itself.
 ///
 /// # Example
 ///
@@ -95,20 +95,19 @@ impl CoreRuntime {
     ///
     /// # Errors
     ///
-    /// When the system gives no more file descriptors.
+    /// If the system has no file descriptors left.
     pub fn new() -> io::Result<Self> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         Ok(Self(runtime))
     }
 
-    /// Runs a future on this thread until it is over.
-    // Not generic: the loop that leads every request is compiled here once, for speed, and not in
-    // the crate of the caller, as that wants it.
+    /// Runs a future on this thread until it completes. Not generic: the event loop that drives
+    /// every request is compiled here once, for speed, and not in the crate of the caller.
     pub fn block_on(&self, future: Pin<&mut dyn Future<Output = ()>>) {
         self.0.block_on(future);
     }
 
-    /// Ends it without waiting for calls that block.
+    /// Shuts down without waiting for blocking calls.
     pub fn shutdown_background(self) {
         self.0.shutdown_background();
     }
@@ -130,7 +129,7 @@ impl Core {
         thread::Builder::new()
             .name(format!("core-{number}"))
             .spawn(move || {
-                // An error means that the other end is gone, which is the sign to stop.
+                // An error means that the other end is gone, which is the signal to stop.
                 runtime.block_on(pin!(async { drop(stopped.await) }));
                 runtime.shutdown_background();
             })?;
@@ -163,7 +162,8 @@ mod tests {
 
     use super::*;
 
-    /// Guards that connections are spread evenly, and that each stays on the thread of its core.
+    /// Guards that connections are distributed evenly, and that each stays on the thread of its
+    /// core.
     #[test]
     fn connections_are_spread_over_the_cores() {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
@@ -179,7 +179,7 @@ mod tests {
                 let seen = seen.clone();
                 cores.spawn(stream, |stream| async move {
                     seen.send(thread::current().id()).unwrap();
-                    // Until the client goes: the reactor of this core tells.
+                    // Until the client closes, as this core's reactor reports.
                     let _gone = stream.readable().await;
                     seen.send(thread::current().id()).unwrap();
                 });

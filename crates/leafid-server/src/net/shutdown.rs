@@ -1,4 +1,4 @@
-//! The end: which signals ask for it, and how requests in flight are let finish.
+//! Shutdown: the signals that start it, and how requests in flight are finished.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-/// Is ready when the process is asked to stop: on SIGTERM or SIGINT (Ctrl-C).
+/// Is ready when the process receives SIGTERM or SIGINT (Ctrl-C).
 ///
 /// # Errors
 ///
-/// When the system does not let the process listen for signals.
+/// If the system does not let the process listen for signals.
 ///
 /// # Example
 ///
@@ -41,18 +41,18 @@ pub(crate) struct Shutdown {
     alone: Option<Arc<Alone>>,
 }
 
-/// How far the shutdown is.
+/// The phase of the shutdown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
 enum Stage {
-    /// Nobody has asked for it.
+    /// Running.
     Serving,
-    /// New connections are still served; each is told to go elsewhere with its next answer.
+    /// New connections are still served; each is told with its next answer to reconnect elsewhere.
     Leaving,
-    /// Connections finish what they are at, and end.
+    /// Connections finish their requests, and close.
     Ending,
 }
 
-/// Tells one connection to finish, while the others go on.
+/// Tells one connection to finish, while the others continue.
 #[derive(Debug)]
 pub(crate) struct Alone(watch::Sender<bool>);
 
@@ -74,7 +74,7 @@ impl Shutdown {
         (shutdown, alone)
     }
 
-    /// Has connections tell their peers to go elsewhere.
+    /// Lets connections tell their peers to reconnect elsewhere.
     pub(crate) fn leave(&self) {
         self.stage.send_replace(Stage::Leaving);
     }
@@ -83,17 +83,17 @@ impl Shutdown {
         self.stage.send_replace(Stage::Ending);
     }
 
-    /// Is ready once connections shall tell their peers to go elsewhere.
+    /// Is ready once connections must tell their peers to reconnect elsewhere.
     pub(crate) async fn leaving(&self) {
         reached(&self.stage, Stage::Leaving).await;
     }
 
-    /// Is ready once connections shall finish.
+    /// Is ready once connections must finish.
     pub(crate) async fn asked(&self) {
         let Some(alone) = &self.alone else {
             return reached(&self.stage, Stage::Ending).await;
         };
-        // On the heap: those that are not told alone shall not take its memory.
+        // On the heap: connections that are not told individually need no memory for it.
         Box::pin(async {
             tokio::select! {
                 () = reached(&self.stage, Stage::Ending) => {}
@@ -122,7 +122,7 @@ async fn asked(sender: &watch::Sender<bool>) {
     let _is_asked = asked.wait_for(|asked| *asked).await;
 }
 
-/// Waits for `finished`, but not longer than `grace`; tells whether it came.
+/// Waits for `finished`, but at most for `grace`; returns whether it completed.
 pub(crate) async fn within(grace: Duration, finished: impl Future<Output = ()>) -> bool {
     tokio::time::timeout(grace, finished).await.is_ok()
 }

@@ -1,7 +1,7 @@
-//! `Tls`: the certificate that all front ends show, and how it is changed while the server runs.
+//! `Tls`: the certificate that all front ends present, and how it is reloaded at run time.
 //!
-//! A connection is agreed upon in `tls/handshake.rs`, files are read in `tls/files.rs`. Invariant:
-//! what is in use was read and checked as a whole; files that cannot be used change nothing.
+//! `tls/handshake.rs` does the handshake, `tls/files.rs` reads the files. Invariant: what is in use
+//! was read and checked as a whole; files that cannot be used change nothing.
 
 mod counts;
 mod files;
@@ -38,11 +38,11 @@ pub(crate) enum Alpn {
     Http,
     /// `h2`.
     Grpc,
-    /// Nothing: there is no name for the Redis protocol.
+    /// Nothing: the Redis protocol has no registered name.
     Resp,
 }
 
-/// The certificate that all front ends show, and who is let in.
+/// The certificate that all front ends present, and the authorities for client certificates.
 ///
 /// # Example
 ///
@@ -76,7 +76,7 @@ struct Current {
     is_key_open: bool,
 }
 
-/// The files as they were read again.
+/// The files as they were reloaded.
 pub(crate) struct Prepared(Arc<Current>);
 
 impl Tls {
@@ -115,13 +115,13 @@ impl Tls {
         Ok(Prepared(Arc::new(read)))
     }
 
-    /// Applies what was prepared: new connections use it from now on.
+    /// Applies prepared files: new connections use them from now on.
     pub(crate) fn apply(&self, prepared: Prepared) {
         let current = self.current.write();
         *current.unwrap_or_else(PoisonError::into_inner) = prepared.0;
     }
 
-    /// Notes for the operator about the certificate and its key.
+    /// Warnings for the operator about the certificate and its key.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         let current = self.current();
@@ -181,7 +181,7 @@ impl Tls {
         })
     }
 
-    /// Agrees on TLS with another server at an address, whoever it is.
+    /// Does a TLS handshake with another server at an address, without verifying its certificate.
     pub(crate) async fn connect(
         &self,
         address: &str,
@@ -244,7 +244,7 @@ fn shown(path: Option<&Path>) -> String {
         .unwrap_or_default()
 }
 
-/// Lets in who shows a certificate of one of these authorities.
+/// Requires client certificates signed by one of these authorities.
 fn clients(
     file: Named<'_>,
     limits: &Limits,
@@ -261,8 +261,8 @@ fn clients(
     })
 }
 
-/// What one kind of front end offers. Each reading of the files makes new keys for tickets: a session
-/// of before is not taken up again under another certificate or other authorities.
+/// The protocols of one kind of front end. Each reload makes new session-ticket keys: an earlier
+/// session is not resumed under another certificate or other authorities.
 fn offer(
     provider: &Arc<CryptoProvider>,
     identity: &Identity,
@@ -278,12 +278,12 @@ fn offer(
     let mut config = builder.with_single_cert(identity.chain.clone(), identity.key.clone_key())?;
     let protocols = protocols.iter().map(|protocol| protocol.as_bytes().into());
     config.alpn_protocols = protocols.collect();
-    // Clients keep their sessions, so that no number of them costs memory here.
+    // Clients store their sessions, so that sessions cost no memory here.
     config.ticketer = Ticketer::new()?;
     Ok(config)
 }
 
-/// How another server is asked: whoever it is, and with our certificate, if it wants one.
+/// For calls to another server: without verification, and with our certificate if it requires one.
 fn asking(
     provider: &Arc<CryptoProvider>,
     identity: &Identity,
@@ -295,7 +295,7 @@ fn asking(
         .with_client_auth_cert(identity.chain.clone(), identity.key.clone_key())
 }
 
-/// When all certificates of the chain hold.
+/// The period in which all certificates of the chain are valid.
 fn common_validity(identity: &Identity) -> Option<Validity> {
     let each = identity.chain.iter().filter_map(|one| Validity::of(one));
     each.reduce(|all, one| Validity {

@@ -1,11 +1,11 @@
-//! `Unread`: bytes of answers that were made and that their peers have not read yet, counted for
-//! each connection and for the whole process, and bounded in both.
+//! `Unread`: counts the bytes of answers that peers have not read yet, for each connection and for
+//! the whole process, and limits both (back-pressure).
 //!
-//! A connection at its bound makes no more answers until its peer has read. Where all connections
-//! together are beyond theirs, those that hold the most are cut.
+//! A connection at its limit makes no more answers until its peer has read. If all connections
+//! together exceed theirs, those that hold the most are cut.
 //!
-//! Only what may become much is counted: answers beyond [`FREE_LEN`], and what a socket did not
-//! take. An answer with one id comes here neither to lock nor to count.
+//! Only large amounts are counted: answers beyond [`FREE_LEN`], and what a socket did not take. An
+//! answer with one id neither locks nor counts here.
 
 mod backlog;
 
@@ -17,21 +17,20 @@ use crate::config::Limits;
 
 pub(crate) use backlog::{Backlog, Charge, Progress};
 
-/// So many bytes are not worth counting: a connection needs more for itself.
+/// Fewer bytes are not worth counting: a connection itself needs more.
 pub(crate) const FREE_LEN: usize = 1024;
 
-/// All that is unread in this process.
+/// All unread bytes of this process.
 pub(crate) struct Unread {
     /// Bytes over all connections.
     total: AtomicUsize,
     total_max: usize,
     connection_max: usize,
-    /// Connections that were cut because the process was beyond its bound.
+    /// Connections that were cut because the process exceeded its limit.
     cut: AtomicU64,
-    /// Connections that were cut because their peers sent frames without end.
+    /// Connections that were cut for a flood of HTTP/2 frames.
     floods: AtomicU64,
-    /// Connections that have counted anything. A connection comes in once, and its entry goes
-    /// after it.
+    /// Connections that have counted anything. Each is added once, and removed after it ends.
     connections: Mutex<Vec<Weak<Backlog>>>,
 }
 
@@ -47,7 +46,7 @@ impl Unread {
         })
     }
 
-    /// That of a new connection.
+    /// The backlog of a new connection.
     pub(crate) fn connection(self: &Arc<Self>) -> Arc<Backlog> {
         Arc::new(Backlog::new(Arc::clone(self)))
     }
@@ -59,12 +58,12 @@ impl Unread {
         self.total.load(Ordering::Relaxed)
     }
 
-    /// Connections that were cut because the process was beyond its bound.
+    /// Connections that were cut because the process exceeded its limit.
     pub(crate) fn cut_count(&self) -> u64 {
         self.cut.load(Ordering::Relaxed)
     }
 
-    /// Connections that were cut because their peers sent frames without end.
+    /// Connections that were cut for a flood of HTTP/2 frames.
     pub(crate) fn flood_count(&self) -> u64 {
         self.floods.load(Ordering::Relaxed)
     }
@@ -90,7 +89,7 @@ impl Unread {
         self.total.fetch_sub(len, Ordering::Relaxed);
     }
 
-    /// A connection counts for the first time.
+    /// Called when a connection counts for the first time.
     fn enter(&self, backlog: &Arc<Backlog>) {
         let mut connections = self.lock();
         if connections.len() == connections.capacity() {
@@ -99,17 +98,17 @@ impl Unread {
         connections.push(Arc::downgrade(backlog));
     }
 
-    /// Cuts those connections that hold the most, until what the others hold is within the bound.
+    /// Cuts the connections that hold the most, until the rest is within the limit.
     #[cold]
     fn make_room(&self) {
         let mut held: Vec<_> = {
             let mut connections = self.lock();
             connections.retain(|connection| connection.strong_count() > 0);
-            // Their bytes as they are now: the numbers change while they are sorted.
+            // A copy of the numbers: they change while they are sorted.
             let held = connections.iter().filter_map(Weak::upgrade);
             held.map(|backlog| (backlog.bytes(), backlog)).collect()
         };
-        // What those hold that are cut already goes by itself.
+        // The bytes of connections that are already cut will be freed.
         held.retain(|(_, backlog)| !backlog.is_cut());
         held.sort_unstable_by_key(|(bytes, _)| std::cmp::Reverse(*bytes));
         let mut left: usize = held.iter().map(|(bytes, _)| bytes).sum();
@@ -159,7 +158,7 @@ mod tests {
         })
     }
 
-    /// Guards: connections are compared by numbers that stand still, while others change them.
+    /// Guards that connections are compared by copied numbers, as the real ones change meanwhile.
     #[test]
     fn bytes_may_change_while_connections_are_compared() {
         let unread = unread(1);
@@ -180,8 +179,8 @@ mod tests {
         assert_eq!((done.into_inner(), unread.bytes()), (4, 0));
     }
 
-    /// Guards: beyond the bound of the process the connections that hold the most are cut, as
-    /// many as it takes and no more.
+    /// Guards that when the process exceeds its limit, the connections that hold the most are cut,
+    /// and no more than needed.
     #[test]
     fn those_that_hold_the_most_are_cut() {
         let unread = unread(1000);
@@ -196,7 +195,7 @@ mod tests {
         let _charge = late.charge(60);
         let cut = connections.each_ref().map(|(backlog, _)| backlog.is_cut());
         assert_eq!(cut, [false, true, false, false]);
-        // The one that was cut has not gone yet: nobody else goes for it.
+        // The connection that was cut has not ended yet: no other is cut for it.
         let _charge = late.charge(60);
         assert_eq!(unread.cut_count(), 1);
         drop(connections);

@@ -1,5 +1,5 @@
-//! `EventLog`: turns the library's events into log lines and counters. An alarm is one line at the
-//! level `error` and one step of a counter.
+//! `EventLog`: turns the library's events into log lines and counters. An alarm is one line at
+//! level `error` and one increment of a counter.
 
 mod worker;
 
@@ -12,7 +12,7 @@ use crate::error::with_causes;
 use crate::log_rate_limit::LogRateLimiter;
 use crate::service::regressions::Regressions;
 
-/// What has happened so far, for the metrics.
+/// The counts so far, for the metrics.
 #[derive(Debug, Default)]
 pub(crate) struct EventCounts {
     pub(crate) regressions: AtomicU64,
@@ -27,14 +27,14 @@ pub(crate) struct EventCounts {
     pub(crate) journal_failures: AtomicU64,
 }
 
-/// Takes note of events.
+/// Receives the library's events.
 pub(crate) struct EventLog {
     counts: Arc<EventCounts>,
     regressions: Arc<Regressions>,
-    /// Failures to get or extend a worker id since the last time it went well.
+    /// Failures to claim or extend a worker id since the last success.
     worker_failures: AtomicU32,
     clock: Arc<dyn Clock>,
-    /// Of tags whose store failed: there may be thousands, and the store's outage is told anyway.
+    /// Tags whose store failed: there may be thousands, and the store's outage is logged anyway.
     failures: Mutex<LogRateLimiter>,
 }
 
@@ -61,7 +61,7 @@ impl Observer for EventLog {
             Event::WorkerClaimed { .. } | Event::WorkerExtended { .. } => {
                 self.worker_failures.store(0, Ordering::Relaxed);
             }
-            // Where many servers write one row this is daily life.
+            // Routine where many servers write one row.
             Event::Conflict { .. } => {
                 let conflicts = self.counts.store_conflicts.load(Ordering::Relaxed);
                 if !conflicts.is_power_of_two() {
@@ -69,7 +69,7 @@ impl Observer for EventLog {
                 }
             }
             Event::Regressed { tag, .. } => self.regressions.note(tag),
-            // The first of a row, then at 2, 4, 8, ..., and a few of all tags together: a long
+            // The first of a row, then its 2nd, 4th, 8th, ..., and a few over all tags: a long
             // outage must not fill the disk.
             Event::Failed { failures, .. }
                 if !failures.is_power_of_two() || !self.tells_failure() =>
@@ -133,7 +133,7 @@ fn log(event: &Event<'_>) {
         Event::Dropped { tag } => {
             tracing::warn!(
                 tag = tag.to_string(),
-                "tag is gone from the store; it issues no more"
+                "tag is gone from the store; it issues no more ids"
             );
         }
         Event::Reserved { tag, segment, took } => {
@@ -261,7 +261,7 @@ mod tests {
         (String::from_utf8(bytes).unwrap(), counts)
     }
 
-    /// Guards that a store which went back in time gives one alarm, in the log and the metrics.
+    /// Guards that a store that went back in time raises one alarm, in the log and the metrics.
     #[test]
     fn a_regression_is_one_line_and_one_step() {
         let tag = Tag::new("order").unwrap();
@@ -293,7 +293,7 @@ mod tests {
         assert_eq!(counts.limits_reached.load(Ordering::Relaxed), 1);
     }
 
-    /// Guards that an outage of thousands of tags does not fill the disk with lines either.
+    /// Guards that an outage of thousands of tags does not fill the disk either.
     #[test]
     fn failures_of_many_tags_are_told_a_few_times() {
         let tag = Tag::new("order").unwrap();

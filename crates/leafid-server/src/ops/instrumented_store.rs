@@ -1,4 +1,4 @@
-//! `InstrumentedStore`: a store whose calls are counted and timed. It changes nothing about the calls.
+//! `InstrumentedStore`: counts and times the calls to a store, and changes nothing else about them.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -33,13 +33,13 @@ named! {
     }
 }
 
-/// What was seen of a store's calls.
+/// The measurements of a store's calls.
 #[derive(Debug)]
 pub(crate) struct StoreCalls {
     calls: [CallStats; Call::ALL.len()],
 }
 
-/// What was seen of one kind of call.
+/// The measurements of one kind of call.
 #[derive(Debug)]
 pub(crate) struct CallStats {
     pub(crate) latency: Histogram,
@@ -67,7 +67,7 @@ impl StoreCalls {
     }
 }
 
-/// A store whose calls are watched.
+/// A store whose calls are counted and timed.
 pub(crate) struct InstrumentedStore {
     store: Arc<dyn SegmentStore>,
     watch: Arc<StoreCalls>,
@@ -107,7 +107,7 @@ impl InstrumentedStore {
     }
 }
 
-/// Books how long a call took, also of one that nobody waits for any more.
+/// Records the duration of a call, even if its caller has given up.
 struct Timer<'a> {
     watched: &'a InstrumentedStore,
     call: Call,

@@ -1,8 +1,8 @@
-//! `Metrics`: what `/metrics` tells. Requests step plain atomic counters; everything else is put
-//! together when somebody asks.
+//! `Metrics`: the answer of `/metrics`. Requests increment plain atomic counters; everything else
+//! is computed for each scrape.
 //!
-//! Names follow the conventions of Prometheus: seconds, `_total` on counters. The number of
-//! series is bounded: tags beyond `metrics_tags_max` are summed up under the tag `(other)`.
+//! Names follow the conventions of Prometheus: seconds, `_total` on counters. The number of series
+//! is bounded: tags beyond `metrics_tags_max` are summed up under the tag `(other)`.
 
 mod call_counts;
 mod counters;
@@ -24,20 +24,20 @@ pub(crate) use self::call_counts::{CallCounts, CountedCalls};
 pub(crate) use self::counters::Counters;
 pub(crate) use self::format::Format;
 
-/// How old a scrape may be that is given to somebody else.
+/// The maximum age of a scrape that is shared with another client.
 const SHARED_MAX: Duration = Duration::from_secs(1);
 
-/// All that is counted.
+/// All counters.
 pub(crate) struct Metrics {
     counters: Arc<Counters>,
     clock: Arc<dyn Clock>,
     started: Duration,
-    /// Tags with series of their own. Once in, a tag stays in, so that its counters do not jump.
+    /// Tags with series of their own. A tag keeps its series, so that its counters do not jump.
     tags: Arc<Mutex<BTreeSet<Tag>>>,
     latest: Mutex<[Latest; 2]>,
 }
 
-/// The last scrape of a format, as long as somebody has not read it.
+/// The last scrape of each format, while a client still reads it.
 #[derive(Default)]
 struct Latest {
     at: Duration,
@@ -55,7 +55,7 @@ impl Metrics {
         }
     }
 
-    /// Of a server without connections and front ends.
+    /// For a server without connections and front ends.
     #[cfg(test)]
     pub(crate) fn for_tests() -> Self {
         let counters = Counters {
@@ -69,8 +69,8 @@ impl Metrics {
         Self::new(counters, Arc::new(leafid::SystemClock::new()))
     }
 
-    /// The text of a scrape. Those who ask while another has not read his get the same text: who
-    /// never reads shall not hold one for each time he asks.
+    /// The text of a scrape. Clients that ask while another is still reading get the same text, so
+    /// that clients which never read cannot make the server hold many copies.
     pub(crate) fn text(&self, service: &Arc<Service>, format: Format) -> Bytes {
         let now = self.clock.now();
         let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
@@ -100,10 +100,10 @@ impl Metrics {
     }
 }
 
-/// A scrape, as long as somebody has not read it.
+/// A scrape, while a client still reads it.
 struct Text(String);
 
-/// The part of one of those who read it.
+/// One client's share of it.
 struct Shared(Arc<Text>);
 
 impl AsRef<[u8]> for Shared {

@@ -82,7 +82,7 @@ impl Hangups {
 
 /// Reads files of one kind, on a thread that serves no requests.
 struct Reader {
-    /// What happens if they cannot be read.
+    /// What to log if they cannot be read.
     fallback: &'static str,
     timeout: Duration,
     /// A thread that is still blocked reading a file. There is at most one.

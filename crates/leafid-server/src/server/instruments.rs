@@ -15,7 +15,7 @@ use crate::ops::instrumented_store::{InstrumentedStore, StoreCalls};
 use crate::service::regressions::Regressions;
 use crate::worker_ids::{self, DurabilityChecked, Peers, Workers};
 
-/// What the stores and drivers report to.
+/// The event log, to which stores and drivers report.
 pub(super) struct Instruments {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) events: Arc<EventCounts>,

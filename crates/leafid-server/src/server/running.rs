@@ -14,10 +14,10 @@ use crate::service::health::Phase;
 /// A server that accepts connections.
 pub(super) struct Running {
     pub(super) service: Arc<Service>,
-    /// Ends once no connection is served any more.
+    /// Completes once no connection is served any longer.
     pub(super) connections: JoinHandle<()>,
-    /// A call of an operator opens the store's connections on the runtime that serves it, so they
-    /// live no longer than the runtimes, and giving the worker id back needs them.
+    /// A call of an admin opens store connections on the runtime that serves it, so they last no
+    /// longer than the runtimes, and giving the worker id back needs them.
     pub(super) runtimes: Arc<CoreRuntimes>,
     pub(super) startup: JoinHandle<Result<(), ServeError>>,
     pub(super) registry_driver: Option<JoinHandle<()>>,
@@ -28,7 +28,8 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// Stops being ready, and serves on until load balancers have had the time to notice.
+    /// Reports that it is not ready, and continues to serve until load balancers have had time to
+    /// notice.
     pub(super) async fn leave(&self) {
         if self.shutdown_delay.is_zero() {
             return;
@@ -65,8 +66,8 @@ impl Running {
     }
 }
 
-/// Waits until the worker id was given back, so that another server need not wait for the end of
-/// its lease.
+/// Waits until the worker id is given back, so that another server need not wait for the end of its
+/// lease.
 async fn give_back(mut driver: JoinHandle<()>, grace: Duration) {
     if within(grace, async { drop((&mut driver).await) }).await {
         return;

@@ -1,7 +1,7 @@
-//! Startup: waits for the store, looks at its settings, then lets the driver fetch segments.
+//! Startup: waits for the store, checks its durability, then lets the driver fetch segments.
 //!
-//! Before the store's settings were seen the driver does not run, so that no id leaves a store
-//! that could forget it.
+//! The driver does not run before the store's settings were checked, so that no id is issued from a
+//! store that could lose it.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -17,13 +17,13 @@ use crate::service::Service;
 use crate::service::health::Phase;
 use crate::worker_ids::unencrypted;
 
-/// How long to wait before a store that was not reached is tried again; doubles each time.
+/// The pause before a store that was not reached is tried again; it doubles each time (back-off).
 const CONTACT_RETRY_MIN: Duration = Duration::from_millis(100);
 const CONTACT_RETRY_MAX: Duration = Duration::from_secs(5);
-/// How often it is looked whether another server of the list is in use.
+/// How often to check whether another server of the list is in use.
 const OTHERS_INTERVAL: Duration = Duration::from_secs(2);
 
-/// What supply works with.
+/// What the startup needs.
 pub(crate) struct Startup {
     pub(crate) service: Arc<Service>,
     pub(crate) driver: Driver,
@@ -55,8 +55,8 @@ impl Startup {
     }
 }
 
-/// Waits until the store says what it is; one that was reached and cannot be used is not waited
-/// for.
+/// Waits until the store reports on itself; a store that was reached and cannot be used is not
+/// waited for.
 async fn contact(service: &Service, clock: &dyn Clock) -> Result<StoreReport, ServeError> {
     let mut retry = CONTACT_RETRY_MIN;
     let mut failures: u32 = 0;
@@ -87,7 +87,7 @@ async fn contact(service: &Service, clock: &dyn Clock) -> Result<StoreReport, Se
     }
 }
 
-/// Names what is weak, and allowed, of each server of the list that comes into use after the first.
+/// Logs the allowed weaknesses of each server of the list that comes into use after the first.
 async fn name_others(service: &Service, clock: &dyn Clock, first: String) -> Infallible {
     let mut known = BTreeSet::from([first]);
     loop {
@@ -108,7 +108,7 @@ async fn name_others(service: &Service, clock: &dyn Clock, first: String) -> Inf
     }
 }
 
-/// Refuses a weak store, unless it is allowed; then it is named all the same.
+/// Refuses a weak store, unless it is allowed; then its weaknesses are logged.
 fn check_durability(report: StoreReport, allow_weak_store: bool) -> Result<(), ServeError> {
     tracing::info!(
         product = report.product,

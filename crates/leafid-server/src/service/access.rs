@@ -24,7 +24,7 @@ use refusals::Refusals;
 pub(crate) use refusals::TokenRefusal;
 use tokens::Tokens;
 
-/// Tokens and quotas.
+/// The tokens and quotas in force.
 pub(crate) struct Access {
     tokens: Tokens,
     quotas: RateLimit,
@@ -63,7 +63,7 @@ impl Access {
         Ok(Caller::with_pass(pass))
     }
 
-    /// Whether a caller may look at a tag, or with `None` at what has no tag.
+    /// Whether a caller may read a tag, or with `None` what belongs to no tag.
     pub(crate) fn check_look(
         &self,
         caller: &Caller,
@@ -78,7 +78,7 @@ impl Access {
         }
     }
 
-    /// Whether a caller who looks at many tags is shown this one.
+    /// Whether a caller that lists tags is shown this one.
     pub(super) fn shows(&self, caller: &Caller, tag: &str) -> bool {
         limited(caller).is_none_or(|token| token.grants.let_look(Some(tag)))
     }
@@ -96,14 +96,14 @@ impl Access {
         }
     }
 
-    /// Whether what a caller takes in one call is a share of what is left of a tag: callers with
-    /// an admin's token, and where no token is asked for, take as much as they like.
+    /// Whether one call may only take a share of what is left of a tag. Callers with an admin's
+    /// token, and all callers if no tokens are required, may take as much as they like.
     pub(super) fn is_shared_out(&self, caller: &Caller) -> bool {
         let standing = caller.pass.as_ref().map(|pass| pass.standing());
         self.needs_token() && standing != Some(Standing::Admin)
     }
 
-    /// Whether a caller showed a token that is known.
+    /// Whether a caller has a valid token.
     #[inline]
     pub(crate) fn check_token(&self, caller: &Caller) -> Result<(), ServiceError> {
         let why = match &caller.pass {
@@ -135,7 +135,7 @@ impl Access {
         }
     }
 
-    /// Whether a caller may have `count` ids of a tag now. `None` is for what has no tag.
+    /// Whether a caller may have `count` ids of a tag now; `None` is for ids without a tag.
     #[inline]
     pub(super) fn check(
         &self,
@@ -178,20 +178,20 @@ impl Access {
         })
     }
 
-    /// Whether ids of a tag come under a quota when this caller takes them.
+    /// Whether a quota applies to ids of a tag for this caller.
     #[inline]
     pub(crate) fn has_quota(&self, caller: &Caller, tag: &str) -> bool {
         self.quotas.has_any() && self.quotas.has_one_of(scopes(caller, Some(tag)))
     }
 
-    /// So many calls more, for an id each, are answered with a refusal that was found for another.
+    /// Counts several more calls, for an id each, as refused together with another one.
     pub(crate) fn count_refused(&self, error: &ServiceError, calls: u64) {
         if let ServiceError::OverQuota { scope, .. } = error {
             self.refusals.count_quota(scope.kind(), calls, calls);
         }
     }
 
-    /// Takes note that a caller was given ids.
+    /// Charges ids that a caller was issued.
     #[inline]
     pub(super) fn charge(&self, caller: &Caller, tag: Option<&str>, count: u64) {
         if self.quotas.has_any() {
@@ -207,7 +207,7 @@ impl Access {
 
     /// Whether a caller may change tags, quotas and worker ids.
     pub(super) fn check_admin(&self, caller: &Caller) -> Result<(), ServiceError> {
-        // One look: a token that is taken away meanwhile must not pass for another answer.
+        // Read once: a token that is removed meanwhile must not mix two states.
         let why = match caller.pass.as_ref().map(|pass| (pass, pass.standing())) {
             Some((_, Standing::Admin)) => return Ok(()),
             Some((pass, Standing::Taker)) => {
@@ -221,7 +221,7 @@ impl Access {
         self.let_in_without(why)
     }
 
-    /// The quota on something, if there is one.
+    /// The quota of a scope, if there is one.
     pub(super) fn quota(&self, scope: &QuotaScope) -> Option<u64> {
         self.quotas.get(scope)
     }
@@ -231,17 +231,17 @@ impl Access {
         self.quotas.all()
     }
 
-    /// How many tokens there are.
+    /// The number of tokens.
     pub(crate) fn tokens_len(&self) -> usize {
         self.tokens.len()
     }
 
-    /// Calls refused because of who made them.
+    /// Calls refused by authentication or authorization.
     pub(crate) fn refused_tokens(&self, why: TokenRefusal) -> u64 {
         self.refusals.tokens(why)
     }
 
-    /// Calls and ids refused by quotas, by what the quota is on.
+    /// Calls and ids refused by quotas, by scope.
     pub(crate) fn refused_by_quotas(&self) -> [(&'static str, u64, u64); 3] {
         self.refusals.quotas()
     }
@@ -268,8 +268,8 @@ impl Access {
         Ok(())
     }
 
-    /// Replaces the tokens. Only quotas that differ from those of the last call change: what an
-    /// operator set in between stays, and so does the state of its bucket.
+    /// Replaces the tokens. Only quotas that differ from those of the last call change: a quota
+    /// that an operator set in between stays, and so does the state of its bucket.
     pub(super) fn apply(&self, tokens: &[TokenSpec], quotas: &[(QuotaScope, u64)]) {
         let applied = self.applied.lock();
         let mut former = applied.unwrap_or_else(PoisonError::into_inner);
@@ -291,14 +291,14 @@ impl Access {
     }
 }
 
-/// The token of a caller, if it leaves anything out.
+/// The token of a caller, if its grants are limited.
 #[inline]
 fn limited(caller: &Caller) -> Option<&Token> {
     let pass = caller.pass.as_ref()?;
     pass.is_limited.then_some(&***pass)
 }
 
-/// What quotas a call may come under, in the order in which they are looked at.
+/// The quotas that may apply to a call, in the order in which they are checked.
 fn scopes<'a>(caller: &'a Caller, tag: Option<&'a str>) -> impl Iterator<Item = QuotaKey<'a>> {
     let token = caller.token().map(QuotaKey::Token);
     let all = [Some(QuotaKey::Server), token, tag.map(QuotaKey::Tag)];

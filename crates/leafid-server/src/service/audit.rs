@@ -1,8 +1,8 @@
-//! `Audit`: who changed what, from where, and how it was before and after: a line of the log at the
-//! target `audit`, and a row in the store's table where there is one.
+//! `Audit`: the audit log: who changed what, from where, and the values before and after. Each
+//! change is a log line with the target `audit`, and a row in the store's table if there is one.
 //!
-//! A change is made first and recorded then. What cannot be recorded is told in the log, and the
-//! change stands.
+//! A change is recorded after it was made. If it cannot be recorded, the log says so, and the
+//! change remains.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -20,21 +20,21 @@ use crate::excerpt::shown;
 use crate::log_rate_limit::LogRateLimiter;
 use crate::wall_clock as wall;
 
-/// Changes that wait to be written; those of more are in the log only.
+/// How many changes may wait to be written; more are only logged.
 const WAITING_MAX: usize = 1024;
 
-/// Takes changes and refusals in.
+/// Receives changes and refusals.
 pub(crate) struct Audit {
-    /// How this server is called in the table.
+    /// The name of this server in the table.
     server: String,
     clock: Arc<dyn Clock>,
-    /// Of attempts that were refused, by the name of the token; empty: of those who have none.
+    /// Refused attempts, by the name of the token; empty for those without one.
     refused: Mutex<HashMap<String, LogRateLimiter>>,
     unwritten: Mutex<LogRateLimiter>,
     queue: mpsc::Sender<Work>,
 }
 
-/// What the [`AuditWriter`] does, one after the other.
+/// The commands to the [`AuditWriter`], in order.
 enum Work {
     Write(AuditRecord),
     Read(u32, oneshot::Sender<Result<Vec<AuditRecord>, StoreError>>),
@@ -46,20 +46,20 @@ enum Work {
 pub(crate) struct AuditWriter {
     store: Option<Arc<dyn AuditStore>>,
     work: mpsc::Receiver<Work>,
-    /// Whether it was told that there is no table.
+    /// Whether the missing table has been logged.
     told_missing: bool,
 }
 
-/// A change that is being made. Dropped in between, because its caller went or waited for too long,
-/// it is recorded too: the store may have made it.
+/// A change in progress. If it is dropped, because its caller disconnected or timed out, it is
+/// recorded too: the store may have made it.
 pub(super) struct Attempt<'a> {
     audit: &'a Audit,
     caller: &'a Caller,
-    /// What is done, in a few words.
+    /// The action, in a few words.
     action: &'static str,
-    /// To what.
+    /// The thing that is changed.
     subject: String,
-    /// How it was; empty: it was not there.
+    /// The state before; empty if it did not exist.
     before: String,
     is_settled: bool,
 }
@@ -94,7 +94,7 @@ impl Audit {
         (audit, scribe)
     }
 
-    /// Before a change is made.
+    /// Records the state before a change.
     pub(super) fn attempt<'a>(
         &'a self,
         caller: &'a Caller,
@@ -112,7 +112,7 @@ impl Audit {
         }
     }
 
-    /// Tells of a change, and has it written.
+    /// Logs a change, and queues its row.
     fn note(&self, attempt: &mut Attempt<'_>, after: String) {
         attempt.is_settled = true;
         let (caller, action) = (attempt.caller, attempt.action);
@@ -145,8 +145,8 @@ impl Audit {
         }
     }
 
-    /// Tells of an attempt to change something without the right to. The names of tokens are those
-    /// of the access file, so that there are not many.
+    /// Logs an unauthorized attempt to change something. The names of tokens come from the access
+    /// file, so there are not many.
     pub(super) fn note_refused(
         &self,
         token: &str,
@@ -169,7 +169,7 @@ impl Audit {
         );
     }
 
-    /// The last changes, the newest first, with all that were made here before.
+    /// The last changes, newest first, including all that were made here before.
     pub(super) async fn recent(&self, count: u32) -> Result<Vec<AuditRecord>, StoreError> {
         let (reply, answer) = oneshot::channel();
         let ended = |_| StoreError::unavailable("the server is shutting down", "nothing is read");
@@ -178,7 +178,7 @@ impl Audit {
         answer.await.map_err(|error| ended(error.to_string()))?
     }
 
-    /// Waits until all is written.
+    /// Waits until all rows are written.
     pub(crate) async fn end(&self) {
         let (reply, ended) = oneshot::channel();
         if self.queue.send(Work::End(reply)).await.is_ok() {
@@ -188,7 +188,7 @@ impl Audit {
 }
 
 impl Attempt<'_> {
-    /// Records what came of it, if anything was changed or may have been: `after` answers `None` if
+    /// Records the outcome, if anything was changed or may have been: `after` returns `None` if
     /// nothing was.
     pub(super) fn settled<T, A: Into<Option<String>>>(
         mut self,
@@ -223,7 +223,7 @@ impl Drop for Attempt<'_> {
 }
 
 impl AuditWriter {
-    /// Works until it is told to end.
+    /// Runs until it is told to end.
     pub(crate) async fn run(mut self) {
         while let Some(work) = self.work.recv().await {
             match work {
@@ -235,7 +235,7 @@ impl AuditWriter {
                             message: "this server records changes in its log only".into(),
                         }),
                     };
-                    // Who asked may have gone.
+                    // The caller may have given up.
                     let _unheard = reply.send(read);
                 }
                 Work::End(reply) => {
@@ -255,7 +255,7 @@ impl AuditWriter {
                 self.told_missing = false;
                 return;
             }
-            // Told once: Leaf's own table is enough for a server.
+            // Logged once: Leaf's own table is enough for a server.
             Err(StoreError::Unsupported { .. }) if self.told_missing => return,
             Err(error) => error,
         };
@@ -285,12 +285,12 @@ fn address(at: Option<SocketAddr>) -> String {
     at.map(|at| at.to_string()).unwrap_or_default()
 }
 
-/// A tag's row, as `before` and `after` show it; empty where there is none.
+/// A tag's row, as in `before` and `after`; empty if there is none.
 pub(super) fn of_tag(record: Option<&TagRecord>) -> String {
     record.map(AuditRecord::of_tag).unwrap_or_default()
 }
 
-/// The row of a worker id, as `before` and `after` show it.
+/// The row of a worker id, as in `before` and `after`.
 pub(super) fn of_worker(record: &LeaseRecord) -> String {
     let until = match record.until_ms {
         LeaseRecord::FOREVER => "never".to_owned(),
@@ -304,7 +304,7 @@ pub(super) fn of_worker(record: &LeaseRecord) -> String {
     )
 }
 
-/// A quota, as `before` and `after` show it.
+/// A quota, as in `before` and `after`.
 pub(super) fn of_quota(per_second: Option<u64>) -> String {
     per_second.map_or_else(String::new, |quota| format!("ids_per_second={quota}"))
 }

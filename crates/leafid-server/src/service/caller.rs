@@ -1,4 +1,4 @@
-//! `Caller`: who asks, as far as a front end found out.
+//! `Caller`: the caller of a request, as far as a front end knows it.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -9,7 +9,7 @@ use crossbeam_utils::CachePadded;
 
 use super::grants::Grants;
 
-/// Who asks. A front end makes one from the secret that came with a request or a connection, by
+/// The caller of a request. A front end makes one from the secret of a request or a connection, by
 /// [`Service::authenticate`](crate::Service::authenticate); without a secret it is anonymous.
 ///
 /// # Example
@@ -20,34 +20,34 @@ use super::grants::Grants;
 #[derive(Clone, Default)]
 pub struct Caller {
     pub(super) pass: Option<Pass>,
-    /// Where the connection comes from, if a front end told.
+    /// The address of the peer, if the front end knows it.
     address: Option<SocketAddr>,
 }
 
-/// A token in a caller's hand. There is one for each thread that lets callers in, with a counter
-/// of its own on a cache line of its own: requests with one token do not contend for it.
+/// A token in a caller's hand. Each thread that authenticates callers has one, with a counter on a
+/// cache line of its own: requests with one token do not contend for it.
 pub(super) type Pass = Arc<CachePadded<Arc<Token>>>;
 
 /// A token, as the server has it: without its secret.
 pub(super) struct Token {
     pub(super) name: String,
-    /// What it is good for. With other ones it is another token.
+    /// Its permissions. With other ones it is another token.
     pub(super) grants: Grants,
-    /// Whether they leave anything out.
+    /// Whether its permissions are limited.
     pub(super) is_limited: bool,
-    /// Its [`Standing`], in one number: who looks once sees all of it.
+    /// Its [`Standing`], as one number: a single read sees all of it.
     standing: AtomicU8,
 }
 
-/// What a token lets its holder do at the moment of one look. Two looks may see two answers, so
-/// nothing is decided by a second one.
+/// The rights of a token at the moment of one read. Two reads may differ, so no decision may
+/// combine two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// Nothing any more: it was taken away. Connections that showed it once still hold it.
+    /// None: the token was removed. Connections that authenticated with it may still hold it.
     Gone,
-    /// Take ids and look.
+    /// Take ids and read.
     Taker,
-    /// Change tags, quotas and worker ids too.
+    /// Change tags, quotas and worker ids, too.
     Admin,
 }
 
@@ -72,7 +72,7 @@ impl Token {
         }
     }
 
-    // Relaxed, here and below: the number stands for itself, nothing is read behind it.
+    // Relaxed, here and below: the number is read on its own, and orders nothing.
 
     #[inline]
     pub(super) fn standing(&self) -> Standing {
@@ -80,7 +80,7 @@ impl Token {
         Standing::ALL.get(number).copied().unwrap_or(Standing::Gone)
     }
 
-    /// For a token that was not taken away; one change at a time.
+    /// For a token that was not removed; one change at a time.
     pub(super) fn set_admin(&self, is_admin: bool) {
         self.standing
             .store(Standing::of(is_admin) as u8, Ordering::Relaxed);
@@ -91,14 +91,14 @@ impl Token {
         self.standing() == Standing::Gone
     }
 
-    /// Takes it away for good, also from those who hold it.
+    /// Revokes it for good, even for connections that hold it.
     pub(super) fn revoke(&self) {
         self.standing.store(Standing::Gone as u8, Ordering::Relaxed);
     }
 }
 
 impl Caller {
-    /// A caller who showed no secret.
+    /// A caller without a secret.
     #[must_use]
     pub const fn anonymous() -> Self {
         Self {
@@ -115,7 +115,7 @@ impl Caller {
         }
     }
 
-    /// The same caller, at the other end of this connection.
+    /// The same caller, with the address of its peer.
     ///
     /// # Example
     ///
@@ -130,19 +130,19 @@ impl Caller {
         Self { address, ..self }
     }
 
-    /// Where the connection comes from; `None` where that is not known.
+    /// The address of the peer; `None` if unknown.
     #[must_use]
     pub const fn address(&self) -> Option<SocketAddr> {
         self.address
     }
 
-    /// The name of the token that was shown, also of one that was taken away since; empty: none.
+    /// The name of the token that was shown, even if it was removed since; empty if none was.
     pub(super) fn shown_name(&self) -> &str {
         self.pass.as_ref().map_or("", |pass| &pass.name)
     }
 
-    /// The name of the caller's token; `None` also once the token was taken away, so that a
-    /// connection which showed it has to show another.
+    /// The name of the caller's token; `None` once the token was removed, so that its connection
+    /// must authenticate again.
     #[must_use]
     pub fn token(&self) -> Option<&str> {
         let pass = self.pass.as_ref().filter(|pass| !pass.is_gone());

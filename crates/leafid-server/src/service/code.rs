@@ -1,10 +1,10 @@
-//! `Code`: the meanings of errors by names that never change, alike in HTTP, gRPC and RESP.
+//! `Code`: the kinds of error, by stable names that are the same over HTTP, gRPC and RESP.
 
 use std::fmt;
 
 macro_rules! codes {
     ($($name:ident $text:literal $title:literal)*) => {
-        /// What kind of error it is. Its name never changes, and is the same through every front end.
+        /// A kind of error. Its name never changes, and is the same on every front end.
         ///
         /// # Example
         ///
@@ -31,7 +31,7 @@ macro_rules! codes {
                 }
             }
 
-            /// The meaning in words.
+            /// The title of the error.
             #[must_use]
             pub const fn title(self) -> &'static str {
                 match self {

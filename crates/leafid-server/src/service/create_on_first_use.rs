@@ -1,4 +1,5 @@
-//! Taking ids of a tag that does not exist: it is created first, if that is allowed.
+//! Creation on first use: taking ids of a tag that does not exist creates it first, if that is
+//! allowed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,13 +11,14 @@ use leafid::{IssueError, Permanent, Stage, Tag, Transient, TransientReason};
 use super::first_use::FirstUse;
 use super::{Caller, Service, ServiceError};
 
-/// When to ask again for a tag that is being created, or whose creation failed.
+/// When to try again for a tag that is being created, or whose creation failed.
 const CREATION_RETRY: Duration = Duration::from_millis(250);
-/// This part of `tags-max` is not filled by tags created on first use.
+/// Tags created on first use may not fill this part of `tags-max`.
 const OPERATORS_SHARE: usize = 10;
 
 impl Service {
-    /// How many tags were created on first use, and how many were not because there were too many.
+    /// How many tags were created on first use, and how many were refused because there were too
+    /// many.
     pub(crate) fn created_on_first_use(&self) -> (u64, u64) {
         let FirstUse {
             created, refused, ..
@@ -25,7 +27,7 @@ impl Service {
         (count(created), count(refused))
     }
 
-    /// Why memory gave no id. A tag that waiting would create is not there yet.
+    /// Why memory issued no id. A tag that waiting would create is reported as missing.
     #[cold]
     pub(super) fn no_id(&self, caller: &Caller, error: IssueError) -> ServiceError {
         let tag = match error {
@@ -75,8 +77,8 @@ impl Service {
         let status = self.generators.status(tag.as_str());
         let is_dropped = status.is_some_and(|status| status.is_dropped);
         if is_dropped || tag.check_new().is_err() {
-            // It was just deleted: those who still ask for it learn that first. Or its name is none
-            // that a new tag may have.
+            // It was just deleted, which its callers must learn first. Or its name is not allowed
+            // for a new tag.
             let tag = tag.clone();
             return Err(IssueError::Permanent(Permanent::UnknownTag { tag }).into());
         }
@@ -84,7 +86,7 @@ impl Service {
         self.first_use.check_rate(tag)
     }
 
-    /// The last of the room for tags is for those that an operator creates.
+    /// The last of the room for tags is kept for tags that an operator creates.
     fn check_room(&self, tag: &Tag) -> Result<(), ServiceError> {
         let tags_max = self.generators.options().tags_max;
         let created_max = tags_max - tags_max / OPERATORS_SHARE;
@@ -109,14 +111,14 @@ impl Service {
                 // Another caller was faster.
                 return Ok(());
             }
-            // Others may have used the rate up.
+            // Others may have used up the rate.
             self.first_use.check_rate(tag)?;
             let (generators, first_use) = (self.generators.clone(), Arc::clone(&self.first_use));
             let spec = TagSpec {
                 settings,
                 ..TagSpec::new(tag.clone())
             };
-            // A caller who goes away leaves nothing half done.
+            // If the caller disconnects, nothing is left half done.
             let task = tokio::spawn(async move {
                 let _place = place;
                 let created = generators.create_tag(&spec).await;
@@ -125,7 +127,7 @@ impl Service {
             match task.await {
                 Ok(Ok(()) | Err(StoreError::TagExists)) => Ok(()),
                 Ok(Err(error)) => Err(failed(tag, error)),
-                // The runtime ends.
+                // The runtime is shutting down.
                 Err(_) => Err(transient(tag.clone(), TransientReason::Loading).into()),
             }
         };

@@ -1,4 +1,4 @@
-//! `ServiceError`: why a call to [`Service`](super::Service) was not done, as meanings.
+//! `ServiceError`: why a call to [`Service`](super::Service) failed.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use leafid::{
 use super::code::Code;
 use crate::config::QuotaScope;
 
-/// When to try a store again that just failed.
+/// When to retry a store that just failed.
 const STORE_RETRY: Duration = Duration::from_secs(1);
-/// When to come back to a server that is overloaded.
+/// When to retry a server that is overloaded.
 const OVERLOAD_RETRY: Duration = Duration::from_secs(1);
 
-/// Why a call was not done. Front ends map each meaning to their wire.
+/// Why a call failed. Front ends map each variant to their protocol.
 ///
 /// # Example
 ///
@@ -29,7 +29,7 @@ pub enum ServiceError {
     /// No id was issued.
     #[error(transparent)]
     Issue(#[from] IssueError),
-    /// Segment ids are switched off.
+    /// Segment ids are disabled.
     #[error("segment ids are off on this server: set segment = true, or ask another server")]
     SegmentOff,
     /// Snowflake ids are not served.
@@ -44,22 +44,22 @@ pub enum ServiceError {
         /// The worker id.
         worker: WorkerId,
     },
-    /// The holder of a worker id lives.
+    /// The holder of a worker id is alive.
     #[error(
         "worker id {worker} is in use: {holder}; stop that server, and it gives the worker id back"
     )]
     WorkerAlive {
         /// The worker id.
         worker: WorkerId,
-        /// Who holds it, and how that is known.
+        /// The holder, and how it is known to be alive.
         holder: String,
     },
-    /// The worker id is leased, and nobody can tell that its holder is dead.
+    /// The worker id is leased, and nothing proves that its holder is dead.
     #[error("worker id {worker} stays leased until {until}: {why}")]
     WorkerHeld {
         /// The worker id.
         worker: WorkerId,
-        /// Where its lease ends.
+        /// When its lease ends.
         until: String,
         /// Why it is not released before.
         why: String,
@@ -76,15 +76,15 @@ pub enum ServiceError {
     /// The store was not reached since the start, so its settings are unknown.
     #[error("no id can be issued before the store is reached: {reason}")]
     NotStarted {
-        /// What the store said last.
+        /// The store's last error.
         reason: String,
     },
-    /// A number asked for is 0 or too large.
+    /// A requested number is 0 or too large.
     #[error("{field} is {count}: ask for 1 to {max}")]
     BadCount {
-        /// Which number.
+        /// The name of the number.
         field: &'static str,
-        /// What it was.
+        /// Its value.
         count: u64,
         /// The largest allowed.
         max: u64,
@@ -101,49 +101,49 @@ pub enum ServiceError {
         /// The tag.
         tag: Tag,
     },
-    /// The tag issues snowflake ids, and has no such thing.
+    /// The tag issues snowflake ids, and lacks this.
     #[error("tag \"{tag}\" issues snowflake ids and has no {what}")]
     SnowflakeTag {
         /// The tag.
         tag: Tag,
-        /// What it does not have.
+        /// What it lacks.
         what: &'static str,
     },
     /// The maximum number of calls is waiting.
     #[error("{max} calls are already waiting for ids, which is the limit")]
     Overloaded {
-        /// How many may wait.
+        /// The maximum number of waiting calls.
         max: u64,
     },
     /// All connections are taken.
     #[error("the server has reached connections-max, its limit on connections")]
     TooManyConnections,
-    /// The store did not answer within the time that an answer may take.
+    /// The store did not answer within the time limit of an answer.
     #[error("the store did not answer in time")]
     StoreTimeout,
     /// The server is shutting down.
     #[error("this server is shutting down")]
     ShuttingDown,
-    /// More ids a second were taken than a quota allows.
+    /// More ids per second were requested than a quota allows.
     #[error(
-        "the quota of {scope}, {per_second} ids a second, is used up; try again in {} ms",
+        "the quota of {scope}, {per_second} ids a second, is exhausted; try again in {} ms",
         retry_after.as_millis().max(1)
     )]
     OverQuota {
-        /// What the quota is on.
+        /// The scope of the quota.
         scope: QuotaScope,
-        /// The quota, in ids a second.
+        /// The quota, in ids per second.
         per_second: u64,
-        /// When it makes sense to try again.
+        /// When to try again.
         retry_after: Duration,
     },
-    /// The caller showed no token, and this server asks for one.
+    /// The call has no token, and this server requires one.
     #[error("this server requires a token, and the call has none")]
     NoToken,
-    /// The caller's token is none of this server's.
+    /// The caller's token is unknown to this server.
     #[error("the token is unknown, or does not have that name")]
     BadToken,
-    /// The caller's token may take ids and nothing else.
+    /// The caller's token is not an admin's.
     #[error("the token \"{token}\" may not change anything: that needs an admin's token")]
     NotAdmin {
         /// The name of the token.
@@ -154,7 +154,7 @@ pub enum ServiceError {
     NotAllowed {
         /// The name of the token.
         token: String,
-        /// What it may not do.
+        /// The forbidden action.
         what: String,
     },
     /// The tag has no row, and the caller's token may not create it on first use.
@@ -168,7 +168,7 @@ pub enum ServiceError {
         /// The name of the token.
         token: String,
     },
-    /// The tag has no row, and as many were created on first use as may be.
+    /// The tag has no row, and the limit of tags created on first use is reached.
     #[error(
         "tag \"{tag}\" does not exist, and {per_minute} tags a minute are created on first use at \
          the most: create it, or try again in {} ms",
@@ -177,12 +177,12 @@ pub enum ServiceError {
     TooManyNewTags {
         /// The tag.
         tag: Tag,
-        /// How many there may be in a minute.
+        /// The limit per minute.
         per_minute: u32,
-        /// When it makes sense to try again.
+        /// When to try again.
         retry_after: Duration,
     },
-    /// There is no token of that name.
+    /// No token has that name.
     #[error("there is no token named \"{name}\"")]
     UnknownToken {
         /// The name.
@@ -191,27 +191,27 @@ pub enum ServiceError {
     /// The maximum number of tags has quotas.
     #[error("{max} tags already have quotas, which is the limit")]
     TooManyQuotas {
-        /// How many may have one.
+        /// The maximum number.
         max: usize,
     },
-    /// The tag goes on at that number or above it already, and can only be raised.
-    #[error("tag \"{tag}\" goes on at {max_id}, and can only be raised")]
+    /// The tag is already at or above that number, and can only be raised.
+    #[error("the next segment of tag \"{tag}\" starts at {max_id}, which can only be raised")]
     NextBehind {
         /// The tag.
         tag: Tag,
-        /// Where it goes on.
+        /// The start of its next segment.
         max_id: u64,
     },
-    /// The number is no id of the layout.
+    /// The number is not an id of the layout.
     #[error(transparent)]
     Decompose(#[from] DecomposeError),
-    /// The store did not do it.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl ServiceError {
-    /// The meaning, by the code that all front ends tell.
+    /// The stable code of the error, the same on all front ends.
     #[must_use]
     pub const fn code(&self) -> Code {
         match self {
@@ -266,7 +266,7 @@ impl ServiceError {
         }
     }
 
-    /// Whether memory held no ids, so that the same call is worth waiting with.
+    /// Whether memory held no ids, so that a call that waits may succeed.
     #[must_use]
     pub const fn is_worth_waiting(&self) -> bool {
         match self {
@@ -276,7 +276,7 @@ impl ServiceError {
         }
     }
 
-    /// Whether the caller was sent away, whatever he asked for.
+    /// Whether the refusal concerns the caller, whatever the request was.
     #[must_use]
     pub const fn is_refusal(&self) -> bool {
         matches!(
@@ -300,7 +300,7 @@ impl ServiceError {
         )
     }
 
-    /// Why no run was given.
+    /// Why no range was issued.
     pub(super) fn of_run(self) -> Self {
         match self {
             Self::Issue(IssueError::Permanent(Permanent::NoSegments { tag })) => {
@@ -311,7 +311,7 @@ impl ServiceError {
         }
     }
 
-    /// What a store's error means for the tag that it was asked about.
+    /// The meaning of a store's error for the tag of the call.
     pub(super) fn of_tag(error: StoreError, tag: &Tag) -> Self {
         let tag = tag.clone();
         match error {

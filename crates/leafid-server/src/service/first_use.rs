@@ -1,7 +1,7 @@
-//! Creation on first use: a tag without a row comes to be because somebody asks for an id of it.
+//! The rate limit of creation on first use: a request for an id of an unknown tag creates the tag.
 //!
-//! Who may do that, and how many tags a minute come that way, is decided here, so that callers who
-//! invent names neither fill the store nor hold up anybody else. What an operator creates is not
+//! Who may create tags that way, and how many per minute, is decided here, so that callers who
+//! invent names neither fill the store nor delay others. Tags that an operator creates are not
 //! counted.
 
 use std::sync::Arc;
@@ -13,9 +13,9 @@ use leafid::{Clock, Tag};
 use super::ServiceError;
 use super::quota::Bucket;
 
-/// Creation on first use, and what it came to.
+/// Creation on first use, and its counters.
 pub(super) struct FirstUse {
-    /// What tags get that are created so; `None`: there are none.
+    /// The settings of tags created on first use; `None`: none are created.
     pub(super) settings: Option<TagSettings>,
     pub(super) per_minute: u32,
     rate: Bucket,

@@ -1,5 +1,5 @@
-//! `Gate`: how many calls may wait at once. Calls that memory answers never come here, so that
-//! they share nothing but the ids.
+//! `Gate`: limits how many calls wait at once. Calls that memory answers never come here, so they
+//! share nothing but the ids.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,15 +9,15 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 use super::error::ServiceError;
 use crate::config::Limits;
 
-/// How many calls wait for ids, and how many look at or change tags and workers.
+/// The limits of calls that wait for ids, and of calls that read or change tags and workers.
 #[derive(Debug)]
 pub(super) struct Gate {
     waiting: AtomicU64,
     waiting_max: u64,
-    /// Calls of operators have places of their own: callers who wait for ids cannot take them.
-    /// They queue, and are never refused; their number is bounded by that of the connections.
+    /// Calls of admins have slots of their own: callers that wait for ids cannot take them. They
+    /// queue, and are never refused; their number is bounded by that of the connections.
     admin: Semaphore,
-    /// What callers who take ids make the store do past the driver: few at a time.
+    /// The store calls that requests for ids cause outside the driver: few at a time.
     caller_calls: Arc<Semaphore>,
 }
 
@@ -34,7 +34,7 @@ impl Gate {
         }
     }
 
-    /// Lets a call for ids wait, or refuses it at once.
+    /// Admits a waiting call for ids, or refuses it at once.
     pub(super) fn wait(&self) -> Result<Waiting<'_>, ServiceError> {
         // Relaxed: only the count matters, nothing is read behind it.
         let before = self.waiting.fetch_add(1, Ordering::Relaxed);
@@ -46,18 +46,18 @@ impl Gate {
         Ok(waiting)
     }
 
-    /// How many calls wait for ids.
+    /// The number of calls that wait for ids.
     pub(super) fn waiting(&self) -> u64 {
         self.waiting.load(Ordering::Relaxed)
     }
 
-    /// Waits for a place among the calls of operators.
+    /// Waits for a slot among the calls of admins.
     pub(super) async fn admin(&self) -> Option<SemaphorePermit<'_>> {
-        // It is never closed, so there is always a place in the end.
+        // It is never closed, so a slot always becomes free.
         self.admin.acquire().await.ok()
     }
 
-    /// Waits for a place among the calls to the store for callers who take ids.
+    /// Waits for a slot among the store calls that requests for ids cause.
     pub(super) async fn caller_call(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.caller_calls).acquire_owned().await.ok()
     }

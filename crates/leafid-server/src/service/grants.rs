@@ -1,8 +1,8 @@
-//! `Grants`: what a token is good for: taking ids, looking, or both, and of which tags.
+//! `Grants`: the permissions of a token: taking ids, reading, or both, and of which tags.
 
 use crate::config::{TagPattern, TokenScope, TokenSpec};
 
-/// What a token is good for.
+/// The permissions of a token.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Grants {
     pub(super) scope: TokenScope,
@@ -22,17 +22,17 @@ impl Grants {
         }
     }
 
-    /// Whether there is anything that they leave out.
+    /// Whether they are limited at all.
     pub(super) fn are_limited(&self) -> bool {
         *self != Self::default()
     }
 
-    /// Whether ids of a tag may be taken. What has no tag is not limited by tags.
+    /// Whether ids of a tag may be taken. Ids without a tag are not limited by tags.
     pub(super) fn let_take(&self, tag: Option<&str>) -> bool {
         self.scope != TokenScope::Read && self.name(tag)
     }
 
-    /// Whether a tag may be looked at, or with `None` what has no tag.
+    /// Whether a tag may be read, or with `None` what belongs to no tag.
     pub(super) fn let_look(&self, tag: Option<&str>) -> bool {
         self.scope != TokenScope::Ids && self.name(tag)
     }

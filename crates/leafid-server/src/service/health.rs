@@ -1,15 +1,15 @@
-//! `Health`: whether this process is ready and reaches its store.
+//! `Health`: liveness and readiness of this process, and the state of its store.
 //!
-//! Ready means: better with requests than without them. It becomes so once the store was reached,
-//! its settings were found good and reservations go through, and ends with the shutdown signal. A
-//! store that fails later
-//! does not end it while memory holds ids: all servers share the store, so that all would leave
-//! the rotation at once and withhold what they hold.
+//! Ready means: better with requests than without them. The process becomes ready once the store
+//! was reached, its settings were checked and reservations succeed, and stops being ready with the
+//! shutdown signal. A store that fails later does not change that while memory holds ids: all
+//! servers share the store, so all would leave the rotation at once and withhold the ids that they
+//! hold.
 //!
-//! Where segment ids are served, they alone decide: snowflake ids are on without being asked for,
-//! and a server must not leave the rotation, nor enter it, for what its callers may not use. Where
-//! they are off, the worker id decides. What is in the way of snowflake ids on this server alone, a
-//! journal that cannot be written, ends readiness in any case: another server can issue them.
+//! If segment ids are served, they alone decide: snowflake ids are on by default, and a server must
+//! not leave or enter the rotation because of ids that its callers may not use. If they are off,
+//! the worker id decides. A problem of this server alone, such as a journal that cannot be written,
+//! always ends readiness: another server can issue snowflake ids.
 
 mod worker;
 
@@ -26,10 +26,10 @@ use tokio::sync::Notify;
 use crate::service::regressions::{Regressions, WentBack};
 use worker::WorkerReadiness;
 
-/// How many tags are looked at for ids in memory while the store fails.
+/// How many tags are checked for ids in memory while the store fails.
 const TAGS_SEEN_MAX: usize = 1000;
 
-/// Whether this process is ready and reaches its store.
+/// Liveness and readiness of this process, and the state of its store.
 ///
 /// # Example
 ///
@@ -41,11 +41,11 @@ pub struct Health {
     /// `None`: snowflake ids are off.
     registry: Option<WorkerRegistry>,
     clock: Arc<dyn Clock>,
-    /// The store as it was seen before the generators look after it.
+    /// The state of the store before the generators take over.
     first_seen: Mutex<StoreState>,
     regressions: Arc<Regressions>,
     phase: AtomicU8,
-    /// Told when the phase changes.
+    /// Notified when the phase changes.
     changed: Notify,
 }
 
@@ -55,19 +55,19 @@ pub(crate) struct Kinds {
     pub(crate) registry: Option<WorkerRegistry>,
 }
 
-/// Where the process is in its life.
+/// The phase of the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
 #[repr(u8)]
 pub(crate) enum Phase {
-    /// The store's settings were not seen yet; nothing is reserved. Exits: `Serving`, `Leaving`,
+    /// The store's settings are not checked yet; nothing is reserved. Exits: `Serving`, `Leaving`,
     /// `Draining`.
     Starting = 0,
     /// Segments are fetched. Exits: `Leaving`, `Draining`.
     Serving = 1,
-    /// Told to stop: no longer ready, and serving all the same until everybody has noticed. Exits:
+    /// Told to stop: no longer ready, but still serving until load balancers have noticed. Exits:
     /// `Draining`.
     Leaving = 2,
-    /// Finishes what is in flight. No exit.
+    /// Finishes the requests in flight. No exit.
     Draining = 3,
 }
 
@@ -83,9 +83,9 @@ pub struct Readiness {
     store: StoreState,
     /// For how long the store has failed.
     failing_for: Duration,
-    /// The store went back in time, not long ago.
+    /// Set if the store went back in time recently.
     went_back: Option<WentBack>,
-    /// Whether memory holds ids; looked at only while the store does not answer.
+    /// Whether memory holds ids; only checked while the store does not answer.
     has_ids: bool,
     /// `None`: snowflake ids are off.
     worker: Option<WorkerReadiness>,
@@ -112,7 +112,7 @@ impl Health {
     }
 
     pub(crate) fn enter(&self, phase: Phase) {
-        // A phase never goes back: a store found good while draining changes nothing.
+        // A phase never goes back: a store that is reached while draining changes nothing.
         self.phase.fetch_max(phase as u8, Ordering::AcqRel);
         self.changed.notify_waiters();
     }
@@ -130,7 +130,7 @@ impl Health {
         *seen = StoreState::Down { since, message };
     }
 
-    /// Whether reservations go through.
+    /// Whether reservations succeed.
     pub(crate) fn store(&self) -> StoreState {
         if self.phase() != Phase::Starting {
             return self.generators.store_state();
@@ -150,12 +150,12 @@ impl Health {
         }
     }
 
-    /// Waits up to `wait_max` for the store to be reached, in the moments after the start. With a
-    /// store that is known to fail it does not wait.
+    /// Waits up to `wait_max` for the store to be reached, just after the start. If the store is
+    /// known to fail it does not wait.
     ///
     /// # Errors
     ///
-    /// What is in the way.
+    /// Why the store is not reached.
     pub(crate) async fn started(&self, wait_max: Duration) -> Result<(), String> {
         let mut changed = pin!(self.changed.notified());
         // From here on no change is missed.
@@ -173,7 +173,7 @@ impl Health {
         })
     }
 
-    /// Whether callers shall go elsewhere.
+    /// Whether clients should reconnect elsewhere.
     #[inline]
     pub(crate) fn is_leaving(&self) -> bool {
         // Relaxed: nothing is read behind it.
@@ -225,7 +225,7 @@ impl Health {
 }
 
 impl Readiness {
-    /// Whether requests should come here.
+    /// Whether the server should receive requests.
     #[must_use]
     pub fn is_ready(&self) -> bool {
         match &self.worker {
@@ -239,21 +239,21 @@ impl Readiness {
         }
     }
 
-    /// Whether the store was found to have gone back in time, today. The server serves on: its own
-    /// ids do not repeat, and those of others cannot be known here.
+    /// Whether the store was found to have gone back in time within a day. The server continues to
+    /// serve: its own ids do not repeat, and whether those of others do is not known here.
     #[must_use]
     pub const fn store_went_back(&self) -> bool {
         self.went_back.is_some()
     }
 
-    /// Whether reservations go through.
+    /// Whether reservations succeed.
     #[must_use]
     pub const fn store_answers(&self) -> bool {
         self.store.is_up()
     }
 }
 
-/// One line for each thing that was looked at, and the sum of it.
+/// One line for each check, and the result.
 impl fmt::Display for Readiness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mark = |is_good: bool| if is_good { '+' } else { '-' };
@@ -265,14 +265,14 @@ impl fmt::Display for Readiness {
         };
         writeln!(f, "[{}]driver: {phase}", mark(self.phase == Phase::Serving))?;
         match &self.store {
-            StoreState::Unasked => writeln!(f, "[-]store: not asked yet")?,
+            StoreState::Unasked => writeln!(f, "[-]store: not reached yet")?,
             StoreState::Up { location: None } => writeln!(f, "[+]store: answers")?,
             StoreState::Up {
                 location: Some(location),
             } => writeln!(f, "[+]store: {location} answers")?,
             StoreState::Down { message, .. } => {
                 let seconds = self.failing_for.as_secs();
-                writeln!(f, "[-]store: fails for {seconds} s: {message}")?;
+                writeln!(f, "[-]store: failing for {seconds} s: {message}")?;
                 let memory = if self.has_ids { "holds" } else { "holds no" };
                 writeln!(f, "[{}]memory: {memory} ids", mark(self.has_ids))?;
             }

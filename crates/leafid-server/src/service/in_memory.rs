@@ -1,4 +1,4 @@
-//! A service without a server, for tests of what stands before it.
+//! A service without a server, for tests of the front ends.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::service::health::{Health, Kinds, Phase};
 use crate::service::regressions::Regressions;
 
 impl Service {
-    /// On a store in memory, in segments of a million ids; tags come with their first id. Its
+    /// On a store in memory, with segments of a million ids; tags are created on first use. Its
     /// driver has to be spawned.
     pub(crate) fn in_memory(tokens: Vec<TokenSpec>, limits: Limits) -> (Self, Driver) {
         let config = Config {

@@ -7,15 +7,15 @@ use leafid::{Generator, Id, Limit, Segment, Tag};
 use super::{Caller, Issued, Service, ServiceError};
 use crate::service::health::Phase;
 
-/// The tag that a caller asked for last, found already: who asks for one tag over and over need not
-/// have it looked up each time.
+/// The tag that a caller requested last, already resolved: repeated requests for one tag need no
+/// look-up.
 #[derive(Debug, Default)]
 pub(crate) struct LastTag(Option<Generator>);
 
-/// One call may take this part of the ids that are left of a tag below its limit: so a caller
-/// cannot use a tag up before somebody sees it.
+/// One call may take this part of the ids that are left below a tag's limit, so that a caller
+/// cannot exhaust a tag before an operator notices.
 const SHARE: u64 = 1000;
-/// It may always take so many.
+/// One call may always take this many.
 const SHARE_MIN: u64 = 1000;
 
 fn fits(
@@ -33,11 +33,11 @@ fn fits(
 }
 
 impl Service {
-    /// The next id of a tag of either kind, out of memory. Never waits.
+    /// The next id of a tag of either kind, from memory. Never waits.
     ///
     /// # Errors
     ///
-    /// As [`next`](Self::next); with [`ServiceError::is_worth_waiting`] that call may do better.
+    /// As [`next`](Self::next); if [`ServiceError::is_worth_waiting`], that call may succeed.
     #[inline]
     pub fn try_next(&self, caller: &Caller, tag: &str) -> Result<Id, ServiceError> {
         match self.try_segment_next(caller, tag) {
@@ -46,7 +46,7 @@ impl Service {
         }
     }
 
-    /// As [`try_next`](Self::try_next), for who asks often.
+    /// As [`try_next`](Self::try_next), for repeated requests of one caller.
     ///
     /// # Errors
     ///
@@ -74,7 +74,7 @@ impl Service {
         }
     }
 
-    /// The next id of a tag of either kind, waiting for a segment under way.
+    /// The next id of a tag of either kind; waits for a segment if needed.
     ///
     /// # Errors
     ///
@@ -87,7 +87,7 @@ impl Service {
         }
     }
 
-    /// The next id of a segment tag, out of memory. Never waits.
+    /// The next id of a segment tag, from memory. Never waits.
     ///
     /// # Errors
     ///
@@ -101,14 +101,14 @@ impl Service {
         Ok(id)
     }
 
-    /// The next id of a segment tag, waiting for a segment under way.
+    /// The next id of a segment tag; waits for a segment if needed.
     ///
     /// # Errors
     ///
     /// [`ServiceError::SegmentOff`], [`ServiceError::NotStarted`], [`ServiceError::Overloaded`],
-    /// [`ServiceError::OverQuota`], [`ServiceError::NoToken`], and [`ServiceError::Issue`], also
-    /// for a snowflake tag. Where tags are created on first use, [`ServiceError::MayNotCreate`] and
-    /// [`ServiceError::TooManyNewTags`].
+    /// [`ServiceError::OverQuota`], [`ServiceError::NoToken`], and [`ServiceError::Issue`], for
+    /// example for a snowflake tag. If tags are created on first use,
+    /// [`ServiceError::MayNotCreate`] and [`ServiceError::TooManyNewTags`].
     #[inline]
     pub async fn segment_next(&self, caller: &Caller, tag: &str) -> Result<Id, ServiceError> {
         match self.try_segment_next(caller, tag) {
@@ -126,7 +126,7 @@ impl Service {
         Ok(id)
     }
 
-    /// The next `count` ids of a tag of either kind, out of memory. Never waits.
+    /// The next `count` ids of a tag of either kind, from memory. Never waits.
     ///
     /// # Errors
     ///
@@ -198,7 +198,7 @@ impl Service {
         }
     }
 
-    /// A run of `length` adjacent ids of a tag, out of memory. Never waits.
+    /// A range of `length` adjacent ids of a tag, from memory. Never waits.
     ///
     /// # Errors
     ///
@@ -219,7 +219,7 @@ impl Service {
         Ok(run)
     }
 
-    /// A run of `length` adjacent ids of a tag, for issuing by the caller.
+    /// A range of `length` adjacent ids of a tag, for issuing by the caller.
     ///
     /// # Errors
     ///
@@ -256,8 +256,8 @@ impl Service {
         Ok(run)
     }
 
-    /// The last id of a tag that this server gave out; `None` if there is none. It issues nothing.
-    /// Tags of kind snowflake share their ids, and have the last of them all.
+    /// The last id of a tag that this server issued; `None` if there is none. It issues nothing.
+    /// Snowflake tags share one generator, and this is the last id of all of them.
     #[must_use]
     pub fn last(&self, tag: &str) -> Option<Id> {
         let is_snowflake = || {
@@ -268,7 +268,7 @@ impl Service {
         last.or_else(|| is_snowflake().and_then(|()| self.last_snowflake()))
     }
 
-    /// Whether a caller may have so many segment ids here now. Who asks is looked at first.
+    /// Whether a caller may have that many segment ids here now. Its permissions are checked first.
     #[inline]
     fn let_in(&self, caller: &Caller, tag: &str, count: u64) -> Result<(), ServiceError> {
         self.access.check(caller, Some(tag), count)?;
@@ -289,7 +289,7 @@ impl Service {
     }
 
     /// Whether a call takes no more than its share of what is left of a tag that is in use here.
-    /// An id after the other is not looked at: it takes as long as it takes.
+    /// Single ids are not limited: exhausting a tag with them takes its time.
     fn check_share(
         &self,
         caller: &Caller,
@@ -321,7 +321,7 @@ impl Service {
         if known.is_some_and(|status| status.max_id.is_some()) {
             return self.check_share(caller, field, tag, count);
         }
-        // What is no tag, or not there, has its own error from who takes the ids.
+        // An invalid or missing tag gets its error from the code that takes the ids.
         let Ok(tag) = Tag::new(tag) else {
             return Ok(());
         };
@@ -345,7 +345,7 @@ impl Service {
         }
     }
 
-    /// Before the store's settings were seen, nothing is reserved from it.
+    /// Nothing is reserved before the store's settings were checked.
     async fn started(&self) -> Result<(), ServiceError> {
         if self.health.phase() != Phase::Starting {
             return Ok(());

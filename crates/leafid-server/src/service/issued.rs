@@ -1,8 +1,8 @@
-//! `Issued`: ids that one call took of a tag, whichever kind it is of.
+//! `Issued`: the ids that one call took of a tag of either kind.
 
 use leafid::{Id, SnowflakeIds, TakenMany};
 
-/// Ids that one call took: the caller's alone, **ascending**, not always adjacent.
+/// The ids that one call took: for its caller alone, **ascending**, not always adjacent.
 ///
 /// # Example
 ///
@@ -24,7 +24,7 @@ pub enum Issued {
 }
 
 impl Issued {
-    /// How many ids.
+    /// The number of ids.
     #[must_use]
     pub fn len(&self) -> u64 {
         match self {

@@ -1,40 +1,41 @@
-//! `Bucket`: how many ids a second may go out under one quota, and when the next may.
+//! `Bucket`: the rate limiter of one quota: how many ids per second may be issued, and when the
+//! next one may.
 //!
-//! A leaky bucket as a meter (the "generic cell rate algorithm", ITU-T I.371): one atomic word
-//! holds the time at which everything given out so far is paid for. Ids may go out while that time
-//! is near; what goes out moves it on. A call for many ids goes out whole and is paid for
-//! afterwards, so that a quota below the size of a batch slows batches down and does not forbid
-//! them. Over any time the rate is kept, save for what one moment allows in advance.
+//! A leaky bucket as a meter (the "generic cell rate algorithm", GCRA, ITU-T I.371): one atomic
+//! word holds the time until which the issued ids have used up the rate. Ids may be issued while
+//! that time is near; issuing them moves it on. A call for many ids is admitted as a whole and
+//! charged afterwards, so that a quota below the size of a batch slows batches down and does not
+//! forbid them. Over any period the rate is kept, except for the burst that one moment allows.
 //!
-//! A bucket has one rate for life: another quota is another bucket. So a call that is paid for
-//! late, at the former rate, cannot burden the new one.
+//! A bucket has one rate for life: another quota is another bucket. So a call that is charged late,
+//! at the former rate, cannot burden the new one.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// How far ahead of its time a bucket may run: so much of a second's ids may go out at once.
+/// How far a bucket may run ahead: the burst, as a part of a second's ids.
 const BURST: Duration = Duration::from_millis(100);
 
 const SECOND: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// When to ask again under a quota of 0.
+/// When to try again under a quota of 0.
 const CLOSED_RETRY: Duration = Duration::from_secs(1);
 
-/// What went out under one quota.
+/// The usage of one quota.
 #[derive(Debug)]
 pub(super) struct Bucket {
-    /// How many there may be in a period.
+    /// The number of ids allowed in a period.
     rate: u64,
     period: Duration,
-    /// How far ahead of its time it may run.
+    /// How far ahead it may run.
     burst: Duration,
-    /// When what went out is paid for, in nanoseconds of the server's clock.
+    /// Until when the issued ids use up the rate, in nanoseconds of the server's clock.
     paid_at: AtomicU64,
 }
 
 impl Bucket {
-    /// Nothing went out yet.
+    /// A bucket from which nothing was issued yet.
     pub(super) fn new(per_second: u64) -> Self {
         Self {
             rate: per_second,
@@ -44,7 +45,7 @@ impl Bucket {
         }
     }
 
-    /// So many a minute; after a quiet one all of them may go out at once.
+    /// A limit per minute; after an idle minute all of it is available at once.
     pub(super) fn per_minute(rate: u64) -> Self {
         Self {
             rate,
@@ -54,12 +55,12 @@ impl Bucket {
         }
     }
 
-    /// Ids a second, of a quota.
+    /// A limit in ids per second, for a quota.
     pub(super) const fn per_second(&self) -> u64 {
         self.rate
     }
 
-    /// Whether ids may go out now; else, how long until they may.
+    /// Whether ids may be issued now; otherwise, how long until they may.
     pub(super) fn check(&self, now: Duration) -> Result<(), Duration> {
         if self.rate == 0 {
             return Err(CLOSED_RETRY);
@@ -70,12 +71,12 @@ impl Bucket {
         if wait.is_zero() { Ok(()) } else { Err(wait) }
     }
 
-    /// Takes note that ids went out.
+    /// Charges issued ids.
     pub(super) fn charge(&self, count: u64, now: Duration) {
         if self.rate == 0 {
             return;
         }
-        // Rounded up, so that no quota is exceeded because an id costs no whole nanoseconds.
+        // Rounded up, so that rounding never allows more than the quota.
         let cost = (u128::from(count) * self.period.as_nanos()).div_ceil(u128::from(self.rate));
         let cost = u64::try_from(cost).unwrap_or(u64::MAX);
         let now = u64::try_from(now.as_nanos()).unwrap_or(u64::MAX);
@@ -94,7 +95,7 @@ mod tests {
         Duration::from_millis(ms)
     }
 
-    /// How many ids go out in ten seconds, `batch` at a time, asked for every millisecond.
+    /// The ids issued in ten seconds, `batch` at a time, requested every millisecond.
     fn in_ten_seconds(per_second: u64, batch: u64) -> u64 {
         let bucket = Bucket::new(per_second);
         let start = 5_000_000;
@@ -133,7 +134,7 @@ mod tests {
             bucket.charge(1, ms(1));
             given += 1;
         }
-        // One more is owed, as with every bucket.
+        // The burst allows one more, as with every bucket.
         assert_eq!(given, 61);
         assert_eq!(bucket.check(ms(1)), Err(ms(1000)));
         assert_eq!(bucket.check(ms(1001)), Ok(()));
@@ -156,7 +157,7 @@ mod tests {
         assert_eq!(bucket.check(ms(2900)), Ok(()));
     }
 
-    /// Guards against sums that wrap: what is owed stays owed.
+    /// Guards against overflow: a debt does not wrap around.
     #[test]
     fn the_largest_numbers_close_for_long() {
         let bucket = Bucket::new(1);
@@ -169,8 +170,8 @@ mod tests {
         assert_eq!(fast.check(ms(1)), Ok(()));
     }
 
-    /// Guards the rate while threads take at once: what they exceed it by, between their look and
-    /// their payment, is owed.
+    /// Guards the rate while threads take at once: the excess between their check and their charge
+    /// is a debt.
     #[test]
     fn threads_together_keep_the_rate() {
         let bucket = Bucket::new(1000);

@@ -1,5 +1,5 @@
-//! `Regressions`: when the store was last found to have gone back in time, for those who ask
-//! whether the server is well. Log and counters are in `ops/event_log.rs`.
+//! `Regressions`: when the store was last found to have gone back in time, for health checks. Log
+//! and counters are in `ops/event_log.rs`.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use leafid::{Clock, Tag};
 
-/// For so long it is named. After a day somebody has looked, or nobody will.
+/// How long it is reported. After a day an operator has seen it, or never will.
 const NAMED_FOR: Duration = Duration::from_secs(24 * 3600);
 
-/// Takes note of stores that went back in time.
+/// Records stores that went back in time.
 pub(crate) struct Regressions {
     clock: Arc<dyn Clock>,
     last: Mutex<Option<Last>>,
@@ -22,7 +22,7 @@ struct Last {
     tag: Tag,
 }
 
-/// That the store went back in time not long ago.
+/// A store that went back in time recently.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct WentBack {
     ago: Duration,
@@ -38,7 +38,7 @@ impl Regressions {
         }
     }
 
-    /// It was just found, on this tag.
+    /// A store just went back in time, found on this tag.
     pub(crate) fn note(&self, tag: &Tag) {
         let at = self.clock.now();
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
@@ -50,7 +50,7 @@ impl Regressions {
         });
     }
 
-    /// What is to be named now.
+    /// What to report now.
     pub(crate) fn named(&self) -> Option<WentBack> {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let last = last.as_ref()?;
@@ -81,7 +81,7 @@ mod tests {
 
     use super::*;
 
-    /// Guards that it is named for a day, and no longer.
+    /// Guards that it is reported for a day, and no longer.
     #[test]
     fn it_is_named_for_a_day() {
         let clock = ManualClock::new();

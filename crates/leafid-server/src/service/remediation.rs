@@ -1,5 +1,5 @@
 //! Remediation: what a caller can do about an error, in the same words over HTTP and gRPC. Each
-//! front end names the calls and fields of its own protocol in them, as a [`Wording`].
+//! front end provides the names of its calls and fields, as a [`Wording`].
 
 use std::borrow::Cow;
 
@@ -9,18 +9,18 @@ use leafid::{IssueError, Permanent, TransientReason};
 use super::code::Code;
 use super::error::ServiceError;
 
-/// What a protocol calls the things that a remediation names.
+/// The terms of a protocol in remediations.
 #[derive(Debug)]
 pub(crate) struct Wording {
-    /// What says when to try again.
+    /// Where the time to retry is.
     pub(crate) retry_after: &'static str,
-    /// A tag, as it has to be sent.
+    /// The syntax of a tag.
     pub(crate) tag: &'static str,
-    /// A token, as it has to be sent.
+    /// The syntax of a token.
     pub(crate) token: &'static str,
-    /// How the layout of an id is named.
+    /// The syntax of a layout.
     pub(crate) layout: &'static str,
-    /// The calls that do these things.
+    /// The calls for these actions.
     pub(crate) create_tag: &'static str,
     pub(crate) update_tag: &'static str,
     pub(crate) take_ids: &'static str,
@@ -96,8 +96,8 @@ impl Code {
                 "use a token whose scope and tags in the access file allow it".into()
             }
             Self::UnknownTag => format!("create it with {create_tag}").into(),
-            Self::UnknownToken => "see the access file for those that there are".into(),
-            Self::UnknownWorker => "see GET /v1/workers for those that there are".into(),
+            Self::UnknownToken => "see the access file for the names of tokens".into(),
+            Self::UnknownWorker => "see GET /v1/workers for the worker ids that were held".into(),
             Self::TagExists => {
                 format!("change it with {update_tag}, or choose another name").into()
             }
@@ -113,12 +113,12 @@ impl Code {
             Self::WorkerHeld => {
                 "wait until its lease ends: then any server can claim it".into()
             }
-            Self::ClockAhead => "wait until the clock has come to that time, or set worker-id to one that no server had, and start again".into(),
+            Self::ClockAhead => "wait until the clock has reached that time, or set worker-id to one that no server had, and start again".into(),
             Self::WorkerChanged => "see GET /v1/workers for who holds it now".into(),
             Self::TooManyQuotas => {
-                "take another tag's quota away with DELETE /v1/quotas/tags/{tag}".into()
+                "remove another tag's quota with DELETE /v1/quotas/tags/{tag}".into()
             }
-            Self::OverQuota => format!("{retry}, or have the quota raised").into(),
+            Self::OverQuota => format!("{retry}, or raise the quota").into(),
             Self::TooManyNewTags => {
                 format!("{retry}, create the tag with {create_tag}, or raise create-tags-per-minute")
                     .into()
@@ -131,7 +131,7 @@ impl Code {
             Self::ModeOff => "ask another server".into(),
             Self::NotYet => retry.to_string().into(),
             Self::NoWorker | Self::StoreUnavailable => {
-                format!("{retry}; if it stays, see /readyz?verbose and the server's log").into()
+                format!("{retry}; if it persists, see /readyz?verbose and the server's log").into()
             }
             Self::ClockBehind => format!("{retry}, or set clock-policy = borrow").into(),
             Self::ShuttingDown => {
@@ -185,7 +185,7 @@ mod tests {
         );
     }
 
-    /// Guards the form that texts of errors have here.
+    /// Guards the style of error texts.
     #[test]
     fn every_code_has_a_remediation() {
         for code in Code::ALL {

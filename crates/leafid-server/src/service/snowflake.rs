@@ -1,4 +1,4 @@
-//! `SnowflakeParts`: what a snowflake id of Leaf's layout says.
+//! `SnowflakeParts`: the parts of a snowflake id of Leaf's layout.
 
 use leafid::Layout;
 
@@ -17,14 +17,14 @@ use leafid::Layout;
 pub struct SnowflakeParts {
     /// When it was made, in milliseconds since 1970-01-01T00:00:00Z.
     pub timestamp_ms: i64,
-    /// Who made it, 0 to 1023.
+    /// The worker id that made it, 0 to 1023.
     pub worker_id: u32,
-    /// Which of its millisecond, 0 to 4095.
+    /// Its number within the millisecond, 0 to 4095.
     pub sequence: u64,
 }
 
 impl SnowflakeParts {
-    /// Takes an id apart. As in Leaf, a negative number comes apart too: its time lies before the
+    /// Decodes an id. As in Leaf, negative numbers can be decoded too: their time is before the
     /// epoch.
     #[must_use]
     pub const fn of(id: i64) -> Self {

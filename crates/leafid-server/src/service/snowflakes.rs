@@ -8,18 +8,18 @@ use leafid::{Id, Snowflake, WorkerRegistry};
 use crate::sharded::Sharded;
 use crate::worker_ids::Peers;
 
-/// The generator, and the registry that keeps it supplied with a worker id.
+/// The generator, and the registry that supplies its worker id.
 #[derive(Debug)]
 pub(super) struct Snowflakes {
     pub(super) registry: WorkerRegistry,
     pub(super) peers: Peers,
-    /// How far the clocks of servers may be apart.
+    /// How far the clocks of servers may differ.
     pub(super) clock_margin: Duration,
     pub(super) snowflake: Snowflake,
     pub(super) counts: Sharded<Counts>,
 }
 
-/// What one thread issued.
+/// The ids that one thread issued.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     pub(super) ids: AtomicU64,

@@ -1,4 +1,4 @@
-//! Snowflake ids, and the worker id that this server makes them with.
+//! Snowflake ids, and the worker id with which this server makes them.
 
 use std::sync::atomic::Ordering;
 
@@ -18,13 +18,13 @@ use crate::worker_ids::Presence;
 pub struct WorkerView {
     /// The row in the registry.
     pub record: LeaseRecord,
-    /// Whether its lease is not over yet.
+    /// Whether its lease has not ended yet.
     pub is_held: bool,
-    /// Whether it is this server that holds it.
+    /// Whether this server holds it.
     pub is_own: bool,
 }
 
-/// What the clocks of this server show.
+/// The readings of this server's clocks.
 ///
 /// # Example
 ///
@@ -34,7 +34,7 @@ pub struct WorkerView {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClockView {
-    /// The time that ids carry, save for what they have borrowed, in milliseconds since
+    /// The time in ids, without what they have borrowed, in milliseconds since
     /// 1970-01-01T00:00:00Z.
     pub unix_ms: u64,
     /// How far the wall clock is ahead of that, in milliseconds.
@@ -44,7 +44,7 @@ pub struct ClockView {
 }
 
 impl ClockView {
-    /// What the wall clock shows, in milliseconds since 1970-01-01T00:00:00Z.
+    /// The wall clock, in milliseconds since 1970-01-01T00:00:00Z.
     #[must_use]
     pub const fn wall_ms(&self) -> u64 {
         self.unix_ms.saturating_add_signed(self.offset_ms)
@@ -52,7 +52,7 @@ impl ClockView {
 }
 
 impl Service {
-    /// The next snowflake id, out of memory. Never waits. A quota on `tag` holds, if it is one.
+    /// The next snowflake id, from memory. Never waits. A quota on `tag` applies, if it is a tag.
     ///
     /// # Errors
     ///
@@ -71,7 +71,7 @@ impl Service {
         Ok(id)
     }
 
-    /// The next snowflake id, waiting for a worker id or for the clock.
+    /// The next snowflake id; waits for a worker id or for the clock if needed.
     ///
     /// # Errors
     ///
@@ -101,7 +101,7 @@ impl Service {
         Ok(id)
     }
 
-    /// The next `count` snowflake ids, out of memory. Never waits.
+    /// The next `count` snowflake ids, from memory. Never waits.
     ///
     /// # Errors
     ///
@@ -120,7 +120,7 @@ impl Service {
         Ok(ids)
     }
 
-    /// `count` ids for a call that may wait already.
+    /// `count` ids for a call that has been admitted to wait.
     pub(super) async fn take_snowflakes(
         &self,
         caller: &Caller,
@@ -152,7 +152,7 @@ impl Service {
         last.and_then(Id::new)
     }
 
-    /// How this server stands with its worker id and its clock; `None` when snowflake ids are off.
+    /// The state of this server's worker id and clock; `None` if snowflake ids are off.
     #[must_use]
     pub fn worker_status(&self) -> Option<RegistryStatus> {
         let snowflakes = self.snowflakes.as_ref()?;
@@ -169,7 +169,7 @@ impl Service {
         self.worker_status().ok_or(ServiceError::SnowflakeOff)
     }
 
-    /// Who holds which worker id, in the order of the worker ids.
+    /// All worker ids with their holders, ordered by worker id.
     ///
     /// # Errors
     ///
@@ -188,9 +188,9 @@ impl Service {
         Ok(rows.into_iter().map(view).collect())
     }
 
-    /// Frees a worker id whose holder is dead, as the caller has made sure. While its lease
-    /// lasts that is done only for an admin's token, and only if the machine of the holder says
-    /// that nothing listens at its address any more: if the holder lives, ids come twice.
+    /// Frees a worker id whose holder is dead, as the caller states. While its lease lasts, that
+    /// needs an admin's token, and the holder's machine must answer that nothing listens at its
+    /// address: if the holder is alive, ids repeat.
     ///
     /// # Errors
     ///
@@ -224,8 +224,8 @@ impl Service {
         row.ok_or(ServiceError::WorkerChanged { worker })
     }
 
-    /// Whether a worker id can be freed without a danger. Once its lease is over, by any
-    /// clock, nothing is taken from its holder.
+    /// Whether a worker id can be freed without danger. Once its lease has ended by any clock,
+    /// nothing is taken from its holder.
     async fn check_dead(&self, row: &WorkerView) -> Result<(), ServiceError> {
         let Snowflakes {
             registry,
@@ -238,7 +238,7 @@ impl Service {
         if !row.is_own && record.until_ms.saturating_add(margin_ms) <= registry.now_ms() {
             return Ok(());
         }
-        // Asked even where it is not released: that it lives is the better answer.
+        // Checked even if it is not released: that the holder is alive is the better answer.
         let presence = match row.is_own {
             true => None,
             false => Some(peers.look(&record.address).await),
@@ -246,7 +246,7 @@ impl Service {
         judge(record, presence, self.needs_token())
     }
 
-    /// What the clocks of this server show.
+    /// The readings of this server's clocks.
     ///
     /// # Errors
     ///
@@ -261,8 +261,8 @@ impl Service {
         })
     }
 
-    /// Takes the wall clock for right, although it disagrees with the time that ids carry: for an
-    /// operator who knows. Tells what the clocks showed before.
+    /// Accepts the wall clock although it disagrees with the time in ids: for an operator who knows
+    /// that it is right. Returns the readings before.
     ///
     /// # Errors
     ///
@@ -287,8 +287,8 @@ impl Service {
     }
 }
 
-/// Whether the holder of a leased worker id is dead, as far as anybody can tell; `None`: it is
-/// this server.
+/// Checks that the holder of a leased worker id is dead, as far as that can be known; `presence` is
+/// `None` for this server.
 fn judge(
     record: &LeaseRecord,
     presence: Option<Presence>,
@@ -300,15 +300,17 @@ fn judge(
     let why = match presence {
         None => return alive("this server holds it".into()),
         Some(Presence::Answers(answer)) if answer.worker == Some(worker) => {
-            return alive(format!("the server at {address} answers with it"));
+            return alive(format!("the server at {address} answers that it holds it"));
         }
         Some(Presence::Answers(_)) => {
-            format!("a server answers at {address}, which may be its holder under another number")
+            format!(
+                "a server answers at {address}, and may be its holder with another worker id now"
+            )
         }
         Some(Presence::Unknown(why)) => why,
         Some(Presence::Nobody) if needs_token => return Ok(()),
         Some(Presence::Nobody) => {
-            "this server asks for no token, so that nobody answers for releasing it (access-file)"
+            "this server requires no token (access-file), so the release cannot be authorized"
                 .into()
         }
     };

@@ -1,5 +1,6 @@
-//! `DurabilityChecked`: a registry whose settings are checked before each claim and each extension,
-//! so that neither is made in one that could forget it. All other calls pass through.
+//! `DurabilityChecked`: a registry whose durability is checked before each claim and each
+//! extension, so that neither is made in a registry that could lose it. All other calls pass
+//! through.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -12,11 +13,11 @@ use leafid::store::{
 /// A registry whose durability is checked.
 pub(crate) struct DurabilityChecked {
     leases: Arc<dyn LeaseStore>,
-    /// Claim all the same in one that could forget a claim.
+    /// Whether to use a registry that could lose a claim.
     allow_weak: bool,
-    /// Whether it was logged what it is: it is checked again at each try.
+    /// Whether its weaknesses have been logged: they are checked again at each try.
     is_logged: AtomicBool,
-    /// How often a weak one was refused.
+    /// How often a weak registry was refused.
     refused: Arc<AtomicU64>,
 }
 
@@ -75,7 +76,7 @@ impl DurabilityChecked {
 impl LeaseStore for DurabilityChecked {
     fn bind<'a>(&'a self, layout: &'a str) -> StoreResult<'a, String> {
         Box::pin(async move {
-            // The first call creates the tables that the second one looks at.
+            // The first call creates the tables that the second one checks.
             let bound = self.leases.bind(layout).await?;
             self.check(&self.leases.inspect().await?)?;
             Ok(bound)
@@ -100,7 +101,7 @@ impl LeaseStore for DurabilityChecked {
 
     fn swap<'a>(&'a self, swap: &'a LeaseSwap) -> StoreResult<'a, bool> {
         Box::pin(async move {
-            // They can be changed at run time.
+            // Settings can be changed at run time.
             self.check(&self.leases.inspect().await?)?;
             self.leases.swap(swap).await
         })
@@ -119,8 +120,7 @@ impl LeaseStore for DurabilityChecked {
     }
 }
 
-/// How the connection is exposed to others on the network, and what to change; `None` where it is
-/// not.
+/// How the connection is exposed to others on the network, and what to change; `None` if it is not.
 pub(crate) fn unencrypted(report: &StoreReport) -> Option<(&Transport, &str)> {
     let transport = report.transport.as_ref()?;
     Some((transport, transport.advice.as_deref()?))

@@ -1,5 +1,5 @@
-//! The worker id that Java Leaf noted down on this machine: a hint for a server that never had
-//! one. It is claimed like any other, so that a note which is wrong or forged does no harm.
+//! The worker id that Java Leaf recorded on this machine: a hint for a server that never had one.
+//! It is claimed like any other, so that a wrong or forged record does no harm.
 
 use std::path::Path;
 
@@ -45,7 +45,7 @@ mod tests {
 
     const POOL: &str = "com.example.leaf";
 
-    /// A folder with the notes of these ports.
+    /// A folder with the records of these ports.
     fn notes(ports: &[(u16, &str)]) -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();
         for (port, text) in ports {

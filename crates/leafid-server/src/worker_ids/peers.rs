@@ -1,4 +1,4 @@
-//! `Peers`: asks other servers over HTTP what their clocks show, and which worker id they hold.
+//! `Peers`: asks other servers over HTTP for their clocks, and for the worker ids that they hold.
 
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr};
@@ -22,35 +22,35 @@ use crate::net::tls::Tls;
 
 /// How long a peer may take to answer.
 const ANSWER_MAX: Duration = Duration::from_secs(1);
-/// How long a look at a server that may be dead may take: connecting, and an answer.
+/// The time limit of checking a server that may be dead: connecting, and an answer.
 const LOOK_MAX: Duration = Duration::from_secs(3);
-/// Bytes of an answer.
+/// The maximum length of an answer.
 const ANSWER_LEN_MAX: usize = 4096;
-/// How many peers are asked. The mean of so many is as good as that of all.
+/// How many peers are asked. The mean of that many is as good as that of all.
 const PEERS_MAX: usize = 32;
 
 /// Other servers, asked over HTTP.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Peers {
-    /// Of this server: where it is on, it is on at most of the others.
+    /// The TLS of this server: if it is on here, it is on at most of the others.
     tls: Option<Arc<Tls>>,
 }
 
-/// What was found at the address of a server that may be dead.
+/// The result of checking a server that may be dead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Presence {
-    /// It answers.
+    /// The server answers.
     Answers(PeerAnswer),
-    /// The machine is there, and says that nothing listens at that port.
+    /// The machine answers that nothing listens at that port.
     Nobody,
-    /// Nobody can tell, and why.
+    /// Unknown, and why.
     Unknown(String),
 }
 
-/// What a peer answers at `/v1/clock`; the same fields that `http/clock.rs` writes.
+/// A peer's answer at `/v1/clock`; the same fields that `http/clock.rs` writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PeerAnswer {
-    /// The time that its ids carry, in milliseconds since 1970-01-01T00:00:00Z.
+    /// The time in its ids, in milliseconds since 1970-01-01T00:00:00Z.
     pub(crate) unix_ms: u64,
     /// The worker id it holds.
     pub(crate) worker: Option<WorkerId>,
@@ -67,7 +67,7 @@ impl Peers {
         Self { tls }
     }
 
-    /// Asks the server at an address; `None` when no answer comes in time, or not one of ours.
+    /// Asks the server at an address; `None` if no answer comes in time, or not one of ours.
     pub(crate) async fn ask(&self, address: &str) -> Option<PeerAnswer> {
         let getting = self.get(address);
         let answer = tokio::time::timeout(ANSWER_MAX, getting).await.ok()??;
@@ -78,17 +78,17 @@ impl Peers {
         })
     }
 
-    /// Looks whether a server is at an address. Only a machine that says "nothing listens here" is
-    /// taken for a no: silence can be a paused process or a network that is cut.
+    /// Checks whether a server is at an address. Only a refused connection counts as a no: silence
+    /// can be a paused process or a broken network.
     pub(crate) async fn look(&self, address: &str) -> Presence {
         if address.is_empty() {
-            return Presence::Unknown("its holder gave no address at which to ask it".into());
+            return Presence::Unknown("its holder registered no address".into());
         }
         let looking = async {
             let found = tokio::net::lookup_host(address).await;
             let found: Vec<SocketAddr> = found.map(Iterator::collect).unwrap_or_default();
             match found.iter().find_map(|found| beyond_asking(found.ip())) {
-                // It may be a server of this machine. If it is not there, that tells nothing.
+                // It may be a server on this machine. If it does not answer, that proves nothing.
                 Some(why) => self.ask(address).await.map_or_else(
                     || Presence::Unknown(format!("the address {address} of its holder {why}")),
                     Presence::Answers,
@@ -102,7 +102,9 @@ impl Peers {
 
     async fn look_at(&self, address: &str, found: &[SocketAddr]) -> Presence {
         if found.is_empty() {
-            return Presence::Unknown(format!("the address {address} of its holder is not known"));
+            return Presence::Unknown(format!(
+                "the address {address} of its holder does not resolve"
+            ));
         }
         for place in found {
             match TcpStream::connect(place).await {
@@ -117,8 +119,7 @@ impl Peers {
         Presence::Nobody
     }
 
-    /// With TLS first where it is on here, and without: while servers move to TLS, some have it
-    /// and some have not.
+    /// Tries TLS first if it is on here, then plain: while servers move to TLS, only some have it.
     async fn get(&self, address: &str) -> Option<Bytes> {
         if let Some(tls) = &self.tls {
             let stream = TcpStream::connect(address).await.ok()?;
@@ -153,15 +154,15 @@ impl PeerClocks for Peers {
 
 fn no_answer(address: &str) -> Presence {
     Presence::Unknown(format!(
-        "its holder at {address} cannot be asked: no answer of a leafid server comes from there"
+        "its holder at {address} does not answer as a leafid server"
     ))
 }
 
-/// Why an address says nothing about the machine of a holder.
+/// Why an address does not identify the machine of a holder.
 fn beyond_asking(ip: IpAddr) -> Option<&'static str> {
     match ip.to_canonical() {
-        ip if ip.is_loopback() => Some("is that of every machine for itself"),
-        ip if ip.is_unspecified() => Some("names no machine"),
+        ip if ip.is_loopback() => Some("is a loopback address"),
+        ip if ip.is_unspecified() => Some("is an unspecified address"),
         _ => None,
     }
 }
@@ -189,7 +190,7 @@ async fn get_over<S: Io>(stream: S, address: &str) -> Option<Bytes> {
     let mut asking = std::pin::pin!(asking);
     tokio::select! {
         answer = &mut asking => answer,
-        // The peer may close as soon as its answer is out.
+        // The peer may close as soon as its answer is sent.
         _ = &mut connection => asking.await,
     }
 }
@@ -217,7 +218,7 @@ mod tests {
         let len = stream.read(&mut request).await.unwrap();
         assert!(request[..len].starts_with(b"GET /v1/clock HTTP/1.1\r\n"));
         stream.write_all(text.as_bytes()).await.unwrap();
-        // As the end of an answer that does not tell its length.
+        // The end of an answer without a length.
         stream.shutdown().await.unwrap();
     }
 
@@ -231,7 +232,7 @@ mod tests {
         }
     }
 
-    /// Guards that a peer which is something else, or nothing, does not spoil the mean.
+    /// Guards that a peer which is another program, or absent, does not distort the mean.
     #[tokio::test]
     async fn the_mean_is_of_those_that_answer() {
         const OLD: &str =
@@ -256,8 +257,8 @@ mod tests {
         );
     }
 
-    /// Guards that a server with TLS finds those that have it, whoever signed their certificates,
-    /// and those that have not.
+    /// Guards that a server with TLS can ask servers with it, whoever signed their certificates,
+    /// and servers without it.
     #[tokio::test]
     async fn tls_is_tried_first() {
         const OLD: &str = "HTTP/1.1 200 OK\r\n\r\n{\"unix_ms\":\"1000\",\"worker\":null}";
@@ -301,7 +302,7 @@ mod tests {
         assert_eq!(peers.mean_ms(&asked).await, Some(1500));
     }
 
-    /// Guards that nobody is taken for dead who only cannot be asked.
+    /// Guards that a holder that merely cannot be asked is not considered dead.
     #[tokio::test]
     async fn a_loopback_address_says_nothing_about_another_machine() {
         let peers = Peers::default();
@@ -324,7 +325,7 @@ mod tests {
                 "{address}: {looked:?}"
             );
         }
-        // Past that: a port where nothing listens, one where something else does, and a server.
+        // Three ports: one where nothing listens, one with another program, and one with a server.
         const OURS: &str = "HTTP/1.1 200 OK\r\n\r\n{\"unix_ms\":\"2000\",\"worker\":7}";
         assert_eq!(
             peers.look_at(&gone.to_string(), &[gone]).await,

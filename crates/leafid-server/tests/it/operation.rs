@@ -36,7 +36,7 @@ fn ready_as_long_as_memory_can_issue() {
         let verbose = server.ask("GET /readyz?verbose");
         verbose
             .body
-            .contains("[-]store: fails for 0 s: cannot reach memory")
+            .contains("[-]store: failing for 0 s: cannot reach memory")
     });
     let verbose = server.ask("GET /readyz?verbose");
     assert_eq!(verbose.status, 200);

@@ -35,7 +35,7 @@ fn redis_cli_takes_ids() {
     assert_eq!(cli(&["-r", "3", "INCR", "order"]), "12\n13\n14\n");
     assert_eq!(cli(&["ID.RANGE", "order", "5"]), "15\n19\n");
     let refused = cli(&["SET", "order", "1"]);
-    assert!(refused.starts_with("ERR SET would give out ids twice"));
+    assert!(refused.starts_with("ERR SET would repeat ids"));
     // As in a terminal: the commands are read from the input, after COMMAND DOCS.
     let typed = "INCR order\nMULTI\nINCR order\nINCR order\nEXEC\n";
     let printed = run(&mut tool(&server, "redis-cli"), typed);

@@ -158,20 +158,20 @@ const OTHERWISE: &[(&str, &str, &str)] = &[
     ),
     (
         "SET a 1\r\n",
-        "-ERR SET would give out ids twice: the numbers of a tag are never set. INCR takes its \
-         next id; where a new tag begins is said when it is created\r\n",
+        "-ERR SET would repeat ids: the numbers of a tag are never set. INCR takes the next id; \
+         the start of a tag is set when it is created\r\n",
         "ids are not set",
     ),
     (
         "MULTI\r\nDEL a\r\nINCR x\r\nEXEC\r\nGET x\r\n",
-        "+OK\r\n-ERR DEL would give out ids twice: in Redis the counter would begin again at 1. A \
-         tag that is not needed is deleted with leafid tag delete\r\n+QUEUED\r\n-EXECABORT \
+        "+OK\r\n-ERR DEL would repeat ids: in Redis the counter would start again at 1. To delete a \
+         tag, use leafid tag delete\r\n+QUEUED\r\n-EXECABORT \
          Transaction discarded because of previous errors.\r\n$-1\r\n",
         "what is refused breaks the transaction before any id is taken",
     ),
     (
         "WATCH a\r\n",
-        "-ERR WATCH has nothing to watch: each id is given out once, whoever else takes some. \
+        "-ERR WATCH has nothing to watch: each id is issued once, however many clients take ids. \
          Leave it out\r\n",
         "an answer of OK would promise something",
     ),

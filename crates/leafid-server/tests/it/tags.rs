@@ -187,7 +187,7 @@ fn a_tag_is_raised_or_left_as_it_is() {
     assert_eq!(server.ask_with("POST /v1/tags", segments).status, 201);
     let back = r#"{"step":7,"next":1000}"#;
     let problem = server.check_problem("PATCH /v1/tags/order", back, 409, "next_behind");
-    let detail = "tag \"order\" goes on at 1000, and can only be raised";
+    let detail = "the next segment of tag \"order\" starts at 1000, which can only be raised";
     assert_eq!(
         (&problem["detail"], &problem["field"]),
         (&json!(detail), &json!("next"))

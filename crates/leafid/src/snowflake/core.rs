@@ -51,7 +51,7 @@ struct Closed {
 }
 
 /// Why nothing is issued while there is a worker id.
-const USED_UP: &str = "its lease is used up and not extended yet";
+const USED_UP: &str = "its lease is exhausted and not extended yet";
 
 /// How long to wait for a worker id before a look whether there is one.
 const NO_WORKER_RETRY: Duration = Duration::from_millis(50);

@@ -146,7 +146,7 @@ fn a_file_that_is_no_toml_is_named_with_its_line() {
     );
 }
 
-/// Guards that a store that cannot be is found before anything starts, with its origin.
+/// Guards that an invalid store is reported before anything starts, with its origin.
 #[test]
 fn a_store_that_cannot_be_is_named_with_its_origin() {
     let environment = variables(&[("LEAFID_STORE", "mysql://u:hunter2@a")]);
@@ -328,8 +328,8 @@ fn leaf_modes_are_on_or_off_as_in_leaf() {
     );
 }
 
-/// Guards the promise that no password is shown, whatever is in it: each pair of odd characters
-/// between two marks, none of which may come out.
+/// Guards the promise that no password is shown, whatever it contains: each pair of odd characters
+/// between two marks, neither of which may be shown.
 #[test]
 fn no_odd_password_is_shown() {
     let odd = " \t\n,;:@/?#%&='\"\\|{}[]<>^`+$!é\u{2003}";
@@ -357,7 +357,7 @@ fn no_odd_password_is_shown() {
     assert!(read > 100, "only {read} could be read at all");
 }
 
-/// Guards that a file with a password in it which everybody can read is named, and no other.
+/// Guards that a file with a password that every user can read is named, and no other.
 #[test]
 fn a_file_with_a_password_that_everybody_reads_is_named() {
     use std::os::unix::fs::PermissionsExt as _;

@@ -22,7 +22,7 @@ pub(super) fn changer<T>(
     Ok(caller.at(peer))
 }
 
-/// The caller. Where no token is asked for, the metadata is not looked at.
+/// The caller. If no tokens are configured, the metadata is ignored.
 pub(super) fn caller(service: &Service, metadata: &MetadataMap) -> Result<Caller, ServiceError> {
     if !service.needs_token() {
         return Ok(Caller::anonymous());
@@ -35,6 +35,6 @@ pub(super) fn caller(service: &Service, metadata: &MetadataMap) -> Result<Caller
         let is_bearer = scheme.eq_ignore_ascii_case("bearer");
         is_bearer.then(|| secret.trim_start_matches(' '))
     });
-    // What is malformed counts as a wrong secret.
+    // Malformed metadata counts as a wrong secret.
     service.authenticate(None, secret.unwrap_or_default())
 }

@@ -1,8 +1,9 @@
-//! `Call`: one call, from its beginning until its reply was handed over or it was given up. It is
-//! counted once in the metrics, by its status, and meanwhile in the [`Activity`] of its connection.
+//! `Call`: one call, from its beginning until its reply is handed over or it is given up. It is
+//! counted once in the metrics, by its status, and until then in the [`Activity`] of its
+//! connection.
 //!
-//! A call has a pending reply until hyper has handed all of the reply over to be sent, which needs
-//! a peer that reads. A stream whose caller asks for nothing has none, however long it stays open.
+//! A call has a pending reply until hyper has handed over all of the reply to be sent, which needs
+//! a peer that reads. A stream whose caller requests nothing has none, however long it stays open.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -16,19 +17,19 @@ use tonic::codegen::BoxFuture;
 use super::Method;
 use super::counts::GrpcCounts;
 
-/// The answer of a method, on its way.
+/// The answer of a method, as a future.
 pub(super) type Answering = BoxFuture<Response<Body>, Infallible>;
 
-/// What the calls of one connection are doing. Relaxed where nothing else is said.
+/// What the calls of one connection are doing. Relaxed unless a comment says otherwise.
 #[derive(Debug, Default)]
 pub(super) struct Activity {
-    /// Grows with each call that begins or ends, and with each part of a reply.
+    /// Incremented for each call that begins or ends, and for each part of a reply.
     events: AtomicU64,
     open_calls: AtomicU64,
     pending_replies: AtomicU64,
 }
 
-/// The same at one time.
+/// A consistent copy of these counters.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Snapshot {
     pub(super) events: u64,
@@ -38,7 +39,8 @@ pub(super) struct Snapshot {
 
 impl Activity {
     pub(super) fn snapshot(&self) -> Snapshot {
-        // First, and acquire: a pending reply is not seen without the event that made it one.
+        // Loaded first, with acquire: a pending reply is not seen without the event that made it
+        // pending.
         let pending_replies = self.pending_replies.load(Ordering::Acquire);
         Snapshot {
             events: self.events.load(Ordering::Relaxed),
@@ -53,16 +55,16 @@ impl Activity {
     }
 }
 
-/// A call that goes on. One that is dropped without a status was given up by its caller.
+/// A call in progress. One that is dropped without a status was given up by its caller.
 pub(super) struct Call {
     activity: Arc<Activity>,
     has_pending_reply: bool,
-    /// What it is counted as in the metrics; `None` for what is no gRPC, and once it was counted.
+    /// How the metrics count it; `None` if it is not gRPC, and once it was counted.
     uncounted: Option<(Method, Arc<GrpcCounts>)>,
 }
 
 impl Call {
-    /// It has a pending reply from its beginning.
+    /// Its reply is pending from its beginning.
     pub(super) fn begin(activity: &Arc<Activity>) -> Self {
         activity.open_calls.fetch_add(1, Ordering::Relaxed);
         let mut call = Self {
@@ -74,19 +76,19 @@ impl Call {
         call
     }
 
-    /// Has it counted in the metrics.
+    /// Sets how the metrics count it.
     pub(super) fn count_as(&mut self, method: Method, counts: &Arc<GrpcCounts>) {
         self.uncounted = Some((method, Arc::clone(counts)));
     }
 
-    /// Counts it in the metrics, if that was not done before.
+    /// Counts it in the metrics, unless that has been done.
     pub(super) fn ended(&mut self, code: Code) {
         if let Some((method, counts)) = self.uncounted.take() {
             counts.count(method, code);
         }
     }
 
-    /// A part of the reply was handed over. Until hyper asks for the next one, it is pending.
+    /// A part of the reply was handed over. It is pending until hyper asks for the next one.
     #[inline]
     pub(super) fn reply_pending(&mut self) {
         self.activity.event();
@@ -98,7 +100,7 @@ impl Call {
         }
     }
 
-    /// All parts of the reply that there are were taken.
+    /// All available parts of the reply were taken.
     #[inline]
     pub(super) fn reply_taken(&mut self) {
         if self.has_pending_reply {

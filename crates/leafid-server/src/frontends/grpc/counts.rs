@@ -5,7 +5,7 @@ use tonic::Code;
 use super::Method;
 use crate::ops::metrics::{CallCounts, CountedCalls};
 
-/// How many statuses gRPC has.
+/// The number of gRPC statuses.
 const CODES: usize = 17;
 
 /// Calls by method and status.
@@ -41,7 +41,7 @@ impl CountedCalls for GrpcCounts {
     }
 }
 
-/// A status as the definition of gRPC writes it, such as `NOT_FOUND`.
+/// The name of a status in the gRPC specification, such as `NOT_FOUND`.
 pub(crate) const fn code_name(code: Code) -> &'static str {
     match code {
         Code::Ok => "OK",

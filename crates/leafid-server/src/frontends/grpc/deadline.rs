@@ -28,7 +28,7 @@ impl Deadline {
             Some(left) => Ok(Self(Some(left))),
             None => Err(Refusal::bad_field(
                 "grpc-timeout",
-                "the value is no time: send up to 8 digits and one of H M S m u n",
+                "the value is not a timeout: send up to 8 digits and one of H M S m u n",
             )),
         }
     }

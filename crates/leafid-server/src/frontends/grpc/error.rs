@@ -1,4 +1,4 @@
-//! Maps each error of the service to its gRPC status: the one place that does.
+//! Maps each error of the service to its gRPC status: the only place that does.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -13,12 +13,12 @@ use tonic_types::{ErrorDetails, StatusExt as _};
 use super::v1::Failure;
 use crate::service::{self, ServiceError, Wording};
 
-/// Whose reasons they are, in `google.rpc.ErrorInfo`.
+/// The domain of the reasons, in `google.rpc.ErrorInfo`.
 const DOMAIN: &str = "leafid";
-/// Where the details are in the metadata.
+/// The metadata key of the details.
 const DETAILS: &str = "grpc-status-details-bin";
 
-/// The reason, and what to do, where a message is too large or cannot be read.
+/// Reason and remediation for a message that is too large or cannot be read.
 const TOO_LARGE: (&str, &str) = ("too_large", "send fewer bytes in one message");
 const COMPRESSED: (&str, &str) = ("compressed", "send messages as they are, not compressed");
 const BAD_MESSAGE: (&str, &str) = (
@@ -26,7 +26,7 @@ const BAD_MESSAGE: (&str, &str) = (
     "send one whole message of the type that the method takes: see its protocol file",
 );
 
-/// What gRPC calls things.
+/// The terms of gRPC in remediations.
 const WORDING: Wording = Wording {
     retry_after: "the retry delay",
     tag: "a tag of 1 to 128 characters",
@@ -44,11 +44,11 @@ const WORDING: Wording = Wording {
     },
 };
 
-/// Why a call is not done, on its way out.
+/// Why a call fails, before it becomes a status.
 #[derive(Debug, Clone)]
 pub(super) struct Refusal {
     code: Code,
-    /// Stable, in lower case, as in HTTP.
+    /// Stable, in lower case, as over HTTP.
     reason: &'static str,
     message: String,
     /// What the caller can do about it.
@@ -74,13 +74,13 @@ impl Refusal {
         }
     }
 
-    /// With the field of the message that is wrong.
+    /// Names the field of the message that is wrong.
     pub(super) fn with_field(mut self, field: &'static str) -> Self {
         self.field = Some(field);
         self
     }
 
-    /// A field of a message has a value that it cannot have.
+    /// A field of a message has an invalid value.
     pub(super) fn bad_field(field: &'static str, message: impl Into<String>) -> Self {
         let next = format!("send {field} as its description says");
         let reason = service::Code::BadField.name();
@@ -89,7 +89,7 @@ impl Refusal {
 
     pub(super) fn unknown_method() -> Self {
         let message = "this server has no such method";
-        let next = "ask for those that there are with reflection, such as with grpcurl list";
+        let next = "list the methods by reflection, for example with grpcurl list";
         Self::new(Code::Unimplemented, "unknown_method", message, next)
     }
 
@@ -100,7 +100,8 @@ impl Refusal {
         Self::new(Code::ResourceExhausted, "too_much_metadata", message, next)
     }
 
-    /// What tonic says by itself of a message that it cannot take; other statuses are none.
+    /// An error that tonic itself raises for a message that it cannot read; `None` for other
+    /// statuses.
     fn of_message(status: &Status) -> Option<Self> {
         let code = status.code();
         let (reason, next) = match code {
@@ -112,18 +113,18 @@ impl Refusal {
         Some(Self::new(code, reason, status.message(), next))
     }
 
-    /// The caller did not send its message in time. Nothing was done for it; still it is no status
-    /// that clients try again by themselves, as the next message would be as slow.
+    /// The caller did not send its message in time. Nothing was done for it, yet the status is not
+    /// one that clients retry automatically, as the next message would be as slow.
     pub(super) fn timeout(body_max: Duration) -> Self {
         let message = format!("the message took longer than {} s", body_max.as_secs());
         let next = "send the message at once";
         Self::new(Code::DeadlineExceeded, "timeout", message, next)
     }
 
-    /// The caller's bound, not the server's.
+    /// The limit is the caller's, not the server's.
     pub(super) fn deadline_exceeded() -> Self {
         let message = "the deadline passed before there was an answer";
-        let next = "give the call more time";
+        let next = "set a longer deadline";
         Self::new(Code::DeadlineExceeded, "deadline_exceeded", message, next)
     }
 }
@@ -144,25 +145,26 @@ impl From<Refusal> for Status {
     }
 }
 
-/// The status that headers or trailers end a call with; `None`: it goes on.
+/// The status with which headers or trailers end a call; `None`: the call continues.
 pub(super) fn code_of(end: &HeaderMap) -> Option<Code> {
     let status = end.get("grpc-status")?;
     Some(Code::from_bytes(status.as_bytes()))
 }
 
-/// Adds the details to the end of an answer that tonic made without them. Our own have them.
+/// Adds the details to the end of an answer that tonic made without them. Our own answers have
+/// them.
 pub(super) fn explain(code: Code, end: &mut HeaderMap) {
     if code == Code::Ok || end.contains_key(DETAILS) {
         return;
     }
     let refusal = Status::from_header_map(end).and_then(|status| Refusal::of_message(&status));
     if let Some(refusal) = refusal {
-        // What cannot be written as a header stays as tonic had it.
+        // If it cannot be written as a header, tonic's stays.
         let _added = Status::from(refusal).add_header(end);
     }
 }
 
-/// The same in an answer of a stream, which goes on.
+/// The same in the answer of a stream, which continues.
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
         let retry_after = refusal.retry_after;
@@ -236,7 +238,7 @@ const fn status(code: service::Code) -> Code {
 mod tests {
     use super::*;
 
-    /// Guards that every code is in the documentation, with its status, and no other.
+    /// Guards that exactly the codes in the code are in the documentation, each with its status.
     #[test]
     fn codes_are_documented() {
         let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/grpc.md");

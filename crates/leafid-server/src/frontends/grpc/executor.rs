@@ -1,9 +1,9 @@
-//! `CallExecutor`: starts the task that hyper makes for each call, and drops that of a stream
-//! which should be over and is not.
+//! `CallExecutor`: spawns the task that hyper makes for each call, and drops the task of a stream
+//! that should have ended and has not.
 //!
-//! While the peer lets nothing through, hyper does not ask a stream for its next message, and the
-//! stream cannot tell of its end. To drop its task resets the stream, which needs nothing of the
-//! peer. The stream itself says when: its code runs in the task, in the scope of `GIVE_UP`.
+//! While flow control blocks the peer's stream, hyper does not poll it for its next message, and
+//! the stream cannot end itself. Dropping its task resets the stream without the peer's help. The
+//! stream itself says when: its code runs in the task, in the scope of `GIVE_UP`.
 
 use std::cell::Cell;
 use std::pin::Pin;
@@ -14,20 +14,20 @@ use pin_project_lite::pin_project;
 
 use crate::net::poll_on_wake::PollOnWake;
 
-/// Is ready when the task shall be dropped.
+/// Is ready when the task must be dropped.
 type GiveUp = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 tokio::task_local! {
-    /// What `drop_task_when` has left for the current task.
+    /// The future that `drop_task_when` has set for the current task.
     static GIVE_UP: Cell<Option<GiveUp>>;
 }
 
-/// Has the task of the current call dropped once `give_up` is ready. Outside of one it does nothing.
+/// Drops the task of the current call once `give_up` is ready. Outside of a call it does nothing.
 pub(super) fn drop_task_when(give_up: impl Future<Output = ()> + Send + 'static) {
     let _is_in_task = GIVE_UP.try_with(|slot| slot.set(Some(Box::pin(give_up))));
 }
 
-/// Starts the tasks of a connection.
+/// Spawns the tasks of a connection.
 #[derive(Clone)]
 pub(super) struct CallExecutor;
 

@@ -1,7 +1,7 @@
-//! `Handler`: takes each call to its method.
+//! `Handler`: routes each call to its method.
 //!
-//! The path of a call leads straight to the service that was made from `proto/`, past any router,
-//! so that a call costs next to nothing on top of tonic.
+//! The path of a call selects the generated service directly, without a router, so that a call
+//! costs next to nothing on top of tonic.
 
 use std::future::ready;
 use std::sync::Arc;
@@ -57,7 +57,8 @@ impl Handler {
         }
     }
 
-    /// Answers a call. The request goes to its method right here, so that what waits is small.
+    /// Answers a call. The request goes to its method right here, so that the waiting future stays
+    /// small.
     pub(super) fn answer(
         self: &Arc<Self>,
         connection: &Arc<Connection>,
@@ -82,7 +83,7 @@ impl Handler {
         }
     }
 
-    /// Calls the method, unless something stands in the way.
+    /// Calls the method, unless something forbids it.
     fn start(
         &self,
         connection: &Arc<Connection>,
@@ -109,7 +110,7 @@ impl Handler {
         }
     }
 
-    /// Whether the method may be called, and until when it has to answer.
+    /// Whether the method may be called, and its deadline.
     fn check(
         &self,
         connection: &Connection,
@@ -117,7 +118,7 @@ impl Handler {
         headers: &HeaderMap,
     ) -> Result<Deadline, Refusal> {
         if self.service.health().is_leaving() {
-            // The call is served; the next one shall go elsewhere.
+            // The call is served, but the next one must go to another connection.
             connection.send_goaway();
         }
         check_metadata(headers, self.service.limits().head_len_max)?;
@@ -126,7 +127,7 @@ impl Handler {
             return Err(Refusal::deadline_exceeded());
         }
         if connection.slot == Slot::Admin && method.issues() {
-            // The slot is kept for operators.
+            // The slot is reserved for admins.
             connection.send_goaway();
             return Err(ServiceError::TooManyConnections.into());
         }
@@ -143,7 +144,7 @@ impl Handler {
         let body_max = method.takes_one().then_some(self.service.limits().body_max);
         let mut request = request.map(|body| RequestBody::new(body, body_max));
         if !matches!(method, M::Next | M::Stream) {
-            // Extensions are on the heap, and these are the methods called most.
+            // Extensions are heap-allocated, and these are the methods called most.
             request.extensions_mut().insert(Arc::clone(connection));
         }
         Ok(match method {
@@ -164,12 +165,12 @@ impl Handler {
 struct Started {
     answering: Answering,
     deadline: Deadline,
-    /// Whether its answer goes on after it began.
+    /// Whether its answer is a stream.
     is_stream: bool,
 }
 
 impl Started {
-    /// It is over already.
+    /// It has already ended.
     fn answered(answer: Response<Body>) -> Self {
         Self {
             answering: Box::pin(ready(Ok(answer))),
@@ -179,8 +180,7 @@ impl Started {
     }
 }
 
-/// The status of HTTP that a request which is no gRPC is answered with, so that its sender
-/// understands.
+/// The HTTP status for a request that is not gRPC, so that its sender understands it.
 fn not_grpc(request: &Request<Incoming>) -> Option<StatusCode> {
     if request.method() != hyper::Method::POST {
         Some(StatusCode::METHOD_NOT_ALLOWED)
@@ -191,7 +191,7 @@ fn not_grpc(request: &Request<Incoming>) -> Option<StatusCode> {
     }
 }
 
-/// Refuses a call with too much metadata, counted as HTTP/2 does.
+/// Refuses a call with too much metadata, measured as HTTP/2 does.
 fn check_metadata(headers: &HeaderMap, len_max: usize) -> Result<(), Refusal> {
     let lens = headers
         .iter()
@@ -203,7 +203,7 @@ fn check_metadata(headers: &HeaderMap, len_max: usize) -> Result<(), Refusal> {
     }
 }
 
-/// `application/grpc`, alone or with the form of its messages, which is that of protobuf.
+/// `application/grpc`, with or without a suffix for the message format, which must be protobuf.
 fn is_grpc(content_type: Option<&HeaderValue>) -> bool {
     let Some(rest) =
         content_type.and_then(|kind| kind.as_bytes().strip_prefix(b"application/grpc"))

@@ -18,10 +18,10 @@ use super::v1::{ids_server, tags_server};
 use crate::excerpt::shown;
 use crate::service::Service;
 
-/// How often a watched server looks at itself. The end comes at once, whatever this is.
+/// How often `Watch` checks the server. The shutdown is noticed at once.
 const LOOK_INTERVAL: Duration = Duration::from_millis(500);
 
-/// What can be asked about; the empty name is the server as a whole.
+/// The services that can be asked about; the empty name is the server as a whole.
 const NAMES: [&str; 3] = ["", ids_server::SERVICE_NAME, tags_server::SERVICE_NAME];
 
 /// Answers the calls of `grpc.health.v1.Health`.
@@ -42,9 +42,9 @@ impl Health for HealthFrontEnd {
         if NAMES.contains(&name.as_str()) {
             return Ok(Response::new(response(now(&self.service))));
         }
-        // The service's definition asks for this status, and clients look for no more.
+        // The service's definition requires this status, and clients check nothing else.
         let message = format!(
-            "no service {:?} here: ask about {}",
+            "unknown service {:?}: ask about {}",
             shown(&name),
             NAMES[1..].join(", ")
         );
@@ -53,11 +53,11 @@ impl Health for HealthFrontEnd {
 
     type WatchStream = Pin<Box<dyn Stream<Item = Result<HealthCheckResponse, Status>> + Send>>;
 
-    /// Tells how the service stands, and again each time that changes.
+    /// Streams the state of the service, now and each time that it changes.
     async fn watch(&self, request: Request<HealthCheckRequest>) -> Answered<Self::WatchStream> {
         let name = request.into_inner().service;
         if !NAMES.contains(&name.as_str()) {
-            // It might come later, for all that the definition knows: so the stream stays open.
+            // The definition allows an unknown service to appear later, so the stream stays open.
             let unknown = tokio_stream::once(Ok(response(ServingStatus::ServiceUnknown)));
             let watched = tokio_stream::StreamExt::chain(unknown, tokio_stream::pending());
             return Ok(Response::new(Box::pin(watched)));
@@ -82,11 +82,11 @@ fn response(status: ServingStatus) -> HealthCheckResponse {
     }
 }
 
-/// Each state that a service comes to, the present one first.
+/// Yields each state of a service, the present one first.
 struct InstrumentedStore {
     service: Arc<Service>,
     told: Option<ServingStatus>,
-    /// Is ready when it is time to look again.
+    /// Is ready when it is time to check again.
     change: Pin<Box<dyn Future<Output = ()> + Send>>,
 }
 
@@ -104,7 +104,7 @@ impl InstrumentedStore {
 fn next_look(service: Arc<Service>) -> Pin<Box<dyn Future<Output = ()> + Send>> {
     Box::pin(async move {
         let changed = service.health().changed();
-        // Either way it is time to look.
+        // Either way it is time to check.
         let _came = tokio::time::timeout(LOOK_INTERVAL, changed).await;
     })
 }

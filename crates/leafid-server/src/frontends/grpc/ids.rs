@@ -1,4 +1,4 @@
-//! `leafid.v1.Ids`: ids one by one, in batches and as ranges, and decoding them.
+//! `leafid.v1.Ids`: issues ids one by one, in batches and as ranges, and decodes them.
 
 use std::sync::Arc;
 
@@ -19,10 +19,10 @@ use super::v1::{
 use crate::net::unread::FREE_LEN;
 use crate::service::Service;
 
-/// Bytes of an id, before it is written down and after.
+/// The bytes of an id, in memory and encoded.
 const ID_LEN_MAX: usize = 8 + 10;
 
-/// What an answer of a method is.
+/// The result of a method.
 pub(super) type Answered<T> = Result<Response<T>, Status>;
 
 /// Answers the calls of `leafid.v1.Ids`.
@@ -106,7 +106,7 @@ impl Ids for IdsFrontEnd {
     }
 }
 
-/// Waits until as many ids may be answered; `None`: they are too few to count.
+/// Waits until the answer may hold that many ids; `None`: they are too few to count.
 async fn room(connection: Option<Arc<Connection>>, count: u64) -> Option<Room> {
     let len_max = usize::try_from(count).unwrap_or(usize::MAX) * ID_LEN_MAX;
     match connection {
@@ -117,7 +117,7 @@ async fn room(connection: Option<Arc<Connection>>, count: u64) -> Option<Room> {
     }
 }
 
-/// Milliseconds since 1970 as protobuf writes them.
+/// Milliseconds since 1970 as a protobuf timestamp.
 pub(super) fn timestamp(unix_ms: i64) -> Timestamp {
     let ms = i32::try_from(unix_ms.rem_euclid(1000)).unwrap_or_default();
     Timestamp {

@@ -1,4 +1,4 @@
-//! `Method`: every method there is, by its path.
+//! `Method`: every method, by its path.
 
 use crate::named::named;
 
@@ -32,7 +32,7 @@ impl Method {
         found.unwrap_or(Self::Unknown)
     }
 
-    /// Whether it gives ids out.
+    /// Whether it issues ids.
     pub(super) const fn issues(self) -> bool {
         matches!(
             self,
@@ -40,7 +40,7 @@ impl Method {
         )
     }
 
-    /// Whether it takes one message, and not a stream of them.
+    /// Whether it takes one message, not a stream of them.
     pub(super) const fn takes_one(self) -> bool {
         !matches!(
             self,
@@ -48,7 +48,7 @@ impl Method {
         )
     }
 
-    /// Whether its answer goes on after it began.
+    /// Whether its answer is a stream.
     pub(super) const fn is_streaming(self) -> bool {
         matches!(
             self,
@@ -64,7 +64,7 @@ mod tests {
 
     use super::*;
 
-    /// Guards that the table knows each method of the protocol files, as what it is.
+    /// Guards that the table has each method of the protocol files, with its kind.
     #[test]
     fn every_method_of_the_protocol_has_its_path() {
         let described = [

@@ -1,5 +1,5 @@
-//! Reflection: tells clients which services there are, so that grpcurl needs no protocol files.
-//! Old ones ask by the name that the service had before it was finished.
+//! Reflection: lists the services to clients, so that grpcurl needs no protocol files. Older
+//! clients use the name that the service had as v1alpha.
 
 use std::sync::OnceLock;
 
@@ -15,7 +15,7 @@ use super::{Method, v1 as messages};
 /// A service whose type has no name.
 type Called = Box<dyn Fn(Request<RequestBody>) -> Option<Answering> + Send + Sync>;
 
-/// Both services, each made when somebody first asks: hardly any server is ever asked.
+/// Both versions of the service, each created on first use: hardly any server is ever asked.
 pub(super) struct Reflection {
     v1: OnceLock<Called>,
     v1alpha: OnceLock<Called>,
@@ -31,7 +31,7 @@ impl Reflection {
         }
     }
 
-    /// An error means that the descriptions cannot be read, which a test rules out.
+    /// An error means that the descriptors cannot be read, which a test rules out.
     pub(super) fn call(
         &self,
         method: Method,
@@ -61,7 +61,7 @@ fn builder() -> Builder<'static> {
     Builder::configure()
         .register_encoded_file_descriptor_set(messages::DESCRIPTION)
         .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
-        // The details of errors, so that tools can show them.
+        // The types of error details, so that tools can show them.
         .register_encoded_file_descriptor_set(tonic_types::pb::FILE_DESCRIPTOR_SET)
 }
 

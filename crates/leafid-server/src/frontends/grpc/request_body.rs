@@ -1,7 +1,7 @@
-//! `RequestBody`: what a caller sends in a call, and for how long it is waited for where it is one
-//! message. The messages of a stream may take any time.
+//! `RequestBody`: the body of a call, with a deadline if it is a single message. The messages of a
+//! stream may take any time.
 //!
-//! What is there at once, as it usually is, needs no timer.
+//! A body that arrives at once, as it usually does, needs no timer.
 
 use std::error::Error;
 use std::pin::Pin;
@@ -20,7 +20,7 @@ pub(super) struct RequestBody {
     body: Incoming,
     /// How long it may take; `None` for a stream.
     body_max: Option<Duration>,
-    /// Is ready when it has taken too long. `None` as long as it was not waited for.
+    /// Is ready when it has taken too long. `None` until something has waited for it.
     late: Option<Pin<Box<Sleep>>>,
 }
 
@@ -33,7 +33,7 @@ impl RequestBody {
         }
     }
 
-    /// Waits for the rest of it, as long as it may take.
+    /// Waits for the rest of it, until the deadline.
     fn poll_late(&mut self, body_max: Duration, context: &mut Context<'_>) -> Poll<Status> {
         let late = self
             .late

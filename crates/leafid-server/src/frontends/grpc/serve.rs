@@ -1,4 +1,4 @@
-//! Serves one connection: hyper speaks HTTP/2 and asks for signs of life, and the connection is
+//! Serves one connection: hyper speaks HTTP/2 and sends keep-alive PINGs, and the connection is
 //! closed when `connection.rs` says so.
 
 use std::convert::Infallible;

@@ -1,4 +1,4 @@
-//! `leafid.v1.Tags`: tags as things, created, shown, listed, changed and deleted.
+//! `leafid.v1.Tags`: creates, shows, lists, changes and deletes tags.
 
 mod read;
 mod view;
@@ -20,7 +20,7 @@ use super::v1::{
 };
 use crate::service::Service;
 
-/// Bytes of the longest page, roughly: what it took is counted once it is made.
+/// The approximate size of the longest page: its real size is counted once it is made.
 const PAGE_LEN_MAX: usize = 256 * 1024;
 
 /// Answers the calls of `leafid.v1.Tags`.

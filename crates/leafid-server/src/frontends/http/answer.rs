@@ -1,4 +1,4 @@
-//! `Answer`: what goes out, made in one place so that no answer can be cached by mistake.
+//! `Answer`: builds every answer in one place, so that none can be cached by mistake.
 
 use bytes::Bytes;
 use http_body_util::Full;
@@ -9,7 +9,7 @@ use serde::Serialize;
 /// An answer with its whole body. The bodies are small: the largest is a page of tags.
 pub(crate) type Answer = Response<Full<Bytes>>;
 
-/// An answer that nobody may keep.
+/// An answer that must not be cached.
 pub(crate) fn of(status: StatusCode, content_type: &'static str, body: impl Into<Bytes>) -> Answer {
     let mut answer = Answer::new(Full::new(body.into()));
     *answer.status_mut() = status;
@@ -34,7 +34,7 @@ pub(crate) fn json(status: StatusCode, body: &impl Serialize) -> Answer {
     of(status, "application/json", body)
 }
 
-/// No body at all.
+/// An empty body.
 pub(crate) fn empty(status: StatusCode) -> Answer {
     let mut answer = Answer::new(Full::default());
     *answer.status_mut() = status;

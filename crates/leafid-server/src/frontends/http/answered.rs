@@ -1,7 +1,7 @@
-//! `Answered`: what a route returns.
+//! `Answered`: the result of a route.
 
 use super::answer::Answer;
 use super::problem::Problem;
 
-/// What a route returns. The caller of the route knows which form of error its clients expect.
+/// The result of a route. The caller of the route knows which form of error its clients expect.
 pub(crate) type Answered = Result<Answer, Problem>;

@@ -1,4 +1,4 @@
-//! `/v1/audit`: who changed what, as the store recorded it.
+//! `/v1/audit`: the recorded changes, and who made them.
 
 use axum::extract::{RawQuery, State};
 use hyper::StatusCode;
@@ -11,7 +11,7 @@ use super::served::Served;
 use super::tags::page_len;
 use crate::api::{AuditRequest, Change, ChangeList};
 
-/// Lists the last changes of tags, quotas, worker ids and clocks, by all servers on the store, the
+/// Lists the last changes of tags, quotas, worker ids and clocks, by all servers on the store,
 /// newest first. The store keeps 10,000. For admins.
 #[utoipa::path(
     get, path = "/v1/audit", tag = "audit", operation_id = "list_changes",

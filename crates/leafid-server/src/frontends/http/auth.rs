@@ -1,4 +1,4 @@
-//! `Who`: who sends a request, from its `Authorization` header.
+//! `Who`: authentication; finds the caller of a request by its `Authorization` header.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -13,11 +13,11 @@ use super::problem::Problem;
 use crate::net::front_end::Peer;
 use crate::service::{Caller, Service, ServiceError};
 
-/// Who sends a request, for handlers of the router.
+/// The caller of a request, for handlers of the router.
 pub(super) struct Who(pub(super) Caller);
 
-/// Who sends a request: the holder of the token in `Authorization: Bearer SECRET`. Where tokens
-/// are not asked for the header is passed over.
+/// The caller of a request: the holder of the token in `Authorization: Bearer SECRET`. If no tokens
+/// are configured, the header is ignored.
 pub(super) fn caller(service: &Service, headers: &HeaderMap) -> Result<Caller, ServiceError> {
     if !service.needs_token() {
         return Ok(Caller::anonymous());
@@ -30,13 +30,13 @@ pub(super) fn caller(service: &Service, headers: &HeaderMap) -> Result<Caller, S
         let is_bearer = scheme.eq_ignore_ascii_case("bearer");
         is_bearer.then(|| secret.trim_start_matches(' '))
     });
-    // What is malformed counts as a wrong secret.
+    // A malformed header counts as a wrong secret.
     service.authenticate(None, secret.unwrap_or_default())
 }
 
-/// Who sends a request that changes something, for handlers of the router. It shows a token, or
-/// declares its body as JSON: neither is something that a browser lets a page of another site do
-/// unasked, also one that does not say where its request comes from.
+/// The caller of a request that changes something, for handlers of the router. The request has a
+/// token, or declares its body as JSON: a browser does not let a foreign page send either without
+/// asking, even if the request does not name its origin.
 pub(super) struct Changer(pub(super) Caller);
 
 impl<S: Send + Sync> FromRequestParts<S> for Changer
@@ -68,7 +68,7 @@ where
     }
 }
 
-/// Where the connection comes from; not what a header says.
+/// The address of the connection's peer, not one from a header.
 fn peer(parts: &Parts) -> Option<SocketAddr> {
     parts.extensions.get::<Peer>().and_then(|peer| peer.0)
 }

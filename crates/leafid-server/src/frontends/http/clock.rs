@@ -31,9 +31,9 @@ pub(crate) async fn show(State(service): Served) -> Answered {
     Ok(answer::json(StatusCode::OK, &clock))
 }
 
-/// Takes the wall clock for right although it disagrees with the time in ids: for an operator who
-/// knows. If ids were issued far ahead of it, the worker id is left alone until that time, and
-/// another one is claimed. The answer shows the clocks from before.
+/// Accepts the wall clock although it disagrees with the time in ids: for an operator who knows
+/// that it is right. If ids were issued far ahead of it, their worker id is left unused until that
+/// time, and another one is claimed. The answer shows the clocks as they were before.
 #[utoipa::path(
     post, path = "/v1/clock/accept", tag = "workers", operation_id = "accept_clock",
     responses((status = 202, description = "it will be followed at the next look", body = Clock))

@@ -5,7 +5,7 @@ use hyper::StatusCode;
 use super::Route;
 use crate::ops::metrics::{CallCounts, CountedCalls};
 
-/// The statuses with a column of their own; any other counts as the last.
+/// The statuses that are counted by themselves; any other counts as the last.
 const STATUSES: [u16; 19] = [
     200, 201, 204, 400, 401, 403, 404, 405, 408, 409, 413, 414, 415, 429, 500, 501, 503, 431, 0,
 ];

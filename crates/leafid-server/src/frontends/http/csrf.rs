@@ -1,9 +1,10 @@
-//! What a web page may not do: browsers let every page send requests to every server, also to one
-//! that only its user's machine reaches, with no more than the answer kept from the page.
+//! Protection against cross-site requests (CSRF) and DNS rebinding: browsers let every page send
+//! requests to every server, even one that only the user's machine can reach, and merely keep the
+//! answer from the page.
 //!
-//! A page of another site shows by `Sec-Fetch-Site` or `Origin`; one whose name was pointed at
-//! this machine (DNS rebinding) by its `Host`. Programs send neither of the first two, and may call a
-//! server by any name that leads to it.
+//! A request from a foreign page is recognised by `Sec-Fetch-Site` or `Origin`; one from a page
+//! whose name was pointed at this machine (DNS rebinding) by its `Host`. Programs send neither of
+//! the first two, and may call a server by any name that leads to it.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -12,31 +13,31 @@ use hyper::{HeaderMap, Uri};
 
 use super::problem::{Kind, Problem};
 
-/// Where a browser says that a request comes from.
+/// The browser's statement about the origin of a request.
 static SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// The names under which a server may be called.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Hosts {
-    /// Names beside those of this machine; `None`: every name.
+    /// Names besides those of this machine; `None`: every name.
     allowed: Option<Vec<String>>,
 }
 
 impl Hosts {
-    /// Those of a server that listens at an address. One that is reached from other machines is
-    /// called by names that it cannot know, unless somebody lists them.
+    /// The names of a server that listens at an address. One that other machines can reach is
+    /// called by names that it cannot know, unless the settings list them.
     pub(crate) fn new(listens: SocketAddr, allowed: &[String]) -> Self {
         let is_open = allowed.is_empty() && !listens.ip().to_canonical().is_loopback();
         let allowed = (!is_open).then(|| allowed.to_vec());
         Self { allowed }
     }
 
-    /// Whether a request calls this server by a name that is none of its own.
+    /// Whether a request calls this server by a foreign name.
     pub(super) fn are_foreign(&self, uri: &Uri, headers: &HeaderMap) -> bool {
         self.check(uri, headers).is_err()
     }
 
-    /// Refuses a request that calls this server by a name that is none of its own.
+    /// Refuses a request that calls this server by a foreign name.
     pub(super) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
         let Some(allowed) = &self.allowed else {
             return Ok(());
@@ -55,8 +56,8 @@ impl Hosts {
     }
 }
 
-/// Whether a name, maybe with a port, is that of this machine or one of those allowed. None at all
-/// is what old programs send, and no browser.
+/// Whether a name, with or without a port, belongs to this machine or is allowed. Old programs send
+/// no name; no browser does that.
 fn is_own(host: &str, allowed: &[String]) -> bool {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
@@ -77,7 +78,7 @@ fn is_own(host: &str, allowed: &[String]) -> bool {
         || allowed.iter().any(|other| is(other))
 }
 
-/// Refuses a request that a page of another site made its reader's browser send.
+/// Refuses a request that a foreign page made its reader's browser send.
 pub(super) fn check_csrf(uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
     if let Some(site) = headers.get(&SEC_FETCH_SITE) {
         return match site.as_bytes() {
@@ -112,7 +113,7 @@ fn foreign_host(host: &[u8]) -> Problem {
         .take(SHOWN_LEN_MAX)
         .map(char::from)
         .collect();
-    let detail = format!("the Host of this request, \"{shown}\", is no name of this server");
+    let detail = format!("the Host of this request, \"{shown}\", is not a name of this server");
     let next = "use localhost or 127.0.0.1, or list the name in allowed-hosts";
     Problem::new(Kind::FOREIGN_HOST, detail, next)
 }

@@ -1,4 +1,4 @@
-//! `/v1/decode/{id}`: what a snowflake id says, read by any layout.
+//! `/v1/decode/{id}`: decodes a snowflake id of any layout.
 
 use axum::extract::{Path, RawQuery, State};
 use hyper::StatusCode;
@@ -12,7 +12,7 @@ use super::problem::{Kind, Problem};
 use super::served::Served;
 use crate::api::{DecodedId, LayoutRequest, schema};
 
-/// Which id.
+/// The id to decode.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path)]
 #[expect(dead_code, reason = "describes what is read by hand")]
@@ -58,7 +58,7 @@ fn number(text: &str) -> Result<u64, Problem> {
     let number = text.parse().ok().filter(|_| !text.starts_with('+'));
     number.ok_or_else(|| {
         let text = crate::excerpt::shown(text);
-        let detail = format!("\"{text}\" is no id: an id is a whole number of at most 64 bits");
+        let detail = format!("\"{text}\" is not an id: an id is a whole number of at most 64 bits");
         Problem::new(Kind::BAD_FIELD, detail, "give the id in decimal").with_field("id")
     })
 }

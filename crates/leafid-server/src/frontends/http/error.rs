@@ -1,4 +1,4 @@
-//! Which problem each meaning of the service is: the one place that maps errors to HTTP.
+//! Maps each error of the service to its problem: the only place that maps errors to HTTP.
 
 use leafid::store::{TagField, TagFieldError};
 use leafid::{IssueError, Permanent, TagError};
@@ -6,7 +6,7 @@ use leafid::{IssueError, Permanent, TagError};
 use super::problem::{Kind, Problem};
 use crate::service::{ServiceError, Wording};
 
-/// What HTTP calls things.
+/// The terms of HTTP in remediations.
 const WORDING: Wording = Wording {
     retry_after: "Retry-After",
     tag: "a tag of 1 to 128 characters, percent-encoded in a path",

@@ -1,4 +1,4 @@
-//! `/v1/tags/{tag}/ids` and `/v1/tags/{tag}/ranges`: ids by the batch and by the run.
+//! `/v1/tags/{tag}/ids` and `/v1/tags/{tag}/ranges`: ids in batches, and ranges of ids.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use crate::service::{Caller, Issued, Service};
 /// Bytes of an id with what stands around it.
 const ID_LEN_MAX: usize = 19 + 3;
 
-/// Who calls, and over what.
+/// A call for ids: the service, the caller, and the connection's unread answers.
 #[derive(Clone, Copy)]
 pub(crate) struct Called<'a> {
     pub(super) service: &'a Service,
@@ -32,7 +32,7 @@ pub(crate) struct Called<'a> {
     pub(super) backlog: &'a Arc<Backlog>,
 }
 
-/// Issues ids of a tag whose name is still encoded, as the method says.
+/// Issues ids of a tag whose name is still percent-encoded, as the method says.
 pub(super) async fn answer(
     called: Called<'_>,
     name: &str,
@@ -47,7 +47,7 @@ pub(super) async fn answer(
     }
 }
 
-/// Issues ids of a tag, as a GET for curl. Every call issues new ones, also a repeated one.
+/// Issues ids of a tag, as a GET for curl. Every call issues new ids, even a repeated one.
 #[utoipa::path(
     get, path = "/v1/tags/{tag}/ids", tag = "ids", operation_id = "get_ids",
     params(TagPath, IdsRequest),
@@ -58,7 +58,7 @@ pub(crate) async fn get(called: Called<'_>, tag: &str, query: Option<&str>) -> A
     issue(called, tag, count.map_or(1, Whole::get)).await
 }
 
-/// Issues ids of a tag. Without a body it issues one.
+/// Issues ids of a tag; one id if the request has no body.
 #[utoipa::path(
     post, path = "/v1/tags/{tag}/ids", tag = "ids", operation_id = "post_ids",
     params(TagPath),
@@ -100,7 +100,7 @@ async fn issue(called: Called<'_>, tag: &str, count: u64) -> Answered {
     ))
 }
 
-/// Waits until as many ids may be answered; `None`: they are too few to count.
+/// Waits until the answer may hold that many ids; `None`: they are too few to count.
 async fn room(backlog: &Arc<Backlog>, count: u64) -> Option<Charge> {
     let len_max = usize::try_from(count).unwrap_or(usize::MAX) * ID_LEN_MAX;
     match len_max > FREE_LEN {
@@ -123,8 +123,8 @@ fn ids_json(issued: &Issued) -> Bytes {
     json.into()
 }
 
-/// Gives a run of adjacent ids to the caller, who issues them without asking again. A snowflake
-/// tag has no runs.
+/// Reserves a range of adjacent ids for the caller, who issues them without asking again. A
+/// snowflake tag has no ranges.
 #[utoipa::path(
     post, path = "/v1/tags/{tag}/ranges", tag = "ids", operation_id = "post_ranges",
     params(TagPath),

@@ -31,16 +31,16 @@ pub(crate) enum Decoded {
         /// Milliseconds, and the time in the server's time zone.
         #[schema(example = "1567733700834(2019-09-06 09:35:00.834)")]
         timestamp: String,
-        /// Who made it.
+        /// The worker id that made it.
         #[schema(example = "39")]
         #[serde(rename = "workerId")]
         worker_id: String,
-        /// Which of its millisecond.
+        /// Its number within the millisecond.
         #[schema(example = "3448")]
         #[serde(rename = "sequenceId")]
         sequence_id: String,
     },
-    /// It is no id.
+    /// The text is not an id.
     Error {
         /// What is wrong.
         #[serde(rename = "errorMsg")]
@@ -48,7 +48,8 @@ pub(crate) enum Decoded {
     },
 }
 
-/// Issues one id of a segment tag: the number and nothing else. Leaf takes every method here.
+/// Issues one id of a segment tag: the number and nothing else. As in Leaf, every method is
+/// accepted.
 #[utoipa::path(
     get, path = "/api/segment/get/{key}", tag = "leaf", operation_id = "leaf_segment_get",
     params(("key" = String, Path, description = "the tag, percent-encoded")),
@@ -64,7 +65,7 @@ pub(crate) async fn segment(service: &Service, caller: &Caller, key: &str) -> An
     }
     match service.segment_next(caller, &path::decode(key)?).await {
         Ok(id) => Ok(number(id)),
-        // Leaf's callers see nothing but the detail.
+        // Leaf's clients see only the detail.
         Err(error) if error.has_no_segments() => {
             let detail = format!("this tag issues snowflake ids: ask for /api/snowflake/get/{key}");
             Err(Problem::new(Kind::SNOWFLAKE_TAG, detail, ""))
@@ -73,8 +74,8 @@ pub(crate) async fn segment(service: &Service, caller: &Caller, key: &str) -> An
     }
 }
 
-/// Issues one snowflake id: the number and nothing else. As in Leaf, the key may be any name but
-/// an empty one, and every method is taken.
+/// Issues one snowflake id: the number and nothing else. As in Leaf, the key may be any name but an
+/// empty one, and every method is accepted.
 #[utoipa::path(
     get, path = "/api/snowflake/get/{key}", tag = "leaf", operation_id = "leaf_snowflake_get",
     params(("key" = String, Path, description = "any name")),
@@ -104,7 +105,7 @@ fn no_key(path: &str) -> Problem {
     Problem::new(Kind::BAD_TAG, detail, "")
 }
 
-/// Which id to decode.
+/// The id to decode.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 #[expect(dead_code, reason = "describes what is read by hand")]
@@ -114,7 +115,7 @@ pub(crate) struct DecodeRequest {
     snowflake_id: String,
 }
 
-/// Takes a snowflake id apart.
+/// Decodes a snowflake id.
 #[utoipa::path(
     get, path = "/decodeSnowflakeId", tag = "leaf", operation_id = "leaf_decode",
     params(DecodeRequest),
@@ -125,7 +126,9 @@ pub(crate) async fn decode(State(service): Served, RawQuery(query): RawQuery) ->
     let decoded = match id.parse() {
         Ok(number) => decoded(&service, number),
         Err(_) => Decoded::Error {
-            error_msg: format!("\"{id}\" is no snowflake id: it must be a whole number of 64 bits"),
+            error_msg: format!(
+                "\"{id}\" is not a snowflake id: it must be a whole number of at most 64 bits"
+            ),
         },
     };
     Ok(answer::json(StatusCode::OK, &decoded))
@@ -141,13 +144,13 @@ fn decoded(service: &Service, id: i64) -> Decoded {
     }
 }
 
-/// The first value of a parameter; others are none of our business, as in Spring.
+/// The first value of a parameter; others are ignored, as in Spring.
 fn query_value(query: &str, name: &str) -> Result<String, Problem> {
     let mut pairs = form_urlencoded::parse(query.as_bytes());
     match pairs.find(|(other, _)| other == name) {
         Some((_, value)) => Ok(value.trim().to_owned()),
         None => {
-            let detail = format!("the parameter {name} is missing: add ?{name}=NUMBER");
+            let detail = format!("parameter {name} is missing: add ?{name}=NUMBER");
             Err(Problem::new(Kind::BAD_FIELD, detail, ""))
         }
     }

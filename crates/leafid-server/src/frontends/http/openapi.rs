@@ -26,10 +26,10 @@ use super::{audit, clock, decode, ids, leaf, probes, quotas, tags, workers};
     tags(
         (name = "ids", description = "issue ids"),
         (name = "tags", description = "create, change and list sequences of ids"),
-        (name = "quotas", description = "how many ids a second may go out on this server"),
+        (name = "quotas", description = "how many ids per second this server may issue"),
         (name = "workers", description = "the worker ids of snowflake ids, and the clock"),
         (name = "audit", description = "who changed what"),
-        (name = "leaf", description = "Leaf's own API, for callers of Leaf: it answers as Java Leaf does, and is described only as far as that is regular. Every method is taken, every error has status 500, and parameters that are not known are passed over"),
+        (name = "leaf", description = "Leaf's own API, for callers of Leaf: it answers as Java Leaf does, so only its regular part is described. It accepts every method, answers every error with status 500, and ignores unknown parameters"),
         (name = "operation", description = "health and metrics"),
     ),
     paths(
@@ -51,7 +51,8 @@ struct Api;
     responses((status = 200, description = "this description", content_type = "application/json"))
 )]
 pub(crate) async fn openapi_json() -> Answer {
-    // One text for all: who never reads shall not hold one for each time he asks.
+    // One text for all, so that clients which do not read it cannot make the server hold many
+    // copies.
     static TEXT: LazyLock<Bytes> = LazyLock::new(|| openapi().into());
     answer::of(StatusCode::OK, "application/json", TEXT.clone())
 }
@@ -67,7 +68,8 @@ pub(crate) async fn openapi_json() -> Answer {
 pub fn openapi() -> String {
     // Serialising to memory does not fail.
     let text = document().to_pretty_json().unwrap_or_default();
-    // What is not ASCII is in texts, where it may be escaped: some of it is invisible.
+    // Characters that are not ASCII only occur in texts, where they may be escaped: some are
+    // invisible.
     let mut ascii = String::with_capacity(text.len());
     for c in text.chars().chain(['\n']) {
         match c.is_ascii() {
@@ -87,7 +89,8 @@ pub(crate) fn document() -> Document {
     let components = document.components.get_or_insert_default();
     let mut token = Http::new(HttpAuthScheme::Bearer);
     token.description = Some(
-        "The secret of a token in the access file. A server without one asks for none.".to_owned(),
+        "The secret of a token in the access file. A server without an access file requires none."
+            .to_owned(),
     );
     components.add_security_scheme(problems::TOKEN, SecurityScheme::Http(token));
     problems::describe(&mut document);

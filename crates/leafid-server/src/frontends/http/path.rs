@@ -1,5 +1,5 @@
-//! Percent-decoding of paths and queries, strictly: what is not well-formed UTF-8 is refused, and
-//! never taken for something near it.
+//! Percent-decoding of paths and queries, strictly: input that is not well-formed UTF-8 is refused,
+//! never guessed at.
 
 use std::borrow::Cow;
 
@@ -19,7 +19,7 @@ pub(crate) fn decode(encoded: &str) -> Result<Cow<'_, str>, Problem> {
         |part: &[u8]| matches!(part, [a, b, ..] if a.is_ascii_hexdigit() && b.is_ascii_hexdigit());
     if !parts.all(is_coded) {
         return Err(bad_path(format!(
-            "\"{}\" has a % that no two hexadecimal digits follow",
+            "\"{}\" has a % that is not followed by two hexadecimal digits",
             shown(encoded)
         )));
     }
@@ -40,7 +40,7 @@ pub(crate) struct Query(Value);
 impl Query {
     pub(crate) fn parse(query: Option<&str>) -> Result<Self, Problem> {
         let query = query.unwrap_or_default();
-        // What is malformed would come out below as something near it.
+        // A lenient decoder would turn malformed input into another value.
         decode(query)?;
         let mut parameters = Map::new();
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {

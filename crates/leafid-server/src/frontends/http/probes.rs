@@ -1,4 +1,4 @@
-//! `/livez`, `/readyz` and `/metrics`: what operators' programs ask for.
+//! `/livez`, `/readyz` and `/metrics`: health checks and monitoring.
 
 use axum::extract::{RawQuery, State};
 use hyper::header::ACCEPT;
@@ -10,7 +10,7 @@ use super::request_context::RequestContext;
 use super::served::Served;
 use crate::ops::metrics::Format;
 
-/// Whether the process lives. It answers, so it does.
+/// Liveness: an answer means that the process is alive.
 #[utoipa::path(
     get, path = "/livez", tag = "operation", operation_id = "livez",
     responses((status = 200, description = "it lives", body = String, content_type = "text/plain"))
@@ -19,10 +19,10 @@ pub(crate) async fn livez() -> Answer {
     answer::text(StatusCode::OK, "ok\n")
 }
 
-/// Whether requests should come here; with `?verbose`, what was looked at.
+/// Readiness: whether the server is ready for requests; with `?verbose`, the state of each check.
 #[utoipa::path(
     get, path = "/readyz", tag = "operation", operation_id = "readyz",
-    params(("verbose" = Option<String>, Query, description = "one line for each thing looked at")),
+    params(("verbose" = Option<String>, Query, description = "one line for each check")),
     responses(
         (status = 200, description = "ready", body = String, content_type = "text/plain"),
         (status = 503, description = "not ready", body = String, content_type = "text/plain"),
@@ -48,7 +48,7 @@ pub(crate) async fn readyz(State(service): Served, RawQuery(query): RawQuery) ->
     answer::text(status, short)
 }
 
-/// Metrics in the text format of Prometheus; as OpenMetrics for those who accept that.
+/// Metrics in the text format of Prometheus; in OpenMetrics for clients that accept it.
 #[utoipa::path(
     get, path = "/metrics", tag = "operation", operation_id = "metrics",
     responses((status = 200, description = "the metrics", body = String,

@@ -13,11 +13,11 @@ use crate::api;
 use crate::excerpt::shown;
 use crate::service::Code;
 
-/// An error on its way out. Where the request came in is added last, in [`Problem::answer`].
+/// An error that becomes an answer. The path of the request is added last, in [`Problem::answer`].
 #[derive(Debug, Clone)]
 pub(crate) struct Problem(Box<Inner>);
 
-/// On the heap, so that the good way out stays small.
+/// On the heap, so that the successful result stays small.
 #[derive(Debug, Clone)]
 struct Inner {
     kind: Kind,
@@ -25,11 +25,11 @@ struct Inner {
     next: Next,
     field: Option<String>,
     retry_after: Option<Duration>,
-    /// The methods that the path does take.
+    /// The methods that the path allows.
     allow: Option<HeaderValue>,
 }
 
-/// What kind of error it is: its code never changes.
+/// The kind of error: its code never changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Kind {
     pub(crate) status: StatusCode,
@@ -51,7 +51,7 @@ macro_rules! kinds {
     };
 }
 
-// What only HTTP has; the others are those of the service.
+// Errors of HTTP alone; the others are those of the service.
 kinds! {
     BAD_JSON BAD_REQUEST "bad_json" "the body is not the JSON that this call expects"
     UNKNOWN_FIELD BAD_REQUEST "unknown_field" "this call has no such field"
@@ -60,7 +60,7 @@ kinds! {
     FOREIGN_PAGE FORBIDDEN "foreign_page" "web pages of other sites may not call this server"
     FOREIGN_HOST FORBIDDEN "foreign_host" "the server does not answer to this name"
     UNKNOWN_LAYOUT NOT_FOUND "unknown_layout" "no such layout"
-    NOT_OF_LAYOUT NOT_FOUND "not_of_layout" "the layout has no such id"
+    NOT_OF_LAYOUT NOT_FOUND "not_of_layout" "the id does not exist in this layout"
     NOT_FOUND NOT_FOUND "not_found" "there is nothing at this path"
     METHOD_NOT_ALLOWED METHOD_NOT_ALLOWED "method_not_allowed" "the path does not allow this method"
     TIMEOUT REQUEST_TIMEOUT "timeout" "the body did not arrive in time"
@@ -70,7 +70,7 @@ kinds! {
 }
 
 impl Kind {
-    /// Written down in full where it is sent (`http.rs`): nothing of HTTP runs there.
+    /// Written out in full at its only use (`http.rs`), where no HTTP code runs.
     #[cfg(test)]
     const TLS_NEEDED: Self = Self {
         status: StatusCode::BAD_REQUEST,
@@ -81,7 +81,7 @@ impl Kind {
     pub(crate) const BAD_TAG: Self = Self::of(Code::BadTag);
     pub(crate) const SNOWFLAKE_TAG: Self = Self::of(Code::SnowflakeTag);
 
-    /// A meaning of the service.
+    /// An error of the service.
     pub(crate) const fn of(code: Code) -> Self {
         let status = match code {
             Code::BadCount | Code::BadTag | Code::BadField => StatusCode::BAD_REQUEST,
@@ -115,7 +115,7 @@ impl Kind {
     }
 }
 
-/// What the caller can do about it.
+/// The remediation.
 #[derive(Debug, Clone)]
 enum Next {
     Text(Cow<'static, str>),
@@ -217,8 +217,7 @@ impl Problem {
     }
 }
 
-/// For handlers of the router: an empty answer that carries the problem to where it is written
-/// down.
+/// For handlers of the router: an empty answer that carries the problem to the code that writes it.
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let mut answer = self.0.kind.status.into_response();
@@ -249,7 +248,7 @@ impl Next {
     }
 }
 
-/// Where the caller found us, if that can stand in a command as it is.
+/// The host of the request, if it is safe to quote in a command.
 fn plain(host: Option<&HeaderValue>) -> &str {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b".:-[]".contains(byte);
     host.filter(|host| !host.is_empty() && host.as_bytes().iter().all(is_plain))
@@ -263,7 +262,7 @@ fn milliseconds(duration: Duration) -> u64 {
         .max(1)
 }
 
-/// Whole seconds, rounded up: `Retry-After` has no smaller ones.
+/// In whole seconds, rounded up: `Retry-After` has no smaller unit.
 pub(super) fn seconds(duration: Duration) -> u64 {
     milliseconds(duration).div_ceil(1000).clamp(1, 3600)
 }
@@ -272,7 +271,7 @@ pub(super) fn seconds(duration: Duration) -> u64 {
 mod tests {
     use super::*;
 
-    /// Guards that every code is in the documentation, with its status, and no other.
+    /// Guards that exactly the codes in the code are in the documentation, each with its status.
     #[test]
     fn codes_are_documented() {
         let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/http.md");

@@ -1,5 +1,5 @@
-//! `/v1/quotas`: how many ids a second may go out, for this server, a tag or a token; changed at
-//! run time.
+//! `/v1/quotas`: limits in ids per second (rate limits) for this server, a tag or a token, which
+//! can be changed while it runs.
 
 use axum::extract::{Path, Request, State};
 use hyper::StatusCode;
@@ -29,7 +29,7 @@ pub(crate) async fn list(State(service): Served, Who(caller): Who) -> Answered {
     Ok(answer::json(StatusCode::OK, &QuotaList { quotas }))
 }
 
-/// Puts a quota on all that this server gives out in force, at once; 0 stops it.
+/// Limits all ids of this server, at once; 0 blocks them.
 #[utoipa::path(
     put, path = "/v1/quotas/server", tag = "quotas", operation_id = "set_server_quota",
     request_body = QuotaRequest,
@@ -43,7 +43,7 @@ pub(crate) async fn set_server(
     set(&service, &caller, &QuotaScope::Server, request).await
 }
 
-/// Takes the quota on all that this server gives out away.
+/// Removes the quota on this server.
 #[utoipa::path(
     delete, path = "/v1/quotas/server", tag = "quotas", operation_id = "remove_server_quota",
     responses((status = 204, description = "the quota is removed"))
@@ -52,7 +52,7 @@ pub(crate) async fn remove_server(State(service): Served, Changer(caller): Chang
     remove(&service, &caller, &QuotaScope::Server)
 }
 
-/// Puts a quota on a tag in force on this server, at once; 0 stops it. The tag need not exist.
+/// Limits the ids of a tag on this server, at once; 0 blocks them. The tag need not exist.
 #[utoipa::path(
     put, path = "/v1/quotas/tags/{tag}", tag = "quotas", operation_id = "set_tag_quota",
     params(TagPath),
@@ -69,7 +69,7 @@ pub(crate) async fn set_tag(
     set(&service, &caller, &scope, request).await
 }
 
-/// Takes the quota on a tag away.
+/// Removes the quota on a tag.
 #[utoipa::path(
     delete, path = "/v1/quotas/tags/{tag}", tag = "quotas", operation_id = "remove_tag_quota",
     params(TagPath),
@@ -83,7 +83,7 @@ pub(crate) async fn remove_tag(
     remove(&service, &caller, &QuotaScope::Tag(Tag::new(tag)?))
 }
 
-/// Puts a quota on all callers with one token in force on this server, at once; 0 stops them.
+/// Limits the ids of all callers with one token on this server, at once; 0 blocks them.
 #[utoipa::path(
     put, path = "/v1/quotas/tokens/{name}", tag = "quotas", operation_id = "set_token_quota",
     params(("name" = String, Path, description = "the name of the token")),
@@ -99,7 +99,7 @@ pub(crate) async fn set_token(
     set(&service, &caller, &QuotaScope::Token(name), request).await
 }
 
-/// Takes the quota on a token away.
+/// Removes the quota on a token.
 #[utoipa::path(
     delete, path = "/v1/quotas/tokens/{name}", tag = "quotas", operation_id = "remove_token_quota",
     params(("name" = String, Path, description = "the name of the token")),

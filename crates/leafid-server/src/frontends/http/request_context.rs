@@ -1,5 +1,5 @@
-//! `RequestContext`: what holds for every request, whichever way it takes: its length and time are
-//! bounded, its error is written in the form that its caller expects, and it is counted.
+//! `RequestContext`: what applies to every request on every path: its length and time are bounded,
+//! its error is written in the form that its caller expects, and it is counted.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -24,14 +24,14 @@ pub(crate) struct RequestContext {
     pub(crate) service: Arc<Service>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) counts: Arc<HttpCounts>,
-    /// The names under which callers find us.
+    /// The names under which the server may be called.
     pub(crate) hosts: Arc<Hosts>,
-    /// How the URLs begin under which they do.
+    /// The scheme of the server's URLs.
     pub(crate) scheme: &'static str,
 }
 
 impl RequestContext {
-    /// Refuses a request whose target is too long, and what a web page may not send. Leaf's own
+    /// Refuses a request whose target is too long, and requests from foreign pages. Leaf's own
     /// paths are served under every name, as Leaf does.
     pub(super) fn check(&self, route: Route, request: &Parts) -> Result<(), Problem> {
         let Parts { uri, headers, .. } = request;
@@ -39,13 +39,13 @@ impl RequestContext {
         self.check_sender(route, &request.method, uri, headers)
     }
 
-    /// Whether an id of Leaf's path may only come from a tag that exists: under a name that is none
-    /// of this server's own, a web page may have sent the request.
+    /// Whether Leaf's path must not create a tag: a request under a foreign name may come from a
+    /// web page.
     pub(super) fn creates_nothing(&self, route: Route, uri: &Uri, headers: &HeaderMap) -> bool {
         route == Route::SegmentGet && self.hosts.are_foreign(uri, headers)
     }
 
-    /// Refuses what a web page may not send.
+    /// Refuses requests from foreign pages.
     pub(super) fn check_sender(
         &self,
         route: Route,
@@ -56,7 +56,7 @@ impl RequestContext {
         if !route.is_leafs() {
             self.hosts.check(uri, headers)?;
         }
-        // Every method of what issues ids does so.
+        // Every method of a route that issues ids does so.
         if route.issues() || !method.is_safe() {
             csrf::check_csrf(uri, headers)?;
         }
@@ -74,7 +74,7 @@ impl RequestContext {
         Ok(())
     }
 
-    /// Waits for an answer, within bounds.
+    /// Waits for an answer, until the deadline.
     pub(super) async fn in_time<T>(
         &self,
         answering: impl Future<Output = Result<T, Problem>>,
@@ -84,7 +84,7 @@ impl RequestContext {
         answered.unwrap_or_else(|_| Err(ServiceError::StoreTimeout.into()))
     }
 
-    /// An error as the callers of a route expect it; `host` is where they found us.
+    /// An error as the callers of a route expect it; `host` is the name in the request.
     pub(super) fn explain(
         &self,
         route: Route,

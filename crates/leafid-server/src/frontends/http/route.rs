@@ -1,5 +1,5 @@
-//! `Route`: the kinds of path there are, for the router, for the metrics, and for the routes that
-//! issue ids, which take a short way past the router.
+//! `Route`: the kinds of path, for the router, for the metrics, and for the fast path of the routes
+//! that issue ids.
 
 use crate::named::named;
 
@@ -35,7 +35,7 @@ named! {
 }
 
 impl Route {
-    /// The route that the router found.
+    /// The route that the router matched.
     pub(crate) fn of_matched(path: &str) -> Self {
         let found = Self::ALL.into_iter().find(|route| route.path() == path);
         found.unwrap_or(Self::Other)
@@ -49,7 +49,7 @@ impl Route {
         )
     }
 
-    /// Whether Leaf has it too, so that errors are answered as Leaf does.
+    /// Whether it is one of Leaf's, so that errors are answered as Leaf does.
     pub(crate) const fn is_leafs(self) -> bool {
         matches!(
             self,
@@ -63,7 +63,7 @@ impl Route {
         self.path().starts_with("/v1/") && !has_some
     }
 
-    /// Whether it gives out ids, whatever the method.
+    /// Whether it issues ids, whatever the method.
     pub(crate) const fn issues(self) -> bool {
         matches!(
             self,
@@ -71,8 +71,8 @@ impl Route {
         )
     }
 
-    /// The route of a path that issues ids, with the name in it, still encoded. Leaf's also with a
-    /// slash behind the name, or with an empty one, as Spring takes them.
+    /// The route of a path that issues ids, with the tag in it, still encoded. Leaf's routes may
+    /// have a trailing slash or an empty tag, as Spring accepts them.
     pub(crate) fn issuing(path: &str) -> Option<(Self, &str)> {
         let (route, name) = if let Some(rest) = path.strip_prefix("/v1/tags/") {
             let (route, name) = match rest.strip_suffix("/ids") {

@@ -74,7 +74,7 @@ pub(super) fn routes(context: &RequestContext) -> Routes {
 
 async fn not_found(uri: Uri) -> Problem {
     let detail = format!("there is nothing at {}", shown(uri.path()));
-    let next = "see /openapi.json for what there is";
+    let next = "see /openapi.json for all paths";
     Problem::new(Kind::NOT_FOUND, detail, next)
 }
 

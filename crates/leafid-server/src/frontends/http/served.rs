@@ -1,4 +1,4 @@
-//! `Served`: what a handler takes that needs only the service.
+//! `Served`: the extractor of handlers that need only the service.
 
 use std::sync::Arc;
 
@@ -6,5 +6,5 @@ use axum::extract::State;
 
 use crate::service::Service;
 
-/// What a handler takes that needs only the service.
+/// The extractor of handlers that need only the service.
 pub(super) type Served = State<Arc<Service>>;

@@ -1,4 +1,4 @@
-//! `/v1/tags` and `/v1/tags/{tag}`: tags as things, listed, created, changed and deleted.
+//! `/v1/tags` and `/v1/tags/{tag}`: lists, creates, shows, changes and deletes tags.
 
 mod body;
 
@@ -19,7 +19,7 @@ use crate::api::{self, Live, PageRequest, TagChange, TagList, TagRequest, Whole,
 use crate::config::{Limits, percent_encoded};
 use crate::service::TagView;
 
-/// Which tag.
+/// The tag in the path.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path)]
 #[expect(dead_code, reason = "describes what is read by hand")]
@@ -80,7 +80,7 @@ pub(crate) async fn create(
     Ok(answer)
 }
 
-/// Shows a tag as the store has it, and how it stands on this server.
+/// Shows a tag: its row in the store, and its state on this server.
 #[utoipa::path(
     get, path = "/v1/tags/{tag}", tag = "tags", operation_id = "show_tag",
     params(TagPath),
@@ -95,7 +95,7 @@ pub(crate) async fn show(
     Ok(answer::json(StatusCode::OK, &document(&view)))
 }
 
-/// Changes the settings of a tag that the body names, and leaves the rest.
+/// Changes the settings of a tag that the body names; the others stay as they are.
 #[utoipa::path(
     patch, path = "/v1/tags/{tag}", tag = "tags", operation_id = "change_tag",
     params(TagPath),
@@ -115,8 +115,8 @@ pub(crate) async fn change(
     Ok(answer::json(StatusCode::OK, &document(&view)))
 }
 
-/// Deletes a tag. The store remembers how far it went, so that a tag of the same name later on
-/// repeats no id.
+/// Deletes a tag. The store remembers how far it went, so that a later tag of the same name repeats
+/// no id.
 #[utoipa::path(
     delete, path = "/v1/tags/{tag}", tag = "tags", operation_id = "delete_tag",
     params(TagPath),

@@ -1,4 +1,4 @@
-//! `/v1/worker` and `/v1/workers`: the worker id of this server, and those of all.
+//! `/v1/worker` and `/v1/workers`: the worker id of this server, and those of all servers.
 
 use axum::extract::{Path, Request, State};
 use hyper::StatusCode;
@@ -26,7 +26,7 @@ pub(crate) async fn show(State(service): Served, Who(caller): Who) -> Answered {
     Ok(answer::json(StatusCode::OK, &document))
 }
 
-/// Lists all worker ids that were ever held, and by whom.
+/// Lists all worker ids that have ever been held, with their holders.
 #[utoipa::path(
     get, path = "/v1/workers", tag = "workers", operation_id = "list_workers",
     responses((status = 200, description = "the worker ids", body = WorkerList))
@@ -40,8 +40,8 @@ pub(crate) async fn list(State(service): Served, Who(caller): Who) -> Answered {
     Ok(answer::json(StatusCode::OK, &list))
 }
 
-/// Frees the worker id of a dead server before its lease is over. The caller states that
-/// it is dead. Refused while a server answers with that worker id.
+/// Frees the worker id of a dead server before its lease ends. The caller states that the server is
+/// dead. Refused while a server answers with that worker id.
 #[utoipa::path(
     post, path = "/v1/workers/{id}/release", tag = "workers", operation_id = "release_worker",
     params(("id" = u32, Path, description = "the worker id")),
@@ -64,7 +64,7 @@ fn worker_id(service: &Service, text: &str) -> Result<WorkerId, Problem> {
     let number = text.parse().ok().filter(|_| !text.starts_with('+'));
     number.map(WorkerId::new).ok_or_else(|| {
         let max = service.layout().worker_max();
-        let detail = format!("\"{}\" is no worker id", crate::excerpt::shown(text));
+        let detail = format!("\"{}\" is not a worker id", crate::excerpt::shown(text));
         Problem::new(
             Kind::BAD_FIELD,
             detail,

@@ -1,4 +1,4 @@
-//! `Args`: a command with its arguments, as slices of what came in.
+//! `Args`: a command with its arguments, as slices of the input.
 
 use std::ops::Range;
 
@@ -14,12 +14,12 @@ impl<'a> Args<'a> {
         Self { bytes, ranges }
     }
 
-    /// How many, with the name.
+    /// The number of arguments, the name included.
     pub(super) const fn len(self) -> usize {
         self.ranges.len()
     }
 
-    /// One of them; 0 is the name. Empty when there are fewer.
+    /// An argument; 0 is the name. Empty if there are fewer.
     #[inline]
     pub(super) fn get(self, number: usize) -> &'a [u8] {
         match self.ranges.get(number) {
@@ -28,7 +28,7 @@ impl<'a> Args<'a> {
         }
     }
 
-    /// Those from `number` on.
+    /// The arguments from `number` on.
     pub(super) fn from(self, number: usize) -> impl Iterator<Item = &'a [u8]> {
         let ranges = self.ranges.get(number..).unwrap_or_default();
         ranges.iter().map(move |range| &self.bytes[range.clone()])
@@ -40,20 +40,20 @@ impl<'a> Args<'a> {
         Self::new(self.bytes, ranges)
     }
 
-    /// Whether one of them is this word, in whatever case.
+    /// Whether one of them is this word, in any case.
     pub(super) fn is(self, number: usize, word: &str) -> bool {
         self.get(number).eq_ignore_ascii_case(word.as_bytes())
     }
 
-    /// One of them as a number.
+    /// An argument as a number.
     pub(super) fn number(self, number: usize) -> Option<i64> {
         integer(self.get(number))
     }
 }
 
-/// A whole number as Redis takes it: no plus sign, no zeros in front, no spaces.
+/// A whole number as Redis parses it: no plus sign, no leading zeros, no spaces.
 pub(super) fn integer(text: &[u8]) -> Option<i64> {
-    /// As many digits as `i64` has; a number of so many fits into `u64`.
+    /// As many digits as `i64` has; a number of that many digits fits into `u64`.
     const DIGITS_MAX: usize = 19;
     if let [digit @ b'0'..=b'9'] = text {
         return Some((digit - b'0').into());

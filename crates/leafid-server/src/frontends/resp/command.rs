@@ -1,5 +1,5 @@
-//! `COMMANDS`: every command there is, in one table. What COMMAND tells, which number of arguments
-//! is right, and what is refused or unknown all follow from it.
+//! `COMMANDS`: every command, in one table. COMMAND, the check of the argument count, and what is
+//! refused or unknown all follow from it.
 
 mod client;
 mod config;
@@ -24,7 +24,7 @@ pub(super) use table::COMMANDS;
 pub(super) use turn::{Outcome, Turn};
 pub(super) use wanted::{Ends, Wanted};
 
-/// What a command's name stands for.
+/// The result of looking up a command's name.
 pub(super) enum Found {
     Command(&'static Command),
     Unknown,
@@ -32,15 +32,15 @@ pub(super) enum Found {
     UnknownWord(&'static Command),
 }
 
-/// How many commands there are.
+/// The number of commands.
 pub(crate) const COMMANDS_LEN: usize = COMMANDS.len();
 
-/// What the command at a place of the table is called in the metrics.
+/// The name in the metrics of the command at an index of the table.
 pub(crate) fn command_name(at: usize) -> &'static str {
     COMMANDS.get(at).map_or("(other)", |command| command.name)
 }
 
-/// Finds a command, and where in the table it is.
+/// Finds a command, and its index in the table.
 #[inline]
 pub(super) fn find(args: Args<'_>) -> (usize, Found) {
     let name = args.get(0);
@@ -60,8 +60,8 @@ pub(super) fn find(args: Args<'_>) -> (usize, Found) {
 mod tests {
     use super::*;
 
-    /// Guards: names in the table are in lower case and differ, and two-word names begin with
-    /// their first word; arity fits.
+    /// Guards that names in the table are in lower case and unique, that two-word names begin with
+    /// their first word, and that the arity fits.
     #[test]
     fn the_table_is_in_order() {
         for (at, command) in COMMANDS.iter().enumerate() {

@@ -1,9 +1,9 @@
-//! One connection: its bytes are read, handed to its session, and the answers sent. All commands
-//! of a read are answered before one write goes back.
+//! One connection: reads bytes, passes them to the session, and sends the answers. All commands of
+//! a read are answered before one write goes back.
 //!
-//! A connection at rest holds no buffers: what is read and what is answered passes through
-//! buffers of the thread. Only the beginning of a command, and answers that the peer does not
-//! read, are kept; while there are any of those, nothing more is read.
+//! An idle connection holds no buffers: input and answers pass through buffers of the thread. Only
+//! the beginning of a command, and answers that the peer does not read, are kept; while there are
+//! any of those, nothing more is read.
 
 #[cfg(test)]
 mod flood;
@@ -31,7 +31,7 @@ use crate::net::unread::{Backlog, Charge, FREE_LEN, Progress};
 
 /// The most bytes of one read.
 const READ_LEN_MAX: usize = 64 * 1024;
-/// A thread's buffer that has grown beyond this is given back.
+/// A thread's buffer that has grown beyond this is freed.
 const SCRATCH_LEN_MAX: usize = 1024 * 1024;
 
 /// The buffers of a thread.
@@ -87,25 +87,25 @@ pub(super) async fn serve<S: Io>(session: Session, stream: S, connection: Connec
     }
 }
 
-/// A connection and what is underway on it.
+/// A connection with its incomplete input and its unsent answers.
 struct Connection<'a, S> {
     session: Session,
     stream: S,
-    /// Read, but not yet done with.
+    /// Input that is not consumed yet.
     kept: Vec<u8>,
-    /// How many bytes the session wants to see before it can go on.
+    /// How many bytes the session needs to continue.
     needed: usize,
-    /// Whether the session has seen what is kept, and wants more.
+    /// Whether the session has seen what is kept, and needs more.
     is_fed: bool,
     /// Answers that could not be sent yet.
     output: Vec<u8>,
-    /// Whether all that was written has left. Under TLS some of it may not have.
+    /// Whether everything written has been sent. Under TLS some of it may not have been.
     is_flushed: bool,
-    /// Once the answers are sent, the connection ends.
+    /// Whether the connection ends once the answers are sent.
     is_closing: bool,
     pulse: &'a Pulse,
     backlog: Arc<Backlog>,
-    /// Counts what the connection holds, while that is worth it.
+    /// Counts the unread answers of the connection, if they are many.
     charge: Option<Charge>,
 }
 
@@ -115,7 +115,7 @@ enum Pause {
     End,
 }
 
-/// What a connection listens to beside its peer.
+/// The events that end a connection.
 struct Around<Silent, Asked> {
     /// Is ready when the peer was silent for too long.
     silent: PollOnWake<Silent>,
@@ -135,8 +135,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
     {
         self.pulse
             .rest(self.owes(), self.session.is_authenticated());
-        // First: a peer that never stops sending uses up all that tokio lets one task do in a
-        // turn, and timers behind that would not be heard.
+        // Polled first: a peer that never stops sending uses up tokio's budget for one turn of a
+        // task, and timers polled after it would never fire.
         if around.poll(context).is_ready() {
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
@@ -145,7 +145,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
                 return Poll::Ready(Ok(pause));
             }
         }
-        // At the shutdown, what came in is answered by now.
+        // At the shutdown, all input has been answered by now.
         if around.is_asked() && self.output.is_empty() {
             return Poll::Ready(Ok(Pause::End));
         }
@@ -153,7 +153,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
         Poll::Pending
     }
 
-    /// Counts what the connection holds while it waits for its peer.
+    /// Counts the unread answers while the connection waits for its peer.
     fn count(&mut self) {
         let held = self.kept.capacity() + self.output.capacity() + self.session.held_len();
         if held <= FREE_LEN {
@@ -165,12 +165,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
         charge.set(held);
     }
 
-    /// Whether something began that has not ended: a command, or an answer.
+    /// Whether a command or an answer is incomplete.
     fn owes(&self) -> bool {
         !self.kept.is_empty() || !self.output.is_empty() || !self.is_flushed
     }
 
-    /// Sends, then answers what was read, then reads. `None` when there may be more to do.
+    /// Sends, then answers the input, then reads. `None` if there may be more to do.
     fn turn(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Option<Pause>>> {
         ready!(self.poll_send(context))?;
         if self.is_closing {
@@ -216,7 +216,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
         Poll::Ready(Ok(pause))
     }
 
-    /// Has the session answer, and keeps what it did not take.
+    /// Lets the session answer, and keeps the input that it did not consume.
     fn answer(&mut self, stream: &[u8], output: &mut Vec<u8>) -> Option<Pause> {
         let fed = self.session.feed(stream, output);
         self.kept.clear();
@@ -240,7 +240,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
         }
     }
 
-    /// Sends answers straight from the thread's buffer; keeps what does not go.
+    /// Sends answers directly from the thread's buffer; keeps what the socket does not take.
     fn send_first(&mut self, output: &mut Vec<u8>, context: &mut Context<'_>) -> io::Result<()> {
         let mut sent = 0;
         let sending = poll_write_all(&mut self.stream, output, &mut sent, context);
@@ -256,7 +256,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
         }
     }
 
-    /// Sends what was kept of the answers.
+    /// Sends the answers that were kept.
     fn poll_send(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.output.is_empty() {
             let flushed = Pin::new(&mut self.stream).poll_flush(context);
@@ -278,7 +278,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
         sending
     }
 
-    /// Waits for what a command wants. The answers before it leave meanwhile.
+    /// Waits for what a command needs. The answers before it are sent meanwhile.
     async fn resume(&mut self, pending: Pending) {
         let mut output = Vec::new();
         self.session.resume(pending, &mut output).await;
@@ -294,7 +294,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
     }
 }
 
-/// Writes as much as goes, and counts it.
+/// Writes what the socket takes, and counts it.
 fn poll_write_all<S: AsyncWrite + Unpin>(
     stream: &mut S,
     bytes: &[u8],
@@ -319,7 +319,7 @@ where
     Silent: Future<Output = ()>,
     Asked: Future<Output = ()>,
 {
-    /// Is ready when the connection has to end for the peer's silence.
+    /// Is ready when the connection must end because of the peer's silence.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let _asked = self.asked.poll(context);
         self.silent.poll(context)
@@ -331,10 +331,10 @@ where
     }
 }
 
-/// What the watch for silence sees of a connection. Both run in one task.
+/// The state of a connection for the idle time-out. Both run in one task.
 #[derive(Debug, Default)]
 struct Pulse {
-    /// Goes up with each read and each write that had to wait.
+    /// Incremented by each read, and by each write that had to wait.
     beats: AtomicU64,
     owes: AtomicBool,
     is_admitted: AtomicBool,
@@ -353,8 +353,8 @@ impl Pulse {
     }
 }
 
-/// Is ready once the peer has been silent for too long: before it said who it is, in the middle
-/// of a command or of an answer, or at rest; or read next to nothing of what waits for it.
+/// Is ready once the peer has been silent for too long: before authentication, in the middle of a
+/// command or of an answer, or idle; or has read next to nothing of the answers that wait for it.
 async fn silent(pulse: &Pulse, backlog: &Backlog, limits: &Limits) {
     tokio::time::sleep(limits.first_head_max).await;
     if !pulse.is_admitted.load(Ordering::Relaxed) {
@@ -381,7 +381,7 @@ async fn silent(pulse: &Pulse, backlog: &Backlog, limits: &Limits) {
     }
 }
 
-/// Whether the peer read next to nothing of what waits for it since the last look.
+/// Whether the peer has read next to nothing of the waiting answers since the last check.
 fn has_stalled(before: &mut Progress, backlog: &Backlog, limits: &Limits) -> bool {
     let now = backlog.socket_progress();
     let before = std::mem::replace(before, now);

@@ -1,4 +1,4 @@
-//! `Context`: what all sessions share.
+//! `Context`: the state that all sessions share.
 
 use std::sync::Arc;
 
@@ -7,12 +7,12 @@ use super::counts::RespCounts;
 use crate::config::RespLimits;
 use crate::service::Service;
 
-/// What all sessions share.
+/// The state that all sessions share.
 #[derive(Debug)]
 pub(super) struct Context {
     pub(super) service: Arc<Service>,
     pub(super) counts: Arc<RespCounts>,
     pub(super) limits: RespLimits,
-    /// Every command there is.
+    /// All commands.
     pub(super) commands: &'static [Command],
 }

@@ -1,17 +1,17 @@
-//! `RespCounts`: commands of the Redis protocol by name and by how they were answered.
+//! `RespCounts`: commands of the Redis protocol by name and outcome.
 
 use super::command::{COMMANDS_LEN, command_name};
 use crate::ops::metrics::{CallCounts, CountedCalls};
 
-/// The column of commands that were answered, and of those answered with an error.
+/// The columns of commands that succeeded, and of those that failed.
 const OUTCOMES: [&str; 2] = ["ok", "error"];
 
-/// Commands by name and outcome. The last row is for what is no command.
+/// Commands by name and outcome. The last row counts unknown commands.
 #[derive(Debug, Default)]
 pub(crate) struct RespCounts(CallCounts<{ COMMANDS_LEN + 1 }, { OUTCOMES.len() }>);
 
 impl RespCounts {
-    /// Counts several of the command that is at `at` in the table.
+    /// Counts several executions of the command at index `at` of the table.
     #[inline]
     pub(crate) fn count(&self, at: usize, answered: u64, failed: u64) {
         if answered > 0 {

@@ -1,26 +1,27 @@
-//! Which error line each meaning of the service is: the one place that maps errors to RESP.
+//! Maps each error of the service to a RESP error line: the only place that does.
 //!
-//! A line is a word in capitals that clients look at, then the stable code, then what happened.
-//! The words were chosen by what clients do with them:
+//! A line is a word in capitals that clients check, then the stable code, then the message. The
+//! words were chosen by how clients react:
 //!
-//! - `TRYAGAIN` for "not yet": go-redis tries again by itself, the others hand it on as an error
-//!   of the command. (`LOADING` would say the same, but redis-py drops the connection on it.)
-//! - `BUSY` for "not so fast": nobody tries again by himself, which is what an overloaded server
-//!   needs.
+//! - `TRYAGAIN` for a temporary failure: go-redis retries it automatically, other clients report it
+//! as an error of the command. (`LOADING` would mean the same, but redis-py drops the connection on
+//! it.)
+//! - `BUSY` for overload: no client retries it automatically, which is what an overloaded server
+//! needs.
 //! - `NOAUTH`, `WRONGPASS`, `NOPERM`: as in Redis.
-//! - `ERR` for all that stays so until somebody changes something.
+//! - `ERR` for errors that persist until an operator or the caller changes something.
 //!
-//! A line has no place for advice apart from what happened, so it is only in what the text says.
+//! A line has no field for the remediation, so the message must contain it.
 
 use super::reply::Reply;
 use crate::service::{Code, ServiceError};
 
-/// What Redis says to commands before AUTH.
+/// Redis's answer to commands before AUTH.
 pub(super) const NO_AUTH: &str = "NOAUTH Authentication required.";
-/// What Redis says to a wrong password.
+/// Redis's answer to a wrong password.
 pub(super) const WRONG_PASS: &str = "WRONGPASS invalid username-password pair or user is disabled.";
 
-/// Writes the line.
+/// Writes the error line.
 pub(super) fn write(reply: &mut Reply<'_>, error: &ServiceError) {
     match error.code() {
         Code::NoToken => reply.error(&[NO_AUTH.as_bytes()]),

@@ -1,9 +1,9 @@
-//! Framing: where a command begins and ends in a stream of bytes, and which bytes are its
-//! arguments. It knows no command and keeps nothing of the stream.
+//! Framing: finds the commands in a stream of bytes, and their arguments. It knows no commands and
+//! keeps nothing of the stream.
 //!
-//! It accepts and refuses what Redis 7.0 does, in the same words (`processMultibulkBuffer` and
-//! `processInlineBuffer` of its `networking.c`), with tighter bounds. What it says of a stream
-//! does not depend on how the stream was cut into reads: the fuzzer holds it to that.
+//! It accepts and refuses the same input as Redis 7.0, with the same messages
+//! (`processMultibulkBuffer` and `processInlineBuffer` of its `networking.c`), but tighter bounds.
+//! The result does not depend on how the stream was cut into reads, as the fuzzer checks.
 
 mod inline;
 
@@ -14,33 +14,33 @@ use crate::config::RespLimits;
 
 /// The longest line, as in Redis: an inline command, or the line of a count or length.
 const LINE_LEN_MAX: usize = 64 * 1024;
-/// Before AUTH, as in Redis: arguments of a command, and bytes of one.
+/// The limits before AUTH, as in Redis: arguments of a command, and bytes of an argument.
 const UNAUTHENTICATED_ARGS_MAX: i64 = 10;
 const UNAUTHENTICATED_BULK_LEN_MAX: i64 = 16 * 1024;
-/// The longest argument that Redis takes. Ours is far below; this one only decides which of two
-/// errors is told before AUTH.
+/// The longest argument that Redis accepts. Our limit is far below; this one only decides between
+/// two errors before AUTH.
 const REDIS_BULK_LEN_MAX: i64 = 512 * 1024 * 1024;
 
-/// Finds commands. One is used again and again, so that no command costs an allocation.
+/// Finds commands. A parser is reused, so that no command costs an allocation.
 #[derive(Debug, Default)]
 pub(super) struct Parser {
-    /// Where the arguments are: in the stream, or in `unquoted`.
+    /// The ranges of the arguments: in the stream, or in `unquoted`.
     ranges: Vec<Range<usize>>,
     /// The arguments of an inline command, one after the other, without their quotes.
     unquoted: Vec<u8>,
     is_inline: bool,
 }
 
-/// What the stream begins with.
+/// The beginning of the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Parsed {
-    /// A command of so many bytes.
+    /// A complete command of this length.
     Command(usize),
-    /// So many bytes that say nothing: an empty line, an array without arguments.
+    /// Bytes without a command, such as an empty line or an array without arguments.
     Nothing(usize),
-    /// The beginning of a command; it cannot be whole before there are so many bytes.
+    /// An incomplete command; it cannot be complete before the stream has this many bytes.
     Part(usize),
-    /// Something else. The rest of the stream cannot be understood.
+    /// Invalid input. The rest of the stream cannot be parsed.
     Broken(Broken),
 }
 
@@ -55,12 +55,12 @@ pub(super) enum Broken {
     Length,
     CountBeforeAuth,
     LengthBeforeAuth,
-    /// In place of the `$` of an argument.
+    /// The byte found instead of the `$` of an argument.
     NotBulk(u8),
 }
 
 impl Parser {
-    /// Looks at the beginning of a stream.
+    /// Parses the beginning of a stream.
     pub(super) fn parse(
         &mut self,
         stream: &[u8],
@@ -87,7 +87,7 @@ impl Parser {
         Args::new(bytes, &self.ranges)
     }
 
-    /// Gives back memory that an unusual command took.
+    /// Frees memory that an unusual command needed.
     pub(super) fn shrink(&mut self) {
         self.ranges.shrink_to(16);
         self.unquoted.shrink_to(0);
@@ -111,7 +111,7 @@ impl Parser {
         for _ in 0..count {
             let (text, start) = bulk_header(stream, at)?;
             let len = bulk_len(text, limits, is_authenticated)?;
-            // The two bytes behind the payload are skipped unseen, as in Redis.
+            // The two bytes after the payload are skipped unchecked, as in Redis.
             let end = start + len;
             at = end + 2;
             if at > limits.command_len_max {
@@ -142,8 +142,8 @@ impl Parser {
     }
 }
 
-/// The text of a count or length behind its sign, and where the next line begins. As in Redis
-/// the `\r` ends it, and the byte behind that is skipped unseen.
+/// The text of a count or length after its sign, and where the next line begins. As in Redis the
+/// `\r` ends it, and the next byte is skipped unchecked.
 #[inline]
 fn counted(stream: &[u8], at: usize, too_long: Broken) -> Result<(&[u8], usize), Parsed> {
     let rest = &stream[at..];
@@ -159,7 +159,7 @@ fn counted(stream: &[u8], at: usize, too_long: Broken) -> Result<(&[u8], usize),
     if next > stream.len() {
         return Err(Parsed::Part(next));
     }
-    // The sign itself is looked at by the caller, and may be the end.
+    // The caller checks the sign itself, which may be the end.
     Ok((rest.get(1..end).unwrap_or_default(), next))
 }
 
@@ -194,7 +194,7 @@ fn find(stream: &[u8], end: u8, too_long: Broken) -> Result<usize, Parsed> {
 }
 
 impl Broken {
-    /// What Redis says of it, behind `Protocol error: `.
+    /// Redis's message, after `Protocol error: `.
     pub(super) const fn text(self) -> &'static str {
         match self {
             Self::LongInline => "too big inline request",

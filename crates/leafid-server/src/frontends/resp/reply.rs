@@ -1,21 +1,20 @@
-//! `Reply`: answers on the wire, for RESP2 and RESP3. Nothing here allocates but the buffer that
-//! is written to.
+//! `Reply`: encodes answers in RESP2 and RESP3. Only the output buffer allocates.
 
 use std::fmt::{self, Write as _};
 
 use itoa::Buffer;
 
-/// Which of the two wires a connection speaks.
+/// The protocol version of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Protocol {
-    /// What a connection begins with.
+    /// The default.
     #[default]
     Resp2,
     /// After `HELLO 3`.
     Resp3,
 }
 
-/// How an id is written.
+/// How an id is encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// `:7`, as Redis answers INCR.
@@ -24,7 +23,7 @@ pub(super) enum Form {
     Bulk,
 }
 
-/// Writes answers behind what a buffer holds.
+/// Appends answers to a buffer.
 pub(super) struct Reply<'a> {
     pub(super) out: &'a mut Vec<u8>,
     pub(super) protocol: Protocol,
@@ -39,7 +38,7 @@ impl Reply<'_> {
         self.line(b'+', text.as_bytes());
     }
 
-    /// An error: its first word, then what happened. Line ends in it become spaces.
+    /// An error: its first word, then the message. Line ends in the message become spaces.
     pub(super) fn error(&mut self, parts: &[&[u8]]) {
         self.out.push(b'-');
         for part in parts {
@@ -52,7 +51,7 @@ impl Reply<'_> {
         self.out.extend_from_slice(b"\r\n");
     }
 
-    /// An error out of things that can be displayed.
+    /// An error whose parts implement `Display`.
     pub(super) fn error_text(&mut self, text: fmt::Arguments<'_>) {
         self.out.push(b'-');
         // Writing to memory does not fail.
@@ -70,12 +69,12 @@ impl Reply<'_> {
         self.out.extend_from_slice(b"\r\n");
     }
 
-    /// A number as text.
+    /// A number as a string.
     pub(super) fn bulk_number(&mut self, number: impl itoa::Integer) {
         self.bulk(Buffer::new().format(number).as_bytes());
     }
 
-    /// Something that can be displayed, as text.
+    /// A displayable value as a string.
     pub(super) fn bulk_text(&mut self, text: impl fmt::Display) {
         self.bulk(text.to_string().as_bytes());
     }
@@ -88,12 +87,12 @@ impl Reply<'_> {
         self.out.extend_from_slice(null);
     }
 
-    /// As many things follow.
+    /// The header of an array.
     pub(super) fn array(&mut self, len: usize) {
         self.len(b'*', len);
     }
 
-    /// As many things that differ follow.
+    /// The header of a set.
     pub(super) fn set(&mut self, len: usize) {
         let sign = match self.protocol {
             Protocol::Resp2 => b'*',
@@ -102,7 +101,7 @@ impl Reply<'_> {
         self.len(sign, len);
     }
 
-    /// As many names follow, each with its value.
+    /// The header of a map.
     pub(super) fn map(&mut self, len: usize) {
         match self.protocol {
             Protocol::Resp2 => self.len(b'*', 2 * len),
@@ -123,7 +122,7 @@ impl Reply<'_> {
         }
     }
 
-    /// The numbers from `first` on, one answer each.
+    /// Consecutive numbers from `first` on, one answer each.
     pub(super) fn run(&mut self, first: u64, count: u64, form: Form) {
         let mut line = IdLine::new(first, form);
         for number in 1..=count {
@@ -145,11 +144,11 @@ impl Reply<'_> {
     }
 }
 
-/// The most bytes an id takes on the wire: `$19`, 19 digits, and two line ends.
+/// The longest encoding of an id: `$19`, 19 digits, and two line ends.
 pub(super) const ID_LEN_MAX: usize = 26;
 
-/// One id as it stands on the wire. The next one is made by counting its digits up, which is
-/// several times as fast as writing a number out.
+/// The encoding of one id. The next one is made by incrementing its digits, which is several times
+/// as fast as formatting a number.
 struct IdLine {
     bytes: [u8; ID_LEN_MAX],
     len: usize,
@@ -199,12 +198,12 @@ impl IdLine {
                 _ => break,
             }
         }
-        // All were nines: one digit more.
+        // All were nines, so there is one more digit.
         let digits = self.digits();
         *self = Self::new(10_u64.pow(digits), self.form);
     }
 
-    /// How many digits the number has; all are zeros when this is asked.
+    /// The number of digits; called when all of them are zeros.
     fn digits(&self) -> u32 {
         let digits = self.bytes[..self.len - 2].iter().rev();
         let zeros = digits.take_while(|digit| **digit == b'0').count();
@@ -212,7 +211,7 @@ impl IdLine {
     }
 }
 
-/// Keeps a text on one line.
+/// Replaces line ends by spaces.
 struct OneLine<'a>(&'a mut Vec<u8>);
 
 impl fmt::Write for OneLine<'_> {

@@ -1,8 +1,8 @@
-//! `Session`: one connection's conversation, without the connection. Bytes go in, answers come
-//! out; whatever cannot be answered from memory is handed back, to be waited for.
+//! `Session`: the state of one connection, without its I/O. Bytes go in, answers come out; a
+//! command that memory cannot answer is handed back, to be waited for.
 //!
-//! The answers do not depend on how the bytes were cut. Taking ids from memory costs neither a
-//! lock nor an allocation.
+//! The answers do not depend on how the bytes were cut into reads. Taking ids from memory needs
+//! neither a lock nor an allocation.
 
 mod answering;
 mod step;
@@ -20,7 +20,7 @@ use step::{Step, room};
 
 pub(super) use step::Pending;
 
-/// One connection's conversation.
+/// The state of one connection.
 pub(super) struct Session {
     context: Arc<Context>,
     parser: Parser,
@@ -29,7 +29,7 @@ pub(super) struct Session {
 
 /// What a session does next.
 enum Next {
-    /// Its replies have to leave.
+    /// The answers so far must be sent.
     Flush,
     /// Writes replies that are due.
     Reply,
@@ -39,24 +39,24 @@ enum Next {
     Read,
 }
 
-/// How far a session came.
+/// The progress of a session.
 #[derive(Debug)]
 pub(super) struct Fed {
-    /// So many bytes are done with.
+    /// The number of bytes consumed.
     pub(super) consumed: usize,
     pub(super) then: Then,
 }
 
-/// What a session needs to go on.
+/// What a session needs to continue.
 #[derive(Debug)]
 pub(super) enum Then {
-    /// So many bytes at least, with those that are not consumed.
+    /// At least this many bytes, including those that are not consumed.
     Read(usize),
-    /// That the answers leave; then the rest of the bytes again.
+    /// That the answers are sent; then the same bytes again.
     Flush,
-    /// That this is waited for; then the rest of the bytes again.
+    /// That this is waited for; then the same bytes again.
     Wait(Pending),
-    /// Nothing: the answers leave, and the connection ends.
+    /// Nothing: the answers are sent, and the connection ends.
     Close,
 }
 
@@ -78,7 +78,7 @@ impl Session {
         self.state.is_authenticated(&self.context)
     }
 
-    /// Bytes of commands that wait for EXEC.
+    /// The bytes of commands that wait for EXEC.
     pub(super) fn held_len(&self) -> usize {
         match &self.state.mode {
             Mode::Queuing(transaction) => transaction.held_len(),
@@ -86,8 +86,8 @@ impl Session {
         }
     }
 
-    /// Answers the commands in `stream`, behind what `out` holds, until more bytes are needed,
-    /// `out` is full, or something has to be waited for.
+    /// Answers the commands in `stream` and appends the answers to `out`, until more bytes are
+    /// needed, `out` is full, or a command must wait.
     pub(super) fn feed(&mut self, stream: &[u8], out: &mut Vec<u8>) -> Fed {
         let start = out.len();
         let mut consumed = 0;
@@ -134,8 +134,8 @@ impl Session {
         }
     }
 
-    /// Takes the next command from `rest`. Answers how many bytes that were, and what is needed
-    /// to go on, if anything is.
+    /// Takes the next command from `rest`. Returns how many bytes that consumed, and what is needed
+    /// to continue, if anything.
     fn read(&mut self, rest: &[u8], out: &mut Vec<u8>, start: usize) -> (usize, Option<Then>) {
         let is_authenticated = self.state.is_authenticated(&self.context);
         match self
@@ -175,7 +175,7 @@ impl Session {
         }
     }
 
-    /// Waits for what a command wants, and answers it.
+    /// Waits for what a command needs, and answers it.
     pub(super) async fn resume(&mut self, pending: Pending, out: &mut Vec<u8>) {
         let start = out.len();
         let times = pending.wanted.commands();
@@ -200,7 +200,7 @@ impl Session {
         }
     }
 
-    /// Carries out the next command of a transaction.
+    /// Executes the next command of a transaction.
     fn execute(&mut self, out: &mut Vec<u8>) -> Step {
         let Mode::Executing(mut execution) = std::mem::take(&mut self.state.mode) else {
             return Step::Next;

@@ -1,4 +1,4 @@
-//! `State`: what a connection has said of itself so far, and how its next command is taken.
+//! `State`: the settings of a connection so far, and how its next command is handled.
 
 mod pending_replies;
 
@@ -9,7 +9,7 @@ use crate::service::Caller;
 
 pub(super) use pending_replies::PendingReplies;
 
-/// What a connection has said of itself so far. Commands read and change it.
+/// The settings of a connection so far. Commands read and change them.
 #[derive(Debug)]
 pub(super) struct State {
     /// Differs for each connection of this process.
@@ -20,7 +20,7 @@ pub(super) struct State {
     pub(super) protocol: Protocol,
     pub(super) caller: Caller,
     pub(super) replies: Replies,
-    /// Replies to commands that were run, due before any other is run.
+    /// Replies to commands that were executed; they are written before the next command.
     pub(super) pending: Option<Box<PendingReplies>>,
     pub(super) mode: Mode,
 }
@@ -30,20 +30,20 @@ pub(super) struct State {
 pub(super) enum Replies {
     On,
     Off,
-    /// Not this one. `CLIENT REPLY SKIP` puts `SkipNext`, which becomes this for the next.
+    /// The next command is not answered. `CLIENT REPLY SKIP` sets `SkipNext`, which becomes this.
     Skip,
     SkipNext,
 }
 
-/// How commands are taken.
+/// How commands are handled.
 #[derive(Debug, Default)]
 pub(super) enum Mode {
-    /// Each is run.
+    /// Each is executed.
     #[default]
     Direct,
-    /// Between MULTI and EXEC: they are kept.
+    /// Between MULTI and EXEC: they are queued.
     Queuing(Box<Transaction>),
-    /// EXEC is carried out: those that were kept are run, before any other is read.
+    /// During EXEC: the queued commands are executed before any other is read.
     Executing(Box<Transaction>),
 }
 
@@ -62,17 +62,17 @@ impl State {
         }
     }
 
-    /// Asked each time: tokens may come to be asked for, or no more, while a connection is open.
+    /// Checked each time: whether tokens are required may change while a connection is open.
     pub(super) fn is_authenticated(&self, context: &Context) -> bool {
         !context.service.needs_token() || self.caller.token().is_some()
     }
 
-    /// Answers `times` commands more with what stands in `answer`, as soon as there is room.
+    /// Repeats what stands in `answer` for `times` more commands, as soon as there is room.
     pub(super) fn repeat_reply(&mut self, answer: &[u8], times: u64) {
         self.pending = PendingReplies::new(answer, times);
     }
 
-    /// Takes back what was answered from `start` on, if the peer wants no answers.
+    /// Removes what was answered from `start` on, if the peer wants no answers.
     pub(super) fn hush(&mut self, out: &mut Vec<u8>, start: usize) {
         if self.replies.are_silent() {
             out.truncate(start);
@@ -80,7 +80,7 @@ impl State {
         }
     }
 
-    /// How many commands wait for EXEC; `None` outside a transaction.
+    /// The number of commands that wait for EXEC; `None` outside a transaction.
     pub(super) fn queued(&self) -> Option<u64> {
         match &self.mode {
             Mode::Queuing(transaction) => Some(transaction.len()),
@@ -96,7 +96,7 @@ impl State {
         matches!(self.mode, Mode::Executing(_))
     }
 
-    /// Ends the queuing, and answers what was queued; `None` outside a transaction.
+    /// Ends the queuing, and returns what was queued; `None` outside a transaction.
     pub(super) fn take_queue(&mut self) -> Option<Box<Transaction>> {
         match std::mem::take(&mut self.mode) {
             Mode::Queuing(transaction) => Some(transaction),
@@ -107,7 +107,7 @@ impl State {
         }
     }
 
-    /// Notes that a command was refused, so that EXEC carries out none.
+    /// Notes that a command was refused, so that EXEC executes none.
     pub(super) fn abort_transaction(&mut self) {
         if let Mode::Queuing(transaction) = &mut self.mode {
             transaction.break_off();

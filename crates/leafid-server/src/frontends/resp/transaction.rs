@@ -1,4 +1,4 @@
-//! `Transaction`: the commands between MULTI and EXEC, kept until they are carried out.
+//! `Transaction`: the commands between MULTI and EXEC, queued until they are executed.
 
 use std::ops::Range;
 
@@ -6,25 +6,25 @@ use super::args::Args;
 use super::command::Command;
 use crate::config::RespLimits;
 
-/// Commands in the order they came. The same command several times in a row is kept once, so
-/// that a client's pipeline of many INCRs stays small and is one reservation.
+/// Commands in the order they came. The same command several times in a row is stored once, so that
+/// a client's pipeline of many INCRs stays small and needs one reservation.
 #[derive(Debug, Default)]
 pub(super) struct Transaction {
-    /// The arguments of all, one after the other, and where each is.
+    /// The arguments of all commands, concatenated, and their ranges.
     bytes: Vec<u8>,
     ranges: Vec<Range<usize>>,
     queue: Vec<Queued>,
-    /// How many commands, each counted as often as it came.
+    /// The number of commands, repetitions included.
     len: u64,
     is_broken: bool,
-    /// While it is carried out: the next in the queue.
+    /// During execution: the index of the next command.
     next: usize,
 }
 
 /// A command that came `times` times in a row.
 #[derive(Debug)]
 struct Queued {
-    /// Where in the table of commands it is, and what it is.
+    /// The index of the command in the table, and its row.
     at: usize,
     command: &'static Command,
     /// Which of the ranges are its arguments.
@@ -32,7 +32,7 @@ struct Queued {
     times: u64,
 }
 
-/// A command that is to be carried out.
+/// A command to execute.
 pub(super) struct Due<'a> {
     pub(super) at: usize,
     pub(super) command: &'static Command,
@@ -41,7 +41,7 @@ pub(super) struct Due<'a> {
 }
 
 impl Transaction {
-    /// Keeps a command that came `times` times in a row; returns how many of those it kept.
+    /// Queues a command that came `times` times in a row; returns how many of those it queued.
     pub(super) fn push(
         &mut self,
         at: usize,
@@ -75,7 +75,8 @@ impl Transaction {
         times
     }
 
-    /// Counts the last command up if this is the same, and can be answered together with it.
+    /// Increments the last command's count if this is the same, and can be answered together with
+    /// it.
     fn repeat(&mut self, command: &'static Command, args: Args<'_>, times: u64) -> bool {
         if !command.can_repeat(args) {
             return false;
@@ -99,12 +100,12 @@ impl Transaction {
             + self.queue.len() * size_of::<Queued>()
     }
 
-    /// How many commands.
+    /// The number of commands.
     pub(super) const fn len(&self) -> u64 {
         self.len
     }
 
-    /// Notes that a command was refused, so that EXEC carries out none.
+    /// Notes that a command was refused, so that EXEC executes none.
     pub(super) const fn break_off(&mut self) {
         self.is_broken = true;
     }
@@ -113,7 +114,7 @@ impl Transaction {
         self.is_broken
     }
 
-    /// The next command to carry out, at most `times_max` times; `None` when all are done.
+    /// The next command to execute, at most `times_max` times; `None` when all are done.
     pub(super) fn due(&mut self, times_max: u64) -> Option<Due<'_>> {
         let queued = self.queue.get_mut(self.next)?;
         let times = queued.times.min(times_max);

@@ -1,6 +1,6 @@
-//! `AdminSlots`: the few places beyond all others, which nobody keeps for nothing. Once half
-//! of them are taken, each connection that comes makes the oldest finish what it is at and go:
-//! those that are idle go at once, and so never take them all.
+//! `AdminSlots`: a few slots beyond the connection limit, which no connection keeps for long. Once
+//! half of them are taken, each new connection asks the oldest to finish its request and close:
+//! idle ones close at once, and so never take all slots.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,9 +11,9 @@ use crate::net::shutdown::{Alone, Shutdown};
 
 pub(super) struct AdminSlots {
     free: Arc<Semaphore>,
-    /// So many may rest.
+    /// How many may stay idle.
     rest_max: usize,
-    /// Those who were not told to go yet, the oldest first. Also some that have gone.
+    /// The connections that were not asked to close yet, oldest first; some may have closed.
     rest: Mutex<VecDeque<Arc<Alone>>>,
 }
 
@@ -26,12 +26,12 @@ impl AdminSlots {
         }
     }
 
-    /// A place, and what its connection is told to finish by; `None`: there is none.
+    /// Acquires a slot, with the signal that asks its connection to close; `None`: all are taken.
     pub(super) fn acquire(&self, shutdown: &Shutdown) -> Option<(OwnedSemaphorePermit, Shutdown)> {
         let permit = Arc::clone(&self.free).try_acquire_owned().ok()?;
         let (shutdown, alone) = shutdown.for_one();
         let mut rest = self.rest.lock().unwrap_or_else(PoisonError::into_inner);
-        // Who has gone has dropped its own.
+        // A closed connection has dropped its end.
         rest.retain(|alone| Arc::strong_count(alone) > 1);
         if rest.len() >= self.rest_max
             && let Some(oldest) = rest.pop_front()
@@ -54,8 +54,8 @@ mod tests {
         pin!(shutdown.asked()).poll(&mut context).is_ready()
     }
 
-    /// Guards that the oldest of those who are there is told to go, once half are taken, and that
-    /// who has gone does not count.
+    /// Guards that the oldest open connection is asked to close once half are taken, and that
+    /// closed ones do not count.
     #[test]
     fn the_oldest_is_told_to_go() {
         let shutdown = Shutdown::new();
@@ -69,7 +69,7 @@ mod tests {
         assert!(is_asked(&first.1) && !is_asked(&second.1));
         let fourth = places.acquire(&shutdown).unwrap();
         assert!(is_asked(&second.1) && !is_asked(&third.1));
-        // They are there until they have gone.
+        // They hold their slots until they close.
         assert!(places.acquire(&shutdown).is_none());
         drop(first);
         let fifth = places.acquire(&shutdown).unwrap();

@@ -1,4 +1,4 @@
-//! `PerAddressLimiter`: how many connections each peer address has, so that no address takes all.
+//! `PerAddressLimiter`: limits the connections of each peer address, so that none takes all.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -26,7 +26,7 @@ impl PerAddressLimiter {
         })
     }
 
-    /// One more connection of an address; `None`: it has all it may have.
+    /// One more connection of an address; `None`: it is at its limit.
     pub(super) fn acquire(self: &Arc<Self>, address: IpAddr) -> Option<AddressPermit> {
         let address = network(address);
         let mut open = self.lock();
@@ -58,7 +58,8 @@ impl Drop for AddressPermit {
     }
 }
 
-/// What counts as one address: of IPv6 the network, as a single machine has all of its addresses.
+/// What counts as one address: for IPv6 the /64 network, as a single machine has all of its
+/// addresses.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {
@@ -73,8 +74,8 @@ fn network(address: IpAddr) -> IpAddr {
 mod tests {
     use super::*;
 
-    /// Guards: each address has its own share, which is there again once connections have gone,
-    /// and nothing is kept of those that have none.
+    /// Guards that each address has its own limit, that closing connections frees slots, and that
+    /// no memory is kept for addresses without connections.
     #[test]
     fn each_address_has_its_share() {
         let limiter = PerAddressLimiter::new(2);

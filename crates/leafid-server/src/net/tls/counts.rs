@@ -1,4 +1,4 @@
-//! `Counts`: how connections began where TLS is on.
+//! `Counts`: the outcomes of TLS handshakes.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -7,17 +7,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) enum Outcome {
     /// With TLS.
     Agreed,
-    /// The two did not agree, such as on a certificate.
+    /// The handshake failed, for example because of a certificate.
     Failed,
-    /// It took too long.
+    /// The handshake took too long.
     Late,
-    /// Without TLS, and was let in.
+    /// Without TLS, and accepted.
     Plain,
-    /// Without TLS, and was refused.
+    /// Without TLS, and refused.
     Refused,
 }
 
-/// How many of each there were.
+/// The number of each.
 #[derive(Debug, Default)]
 pub(crate) struct Counts([AtomicU64; Outcome::ALL.len()]);
 
@@ -30,7 +30,7 @@ impl Outcome {
         Self::Refused,
     ];
 
-    /// As the metrics call it.
+    /// The name in the metrics.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Agreed => "ok",

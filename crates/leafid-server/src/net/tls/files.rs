@@ -1,5 +1,5 @@
-//! Reading certificates and keys from PEM files. What is wrong is said with the setting and the
-//! file; nothing of a key is ever shown.
+//! Reads certificates and keys from PEM files. Errors name the setting and the file, and never
+//! quote a key.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -34,7 +34,7 @@ impl Named<'_> {
         format!("{} {}: {problem}", self.setting, self.path.display())
     }
 
-    /// What is in the file, and its mode.
+    /// The content of the file, and its mode.
     fn contents(&self, limits: &Limits) -> Result<(Vec<u8>, u32), String> {
         let cannot = |error: std::io::Error| self.problem(format_args!("cannot read it: {error}"));
         let (text, metadata) = read_file(self.path, limits.pem_file_len_max).map_err(cannot)?;
@@ -59,7 +59,7 @@ impl Named<'_> {
     fn key(&self, limits: &Limits) -> Result<(PrivateKeyDer<'static>, bool), String> {
         let (text, mode) = self.contents(limits)?;
         let is_open = mode & 0o007 != 0;
-        // Both forms say so in plain words: the name of PKCS#8's, and a line in the older ones.
+        // Both formats say so in plain text: the label of PKCS#8, and a line in the older ones.
         if text
             .windows(b"ENCRYPTED".len())
             .any(|part| part == b"ENCRYPTED")
@@ -95,7 +95,7 @@ impl Named<'_> {
 }
 
 impl Identity {
-    /// Reads both files, and compares them.
+    /// Reads both files, and checks that they match.
     pub(super) fn read(
         cert: Named<'_>,
         key: Named<'_>,
@@ -133,18 +133,18 @@ fn check_pair(
 ) -> Result<(), rustls::Error> {
     use rustls::InconsistentKeys::Unknown;
     match CertifiedKey::new(chain.to_vec(), signing).keys_match() {
-        // The key does not tell its public half; the handshake would show it.
+        // The key does not expose its public half: a mismatch would show in the handshake.
         Err(rustls::Error::InconsistentKeys(Unknown)) => Ok(()),
         checked => checked,
     }
 }
 
-/// The outermost of both certificates and keys is a sequence, which is longer than 127 bytes.
+/// The outermost element of both certificates and keys is a sequence longer than 127 bytes.
 fn is_der(text: &[u8]) -> bool {
     matches!(text, [0x30, 0x81 | 0x82, ..])
 }
 
-/// What is wrong with a PEM file, without any of its text: there may be a key in it.
+/// What is wrong with a PEM file, without quoting it: it may contain a key.
 fn not_pem(error: &pem::Error) -> &'static str {
     match error {
         pem::Error::MissingSectionEnd { .. } => "it is incomplete: a line -----END is missing",

@@ -1,6 +1,6 @@
-//! The way in where TLS is on: looks at the first byte of a connection, agrees on TLS within a
-//! bounded time, and hands the connection to its front end. Runs on the connection's runtime, so
-//! that neither a slow peer nor the computing of a handshake holds up the acceptor.
+//! The TLS handshake: checks the first byte of a connection, does the handshake within a time
+//! limit, and passes the connection to its front end. Runs on the connection's runtime, so that
+//! neither a slow peer nor the computation blocks the acceptor.
 
 use std::io;
 use std::sync::Arc;
@@ -13,14 +13,14 @@ use super::{Outcome, Tls};
 use crate::net::front_end::{ConnectionInfo, FrontEnd};
 use crate::net::graceful_close::end;
 
-/// How a ClientHello begins; no request of any of our protocols begins so.
+/// The first byte of a ClientHello; no request of our protocols begins with it.
 const HANDSHAKE: u8 = 0x16;
 
 /// How a connection begins.
 enum Beginning {
     Tls,
     Plain,
-    /// Its peer went, or said nothing in time.
+    /// Its peer closed it, or sent nothing in time.
     Nothing,
 }
 
@@ -43,8 +43,8 @@ impl Tls {
                 self.counts.count(Outcome::Plain);
                 Box::pin(front_end.serve(stream, connection)).await;
             }
-            // Those who speak TLS begin at once; the others may rest for as long as their front end
-            // allows, such as a client that keeps connections ready.
+            // TLS clients send at once; others may stay idle for as long as their front end allows,
+            // such as a client with a connection pool.
             Err(_late) if self.lets_plain_in() => {
                 Box::pin(front_end.serve(stream, connection)).await;
             }
@@ -65,7 +65,7 @@ impl Tls {
         deadline: Instant,
     ) {
         let acceptor = TlsAcceptor::from(self.offer(F::ALPN));
-        // Most of what a handshake needs to wait in is given back before the requests come.
+        // Most of the memory that a waiting handshake needs is freed before the requests come.
         let agreeing = Box::pin(timeout_at(
             deadline,
             acceptor.accept(stream).into_fallible(),
@@ -81,7 +81,7 @@ impl Tls {
             }
             Ok(Err((error, stream))) => {
                 self.counts.count(Outcome::Failed);
-                tracing::debug!(%error, front_end = F::PROTOCOL.name(), "no TLS was agreed upon");
+                tracing::debug!(%error, front_end = F::PROTOCOL.name(), "the TLS handshake failed");
                 // The peer was sent an alert that says why, and may still be sending.
                 end(stream, b"", false).await;
             }
@@ -90,7 +90,7 @@ impl Tls {
     }
 }
 
-/// Looks at the first byte, and leaves it where it is.
+/// Peeks at the first byte.
 async fn beginning(stream: &TcpStream) -> io::Result<Beginning> {
     let mut first = [0];
     Ok(match stream.peek(&mut first).await? {
@@ -100,7 +100,7 @@ async fn beginning(stream: &TcpStream) -> io::Result<Beginning> {
     })
 }
 
-/// Tells a peer without TLS that it needs it, in the words of its protocol.
+/// Tells a plain peer that TLS is required, in its protocol.
 async fn refuse<F: FrontEnd>(mut stream: TcpStream) {
     use tokio::io::AsyncWriteExt as _;
     if !F::TLS_REQUIRED.is_empty() && stream.write_all(F::TLS_REQUIRED).await.is_err() {

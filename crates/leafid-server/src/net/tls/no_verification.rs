@@ -1,11 +1,11 @@
-//! `NoVerification`: lets another server be whoever it is, when its clock is asked.
+//! `NoVerification`: accepts any certificate of another server, when its clock is asked.
 //!
-//! That is no worse than asking without TLS, which is what servers do of each other otherwise:
-//! nothing secret is sent, and what comes back is a time and a worker id. Whoever can answer in
-//! another's place, or keep the answer from coming, can do so over plain HTTP as well, and with
-//! TLS that is verified can still keep it from coming. No id rests on an answer: a worker id is
-//! ours by the registry alone. To verify, all servers would need certificates for the addresses
-//! in the registry, which mostly are bare IP addresses.
+//! That is no worse than asking without TLS, which is what servers otherwise do: nothing secret is
+//! sent, and the answer is a time and a worker id. An attacker who can answer in another server's
+//! place, or suppress the answer, can do so over plain HTTP as well, and could still suppress it if
+//! TLS were verified. No id depends on an answer: only the registry decides about worker ids. To
+//! verify, all servers would need certificates for the addresses in the registry, which mostly are
+//! bare IP addresses.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{DigitallySignedStruct, Error, SignatureScheme};
 
-/// Takes every certificate.
+/// Accepts every certificate.
 #[derive(Debug)]
 pub(super) struct NoVerification(pub(super) Arc<CryptoProvider>);
 

@@ -1,8 +1,8 @@
-//! `Validity`: from when to when a certificate holds, read from its DER.
+//! `Validity`: the validity period of a certificate, read from its DER.
 //!
-//! rustls checks certificates of others and does not tell the dates of our own. They stand in a
-//! fixed place (RFC 5280, 4.1), so that a walk over five elements finds them; a crate that knows
-//! all of X.509 would bring a dozen others.
+//! rustls checks the certificates of others and does not expose the dates of our own. They have a
+//! fixed position (RFC 5280, 4.1), so a walk over five elements finds them; a full X.509 crate
+//! would bring a dozen others.
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
@@ -13,7 +13,7 @@ const VERSION: u8 = 0xa0;
 const UTC_TIME: u8 = 0x17;
 const GENERALIZED_TIME: u8 = 0x18;
 
-/// From when to when a certificate holds, both included.
+/// The validity period of a certificate, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Validity {
     pub(super) from: Timestamp,
@@ -21,7 +21,7 @@ pub(super) struct Validity {
 }
 
 impl Validity {
-    /// Of a certificate in DER; `None` if it is none.
+    /// Parses a certificate in DER; `None` if it is not one.
     pub(super) fn of(certificate: &[u8]) -> Option<Self> {
         let mut rest = within(&mut &*certificate, SEQUENCE)?;
         let mut body = within(&mut rest, SEQUENCE)?;
@@ -40,13 +40,13 @@ impl Validity {
     }
 }
 
-/// What is in the next element, which has to be of this kind.
+/// The content of the next element, which must be of this kind.
 fn within<'a>(input: &mut &'a [u8], wanted: u8) -> Option<&'a [u8]> {
     let (kind, content) = element(input)?;
     (kind == wanted).then_some(content)
 }
 
-/// Takes the next element off: its kind, and what is in it.
+/// Takes the next element: its kind, and its content.
 fn element<'a>(input: &mut &'a [u8]) -> Option<(u8, &'a [u8])> {
     let (&[kind, first], mut rest) = input.split_first_chunk()?;
     let len = if first < 0x80 {
@@ -54,7 +54,7 @@ fn element<'a>(input: &mut &'a [u8]) -> Option<(u8, &'a [u8])> {
     } else {
         let (bytes, after) = rest.split_at_checked(usize::from(first & 0x7f))?;
         rest = after;
-        // Four bytes of length are more than any certificate has.
+        // No certificate needs more than four bytes of length.
         if bytes.is_empty() || bytes.len() > 4 {
             return None;
         }
@@ -71,7 +71,7 @@ fn element<'a>(input: &mut &'a [u8]) -> Option<(u8, &'a [u8])> {
 fn time((kind, text): (u8, &[u8])) -> Option<Timestamp> {
     let digits = std::str::from_utf8(text).ok()?.strip_suffix('Z')?;
     let full = match kind {
-        // Two digits of a year stand for 1950 to 2049.
+        // Two-digit years mean 1950 to 2049.
         UTC_TIME if digits.get(..2)? < "50" => format!("20{digits}"),
         UTC_TIME => format!("19{digits}"),
         GENERALIZED_TIME => digits.to_owned(),
@@ -91,7 +91,7 @@ mod tests {
         text.parse::<Timestamp>().unwrap().as_second()
     }
 
-    /// Guards the dates in both of their forms.
+    /// Guards that the dates are read in both of their forms.
     #[test]
     fn dates_are_those_of_the_certificate() {
         let check = |from: &str, until: &str| {
@@ -106,7 +106,7 @@ mod tests {
         check("2050-06-07T08:09:10Z", "2999-12-31T23:59:59Z");
     }
 
-    /// Guards that nothing that can be read makes it panic.
+    /// Guards that no input makes it panic.
     #[test]
     fn what_is_cut_or_wrong_has_no_dates() {
         let certificate = Authority::new().issue_for(["ids"], 0, 1_000_000_000);
@@ -119,7 +119,7 @@ mod tests {
             for byte in [0, 0x30, 0x7f, 0x80, 0x84, 0x85, 0xff] {
                 let mut changed = der.clone();
                 changed[place] = byte;
-                // Whatever it says then, it says it.
+                // Any result will do.
                 let _read = Validity::of(&changed);
             }
         }

@@ -15,31 +15,31 @@ use crate::net::http2_frames::{Flood, Frames};
 pub(crate) struct Backlog {
     unread: Arc<Unread>,
     bytes: AtomicUsize,
-    /// Bytes that the socket took since the connection began.
+    /// Bytes that the socket has taken since the connection began.
     sent: AtomicU64,
-    /// Whether the socket takes no more. Set where the connection writes.
+    /// Whether the socket takes no more. Set by the writer of the connection.
     is_stuck: AtomicBool,
-    /// Whether the process knows of it.
+    /// Whether the connection is registered with the process.
     is_entered: AtomicBool,
     is_cut: AtomicBool,
-    /// Told when bytes were read, the socket takes more, or the connection is cut.
+    /// Notified when bytes were read, the socket takes more, or the connection is cut.
     changed: Notify,
 }
 
-/// Bytes that are counted, until they are dropped.
+/// Bytes that are counted until they are dropped.
 pub(crate) struct Charge {
     backlog: Arc<Backlog>,
     len: usize,
 }
 
-/// What was seen of a connection at a time, to compare later.
+/// The state of a connection at one time, to compare later.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Progress {
     is_behind: bool,
     sent: u64,
 }
 
-/// Bytes with what they are counted by.
+/// Bytes that count until they are dropped.
 struct Counted {
     bytes: Bytes,
     _charge: Charge,
@@ -58,7 +58,8 @@ impl Backlog {
         }
     }
 
-    // Relaxed where nothing else is said: who waits for a change is told of it, and looks again.
+    // Relaxed unless a comment says otherwise: a waiting task is notified of each change, and
+    // checks again.
 
     pub(crate) fn bytes(&self) -> usize {
         self.bytes.load(Ordering::Relaxed)
@@ -74,7 +75,7 @@ impl Backlog {
         charge
     }
 
-    /// Waits until an answer of up to so many bytes may be made, and counts them. The only answer
+    /// Waits until an answer of up to that many bytes may be made, and counts them. The only answer
     /// of a connection may have any length.
     pub(crate) async fn room(self: &Arc<Self>, len_max: usize) -> Charge {
         let connection_max = self.unread.connection_max;
@@ -117,17 +118,17 @@ impl Backlog {
         self.charge(0).keep(bytes)
     }
 
-    /// The socket took so many bytes.
+    /// The socket has taken this many bytes.
     #[inline]
     pub(crate) fn sent(&self, len: usize) {
-        // No addition: one task writes it.
+        // Not a read-modify-write: one task writes it.
         let before = self.sent.load(Ordering::Relaxed);
         let len = u64::try_from(len).unwrap_or(u64::MAX);
         self.sent.store(before.wrapping_add(len), Ordering::Relaxed);
         self.stuck(false);
     }
 
-    /// Looks at frames that came in; an error where they are a flood, which ends the connection.
+    /// Checks frames that arrived; an error if they are a flood, which ends the connection.
     #[inline]
     pub(crate) fn look(&self, frames: &mut Frames, bytes: &[u8]) -> io::Result<()> {
         let looked = frames.read(bytes, self.sent.load(Ordering::Relaxed));
@@ -148,7 +149,7 @@ impl Backlog {
         }
     }
 
-    /// How far the peer has read what was made for it.
+    /// How far the peer has read the answers made for it.
     pub(crate) fn progress(&self) -> Progress {
         let progress = self.socket_progress();
         Progress {
@@ -157,7 +158,7 @@ impl Backlog {
         }
     }
 
-    /// How far the peer has read what was written.
+    /// How far the peer has read the bytes written to it.
     pub(crate) fn socket_progress(&self) -> Progress {
         Progress {
             is_behind: self.is_stuck.load(Ordering::Relaxed),
@@ -165,7 +166,7 @@ impl Backlog {
         }
     }
 
-    /// Ends the connection; `false`: that was done before.
+    /// Ends the connection; `false` if it was ended before.
     pub(super) fn cut(&self) -> bool {
         let is_first = !self.is_cut.swap(true, Ordering::Relaxed);
         self.changed.notify_waiters();
@@ -176,14 +177,14 @@ impl Backlog {
         self.is_cut.load(Ordering::Relaxed)
     }
 
-    /// Is ready once the connection has to end, because the process holds too much.
+    /// Is ready once the connection must end, because the process exceeds its limit.
     pub(crate) async fn cut_off(&self) {
         self.wait_until(|| self.is_cut()).await;
     }
 }
 
 impl Progress {
-    /// Whether the peer did not read what waited for it, or only a trickle, of fewer than
+    /// Whether the peer has read nothing of the waiting answers, or only a trickle, of fewer than
     /// `len_min` bytes since `before`.
     pub(crate) fn is_too_slow(&self, before: &Self, len_min: u64) -> bool {
         self.is_behind && before.is_behind && self.sent.wrapping_sub(before.sent) < len_min
@@ -191,7 +192,7 @@ impl Progress {
 }
 
 impl Charge {
-    /// Counts so many bytes from now on.
+    /// Counts that many bytes from now on.
     pub(crate) fn set(&mut self, len: usize) {
         let backlog = &self.backlog;
         if len > self.len {
@@ -211,7 +212,7 @@ impl Charge {
         }
     }
 
-    /// Counts `bytes` and nothing else, until the last of them is dropped.
+    /// Counts `bytes` alone, until the last part of them is dropped.
     pub(crate) fn keep(mut self, bytes: Bytes) -> Bytes {
         if bytes.len() <= FREE_LEN {
             return bytes;
@@ -257,7 +258,8 @@ mod tests {
         .connection()
     }
 
-    /// Guards: bytes count until the last part of them has gone, and the next answer waits for it.
+    /// Guards that bytes count until the last part of them is dropped, and the next answer waits
+    /// for that.
     #[test]
     fn bytes_count_until_they_are_dropped() {
         let backlog = backlog();
@@ -274,7 +276,7 @@ mod tests {
         assert_eq!(backlog.bytes(), 0);
     }
 
-    /// Guards: who waits for room hears of it.
+    /// Guards that a task which waits for room is notified.
     #[test]
     fn room_is_told() {
         let backlog = backlog();
@@ -290,7 +292,8 @@ mod tests {
         assert!(is_ready(backlog.opened()));
     }
 
-    /// Guards: a peer that reads a trickle of what waits for it is as one that does not read.
+    /// Guards that a peer which reads a trickle of the waiting answers is treated as one that does
+    /// not read.
     #[test]
     fn a_trickle_is_too_slow() {
         let backlog = backlog();

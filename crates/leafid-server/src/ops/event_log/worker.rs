@@ -6,7 +6,7 @@ use leafid::{Event, Lease};
 use crate::error::with_causes;
 use crate::wall_clock::time;
 
-/// How many holders a line names.
+/// How many holders one line names.
 const HOLDERS_SHOWN: usize = 20;
 
 pub(super) fn log(event: &Event<'_>) {
@@ -66,7 +66,7 @@ pub(super) fn log(event: &Event<'_>) {
         ),
         Event::ClockStepped { offset_ms } => tracing::error!(
             offset_ms,
-            "alarm: the wall clock was set to another time; ids go on with the time from before, until the registry's clock or that of the peers confirms the new one; look at the time service (NTP), or accept it with POST /v1/clock/accept"
+            "alarm: the wall clock was set to another time; ids continue with the previous time, until the registry's clock or that of the peers confirms the new one; look at the time service (NTP), or accept it with POST /v1/clock/accept"
         ),
         Event::ClockAgrees => tracing::info!("the wall clock agrees with the time in ids again"),
         Event::ClockAccepted { offset_ms } => tracing::warn!(
@@ -95,7 +95,7 @@ fn until(lease: &Lease) -> String {
     }
 }
 
-/// Whether that the registry does not answer has been told already.
+/// Whether a line about the unreachable registry has been logged already.
 fn is_silence(error: &StoreError) -> bool {
     error.may_recover() && error.weak_store().is_none()
 }

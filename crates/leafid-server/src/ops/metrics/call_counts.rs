@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::sharded::Sharded;
 
-/// Calls by row and column.
+/// Call counts by row and column.
 #[derive(Debug, Default)]
 pub(crate) struct CallCounts<const ROWS: usize, const COLUMNS: usize> {
     tables: Sharded<Table<ROWS, COLUMNS>>,
 }
 
-/// What one thread counted.
+/// The counts of one thread.
 #[derive(Debug)]
 struct Table<const ROWS: usize, const COLUMNS: usize>([[AtomicU64; COLUMNS]; ROWS]);
 
@@ -28,7 +28,7 @@ impl<const ROWS: usize, const COLUMNS: usize> CallCounts<ROWS, COLUMNS> {
         self.tables.here().0[row][column].fetch_add(count, Ordering::Relaxed);
     }
 
-    /// Row, column and count of those that were counted.
+    /// The row, column and value of each counter above zero.
     pub(crate) fn counted(&self) -> impl Iterator<Item = (usize, usize, u64)> {
         let cells = (0..ROWS).flat_map(|row| (0..COLUMNS).map(move |column| (row, column)));
         cells.filter_map(|(row, column)| {
@@ -50,6 +50,6 @@ pub(crate) trait CountedCalls: Send + Sync {
     /// The names of the two labels.
     fn labels(&self) -> [&'static str; 2];
 
-    /// Calls `each` with the values of the two labels and the count, for all that were counted.
+    /// Calls `each` with the values of the two labels and the count, for each counter above zero.
     fn for_each(&self, each: &mut dyn FnMut([&str; 2], u64));
 }

@@ -1,4 +1,4 @@
-//! `Counters`: what other parts of the server count, for a scrape.
+//! `Counters`: the counters of other parts of the server, for a scrape.
 
 use std::sync::Arc;
 
@@ -9,9 +9,9 @@ use crate::net::unread::Unread;
 use crate::ops::event_log::EventCounts;
 use crate::ops::instrumented_store::StoreCalls;
 
-/// Where the numbers come from.
+/// The sources of the counters.
 pub(crate) struct Counters {
-    /// Those of the front ends.
+    /// The counters of the front ends.
     pub(crate) calls: Vec<Arc<dyn CountedCalls>>,
     pub(crate) connections: Arc<ConnectionCounts>,
     pub(crate) unread: Arc<Unread>,

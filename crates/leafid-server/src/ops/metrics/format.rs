@@ -1,9 +1,9 @@
-//! `Format`: how a scrape is written. It is made as OpenMetrics; the text format of Prometheus, which
-//! those get who do not ask for that, differs in the heads of families.
+//! `Format`: the format of a scrape. Scrapes are written as OpenMetrics; for clients that do not
+//! request it, the headers of families are converted to the text format of Prometheus.
 
 use std::fmt::Write as _;
 
-/// How a scrape is written.
+/// The format of a scrape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {
     /// The text format of Prometheus, version 0.0.4.
@@ -13,7 +13,7 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// What a caller takes, by its header `accept`.
+    /// The format that a client accepts, by its header `accept`.
     pub(crate) fn accepted(accept: &str) -> Self {
         match accept.contains("application/openmetrics-text") {
             true => Self::OpenMetrics,
@@ -28,7 +28,7 @@ impl Format {
         }
     }
 
-    /// A scrape that was made as OpenMetrics.
+    /// Converts a scrape that was written as OpenMetrics.
     pub(super) fn write(self, scrape: String) -> String {
         match self {
             Self::Text => text(&scrape),
@@ -37,7 +37,7 @@ impl Format {
     }
 }
 
-/// In the text format a family is named as its samples are, and there is no type for facts.
+/// In the text format a family has the name of its samples, and there is no type `info`.
 fn text(scrape: &str) -> String {
     let mut text = String::with_capacity(scrape.len());
     let mut help = None;

@@ -1,4 +1,4 @@
-//! `Scrape`: one answer of `/metrics`, put together from the counters and the tags' standing.
+//! `Scrape`: one answer of `/metrics`, computed from the counters and the state of the tags.
 
 mod access;
 mod connections;
@@ -25,7 +25,7 @@ use encode::{Encoded, count_of, counter, counters, family, gauge, switch};
 
 pub(super) struct Scrape {
     pub(super) counters: Arc<Counters>,
-    /// How long the server has run.
+    /// The time since the server started.
     pub(super) uptime: Duration,
     /// The tags with series of their own.
     pub(super) tags: Arc<Mutex<BTreeSet<Tag>>>,
@@ -48,7 +48,12 @@ impl Collector for Scrape {
 
 impl Scrape {
     fn process(&self, encoder: &mut DescriptorEncoder<'_>) -> Encoded {
-        let mut build = family(encoder, "build", "the program that runs", MetricType::Info)?;
+        let mut build = family(
+            encoder,
+            "build",
+            "version of the running program",
+            MetricType::Info,
+        )?;
         build.encode_info(&[("version", env!("CARGO_PKG_VERSION"))])?;
         let uptime = self.uptime.as_secs_f64();
         let now = crate::wall_clock::now().as_duration().as_secs_f64();
@@ -90,7 +95,7 @@ impl Scrape {
             ),
             (
                 "weak_stores_refused",
-                "how often a store or registry was reached and refused for settings that can lose a commit",
+                "how often a store or registry was refused because a setting can lose a commit",
                 &events.weak_stores,
             ),
             ("segments_reserved", "segments reserved", &events.segments),
@@ -101,12 +106,12 @@ impl Scrape {
             ),
             (
                 "refresh_failures",
-                "how often the settings of tags in use could not be read again",
+                "how often the settings of tags in use could not be reread",
                 &events.refresh_failures,
             ),
             (
                 "store_conflicts",
-                "calls to the store that met another transaction, changed nothing and were repeated",
+                "calls to the store that lost against another transaction and were repeated",
                 &events.store_conflicts,
             ),
         ];

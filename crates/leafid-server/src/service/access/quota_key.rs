@@ -1,6 +1,6 @@
-//! `QuotaKey`: a [`QuotaScope`] by borrowed names, for looking one up without allocating.
+//! `QuotaKey`: a [`QuotaScope`] with borrowed names, for look-ups without an allocation.
 //!
-//! Invariant: a key hashes as the scope that it is equal to.
+//! Invariant: a key hashes as the scope that it equals.
 
 use papaya::Equivalent;
 

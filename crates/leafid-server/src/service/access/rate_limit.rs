@@ -32,7 +32,7 @@ impl RateLimit {
     pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
         Self {
             clock,
-            // An incremental resize would leave every look-up searching two tables.
+            // An incremental resize would make every look-up search two tables.
             buckets: papaya::HashMap::builder()
                 .resize_mode(ResizeMode::Blocking)
                 .build(),

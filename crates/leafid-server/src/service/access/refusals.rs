@@ -1,4 +1,4 @@
-//! `Refusals`: how often callers were refused for want of a token or by a quota. Threads do not
+//! `Refusals`: counts the calls refused by authentication, authorization or a quota. Threads do not
 //! contend for the counters.
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,16 +20,16 @@ named! {
     }
 }
 
-/// What kind of thing a quota is on, in the order of the counters.
+/// The kinds of quota scope, in the order of the counters.
 pub(crate) const QUOTA_KINDS: [&str; 3] = ["server", "tag", "token"];
 
-/// What was refused since the start.
+/// The refusals since the start.
 #[derive(Debug, Default)]
 pub(super) struct Refusals {
     counts: Sharded<Counts>,
 }
 
-/// What one thread refused.
+/// The refusals of one thread.
 #[derive(Debug, Default)]
 struct Counts {
     tokens: [AtomicU64; TokenRefusal::ALL.len()],
@@ -44,7 +44,7 @@ impl Refusals {
         self.counts.here().tokens[why as usize].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Calls for so many ids in all were refused by a quota on that kind of thing.
+    /// Counts calls for `count` ids in total that a quota of this kind refused.
     pub(super) fn count_quota(&self, kind: &str, calls: u64, ids: u64) {
         if let Some(column) = QUOTA_KINDS.iter().position(|other| *other == kind) {
             let counts = self.counts.here();

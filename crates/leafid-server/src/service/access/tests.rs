@@ -1,4 +1,4 @@
-//! Guards who is let in, and that quotas change at once.
+//! Guards authentication and authorization, and that quotas change at once.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ fn caller(access: &Access, name: &str) -> Caller {
         .unwrap()
 }
 
-/// Takes ids, and says which quota was in the way.
+/// Takes ids, and returns the quota that refused them.
 fn take(access: &Access, caller: &Caller, tag: &str, count: u64) -> Result<(), QuotaScope> {
     match access.check(caller, Some(tag), count) {
         Ok(()) => {
@@ -76,7 +76,7 @@ fn callers_without_a_token_are_refused_only_where_there_are_tokens() {
     assert_eq!(counted, [2, 2, 1, 0]);
 }
 
-/// Guards that a token which was taken away ends with it, also for those who showed it before.
+/// Guards that a removed token is refused, even for callers that authenticated with it before.
 #[test]
 fn a_token_that_is_gone_lets_nobody_in() {
     let (_, access) = access(&[spec("a", None), spec("b", None)], &[]);
@@ -165,7 +165,7 @@ fn quotas_on_tags_are_bounded_and_on_tokens_named() {
     assert_eq!(access.quotas(), expected);
 }
 
-/// Guards what holds after a reload: the last change of each quota, wherever it was made.
+/// Guards what is in force after a reload: the last change of each quota, wherever it was made.
 #[test]
 fn the_last_change_of_a_quota_holds() {
     let first = [(tag("file"), 1), (tag("gone"), 1), (tag("both"), 1)];
@@ -205,8 +205,8 @@ fn the_last_change_of_a_quota_holds() {
     );
 }
 
-/// Guards that a token which is taken away at the very moment passes as an admin at none: many
-/// looks, while another thread takes it away.
+/// Guards that a token that is being removed never appears as an admin's: many reads, while another
+/// thread removes it.
 #[test]
 fn a_token_that_goes_is_never_an_admin() {
     const ROUNDS: usize = 2000;

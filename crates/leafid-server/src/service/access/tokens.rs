@@ -15,11 +15,11 @@ use crate::sharded::Sharded;
 /// The tokens that are known.
 pub(super) struct Tokens {
     by_secret: papaya::HashMap<SecretHash, Entry>,
-    /// Whether anonymous callers are refused. There are tokens then.
+    /// Whether anonymous callers are refused; true if there are tokens.
     required: AtomicBool,
 }
 
-/// A token, and what callers get of it.
+/// A token, and the pass that its callers get.
 struct Entry {
     token: Arc<Token>,
     passes: Sharded<Pass>,
@@ -48,7 +48,7 @@ impl Entry {
 impl Tokens {
     pub(super) fn new() -> Self {
         Self {
-            // An incremental resize would leave every look-up searching two tables.
+            // An incremental resize would make every look-up search two tables.
             by_secret: papaya::HashMap::builder()
                 .resize_mode(ResizeMode::Blocking)
                 .build(),

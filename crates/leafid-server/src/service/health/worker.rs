@@ -1,4 +1,4 @@
-//! `WorkerReadiness`: how the worker id and the clock stand, as lines for people.
+//! `WorkerReadiness`: the state of the worker id and the clock, as lines for people.
 
 use std::fmt;
 
@@ -7,14 +7,14 @@ use leafid::{RegistryStage, RegistryStatus};
 
 use crate::wall_clock::date;
 
-/// How the worker id and the clock stand.
+/// The state of the worker id and the clock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct WorkerReadiness {
     stage: RegistryStage,
     is_ready: bool,
-    /// The journal of this server, and of no other, is in the way.
+    /// The journal of this server alone is the problem.
     pub(super) journal_fails: bool,
-    /// `None`: for good, as nobody leases it.
+    /// `None`: forever, as it is not leased.
     left_s: Option<u64>,
     store_answers: Option<bool>,
     clock_offset_ms: i64,
@@ -43,7 +43,7 @@ impl WorkerReadiness {
     }
 }
 
-/// How far the wall clock may be away before it counts as wrong; the library's own bound.
+/// How far the wall clock may be off before it counts as wrong; the library's own bound.
 const OFFSET_MAX_MS: u64 = 1000;
 
 impl fmt::Display for WorkerReadiness {

@@ -1,4 +1,4 @@
-//! Guards what an access file may say, and how its mistakes are told.
+//! Guards the syntax of an access file, and the reports of its mistakes.
 
 use leafid::Tag;
 
@@ -7,7 +7,7 @@ use crate::config::access::read_token::HASH_OF_NOTHING;
 use crate::config::access::scope::{TagPattern, TokenScope};
 use crate::config::access::token::SecretHash;
 
-/// Every secret of these tests begins so; no message may show it.
+/// Every secret of these tests begins with this; no message may show it.
 const SECRET: &str = "s3cret";
 
 fn parse(text: &str) -> Result<AccessFile, ConfigError> {
@@ -183,7 +183,7 @@ fn all_mistakes_are_told_at_once() {
     );
 }
 
-/// Guards that the parser of TOML does not quote a secret in what it says.
+/// Guards that errors of the TOML parser do not quote a secret.
 #[test]
 fn broken_toml_shows_no_secret() {
     for broken in [

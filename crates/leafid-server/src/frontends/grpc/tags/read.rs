@@ -1,4 +1,4 @@
-//! What the messages about a tag ask for.
+//! Reads the messages about a tag.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ pub(super) fn spec(request: CreateTagRequest, step: u32) -> Result<TagSpec, Refu
     )?)
 }
 
-/// Which tag to change, and what of it, and where its next segment is to start.
+/// Which tag to change, what to change, and where its next segment starts.
 pub(super) fn patch(request: UpdateTagRequest) -> Result<(Tag, TagPatch, Option<u64>), Refusal> {
     let UpdateTagRequest {
         tag,
@@ -62,7 +62,7 @@ pub(super) fn patch(request: UpdateTagRequest) -> Result<(Tag, TagPatch, Option<
     Ok((name("tag.name", tag.name)?, patch, next))
 }
 
-/// What is to be changed: what is named, or what has a value.
+/// The fields to change: those that the mask names, or else those with a value.
 fn paths(tag: &v1::Tag, named: Vec<String>) -> Vec<String> {
     let given = [
         ("step", tag.step != 0),

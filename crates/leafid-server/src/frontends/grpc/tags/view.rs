@@ -1,4 +1,4 @@
-//! How a tag looks in messages.
+//! The messages that describe a tag.
 
 use leafid::store::{TagKind, TagRecord};
 use leafid::{Status, StepPolicy};
@@ -20,7 +20,7 @@ impl From<&TagView> for Tag {
 
 impl From<&TagRecord> for Tag {
     fn from(record: &TagRecord) -> Self {
-        // What Leaf's columns hold of a snowflake tag means nothing.
+        // For a snowflake tag the values in Leaf's columns mean nothing.
         let of_segments = (record.settings.kind == TagKind::Segment).then_some(record.settings);
         let kind = match record.settings.kind {
             TagKind::Segment => Kind::Segment,

@@ -22,7 +22,7 @@ pub(crate) struct LeafError<'a> {
     error: &'a str,
     /// What happened, and what to do.
     message: &'a str,
-    /// The path that was asked for.
+    /// The path of the request.
     path: &'a str,
 }
 

@@ -1,4 +1,4 @@
-//! Which problems a call may answer with, so that the description names every status.
+//! The problems that a call may answer with, so that the description names every status.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use utoipa::openapi::{Content, Header, OpenApi, Ref, RefOr, Required, Response, 
 use crate::frontends::http::problem::Kind;
 use crate::service::Code;
 
-/// The name under which the description speaks of tokens.
+/// The name of the security scheme.
 pub(super) const TOKEN: &str = "token";
 
-/// What any call may meet.
+/// Problems of any call.
 const CALL: &[Kind] = &[
     Kind::BAD_PATH,
     Kind::UNKNOWN_FIELD,
@@ -21,19 +21,19 @@ const CALL: &[Kind] = &[
     Kind::TARGET_TOO_LONG,
     Kind::of(Code::StoreUnavailable),
 ];
-/// What a call meets where tokens are asked for.
+/// Problems of a call if tokens are required.
 const LOOK: &[Kind] = &[
     Kind::of(Code::NoToken),
     Kind::of(Code::BadToken),
     Kind::of(Code::NotAllowed),
 ];
-/// What a call meets that is for admins.
+/// Problems of a call that is for admins.
 const ADMIN: &[Kind] = &[
     Kind::of(Code::NoToken),
     Kind::of(Code::BadToken),
     Kind::of(Code::NotAdmin),
 ];
-/// What a call meets that changes something.
+/// Problems of a call that changes something.
 const CHANGE: &[Kind] = &[
     Kind::of(Code::NoToken),
     Kind::of(Code::BadToken),
@@ -42,7 +42,7 @@ const CHANGE: &[Kind] = &[
     Kind::UNDECLARED,
     Kind::UNSUPPORTED_MEDIA_TYPE,
 ];
-/// What a body may be.
+/// Problems of a body.
 const BODY: &[Kind] = &[
     Kind::BAD_JSON,
     Kind::BAD_FIELD,
@@ -50,13 +50,13 @@ const BODY: &[Kind] = &[
     Kind::TOO_LARGE,
     Kind::UNSUPPORTED_MEDIA_TYPE,
 ];
-/// A parameter that may be wrong.
+/// A parameter with an invalid value.
 const PARAMETER: &[Kind] = &[Kind::BAD_FIELD];
-/// A tag by its name, which may not be there.
+/// A tag that may not exist.
 const TAG: &[Kind] = &[Kind::BAD_TAG, Kind::of(Code::UnknownTag)];
-/// What a store says of a tag.
+/// Problems with the store's row of a tag.
 const STORE: &[Kind] = &[Kind::of(Code::BadRow), Kind::of(Code::Unsupported)];
-/// What is in the way of ids.
+/// Reasons for which no ids are issued.
 const ISSUE: &[Kind] = &[
     Kind::of(Code::BadCount),
     Kind::FOREIGN_PAGE,
@@ -68,16 +68,16 @@ const ISSUE: &[Kind] = &[
     Kind::of(Code::ShuttingDown),
     Kind::of(Code::Overloaded),
 ];
-/// What is in the way of snowflake ids.
+/// Reasons for which no snowflake ids are issued.
 const SNOWFLAKE: &[Kind] = &[
     Kind::of(Code::LayoutEnded),
     Kind::of(Code::NoWorker),
     Kind::of(Code::ClockBehind),
 ];
-/// Worker ids and the clock are there only with snowflake ids.
+/// Worker ids and the clock exist only with snowflake ids.
 const WORKER: &[Kind] = &[Kind::of(Code::ModeOff)];
 
-/// What is in the way of a worker id's release.
+/// Reasons for which a worker id is not released.
 const RELEASE: &[Kind] = &[
     Kind::of(Code::UnknownWorker),
     Kind::of(Code::WorkerAlive),
@@ -85,7 +85,7 @@ const RELEASE: &[Kind] = &[
     Kind::of(Code::WorkerChanged),
 ];
 
-/// The problems of each call, in groups, beside those of any.
+/// The problems of each call, in groups, in addition to those of any call.
 const OF: &[(&str, &[&[Kind]])] = &[
     ("get_ids", &[LOOK, PARAMETER, TAG, ISSUE, SNOWFLAKE]),
     ("post_ids", &[LOOK, BODY, TAG, ISSUE, SNOWFLAKE]),
@@ -161,17 +161,16 @@ const OF: &[(&str, &[&[Kind]])] = &[
     ),
 ];
 
-/// What may also come without a body, though it takes one.
+/// Calls whose body is optional.
 const WITHOUT_BODY: &[&str] = &["post_ids", "change_tag"];
 
-/// The problems of a call; none for those that answer otherwise.
+/// The problems of a call; none for those that answer in another form.
 fn of(operation: &str) -> Vec<Kind> {
     let found = OF.iter().find(|(name, _)| *name == operation);
     found.map_or_else(Vec::new, |(_, groups)| [CALL, &groups.concat()].concat())
 }
 
-/// Adds to each call the problems that it may answer with, and whether it takes a token and needs
-/// its body.
+/// Adds to each call the problems that it may answer with, and whether it needs a token and a body.
 pub(super) fn describe(document: &mut OpenApi) {
     for item in document.paths.paths.values_mut() {
         let operations = [
@@ -234,7 +233,7 @@ fn authenticate() -> Header {
     let bearer = ObjectBuilder::new()
         .schema_type(Type::String)
         .enum_values(Some(["Bearer"]));
-    header(bearer, "how a token is shown")
+    header(bearer, "how to authenticate")
 }
 
 fn retry_after() -> Header {
@@ -242,10 +241,7 @@ fn retry_after() -> Header {
         .schema_type(Type::Integer)
         .minimum(Some(1_usize))
         .maximum(Some(3600_usize));
-    header(
-        seconds,
-        "when to come back, in seconds, where that is known",
-    )
+    header(seconds, "when to try again, in seconds, if that is known")
 }
 
 pub(super) fn header(schema: ObjectBuilder, description: &str) -> Header {
@@ -256,7 +252,7 @@ pub(super) fn header(schema: ObjectBuilder, description: &str) -> Header {
 
 #[cfg(test)]
 mod tests {
-    /// Guards that a call which is described later on says what it may answer.
+    /// Guards that every call in the description has its problems.
     #[test]
     fn every_call_of_our_own_names_its_problems() {
         let document = crate::frontends::http::openapi::document();

@@ -1,4 +1,4 @@
-//! CLIENT: what a connection says of itself, and which of its commands are answered.
+//! CLIENT: settings of a connection, and which of its commands are answered.
 
 use super::{Outcome, Turn};
 use crate::frontends::resp::args::Args;
@@ -8,7 +8,7 @@ use crate::frontends::resp::state::{Replies, State};
 pub(super) const NAME_ERROR: &str =
     "ERR Client names cannot contain spaces, newlines or special characters.";
 
-/// Whether this can name a connection; no characters at all take its name away.
+/// Whether this is a valid name of a connection; an empty one removes its name.
 pub(super) fn is_name(name: &[u8]) -> bool {
     name.len() <= NAME_LEN_MAX && name.iter().all(u8::is_ascii_graphic)
 }
@@ -64,7 +64,7 @@ pub(super) fn describe(turn: &mut Turn<'_>, _args: Args<'_>) -> Outcome {
     Outcome::Done
 }
 
-/// Only this connection is told: to know of the others would make them share something.
+/// Lists only this connection: the others would need shared state.
 pub(super) fn list(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
     let is_told = if args.len() == 2 {
         true
@@ -97,7 +97,7 @@ pub(super) fn list(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
     Outcome::Done
 }
 
-/// A connection as CLIENT LIST tells it. Clients read fields by name, and miss none of these.
+/// A connection in the format of CLIENT LIST. Clients read fields by name, and find all they need.
 fn line(state: &State, command: &str) -> String {
     let text = String::from_utf8_lossy;
     let protocol = match state.protocol {

@@ -1,4 +1,4 @@
-//! CONFIG: what clients ask of a server's settings, by the names of Redis.
+//! CONFIG: the settings that Redis clients ask for, by the names of Redis.
 
 use super::{Outcome, Turn};
 use crate::frontends::resp::args::Args;
@@ -7,7 +7,7 @@ const REFUSED: &str =
     "ERR settings are not changed through the Redis protocol: see leafid serve --help";
 
 /// Settings that clients and tools ask for, in the order of their names. A reservation is durable
-/// before an id of it leaves, which is what `appendonly` stands for.
+/// before an id of it is issued, which is what `appendonly` stands for.
 const SETTINGS: [(&str, &str); 6] = [
     ("appendonly", "yes"),
     ("databases", "1"),
@@ -35,10 +35,10 @@ pub(super) fn set(turn: &mut Turn<'_>, _args: Args<'_>) -> Outcome {
     turn.fail(REFUSED)
 }
 
-/// Whether a name fits a pattern, in which `*` stands for anything and `?` for one character.
+/// Whether a name matches a pattern, in which `*` stands for any text and `?` for one character.
 fn matches(pattern: &[u8], name: &[u8]) -> bool {
     let (mut at, mut seen) = (0, 0);
-    // Where to go on after the last `*`, and how much of the name it has taken.
+    // Where to continue after the last `*`, and how much of the name it has matched.
     let mut star = None;
     while seen < name.len() {
         match pattern.get(at) {

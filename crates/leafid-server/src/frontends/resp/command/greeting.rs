@@ -1,4 +1,4 @@
-//! Commands about the connection itself: who is there, which protocol, and the end.
+//! Commands about the connection itself: protocol, authentication, and its end.
 
 use super::client::{NAME_ERROR, is_name};
 use super::{Outcome, Turn};
@@ -7,7 +7,7 @@ use crate::frontends::resp::error::WRONG_PASS;
 use crate::frontends::resp::reply::Protocol;
 use crate::frontends::resp::state::{Replies, State};
 
-/// The release of Redis whose answers these are.
+/// The release of Redis that the answers imitate.
 pub(super) const REDIS_VERSION: &str = "7.0.15";
 
 const BAD_INDEX: &str = "ERR value is out of range, value must between -2147483648 and 2147483647";
@@ -50,7 +50,7 @@ pub(super) fn reset(turn: &mut Turn<'_>, _args: Args<'_>) -> Outcome {
     let replies = turn.state.replies;
     *turn.state = State::new(turn.state.id);
     if replies == Replies::Skip {
-        // As in Redis: this is the command that the peer wants no answer to.
+        // As in Redis: this command is the one without an answer.
         turn.state.replies = replies;
     }
     turn.reply.protocol = Protocol::Resp2;
@@ -93,7 +93,7 @@ pub(super) fn hello(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
     Outcome::Done
 }
 
-/// Takes what HELLO is sent with, each as it comes, as Redis does; answers if one is refused.
+/// Applies the options of HELLO one by one, as Redis does; answers with an error if one is refused.
 fn take_options(turn: &mut Turn<'_>, args: Args<'_>) -> Option<Outcome> {
     let mut at = 2;
     while at < args.len() {
@@ -122,8 +122,8 @@ fn take_options(turn: &mut Turn<'_>, args: Args<'_>) -> Option<Outcome> {
     None
 }
 
-/// Lets a caller in by a secret, or says as Redis does why not. Where no token is asked for,
-/// Redis's user `default` comes in with any password.
+/// Authenticates a caller by a secret, or refuses with Redis's reason. If no tokens are configured,
+/// Redis's user `default` is accepted with any password.
 fn admit(turn: &mut Turn<'_>, user: Option<&[u8]>, secret: &[u8]) -> Result<(), &'static str> {
     let service = &turn.context.service;
     let name = user.filter(|user| *user != b"default");
@@ -137,7 +137,7 @@ fn admit(turn: &mut Turn<'_>, user: Option<&[u8]>, secret: &[u8]) -> Result<(), 
     let name = name.map(std::str::from_utf8).transpose();
     let authenticated = match (name, std::str::from_utf8(secret)) {
         (Ok(name), Ok(secret)) => service.authenticate(name, secret),
-        // What is no text counts as a wrong secret.
+        // A secret that is not UTF-8 counts as wrong.
         _ => service.authenticate(None, ""),
     };
     turn.state.caller = authenticated.map_err(|_| WRONG_PASS)?;

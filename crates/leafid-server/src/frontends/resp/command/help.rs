@@ -1,4 +1,4 @@
-//! HELP of a command of two words, from the table.
+//! HELP of a two-word command, made from the table.
 
 use super::spec::Command;
 use super::turn::{Outcome, Turn};

@@ -1,4 +1,4 @@
-//! Commands that take ids, and those that only tell of them.
+//! Commands that take ids, and those that only report on them.
 
 use leafid::{Layout, Segment};
 
@@ -94,7 +94,7 @@ pub(super) fn decode(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
     Outcome::Done
 }
 
-/// The parts of an id, by the names that they have in HTTP.
+/// The parts of an id, with the field names of HTTP.
 fn decoded(reply: &mut Reply<'_>, id: u64, layout: Layout, parts: leafid::Parts) {
     reply.map(if parts.data_center.is_some() { 9 } else { 7 });
     reply.bulk(b"id");
@@ -123,7 +123,7 @@ fn tag<'a>(args: Args<'a>) -> Result<&'a str, std::str::Utf8Error> {
     std::str::from_utf8(args.get(1))
 }
 
-/// Refuses a command whose count or tag is none.
+/// Refuses a command with an invalid count or tag.
 fn refuse(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
     turn.fail(match tag(args) {
         Ok(_) => NOT_UPWARDS,
@@ -131,7 +131,7 @@ fn refuse(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
     })
 }
 
-/// Gives one id to each of the commands in a row.
+/// Issues one id to each of the repeated commands.
 fn issue(turn: &mut Turn<'_>, args: Args<'_>, form: Form) -> Outcome {
     let Ok(tag) = tag(args) else {
         return turn.fail_each(BAD_TAG);
@@ -146,7 +146,7 @@ fn issue(turn: &mut Turn<'_>, args: Args<'_>, form: Form) -> Outcome {
     }
 }
 
-/// Gives out what memory holds; tells how many are missing, and why.
+/// Issues what memory holds; returns how many are missing, and why.
 fn from_memory(
     turn: &mut Turn<'_>,
     tag: &str,
@@ -154,19 +154,19 @@ fn from_memory(
     form: Form,
 ) -> Result<(), (u64, ServiceError)> {
     let (service, caller) = (&turn.context.service, &turn.state.caller);
-    // Under a quota each command counts for itself: a call for many goes out whole.
+    // Each command counts against a quota separately, unlike one call for many ids.
     if count > 1 && !service.access().has_quota(caller, tag) {
         match service.try_next_many(caller, tag, count) {
             Ok(issued) => {
                 each(&mut turn.reply, &issued, form);
                 return Ok(());
             }
-            // Who was refused is not refused again one by one: it counts.
+            // One refusal counts for all of them: the others are not asked again.
             Err(error) if error.is_refusal() => return Err((count, error)),
             Err(_) => {}
         }
     }
-    // Not as many, or only one wanted: one by one.
+    // Fewer are available, or only one is wanted: one by one.
     for given in 0..count {
         match service.try_next(caller, tag) {
             Ok(id) => turn.reply.run(id.get(), 1, form),
@@ -176,7 +176,7 @@ fn from_memory(
     Ok(())
 }
 
-/// Gives a run.
+/// Issues a range of ids.
 fn take(turn: &mut Turn<'_>, args: Args<'_>, length: i64, ends: Ends) -> Outcome {
     let (Ok(length @ 1..), Ok(tag)) = (u64::try_from(length), tag(args)) else {
         return refuse(turn, args);
@@ -216,7 +216,7 @@ pub(in crate::frontends::resp) async fn wait(turn: &mut Turn<'_>, wanted: Wanted
     }
 }
 
-/// Gives out what can be had; tells how many are missing, and why.
+/// Issues what can be had; returns how many are missing, and why.
 async fn wait_for_each(
     turn: &mut Turn<'_>,
     tag: &str,
@@ -230,10 +230,10 @@ async fn wait_for_each(
                 each(&mut turn.reply, &issued, form);
                 return Ok(());
             }
-            // It was waited long enough.
+            // The deadline has passed.
             Err(error) if error.is_worth_waiting() => return from_memory(turn, tag, count, form),
             Err(error) if error.is_refusal() => return Err((count, error)),
-            // Not as many, such as near the tag's limit: one by one.
+            // Fewer are available, such as near the tag's limit: one by one.
             Err(_) => {}
         }
     }
@@ -246,7 +246,7 @@ async fn wait_for_each(
     Ok(())
 }
 
-/// Ids as an answer each.
+/// Writes each id as an answer of its own.
 fn each(reply: &mut Reply<'_>, issued: &Issued, form: Form) {
     match issued {
         Issued::Segment(taken) => {
@@ -262,7 +262,7 @@ fn each(reply: &mut Reply<'_>, issued: &Issued, form: Form) {
     }
 }
 
-/// Ids as one answer.
+/// Writes all ids as one answer.
 fn several(reply: &mut Reply<'_>, issued: &Issued) {
     reply.array(usize::try_from(issued.len()).unwrap_or(usize::MAX));
     each(reply, issued, Form::Bulk);

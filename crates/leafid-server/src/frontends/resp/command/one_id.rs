@@ -2,7 +2,7 @@
 
 use crate::frontends::resp::args::Args;
 
-/// Whether a command that takes ids takes one, so that it can be repeated.
+/// Whether a command that takes ids takes exactly one, so that repeated commands can be combined.
 #[inline]
 pub(super) fn takes_one(args: Args<'_>) -> bool {
     match args.len() {

@@ -1,17 +1,17 @@
-//! Commands of Redis that are refused with a reason, because what they ask for would break the
-//! promise that no id is given out twice. Any other command is unknown.
+//! Redis commands that are refused with a reason, because they would break the promise that no id
+//! repeats. Any other command is unknown.
 
-const SETS: &str = "would give out ids twice: the numbers of a tag are never set. INCR takes its \
-                    next id; where a new tag begins is said when it is created";
-const GOES_BACK: &str = "would give out ids twice: the numbers of a tag never go back. INCR takes \
-                         its next id";
-const FLOATS: &str = "is for numbers with a fraction, and ids are whole. INCR takes the next id, \
-                      INCRBY a run of them";
-const BEGINS_AGAIN: &str = "would give out ids twice: in Redis the counter would begin again at 1. \
-                            A tag that is not needed is deleted with leafid tag delete";
-const MOVES: &str = "would give out ids twice: the numbers of one tag would become those of \
-                     another. INCR takes the next id of any tag";
-const WATCHES: &str = "has nothing to watch: each id is given out once, whoever else takes some. \
+const SETS: &str = "would repeat ids: the numbers of a tag are never set. INCR takes the next id; \
+                    the start of a tag is set when it is created";
+const GOES_BACK: &str =
+    "would repeat ids: the numbers of a tag never go back. INCR takes the next id";
+const FLOATS: &str = "is for fractions, and ids are whole numbers. INCR takes the next id, \
+                      INCRBY a range of ids";
+const BEGINS_AGAIN: &str = "would repeat ids: in Redis the counter would start again at 1. \
+                            To delete a tag, use leafid tag delete";
+const MOVES: &str = "would repeat ids: the numbers of one tag would become those of another. \
+                     INCR takes the next id of any tag";
+const WATCHES: &str = "has nothing to watch: each id is issued once, however many clients take ids. \
                        Leave it out";
 
 /// Why a command is refused; `None` if it is not.

@@ -1,4 +1,4 @@
-//! Commands about the server: what it is, what it can, what time it is.
+//! Commands about the server: its version, its commands, its time.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use crate::frontends::resp::args::Args;
 use crate::frontends::resp::reply::Reply;
 use crate::service::health::Phase;
 
-/// More than there are commands: a description takes up to 2 KB.
+/// More than the number of commands: a description takes up to 2 KB.
 const INFO_NAMES_MAX: usize = 128;
 
 pub(super) fn time(turn: &mut Turn<'_>, _args: Args<'_>) -> Outcome {
@@ -43,8 +43,8 @@ pub(super) fn info(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
     Outcome::Done
 }
 
-/// What clients look for: which Redis this answers like, whether it is ready, and that it stands
-/// alone.
+/// The fields that clients read: the version of Redis it is compatible with, whether it is ready,
+/// and that it is standalone.
 fn sections(is_loading: bool) -> [(&'static str, String); 5] {
     let version = env!("CARGO_PKG_VERSION");
     let server = format!(
@@ -145,7 +145,7 @@ fn named(commands: &'static [Command], name: &[u8]) -> Option<&'static Command> 
     commands.iter().chain(words).find(is_named)
 }
 
-/// A command as COMMAND INFO tells it: ten things, of which clients read the first six.
+/// A command in the format of COMMAND INFO: ten fields, of which clients read the first six.
 fn entry(reply: &mut Reply<'_>, command: &Command) {
     reply.array(10);
     reply.bulk(command.name.as_bytes());

@@ -7,38 +7,38 @@ use crate::frontends::resp::args::Args;
 /// One command, or one word of a command of two words.
 #[derive(Debug)]
 pub(in crate::frontends::resp) struct Command {
-    /// In lower case; of the second word with the first in front, as in `client|id`.
+    /// In lower case; for a second word with the first before it, as in `client|id`.
     pub(in crate::frontends::resp) name: &'static str,
-    /// How many words, the name among them; if negative, at least as many.
+    /// The number of arguments, the name included; if negative, the minimum.
     pub(in crate::frontends::resp) arity: i32,
     pub(in crate::frontends::resp) kind: Kind,
     pub(in crate::frontends::resp) group: Group,
-    /// What follows the name, for people.
+    /// The arguments, for people.
     pub(in crate::frontends::resp) usage: &'static str,
-    /// What it does, for people.
+    /// The summary, for people.
     pub(in crate::frontends::resp) summary: &'static str,
     pub(in crate::frontends::resp) run: fn(&mut Turn<'_>, Args<'_>) -> Outcome,
     /// The second words.
     pub(in crate::frontends::resp) words: &'static [Command],
 }
 
-/// What the session has to know of a command before it runs it.
+/// How the session treats a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::frontends::resp) enum Kind {
-    /// Its first argument is a tag, of which it takes ids.
+    /// Its first argument is a tag, and it takes ids.
     Taking,
-    /// Its first argument is a tag, of which it takes nothing.
+    /// Its first argument is a tag, and it takes no ids.
     Asking,
     Plain,
-    /// Goes through before AUTH.
+    /// Allowed before AUTH.
     BeforeAuth,
-    /// Is carried out between MULTI and EXEC, not queued.
+    /// Executed between MULTI and EXEC, not queued.
     InTransaction,
     /// Both.
     Always,
 }
 
-/// Commands that belong together, by the words of Redis.
+/// Groups of commands, with the names of Redis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::frontends::resp) enum Group {
     Ids,
@@ -48,7 +48,7 @@ pub(in crate::frontends::resp) enum Group {
 }
 
 impl Command {
-    /// Whether so many words are right.
+    /// Whether the number of arguments is right.
     pub(in crate::frontends::resp) fn takes(&self, words: usize) -> bool {
         let words = i32::try_from(words).unwrap_or(i32::MAX);
         words == self.arity || (self.arity < 0 && words >= -self.arity)
@@ -71,7 +71,7 @@ impl Command {
         matches!(self.kind, Kind::InTransaction | Kind::Always)
     }
 
-    /// Whether the same command sent again takes the next id, so that several are one reservation.
+    /// Whether a repeated command takes the next id, so that several need only one reservation.
     #[inline]
     pub(in crate::frontends::resp) fn can_repeat(&self, args: Args<'_>) -> bool {
         self.kind == Kind::Taking && takes_one(args)

@@ -1,5 +1,5 @@
-//! MULTI, EXEC, DISCARD: several commands carried out together. Each id is its caller's alone
-//! with or without them; clients send them because their pipelines do.
+//! MULTI, EXEC, DISCARD: several commands executed together. Ids are unique with or without them;
+//! clients send them because their pipelines do.
 
 use super::{Outcome, Turn};
 use crate::frontends::resp::args::Args;
@@ -20,7 +20,7 @@ pub(super) fn discard(turn: &mut Turn<'_>, _args: Args<'_>) -> Outcome {
     }
 }
 
-/// Answers with how many answers follow; the session then carries the commands out.
+/// Announces the number of answers; the session then executes the commands.
 pub(super) fn exec(turn: &mut Turn<'_>, _args: Args<'_>) -> Outcome {
     let Some(transaction) = turn.state.take_queue() else {
         return turn.fail("ERR EXEC without MULTI");

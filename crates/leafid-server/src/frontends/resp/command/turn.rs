@@ -1,4 +1,4 @@
-//! `Turn`: a command that runs.
+//! `Turn`: the execution of a command.
 
 use super::wanted::Wanted;
 use crate::frontends::resp::context::Context;
@@ -7,7 +7,7 @@ use crate::frontends::resp::reply::Reply;
 use crate::frontends::resp::state::State;
 use crate::service::ServiceError;
 
-/// A command that runs: what it may look at, and where it writes its answer.
+/// The execution of a command: what it may read, and where it writes its answer.
 pub(in crate::frontends::resp) struct Turn<'a> {
     pub(in crate::frontends::resp) context: &'a Context,
     pub(in crate::frontends::resp) state: &'a mut State,
@@ -18,7 +18,7 @@ pub(in crate::frontends::resp) struct Turn<'a> {
     pub(in crate::frontends::resp) failed: u64,
 }
 
-/// What became of a command.
+/// The result of a command.
 #[derive(Debug)]
 pub(in crate::frontends::resp) enum Outcome {
     /// It was answered.
@@ -50,8 +50,8 @@ impl Turn<'_> {
         Outcome::Done
     }
 
-    /// What stops the last `count` of the commands, each of which asks for an id. Only the first
-    /// of them was asked for.
+    /// Refuses the last `count` of the commands, each of which requests an id. Only the first of
+    /// them was tried.
     pub(super) fn stopped(&self, error: ServiceError, count: u64) -> (u64, ServiceError) {
         self.context
             .service

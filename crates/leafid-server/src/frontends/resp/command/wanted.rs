@@ -1,15 +1,15 @@
-//! `Wanted`: ids that memory did not hold.
+//! `Wanted`: ids that memory did not hold, and that a command waits for.
 
 use crate::frontends::resp::reply::Form;
 
-/// Ids that memory did not hold, and that are waited for.
+/// Ids that memory did not hold, and that a command waits for.
 #[derive(Debug)]
 pub(in crate::frontends::resp) enum Wanted {
-    /// One id each for so many commands in a row.
+    /// One id for each of several commands in a row.
     Ids { tag: String, count: u64, form: Form },
     /// Several ids in one answer.
     Several { tag: String, count: u64 },
-    /// A run of adjacent ids.
+    /// A range of adjacent ids.
     Run {
         tag: String,
         length: u64,
@@ -17,17 +17,17 @@ pub(in crate::frontends::resp) enum Wanted {
     },
 }
 
-/// How a run is answered.
+/// The form of the answer to a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::frontends::resp) enum Ends {
-    /// By its last id, as a number: INCRBY.
+    /// Its last id, as a number: INCRBY.
     Last,
-    /// By its first and its last, as strings: ID.RANGE.
+    /// Its first and last id, as strings: ID.RANGE.
     Both,
 }
 
 impl Wanted {
-    /// How many commands it answers.
+    /// The number of commands it answers.
     pub(in crate::frontends::resp) const fn commands(&self) -> u64 {
         match self {
             Self::Ids { count, .. } => *count,

@@ -8,7 +8,7 @@ use crate::frontends::resp::{RespCounts, RespFrontEnd};
 use crate::net::shutdown::Shutdown;
 use crate::service::Service;
 
-/// There is always more to read, and all that is written is read at once.
+/// A stream that always has more to read, and whose peer reads at once what is written.
 struct Flood {
     near: DuplexStream,
     far: DuplexStream,
@@ -63,7 +63,8 @@ fn front_end(tokens: Vec<TokenSpec>) -> Arc<RespFrontEnd> {
 /// Time enough for all that is measured here.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Guards: a peer that sends all the time does not keep its connection from hearing of the end.
+/// Guards that a peer that sends all the time cannot keep its connection from noticing the
+/// shutdown.
 #[tokio::test]
 async fn the_shutdown_is_noticed_in_a_flood() {
     let shutdown = Shutdown::new();
@@ -78,7 +79,7 @@ async fn the_shutdown_is_noticed_in_a_flood() {
     ended.expect("the connection goes on").unwrap();
 }
 
-/// Guards: who sends all the time, but never the token that is asked for, is not kept.
+/// Guards that a peer which sends all the time, but never a valid token, is disconnected.
 #[tokio::test]
 async fn a_flood_without_a_token_ends() {
     let front_end = front_end(vec![TokenSpec::new("app", "secret")]);

@@ -1,11 +1,11 @@
-//! A peer that does not read, behind a layer that holds back what was written, as TLS does.
+//! A peer that does not read, behind a layer that buffers what was written, as TLS does.
 
 use super::*;
 use crate::frontends::resp::{RespCounts, RespFrontEnd};
 use crate::net::shutdown::Shutdown;
 use crate::service::Service;
 
-/// A command comes once; all that is written is taken, and never leaves.
+/// A stream with one command, which takes all that is written and never sends it.
 struct Unread {
     command: &'static [u8],
     is_written: bool,
@@ -47,8 +47,8 @@ impl AsyncWrite for Unread {
     }
 }
 
-/// Guards: an answer that was written but has not left counts as not read. Such a connection was
-/// taken for one at rest, which may stay for an hour.
+/// Guards that an answer which was written but not sent counts as unread. Such a connection was
+/// once mistaken for an idle one, which may stay for an hour.
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_never_leaves_ends_the_connection() {
     let (service, _driver) = Service::in_memory(Vec::new(), Limits::default());

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-/// Appends the arguments of a line, without quotes, to `text`, and where each is to `ranges`.
-/// False when a quotation mark is not closed, or something other than a space follows it.
+/// Appends the arguments of a line, without quotes, to `text`, and their ranges to `ranges`.
+/// Returns false if a quotation mark is not closed, or is followed by anything but a space.
 pub(super) fn split(line: &[u8], text: &mut Vec<u8>, ranges: &mut Vec<Range<usize>>) -> bool {
     let mut rest = line;
     loop {
@@ -26,7 +26,7 @@ fn skip_spaces(line: &[u8]) -> &[u8] {
     &line[len..]
 }
 
-/// Reads one argument; what follows it, or `None` when its quotes are unbalanced.
+/// Reads one argument, and returns the rest of the line; `None` if its quotes are unbalanced.
 fn word<'a>(mut rest: &'a [u8], text: &mut Vec<u8>) -> Option<&'a [u8]> {
     loop {
         let Some((byte, after)) = rest.split_first() else {
@@ -42,7 +42,7 @@ fn word<'a>(mut rest: &'a [u8], text: &mut Vec<u8>) -> Option<&'a [u8]> {
     }
 }
 
-/// Nothing but a space may follow a closing quotation mark.
+/// Only a space may follow a closing quotation mark.
 fn closed(rest: &[u8]) -> Option<&[u8]> {
     let is_end = skip_spaces(rest).len() < rest.len() || rest.is_empty();
     is_end.then_some(rest)

@@ -1,12 +1,11 @@
-//! Counts what taking ids allocates: nothing.
+//! Counts the allocations of taking ids: there are none.
 
 use allocation_counter::measure;
 
 use super::tests::TestServer;
 use super::*;
 
-/// Feeds an input several times to a session that has got used to it, and counts what that
-/// allocates.
+/// Feeds an input several times to a session that is warmed up, and counts the allocations.
 fn allocations(server: &TestServer, input: &str, ids: usize) -> u64 {
     let mut session = server.front_end.session();
     let mut out = Vec::with_capacity(64 * 1024);
@@ -22,11 +21,11 @@ fn allocations(server: &TestServer, input: &str, ids: usize) -> u64 {
     measure(|| (0..10).for_each(|_| feed())).count_total
 }
 
-/// Guards: in memory, an id costs no allocation, whether the same tag comes again or another.
+/// Guards that an id in memory costs no allocation, whether the tag stays the same or changes.
 #[test]
 fn ids_cost_no_allocation() {
     let server = TestServer::new();
-    // Both tags have ids in memory from here on.
+    // From here on memory holds ids of both tags.
     server.ask(&[b"INCR order\r\nINCR user\r\n"]);
     let check = |input: &str, ids: usize| {
         assert_eq!(allocations(&server, input, ids), 0, "{input:?}");
@@ -49,7 +48,7 @@ fn ids_cost_no_allocation() {
     check("*1\r\n$4\r\nPING\r\n", 1);
 }
 
-/// Guards that allocations are seen: an unknown command makes some.
+/// Guards that allocations are counted: an unknown command makes some.
 #[test]
 fn allocations_are_seen() {
     assert!(allocations(&TestServer::new(), "FOO a\r\n", 1) > 0);

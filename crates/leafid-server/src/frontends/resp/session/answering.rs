@@ -1,5 +1,5 @@
-//! `Answering`: one command of a session, from its name to its answer. It is run, kept for EXEC,
-//! or refused.
+//! `Answering`: one command of a session, from its name to its answer. It is executed, queued for
+//! EXEC, or refused.
 
 use super::step::{Pending, Step, room};
 use crate::frontends::resp::args::Args;
@@ -9,14 +9,14 @@ use crate::frontends::resp::error::NO_AUTH;
 use crate::frontends::resp::reply::Reply;
 use crate::frontends::resp::state::{Mode, Replies, State};
 
-/// How much of an unknown command is shown, as in Redis.
+/// How much of an unknown command is quoted, as in Redis.
 const SHOWN_LEN_MAX: usize = 128;
 
-/// What a transaction is told that has too many commands.
+/// The error of a transaction with too many commands.
 const TOO_MANY: &[u8] =
     b"BUSY overloaded too many commands in one transaction; send fewer before EXEC";
 
-/// A session apart from its parser, which lends the arguments of a command.
+/// A session without its parser, which lends the arguments of a command.
 pub(super) struct Answering<'a> {
     pub(super) context: &'a Context,
     pub(super) state: &'a mut State,
@@ -24,8 +24,8 @@ pub(super) struct Answering<'a> {
 }
 
 impl Answering<'_> {
-    /// Answers the command of `len` bytes at the beginning of `stream`, and those behind it that
-    /// are the same if they can be answered together. Returns how many bytes that were.
+    /// Answers the command of `len` bytes at the beginning of `stream`, and the same commands after
+    /// it if they can be answered together. Returns how many bytes that were.
     pub(super) fn command(&mut self, stream: &[u8], len: usize, args: Args<'_>) -> (usize, Step) {
         let (at, found) = command::find(args);
         let command = match found {
@@ -51,14 +51,14 @@ impl Answering<'_> {
         (used, step)
     }
 
-    /// Whether the caller has yet to show a token. A command that is refused for it counts.
+    /// Whether the caller has yet to authenticate. A command that is refused for it is counted.
     #[inline]
     fn is_refused(&self) -> bool {
         let access = self.context.service.access();
         access.check_token(&self.state.caller).is_err()
     }
 
-    /// Answers what is no command, or not allowed, as Redis does where it does.
+    /// Answers an unknown or forbidden command, with Redis's words if Redis has some.
     fn refuse(&mut self, at: usize, found: &Found, args: Args<'_>) -> Step {
         let name = args.get(0);
         match found {
@@ -95,7 +95,7 @@ impl Answering<'_> {
         }
     }
 
-    /// Redis's words for a command that there is not.
+    /// Redis's error for an unknown command.
     fn unknown(&mut self, at: usize, args: Args<'_>) -> Step {
         let name = to_zero(args.get(0));
         let name = &name[..name.len().min(SHOWN_LEN_MAX)];
@@ -119,8 +119,8 @@ impl Answering<'_> {
         self.reject(at, "", &unknown)
     }
 
-    /// Answers with an error instead of running or queueing a command. A transaction that it was
-    /// sent in is not carried out then.
+    /// Answers with an error instead of executing or queueing a command. If it was sent in a
+    /// transaction, EXEC then fails.
     fn reject(&mut self, at: usize, name: &str, error: &[&[u8]]) -> Step {
         let start = self.out.len();
         let protocol = self.state.protocol;
@@ -142,7 +142,7 @@ impl Answering<'_> {
         Step::Next
     }
 
-    /// How often the first `len` bytes of the stream come in a row.
+    /// How often the first `len` bytes of the stream repeat in a row.
     fn repeats(&self, stream: &[u8], len: usize) -> u64 {
         if self.state.replies != Replies::On {
             return 1;
@@ -190,7 +190,7 @@ impl Answering<'_> {
         step
     }
 
-    /// Keeps a command for EXEC.
+    /// Queues a command for EXEC.
     fn queue(&mut self, at: usize, command: &'static Command, args: Args<'_>, times: u64) {
         let Mode::Queuing(transaction) = &mut self.state.mode else {
             return;
@@ -219,20 +219,20 @@ impl Answering<'_> {
         self.settle(start);
     }
 
-    /// Ends a command that is answered by now.
+    /// Ends a command that has been answered.
     fn settle(&mut self, start: usize) {
         self.state.hush(self.out, start);
         self.state.replies = self.state.replies.after();
     }
 }
 
-/// What Redis shows of a text.
+/// The part of a text that Redis quotes.
 fn to_zero(text: &[u8]) -> &[u8] {
     text.split(|byte| *byte == 0).next().unwrap_or_default()
 }
 
-/// Whether this is a line of HTTP: the first of any request, or one that Redis knows it by. A
-/// browser that was talked into speaking to this port must not be understood.
+/// Whether this is a line of HTTP: the first of any request, or one that Redis recognises. A
+/// browser that was tricked into calling this port must not be understood.
 fn is_cross_protocol(args: Args<'_>) -> bool {
     let is_request = args.len() == 3 && args.get(2).starts_with(b"HTTP/");
     is_request || args.is(0, "POST") || args.is(0, "HOST:")

@@ -1,5 +1,5 @@
-//! Random and mutated input, cut at random and at every place: the answers do not depend on the
-//! cuts, nothing panics, and answers stay bounded.
+//! Random and mutated input, cut into reads at random and at every place: the answers do not depend
+//! on the cuts, nothing panics, and answers stay bounded.
 //!
 //! `LEAFID_RESP_SEED=N` runs one seed again; `LEAFID_RESP_ROUNDS=N` runs more of them.
 
@@ -8,7 +8,7 @@ use fastrand::Rng;
 use super::tests::TestServer;
 use crate::config::{Limits, RespLimits, TokenSpec};
 
-/// What inputs are made of.
+/// The building blocks of inputs.
 const PIECES: &[&str] = &[
     "INCR order\r\n",
     "*2\r\n$4\r\nINCR\r\n$5\r\norder\r\n",
@@ -54,7 +54,7 @@ const PIECES: &[&str] = &[
 /// Rounds of a usual run; each tries some ten ways to cut an input.
 const ROUNDS: u64 = 400;
 
-/// One input, made from a seed.
+/// One input, generated from a seed.
 struct Trial {
     seed: u64,
     input: Vec<u8>,
@@ -78,7 +78,7 @@ impl Trial {
             };
             input.extend(piece.repeat(times).bytes());
         }
-        // Half of the inputs stay as they are, so that much of them is understood.
+        // Half of the inputs are not mutated, so that most of their commands are valid.
         for _ in 0..rng.usize(..8).saturating_sub(3) {
             mutate(&mut input, &mut rng);
         }
@@ -104,7 +104,7 @@ impl Trial {
         TestServer::with(tokens.into_iter().collect(), limits)
     }
 
-    /// What is answered when the input comes in these parts.
+    /// The answers to an input that arrives in these parts.
     fn answers(&self, parts: &[&[u8]], is_forgetful: bool) -> (Vec<u8>, bool) {
         let mut server = self.server();
         server.is_forgetful = is_forgetful;
@@ -146,7 +146,7 @@ impl Trial {
         Ok(())
     }
 
-    /// Redis and we throw away what a browser's connection was answered in the same read.
+    /// As in Redis, the answers of the same read are discarded when a browser is detected.
     fn is_cross_protocol(&self) -> bool {
         let text = String::from_utf8_lossy(&self.input).to_ascii_lowercase();
         ["post", "host:", "http/"]
@@ -191,14 +191,14 @@ fn answers_do_not_depend_on_the_cuts() {
     }
 }
 
-/// Guards that the fuzzer finds anything: a session that forgets is noticed.
+/// Guards that the fuzzer works: it detects a session that loses input.
 #[test]
 fn a_forgetful_session_is_found() {
     let found = (0..rounds()).find(|seed| Trial::new(*seed).run(true).is_err());
     assert!(found.is_some());
 }
 
-/// Guards that inputs are worth trying: most are understood at least in part, and some take ids.
+/// Guards that inputs are useful: most are at least partly valid, and some take ids.
 #[test]
 fn inputs_get_somewhere() {
     let takes_ids = |seed: &u64| {

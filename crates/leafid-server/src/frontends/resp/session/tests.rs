@@ -1,4 +1,4 @@
-//! Conversations without a connection.
+//! Sessions without a connection.
 
 use std::sync::{Arc, OnceLock};
 
@@ -11,10 +11,10 @@ use crate::config::{QuotaScope, TokenSpec};
 use crate::frontends::resp::RespCounts;
 use crate::service::{Caller, Service, TokenRefusal};
 
-/// A service of its own, without ids in memory yet; any tag has some when it is asked for.
+/// A service of its own, with no ids in memory yet; any tag gets some on request.
 pub(super) struct TestServer {
     pub(super) front_end: Arc<RespFrontEnd>,
-    /// Loses what a conversation has said with every tenth read: a fault to be found.
+    /// Forgets its state with every tenth read: a fault that the fuzzer must find.
     pub(super) is_forgetful: bool,
 }
 
@@ -41,7 +41,7 @@ impl TestServer {
         }
     }
 
-    /// What a new connection is answered when it sends this, and whether it is closed then.
+    /// The answer to what a new connection sends, and whether the connection is closed then.
     pub(super) fn ask(&self, parts: &[&[u8]]) -> (Vec<u8>, bool) {
         let mut session = self.front_end.session();
         let (mut kept, mut answers) = (Vec::new(), Vec::new());
@@ -65,7 +65,7 @@ impl TestServer {
     }
 }
 
-/// Has a session answer all it can of what it was sent; tells whether it ends then.
+/// Lets a session answer all it can; returns whether it ends then.
 fn converse(session: &mut Session, kept: &mut Vec<u8>, answers: &mut Vec<u8>) -> bool {
     loop {
         let mut out = Vec::new();
@@ -89,7 +89,7 @@ fn converse(session: &mut Session, kept: &mut Vec<u8>, answers: &mut Vec<u8>) ->
     }
 }
 
-/// Guards what one step answers.
+/// Guards that the answers of one step are bounded.
 #[track_caller]
 fn is_bounded(session: &Session, out: &[u8]) {
     // The longest single answer is that of COMMAND.
@@ -138,8 +138,8 @@ fn a_token_is_asked_for() {
     );
 }
 
-/// Guards: who is refused for want of a token counts as through the other front ends, and who comes in
-/// does not.
+/// Guards that a command refused for want of a token is counted as on the other front ends, and one
+/// that authenticates is not.
 #[test]
 fn refused_callers_are_counted() {
     let counted = |server: &TestServer, input: &[u8]| {
@@ -168,7 +168,7 @@ fn refused_callers_are_counted() {
     );
 }
 
-/// Guards: tokens that are asked for from now on, or no more, are so on open connections too.
+/// Guards that a change of whether tokens are required applies to open connections too.
 #[test]
 fn open_connections_follow_the_tokens() {
     let server = TestServer::new();
@@ -187,7 +187,8 @@ fn open_connections_follow_the_tokens() {
     assert_eq!(ask("INCR order\r\n"), ":2\r\n");
 }
 
-/// Guards: a browser that is talked into sending to this port takes no id, whatever it begins with.
+/// Guards that a browser that is tricked into sending to this port takes no id, whatever it begins
+/// with.
 #[test]
 fn a_request_of_http_ends_the_connection() {
     let server = TestServer::new();
@@ -205,14 +206,15 @@ fn a_request_of_http_ends_the_connection() {
     server.check("INCR order\r\n", ":1\r\n");
 }
 
-/// Guards: each command of a pipeline comes under a quota for itself, as if it had come alone. Such
-/// a pipeline once went out whole, as a call for many ids does, and closed the tag for long.
+/// Guards that each command of a pipeline counts against a quota separately, as if it had come
+/// alone. Such a pipeline once went out whole, as a call for many ids does, and blocked the tag for
+/// long.
 #[test]
 fn a_pipeline_does_not_pass_a_quota() {
     let server = TestServer::new();
     let commands = "INCR order\r\n".repeat(1000);
     let transaction = format!("MULTI\r\n{commands}EXEC\r\n");
-    // Also where memory holds nothing yet, so that the first of them waits.
+    // Once with nothing in memory, so that the first of them waits.
     for input in [commands.as_str(), commands.as_str(), transaction.as_str()] {
         let service = &server.front_end.context.service;
         let scope = QuotaScope::Tag("order".parse().unwrap());
@@ -245,7 +247,7 @@ fn a_refused_pipeline_is_counted() {
     assert_eq!(tag, ("tag", 16, 16));
 }
 
-/// Takes many ids of a tag that is refused, in a transaction and in a pipeline.
+/// Takes many ids of a refused tag, in a transaction and in a pipeline.
 #[track_caller]
 fn check_refused(server: &TestServer, tag: &str, error: &str) {
     let times = 4096;
@@ -263,7 +265,7 @@ fn check_refused(server: &TestServer, tag: &str, error: &str) {
     server.check(&silent, "+OK\r\n");
 }
 
-/// Guards: errors, which are longer than ids, are answered step by step, each of them.
+/// Guards that errors, which are longer than ids, are written step by step.
 #[test]
 fn many_errors_are_bounded() {
     let server = TestServer::new();
@@ -273,7 +275,7 @@ fn many_errors_are_bounded() {
     let service = &server.front_end.context.service;
     service.set_quota(&caller, &scope, Some(0)).unwrap();
     check_refused(&server, &tag, "-BUSY over_quota");
-    // Here the error is known only when the command would wait: nobody brings ids.
+    // Here the error is known only when the command would wait: there is no driver.
     let limits = Limits {
         requests_max: 0,
         ..Limits::default()

@@ -1,9 +1,10 @@
-//! `PendingReplies`: one reply to many commands in a row, as far as it was not written yet.
+//! `PendingReplies`: one reply to many commands in a row, of which some copies are still to be
+//! written.
 //!
-//! An error takes many times the bytes of an id, so that there may be no room for as many of it
-//! as commands were run together. The session writes them before it reads on.
+//! An error takes many times the bytes of an id, so the buffer may not have room for the errors of
+//! all commands that were executed together. The session writes them before it reads on.
 
-/// A reply that is due so many times more, at least once.
+/// A reply, and how many copies of it are due; at least one.
 #[derive(Debug)]
 pub(in crate::frontends::resp) struct PendingReplies {
     reply: Box<[u8]>,
@@ -19,7 +20,7 @@ impl PendingReplies {
         })
     }
 
-    /// Writes as many as there is room for, but one at least; answers whether that was all.
+    /// Writes as many as there is room for, but at least one; returns whether that was all.
     pub(in crate::frontends::resp) fn write(
         &mut self,
         out: &mut Vec<u8>,

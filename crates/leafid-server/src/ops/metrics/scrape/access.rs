@@ -1,4 +1,5 @@
-//! Tokens and quotas in `/metrics`. As many quotas are shown as tags have series of their own.
+//! Tokens and quotas in `/metrics`. The limit on tags with series of their own applies to quotas,
+//! too.
 
 use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::metrics::MetricType;
@@ -27,7 +28,7 @@ fn quotas(service: &Service, encoder: &mut DescriptorEncoder<'_>) -> Encoded {
     let quotas = service.access().quotas();
     let count = to_float(quotas.len() as u64);
     gauge(encoder, "quotas", "quotas in force", count)?;
-    let help = "ids a second that a quota allows";
+    let help = "ids per second that a quota allows";
     let mut rates = family(encoder, "quota_ids_per_second", help, MetricType::Gauge)?;
     let shown = service.limits().metrics_tags_max;
     for (scope, per_second) in quotas.iter().take(shown) {

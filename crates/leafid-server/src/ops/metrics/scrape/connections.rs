@@ -1,4 +1,4 @@
-//! The metrics of connections and of calls that wait.
+//! The metrics of connections and of waiting calls.
 
 use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::metrics::MetricType;

@@ -1,4 +1,4 @@
-//! Writing metrics: families, and samples with and without labels.
+//! Encodes metrics: families, and samples with and without labels.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! The metrics of tags, each with its own series as long as there are not too many.
+//! The metrics of tags, each with its own series up to a limit.
 
 mod own;
 
@@ -58,7 +58,7 @@ fn seen_tags(service: &Service, own: &Mutex<BTreeSet<Tag>>) -> Vec<SeenTag> {
     tags
 }
 
-/// What the metrics say of a tag, or of many together.
+/// The metrics of a tag, or of several together.
 struct SeenTag {
     tag: String,
     is_used: bool,
@@ -68,7 +68,7 @@ struct SeenTag {
     rate: f64,
     failures: u64,
     regressions: u64,
-    /// The rest has no sensible sum.
+    /// The other metrics have no sensible sum.
     single: Option<Single>,
 }
 
@@ -96,7 +96,7 @@ impl SeenTag {
     fn of(status: &Status) -> Self {
         let mut seen = Self::other();
         seen.add(status);
-        // The name itself, as the API has it: labels have escaping rules of their own.
+        // The name itself, as in the API: labels have escaping rules of their own.
         seen.tag = status.tag.as_str().to_owned();
         seen.single = Some(Single {
             step: status.step,
@@ -117,14 +117,14 @@ impl SeenTag {
     }
 }
 
-/// A metric that each tag has.
+/// A metric of each tag.
 struct TagSeries {
     name: &'static str,
     help: &'static str,
     value: Value,
 }
 
-/// How a metric reads off a tag; a gauge that a tag does not have is left out.
+/// How a metric is read from a tag; a gauge that a tag does not have is left out.
 enum Value {
     Counter(fn(&SeenTag) -> u64),
     Gauge(fn(&SeenTag) -> Option<f64>),
@@ -138,7 +138,7 @@ const TAG_SERIES: &[TagSeries] = &[
     },
     TagSeries {
         name: "ids_skipped",
-        help: "ids reserved and never to be issued",
+        help: "ids reserved that will never be issued",
         value: Value::Counter(|tag| tag.skipped),
     },
     TagSeries {
@@ -163,7 +163,7 @@ const TAG_SERIES: &[TagSeries] = &[
     },
     TagSeries {
         name: "tag_headroom",
-        help: "numbers left below the limit that are in no segment yet",
+        help: "numbers below the limit that are not in any segment yet",
         value: Value::Gauge(|tag| tag.single.as_ref().map(|single| to_float(single.headroom))),
     },
     TagSeries {
@@ -173,7 +173,7 @@ const TAG_SERIES: &[TagSeries] = &[
     },
     TagSeries {
         name: "tag_regressions",
-        help: "how often the store was found to have gone back for the tag",
+        help: "how often the store was found to have gone back in time for the tag",
         value: Value::Counter(|tag| tag.regressions),
     },
 ];

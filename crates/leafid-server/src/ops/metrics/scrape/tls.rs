@@ -1,4 +1,4 @@
-//! TLS in `/metrics`. Where it is off there are no series.
+//! TLS in `/metrics`. If TLS is off there are no series.
 
 use prometheus_client::encoding::DescriptorEncoder;
 
@@ -10,8 +10,8 @@ pub(super) fn encode(tls: Option<&Tls>, encoder: &mut DescriptorEncoder<'_>) -> 
         return Ok(());
     };
     if let Some(expires) = tls.expires() {
-        let help = "when the certificate ends, or the first of those that lead up to its \
-                    authority, in seconds since 1970";
+        let help = "when the certificate expires, or the earliest in its chain, in seconds since \
+                    1970";
         let expires = expires.as_duration().as_secs_f64();
         let name = "tls_certificate_expiry_timestamp_seconds";
         gauge(encoder, name, help, expires)?;

@@ -1,5 +1,5 @@
-//! The metrics of snowflake ids: the worker id, its lease, the clock. None of them is there
-//! where snowflake ids are off.
+//! The metrics of snowflake ids: the worker id, its lease, the clock. They are absent if snowflake
+//! ids are off.
 
 use std::sync::atomic::Ordering;
 
@@ -27,12 +27,12 @@ pub(super) fn encode(
     let counters = [
         (
             "registry_regressions",
-            "how often the registry of worker ids had forgotten what it promised this server",
+            "how often the registry of worker ids had lost a lease that it had granted to this server",
             &events.registry_regressions,
         ),
         (
             "worker_losses",
-            "how often the worker id was lost to another server or to the end of its lease",
+            "how often the worker id was lost: to another server, or because its lease expired",
             &events.worker_losses,
         ),
         (

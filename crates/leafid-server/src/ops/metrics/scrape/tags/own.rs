@@ -1,8 +1,8 @@
-//! Which tags have series of their own: those that give the most ids. Names that callers only ask
-//! for have none.
+//! Chooses the tags with series of their own: those that issue the most ids. Names that were only
+//! requested have none.
 //!
-//! A tag keeps its place until another one has given many times as many ids, so that series do not
-//! come and go.
+//! A tag keeps its series until another one has issued several times as many ids, so that series do
+//! not come and go.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -12,10 +12,10 @@ use leafid::{Stage, Status, Tag};
 /// The tag under which tags without series of their own are summed up.
 pub(super) const OTHER: &str = "(other)";
 
-/// Who takes another's place has given so many times as many ids.
+/// A tag that replaces another has issued this many times as many ids.
 const TIMES_MORE: u64 = 10;
 
-/// Chooses up to `own_max` tags of those that are told of.
+/// Chooses up to `own_max` of the visited tags.
 pub(super) fn choose(
     own: &mut BTreeSet<Tag>,
     own_max: usize,
