@@ -1,9 +1,9 @@
-//! `Allocator`: keeps one tag supplied with segments. This file is the side of the callers, who
-//! take ids and wait; `allocator/refill.rs` and `outcome.rs` are the side of the driver, which fetches
-//! segments.
+//! `Allocator`: keeps one tag supplied with segments. This file is the callers' side: taking ids
+//! and waiting for them; `allocator/refill.rs` and `outcome.rs` are the driver's side, which
+//! fetches segments.
 //!
-//! Taking an id is `SegmentBuffer::try_take` and nothing else. All other state is behind one
-//! mutex, which is touched once or twice a segment and by callers that find the buffer empty.
+//! Taking an id is `SegmentBuffer::try_take` and nothing else. All other state is behind one mutex,
+//! which is locked once or twice per segment and by callers that find the buffer empty.
 
 mod demand;
 mod eviction;
@@ -38,11 +38,11 @@ pub(crate) struct Allocator {
     buffer: SegmentBuffer,
     tag: Tag,
     state: Mutex<State>,
-    /// Told whenever something changed for those who wait.
+    /// Notified of each change that a waiting caller may need.
     changed: Notify,
 }
 
-/// Why an allocator gave nothing.
+/// Why an allocator issued nothing.
 pub(crate) enum TakeError {
     /// This allocator is out of use; look the tag up again.
     Retired,
@@ -77,7 +77,7 @@ impl Allocator {
         }
     }
 
-    /// Takes one id, waiting for the segment under way.
+    /// Takes one id; waits for a segment if needed.
     pub(crate) async fn next(self: &Arc<Self>, shared: &Shared) -> Result<Id, TakeError> {
         self.wait(shared, || self.try_next(shared)).await
     }
@@ -99,7 +99,7 @@ impl Allocator {
         }
     }
 
-    /// Takes `count` ids, ascending, waiting for as many segments as it needs.
+    /// Takes `count` ids, ascending; waits for as many segments as it needs.
     pub(crate) async fn next_many(
         self: &Arc<Self>,
         shared: &Shared,
@@ -111,7 +111,7 @@ impl Allocator {
         self.demand(shared, Demand::new(count, false)).await
     }
 
-    /// Takes `count` adjacent ids, waiting for a segment of its own if need be.
+    /// Takes `count` adjacent ids; waits for a segment of its own if needed.
     pub(crate) async fn take(
         self: &Arc<Self>,
         shared: &Shared,
@@ -138,7 +138,7 @@ impl Allocator {
         Some(range)
     }
 
-    /// As [`try_take`](Self::try_take); when there is no such range, says why and tells the driver.
+    /// As [`try_take`](Self::try_take); if there is no such range, says why and wakes the driver.
     pub(crate) fn try_take_range(
         self: &Arc<Self>,
         shared: &Shared,
@@ -158,8 +158,8 @@ impl Allocator {
         Some(taken)
     }
 
-    /// Repeats `attempt` whenever something changed, until it succeeds, or fails for good, or
-    /// `wait_max` is over, or the next try of a failing store lies beyond that.
+    /// Repeats `attempt` after each change, until it succeeds, fails permanently, or `wait_max` is
+    /// over, or the next retry of a failing store lies beyond that.
     async fn wait<T>(
         &self,
         shared: &Shared,
@@ -201,7 +201,7 @@ impl Allocator {
         }
     }
 
-    /// Puts the tag into the driver's hands, unless it is there.
+    /// Puts the tag into the driver's queue, unless it is there.
     fn enqueue(self: &Arc<Self>, state: &mut State, shared: &Shared) {
         if state.refill_state == RefillState::Idle {
             state.refill_state = RefillState::Queued;
@@ -209,8 +209,8 @@ impl Allocator {
         }
     }
 
-    /// The buffer gave nothing: succeeds if it holds ids by now; otherwise says why and makes sure
-    /// that the driver knows.
+    /// The buffer was empty: succeeds if it holds ids by now; otherwise says why and wakes the
+    /// driver.
     #[cold]
     #[inline(never)]
     fn on_empty(self: &Arc<Self>, shared: &Shared) -> Result<(), TakeError> {
@@ -264,12 +264,12 @@ impl Allocator {
         TakeError::Refused(permanent.into())
     }
 
-    /// The last id given out here.
+    /// The last id issued here.
     pub(crate) fn last(&self) -> Option<Id> {
         self.buffer.last()
     }
 
-    /// Wakes all who wait, to look again.
+    /// Wakes all waiting callers, to try again.
     pub(crate) fn notify(&self) {
         self.changed.notify(usize::MAX);
     }
@@ -286,8 +286,8 @@ mod tests {
     use crate::options::Options;
     use crate::store::MemoryStore;
 
-    /// Guards: a number that is put back after another caller has closed the buffer is found, and
-    /// nobody goes round and round in search of it.
+    /// Guards that a number which is put back after another caller has closed the buffer is found,
+    /// and no caller loops in search of it.
     #[test]
     fn a_closed_buffer_that_holds_ids_is_opened_again() {
         let shared = Shared::new(

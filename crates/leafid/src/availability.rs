@@ -1,9 +1,9 @@
 //! `Availability`: whether the store answers, as far as driver and callers know.
 //!
-//! It goes down when a reservation or a probe fails, and comes up when one of them goes well. Other
+//! It goes down when a reservation or a probe fails, and comes up when one of them succeeds. Other
 //! calls prove neither: a replica answers reads, and a list may fail for being long. Such a failure
-//! has the store probed at once. Nor does a tag that goes on to fail while reservations of others go
-//! well: its row may be locked.
+//! makes the driver probe the store at once. Nor does a tag prove anything that continues to fail
+//! while reservations of others succeed: its row may be locked.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::allocator::Shared;
 use crate::event::Event;
 use crate::store::{StoreError, StoreState};
 
-/// What is known of the store.
+/// The state of the store.
 #[derive(Debug, Default)]
 pub(crate) struct Availability {
     known: Mutex<Known>,
@@ -23,11 +23,11 @@ struct Known {
     state: StoreState,
     /// The server that the last probe went to.
     location: Option<String>,
-    /// When a reservation last went well; as good as a probe.
+    /// When a reservation last succeeded; as good as a probe.
     reserved_at: Option<Duration>,
-    /// It came up, and the driver has not woken the tags that wait.
+    /// It came up, and the driver has not woken the waiting tags yet.
     has_returned: bool,
-    /// A call that proves nothing has failed: the driver is to probe at once.
+    /// A call that proves nothing has failed: the driver must probe at once.
     is_suspect: bool,
 }
 
@@ -44,7 +44,8 @@ impl Availability {
         self.lock().reserved_at
     }
 
-    /// Whether a reservation went well after this time, and none of a tag that counts failed since.
+    /// Whether a reservation succeeded after this time, and none of a tag that counts has failed
+    /// since.
     pub(crate) fn has_reserved_since(&self, time: Duration) -> bool {
         self.reserved_at().is_some_and(|at| at > time)
     }
@@ -63,7 +64,7 @@ impl Availability {
         self.lock().is_suspect = false;
     }
 
-    /// A probe went to this server. Whether the store is up is for the driver to say.
+    /// A probe reached this server. The driver decides whether the store is up.
     pub(crate) fn located(&self, at: String) {
         self.lock().location = Some(at);
     }
@@ -74,13 +75,13 @@ impl Availability {
 }
 
 impl Shared {
-    /// A reservation went well.
+    /// A reservation succeeded.
     pub(crate) fn store_reserved(&self) {
         self.availability.lock().reserved_at = Some(self.clock.now());
         self.store_up();
     }
 
-    /// A reservation went well, or a probe did and no tag waits that could tell more.
+    /// A reservation succeeded, or a probe did and no waiting tag could tell more.
     pub(crate) fn store_up(&self) {
         let mut known = self.availability.lock();
         let location = known.location.clone();
@@ -98,8 +99,8 @@ impl Shared {
         });
     }
 
-    /// A reservation or a probe failed; for a conflict with others it did not, nor for a tag that
-    /// fails while others are served.
+    /// A reservation or a probe failed, other than by a conflict, or for a tag that fails while
+    /// others are served.
     pub(crate) fn store_down(&self, error: &StoreError) {
         if matches!(error, StoreError::Conflict { .. }) {
             return;
@@ -122,7 +123,7 @@ impl Shared {
         });
     }
 
-    /// Some other call has failed: has the driver look, unless it knows already.
+    /// Another call has failed: makes the driver probe, unless it knows already.
     pub(crate) fn store_suspect(&self, error: &StoreError) {
         let mut known = self.availability.lock();
         if error.may_recover() && known.state.is_up() && !known.is_suspect {

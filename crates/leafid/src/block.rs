@@ -42,7 +42,7 @@ impl Block {
         }
     }
 
-    /// Takes the next id out of this block, or out of memory. Never waits.
+    /// Takes the next id from this block, or from memory. Never waits.
     ///
     /// # Errors
     ///
@@ -55,7 +55,7 @@ impl Block {
         }
     }
 
-    /// Takes the next id, waiting on this thread up to `wait_max`.
+    /// Takes the next id; waits on this thread up to `wait_max`.
     ///
     /// # Errors
     ///

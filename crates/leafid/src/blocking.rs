@@ -20,7 +20,7 @@ pub fn block_on<T>(future: impl Future<Output = T>) -> T {
 ///
 /// # Errors
 ///
-/// When the system gives no thread.
+/// If the system has no threads left.
 ///
 /// # Example
 ///

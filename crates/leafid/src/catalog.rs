@@ -1,5 +1,5 @@
-//! Tags as things: created, changed, deleted, listed. With `allocator/refill.rs`, the only code
-//! that calls a store; it keeps the loaded tags in step with what it changed.
+//! Creates, changes, deletes and lists tags. With `allocator/refill.rs`, the only code that calls a
+//! store; it keeps the loaded tags in step with its changes.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use crate::store::{
 use crate::tag::Tag;
 
 impl Generators {
-    /// Creates a tag in the store. This process issues from it at once; others do as soon as
-    /// they are asked, at most `unknown_for` later.
+    /// Creates a tag in the store. This process issues from it at once; others do at the next
+    /// request, at most `unknown_for` later.
     ///
     /// # Errors
     ///
@@ -51,7 +51,7 @@ impl Generators {
         created
     }
 
-    /// Changes a tag's settings. In force here at once, elsewhere within `refresh_interval`.
+    /// Changes a tag's settings. They apply here at once, elsewhere within `refresh_interval`.
     ///
     /// # Errors
     ///
@@ -119,8 +119,8 @@ impl Generators {
         Ok(())
     }
 
-    /// Reserves exactly `count` adjacent ids of a tag straight from the store, past memory: for a
-    /// program that takes a few ids and ends, and would lose the rest of a segment. Unique as all
+    /// Reserves exactly `count` adjacent ids of a tag directly from the store, past memory: for a
+    /// program that takes a few ids and ends, and would lose the rest of a segment. Unique like all
     /// ids, but not in order with those from memory.
     ///
     /// # Errors
@@ -158,7 +158,7 @@ impl Generators {
         loop {
             // At most twice: a store that went back twice in a row is refused.
             let call = self.call_store(|store| {
-                // The tag may have got further since the last try.
+                // The tag may have come further since the last try.
                 let wish = allocator.with_current_state(self.shared(), &reserve);
                 Box::pin(async move {
                     let reserved = store.reserve(&wish).await?;
@@ -172,9 +172,9 @@ impl Generators {
         }
     }
 
-    /// Lets the next segment of a tag start at `next`, upwards only: after a store was brought
-    /// back from a copy, or ids were taken over from elsewhere. Servers issue what they hold in
-    /// memory first.
+    /// Sets the start of a tag's next segment to `next`, which can only be raised: after restoring
+    /// a store from a backup, or taking over ids from elsewhere. Servers first issue the ids that
+    /// they hold in memory.
     ///
     /// # Errors
     ///
@@ -206,7 +206,7 @@ impl Generators {
             );
             return Err(StoreError::Unsupported { message });
         }
-        // The id below is reserved and left out: one statement, as durable as any reservation.
+        // The id below is reserved and skipped: one statement, as durable as any reservation.
         let reserve = Reserve {
             tag: tag.clone(),
             count: 1,
@@ -222,8 +222,8 @@ impl Generators {
         self.read_segment_tag(tag).await
     }
 
-    /// The row, after a reservation if it is behind what this process has seen: whoever changes or
-    /// deletes it would make that look as if it had always been so, to servers that saw less.
+    /// The row, after a reservation if it is behind what this process has seen: a change or
+    /// deletion would make the lower value look original to servers that saw less.
     async fn repair_row(&self, record: TagRecord) -> Result<TagRecord, StoreError> {
         let tag = &record.tag;
         let allocator = self.loaded(tag.as_str());
@@ -284,7 +284,7 @@ impl Generators {
         self.call_store(|store| store.list(after, count)).await
     }
 
-    /// Says what the store is and how far it can be trusted.
+    /// Reports what the store is and whether it is durable.
     ///
     /// # Errors
     ///
@@ -303,8 +303,7 @@ impl Generators {
         self.call_store(|store| store.inspect()).await
     }
 
-    /// Finds out whether a reservation could go through now, and answers which server it would go
-    /// to.
+    /// Checks whether a reservation could succeed now, and returns the server that would be used.
     ///
     /// # Errors
     ///
@@ -323,7 +322,7 @@ impl Generators {
         self.shared().store.probe().await
     }
 
-    /// Whether reservations go through, as the driver last saw it. Asks nobody.
+    /// Whether reservations succeed, as the driver last saw it. Makes no call.
     ///
     /// # Example
     ///
@@ -333,8 +332,7 @@ impl Generators {
         self.shared().availability.state()
     }
 
-    /// Asks the store, again where others were in the way; a failure has the driver look whether it
-    /// is down.
+    /// Calls the store, again after conflicts; a failure makes the driver check whether it is down.
     async fn call_store<'s, T>(
         &'s self,
         call: impl Fn(&'s dyn SegmentStore) -> StoreResult<'s, T>,

@@ -1,5 +1,5 @@
-//! `Clock`: how long something took, what time it is, and waiting. The only file that reads the
-//! machine's clocks.
+//! `Clock`: elapsed time, the time of day, and waiting. The only file that reads the machine's
+//! clocks.
 //!
 //! Everything that depends on time takes a clock, so that tests and the simulation decide how
 //! time passes.
@@ -29,8 +29,8 @@ pub trait Clock: Send + Sync + 'static {
     /// and it counts the time for which the machine was suspended.
     fn now(&self) -> Duration;
 
-    /// What the machine takes for the time, since 1970-01-01T00:00:00Z. It may jump either way at
-    /// any moment, so no id is made of it directly.
+    /// The machine's time of day, since 1970-01-01T00:00:00Z. It may jump either way at any moment,
+    /// so no id uses it directly.
     fn wall(&self) -> Duration;
 
     /// Is ready once `duration` has passed. Needs no particular async runtime.
@@ -170,7 +170,7 @@ pub struct ManualClock {
 struct ManualTime {
     now: Duration,
     wall: Duration,
-    /// Who sleeps until when; the second number tells sleepers of one instant apart.
+    /// The sleepers by wake-up time; the second number distinguishes sleepers of one instant.
     sleepers: BTreeMap<(Duration, u64), Waker>,
     next_sleeper: u64,
 }
@@ -190,13 +190,13 @@ impl Default for ManualTime {
 }
 
 impl ManualClock {
-    /// A clock that shows zero.
+    /// A clock at zero.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Moves the clock forward and wakes those whose time has come.
+    /// Moves the clock forward and wakes the sleepers whose time has come.
     pub fn advance(&self, by: Duration) {
         let mut time = self.lock();
         time.now += by;
@@ -208,12 +208,12 @@ impl ManualClock {
         awake.into_values().for_each(Waker::wake);
     }
 
-    /// Sets the wall clock, which then goes on from there.
+    /// Sets the wall clock, which continues from there.
     pub fn set_wall(&self, wall: Duration) {
         self.lock().wall = wall;
     }
 
-    /// When the next sleeper wants to wake, if anybody sleeps.
+    /// When the next sleeper wakes, if there is one.
     #[must_use]
     pub fn next_wake(&self) -> Option<Duration> {
         self.lock().sleepers.keys().next().map(|(at, _)| *at)

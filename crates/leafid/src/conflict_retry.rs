@@ -1,6 +1,6 @@
-//! `ConflictRetry`: a call to a store that lost against other transactions is made again, almost at
-//! once. Nothing was changed by it, and the store is well; only the driver and the registry do so,
-//! since stores do not retry.
+//! `ConflictRetry`: retries store calls that lost against other transactions (conflict, deadlock),
+//! almost at once. They changed nothing, and the store is well; only the driver and the registry
+//! retry, since stores do not.
 
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,17 +11,17 @@ use crate::clock::Clock;
 use crate::event::{Event, Observer};
 use crate::store::StoreError;
 
-/// A call that loses against other transactions is made so often at most.
+/// The maximum number of tries.
 const CONFLICT_TRIES_MAX: u32 = 10;
 /// Its pauses are drawn from this much, which doubles with each conflict, and from the longest.
 const CONFLICT_PAUSE: Duration = Duration::from_millis(4);
 const CONFLICT_PAUSE_MAX: Duration = Duration::from_millis(100);
 
-/// Makes calls again that lost against other transactions.
+/// Retries calls that lost against other transactions.
 pub(crate) struct ConflictRetry {
     clock: Arc<dyn Clock>,
     observer: Arc<dyn Observer>,
-    /// After so long a call is not made again: a lock is held for long.
+    /// After this long a call is not retried: some lock is held for long.
     call_max: Duration,
     random: Mutex<fastrand::Rng>,
 }
@@ -41,7 +41,7 @@ impl ConflictRetry {
         }
     }
 
-    /// Makes a call, again while it loses.
+    /// Makes a call, and retries it while it conflicts.
     pub(crate) async fn run<T, F>(&self, call: impl Fn() -> F) -> Result<T, StoreError>
     where
         F: Future<Output = Result<T, StoreError>> + Send,
@@ -63,7 +63,7 @@ impl ConflictRetry {
         }
     }
 
-    /// How long to wait after so many conflicts in a row, so that those who met part.
+    /// The pause after this many conflicts in a row, random so that the rivals separate.
     fn pause(&self, conflicts: u32) -> Duration {
         let mut random = self.random.lock().unwrap_or_else(PoisonError::into_inner);
         let (min, max) = (CONFLICT_PAUSE, CONFLICT_PAUSE_MAX);

@@ -1,11 +1,11 @@
 //! `Driver`: the one background future that fetches segments for all tags.
 //!
-//! It takes up the tags that ask, runs up to `calls_max` calls at once, repeats the failed ones,
-//! reads the rows of tags in use again, and probes the store. It decides when; what is done for a
-//! tag is decided in `allocator/refill.rs` and `load.rs`.
+//! It takes up the tags in its queue, runs up to `calls_max` calls at once, retries failed ones,
+//! refreshes the rows of tags in use, and probes the store. It decides when; `allocator/refill.rs`
+//! and `load.rs` decide what is done for a tag.
 //!
-//! Tags in use have most of the calls for themselves. Names of which nobody knows whether there is
-//! such a tag share the few that are left, many in one statement when there are many of them.
+//! Tags in use have most of the calls for themselves. Names that may not exist share the few
+//! others, many in one statement if there are many.
 
 mod probe;
 
@@ -26,16 +26,16 @@ use crate::store::{BoxFuture, READ_LEN_MAX};
 
 use probe::Probe;
 
-/// The part of the calls that is left to new tags.
+/// The part of the calls that new tags may use.
 const NEW_SHARE: usize = 4;
-/// How many new tags for which nobody waits any more are passed over in one go.
+/// How many new tags whose callers gave up are skipped in one go.
 const ABANDONED_MAX: usize = 10_000;
 
 /// The background half of [`Generators`](crate::Generators): a plain future, to be placed on any
 /// runtime (`tokio::spawn(driver)`) or on a thread ([`blocking::spawn`](crate::blocking::spawn)).
 ///
 /// It ends when the last handle is dropped or [`Generators::stop`](crate::Generators::stop) is
-/// called. When it is dropped, ids in memory can still be taken, and nothing more is fetched.
+/// called. If the driver is dropped, ids in memory can still be taken, but nothing more is fetched.
 ///
 /// # Example
 ///
@@ -85,24 +85,23 @@ type Loads = FuturesUnordered<BoxFuture<'static, Vec<(Arc<Allocator>, RefillOutc
 struct DriverState {
     shared: Arc<Shared>,
     refills: Refills,
-    /// Since when there are refills under way.
+    /// When the oldest refill under way began.
     refilling_since: Option<Duration>,
-    /// What runs for tags of which nothing is known.
+    /// The calls for tags of which nothing is known yet.
     loads: Loads,
-    /// Tags whose store failed, by the time to try again.
+    /// Tags whose store failed, by the time of the retry.
     retries: BinaryHeap<Reverse<Retry>>,
     refresh: futures_util::future::Fuse<BoxFuture<'static, ()>>,
     refresh_at: Duration,
     probe: Probe,
-    /// A tag whose call failed and which tries whether reservations go through again, before all
-    /// others do.
+    /// A failed tag that tries whether reservations succeed again, before all others do.
     trial: Option<Arc<Allocator>>,
-    /// The store failed, and the rows of all loaded tags were not read since: it may have gone
-    /// back in time meanwhile, and who notices first repeats nothing.
+    /// The store failed, and the rows of all loaded tags have not been read since: it may have gone
+    /// back in time meanwhile, and a process that notices first repeats nothing.
     has_failed: bool,
 }
 
-/// A tag to be taken up again at a time; ordered by the time alone.
+/// A tag to retry at a time; ordered by the time alone.
 struct Retry(Duration, Arc<Allocator>);
 
 impl DriverState {
@@ -209,8 +208,8 @@ impl DriverState {
         }
     }
 
-    /// Up to `len` new tags for which somebody waits, in order of arrival. One that is to be
-    /// created comes alone.
+    /// Up to `len` new tags with waiting callers, in order of arrival. One that is to be created
+    /// comes alone.
     fn next_new(&mut self, len: usize) -> Vec<Arc<Allocator>> {
         let mut wanted = Vec::new();
         for _ in 0..ABANDONED_MAX {
@@ -249,8 +248,8 @@ impl DriverState {
         })
     }
 
-    /// Takes the tag up again whose time comes first. A new one for which nobody waits any more is
-    /// let go, unless it is the only one that can show that the store is back.
+    /// Retries the tag whose time comes first. A new one whose callers gave up is dropped, unless
+    /// it is the only one that can show that the store is back.
     fn resume_next(&mut self) -> Option<Arc<Allocator>> {
         let Reverse(Retry(_, allocator)) = self.retries.pop()?;
         if self.retries.is_empty() {
@@ -290,8 +289,8 @@ impl DriverState {
         }
     }
 
-    /// The probe went well. If a call for a tag has failed, one such tag shows whether it does now;
-    /// a probe cannot tell of a full disk.
+    /// The probe succeeded. If a call for a tag has failed, one such tag shows whether it succeeds
+    /// now; a probe cannot detect a full disk.
     fn try_one(&mut self) {
         if self.shared.availability.is_up() || self.trial.is_some() {
             return;
@@ -302,7 +301,7 @@ impl DriverState {
         }
     }
 
-    /// Takes the tag up again whose time comes first, of those that tell something of the store.
+    /// Retries the tag whose time comes first, of those that say something about the store.
     fn next_to_try(&mut self) -> Option<Arc<Allocator>> {
         let mut isolated = Vec::new();
         let mut next = None;
@@ -354,7 +353,7 @@ impl DriverState {
     }
 }
 
-/// Reads the rows of these tags again, one statement at a time.
+/// Refreshes the rows of these tags, one statement at a time.
 async fn refresh(shared: Arc<Shared>, is_wanted: fn(&Allocator) -> bool) {
     let wanted: Vec<Arc<Allocator>> = {
         let tags = shared.tags.pin();

@@ -25,15 +25,15 @@ use crate::tag::{Tag, TagError};
 /// ```
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum IssueError {
-    /// Not now; the same call may go through later.
+    /// Not now; the same call may succeed later.
     #[error(transparent)]
     Transient(Box<Transient>),
-    /// Not until somebody changes something.
+    /// Not before something is changed.
     #[error(transparent)]
     Permanent(Permanent),
 }
 
-/// No id now. The tag is being supplied, or its store fails and is tried again.
+/// No id now. The tag's next segment is being reserved, or its store fails and is retried.
 ///
 /// # Example
 ///
@@ -56,11 +56,11 @@ pub enum IssueError {
 )]
 #[non_exhaustive]
 pub struct Transient {
-    /// Whose id was wanted.
+    /// The tag of the call.
     pub tag: Tag,
-    /// When it makes sense to try again.
+    /// When to try again.
     pub retry_after: Duration,
-    /// What is in the way.
+    /// The reason.
     #[source]
     pub reason: TransientReason,
 }
@@ -90,10 +90,10 @@ pub enum TransientReason {
     /// A segment is being reserved.
     #[error("its next segment is being reserved")]
     Loading,
-    /// The last attempt to reserve one failed; the driver tries again by itself.
+    /// The last attempt to reserve one failed; the driver retries automatically.
     #[error("its store failed ({0})")]
     StoreFailed(#[source] Arc<StoreError>),
-    /// Too many callers wait for long ranges of this tag already.
+    /// Too many callers already wait for long ranges of this tag.
     #[error("too many callers wait for long ranges of it")]
     Busy,
     /// As many tags as `tags_max` allows are loaded.
@@ -101,7 +101,7 @@ pub enum TransientReason {
     TooManyTags(usize),
 }
 
-/// No id until somebody changes something.
+/// No id until something is changed.
 ///
 /// # Example
 ///
@@ -118,7 +118,7 @@ pub enum TransientReason {
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Permanent {
-    /// The name is no tag.
+    /// The name is not a valid tag.
     #[error(transparent)]
     BadTag(#[from] TagError),
     /// The tag has no row in the store.
@@ -127,7 +127,7 @@ pub enum Permanent {
         /// The tag.
         tag: Tag,
     },
-    /// The tag, or a range of the wanted length, has come to its limit.
+    /// The tag has reached its limit, or a range of this length would exceed it.
     #[error(
         "tag \"{tag}\" has issued its last id, {}: raise its limit or use another tag",
         limit.largest()
@@ -146,13 +146,13 @@ pub enum Permanent {
         /// What is wrong with the row.
         message: String,
     },
-    /// The store refuses this program until someone changes how it is set up, such as a password or
-    /// a missing table. The driver goes on asking.
+    /// The store refuses this program until its set-up is changed, such as a password or a missing
+    /// table. The driver continues to try.
     #[error("no id of \"{tag}\": the set-up of its store must be changed first ({source})")]
     Misconfigured {
         /// The tag.
         tag: Tag,
-        /// What the store said.
+        /// The store's error.
         source: Arc<StoreError>,
     },
     /// The tag's ids do not come from segments.
@@ -164,13 +164,13 @@ pub enum Permanent {
         /// The tag.
         tag: Tag,
     },
-    /// A call asked for no ids, or for more than 2^63 - 2.
+    /// A call requested no ids, or more than 2^63 - 2.
     #[error("cannot issue {count} ids at once: ask for 1 to 9223372036854775806")]
     BadCount {
-        /// How many it asked for.
+        /// How many it requested.
         count: u64,
     },
-    /// The driver does not run any more, and memory holds no id.
+    /// The driver has ended, and memory holds no id.
     #[error("no id of \"{tag}\" in memory, and the driver that would fetch more has stopped")]
     Stopped {
         /// The tag.
@@ -183,7 +183,8 @@ impl IssueError {
         Self::Transient(Box::new(Transient::new(tag.clone(), retry_after, reason)))
     }
 
-    /// No id, because its store failed: not yet, or not until someone changes the store's set-up.
+    /// No id, because its store failed: transient, or permanent until the store's set-up is
+    /// changed.
     pub(crate) fn store_failed(tag: &Tag, retry_after: Duration, error: Arc<StoreError>) -> Self {
         if error.kind() == ErrorKind::Misconfigured {
             let (tag, source) = (tag.clone(), error);
@@ -220,19 +221,19 @@ impl IssueError {
         }
     }
 
-    /// Whether the same call may go through later, without anybody changing anything.
+    /// Whether the same call may succeed later without any change.
     #[must_use]
     pub const fn is_retryable(&self) -> bool {
         matches!(self, Self::Transient(_))
     }
 
-    /// Whether the tag has come to its limit.
+    /// Whether the tag has reached its limit.
     #[must_use]
     pub const fn is_exhausted(&self) -> bool {
         matches!(self, Self::Permanent(Permanent::LimitReached { .. }))
     }
 
-    /// When it makes sense to try again; `None` for never.
+    /// When to try again; `None` for never.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         match self {

@@ -1,6 +1,6 @@
-//! `ErrorKind`: what to do about an error, alike for ids, stores and connections.
+//! `ErrorKind`: what to do about an error, the same for ids, stores and connections.
 
-/// What to do about an error: what a program decides by, whichever call failed.
+/// What to do about an error: programs can decide by it, whichever call failed.
 ///
 /// # Example
 ///
@@ -17,29 +17,29 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// Ids are being fetched, too many callers wait, or others were in the way. Try again after
-    /// `retry_after`.
+    /// Ids are being fetched, too many callers wait, or another transaction was in the way. Try
+    /// again after `retry_after`.
     Busy,
-    /// The store, or the registry of worker ids, does not answer. The driver goes on asking; try
+    /// The store, or the registry of worker ids, does not answer. The driver continues to try; try
     /// again after `retry_after`.
     StoreDown,
-    /// Someone has to change how the store or this program is set up: a wrong password, a missing
-    /// table or right, a setting that loses data. The driver goes on asking meanwhile.
+    /// The set-up of the store or of this program is wrong: a password, a missing table or
+    /// permission, a setting that loses data. The driver continues to try meanwhile.
     Misconfigured,
-    /// There is no such tag.
+    /// The tag does not exist.
     NotFound,
-    /// There is such a tag already.
+    /// The tag exists already.
     AlreadyExists,
-    /// The tag has issued its last id, or the layout has no bits left for the time.
+    /// The tag has issued its last id, or the layout's time has run out.
     Exhausted,
-    /// The call cannot be done for anyone: a name that is no tag, a count of 0.
+    /// The call can never succeed: an invalid tag name, a count of 0.
     InvalidRequest,
     /// The driver has stopped.
     Stopped,
 }
 
 impl ErrorKind {
-    /// Whether the same call may go through later, without anybody changing anything.
+    /// Whether the same call may succeed later without any change.
     #[must_use]
     pub const fn is_retryable(self) -> bool {
         matches!(self, Self::Busy | Self::StoreDown)

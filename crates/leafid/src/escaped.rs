@@ -1,5 +1,5 @@
-//! `Escaped`: a text from outside as it can stand in a log line, an error text, a table or a
-//! terminal. Characters that cannot be seen, or change how others are shown, are written out.
+//! `Escaped`: a text from outside, safe to show in a log line, an error text, a table or a
+//! terminal. Characters that are invisible, or change how others are shown, are escaped.
 
 use std::fmt::{self, Write as _};
 
@@ -18,7 +18,7 @@ use std::fmt::{self, Write as _};
 pub struct Escaped<'a>(pub &'a str);
 
 impl Escaped<'_> {
-    /// Whether a character is written out.
+    /// Whether a character is escaped.
     ///
     /// # Example
     ///
@@ -65,7 +65,7 @@ const fn is_ignored(c: char) -> bool {
 mod tests {
     use super::*;
 
-    /// Guards the sorts of characters that a name could hide behind, and letters that look odd.
+    /// Guards the kinds of characters that could disguise a name, and letters that look odd.
     #[test]
     fn what_cannot_be_seen_is_written_out() {
         let invisible = [

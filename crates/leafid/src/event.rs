@@ -1,4 +1,4 @@
-//! `Event`: what the driver noticed. The library logs nothing itself; an [`Observer`] turns
+//! `Event`: something the driver noticed. The library itself logs nothing; an [`Observer`] turns
 //! events into log lines, metrics and alarms.
 
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::store::{LeaseRecord, StoreError};
 use crate::tag::Tag;
 use crate::worker_id::WorkerId;
 
-/// Something worth knowing that happened in the background. Never on the issuing path.
+/// Something noteworthy that happened in the background. Never on the issuing path.
 ///
 /// # Example
 ///
@@ -36,7 +36,7 @@ pub enum Event<'a> {
         /// The tag.
         tag: &'a Tag,
     },
-    /// A tag's row is gone; it issues no more.
+    /// A tag's row is gone; it issues no more ids.
     Dropped {
         /// The tag.
         tag: &'a Tag,
@@ -50,43 +50,43 @@ pub enum Event<'a> {
         /// How long the store took.
         took: Duration,
     },
-    /// A call to the store for a tag failed; it will be repeated.
+    /// A call to the store for a tag failed; it will be retried.
     Failed {
         /// The tag.
         tag: &'a Tag,
-        /// Why.
+        /// The error.
         error: &'a StoreError,
-        /// How many calls for this tag failed in a row.
+        /// How many calls for this tag have failed in a row.
         failures: u32,
-        /// When it will be repeated.
+        /// When it will be retried.
         retry_after: Duration,
     },
     /// A store was reached and refused, because it could lose what it acknowledges: at the start,
-    /// or after a fail-over. Nothing is reserved in it; it is asked again, and so are the other
+    /// or after a fail-over. Nothing is reserved in it; it is tried again, and so are the other
     /// servers of its list.
     WeakStore {
-        /// The tag that a segment was wanted for.
+        /// The tag that needed a segment.
         tag: &'a Tag,
         /// Which store, and which of its settings; see
         /// [`StoreError::weak_store`](crate::store::StoreError::weak_store).
         error: &'a StoreError,
-        /// How many calls for this tag failed in a row.
+        /// How many calls for this tag have failed in a row.
         failures: u32,
     },
-    /// The store went back in time: it held a max id below one that it had told of. The segment
+    /// The store went back in time: it held a max id below one that it had reported. The segment
     /// that showed it starts a margin above that one, and is discarded.
     ///
-    /// Known: ids that this process issues from now on differ from all that it issued before.
-    /// Not known: how far other processes had come before, and whether one that saw less than
-    /// this one drew the numbers from `found` on since.
+    /// Certain: ids that this process issues from now on differ from all that it issued before.
+    /// Uncertain: how far other processes had come before, and whether one that saw less than this
+    /// one reserved the numbers from `found` on since.
     Regressed {
         /// The tag.
         tag: &'a Tag,
-        /// The highest max id this process ever saw.
+        /// The highest max id this process has ever seen.
         floor: u64,
         /// What the store held.
         found: u64,
-        /// The segment that is not issued from. The next one comes above it.
+        /// The discarded segment. The next one lies above it.
         discarded: Segment,
     },
     /// A tag has less than a tenth, and then less than a hundredth, of its numbers left.
@@ -107,109 +107,109 @@ pub enum Event<'a> {
     },
     /// The settings of tags in use could not be read; the old ones still apply.
     RefreshFailed {
-        /// Why.
+        /// The error.
         error: &'a StoreError,
     },
     /// A call to the store lost against another transaction, changed nothing, and is repeated at
     /// once.
     Conflict {
-        /// What the store said.
+        /// The store's error.
         error: &'a StoreError,
     },
-    /// The store does not answer: a reservation or a probe failed. It is asked again and again,
-    /// and memory goes on issuing what it holds.
+    /// The store does not answer: a reservation or a probe failed. It is retried, and ids in memory
+    /// are still issued.
     StoreDown {
-        /// Why.
+        /// The error.
         error: &'a StoreError,
         /// The server that was in use, without a password, if it is known.
         location: Option<&'a str>,
     },
-    /// A reservation or a probe went well again; tags that wait are served at once.
+    /// A reservation or a probe succeeded again; waiting tags are served at once.
     StoreUp {
-        /// For how long none did.
+        /// How long the outage lasted.
         down_for: Duration,
         /// The server that answered, without a password, if it is known.
         location: Option<&'a str>,
     },
-    /// A worker id was claimed, or taken back.
+    /// A worker id was claimed, or continued after a restart.
     WorkerClaimed {
-        /// Which, and from when to when.
+        /// Its lease.
         lease: Lease,
     },
     /// The lease of the worker id was extended.
     WorkerExtended {
-        /// Which, and until when now.
+        /// Its lease, as extended.
         lease: Lease,
     },
     /// The worker id was given back.
     WorkerReleased {
-        /// Which.
+        /// The worker id.
         worker: WorkerId,
     },
-    /// The worker id is somebody else's now, or its lease is used up. Issuing has stopped,
-    /// and another one is claimed.
+    /// Another server holds the worker id now, or its lease is exhausted. Issuing has stopped, and
+    /// another worker id is claimed.
     WorkerLost {
-        /// Which.
+        /// The worker id.
         worker: WorkerId,
         /// What happened.
         reason: &'a str,
     },
-    /// No worker id can be had until somebody changes something; it is tried again.
+    /// No worker id is available until something is changed; claiming is retried.
     WorkerRefused {
-        /// What is in the way, and what to do.
+        /// The reason, and what to do.
         reason: &'a str,
     },
     /// All worker ids are held.
     WorkersExhausted {
-        /// By whom.
+        /// The holders.
         holders: &'a [LeaseRecord],
     },
-    /// The registry is down, and the journal lets this server issue inside its lease.
+    /// The registry is down, and the journal lets this server issue within its lease.
     WeakStart {
-        /// With which worker id.
+        /// The lease.
         worker: WorkerId,
-        /// What the registry's failure is.
+        /// The registry's error.
         error: &'a StoreError,
     },
     /// The worker id could not be given back; it stays leased to this server.
     WorkerKept {
-        /// With which worker id, and until when.
+        /// The lease.
         lease: Lease,
-        /// Why.
+        /// The error.
         error: &'a StoreError,
     },
     /// The registry has forgotten what it had acknowledged to this server: it was emptied, or an
-    /// older copy of it was put back. Issuing has stopped, [`WorkerLost`](Event::WorkerLost)
-    /// follows, and whoever took the worker id meanwhile may have made the same ids.
+    /// older copy of it was restored. Issuing has stopped, [`WorkerLost`](Event::WorkerLost)
+    /// follows, and a server that claimed the worker id meanwhile may have made the same ids.
     RegistryRegressed {
-        /// With which worker id.
+        /// The worker id.
         lease: Lease,
         /// What was found in its place.
         found: Option<&'a LeaseRecord>,
     },
-    /// The registry of worker ids does not answer. Told once, until it answers again.
+    /// The registry of worker ids does not answer. Reported once, until it answers again.
     RegistryDown {
-        /// Why.
+        /// The error.
         error: &'a StoreError,
     },
     /// The registry of worker ids answers again.
     RegistryUp {
-        /// For how long it did not.
+        /// How long it did not answer.
         after: Duration,
     },
-    /// A call to the registry of worker ids failed; it will be repeated.
+    /// A call to the registry of worker ids failed; it will be retried.
     RegistryFailed {
-        /// Why.
+        /// The error.
         error: &'a StoreError,
-        /// When it will be repeated.
+        /// When it will be retried.
         retry_after: Duration,
     },
-    /// The journal cannot be written; what it allows already is issued, and no more.
+    /// The journal cannot be written; ids that it already allows are issued, but no more.
     JournalFailed {
-        /// Why.
+        /// The error.
         error: &'a StoreError,
     },
-    /// The wall clock is more than a second away from the boot clock's course. It is not followed.
+    /// The wall clock is more than a second off the boot clock's time. It is not followed.
     ClockStepped {
         /// How far it is ahead, in milliseconds.
         offset_ms: i64,
@@ -221,15 +221,15 @@ pub enum Event<'a> {
         /// How far it was ahead, in milliseconds.
         offset_ms: i64,
     },
-    /// Ids were issued far ahead of the true time. Their worker id is left alone until then, and
+    /// Ids were issued far ahead of the true time. Their worker id is left unused until then, and
     /// another one is claimed.
     Quarantined {
-        /// Which.
+        /// The worker id.
         worker: WorkerId,
         /// Where its lease ends, in milliseconds since 1970-01-01T00:00:00Z.
         until_ms: u64,
     },
-    /// The layout's bits of time are used up in less than three years.
+    /// The layout's time runs out in less than three years.
     EndNear {
         /// When, and what to do.
         warning: EndWarning,
@@ -237,7 +237,7 @@ pub enum Event<'a> {
 }
 
 impl Event<'_> {
-    /// Whether somebody should look at it.
+    /// Whether an operator should look at it.
     #[must_use]
     pub const fn is_alarm(&self) -> bool {
         matches!(
@@ -258,7 +258,7 @@ impl Event<'_> {
     }
 }
 
-/// Who is told of events. Called from the driver: answer quickly, and never block.
+/// Receives events. Called by the driver: return quickly, and never block.
 ///
 /// # Example
 ///
@@ -278,11 +278,11 @@ impl Event<'_> {
 /// }
 /// ```
 pub trait Observer: Send + Sync + 'static {
-    /// Takes note of an event.
+    /// Receives an event.
     fn event(&self, event: &Event<'_>);
 }
 
-/// Takes no note of anything.
+/// Ignores all events.
 impl Observer for () {
     fn event(&self, _event: &Event<'_>) {}
 }

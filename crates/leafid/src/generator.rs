@@ -1,4 +1,4 @@
-//! `Generator`: ids of one tag, whose name was looked up once. `block.rs` has the variant for one
+//! `Generator`: ids of one tag, which was looked up once. `block.rs` has the variant for one
 //! thread.
 
 use std::fmt;
@@ -47,8 +47,8 @@ impl Generator {
         self.allocator.tag()
     }
 
-    /// Takes the next id out of memory. Never waits. In the usual case this is one atomic
-    /// addition and a look at the segment's bounds.
+    /// Takes the next id from memory. Never waits. Usually this is one atomic addition and a check
+    /// of the segment's bounds.
     ///
     /// # Errors
     ///
@@ -62,7 +62,7 @@ impl Generator {
         }
     }
 
-    /// Takes the next id, waiting up to `wait_max`.
+    /// Takes the next id; waits up to `wait_max`.
     ///
     /// # Errors
     ///
@@ -74,7 +74,7 @@ impl Generator {
         }
     }
 
-    /// Takes the next id, waiting on this thread.
+    /// Takes the next id; waits on this thread.
     ///
     /// # Errors
     ///
@@ -88,8 +88,8 @@ impl Generator {
         }
     }
 
-    /// Takes the next `count` ids out of memory, if it holds as many. Never waits. More than two
-    /// segments hold are only to be had from [`next_many`](Self::next_many).
+    /// Takes the next `count` ids from memory, if it holds that many. Never waits. More than two
+    /// segments hold are only available from [`next_many`](Self::next_many).
     ///
     /// # Errors
     ///
@@ -106,7 +106,7 @@ impl Generator {
         }
     }
 
-    /// Takes the next `count` ids, waiting up to `wait_max`.
+    /// Takes the next `count` ids; waits up to `wait_max`.
     ///
     /// # Errors
     ///
@@ -115,7 +115,7 @@ impl Generator {
         self.generators.next_many(self.tag().as_str(), count).await
     }
 
-    /// Takes a range of `count` adjacent ids, waiting up to `wait_max`.
+    /// Takes a range of `count` adjacent ids; waits up to `wait_max`.
     ///
     /// # Errors
     ///
@@ -137,7 +137,7 @@ impl Generator {
 }
 
 impl Generator {
-    /// Takes `len` adjacent ids, if memory holds as many in one piece.
+    /// Takes `len` adjacent ids, if memory holds that many in one piece.
     pub(crate) fn try_take(&self, len: u64) -> Option<Segment> {
         self.allocator.try_take(self.generators.shared(), len)
     }
@@ -158,7 +158,7 @@ mod tests {
 
     fn spawn(_task: impl Future + Send + 'static) {}
 
-    /// Guards that calls can be placed on any runtime that moves tasks between threads.
+    /// Guards that calls can run on any runtime that moves tasks between threads.
     #[test]
     fn every_call_can_move_between_threads() {
         let store = crate::store::MemoryStore::new();

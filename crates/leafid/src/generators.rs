@@ -78,7 +78,7 @@ impl Generators {
         )
     }
 
-    /// As [`open`](Self::open), with a clock and an observer of one's own.
+    /// As [`open`](Self::open), with a clock and an observer of your own.
     ///
     /// # Example
     ///
@@ -108,7 +108,7 @@ impl Generators {
         )
     }
 
-    /// Takes the next id of a tag, waiting up to `wait_max` for the segment under way.
+    /// Takes the next id of a tag; waits up to `wait_max` for its segment.
     ///
     /// # Errors
     ///
@@ -139,7 +139,7 @@ impl Generators {
             .await
     }
 
-    /// Takes the next id of a tag, waiting on this thread.
+    /// Takes the next id of a tag; waits on this thread.
     ///
     /// # Errors
     ///
@@ -155,8 +155,8 @@ impl Generators {
         }
     }
 
-    /// Takes the next `count` ids of a tag, ascending but not always adjacent, waiting up to
-    /// `wait_max`. They are this call's alone, whole or not at all.
+    /// Takes the next `count` ids of a tag, ascending but not always adjacent; waits up to
+    /// `wait_max`. They belong to this call alone, and there are `count` of them or none.
     ///
     /// # Errors
     ///
@@ -182,7 +182,7 @@ impl Generators {
         .await
     }
 
-    /// Takes a range of `count` adjacent ids of a tag, also one longer than a segment, waiting up
+    /// Takes a range of `count` adjacent ids of a tag, which may be longer than a segment; waits up
     /// to `wait_max`. To keep ids ascending, a range that memory cannot serve in one piece skips
     /// what memory holds.
     ///
@@ -210,7 +210,7 @@ impl Generators {
         .await
     }
 
-    /// A handle on one tag, which saves looking it up for each id.
+    /// Returns a handle on one tag, which saves looking it up for each id.
     ///
     /// # Errors
     ///
@@ -224,7 +224,7 @@ impl Generators {
         Ok(Generator::new(self.allocator(tag)?, self.clone()))
     }
 
-    /// What these generators were opened with.
+    /// The options of these generators.
     ///
     /// # Example
     ///
@@ -286,7 +286,7 @@ impl Generators {
         }
     }
 
-    /// Runs `attempt` on the tag's allocator, once more if that one has gone out of use.
+    /// Runs `attempt` on the tag's allocator, once more if that one was evicted.
     async fn retrying<T, F>(
         &self,
         tag: &str,
@@ -306,7 +306,7 @@ impl Generators {
     }
 }
 
-/// A tag that keeps going out of use while it is asked for.
+/// The error for a tag that keeps being evicted while it is requested.
 fn retired(tag: &Tag) -> IssueError {
     IssueError::transient(
         tag,

@@ -33,7 +33,7 @@ impl Id {
     /// The largest id, 2^63 - 1.
     pub const MAX: Self = Self(i64::MAX as u64);
 
-    /// Makes an id of a number; `None` outside 1 to 2^63 - 1.
+    /// Makes an id from a number; `None` outside 1 to 2^63 - 1.
     #[must_use]
     pub const fn new(number: u64) -> Option<Self> {
         if number >= 1 && number <= Self::MAX.0 {

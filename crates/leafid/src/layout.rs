@@ -1,8 +1,8 @@
 //! `Layout`: how a snowflake id divides its bits among time, worker id and sequence; how an id is
 //! composed and decoded; when the bits of time run out.
 //!
-//! Everything here is arithmetic: it reads no clock and keeps no state. Which numbers may be put
-//! together, so that no id leaves twice, is decided elsewhere.
+//! Everything here is arithmetic: it reads no clock and keeps no state. Which fields may be
+//! combined, so that no id repeats, is decided elsewhere.
 
 mod civil;
 mod epoch;
@@ -64,12 +64,12 @@ pub struct Layout {
 const WARNING_MS: i64 = 3 * 365 * civil::DAY_MS + civil::DAY_MS;
 
 impl Layout {
-    /// Makes a layout of one's own: 63 bits in all, or 53 for ids that fit a JavaScript number.
+    /// Makes a custom layout: 63 bits in total, or 53 for ids that fit a JavaScript number.
     ///
     /// # Errors
     ///
-    /// [`LayoutError`] says which width is wrong. Whether the epoch is past, and the end is not,
-    /// [`check`](Self::check) says.
+    /// [`LayoutError`] says which width is wrong. [`check`](Self::check) tests whether the epoch is
+    /// past and the end is not.
     ///
     /// # Example
     ///
@@ -97,7 +97,7 @@ impl Layout {
         Ok(Self::of(spec))
     }
 
-    /// A layout of widths that are known to make 64 bits at most.
+    /// A layout of widths that are known to add up to 64 bits at most.
     #[expect(clippy::cast_possible_truncation, reason = "no width is above 64")]
     const fn of(spec: LayoutSpec) -> Self {
         let (worker_shift, sequence_shift) = match spec.sequence_place {
@@ -123,11 +123,11 @@ impl Layout {
         Self { epoch, ..self }
     }
 
-    /// Puts an id together, of fields that are known to be in range and not all 0.
+    /// Composes an id from fields that are known to be in range and not all 0.
     ///
-    /// In a build with debug assertions other fields panic. In a release build they give the number
-    /// of other fields, or no id at all: use [`try_compose`](Self::try_compose) for those that come
-    /// from outside.
+    /// Other fields panic in a build with debug assertions. In a release build they give the number
+    /// of other fields, or an invalid id: use [`try_compose`](Self::try_compose) for fields that
+    /// come from outside.
     #[inline]
     #[must_use]
     pub const fn compose(self, fields: Fields) -> Id {
@@ -135,7 +135,7 @@ impl Layout {
         Id::from_checked(self.number(fields))
     }
 
-    /// Puts an id together, of any fields.
+    /// Composes an id from any fields.
     ///
     /// # Errors
     ///
@@ -185,10 +185,10 @@ impl Layout {
 
     /// Decodes an id into its parts.
     ///
-    /// Whatever is above worker id and sequence is time, so that every number can be decoded, and
-    /// [`compose`](Self::compose) makes the same of it again. A number above
-    /// [`number_max`](Self::number_max) is no id of this layout, and its time is beyond the end: use
-    /// [`try_decompose`](Self::try_decompose) for those that come from outside.
+    /// Whatever is above worker id and sequence is time, so every number can be decoded, and
+    /// [`compose`](Self::compose) makes the same number again. A number above
+    /// [`number_max`](Self::number_max) is not an id of this layout, and its time is beyond the
+    /// end: use [`try_decompose`](Self::try_decompose) for numbers that come from outside.
     #[inline]
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "masked to at most 32 bits")]
@@ -210,11 +210,11 @@ impl Layout {
         }
     }
 
-    /// Decodes an id that may be none of this layout.
+    /// Decodes a number that may not be an id of this layout.
     ///
     /// # Errors
     ///
-    /// [`DecomposeError`] when the number has more bits than the layout.
+    /// [`DecomposeError`] if the number has more bits than the layout.
     ///
     /// # Example
     ///
@@ -255,8 +255,8 @@ impl Layout {
         }
     }
 
-    /// When a tick begins, in milliseconds since 1970-01-01T00:00:00Z; the last number there is for
-    /// ticks beyond it.
+    /// When a tick begins, in milliseconds since 1970-01-01T00:00:00Z; the last representable
+    /// instant for ticks beyond it.
     #[inline]
     #[must_use]
     pub const fn unix_ms_of(self, tick: u64) -> i64 {
@@ -315,7 +315,7 @@ impl Layout {
     }
 }
 
-/// What a layout is like.
+/// The properties of a layout.
 impl Layout {
     /// Whether it has this worker id.
     ///
@@ -412,7 +412,7 @@ impl Layout {
     }
 }
 
-/// So many ones, from the bottom; at most 63.
+/// A mask of this many ones, from the bottom; at most 63.
 #[inline]
 const fn mask(bits: u8) -> u64 {
     (1 << bits) - 1

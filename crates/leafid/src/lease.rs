@@ -5,8 +5,8 @@ use crate::worker_id::WorkerId;
 
 /// The right to issue ids of a worker id whose times lie in `start_ms..until_ms`.
 ///
-/// It is a range, not a time-out: the range is ours whatever the clocks do, and nobody gets any
-/// of it later. Whoever claims the worker id next starts at `until_ms` or above.
+/// It is a range, not a time-out: it stays ours whatever the clocks do, and no other server gets
+/// any of it later. The next claim of the worker id starts at `until_ms` or above.
 ///
 /// # Example
 ///
@@ -19,9 +19,9 @@ use crate::worker_id::WorkerId;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lease {
-    /// Which worker id.
+    /// The worker id.
     pub worker: WorkerId,
-    /// How often the worker id was claimed, this claim included; 0 where no registry counts.
+    /// How often the worker id was claimed, this claim included; 0 without a registry.
     pub epoch: u64,
     /// The first time that ids may carry, in milliseconds since 1970-01-01T00:00:00Z.
     pub start_ms: u64,
@@ -36,7 +36,7 @@ impl Lease {
         self.until_ms.saturating_sub(now_ms)
     }
 
-    /// What the row of this lease looks like, as far as a change goes.
+    /// The row of this lease, as far as a compare-and-set needs it.
     pub(crate) const fn key(&self) -> LeaseKey {
         LeaseKey {
             epoch: self.epoch,

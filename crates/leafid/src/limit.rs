@@ -37,7 +37,7 @@ impl Limit {
         ("int64", Self::INT64),
     ];
 
-    /// A limit of one's own; `None` unless `1 <= largest <= 2^63 - 2`.
+    /// A custom limit; `None` unless `1 <= largest <= 2^63 - 2`.
     #[must_use]
     pub const fn new(largest: u64) -> Option<Self> {
         if largest >= 1 && largest <= Self::INT64.0 {
@@ -75,7 +75,7 @@ impl fmt::Display for Limit {
     }
 }
 
-/// A text that is no [`Limit`].
+/// Why a text is not a [`Limit`].
 ///
 /// # Example
 ///

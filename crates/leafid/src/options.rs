@@ -1,4 +1,4 @@
-//! `Options`: what can be set about issuing and supply, with each trade-off.
+//! `Options`: the settings of issuing and supply, with their trade-offs.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use crate::setters::setters;
 use crate::step::StepPolicy;
 use crate::store::TagSettings;
 
-/// What can be set about issuing and supply.
+/// The settings of issuing and supply.
 ///
 /// # Example
 ///
@@ -20,47 +20,46 @@ use crate::store::TagSettings;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Options {
-    /// The step policy of tags that name none. Default: [`StepPolicy::cover`].
+    /// The step policy of tags without one. Default: [`StepPolicy::cover`].
     pub policy: StepPolicy,
     /// How long `next` waits for a segment that is being reserved. Longer hides longer failures
     /// of the store from callers, and holds more of them. Default: 1 s.
     pub wait_max: Duration,
-    /// With which settings a tag without a row is created on first use; `None` refuses it.
-    /// Convenient on one machine; on a shared database a typing error makes a tag. Default: none.
+    /// The settings with which a tag without a row is created on first use; `None` refuses it.
+    /// Convenient on one machine; on a shared database a typing error creates a tag. Default: none.
     pub create_missing: Option<TagSettings>,
-    /// How often the rows of tags in use are read again, 500 tags a statement. Shorter sees a
+    /// How often the rows of tags in use are read again, 500 tags per statement. Shorter notices a
     /// changed or deleted tag sooner. Default: 60 s.
     pub refresh_interval: Duration,
-    /// How often the store is asked whether reservations go through, while none does that shows
-    /// it, and how long it may take to answer that. An outage and its end are noticed within twice
-    /// that time. Shorter asks an idle store more often; longer bears one that is slow to answer.
-    /// At least 10 ms. Default: 2 s.
+    /// How often the store is probed while no reservation shows that it works, and how long the
+    /// answer may take. An outage and its end are noticed within twice that time. Shorter probes an
+    /// idle store more often; longer tolerates a store that answers slowly. At least 10 ms.
+    /// Default: 2 s.
     pub probe_interval: Duration,
-    /// How long an unknown tag stays unknown without asking the store again. Shorter sees a
-    /// freshly made tag sooner, longer spares the store. At least 10 ms. Default: 1 s.
+    /// How long an unknown tag stays unknown without asking the store again. Shorter notices a new
+    /// tag sooner, longer spares the store. At least 10 ms. Default: 1 s.
     pub unknown_for: Duration,
     /// How many calls to the store may run at once, at least 2. A quarter of them, and at least
-    /// one, is for names of which nobody knows yet whether there is such a tag; the others are for
-    /// tags in use, which such names never hold up. Best not more than the store has connections.
-    /// Default: 64.
+    /// one, is for names that may not exist; the others are for tags in use, which such names never
+    /// delay. It should not exceed the store's connections. Default: 64.
     pub calls_max: usize,
-    /// How many tags may be loaded at once, at some 1.3 kB each. A tag that has drawn a segment stays
-    /// loaded, since it knows its floor. Names that were only asked for make room, the oldest first;
-    /// a new tag is refused when there are none left. Default: 1,000,000.
+    /// How many tags may be loaded at once, at about 1.3 kB each. A tag that has a segment stays
+    /// loaded, since it knows its floor. Names that were only requested are evicted if room is
+    /// needed, oldest first; if there are none, a new tag is refused. Default: 1,000,000.
     pub tags_max: usize,
-    /// How many ids are left out above what this process knows of when the store of a tag went
-    /// back in time: other processes may have come further, and their ids must not come again. `None`:
-    /// sixteen times the longest segment that any process said it had reserved of the tag, or that
-    /// its policy allows here, or twice what the others drew between two segments of this one,
-    /// whichever is most. More is safer, and uses up a tag with a near limit. Default: none.
+    /// How many ids to skip above what this process knows of when the store of a tag went back in
+    /// time: other processes may have come further, and their ids must not repeat. `None`: the
+    /// largest of sixteen times the longest segment that any process recorded for the tag, sixteen
+    /// times the longest that its policy allows here, and twice what the others reserved between
+    /// two segments of this one. More is safer, but uses up a tag near its limit. Default: none.
     pub regression_margin: Option<u64>,
-    /// How long after a failure the store is tried again; doubles with each failure in a row,
-    /// with a random half taken off. At least 1 ms. Default: 50 ms.
+    /// The back-off after a failure of the store; it doubles with each failure in a row, less a
+    /// random half. At least 1 ms. Default: 50 ms.
     pub retry_min: Duration,
-    /// The longest time between two tries. Default: 5 s.
+    /// The longest back-off. Default: 5 s.
     pub retry_max: Duration,
-    /// After this long a call to the store counts as failed with its outcome unknown, whatever
-    /// the store itself promises. Default: 30 s.
+    /// After this long a call to the store counts as failed with its outcome unknown, whatever the
+    /// store itself promises. Default: 30 s.
     pub call_max: Duration,
     /// Seed of the random part of retry times, and of the order in which loaded tags are visited.
     /// Default: random.

@@ -1,5 +1,5 @@
-//! `WorkerRegistry`: keeps this process supplied with a worker id. Two servers, one worker id: why
-//! that does no harm is in `lease.rs` and `registry/claim.rs`.
+//! `WorkerRegistry`: keeps this process supplied with a worker id. `lease.rs` and
+//! `registry/claim.rs` explain why two servers with one worker id do no harm.
 //!
 //! The handle is here; the driver, which does the work, in `registry/driver.rs`.
 
@@ -52,9 +52,9 @@ pub use status::{RegistryStage, RegistryStatus};
 
 /// Keeps this process supplied with a worker id, and makes snowflake ids with it.
 ///
-/// A worker id is leased in a [`LeaseStore`] for an hour of times in ids, and extended
-/// long before that ends. While the registry is down the server goes on inside its lease,
-/// also over a restart, which its [`Journal`] makes safe.
+/// A worker id is leased in a [`LeaseStore`] for an hour of times in ids, and extended long before
+/// that ends. While the registry is down the server continues within its lease, even after a
+/// restart, which its [`Journal`] makes safe.
 ///
 /// **Thread-safe**; a clone is another handle.
 ///
@@ -82,7 +82,7 @@ pub struct WorkerRegistry {
     handle: Arc<Handle>,
 }
 
-/// Stops the driver when the last registry and the last generator is gone.
+/// Stops the driver when the last registry and the last generator are dropped.
 pub(crate) struct Handle {
     shared: Arc<Shared>,
 }
@@ -93,7 +93,7 @@ impl Drop for Handle {
     }
 }
 
-/// What the handle and the driver share.
+/// The state that the handle and the driver share.
 pub(crate) struct Shared {
     pub(crate) core: Arc<Core>,
     pub(crate) store: Option<Arc<dyn LeaseStore>>,
@@ -102,25 +102,25 @@ pub(crate) struct Shared {
     pub(crate) observer: Arc<dyn Observer>,
     pub(crate) options: RegistryOptions,
     is_stopped: AtomicBool,
-    /// Told when the driver has ended.
+    /// Notified when the driver has ended.
     ended: Notice,
     accepts_clock: AtomicBool,
     state: Mutex<RegistryState>,
 }
 
-/// What the driver tells the handle.
+/// The driver's report to the handle.
 #[derive(Debug)]
 struct RegistryState {
     stage: RegistryStage,
     lease: Option<Lease>,
-    /// What the store may hold for this process.
+    /// The lease that the store may hold for this process.
     leased: Option<Lease>,
     /// The worker id that was given back at the end.
     released: Option<WorkerId>,
-    /// Why none was.
+    /// Why none was given back.
     kept: Option<Arc<str>>,
-    /// Where the ids of the only worker id that there may be end, while they are what is in the
-    /// way; in milliseconds since 1970.
+    /// Where the ids of the only allowed worker id end, while they prevent a claim; in milliseconds
+    /// since 1970.
     ahead_until_ms: Option<u64>,
     clock_steps: u64,
     claims: u64,
@@ -207,7 +207,7 @@ impl WorkerRegistry {
         Snowflake::of(core, Arc::clone(&self.handle))
     }
 
-    /// How this process stands with its worker id and its clock.
+    /// The state of this process's worker id and clock.
     ///
     /// # Example
     ///
@@ -217,8 +217,8 @@ impl WorkerRegistry {
         self.handle.shared.status()
     }
 
-    /// What this process takes for the time, in milliseconds since 1970-01-01T00:00:00Z: the time
-    /// that its ids carry, save for what they have borrowed.
+    /// The time of this process, in milliseconds since 1970-01-01T00:00:00Z: the time in its ids,
+    /// without what they have borrowed.
     ///
     /// # Example
     ///
@@ -232,14 +232,14 @@ impl WorkerRegistry {
         self.handle.shared.core.timeline.now_ms()
     }
 
-    /// Takes the wall clock for right, although it disagrees with the time that ids carry: for an
-    /// operator who knows. If ids have been issued far ahead of it, their worker id is left alone
-    /// until that time has come, and another one is claimed.
+    /// Accepts the wall clock, although it disagrees with the time in ids: for an operator who
+    /// knows that it is right. If ids have been issued far ahead of it, their worker id is left
+    /// unused until that time, and another one is claimed.
     ///
     /// # Errors
     ///
-    /// [`ClockAhead`] when there is no other worker id to claim, because this one was chosen
-    /// ([`WorkerChoice::Exactly`]). Nothing changes then: ids go on with the time they carry.
+    /// [`ClockAhead`] if there is no other worker id to claim, because this one was chosen by
+    /// [`WorkerChoice::Exactly`]. Nothing changes then: ids continue with their time.
     ///
     /// # Example
     ///
@@ -263,7 +263,7 @@ impl WorkerRegistry {
         self.handle.shared.stop();
     }
 
-    /// Who holds which worker id.
+    /// All worker ids with their holders.
     ///
     /// # Errors
     ///
@@ -289,13 +289,12 @@ impl WorkerRegistry {
         Ok(leases)
     }
 
-    /// Frees a worker id whose holder is known to be gone for good, so that it need not wait for
-    /// the end of its lease: it can be had some seconds later. Answers whether the row was
-    /// still as given.
+    /// Frees a worker id whose holder is known to be gone for good, before its lease ends: it can
+    /// be claimed some seconds later. Returns whether the row was still as given.
     ///
-    /// If the holder is alive after all, it goes on issuing inside the lease it knows, and
-    /// so may whoever takes the worker id next: **the one call here that can make ids come twice**.
-    /// It is for an operator who has seen that the process does not run.
+    /// If the holder is alive after all, it continues within the lease that it knows, and so may
+    /// the next holder of the worker id: **the one call here that can make ids repeat**. It is for
+    /// an operator who has seen that the process does not run.
     ///
     /// # Errors
     ///
@@ -317,7 +316,7 @@ impl WorkerRegistry {
     /// ```
     pub async fn force_release(&self, row: &LeaseRecord) -> Result<bool, StoreError> {
         let shared = &self.handle.shared;
-        // Its last ids may have been ahead of its clock, and its clock of ours.
+        // The last ids of the holder may have been ahead of its clock, and its clock ahead of ours.
         let options = &shared.options;
         let margin = options.journal_ahead + options.snowflake.ahead_max + options.clock_offset_max;
         let margin_ms = u64::try_from(margin.as_millis()).unwrap_or(u64::MAX);

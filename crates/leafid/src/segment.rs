@@ -59,7 +59,7 @@ impl Segment {
         self.end
     }
 
-    /// How many ids it holds.
+    /// The number of ids.
     #[must_use]
     pub const fn len(&self) -> u64 {
         self.end - self.start
@@ -77,7 +77,7 @@ impl Segment {
         SegmentIds(self.start..self.end)
     }
 
-    /// Cuts `len` ids off the front, or as many as there are.
+    /// Cuts `len` ids off the front, or all if there are fewer.
     pub(crate) fn split_front(&mut self, len: u64) -> Self {
         let middle = self.start + len.min(self.len());
         let front = Self {
@@ -88,7 +88,7 @@ impl Segment {
         front
     }
 
-    /// What is left of it from `number` on.
+    /// The rest of it from `number` on.
     fn rest_from(self, number: u64) -> Self {
         let start = number.clamp(self.start, self.end);
         Self { start, ..self }

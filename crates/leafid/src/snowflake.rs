@@ -1,5 +1,5 @@
-//! `Snowflake`: ids made of time, worker id and sequence. What happens when the clock goes back,
-//! or when more ids are wanted than a tick has.
+//! `Snowflake`: ids made of time, worker id and sequence. Handles a clock that goes back, and
+//! requests for more ids than a tick has.
 //!
 //! The worker id comes from a lease, which `registry.rs` keeps; the time from `timeline.rs`; each
 //! id is taken in `snowflake/state.rs`, and waited for in `snowflake/core.rs`.
@@ -62,14 +62,15 @@ impl Snowflake {
         Self { core, registry }
     }
 
-    /// Issues with a worker id that nobody else uses, without a registry and without a journal.
+    /// Issues with a worker id that no other process uses, without a registry and without a
+    /// journal.
     ///
     /// Two processes with one worker id make equal ids, and so does one whose clock was set back
-    /// while it did not run: use [`WorkerRegistry`](crate::WorkerRegistry) where that may happen.
+    /// while it did not run: use [`WorkerRegistry`](crate::WorkerRegistry) if that may happen.
     ///
     /// # Errors
     ///
-    /// [`LayoutError`] when the layout cannot be used at this time, or has no such worker id.
+    /// [`LayoutError`] if the layout cannot be used at this time, or has no such worker id.
     ///
     /// # Example
     ///
@@ -82,7 +83,7 @@ impl Snowflake {
         Self::with_options(options, worker, Arc::new(SystemClock::new()))
     }
 
-    /// As [`with_worker_id`](Self::with_worker_id), with options and a clock of one's own.
+    /// As [`with_worker_id`](Self::with_worker_id), with options and a clock of your own.
     ///
     /// # Errors
     ///
@@ -141,7 +142,8 @@ impl Snowflake {
         Ok(self.core.state.id(self.core.draw(1)?.first))
     }
 
-    /// Takes the next `count` ids. Never waits. They are this call's alone, whole or not at all.
+    /// Takes the next `count` ids. Never waits. They belong to this call alone, and there are
+    /// `count` of them or none.
     ///
     /// # Errors
     ///
@@ -157,7 +159,7 @@ impl Snowflake {
         Ok(self.core.state.ids(drawn.first, count))
     }
 
-    /// Takes the next id, waiting up to `wait_max`.
+    /// Takes the next id; waits up to `wait_max`.
     ///
     /// # Errors
     ///
@@ -186,7 +188,7 @@ impl Snowflake {
         }
     }
 
-    /// Takes the next id, waiting on this thread.
+    /// Takes the next id; waits on this thread.
     ///
     /// # Errors
     ///
@@ -208,7 +210,7 @@ impl Snowflake {
         }
     }
 
-    /// Takes the next `count` ids, waiting up to `wait_max`.
+    /// Takes the next `count` ids; waits up to `wait_max`.
     ///
     /// # Errors
     ///
@@ -233,7 +235,7 @@ impl Snowflake {
         }
     }
 
-    /// How its ids divide their bits.
+    /// The layout of its ids.
     #[must_use]
     pub fn layout(&self) -> Layout {
         self.core.options.layout

@@ -31,8 +31,8 @@ pub enum StepPolicy {
         /// The step is not doubled past this; Leaf's own value is 1,000,000.
         step_max: u64,
     },
-    /// So many ids that a segment lasts `cover` at the measured rate. With two segments in
-    /// memory, the store can be away for `cover` to twice `cover`.
+    /// As many ids as last for `cover` at the measured rate. With two segments in memory, the store
+    /// can be down for `cover` to twice `cover`.
     ///
     /// Memory: none (a segment is two numbers). Cost: ids lost in a crash, at most
     /// `2 * min(rate * cover, step_max)`.
@@ -63,7 +63,7 @@ const LEAF_DOUBLE_BELOW: Duration = Duration::from_secs(15 * 60);
 const LEAF_HALVE_FROM: Duration = Duration::from_secs(30 * 60);
 /// A burst of milliseconds must not be taken for the rate of the next ten minutes.
 const COVER_GROWTH_MAX: u64 = 8;
-/// One segment takes at most this part of the numbers that are left.
+/// One segment takes at most this part of the remaining numbers.
 const COVER_HEADROOM_PART: u64 = 256;
 
 impl StepPolicy {
@@ -156,18 +156,18 @@ fn cover_step(own_step: u64, cover: Duration, step_max: u64, history: &History) 
 
 /// How fast a tag is used, in ids per second: rises at once, falls slowly.
 ///
-/// A rise is believed at once, because too small a segment makes callers wait. A fall is averaged
-/// over a time constant, because a pause of a minute does not mean that the rush is over.
+/// A rise counts at once, because too small a segment makes callers wait. A fall is averaged over a
+/// time constant, because a pause of a minute does not mean that the rush is over.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Rate(f64);
 
-/// Over less time than this a rate says nothing.
+/// A rate over less time than this means nothing.
 const RATE_WINDOW_MIN: Duration = Duration::from_millis(10);
 /// The time constant of a fall.
 const RATE_FALL: Duration = Duration::from_secs(300);
 
 impl Rate {
-    /// Takes in that `used` ids were taken in `elapsed`.
+    /// Records that `used` ids were taken in `elapsed`.
     #[must_use]
     pub(crate) fn observe(self, used: u64, elapsed: Duration) -> Self {
         let window = elapsed.max(RATE_WINDOW_MIN).as_secs_f64();

@@ -1,4 +1,4 @@
-//! `SegmentStore`: what a durable place must promise, and what can go wrong there.
+//! `SegmentStore`: the contract of a durable store, and its errors.
 //!
 //! Implementations live elsewhere (`leafid-stores`, or your own); [`MemoryStore`] is here for
 //! tests and examples. The suites in `store/conformance.rs` and
@@ -53,7 +53,7 @@ pub use weak::WeakStore;
 /// ```
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// What a call to a store answers.
+/// The result of a call to a store.
 ///
 /// # Example
 ///
@@ -72,7 +72,8 @@ pub type StoreResult<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 /// - An answer to [`reserve`](Self::reserve) is given only once the reservation is **durable**,
 ///   and no two answers, to whichever process, overlap.
 /// - A store translates. It does not retry, cache or log; the driver does, in one place.
-/// - [`StoreError::Conflict`] is answered only where nothing was changed; it is repeated at once.
+/// - [`StoreError::Conflict`] is returned only if nothing was changed; the call is repeated at
+/// once.
 /// - Every call ends in bounded time, with an error if need be.
 /// - After an error the outcome may be unknown; the caller then counts the segment as lost.
 ///
@@ -94,8 +95,8 @@ pub trait SegmentStore: Send + Sync + 'static {
     /// Reserves `count` ids of a tag, durably:
     /// `start = max(max_id, 1)`, or `floor + margin` if `max_id` is below the floor; then
     /// `max_id = start + count`, the segment being `[start, start + count)`, in one transaction.
-    /// As for [`read`](Self::read), `max_id` is not below what [`delete`](Self::delete) kept in
-    /// mind of the tag, whoever made its row again.
+    /// As for [`read`](Self::read), `max_id` is not below what [`delete`](Self::delete) recorded
+    /// for the tag, whoever created its row again.
     ///
     /// # Errors
     ///
@@ -105,9 +106,9 @@ pub trait SegmentStore: Send + Sync + 'static {
     fn reserve<'a>(&'a self, reserve: &'a Reserve) -> StoreResult<'a, Reserved>;
 
     /// Reads the rows of these tags, in one statement for up to [`READ_LEN_MAX`] of them. Tags
-    /// without a row are left out of the answer; its order is free. Where a tag was deleted and its
-    /// row made again past the store, [`TagRecord::max_id`] is not below what
-    /// [`delete`](Self::delete) kept in mind: the floor of who reserves from it.
+    /// without a row are missing from the answer, which has any order. If a tag was deleted and its
+    /// row created again past the store, [`TagRecord::max_id`] is not below what
+    /// [`delete`](Self::delete) recorded: it is the floor of the next reservation.
     ///
     /// # Errors
     ///
@@ -122,44 +123,44 @@ pub trait SegmentStore: Send + Sync + 'static {
     /// [`StoreError::Unavailable`].
     fn list<'a>(&'a self, after: Option<&'a Tag>, count: u32) -> StoreResult<'a, Vec<TagRecord>>;
 
-    /// Creates a tag. One that was deleted through [`delete`](Self::delete) starts at the larger
-    /// of `spec.start` and the max id it had: ids of its former life never come again.
+    /// Creates a tag. One that was deleted through [`delete`](Self::delete) starts at the larger of
+    /// `spec.start` and the max id it had: its former ids never repeat.
     ///
     /// # Errors
     ///
     /// [`StoreError::TagExists`], [`StoreError::Unavailable`].
     fn create<'a>(&'a self, spec: &'a TagSpec) -> StoreResult<'a, TagRecord>;
 
-    /// Changes what the patch names and leaves the rest.
+    /// Changes what the patch names; the rest stays as it is.
     ///
     /// # Errors
     ///
     /// [`StoreError::UnknownTag`], [`StoreError::Unsupported`], [`StoreError::Unavailable`].
     fn update<'a>(&'a self, tag: &'a Tag, patch: &'a TagPatch) -> StoreResult<'a, TagRecord>;
 
-    /// Deletes a tag, keeping in mind how far it went.
+    /// Deletes a tag, and records how far it went.
     ///
     /// # Errors
     ///
-    /// [`StoreError::UnknownTag`], [`StoreError::Unsupported`] where the store has no place to
-    /// keep that in mind, [`StoreError::Unavailable`].
+    /// [`StoreError::UnknownTag`], [`StoreError::Unsupported`] if the store cannot record how far
+    /// it went, [`StoreError::Unavailable`].
     fn delete<'a>(&'a self, tag: &'a Tag) -> StoreResult<'a, ()>;
 
-    /// Says what the store is and which of its settings could lose an acknowledged reservation.
+    /// Reports what the store is, and which of its settings could lose an acknowledged reservation.
     ///
     /// # Errors
     ///
     /// [`StoreError::Unavailable`].
     fn inspect(&self) -> StoreResult<'_, StoreReport>;
 
-    /// Finds out, cheaply, whether a reservation could go through now, and answers which server it
-    /// would go to, without a password. Changes nothing, needs no tag, and goes well only where
-    /// the rows may be written: not on a replica, and not in a database without them. It is called
+    /// Checks, cheaply, whether a reservation could succeed now, and returns the server that it
+    /// would use, without a password. Changes nothing, needs no tag, and succeeds only where the
+    /// rows can be written: not on a replica, and not in a database without them. It is called
     /// every few seconds.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Unavailable`], which says what is in the way.
+    /// [`StoreError::Unavailable`], which gives the reason.
     fn probe(&self) -> StoreResult<'_, String>;
 }
 
@@ -172,7 +173,7 @@ pub trait SegmentStore: Send + Sync + 'static {
 /// ```
 pub const READ_LEN_MAX: usize = 500;
 
-/// A wish for a segment.
+/// A request for a segment.
 ///
 /// # Example
 ///
@@ -188,26 +189,25 @@ pub const READ_LEN_MAX: usize = 500;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reserve {
-    /// Whose ids.
+    /// The tag.
     pub tag: Tag,
-    /// How many; at least 1.
+    /// The number of ids; at least 1.
     pub count: u64,
-    /// The highest max id this caller ever saw of the tag. The segment starts there or above, even
-    /// if the store went back in time.
+    /// The highest max id of the tag that this caller has ever seen. The segment starts there or
+    /// above, even if the store went back in time.
     pub floor: Option<u64>,
-    /// How many ids are left out above the floor if the store holds less than that: others may have
-    /// come further than this caller before the store went back.
+    /// How many ids to skip above the floor if the store holds less than that: others may have come
+    /// further than this caller before the store went back.
     pub margin: u64,
     /// The largest id that may be issued.
     pub limit: Limit,
-    /// No segment of the tag that this caller knows of was as long. A store that has a place for
-    /// it keeps `count` in mind as [`TagRecord::segment_max`], durably, before the segment is
-    /// anybody's.
+    /// Set if no known segment of the tag was as long. A store that has a place for it records
+    /// `count` as [`TagRecord::segment_max`], durably, before the segment is issued.
     pub is_longest: bool,
 }
 
 impl Reserve {
-    /// The largest start at which `count` ids stay within the limit; `None` when none does.
+    /// The largest start at which `count` ids stay within the limit; `None` if there is none.
     /// Stores compare with it, so that no sum in a statement can overflow.
     #[must_use]
     pub const fn start_max(&self) -> Option<u64> {
@@ -223,12 +223,12 @@ impl Reserve {
         }
     }
 
-    /// The answer to this wish when the store held `previous` and the reservation is durable.
-    /// For stores whose statement tells the value before the change.
+    /// The answer to this request if the store held `previous` and the reservation is durable. For
+    /// stores whose statement returns the value before the change.
     ///
     /// # Errors
     ///
-    /// [`StoreError::LimitReached`] when the segment would pass the limit.
+    /// [`StoreError::LimitReached`] if the segment would exceed the limit.
     pub fn reserved(&self, previous: u64) -> Result<Reserved, StoreError> {
         let start = self.start(previous);
         if self.start_max().is_none_or(|start_max| start > start_max) {
@@ -252,14 +252,14 @@ impl Reserve {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reserved {
-    /// The max id that the store held before. Below the caller's floor, it proves that the store
-    /// went back in time.
+    /// The max id that the store held before. If it is below the caller's floor, the store went
+    /// back in time.
     pub previous: u64,
-    /// The ids that are ours.
+    /// The reserved ids.
     pub segment: Segment,
 }
 
-/// What a store is, and how far it can be trusted.
+/// What a store is, and whether it is durable.
 ///
 /// # Example
 ///
@@ -278,21 +278,20 @@ pub struct StoreReport {
     pub product: String,
     /// Where it is, without a password, such as `mysql://leaf@db1:3306/leaf`.
     pub location: String,
-    /// Which server or file this is, as it calls itself; a change means another one answers.
+    /// The server or file, by its own name; a change means that another one answers.
     pub identity: String,
     /// Whether the store has a place for policies, limits and deleted tags.
     pub has_own_table: bool,
-    /// Columns of our own tables that are not there, such as `leafid_tag.segment_max` in a store
-    /// that an older version made. The store goes on without; `leafid store init` adds them.
+    /// Missing columns of our own tables, such as `leafid_tag.segment_max` in a store that an older
+    /// version created. The store works without them; `leafid store init` adds them.
     pub missing: Vec<String>,
-    /// How it is reached; `None` where it does not tell, or nothing leaves the machine.
+    /// The transport security; `None` if it is unknown, or nothing leaves the machine.
     pub transport: Option<Transport>,
-    /// Settings that could lose a reservation which was acknowledged.
+    /// Settings that could lose an acknowledged reservation.
     pub weaknesses: Vec<Weakness>,
 }
 
-/// A setting of a store under which an acknowledged reservation can be lost, so that ids come
-/// twice.
+/// A setting of a store under which an acknowledged reservation can be lost, so that ids repeat.
 ///
 /// # Example
 ///
@@ -311,9 +310,9 @@ pub struct StoreReport {
 pub struct Weakness {
     /// The setting.
     pub setting: String,
-    /// What it is.
+    /// Its value.
     pub value: String,
-    /// What it should be.
+    /// The safe value.
     pub wanted: String,
     /// What can happen.
     pub danger: String,
@@ -334,7 +333,7 @@ impl std::fmt::Display for Weakness {
     }
 }
 
-/// What went wrong in a store. The vendor's error, if any, is the source.
+/// Why a call to a store failed. The vendor's error, if any, is the source.
 ///
 /// # Example
 ///
@@ -354,13 +353,13 @@ pub enum StoreError {
     /// The tag has a row already.
     #[error("the tag exists already")]
     TagExists,
-    /// The segment would pass the tag's limit; nothing was reserved.
+    /// The segment would exceed the tag's limit; nothing was reserved.
     #[error("the tag's limit is reached at {max_id}")]
     LimitReached {
         /// The first id not yet given to any segment.
         max_id: u64,
     },
-    /// The row holds something no id can be made of, such as a step of 0.
+    /// The row holds an invalid value, such as a step of 0.
     #[error("{message}")]
     BadRow {
         /// Which tag and what is wrong with it.
@@ -376,10 +375,10 @@ pub enum StoreError {
         message: String,
     },
     /// Another transaction was in the way (a deadlock, a conflict between nodes, a lock held for
-    /// too long). Nothing was changed, and the store is well: the same call may go through at once.
+    /// too long). Nothing was changed, and the store is well: the same call may succeed at once.
     #[error("{message}")]
     Conflict {
-        /// What could not be done, and where; never a password.
+        /// What failed, and where; never a password.
         message: String,
         /// The vendor's error.
         source: Box<dyn StdError + Send + Sync>,
@@ -387,7 +386,7 @@ pub enum StoreError {
     /// The store cannot be used now, or the outcome of a call is unknown.
     #[error("{message}")]
     Unavailable {
-        /// What could not be done, and where; never a password.
+        /// What failed, and where; never a password.
         message: String,
         /// The vendor's error.
         source: Box<dyn StdError + Send + Sync>,

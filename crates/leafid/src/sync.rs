@@ -8,7 +8,7 @@ pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 #[cfg(not(leafid_loom))]
 pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Whether the model shall run with this operation weakened, as `LEAFID_MUTANT` says.
+/// Whether the model must run with this operation weakened, as `LEAFID_MUTANT` says.
 #[cfg(leafid_loom)]
 pub(crate) fn is_weakened(name: &str) -> bool {
     static MUTANT: std::sync::OnceLock<Option<String>> = std::sync::OnceLock::new();

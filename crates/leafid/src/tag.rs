@@ -41,9 +41,8 @@ impl Tag {
         Ok(Self(Arc::from(name)))
     }
 
-    /// Checks that a tag may be created under this name. Tags that are there already may have
-    /// invisible characters; they go on to work, and are shown with those written out
-    /// ([`Escaped`]).
+    /// Checks that a tag may be created with this name. Existing tags may have invisible
+    /// characters; they continue to work, and are shown escaped ([`Escaped`]).
     ///
     /// # Errors
     ///
@@ -91,7 +90,7 @@ fn check(name: &str) -> Result<(), TagError> {
     Ok(())
 }
 
-/// Why a text is no [`Tag`].
+/// Why a text is not a [`Tag`].
 ///
 /// # Example
 ///
@@ -109,7 +108,7 @@ pub enum TagError {
     /// The name has more than [`Tag::LEN_MAX`] characters.
     #[error("a tag has at most {max} characters, this one has {len}", max = Tag::LEN_MAX)]
     TooLong {
-        /// How many characters it has.
+        /// The number of its characters.
         len: usize,
     },
     /// The name has a control character, such as a line break.
@@ -123,7 +122,7 @@ pub enum TagError {
     OuterWhiteSpace,
 }
 
-/// For people: invisible characters are written out. [`as_str`](Tag::as_str) is the name itself.
+/// For people: invisible characters are escaped. [`as_str`](Tag::as_str) is the name itself.
 impl fmt::Display for Tag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Escaped(&self.0).fmt(f)

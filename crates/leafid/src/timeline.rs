@@ -1,10 +1,10 @@
-//! `Timeline`: the time that ids carry. It follows the boot clock, which nobody can step, and is
-//! compared with the wall clock from outside.
+//! `Timeline`: the time in ids. It follows the boot clock, which cannot be set, and is compared
+//! with the wall clock from outside.
 //!
 //! - While the two agree within a second the timeline follows the wall clock (`following.rs`).
-//! - A wall clock that is further away has jumped, or was wrong before. The timeline goes on as
-//!   it was, and the disagreement is reported; a policy that refuses ids may follow a step back.
-//!   Who is right is decided in `registry/`, by a second source.
+//! - A wall clock that is further away has jumped, or was wrong before. The timeline continues as
+//! before, and the disagreement is reported; a policy that refuses ids may follow a step back.
+//! `registry/` decides which clock is right, by a second source.
 
 mod following;
 
@@ -69,7 +69,7 @@ impl Timeline {
 
     #[inline]
     fn now_ns(&self) -> u64 {
-        // Relaxed: a moment earlier or later makes no difference to whom an id belongs.
+        // Relaxed: a moment earlier or later makes no difference to the ownership of an id.
         self.zero_ns.load(Ordering::Relaxed) + nanos(self.clock.now())
     }
 
@@ -80,7 +80,7 @@ impl Timeline {
         Duration::from_nanos(at_ns.saturating_sub(self.now_ns()))
     }
 
-    /// What the wall clock shows, in the same unit.
+    /// The wall clock, in the same unit.
     pub(crate) fn wall_ms(&self) -> u64 {
         nanos(self.clock.wall()) / NANOS_PER_MS
     }
@@ -110,7 +110,7 @@ impl Timeline {
         }
     }
 
-    /// Takes over what the wall clock shows.
+    /// Adopts the wall clock.
     pub(crate) fn accept_wall(&self) {
         let (now_ns, wall_ns) = read(&*self.clock);
         let zero_ns = wall_ns.saturating_sub(now_ns);
@@ -129,7 +129,7 @@ fn nanos(time: Duration) -> u64 {
         .saturating_add(u64::from(time.subsec_nanos()))
 }
 
-/// The boot clock and the wall clock, as near to each other as can be.
+/// The boot clock and the wall clock, read as close together as possible.
 fn read(clock: &dyn Clock) -> (u64, u64) {
     let mut before = clock.now();
     let mut wall = clock.wall();
@@ -160,7 +160,7 @@ mod tests {
         clock.set_wall(Duration::from_millis(wall.unsigned_abs()));
     }
 
-    /// Guards that a jump of the wall clock, either way, reaches no id.
+    /// Guards that a jump of the wall clock, either way, does not affect ids.
     #[test]
     fn jumps_are_reported_and_not_followed() {
         for seconds in [-3600, -10, -2, 2, 3600] {

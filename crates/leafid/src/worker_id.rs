@@ -1,4 +1,4 @@
-//! `WorkerId`: which of the running processes made an id.
+//! `WorkerId`: the number of the running process that made an id.
 
 use std::fmt;
 use std::num::ParseIntError;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 /// A number that only one running process has at a time; part of each snowflake id it makes.
 ///
-/// How large it may be is up to the layout: 0 to 1023 in Leaf's.
+/// Its maximum depends on the layout: 0 to 1023 in Leaf's.
 ///
 /// # Example
 ///

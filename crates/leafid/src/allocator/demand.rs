@@ -1,4 +1,4 @@
-//! `Demand`: a caller's wish for more ids than the buffer holds, answered by the driver.
+//! `Demand`: a caller's request for more ids than the buffer holds, which the driver answers.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -10,21 +10,21 @@ use crate::segment::{Segment, TakenMany};
 /// How many callers may wait for long ranges of one tag.
 const DEMANDS_MAX: usize = 1024;
 
-/// A wish for `count` ids, adjacent ones if `is_adjacent`.
+/// A request for `count` ids, adjacent ones if `is_adjacent`.
 pub(super) struct Demand {
     count: u64,
     pub(super) is_adjacent: bool,
     answer: Mutex<Answer>,
 }
 
-/// The life of a demand. It is answered whole or not at all, so that one which cannot be met holds
-/// no ids.
+/// The state of a demand. It is answered completely or not at all, so that one which cannot be met
+/// holds no ids.
 enum Answer {
     /// Exits: `Ready`, `Cancelled`.
     Open,
     /// Exits: `Cancelled`, once it is fetched.
     Ready(Result<TakenMany, IssueError>),
-    /// Nobody wants it any more. No exit.
+    /// The caller gave up. No exit.
     Cancelled,
 }
 
@@ -37,18 +37,17 @@ impl Demand {
         })
     }
 
-    /// How many ids it lacks; none if nobody waits for it.
+    /// How many ids it lacks; none if its caller gave up.
     pub(super) fn missing(&self) -> u64 {
         if self.is_open() { self.count } else { 0 }
     }
 
-    /// Whether somebody still waits for it.
+    /// Whether its caller still waits.
     pub(super) fn is_open(&self) -> bool {
         matches!(*self.lock(), Answer::Open)
     }
 
-    /// Answers it with all its ids; tells how many of them are lost because nobody wants them any
-    /// more.
+    /// Answers it with all its ids; returns how many of them are lost because the caller gave up.
     pub(super) fn give(&self, taken: TakenMany) -> u64 {
         let mut slot = self.lock();
         match *slot {
@@ -68,7 +67,7 @@ impl Demand {
         }
     }
 
-    /// Fetches the answer, if it is there. An answer is fetched once.
+    /// Takes the answer, if it is there. It can be taken once.
     pub(super) fn answer(&self) -> Option<Result<TakenMany, IssueError>> {
         let mut slot = self.lock();
         match std::mem::replace(&mut *slot, Answer::Cancelled) {
@@ -80,7 +79,7 @@ impl Demand {
         }
     }
 
-    /// Ends it; tells how many ids it was given that nobody fetched.
+    /// Ends it; returns how many of its ids were not taken.
     fn cancel(&self) -> u64 {
         match std::mem::replace(&mut *self.lock(), Answer::Cancelled) {
             Answer::Ready(Ok(taken)) => taken.len(),
@@ -93,7 +92,7 @@ impl Demand {
     }
 }
 
-/// Cancels a demand when its caller goes away; ids that it was given meanwhile are skipped.
+/// Cancels a demand when its caller gives up; ids that it got meanwhile are skipped.
 struct CancelOnDrop<'a> {
     demand: &'a Demand,
     allocator: &'a Allocator,
@@ -127,8 +126,8 @@ impl Allocator {
         .await
     }
 
-    /// Puts a demand where the driver sees it, unless memory can serve it after all: a segment may
-    /// have come since its caller looked, and a range off the next one would skip all of that.
+    /// Queues a demand for the driver, unless memory can serve it after all: a segment may have
+    /// arrived since the caller looked, and a range from the next one would skip all of that.
     fn place(self: &Arc<Self>, shared: &Shared, demand: &Arc<Demand>) -> Result<(), TakeError> {
         // Segments are put in under this lock: one that is not there now will find the demand.
         let mut state = self.lock();
@@ -166,8 +165,8 @@ impl Allocator {
         }
     }
 
-    /// Gives a demand what it lacks, if there is as much: a range off the new segment, everything
-    /// below it being skipped; otherwise from the buffer first. Ids ascend either way.
+    /// Gives a demand what it lacks, if there is enough: for a range, from the new segment,
+    /// skipping everything below it; otherwise from the buffer first. Ids ascend either way.
     pub(super) fn serve(&self, state: &mut State, demand: &Demand, rest: &mut Segment) {
         let taken = if demand.is_adjacent {
             let is_enough = demand.count <= rest.len();
@@ -184,8 +183,8 @@ impl Allocator {
         }
     }
 
-    /// Takes `count` ids out of the buffer and, where it lacks some, off the front of `rest`; none
-    /// if both together hold fewer.
+    /// Takes `count` ids from the buffer and the rest from the front of `rest`; none if both
+    /// together hold fewer.
     fn take_with(&self, state: &mut State, rest: &mut Segment, count: u64) -> Option<TakenMany> {
         loop {
             let at_hand = self.buffer.remaining().min(count);
@@ -193,10 +192,10 @@ impl Allocator {
                 return None;
             }
             if at_hand > 0 {
-                // As in `on_empty`: it may have been closed. Nobody closes it without the lock.
+                // As in `on_empty`: it may have been closed. Closing needs the lock.
                 self.buffer.reopen();
             }
-            // Others take at the same time; each round there is less at hand.
+            // Others take at the same time; each round has fewer ids left.
             let taken = match at_hand {
                 0 => Some(TakenMany::default()),
                 _ => self.buffer.try_take_many(at_hand),
@@ -218,8 +217,8 @@ mod tests {
     use crate::store::{MemoryStore, TagSettings};
     use crate::{ManualClock, Options, Tag, blocking};
 
-    /// Guards that a segment which came between a caller's look at memory and its demand is used: a
-    /// range off the segment after it skipped all of the first.
+    /// Guards that a segment which arrives between a caller's look at memory and its demand is
+    /// used: a range from the next segment skipped all of the first.
     #[test]
     fn a_demand_is_served_by_a_segment_that_came_just_before_it() {
         let options = Options {

@@ -1,8 +1,8 @@
-//! `EvictionQueue`: the loaded tags that never drew a segment. They are the only ones that leave
-//! memory: a tag that drew one stays, since it knows its floor.
+//! `EvictionQueue`: the loaded tags that never reserved a segment. Only they are evicted from
+//! memory: a tag with a segment stays, since it knows its floor.
 //!
-//! Names that callers invent are forgotten when their time is up, or earlier when there is need of
-//! room, the oldest first. Who still holds an allocator that left looks the tag up again.
+//! Names that callers invent are forgotten after a time, or earlier if room is needed, oldest
+//! first. A caller with an evicted allocator looks the tag up again.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,28 +14,28 @@ use super::{Allocator, Shared};
 
 /// How many tags without a segment are kept before the oldest is forgotten early.
 const UNUSED_MAX: usize = 10_000;
-/// How many are checked in one go, so that nobody who needs a segment waits for long.
+/// How many are checked in one go, so that tags which need a segment do not wait for long.
 const EVICTIONS_MAX: usize = 1000;
 /// How many are checked to make room for one new tag.
 const EVICTIONS_FOR_ROOM_MAX: usize = 64;
 
-/// The tags that never drew a segment, each with the time to check it, the oldest first. A tag is in
-/// it from when it is loaded until it was seen to have drawn one, or was evicted.
+/// The tags that never reserved a segment, each with the time to check it, oldest first. A tag is
+/// in it from loading until it was seen with a segment, or was evicted.
 #[derive(Default)]
 pub(crate) struct EvictionQueue {
     tags: Mutex<VecDeque<(Duration, Arc<Allocator>)>>,
-    /// How many tags did draw one.
+    /// The number of tags with a segment.
     used: AtomicUsize,
 }
 
-/// What came of the attempt to evict a tag.
+/// The outcome of trying to evict a tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Eviction {
-    /// It has left the map now.
+    /// It has been removed from the map.
     Evicted,
-    /// It drew a segment, and stays.
+    /// It has a segment, and stays.
     InUse,
-    /// Somebody may want it still.
+    /// It may still be wanted.
     Wanted,
 }
 
@@ -46,7 +46,7 @@ impl EvictionQueue {
 }
 
 impl Shared {
-    /// Takes note of a tag that was just loaded.
+    /// Adds a tag that was just loaded.
     pub(crate) fn track_unused(&self, allocator: Arc<Allocator>) {
         let at = self.unknown_until();
         self.eviction_queue.lock().push_back((at, allocator));
@@ -57,13 +57,13 @@ impl Shared {
         self.eviction_queue.lock().front().map(|(at, _)| *at)
     }
 
-    /// Takes note of a tag that drew its first segment, and stays for good.
+    /// Counts a tag that got its first segment, and stays for good.
     pub(super) fn note_used(&self) {
         // Relaxed, here and below: only the count matters.
         self.eviction_queue.used.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How many tags drew a segment.
+    /// The number of tags with a segment.
     pub(crate) fn used_len(&self) -> usize {
         self.eviction_queue.used.load(Ordering::Relaxed)
     }
@@ -81,7 +81,7 @@ impl Shared {
         }
     }
 
-    /// Evicts one, the oldest that nobody waits for; `false` if there is none.
+    /// Evicts the oldest one that no caller waits for; `false` if there is none.
     pub(crate) fn make_room(&self) -> bool {
         let now = self.clock.now();
         for _ in 0..EVICTIONS_FOR_ROOM_MAX {
@@ -95,7 +95,7 @@ impl Shared {
     }
 
     fn try_evict(&self, allocator: Arc<Allocator>, now: Duration, needs_room: bool) -> Eviction {
-        // The map and this.
+        // The map and this function hold one reference each.
         let is_held = Arc::strong_count(&allocator) > 2;
         let eviction = allocator.retire_if_unused(self, now, needs_room, is_held);
         match eviction {
@@ -111,7 +111,7 @@ impl Shared {
 }
 
 impl State {
-    /// Whether somebody may wait for it, or come back as told.
+    /// Whether a caller may wait for it, or retry as it was told.
     fn is_wanted(&self, shared: &Shared, now: Duration) -> bool {
         let wait_max = shared.options.wait_max.saturating_add(LOADING_RETRY_MAX);
         now < self.demands.missed_at.saturating_add(wait_max)
@@ -119,8 +119,8 @@ impl State {
 }
 
 impl Allocator {
-    /// Leaves the map if nothing is lost by it: whoever still holds this allocator must look the
-    /// tag up again. One that `is_held` stays, unless its room is needed.
+    /// Removes the tag from the map if that loses nothing: callers that still hold this allocator
+    /// must look the tag up again. One that `is_held` stays, unless its room is needed.
     fn retire_if_unused(
         &self,
         shared: &Shared,
@@ -135,7 +135,7 @@ impl Allocator {
         let is_idle = !state.is_wanted(shared, now) && (needs_room || !is_held);
         let leaves = match state.tag_state {
             TagState::Retired => return Eviction::Evicted,
-            // Nobody waits: all were told.
+            // No caller waits: all were answered.
             TagState::Unknown { until } => {
                 state.refill_state == RefillState::Idle && (needs_room || now >= until)
             }
@@ -143,7 +143,7 @@ impl Allocator {
             // A segment may be on its way.
             TagState::Live => is_idle && state.refill_state != RefillState::Queued,
             TagState::Exhausted => is_idle && needs_room && state.refill_state == RefillState::Idle,
-            // Its ids need no store, and nor must its name.
+            // Its ids need no store, so neither must its name.
             TagState::OtherKind => false,
         };
         if !leaves {
@@ -153,8 +153,7 @@ impl Allocator {
         Eviction::Evicted
     }
 
-    /// The driver comes to it: hands it back if it never drew a segment and nobody waits for it
-    /// any more.
+    /// The driver takes it up: hands it back if it never had a segment and no caller waits for it.
     pub(crate) fn is_abandoned(&self, shared: &Shared) -> bool {
         let mut state = self.lock();
         let is_over = state.tag_state == TagState::Retired
@@ -165,17 +164,17 @@ impl Allocator {
         is_over
     }
 
-    /// Has it taken for one that somebody waits for.
+    /// Marks it as wanted by a caller.
     pub(crate) fn touch(&self, shared: &Shared) {
         self.lock().demands.missed_at = shared.clock.now();
     }
 
-    /// Whether it is not known if it has a row.
+    /// Whether it is unknown if it has a row.
     pub(crate) fn is_new(&self) -> bool {
         self.lock().tag_state == TagState::New
     }
 
-    /// Whether it was found to have no row, and is to be created.
+    /// Whether it has no row, and is to be created.
     pub(crate) fn is_absent(&self) -> bool {
         self.lock().row.is_absent
     }

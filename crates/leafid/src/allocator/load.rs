@@ -1,7 +1,7 @@
-//! Loading many new tags at once: their rows are read in one statement, so that a crowd of names
-//! that nobody knows costs the store little, and the tags among them that are real wait little.
+//! Loads many new tags at once: their rows are read in one statement, so that many unknown names
+//! cost the store little, and the real tags among them wait little.
 //!
-//! Only a read: those that have a row ask for their segments like any tag in use.
+//! Only reads: tags with a row then ask for segments like any tag in use.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use crate::store::TagRecord;
 use crate::tag::Tag;
 
 impl Allocator {
-    /// Reads the rows of these tags. A row that cannot be used is missing from the answer, as one
-    /// that is not there: whoever asks for such a tag again alone is told.
+    /// Reads the rows of these tags. An invalid row is missing from the answer, like one that does
+    /// not exist: the error shows when the tag is requested alone.
     pub(crate) async fn load_all(
         shared: &Shared,
         allocators: Vec<Arc<Self>>,

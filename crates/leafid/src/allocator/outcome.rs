@@ -14,7 +14,7 @@ use crate::segment::Segment;
 use crate::store::{Reserved, StoreError, TagKind, TagRecord};
 
 impl Allocator {
-    /// A segment is ours: answers demands from it and puts the rest into the buffer.
+    /// A segment was reserved: answers demands from it and puts the rest into the buffer.
     pub(super) fn on_segment(
         &self,
         shared: &Shared,
@@ -67,8 +67,8 @@ impl Allocator {
                 return;
             }
         }
-        // The row went while the segment was under way; or the demand that it was reserved for
-        // was cancelled, and both slots hold ids.
+        // The row was deleted meanwhile; or the demand that it was reserved for was cancelled, and
+        // both slots hold ids.
         state.usage.skipped += rest.len();
     }
 
@@ -86,13 +86,13 @@ impl Allocator {
         rest
     }
 
-    /// The store has fewer numbers left than wanted, or none.
+    /// The store has fewer numbers left than requested, or none.
     pub(super) fn on_limit(&self, shared: &Shared, plan: &Plan, max_id: u64) -> RefillOutcome {
         let mut state = self.lock();
         let limit = plan.reserve.limit;
         state.bounds.raise(max_id);
         if state.tag_state != TagState::Live || state.row.limit() != limit {
-            // The row was changed while the store was asked: its refusal is of the past.
+            // The row was changed since the store was asked: its refusal is out of date.
             return RefillOutcome::Again;
         }
         let headroom = limit.headroom(state.bounds.floor.unwrap_or(1));
@@ -119,9 +119,9 @@ impl Allocator {
         RefillOutcome::Done
     }
 
-    /// Refuses the demands that can never be met: a range needs the numbers that the store has left,
-    /// anything else may use those in memory too. They must not be reserved for: what they cannot
-    /// use would be lost to everybody.
+    /// Refuses the demands that can never be met: a range needs the numbers that the store has
+    /// left, other demands may use those in memory too. Nothing must be reserved for them: ids
+    /// that they cannot use would be lost.
     pub(super) fn refuse_demands(&self, state: &mut State, limit: Limit, headroom: u64) {
         let at_hand = self.buffer.remaining();
         let open_len = state.demands.queue.len();
@@ -207,12 +207,12 @@ impl Allocator {
         RefillOutcome::Done
     }
 
-    /// The row is gone, or of another kind: nothing more leaves, not even what memory holds. The
-    /// floor stays. Tells whether it was live; `None` if the row has another version, so
+    /// The row is gone, or of another kind: nothing more is issued, not even what memory holds. The
+    /// floor stays. Returns whether the tag was live; `None` if the row has another version, so
     /// that this is out of date.
     ///
-    /// A refresh that began before this allocator left the map may still come here; it must not
-    /// bring it back to life beside its successor, whose floor it does not know.
+    /// A refresh that began before this allocator was evicted may still end here; it must not
+    /// revive it beside its successor, whose floor it does not know.
     fn drop_row(&self, tag_state: TagState, version: Option<u64>) -> Option<bool> {
         let mut state = self.lock();
         if state.tag_state == TagState::Retired || !state.row.is_at(version) {
@@ -228,8 +228,8 @@ impl Allocator {
         Some(was_live)
     }
 
-    /// Takes the row as it was read; `false` if it has another version by now, or this allocator
-    /// left the map meanwhile.
+    /// Takes over the row as it was read; `false` if it has another version by now, or this
+    /// allocator was evicted meanwhile.
     pub(super) fn on_record(&self, record: &TagRecord, version: u64) -> bool {
         if record.settings.kind != TagKind::Segment {
             return self.drop_row(TagState::OtherKind, Some(version)).is_some();
@@ -245,12 +245,12 @@ impl Allocator {
         true
     }
 
-    /// The driver takes it up again after a failure.
+    /// The driver retries it after a failure.
     pub(crate) fn resume(&self) {
         self.lock().refill_state = RefillState::Queued;
     }
 
-    /// Whether it fails while the store serves others.
+    /// Whether it fails while the store serves other tags.
     pub(crate) fn fails_alone(&self) -> bool {
         self.lock().failures.fails_alone
     }
@@ -260,16 +260,16 @@ impl Allocator {
         !self.lock().bounds.is_unused()
     }
 
-    /// Whether it was used, or asked in vain, since its row was last read.
+    /// Whether it was used, or requested in vain, since its row was last read.
     pub(crate) fn is_in_use(&self) -> bool {
         let state = self.lock();
         (state.tag_state.may_issue() || state.tag_state == TagState::OtherKind)
             && state.demands.since_row_read(self.buffer.cursor())
     }
 
-    /// Takes note of the row as it was read again, and of how things stood when it was asked for;
-    /// `None` if it was just changed through this process. A row that holds less than was known
-    /// then shows a store that went back in time before anybody draws from it.
+    /// Takes over the row as it was reread, and the state at the time of the request; `None` if it
+    /// was just changed through this process. A row that holds less than was known then reveals a
+    /// store that went back in time, before another process reserves from it.
     pub(crate) fn refresh(
         self: &Arc<Self>,
         shared: &Shared,
@@ -289,7 +289,7 @@ impl Allocator {
         }
         state.row.version += u64::from(version.is_none());
         if state.tag_state == TagState::OtherKind {
-            // It was deleted and created again; whoever asks next has it loaded.
+            // It was deleted and created again; the next request loads it.
             state.tag_state = TagState::New;
         }
         if !state.tag_state.may_issue() {
@@ -308,7 +308,7 @@ impl Allocator {
         self.enqueue(&mut state, shared);
     }
 
-    /// The row was found gone outside a refill; `None` if it was just deleted through this process.
+    /// A refresh found no row; `None` if it was just deleted through this process.
     pub(crate) fn forget_row(&self, shared: &Shared, version: Option<u64>) {
         let until = shared.unknown_until();
         if self.drop_row(TagState::Unknown { until }, version) == Some(true) {
@@ -317,7 +317,7 @@ impl Allocator {
         self.notify();
     }
 
-    /// A row may be there now: ask the store again at the next call.
+    /// A row may exist now: ask the store again at the next call.
     pub(crate) fn expect_row(&self) {
         let mut state = self.lock();
         state.row.version += 1;
@@ -335,8 +335,8 @@ mod tests {
     use super::*;
     use crate::{ManualClock, Options, Tag, store::MemoryStore};
 
-    /// Guards that a tag which comes to be later is not said to want for a store that failed before
-    /// it told that there is no such tag.
+    /// Guards that a tag which is created later does not report an earlier failure of the store,
+    /// which has answered since.
     #[test]
     fn a_store_that_knows_no_such_tag_has_answered() {
         let clock = Arc::new(ManualClock::new());
@@ -351,8 +351,8 @@ mod tests {
         assert!(state.failures.last_error.is_none() && state.failures.in_row == 0);
     }
 
-    /// Guards that a tag has one allocator: a late answer of a refresh once revived a retired
-    /// one, so that two issued from one tag, each with a floor of its own.
+    /// Guards that a tag has one allocator: a late answer of a refresh once revived an evicted one,
+    /// so that two issued from one tag, each with its own floor.
     #[test]
     fn a_late_refresh_does_not_revive_a_retired_allocator() {
         let clock = Arc::new(ManualClock::new());

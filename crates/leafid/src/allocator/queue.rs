@@ -1,8 +1,8 @@
-//! `Queue`: the tags that ask for the driver, in two lines. Each tag is in one of them once at the
-//! most: its `RefillState` says so.
+//! `Queue`: the tags that wait for the driver, in two queues. Each tag is in at most one of them,
+//! once, as its `RefillState` says.
 //!
-//! Tags that are known to have a row come first. Names of which nobody knows yet whether there is
-//! such a tag stand in a line of their own, so that callers who invent names hold up nobody else.
+//! Tags with a known row come first. Names that may not exist wait in a queue of their own, so that
+//! callers who invent names delay no others.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,12 +11,12 @@ use super::{Allocator, Shared};
 
 type Line = Mutex<VecDeque<Arc<Allocator>>>;
 
-/// The tags that ask for the driver.
+/// The tags that wait for the driver.
 #[derive(Default)]
 pub(crate) struct Queue {
     /// Tags with a row.
     known: Line,
-    /// Tags of which nothing is known.
+    /// Tags of which nothing is known yet.
     new: Line,
 }
 
@@ -29,7 +29,7 @@ impl Queue {
         lock(&self.new).pop_front()
     }
 
-    /// Puts a new tag back to where it was taken from.
+    /// Puts a new tag back to the front.
     pub(crate) fn put_back_new(&self, allocator: Arc<Allocator>) {
         lock(&self.new).push_front(allocator);
     }

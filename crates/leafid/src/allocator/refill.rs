@@ -1,8 +1,8 @@
 //! The driver's side of an allocator: decides what a tag needs, reads its row, reserves a segment.
-//! With `catalog.rs`, the only code that calls a store; `outcome.rs` takes in what comes of it.
+//! With `catalog.rs`, the only code that calls a store; `outcome.rs` handles the results.
 //!
-//! At most one refill of a tag runs at a time: its `RefillState` is `Queued` from the moment it is
-//! asked for until its outcome was handled.
+//! At most one refill of a tag runs at a time: its `RefillState` is `Queued` from the request until
+//! the outcome was handled.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,32 +19,32 @@ use crate::tag::Tag;
 /// What the driver does with a tag after a refill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RefillOutcome {
-    /// Nothing, until it asks again.
+    /// Nothing, until the next request.
     Done,
-    /// It has more to do at once.
+    /// Another refill at once.
     Again,
     /// The store failed; try again at that time.
     RetryAt(Duration),
 }
 
-/// A reservation to be made.
+/// A reservation to make.
 pub(super) struct Plan {
     pub(super) reserve: Reserve,
     /// The part of it that the policy asked for; the rest is for demands.
     pub(super) step: u64,
 }
 
-/// How an allocator stood when the store was asked.
+/// The state of an allocator when the store was asked.
 #[derive(Clone, Copy)]
 pub(crate) struct Snapshot {
     /// The version of its row.
     pub(super) version: u64,
-    /// What the store cannot hold less than, unless it went back in time.
+    /// The lowest value that the store can hold, unless it went back in time.
     pub(super) floor: Option<u64>,
 }
 
 impl Allocator {
-    /// Does what the tag needs: one row read at the most, and one reservation.
+    /// Does what the tag needs: at most one row read and one reservation.
     pub(crate) async fn refill(self: Arc<Self>, shared: &Shared) -> RefillOutcome {
         let version = self.begin(shared);
         let outcome = match self.load_and_reserve(shared, version).await {
@@ -55,7 +55,7 @@ impl Allocator {
         outcome
     }
 
-    /// A call begins. Answers the version of the row.
+    /// A call begins. Returns the version of the row.
     pub(super) fn begin(&self, shared: &Shared) -> u64 {
         let mut state = self.lock();
         state.failures.call_begins(shared.clock.now());
@@ -152,7 +152,7 @@ impl Allocator {
         Ok(shared.conflict_retry.run(read).await?.pop())
     }
 
-    /// Decides what to reserve; `None` when nothing is needed.
+    /// Decides what to reserve; `None` if nothing is needed.
     fn plan(&self, shared: &Shared) -> Option<Plan> {
         let mut state = self.lock();
         state.demands.prune();
@@ -194,7 +194,7 @@ impl Allocator {
         }
     }
 
-    /// Nothing to reserve: hands the tag back, unless demands came in meanwhile.
+    /// Nothing to reserve: hands the tag back, unless demands arrived meanwhile.
     fn finish(&self) -> RefillOutcome {
         let mut state = self.lock();
         if state.demands.queue.iter().any(|demand| demand.is_open())

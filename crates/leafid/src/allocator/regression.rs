@@ -1,14 +1,14 @@
-//! What is done when the store of a tag went back in time: it held a max id below one that it had
-//! told of, as after a restored backup or the promotion of a replica that lagged.
+//! Regression: handles a store that went back in time: it held a max id below one that it had
+//! reported before, as after a restored backup or the promotion of a lagging replica.
 //!
-//! Others may have come further than this process: their segments lie from its floor on. So each
-//! wish carries a margin, and a store that holds less than the floor leaves it out, in the same
-//! statement: nobody can draw in between. The segment that comes of it is not issued from. Only
-//! when the next one shows that the store kept it, the tag goes on; otherwise the store does not
-//! keep what it acknowledges, and is left alone for a while like one that fails.
+//! Others may have come further than this process: their segments lie at or above its floor. So each
+//! request carries a margin, and a store that holds less than the floor skips it in the same
+//! statement: no process can reserve in between. The resulting segment is not issued. Only when the
+//! next one shows that the store kept it does the tag continue; otherwise the store does not keep
+//! what it acknowledges, and is retried later like one that fails.
 //!
-//! What memory holds stays good from `found` on: the store has given nothing beyond that to
-//! anybody since it went back. What lies below is dropped.
+//! What memory holds stays valid from `found` on: the store has reserved nothing beyond that for
+//! anyone since it went back. What lies below is dropped.
 
 use super::refill::{Plan, RefillOutcome};
 use super::{Allocator, Shared};
@@ -17,7 +17,7 @@ use crate::segment::Segment;
 use crate::store::{Reserve, Reserved, StoreError};
 
 impl Allocator {
-    /// Takes note of a segment that showed that the store went back below `floor`.
+    /// Handles a segment that shows that the store went back below `floor`.
     pub(super) fn on_regression(
         &self,
         shared: &Shared,
@@ -32,8 +32,8 @@ impl Allocator {
         self.on_failure(shared, error)
     }
 
-    /// Drops the segment, and what memory holds below what the store held, and tells of it. Whether
-    /// this is the first time in a row.
+    /// Drops the segment, and what memory holds below what the store held, and reports it. Returns
+    /// whether this is the first time in a row.
     fn discard(&self, shared: &Shared, reserved: Reserved, floor: u64) -> bool {
         let segment = reserved.segment;
         let mut state = self.lock();
@@ -50,22 +50,22 @@ impl Allocator {
         is_first
     }
 
-    /// Whether the store once told of more than this.
+    /// Whether the store ever reported more than this.
     pub(crate) fn has_seen_beyond(&self, max_id: u64) -> bool {
         self.lock().bounds.floor > Some(max_id)
     }
 
-    /// Counts a segment that was reserved past memory, and is for nobody, as skipped.
+    /// Counts a segment that was reserved past memory, and that no caller gets, as skipped.
     pub(crate) fn skip_whole(&self, segment: Segment) {
         self.lock().usage.discarded(segment.len());
     }
 
-    /// Takes note of a tag that was raised past this allocator.
+    /// Records a tag that was raised past this allocator.
     pub(crate) fn raise_floor(&self, end: u64) {
         self.lock().bounds.raise(end);
     }
 
-    /// A wish for a segment past memory, with all that is known here.
+    /// A request for a segment past memory, with the floor and margin of this process.
     pub(crate) fn with_current_state(&self, shared: &Shared, reserve: &Reserve) -> Reserve {
         let state = self.lock();
         Reserve {
@@ -76,12 +76,12 @@ impl Allocator {
         }
     }
 
-    /// Takes note of a segment that was reserved past memory; `None` if it showed that the store
-    /// went back in time, so that it must not be used.
+    /// Records a segment that was reserved past memory; `None` if it showed that the store went
+    /// back in time, so that it must not be used.
     ///
     /// # Errors
     ///
-    /// When the store does not keep what it acknowledges.
+    /// The error if the store does not keep what it acknowledges.
     pub(crate) fn accept(
         &self,
         shared: &Shared,
@@ -99,7 +99,7 @@ impl Allocator {
     }
 }
 
-/// The floor that the store held less than, if it went back in time.
+/// The floor that the store was below, if it went back in time.
 pub(super) fn went_below(floor: Option<u64>, reserved: &Reserved) -> Option<u64> {
     floor.filter(|floor| reserved.previous < *floor)
 }

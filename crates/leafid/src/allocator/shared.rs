@@ -20,10 +20,10 @@ use crate::options::Options;
 use crate::store::{SegmentStore, StoreError};
 use crate::tag::Tag;
 
-/// An unknown tag stays unknown at least so long, or those who wait for it would ask for it again
-/// instead of learning it.
+/// The minimum time for which an unknown tag stays unknown; otherwise waiting callers would ask for
+/// it again instead of getting the error.
 const UNKNOWN_FOR_MIN: Duration = Duration::from_millis(10);
-/// A failing store is left alone at least so long, or the driver would do nothing else.
+/// The minimum pause after a failure of the store, or the driver would do nothing else.
 const RETRY_MIN: Duration = Duration::from_millis(1);
 
 /// All loaded tags. Hashed by the seed of the options, so that a simulation visits them in the
@@ -38,16 +38,16 @@ pub(crate) struct Shared {
     pub(crate) options: Options,
     pub(crate) tags: Tags,
     pub(crate) availability: Availability,
-    /// Tags that ask for the driver.
+    /// Tags that wait for the driver.
     pub(crate) queue: Queue,
-    /// Tags that never drew a segment, which leave when there is need.
+    /// Tags without a segment, which are evicted if room is needed.
     pub(super) eviction_queue: EvictionQueue,
-    /// Told when a queue got an entry, or the driver shall go.
+    /// Notified when a queue gets an entry, or the driver must stop.
     pub(crate) work: Notify,
-    /// Makes calls again that met other transactions.
+    /// Retries calls that lost against other transactions.
     pub(crate) conflict_retry: ConflictRetry,
     random: Mutex<fastrand::Rng>,
-    /// The driver is gone, or has been told to go.
+    /// The driver has ended, or was told to.
     stopped: AtomicBool,
 }
 
@@ -69,7 +69,7 @@ impl Shared {
             clock,
             observer,
             random: Mutex::new(fastrand::Rng::with_seed(options.seed)),
-            // An incremental resize would slow every look-up down until enough tags are added.
+            // An incremental resize would slow down every look-up until enough tags are added.
             tags: papaya::HashMap::builder()
                 .hasher(foldhash::fast::FixedState::with_seed(options.seed))
                 .resize_mode(papaya::ResizeMode::Blocking)
@@ -87,7 +87,7 @@ impl Shared {
         self.observer.event(event);
     }
 
-    /// How long to wait after so many failures in a row.
+    /// The back-off after this many failures in a row.
     pub(crate) fn retry_after(&self, failures: u32) -> Duration {
         let Options {
             retry_min,
@@ -104,7 +104,7 @@ impl Shared {
         self.clock.now().saturating_add(unknown_for)
     }
 
-    /// Tells the driver to go. Ids in memory can still be taken.
+    /// Tells the driver to end. Ids in memory can still be taken.
     pub(crate) fn stop(&self) {
         // SeqCst: read by callers and driver without any other order between them.
         self.stopped.store(true, Ordering::SeqCst);

@@ -1,9 +1,9 @@
-//! `State`: all of an allocator that is not needed to take an id, behind its one mutex.
+//! `State`: all of an allocator that taking an id does not need, behind its one mutex.
 //!
-//! Two small machines say what is to be done: [`TagState`], which is what the store said of the tag,
-//! and [`RefillState`], which is where the tag stands with the driver. What they rest on is kept
-//! apart, each part with its own rules: the row, the bounds in the store, the failures (supply), who
-//! wants ids (demand), and what was used (accounting).
+//! Two small state machines say what to do: [`TagState`], what the store said of the tag, and
+//! [`RefillState`], what the driver is doing for it. Their data is kept in parts, each with its own
+//! rules: the row, the bounds in the store, the failures (supply), the waiting callers (demand),
+//! and what was used (accounting).
 
 mod bounds;
 mod demands;
@@ -26,21 +26,21 @@ use failures::Failures;
 use row::Row;
 use usage::Usage;
 
-/// What a caller who finds no id is told when a call to the store runs: a guess, bounded.
+/// The retry time for callers that find no id while a call to the store runs: a bounded guess.
 const LOADING_RETRY_MIN: Duration = Duration::from_millis(5);
 pub(super) const LOADING_RETRY_MAX: Duration = Duration::from_secs(1);
 
-/// All that is not needed to take an id.
+/// All state that taking an id does not need.
 pub(super) struct State {
     pub(super) tag_state: TagState,
     pub(super) refill_state: RefillState,
-    /// What is known of its row.
+    /// The row of the tag.
     pub(super) row: Row,
-    /// How far it has come in the store.
+    /// How far the tag has come in the store.
     pub(super) bounds: Bounds,
-    /// What went wrong with calls for it.
+    /// The failures of its calls.
     pub(super) failures: Failures,
-    /// Who wants ids that memory does not hold.
+    /// The callers that want ids which memory does not hold.
     pub(super) demands: Demands,
     /// What was reserved, used and skipped.
     pub(super) usage: Usage,
@@ -49,7 +49,7 @@ pub(super) struct State {
 /// What the store last said of the tag.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum TagState {
-    /// Nothing is known. Exits: `Live`, `Unknown`, `Unusable`, `OtherKind`, `Retired`.
+    /// Not loaded yet. Exits: `Live`, `Unknown`, `Unusable`, `OtherKind`, `Retired`.
     New,
     /// It has a row. Exits: `Unknown`, `Unusable`, `OtherKind`, `Exhausted`, and before the first
     /// segment `Retired`.
@@ -59,24 +59,24 @@ pub(super) enum TagState {
     Unknown { until: Duration },
     /// Its row cannot be used. Exits: `New` (time), `Retired`.
     Unusable { until: Duration, message: String },
-    /// Its ids come from another generator. This has no end by time: a store that is down must
-    /// not stop ids that need no store. Exits: `New` (its row was read again), `Unknown`.
+    /// Its ids come from another generator. This does not expire: a store that is down must not
+    /// stop ids that need no store. Exits: `New` (its row was read again), `Unknown`.
     OtherKind,
     /// Its limit is reached. Exits: `Live` (a larger limit), `Unknown`, `OtherKind`, and where no
     /// segment was drawn `Retired`.
     Exhausted,
-    /// This allocator left the map; look the tag up again. No exit.
+    /// This allocator was evicted; look the tag up again. No exit.
     Retired,
 }
 
-/// Where the tag stands with the driver.
+/// What the driver is doing for the tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RefillState {
     /// Nothing to do. Exits: `Queued`.
     Idle,
-    /// The driver has it, or will get to it. Exits: `Idle`, `Waiting`.
+    /// In the driver's queue or in progress. Exits: `Idle`, `Waiting`.
     Queued,
-    /// The last call failed; the driver takes it up again at `until`. Exits: `Queued`.
+    /// The last call failed; the driver retries at `until`. Exits: `Queued`.
     Waiting { until: Duration },
 }
 
@@ -88,7 +88,7 @@ impl TagState {
         }
     }
 
-    /// Whether ids in memory may go out.
+    /// Whether ids in memory may be issued.
     pub(super) fn may_issue(&self) -> bool {
         matches!(self, Self::Live | Self::Exhausted)
     }
@@ -107,8 +107,8 @@ impl State {
         }
     }
 
-    /// Takes note of a segment that is good to issue from, when `floor` was known before it; `None`
-    /// if others' part in it is not to be counted.
+    /// Records a segment that is good to issue from, when `floor` was known before it; `None` if
+    /// the others' part in it is not to be counted.
     pub(super) fn on_reserved(&mut self, shared: &Shared, floor: Option<u64>, reserved: &Reserved) {
         if self.bounds.is_unused() {
             shared.note_used();
@@ -116,7 +116,7 @@ impl State {
         self.bounds.reserved(floor, reserved);
     }
 
-    /// Takes note of a segment that showed that the store went back in time.
+    /// Records a segment that showed that the store went back in time.
     pub(super) fn on_regressed(&mut self, shared: &Shared, reserved: &Reserved) {
         if self.bounds.is_unused() {
             shared.note_used();
@@ -125,7 +125,7 @@ impl State {
         self.usage.discarded(reserved.segment.len());
     }
 
-    /// How many ids the store leaves out if it holds less than the floor.
+    /// How many ids the store skips if it holds less than the floor.
     pub(super) fn margin(&self, shared: &Shared) -> u64 {
         let worked_out = || {
             let policy = self.row.policy(shared.options.policy);
@@ -145,7 +145,7 @@ impl State {
             RefillState::Waiting { until } => until.saturating_sub(now),
             _ => self.loading_retry(),
         };
-        // Even while the store is tried again, which may take as long as a call may last.
+        // True even while the store is retried, which may take as long as a call may last.
         match &self.failures.last_error {
             Some(error) => IssueError::store_failed(tag, retry_after, Arc::clone(error)),
             None => IssueError::transient(tag, retry_after, TransientReason::Loading),

@@ -1,4 +1,4 @@
-//! `Status`: how one tag stands, for metrics, consoles and tests.
+//! `Status`: the state of one tag, for metrics, consoles and tests.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::segment::Segment;
 use crate::step::StepPolicy;
 use crate::tag::Tag;
 
-/// How one tag stands in this process. A snapshot; the fields are read one after the other.
+/// The state of one tag in this process. A snapshot; the fields are read one after the other.
 ///
 /// # Example
 ///
@@ -32,7 +32,7 @@ pub struct Status {
     pub tag: Tag,
     /// Whether it can issue, and if not, why.
     pub stage: Stage,
-    /// Its row went while it was in use, and the store was not asked for it again since.
+    /// Its row was deleted while it was in use, and the store was not asked for it again since.
     pub is_dropped: bool,
     /// The policy that applies.
     pub policy: StepPolicy,
@@ -62,11 +62,11 @@ pub struct Status {
     pub failures: u64,
     /// How often the store was found to have gone back in time.
     pub regressions: u64,
-    /// Ids reserved but skipped, never to be issued.
+    /// Ids reserved that will never be issued.
     pub skipped: u64,
     /// How long the last reservation took.
     pub last_took: Duration,
-    /// What the store said when it last failed, if it has not answered since.
+    /// The store's last error, until it answers again.
     pub last_error: Option<String>,
 }
 
@@ -79,7 +79,7 @@ pub struct Status {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// Its row was not read yet.
+    /// Its row has not been read yet.
     New,
     /// It issues.
     Live,
@@ -89,7 +89,7 @@ pub enum Stage {
     Unusable,
     /// It issues snowflake ids, and has no segments.
     OtherKind,
-    /// Its numbers are used up.
+    /// Its numbers are exhausted.
     Exhausted,
 }
 

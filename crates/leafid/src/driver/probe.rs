@@ -1,7 +1,7 @@
 //! `Probe`: asks the store, from time to time, whether a reservation could go through now.
 //!
-//! A reservation that went well is as good as a probe, and one that is under way will be, so that a
-//! busy store is not probed at all.
+//! A reservation that succeeded is as good as a probe, and one under way will be, so a busy store
+//! is not probed at all.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use futures_util::future::{Fuse, FusedFuture as _, FutureExt as _};
 use crate::allocator::{Shared, within};
 use crate::store::{BoxFuture, StoreError};
 
-/// A store is probed no more often than that, or the driver would do nothing else.
+/// The minimum interval between probes, or the driver would do nothing else.
 const INTERVAL_MIN: Duration = Duration::from_millis(10);
 
 pub(super) type Answer = Result<String, StoreError>;
@@ -21,7 +21,7 @@ pub(super) struct Probe {
     pub(super) call: Fuse<BoxFuture<'static, Answer>>,
     /// When the next one is due.
     at: Duration,
-    /// Whether the last one went well, and no call for a tag has failed since.
+    /// Whether the last one succeeded, and no call for a tag has failed since.
     pub(super) went_well: bool,
 }
 
@@ -35,7 +35,7 @@ impl Probe {
         }
     }
 
-    /// Begins one if it is due. `asked_at` is since when a reservation is under way.
+    /// Begins one if it is due. `asked_at` is when the oldest reservation under way began.
     pub(super) fn start_if_due(&mut self, shared: &Arc<Shared>, asked_at: Option<Duration>) {
         if !self.call.is_terminated() {
             return;
@@ -57,7 +57,7 @@ impl Probe {
         self.at = now.saturating_add(interval);
         let shared = Arc::clone(shared);
         let call: BoxFuture<'static, Answer> = Box::pin(async move {
-            // A store that hangs is asked anew, on another connection.
+            // A store that hangs is probed again, on another connection.
             let wait_max = interval.min(shared.options.call_max);
             within(&shared, wait_max, shared.store.probe()).await
         });

@@ -44,7 +44,7 @@ impl Generators {
         self.generator(tag.as_str())
     }
 
-    /// As [`ensure_tag`](Self::ensure_tag), waiting on this thread.
+    /// As [`ensure_tag`](Self::ensure_tag); waits on this thread.
     ///
     /// # Errors
     ///

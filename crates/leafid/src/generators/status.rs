@@ -1,4 +1,4 @@
-//! How tags stand in this process, for metrics, consoles and callers who only look. Nothing here
+//! The state of tags in this process, for metrics, consoles and read-only callers. Nothing here
 //! takes an id.
 
 use super::Generators;
@@ -6,8 +6,8 @@ use crate::allocator::Status;
 use crate::id::Id;
 
 impl Generators {
-    /// The last id of a tag that this process gave out; `None` if there is none. While others
-    /// take ids it is a moment old, and a number that was lost in a race may stand for it.
+    /// The last id of a tag that this process issued; `None` if there is none. While others take
+    /// ids it is slightly out of date, and may be a number that was lost in a race.
     ///
     /// # Example
     ///
@@ -26,7 +26,7 @@ impl Generators {
         self.shared().tags.pin().get(tag)?.last()
     }
 
-    /// How one tag stands here; `None` if it was not used yet.
+    /// The state of one tag here; `None` if it was not used yet.
     ///
     /// # Example
     ///
@@ -39,7 +39,7 @@ impl Generators {
         Some(allocator.status(shared.clock.now(), shared.options.policy))
     }
 
-    /// How the loaded tags stand, up to `count` of them, in no particular order.
+    /// The state of up to `count` loaded tags, in no particular order.
     ///
     /// # Example
     ///
@@ -60,8 +60,8 @@ impl Generators {
         statuses.take(count).collect()
     }
 
-    /// Tells how each loaded tag stands, in no particular order, one after the other, so that a
-    /// million of them take no memory.
+    /// Visits the state of each loaded tag, in no particular order, one after the other, so that a
+    /// million of them need no memory.
     ///
     /// # Example
     ///
@@ -83,7 +83,7 @@ impl Generators {
         statuses.for_each(told);
     }
 
-    /// How many tags are loaded.
+    /// The number of loaded tags.
     ///
     /// # Example
     ///
@@ -98,8 +98,8 @@ impl Generators {
         self.shared().tags.len()
     }
 
-    /// How many tags have drawn a segment, and stay loaded. The others are names that were only
-    /// asked for, and make room when there is need.
+    /// The number of tags that have a segment, and stay loaded. The others are names that were only
+    /// requested, and are evicted if room is needed.
     ///
     /// # Example
     ///

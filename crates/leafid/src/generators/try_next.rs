@@ -1,4 +1,4 @@
-//! Ids out of memory: calls that never wait, and tell the driver when memory holds too few.
+//! Ids from memory: calls that never wait, and wake the driver if memory holds too few.
 
 use super::{Generators, check_count, retired};
 use crate::allocator::TakeError;
@@ -7,12 +7,12 @@ use crate::id::Id;
 use crate::segment::{Segment, TakenMany};
 
 impl Generators {
-    /// Takes the next id of a tag out of memory. Never waits.
+    /// Takes the next id of a tag from memory. Never waits.
     ///
     /// # Errors
     ///
-    /// [`IssueError::Transient`] when memory holds none (the driver has been told);
-    /// [`IssueError::Permanent`] when the tag cannot issue.
+    /// [`IssueError::Transient`] if memory holds none (the driver fetches more);
+    /// [`IssueError::Permanent`] if the tag cannot issue.
     ///
     /// # Example
     ///
@@ -47,9 +47,9 @@ impl Generators {
         }
     }
 
-    /// Takes the next `count` ids of a tag out of memory, ascending but not always adjacent, if
-    /// memory holds as many. Never waits, and allocates nothing once the tag is loaded. More than
-    /// two segments hold are only to be had from [`next_many`](Self::next_many).
+    /// Takes the next `count` ids of a tag from memory, ascending but not always adjacent, if it
+    /// holds that many. Never waits, and allocates nothing once the tag is loaded. More than two
+    /// segments hold are only available from [`next_many`](Self::next_many).
     ///
     /// # Errors
     ///
@@ -76,7 +76,7 @@ impl Generators {
         }
     }
 
-    /// Takes a range of `count` adjacent ids of a tag out of memory, if it holds as many in one
+    /// Takes a range of `count` adjacent ids of a tag from memory, if it holds that many in one
     /// piece; skips what lies below it. Never waits.
     ///
     /// # Errors

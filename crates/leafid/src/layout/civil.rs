@@ -94,9 +94,9 @@ impl fmt::Display for Instant {
 /// What is wrong with a text for an instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// It is no date and time as RFC 3339 writes them.
+    /// It is not a date and time in RFC 3339.
     Malformed,
-    /// A date alone, or a date and time, without a zone behind.
+    /// It is a date alone, or a date and time without a zone.
     NoZone,
     /// A day, hour, minute, second or zone that does not exist.
     NoSuchTime,
@@ -104,7 +104,7 @@ pub(super) enum Fault {
     TooFine,
 }
 
-/// Reads an instant as RFC 3339 writes it, and answers milliseconds since 1970-01-01T00:00:00Z.
+/// Parses an instant in RFC 3339, and returns milliseconds since 1970-01-01T00:00:00Z.
 pub(super) fn parse(text: &str) -> Result<i64, Fault> {
     let mut rest = Rest(text.as_bytes());
     let date = rest.date()?;
@@ -122,7 +122,7 @@ pub(super) fn parse(text: &str) -> Result<i64, Fault> {
     Ok(date.days() * DAY_MS + time_ms - offset_ms)
 }
 
-/// What is still to be read.
+/// The rest of the input.
 struct Rest<'a>(&'a [u8]);
 
 impl Rest<'_> {
@@ -141,7 +141,7 @@ impl Rest<'_> {
         }
     }
 
-    /// A number of exactly so many digits.
+    /// A number of exactly this many digits.
     fn number(&mut self, len: usize) -> Result<i64, Fault> {
         let (digits, rest) = self.0.split_at_checked(len).ok_or(Fault::Malformed)?;
         if !digits.iter().all(u8::is_ascii_digit) {
@@ -155,7 +155,7 @@ impl Rest<'_> {
             .fold(0, |sum, digit| sum * 10 + digit))
     }
 
-    /// A number of two digits behind a mark.
+    /// A number of two digits after a separator.
     fn behind(&mut self, mark: u8) -> Result<i64, Fault> {
         match self.skip(&[mark]) {
             true => self.number(2),

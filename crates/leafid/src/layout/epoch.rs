@@ -43,7 +43,7 @@ impl Epoch {
     /// That of our own layout `wide`: 2026-01-01T00:00:00Z.
     pub const WIDE: Self = Self(1_767_225_600_000);
 
-    /// An epoch so many milliseconds after (or before) 1970-01-01T00:00:00Z.
+    /// An epoch this many milliseconds after (or before) 1970-01-01T00:00:00Z.
     #[must_use]
     pub const fn from_unix_ms(unix_ms: i64) -> Self {
         Self(unix_ms)
@@ -68,7 +68,7 @@ impl fmt::Display for Epoch {
     }
 }
 
-/// Why a text is no [`Epoch`].
+/// Why a text is not an [`Epoch`].
 ///
 /// # Example
 ///
@@ -102,7 +102,7 @@ pub enum ParseEpochError {
         /// The text.
         text: String,
     },
-    /// A number so small that it hardly means milliseconds.
+    /// A number so small that it can hardly mean milliseconds.
     #[error(
         "the epoch {text} is too small to mean milliseconds since 1970 (is it in seconds, or a \
          year?): write milliseconds, or a time as in 2020-01-01T00:00:00Z"
@@ -142,7 +142,7 @@ impl FromStr for Epoch {
     }
 }
 
-/// Numbers nearer to 1970 than this, 1973-03-03, are taken for seconds or years; 0 is 1970 itself.
+/// Numbers nearer to 1970 than this, 1973-03-03, probably mean seconds or years; 0 is 1970 itself.
 const NUMBER_MIN: u64 = 100_000_000_000;
 
 fn from_number(text: &str) -> Result<Epoch, ParseEpochError> {

@@ -1,5 +1,5 @@
-//! Why a layout cannot be made or must not issue, why fields do not fit it, and the warning before
-//! its end.
+//! Why a layout is invalid or must not issue, why fields do not fit it, and the warning before its
+//! end.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use super::civil::{DAY_MS, Instant};
 use super::{Epoch, Layout};
 use crate::worker_id::WorkerId;
 
-/// Why a layout cannot be made, or must issue no ids now.
+/// Why a layout is invalid, or must not issue ids now.
 ///
 /// # Example
 ///
@@ -29,7 +29,7 @@ pub enum LayoutError {
         /// What they add up to.
         sum: u32,
     },
-    /// There is no bit of time.
+    /// There are no bits of time.
     #[error(
         "the layout has no bits of time: give time at least 1, and about 41 for 69 years of 1ms"
     )]
@@ -59,7 +59,7 @@ pub enum LayoutError {
         /// The largest.
         max: u32,
     },
-    /// The layout has 64 bits, and is there to read ids with.
+    /// The layout has 64 bits, and is for decoding only.
     #[error(
         "the layout {layout} has {} bits and is for decoding only: issue with a layout of 63, such \
          as leaf", layout.total_bits()
@@ -79,7 +79,7 @@ pub enum LayoutError {
         /// The time of the check, in milliseconds since 1970-01-01T00:00:00Z.
         now_unix_ms: i64,
     },
-    /// The bits of time are used up.
+    /// The layout's time has run out.
     #[error(
         "the layout {layout} ended at {}: its {} bits of time are used up; issue with a layout \
          that has more of them, or, where no id made with this one is still in use, with an epoch \
@@ -100,7 +100,7 @@ fn last_tick(layout: Layout) -> Instant {
     Instant { unix_ms }
 }
 
-/// The same layout with an epoch at the start of this year.
+/// The same layout with an epoch at the start of this year, as a suggestion.
 fn renewed(layout: Layout, now_unix_ms: i64) -> Layout {
     let year = Instant {
         unix_ms: now_unix_ms,
@@ -110,8 +110,7 @@ fn renewed(layout: Layout, now_unix_ms: i64) -> Layout {
     layout.with_epoch(Epoch::from_unix_ms(epoch.unix_ms))
 }
 
-/// A layout that goes on for less than three years. As text it names the last tick and the days
-/// left.
+/// A layout that lasts less than three years. Its text names the last tick and the days left.
 ///
 /// # Example
 ///
@@ -156,7 +155,7 @@ impl fmt::Display for EndWarning {
     }
 }
 
-/// Why numbers make no id of a layout.
+/// Why fields do not make an id of a layout.
 ///
 /// # Example
 ///
@@ -202,7 +201,7 @@ pub enum ComposeError {
     },
 }
 
-/// A number that has more bits than a layout, so that it is no id of it.
+/// A number that has more bits than a layout, and so is not an id of it.
 ///
 /// # Example
 ///

@@ -1,11 +1,11 @@
-//! `Fields`: the three numbers an id is made from. `Parts`: what an id says.
+//! `Fields`: the three numbers from which an id is composed. `Parts`: a decoded id.
 
 use std::fmt;
 
 use super::civil::Instant;
 use crate::WorkerId;
 
-/// The three numbers that an id is made from.
+/// The three numbers from which an id is composed.
 ///
 /// # Example
 ///
@@ -19,13 +19,13 @@ use crate::WorkerId;
 pub struct Fields {
     /// Units of time since the epoch.
     pub tick: u64,
-    /// Who makes the id, the data centre's bits included.
+    /// The worker id, including the bits of the data centre.
     pub worker: WorkerId,
-    /// Which id of the tick.
+    /// The number of the id within the tick.
     pub sequence: u64,
 }
 
-/// What an id says, read by a layout.
+/// A decoded id.
 ///
 /// # Example
 ///
@@ -44,13 +44,13 @@ pub struct Parts {
     pub tick: u64,
     /// When the tick began, in milliseconds since 1970-01-01T00:00:00Z.
     pub unix_ms: i64,
-    /// Who made the id, the data centre's bits included.
+    /// The worker id, including the bits of the data centre.
     pub worker: WorkerId,
-    /// The upper bits of the worker id; `None` where the layout has no data centre.
+    /// The upper bits of the worker id; `None` if the layout has no data centre.
     pub data_center: Option<u32>,
-    /// The lower bits of the worker id; all of it where the layout has no data centre.
+    /// The lower bits of the worker id; all of it if the layout has no data centre.
     pub worker_in_data_center: u32,
-    /// Which id of the tick.
+    /// The number of the id within the tick.
     pub sequence: u64,
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Epoch, Layout, LayoutSpec, SequencePlace, TimeUnit};
 
-/// What the presets have in common with Leaf's, unless they say otherwise.
+/// The settings that the presets share with Leaf's, unless they say otherwise.
 const LEAF: LayoutSpec = LayoutSpec {
     time_bits: 41,
     worker_bits: 10,
@@ -13,7 +13,7 @@ const LEAF: LayoutSpec = LayoutSpec {
     sequence_place: SequencePlace::Low,
 };
 
-/// Presets. Each says for how many workers, at which rate a worker, and how long.
+/// Presets. Each states its number of workers, the rate of one worker, and its end.
 impl Layout {
     /// `leaf`: 41 bits of milliseconds, 10 of worker id, 12 of sequence. 1024 workers, 4.096 million
     /// ids a second each, until 2080-07-10T17:30:30.208Z.

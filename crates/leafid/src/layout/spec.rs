@@ -1,11 +1,11 @@
-//! `LayoutSpec`: what a layout is made from; `TimeUnit` and `SequencePlace`.
+//! `LayoutSpec`: the definition of a layout; `TimeUnit` and `SequencePlace`.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::Epoch;
 
-/// What a [`Layout`](crate::Layout) is made from: its widths in bits, its unit, its epoch.
+/// The definition of a [`Layout`](crate::Layout): its widths in bits, its unit, its epoch.
 ///
 /// # Example
 ///
@@ -94,7 +94,7 @@ impl fmt::Display for TimeUnit {
     }
 }
 
-/// A text that is no [`TimeUnit`].
+/// Why a text is not a [`TimeUnit`].
 ///
 /// # Example
 ///

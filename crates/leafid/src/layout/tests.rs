@@ -16,8 +16,8 @@ fn layout_of(text: &str) -> Layout {
     text.parse().unwrap()
 }
 
-/// Checks that an id says this, and that the same id is made of it. Worker ids are given as the
-/// data centre, if there is one, and what is below it.
+/// Checks that an id decodes to these parts, and that composing them gives the same id. Worker ids
+/// are given as the data centre, if there is one, and the rest.
 #[track_caller]
 fn check(layout: Layout, id: u64, time: &str, worker: (Option<u32>, u32), sequence: u64) {
     let parts = layout.decompose(id);
@@ -299,7 +299,7 @@ fn the_last_three_years_are_warned_of() {
     assert!(leaf.check(end + 1).is_err());
 }
 
-/// A layout of any widths; what is drawn is printed with a failure.
+/// A layout with random widths; a failure prints them.
 fn any_layout(random: &mut fastrand::Rng) -> Layout {
     let total = *random.choice(&[53, 63]).unwrap();
     let time_bits = random.u32(20..=48);

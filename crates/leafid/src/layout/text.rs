@@ -8,10 +8,10 @@ use super::{
     Epoch, Layout, LayoutError, LayoutSpec, ParseEpochError, ParseTimeUnitError, SequencePlace,
 };
 
-/// The most characters of a layout: the longest that means something has fewer.
+/// The maximum length of a layout in characters: every valid one is shorter.
 const LEN_MAX: usize = 100;
 
-/// Why a text is no [`Layout`].
+/// Why a text is not a [`Layout`].
 ///
 /// # Example
 ///
@@ -39,22 +39,22 @@ pub enum ParseLayoutError {
     /// It is longer than any layout.
     #[error("a layout has at most {max} characters, this one has {len}", max = LEN_MAX)]
     TooLong {
-        /// How many it has.
+        /// Its length.
         len: usize,
     },
-    /// Widths without an epoch behind.
+    /// There are widths, but no epoch after them.
     #[error("the layout \"{text}\" has no epoch: add one, as in {text}@2020-01-01T00:00:00Z")]
     NoEpoch {
         /// The text.
         text: String,
     },
-    /// The time has a unit that there is not.
+    /// The time has an unknown unit.
     #[error(transparent)]
     Unit(#[from] ParseTimeUnitError),
     /// The epoch cannot be read.
     #[error(transparent)]
     Epoch(#[from] ParseEpochError),
-    /// The widths make no layout.
+    /// The widths are invalid.
     #[error(transparent)]
     Layout(#[from] LayoutError),
 }
@@ -129,7 +129,7 @@ impl FromStr for Layout {
     }
 }
 
-/// Reads widths, leaving the epoch at 1970; `None` if it does not have their form.
+/// Parses widths, leaving the epoch at 1970; `None` if the syntax is another one.
 fn parse_widths(text: &str) -> Option<Result<LayoutSpec, ParseTimeUnitError>> {
     let mut segments = text.split('/');
     let (time_bits, unit) = segments.next()?.strip_prefix("time")?.split_once('x')?;

@@ -1,5 +1,5 @@
-//! Accepting the wall clock by hand, and when that is refused: a server that may have one worker id
-//! only has no other to go on with while the ids of that one lie ahead of the clock.
+//! Accepting the wall clock by hand, and refusing that: a server that may only have one worker id
+//! has no other one while ids of this one lie ahead of the clock.
 
 use std::fmt;
 use std::sync::atomic::Ordering;
@@ -10,8 +10,8 @@ use crate::layout::Instant;
 use crate::timeline::FOLLOW_MAX;
 use crate::worker_id::WorkerId;
 
-/// Why the wall clock is not accepted: this server was given its worker id, and ids of it carry
-/// times that the wall clock has yet to reach.
+/// Why the wall clock is not accepted: this server's worker id is fixed, and its ids carry times
+/// that the wall clock has yet to reach.
 ///
 /// # Example
 ///
@@ -76,12 +76,12 @@ impl Shared {
         is_ahead.then_some(ClockAhead { worker, until_ms })
     }
 
-    /// How far ids may lie ahead of a wall clock that is accepted for their worker id to be kept.
+    /// How far ids may lie ahead of an accepted wall clock for their worker id to be kept.
     pub(super) fn accepted_ahead_max(&self) -> Duration {
         self.options.snowflake.ahead_max + FOLLOW_MAX
     }
 
-    /// The time it is, or that of the next id if that is later.
+    /// The present time, or that of the next id if that is later.
     pub(super) fn ahead_ms(&self) -> u64 {
         let core = &self.core;
         let next_ms = core

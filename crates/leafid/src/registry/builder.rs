@@ -1,4 +1,4 @@
-//! `RegistryBuilder`: what a registry works with: the store, the journal, the clocks of this machine
+//! `RegistryBuilder`: the parts of a registry: the store, the journal, the clocks of this machine
 //! and of others, and the observer of its events.
 
 use std::fmt;
@@ -56,14 +56,14 @@ impl RegistryBuilder {
         self
     }
 
-    /// Writes this process's lease to this journal, so that a restart goes on with it even while
+    /// Writes this process's lease to this journal, so that a restart continues with it even while
     /// the store is down. Without one, a restart claims a worker id anew.
     pub fn journal(mut self, journal: impl Journal) -> Self {
         self.journal = Arc::new(journal);
         self
     }
 
-    /// Compares the clock with those of running peers when it is in doubt.
+    /// Compares the clock with those of running peers if it is in doubt.
     pub fn peers(mut self, peers: Arc<dyn PeerClocks>) -> Self {
         self.peers = peers;
         self

@@ -1,5 +1,5 @@
-//! Calls to the registry: each is bounded, and whether it was answered is noted, with one event
-//! when answers cease and one when they are back.
+//! Calls to the registry: each has a time-out, and its outcome is recorded, with one event when the
+//! registry stops answering and one when it answers again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::store::{BoxFuture, LeaseRecord, StoreError};
 /// Whether the registry answers, as the last call to it showed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Reachability {
-    /// It was not asked yet. Exits: `Reachable`, `Unreachable`.
+    /// No call was made yet. Exits: `Reachable`, `Unreachable`.
     #[default]
     Unknown,
     /// Exits: `Unreachable`.
@@ -36,8 +36,8 @@ impl Reachability {
     }
 }
 
-/// What a call does at the registry. One that can be read may still refuse to be written: it was
-/// made read-only, is full, or took a right away.
+/// What a call does at the registry. A registry that can be read may still refuse writes: it is
+/// read-only or full, or a permission was revoked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
     Read,
@@ -45,8 +45,8 @@ pub(super) enum Access {
     Report,
 }
 
-/// The changes that failed and have not gone well since: while there are some, reading shows not
-/// that the registry answers.
+/// The changes that have failed since the last success: while there are some, a read does not prove
+/// that the registry works.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct FailedWrites {
     pub(super) swap: bool,
@@ -63,13 +63,13 @@ impl FailedWrites {
     }
 }
 
-/// What came of a call that was made while a worker id is held.
+/// The result of a call that was made while a worker id is held.
 pub(super) enum CallOutcome {
     Extended(Result<Extended, StoreError>),
     Reported(Result<(), StoreError>),
     ClockChecked(Option<SecondSource>),
     RowRead {
-        /// As it was when the look began.
+        /// The lease when the read began.
         lease: Lease,
         /// When that was, on the boot clock.
         began: Duration,
@@ -108,7 +108,7 @@ pub(super) fn report(
         let reported = shared.within(shared.options.call_max, report).await;
         match &reported {
             Err(error) => shared.note(Access::Report, Some(error)),
-            // Where nobody reads reports, one goes well without a call.
+            // If no one reads reports, the report succeeds without a call.
             Ok(()) => shared.lock().failed_writes.note(Access::Report, false),
         }
         CallOutcome::Reported(reported)
@@ -133,7 +133,8 @@ pub(super) fn read_own_row(shared: Arc<Shared>, lease: Lease) -> BoxFuture<'stat
 }
 
 impl Shared {
-    /// Runs a call that reads, giving up on it after `call_max`, and notes whether it was answered.
+    /// Makes a call that reads, gives up on it after `call_max`, and records whether it was
+    /// answered.
     pub(super) async fn bounded<T>(
         &self,
         call: impl Future<Output = Result<T, StoreError>>,
@@ -143,7 +144,7 @@ impl Shared {
         answer
     }
 
-    /// The same of one that swaps a row.
+    /// The same for a call that swaps a row.
     pub(super) async fn changing<T>(
         &self,
         call: impl Future<Output = Result<T, StoreError>>,
@@ -153,8 +154,8 @@ impl Shared {
         answer
     }
 
-    /// Runs a call, giving up on it after `max`. Whether it was answered is for the caller to note,
-    /// who knows whether a call like it reaches the registry at all.
+    /// Makes a call, and gives up on it after `max`. The caller records whether it was answered, as
+    /// it knows whether such a call reaches the registry at all.
     pub(super) async fn within<T>(
         &self,
         max: Duration,
@@ -170,7 +171,7 @@ impl Shared {
         }
     }
 
-    /// Notes what came of a call that reaches the registry.
+    /// Records the outcome of a call that reaches the registry.
     pub(super) fn note(&self, access: Access, error: Option<&StoreError>) {
         let error = error.filter(|error| error.may_recover());
         self.lock().failed_writes.note(access, error.is_some());

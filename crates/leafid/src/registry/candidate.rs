@@ -1,4 +1,4 @@
-//! Which worker id to claim next: an ordered list of rules. The first rule that knows a worker id
+//! Which worker id to claim next: an ordered list of rules. The first rule that finds a worker id
 //! decides.
 //!
 //! No rule is needed for safety: whichever worker id is claimed, its lease starts at or above the
@@ -14,33 +14,33 @@ use super::claim::Claimant;
 use crate::store::LeaseRecord;
 use crate::worker_id::WorkerId;
 
-/// In the first round the best worker id is chosen, in the next one of the best two, then four,
-/// and so on up to 2 to the power of this, so that many who start at once come apart.
+/// In the first round the best worker id is chosen, in the next one of the best two, then four, and
+/// so on up to 2 to the power of this, so that many servers that start at once separate.
 const CHOICES_LOG_MAX: u32 = 8;
 
-/// A worker id that may be had.
+/// A worker id that may be claimed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Candidate {
     pub(super) worker: WorkerId,
     /// Its row; `None` if it has none.
     pub(super) seen: Option<LeaseRecord>,
-    /// Before this time ids of it may be somebody else's.
+    /// Before this time its ids may belong to another server.
     pub(super) start_ms: u64,
 }
 
-/// What the rules look at.
+/// The input of the rules.
 struct Round<'a> {
     claimant: &'a Claimant<'a>,
     rows: &'a [LeaseRecord],
-    /// The rows of those wanted worker ids whose lease is over, the oldest first.
+    /// The rows of the allowed worker ids whose leases have ended, oldest first.
     ended: Vec<&'a LeaseRecord>,
-    /// From how many of the best worker ids one is drawn.
+    /// How many of the best worker ids to choose from at random.
     choices: usize,
 }
 
 type Rule = fn(&Round<'_>, &mut Rng) -> Option<Candidate>;
 
-/// The rules, the most wanted worker id first.
+/// The rules, the preferred one first.
 const RULES: [Rule; 6] = [
     own,
     forgotten,
@@ -50,7 +50,7 @@ const RULES: [Rule; 6] = [
     never_held,
 ];
 
-/// Chooses the worker id to try in this round; `None` if there is none to be had.
+/// Chooses the worker id to try in this round; `None` if none can be claimed.
 pub(super) fn choose(
     claimant: &Claimant<'_>,
     rows: &[LeaseRecord],
@@ -61,9 +61,9 @@ pub(super) fn choose(
     RULES.iter().find_map(|rule| rule(&round, rng))
 }
 
-/// Our own row, if nobody has claimed it since we wrote our journal: then all ids issued with it
-/// lie below the journal's bound. The journal may be one claim ahead of the registry, because it
-/// is written first.
+/// Our own row, if no server has claimed it since we wrote our journal: then all ids issued with it
+/// lie below the journal's bound. The journal may be one claim ahead of the registry, because it is
+/// written first.
 fn own(round: &Round<'_>, _: &mut Rng) -> Option<Candidate> {
     let claimant = round.claimant;
     let may_be_had =
@@ -92,7 +92,7 @@ fn forgotten(round: &Round<'_>, _: &mut Rng) -> Option<Candidate> {
     may_be_had.then(|| without_row(worker))
 }
 
-/// One that was held under our address, the oldest first.
+/// A worker id that was held under our address, oldest first.
 fn at_own_address(round: &Round<'_>, rng: &mut Rng) -> Option<Candidate> {
     let address = round.claimant.address;
     let is_ours = |row: &&&LeaseRecord| row.address == address && !row.address.is_empty();
@@ -100,7 +100,7 @@ fn at_own_address(round: &Round<'_>, rng: &mut Rng) -> Option<Candidate> {
     one_of(&ours, 1, rng).map(|row| ended(row))
 }
 
-/// The one that was hinted, for a server that never had one.
+/// The worker id from the hint, for a server that never had one.
 fn hinted(round: &Round<'_>, _: &mut Rng) -> Option<Candidate> {
     let claimant = round.claimant;
     let is_new = claimant.journal.lease.is_none() && claimant.journal.floor_ms == 0;
@@ -115,23 +115,23 @@ fn hinted(round: &Round<'_>, _: &mut Rng) -> Option<Candidate> {
     }
 }
 
-/// One whose lease is over, the oldest first.
+/// A worker id whose lease has ended, oldest first.
 fn oldest_ended(round: &Round<'_>, rng: &mut Rng) -> Option<Candidate> {
     one_of(&round.ended, round.choices, rng).map(|row| ended(row))
 }
 
-/// One that nobody ever had, the smallest first.
+/// A worker id that was never claimed, smallest first.
 fn never_held(round: &Round<'_>, rng: &mut Rng) -> Option<Candidate> {
     one_of(&round.absent(), round.choices, rng).map(|worker| without_row(*worker))
 }
 
-/// Draws one of the first so many; `None` if there are none.
+/// Picks one of the first few at random; `None` if there are none.
 fn one_of<'a, T>(best_first: &'a [T], choices: usize, rng: &mut Rng) -> Option<&'a T> {
     let len = best_first.len().min(choices);
     (len > 0).then(|| &best_first[rng.usize(..len)])
 }
 
-/// A worker id whose lease is over.
+/// A worker id whose lease has ended.
 fn ended(row: &LeaseRecord) -> Candidate {
     Candidate {
         worker: row.worker,
@@ -252,8 +252,8 @@ mod tests {
         assert_eq!(found, expected, "{claimant:?} {rows:?}");
     }
 
-    /// Guards the order of the rules: each row of this test takes the best choice of the one before
-    /// away.
+    /// Guards the order of the rules: each row of this test removes the best choice of the one
+    /// before.
     #[test]
     fn the_first_rule_that_knows_a_worker_id_decides() {
         let journal = journal_of(3);
@@ -263,9 +263,9 @@ mod tests {
         // Our own, though its lease has not ended.
         let with_own = [&rows[..], &[own_row(3, &journal)]].concat();
         check(&claimant(&journal), &with_own, Some((3, 12_000)));
-        // The one we had, whose row is gone.
+        // The previous one, whose row is gone.
         check(&claimant(&journal), &rows, Some((3, 0)));
-        // Not if it is somebody else's now: the one that was held at our address.
+        // Not if another server has claimed it: then the one that was held at our address.
         let taken = [&rows[..], &[row(3, "", 50_000)]].concat();
         check(&claimant(&journal), &taken, Some((2, 3_000)));
         // The hint comes after that, and only for a server that never had one.
@@ -279,14 +279,14 @@ mod tests {
         check(&hinted(&new), &elsewhere, Some((0, 4_000)));
         let taken = [&ended[..2], &[row(3, "", 50_000)]].concat();
         check(&hinted(&journal), &taken, Some((1, 2_000)));
-        // The lease that ended first; and where none has ended, the smallest without a row.
+        // The lease that ended first; if none has ended, the smallest worker id without a row.
         check(&claimant(&new), &elsewhere, Some((1, 2_000)));
         check(&claimant(&new), &held, Some((0, 0)));
         let all: Vec<LeaseRecord> = (0..=7).map(|worker| row(worker, "", 50_000)).collect();
         check(&claimant(&new), &all, None);
     }
 
-    /// Guards that no rule leaves the choice that was made by hand, nor the layout.
+    /// Guards that no rule overrides the configured choice, or the layout.
     #[test]
     fn only_wanted_worker_ids_are_chosen() {
         let journal = JournalRecord::new("me", "leaf");
@@ -306,7 +306,7 @@ mod tests {
         check(&beyond, &[row(8, HERE, 2_000)], Some((0, 0)));
     }
 
-    /// Guards that a worker id is left alone as long as its ids may lie ahead of the clock.
+    /// Guards that a worker id is left unused as long as its ids may lie ahead of the clock.
     #[test]
     fn avoided_worker_ids_are_left_alone() {
         let journal = journal_of(3);
@@ -319,7 +319,7 @@ mod tests {
         check(&claimant, &[], Some((1, 0)));
     }
 
-    /// Guards that a registry that was emptied is asked for the last worker id that was held.
+    /// Guards that the previous worker id is claimed from a registry that was emptied.
     #[test]
     fn the_last_one_that_was_lost_comes_before_that_of_the_journal() {
         let journal = journal_of(3);
@@ -332,13 +332,13 @@ mod tests {
             ..claimant(&journal)
         };
         check(&claimant, &[], Some((5, 0)));
-        // In later rounds somebody else may be faster at the same one.
+        // In later rounds another server may be faster at the same one.
         let mut random = Rng::with_seed(7);
         let chosen = choose(&claimant, &[], 1, &mut random).map(|one| one.worker.get());
         assert!(chosen < Some(2), "one of the best two: {chosen:?}");
     }
 
-    /// Guards that many who start at once come apart.
+    /// Guards that many servers that start at once separate.
     #[test]
     fn each_round_draws_from_twice_as_many() {
         let journal = JournalRecord::new("me", "leaf");

@@ -1,9 +1,8 @@
-//! Claiming, extending and giving back a worker id: what is written to the registry, and what an
-//! answer means. When it is done is decided in `registry/driver.rs`.
+//! Claims, extends and gives back a worker id: what is written to the registry, and what an answer
+//! means. `registry/driver.rs` decides when.
 //!
-//! Each change is a compare-and-set on (epoch, until). That, and starting at or above the `until`
-//! that was there, is all that keeps two servers apart: no clock is trusted, and nobody has to be
-//! dead.
+//! Each change is a compare-and-set on (epoch, until). That, and starting at or above the previous
+//! `until`, is all that separates two servers: no clock is trusted, and no holder has to be dead.
 
 use fastrand::Rng;
 
@@ -14,24 +13,24 @@ use crate::lease::Lease;
 use crate::store::{JournalRecord, LeaseRecord, LeaseStore, LeaseSwap, StoreError};
 use crate::worker_id::WorkerId;
 
-/// How often a claim looks at all rows again because somebody was faster.
+/// How often a claim reads all rows again because another server was faster.
 pub(crate) const ROUNDS_MAX: u32 = 64;
 
-/// Who claims what.
+/// The identity of the claimant and its choice of worker ids.
 #[derive(Debug, Clone)]
 pub(crate) struct Claimant<'a> {
     pub(crate) choice: WorkerChoice,
-    /// A hint from elsewhere, followed while the journal has no lease: until a claim has gone through.
+    /// A hint from elsewhere, followed while the journal has no lease: until a claim has succeeded.
     pub(crate) preferred: Option<WorkerId>,
     pub(crate) worker_max: u32,
     pub(crate) address: &'a str,
-    /// What is known of this registry, and of the times that ids have already.
+    /// What is known of this registry, and of the times of earlier ids.
     pub(crate) journal: &'a JournalRecord,
     /// The number of this process.
     pub(crate) nonce: u64,
-    /// Worker ids not to be taken back before their lease is over.
+    /// Worker ids that must not be claimed again before their leases end.
     pub(crate) avoided: &'a [WorkerId],
-    /// Where our ids of worker ids end that this process had and lost, the last one at the end.
+    /// Where our ids of lost worker ids end, the last one at the end.
     pub(crate) lost: &'a [WorkerUntil],
     pub(crate) now_ms: u64,
     pub(crate) lease_ms: u64,
@@ -42,7 +41,7 @@ pub(crate) struct Claimant<'a> {
 pub(crate) enum ClaimError {
     /// All worker ids are held; the rows.
     Exhausted(Vec<LeaseRecord>),
-    /// The one that was asked for is held; its row.
+    /// The configured worker id is held; its row.
     Held(LeaseRecord),
     Store(StoreError),
 }
@@ -53,15 +52,15 @@ impl From<StoreError> for ClaimError {
     }
 }
 
-/// A claim that may go through.
+/// A claim that may succeed.
 #[derive(Debug, Clone)]
 pub(crate) struct Claim {
     pub(crate) lease: Lease,
     pub(crate) swap: LeaseSwap,
 }
 
-/// Looks for a worker id to claim. The claim is written to the journal, and then to the registry;
-/// if somebody was faster there, this is called again with the next `round`.
+/// Finds a worker id to claim. The claim is written to the journal, and then to the registry; if
+/// another server was faster there, this is called again with the next `round`.
 pub(crate) async fn find(
     store: &dyn LeaseStore,
     claimant: &Claimant<'_>,
@@ -89,8 +88,8 @@ fn claim_of(claimant: &Claimant<'_>, candidate: &Candidate) -> Claim {
     let journal = claimant.journal;
     let seen = candidate.seen.as_ref();
     let last = journal.lease.filter(|last| last.worker == candidate.worker);
-    // Whatever the registry says of it, or does not say any more: nothing of ours comes twice. If it
-    // is not the last one that was held, it may be one of those before.
+    // Whatever the registry says about it, none of our ids may repeat. If it is not the last one
+    // that was held, it may be an earlier one.
     let issued_ms = last.map_or(journal.former_ms, |last| last.below_ms);
     let issued_ms = issued_ms.max(journal.floor_ms);
     let lost = claimant.lost.iter();
@@ -102,7 +101,7 @@ fn claim_of(claimant: &Claimant<'_>, candidate: &Candidate) -> Claim {
         worker: candidate.worker,
         epoch: seen.map_or(0, |row| row.epoch) + 1,
         start_ms,
-        // Never back: another server would start there.
+        // Never lower: another server would start there.
         until_ms: (start_ms + claimant.lease_ms).max(seen.map_or(0, |row| row.until_ms)),
     };
     let holder = journal.row_holder(claimant.nonce);
@@ -113,17 +112,17 @@ fn claim_of(claimant: &Claimant<'_>, candidate: &Candidate) -> Claim {
     Claim { lease, swap }
 }
 
-/// What came of a wish to extend.
+/// The result of a request to extend.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Extended {
     Until(Lease),
-    /// Somebody else has claimed the worker id; the row, unless it is gone.
+    /// Another server has claimed the worker id; the row, unless it is gone.
     Lost(Option<LeaseRecord>),
-    /// The registry is not the one that the lease is from.
+    /// The registry is not the one that the lease comes from.
     Elsewhere,
 }
 
-/// Takes a lease of the registry with this identity further, to `until_ms` at least.
+/// Extends a lease of the registry with this identity, at least to `until_ms`.
 pub(crate) async fn extend(
     store: &dyn LeaseStore,
     lease: Lease,
@@ -131,7 +130,7 @@ pub(crate) async fn extend(
     (identity, holder): (&str, &str),
     address: &str,
 ) -> Result<Extended, StoreError> {
-    // In one that was made anew, somebody's row may be just as ours was.
+    // In a registry that was created anew, another server's row may look just like ours.
     if store.identity().await? != identity {
         return Ok(Extended::Elsewhere);
     }
@@ -146,8 +145,8 @@ pub(crate) async fn extend(
     if store.swap(&swap).await? {
         return Ok(Extended::Until(longer));
     }
-    // An earlier call whose outcome was unknown may have gone through: the row tells, which no copy
-    // of this server can have written, because its process has another number.
+    // An earlier call whose outcome was unknown may have succeeded: the row tells, and no copy of
+    // this server can have written it, because its process has another number.
     let rows = store.leases().await?;
     let row = rows.into_iter().find(|row| row.worker == lease.worker);
     Ok(match row {
@@ -165,12 +164,12 @@ pub(crate) async fn extend(
     })
 }
 
-/// How often a row is given back anew because a call of our own changed it meanwhile.
+/// How often giving back is retried because a call of our own changed the row meanwhile.
 const RELEASES_MAX: usize = 3;
 
-/// Gives a worker id back, down to the first time that was not used. Only who has stopped issuing
-/// may do this. Answers whether the row was ours: that of the lease, or that of a claim whose
-/// outcome is unknown.
+/// Gives a worker id back, down to the first unused time. Only for a process that has stopped
+/// issuing. Returns whether the row was ours: that of the lease, or that of a claim whose outcome
+/// is unknown.
 pub(crate) async fn release(
     store: &dyn LeaseStore,
     lease: Lease,
@@ -179,8 +178,7 @@ pub(crate) async fn release(
     address: &str,
 ) -> Result<bool, StoreError> {
     let holder = journal.row_holder(journal.lease.map_or(0, |lease| lease.nonce));
-    // A claim or an extension whose outcome was unknown may have gone through, or not: the row
-    // tells.
+    // A claim or an extension whose outcome was unknown may have succeeded or not: the row tells.
     let is_ours = |row: &LeaseRecord| {
         let is_of_lease = row.holder == holder && row.epoch == lease.epoch;
         row.worker == lease.worker && (is_of_lease || journal.is_of_claim(row))

@@ -9,20 +9,20 @@ use crate::layout::Instant;
 use crate::store::LeaseRecord;
 use crate::timeline::FOLLOW_MAX;
 
-/// What a second source says.
+/// The reading of a second source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SecondSource {
     pub(super) source: &'static str,
-    /// What it showed, and this machine's wall clock at that moment; in milliseconds since 1970.
+    /// Its time, and this machine's wall clock at that moment; in milliseconds since 1970.
     pub(super) shows_ms: u64,
     pub(super) wall_ms: u64,
-    /// The time that ids carried then.
+    /// The time in ids then.
     pub(super) timeline_ms: u64,
-    /// Half the time that asking took.
+    /// Half of the round trip.
     pub(super) unsure_ms: u64,
 }
 
-/// Who is right.
+/// Whose clock is right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     Wall,
@@ -54,7 +54,7 @@ impl SecondSource {
     }
 }
 
-/// Asks the registry's clock, and where it has none the peers'.
+/// Asks for the registry's clock, or for the peers' if it has none.
 pub(super) async fn ask(shared: &Shared) -> Option<SecondSource> {
     if let Some(second) = ask_store(shared).await {
         return Some(second);
@@ -70,7 +70,7 @@ async fn ask_store(shared: &Shared) -> Option<SecondSource> {
         let answer = shared
             .within(shared.options.call_max, store.clock_ms())
             .await;
-        // One without a clock answers that without being asked.
+        // A registry without a clock answers that without a call.
         if !matches!(answer, Ok(None)) {
             shared.note(Access::Read, answer.as_ref().err());
         }
@@ -116,7 +116,7 @@ async fn timed(
 }
 
 /// Compares the clock with the registry's and with the peers' before a worker id is claimed.
-/// Answers whether anybody confirmed it.
+/// Returns whether any of them confirmed it.
 pub(super) async fn check_at_start(shared: &Shared, rows: &[LeaseRecord]) -> Result<bool, String> {
     let mut is_confirmed = false;
     let sources = [ask_store(shared).await, ask_peers(shared, rows).await];
@@ -156,9 +156,9 @@ pub(super) fn behind_own_report(shared: &Shared, written_ms: u64) -> Option<Stri
     is_behind.then(|| too_far_apart("its own last report was at", wall_ms, written_ms, max))
 }
 
-/// Whether ids would start too far ahead of the clock. Each start goes on where the journal ends,
-/// which is ahead of the clock, and takes it further: a server that starts again and again waits
-/// for the clock instead of running away from it.
+/// Whether ids would start too far ahead of the clock. Each start continues where the journal ends,
+/// which is ahead of the clock, and takes it further: a server that is restarted again and again
+/// waits for the clock instead of running away from it.
 pub(super) fn too_far_ahead(shared: &Shared, start_ms: u64, now_ms: u64) -> Option<String> {
     let options = &shared.options;
     let max = options.clock_offset_max + options.journal_ahead + options.snowflake.ahead_max;
@@ -179,7 +179,8 @@ fn shown(unix_ms: u64) -> Instant {
 mod tests {
     use super::*;
 
-    /// Guards that an answer which took long, as when the server was paused, decides nothing.
+    /// Guards that an answer which took long, for example because the server was paused, decides
+    /// nothing.
     #[test]
     fn who_is_right() {
         let second = |wall_ms, unsure_ms| SecondSource {

@@ -1,4 +1,4 @@
-//! `close`: ends a registry, and says what became of its worker id.
+//! `close`: ends a registry, and reports what became of its worker id.
 
 use std::fmt;
 use std::pin::pin;
@@ -22,19 +22,19 @@ use crate::worker_id::WorkerId;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Closed {
-    /// No store holds a worker id for this process: none was claimed, it was lost, or it was set by
-    /// hand.
+    /// No store holds a worker id for this process: none was claimed, it was lost, or it is a fixed
+    /// one without a store.
     NotHeld,
     /// The worker id was given back. Another process can claim it within seconds.
     Released {
-        /// Which.
+        /// The worker id.
         worker: WorkerId,
     },
     /// The worker id stays leased to this process. A restart with the same journal continues with
     /// it; others get it after `lease.until_ms`, or up to a whole
     /// [`lease`](super::RegistryOptions::lease) later if an extension was under way.
     Leased {
-        /// Which worker id, and until when.
+        /// The lease.
         lease: Lease,
         /// Why it was not given back.
         reason: Arc<str>,
@@ -69,9 +69,9 @@ impl fmt::Display for Closed {
 }
 
 impl WorkerRegistry {
-    /// Stops issuing for good, gives the worker id back, and waits for that, but no longer than
-    /// `timeout`. The driver must run meanwhile; it ends afterwards. To close once more is harmless
-    /// and tells the same.
+    /// Stops issuing for good, gives the worker id back, and waits for that, at most for `timeout`.
+    /// The driver must run meanwhile; it ends afterwards. Closing twice is harmless and returns the
+    /// same.
     ///
     /// # Example
     ///
@@ -101,12 +101,12 @@ impl WorkerRegistry {
 }
 
 impl Shared {
-    /// Keeps in mind what the store may hold for this process from now on.
+    /// Records the lease that the store may hold for this process from now on.
     pub(super) fn set_leased(&self, lease: Option<Lease>) {
         self.lock().leased = lease.filter(|_| self.store.is_some());
     }
 
-    /// The driver ends: nothing is issued any more.
+    /// The driver has ended: nothing is issued any longer.
     pub(super) fn end(&self, reason: &'static str) {
         self.core.close(reason, ErrorKind::Stopped, None);
         self.lock().stage = RegistryStage::Stopped;
@@ -115,7 +115,7 @@ impl Shared {
 }
 
 impl RegistryState {
-    /// Keeps in mind whether the worker id was given back.
+    /// Records whether the worker id was given back.
     pub(super) fn on_release(&mut self, lease: Lease, given_back: &Result<bool, StoreError>) {
         match given_back {
             Ok(is_ours) => {

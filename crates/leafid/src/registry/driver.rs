@@ -1,6 +1,6 @@
 //! `RegistryDriver`: the background half of a registry. It gets a worker id (`start.rs`), holds it
-//! (`hold.rs`), gives it back (`release.rs`) or, when it is lost, gets another; meanwhile it keeps the time for those who take
-//! ids fast (`timekeeper.rs`).
+//! (`hold.rs`), and gives it back (`release.rs`) or, if it is lost, gets another; meanwhile it
+//! keeps the time for callers that take ids fast (`timekeeper.rs`).
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -63,21 +63,21 @@ impl std::fmt::Debug for RegistryDriver {
 pub(super) struct DriverState {
     pub(super) shared: Arc<Shared>,
     pub(super) rng: Rng,
-    /// What the journal holds, once it was read.
+    /// The content of the journal, once it was read.
     pub(super) journal: Option<JournalRecord>,
     /// A number that no other process has, for the rows that this one claims.
     pub(super) nonce: u64,
-    /// It issues on the strength of its journal, and the registry has not confirmed that yet.
+    /// It issues because its journal allows it, and the registry has not confirmed that yet.
     pub(super) is_weak: bool,
     /// Worker ids whose ids lie too far in the future.
     pub(super) quarantined: Vec<WorkerUntil>,
     /// Worker ids that were lost, each once, and where their ids ended.
     pub(super) lost: Vec<WorkerUntil>,
-    /// An operator takes the wall clock for right, and nothing was claimed since.
+    /// An operator has accepted the wall clock, and nothing was claimed since.
     pub(super) is_clock_accepted: bool,
     /// Failures of the registry in a row.
     pub(super) failures: u32,
-    /// What was refused last, so that it is told once.
+    /// The last refusal, so that each is reported once.
     pub(super) last_refusal: String,
 }
 
@@ -94,10 +94,10 @@ pub(crate) struct WorkerUntil {
 pub(super) enum End {
     /// `stop` was called.
     Stopped,
-    /// The lease was lost, used up, or put in quarantine; another one is wanted.
+    /// The lease was lost, exhausted, or put in quarantine; another one is needed.
     Another,
-    /// The registry has forgotten us, and our worker id is somebody else's. Other servers may be
-    /// about to find out the same, so that no worker id is to be trusted yet.
+    /// The registry has forgotten us, and another server holds our worker id. Other servers may be
+    /// about to find out the same, so that no worker id can be trusted yet.
     Displaced,
 }
 
@@ -105,7 +105,7 @@ async fn run(shared: Arc<Shared>) {
     let work = DriverState {
         rng: Rng::with_seed(shared.options.seed),
         journal: None,
-        // Not of the registry's seed, which a copy of this server may share.
+        // Not from the registry's seed, which a copy of this server may share.
         nonce: fastrand::u64(1..),
         is_weak: false,
         quarantined: Vec::new(),
@@ -135,8 +135,8 @@ impl DriverState {
         }
     }
 
-    /// Once so much time has passed since the registry forgot, every server that it answers has
-    /// noticed, and the last ids that it made before lie in the past.
+    /// Once this much time has passed since the registry forgot, every server that it answers has
+    /// noticed, and the last ids that such a server made before lie in the past.
     fn noticed_max(&self) -> Duration {
         let options = &self.shared.options;
         options.check_interval + options.snowflake.ahead_max
@@ -157,7 +157,7 @@ impl DriverState {
         registry.map_or_else(String::new, |registry| registry.identity.clone())
     }
 
-    /// What was lost is no right any more, also after a restart without the registry.
+    /// A lost lease gives no right to issue, even after a restart without the registry.
     async fn note_loss(&mut self) {
         let Some(journal) = &mut self.journal else {
             return;
@@ -166,11 +166,11 @@ impl DriverState {
             lease.acknowledged = false;
         }
         let record = journal.clone();
-        // A journal that fails is told when something is to be issued.
+        // A failing journal is reported once ids must be issued.
         let _noted = self.write_record(record).await;
     }
 
-    /// The worker ids that are left alone now.
+    /// The worker ids that are left unused now.
     pub(super) fn avoided(&self, now_ms: u64) -> Vec<WorkerId> {
         let kept = self.shared.accepted_ahead_max();
         let kept_ms = u64::try_from(kept.as_millis()).unwrap_or(u64::MAX);
@@ -197,7 +197,7 @@ impl DriverState {
         Ok(())
     }
 
-    /// How long to wait after a failure: longer with each in a row, with a random half taken off.
+    /// The back-off after a failure: longer with each in a row, less a random half.
     pub(super) fn retry_after(&mut self) -> Duration {
         self.failures = self.failures.saturating_add(1);
         let options = &self.shared.options;
@@ -205,7 +205,7 @@ impl DriverState {
         backoff(min, max, self.failures, 0.5, self.rng.f64())
     }
 
-    /// Waits, but not once stopped.
+    /// Waits, unless it was stopped.
     pub(super) async fn pause(&self, duration: Duration) {
         let called = self.shared.core.driver_wake.listen();
         if self.shared.is_stopped() {

@@ -20,13 +20,13 @@ use crate::lease::Lease;
 use crate::snowflake::state::Grant;
 use crate::store::JournalLease;
 
-/// The journal allows at least so much more than was used.
+/// The journal must allow at least this much more than was used.
 const SOME_MIN_MS: u64 = 10;
 
 /// The state of the clocks and of the takers at one moment.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Now {
-    /// What the timeline shows.
+    /// The time of the timeline.
     pub(super) now_ms: u64,
     /// The time of the next id, or `now_ms` if that is later.
     pub(super) next_ms: u64,
@@ -41,11 +41,11 @@ pub(super) struct Margins {
     journal_ahead_ms: u64,
     /// How far ids may be ahead of the clock.
     ahead_max_ms: u64,
-    /// The least that is allowed beyond the next id, so that there always are some ids.
+    /// The minimum allowed beyond the next id, so that there are always some ids.
     some_ms: u64,
 }
 
-/// What is to be done about the journal and the takers.
+/// What to do about the journal and the takers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Action {
     /// Nothing: the journal holds enough, and the takers have it.
@@ -81,7 +81,8 @@ pub(super) fn decide(
 ) -> Action {
     let next_ms = now.next_ms.max(lease.start_ms);
     let wanted_ms = margins.wanted_ms(now.now_ms, next_ms);
-    // Never back, even when the clock is: ids may go to the former bound until the new one is
+    // Never lower, even if the clock is: ids may go to the former bound until the new one is
+    // granted.
     // granted.
     let of_worker = journal.filter(|last| last.worker == lease.worker);
     let noted_ms = of_worker.map_or(0, |last| last.below_ms);
@@ -104,7 +105,7 @@ pub(super) fn decide(
     })
 }
 
-/// What lies below a bound of a lease, in ticks: only those that lie in it wholly.
+/// The ticks below a bound of a lease: only those that lie completely below it.
 pub(super) fn grant_of(layout: Layout, lease: &Lease, below_ms: u64) -> Grant {
     let unit_ms = layout.unit().ms();
     let tick_of = |ms: u64| {
@@ -139,7 +140,7 @@ mod tests {
         start_ms: 100_000,
         until_ms: 200_000,
     };
-    /// What is in the journal after the first grant, at the start of the lease.
+    /// The content of the journal after the first grant, at the start of the lease.
     const NOTED: JournalLease = JournalLease {
         worker: WorkerId::new(3),
         epoch: 5,
@@ -158,7 +159,7 @@ mod tests {
         }
     }
 
-    /// The bound that is written and granted; `None` when nothing is to be done.
+    /// The bound that is written and granted; `None` if there is nothing to do.
     #[track_caller]
     fn check(now: Now, lease: &Lease, journal: Option<JournalLease>, expected: Option<u64>) {
         let written = match decide(now, lease, journal.as_ref(), &MARGINS) {
@@ -182,7 +183,7 @@ mod tests {
         check(start, &LEASE, None, Some(103_000));
         check(start, &LEASE, Some(NOTED), None);
         check(at(100_001, 100_001), &LEASE, Some(NOTED), Some(103_001));
-        // Ids that borrow take the bound along, as far as they may borrow.
+        // Ids that borrow move the bound, as far as they may borrow.
         check(at(100_000, 100_600), &LEASE, Some(NOTED), Some(103_600));
         check(at(100_000, 101_600), &LEASE, Some(NOTED), Some(104_000));
         // A restart that begins far ahead of the clock gets some ids, and no more.
@@ -214,7 +215,7 @@ mod tests {
         check(at(80_000, 80_000), &next_epoch, Some(NOTED), Some(103_000));
     }
 
-    /// Guards that the bound of one worker id is no bound of another.
+    /// Guards that the bound of one worker id never applies to another.
     #[test]
     fn the_bound_is_that_of_the_worker_id() {
         let other = Lease {
@@ -229,7 +230,7 @@ mod tests {
         check(at(100_000, 100_000), &LEASE, Some(far), None);
     }
 
-    /// Guards that a row is known as this process's own as long as it is that of its claim.
+    /// Guards that a row is recognised as this process's own as long as it is that of its claim.
     #[test]
     fn the_nonce_stays_with_its_claim() {
         let nonce =

@@ -1,4 +1,5 @@
-//! Holding a worker id: clocks compared, journal written, lease extended, once a second.
+//! Holds a worker id: once a second it compares the clocks, writes the journal, and extends the
+//! lease (heartbeat).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,15 +19,15 @@ use crate::lease::Lease;
 use crate::store::{BoxFuture, StoreError};
 use crate::timeline::Comparison;
 
-/// How often others are told that this server lives. Source: Leaf.
+/// How often the server reports to others that it is alive. Source: Leaf.
 const REPORT_INTERVAL: Duration = Duration::from_secs(3);
-/// How soon our own row is read again after it could not be read, if that is sooner than else.
+/// The retry interval after our own row could not be read, if that is sooner than the next read.
 const ROW_READ_RETRY: Duration = Duration::from_secs(1);
 /// How often a second source is asked while the clocks disagree.
 const CLOCK_CHECK_INTERVAL_MIN: Duration = Duration::from_secs(1);
 const CLOCK_CHECK_INTERVAL_MAX: Duration = Duration::from_secs(30);
 
-/// One worker id, while it is held.
+/// A worker id, while it is held.
 pub(super) struct Held {
     pub(super) lease: Lease,
     calls: FuturesUnordered<BoxFuture<'static, CallOutcome>>,
@@ -118,8 +119,8 @@ impl DriverState {
         None
     }
 
-    /// Takes the wall clock for right. Ids that were issued far ahead of it put their worker id in
-    /// quarantine: it is left alone until that time has come.
+    /// Accepts the wall clock. Ids that were issued far ahead of it put their worker id in
+    /// quarantine: it is left unused until that time.
     fn accept_wall(&mut self, held: &mut Held) -> Option<End> {
         let shared = Arc::clone(&self.shared);
         let timeline = &shared.core.timeline;
@@ -150,7 +151,7 @@ impl DriverState {
         }
         let clock_now = shared.core.timeline.clock().now();
         let is_due = |at: Option<Duration>| at.is_some_and(|at| at <= clock_now);
-        // After a start without the registry the row is asked for as soon as it answers.
+        // After a start without the registry the row is read as soon as the registry answers.
         let is_wanted = self.is_weak || held.lease.left_ms(now_ms) < shared.lease_ms() / 2;
         if is_wanted && is_due(held.extend_at) {
             held.extend_at = None;
@@ -178,7 +179,7 @@ impl DriverState {
         }
     }
 
-    /// Notes in the journal how far ids may go, and only then lets them.
+    /// Writes to the journal how far ids may go, and only then grants it.
     async fn write_and_grant(&mut self, held: &mut Held, next_ms: u64) {
         let shared = Arc::clone(&self.shared);
         let lease = held.lease;
@@ -249,11 +250,11 @@ impl DriverState {
                 began,
                 row: Ok(row),
             } => {
-                // From its beginning on: it may have shown how things were then.
+                // From its beginning: it may have shown the state of that moment.
                 held.row_read_at = Some(began + self.shared.options.row_read_interval());
                 held.row_reads_fail = false;
                 if self.shared.lock().failed_writes.swap {
-                    // It can be read again: perhaps also be written.
+                    // It can be read again; perhaps it can be written, too.
                     held.extend_at = held.extend_at.map(|at| at.min(now));
                 }
                 return self.lost_or_adopted(held, lease, row.as_ref(), false);
@@ -287,8 +288,8 @@ impl DriverState {
         None
     }
 
-    /// A registry that does not answer may come back with our row. One that says no, such as a file
-    /// that somebody has replaced, will not.
+    /// A registry that does not answer may come back with our row. One that refuses, such as a file
+    /// that was replaced, will not.
     fn on_unreadable_row(
         &mut self,
         held: &mut Held,
@@ -308,7 +309,7 @@ impl DriverState {
         None
     }
 
-    /// The first of several failures in a row is told.
+    /// The first of several failures in a row is reported.
     fn on_reported(&self, held: &mut Held, reported: Result<(), StoreError>, now: Duration) {
         held.report_at = Some(now + REPORT_INTERVAL);
         let failed = reported.is_err();
@@ -342,18 +343,18 @@ impl Held {
         }
     }
 
-    /// How long there is nothing to do, if no call comes to its end.
+    /// How long there is nothing to do, unless a call completes.
     fn pause(&self, shared: &Shared) -> Duration {
         let step = shared.options.step_interval;
         let now = shared.core.timeline.clock().now();
-        // What has come to be due meanwhile, as while the journal was written, is begun at once.
+        // What has become due meanwhile, such as while the journal was written, begins at once.
         let row_read_at = self.row_read_at.filter(|_| shared.store.is_some());
         row_read_at.map_or(step, |at| at.saturating_sub(now).min(step))
     }
 }
 
 impl Shared {
-    /// How long a lease is; never shorter than what the journal allows.
+    /// The length of a lease; never shorter than what the journal allows.
     pub(super) fn lease_ms(&self) -> u64 {
         millis(self.options.lease.max(self.options.journal_ahead * 2))
     }

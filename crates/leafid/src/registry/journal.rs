@@ -1,5 +1,5 @@
-//! What the journal is good for at a start: it names this server, says how far ids went, and is a
-//! right to issue only with a lease of the registry that is set now.
+//! What a start takes from the journal: this server's name, how far ids went, and a right to issue,
+//! which needs a lease of the configured registry.
 
 use super::WorkerChoice;
 use super::clock_check::behind_own_report;
@@ -12,11 +12,11 @@ use crate::layout::Layout;
 use crate::lease::Lease;
 use crate::store::{JournalLease, JournalRecord, JournalRegistry, LeaseRecord, StoreError};
 
-/// The identity of no registry, and where it is.
+/// The identity and location that stand for no registry.
 const NO_REGISTRY: &str = "none";
 
 impl DriverState {
-    /// Reads the journal, once; a server without one gets its name.
+    /// Reads the journal, once; a server without a name gets one.
     pub(super) async fn read_journal(&mut self) -> Result<(), Obstacle> {
         if self.journal.is_some() {
             return Ok(());
@@ -37,8 +37,8 @@ impl DriverState {
     }
 
     /// Ids of two layouts can be equal, whatever their times are. A layout may only follow another
-    /// if all of its ids from now on are above all that this server made by the other. The journal
-    /// keeps the former one's name until there is a lease for the new one.
+    /// if all of its ids from now on are above all that this server made with the other. The
+    /// journal keeps the former one's name until there is a lease for the new one.
     fn check_layout(&self, record: &JournalRecord, layout: Layout) -> Result<(), Obstacle> {
         let issued_ms = record.floor_ms.max(record.above_ms());
         if record.layout == layout.to_string() || issued_ms == 0 {
@@ -59,8 +59,8 @@ impl DriverState {
         )))
     }
 
-    /// From now on the journal is about this registry. What it says of another one is no right
-    /// here, and neither is the lease of a journal that names none, unless its row is here.
+    /// From now on the journal is about this registry. What it says of another one gives no right
+    /// here, nor does the lease of a journal that names none, unless its row is here.
     pub(super) fn switch_registry(&mut self, registry: JournalRegistry, rows: &[LeaseRecord]) {
         let Some(journal) = self.journal.take() else {
             return;
@@ -79,7 +79,7 @@ impl DriverState {
         });
     }
 
-    /// A worker id that was chosen by hand, without a registry.
+    /// A fixed worker id, without a registry.
     pub(super) fn use_configured_worker(&mut self) -> Result<Lease, Obstacle> {
         let WorkerChoice::Exactly(worker) = self.shared.options.choice else {
             return Err(Obstacle::Refused(
@@ -93,7 +93,7 @@ impl DriverState {
         };
         self.switch_registry(nowhere, &[]);
         let now_ms = self.shared.core.timeline.now_ms();
-        // Nobody else keeps apart what this server issued with another number.
+        // Nothing else separates what this server issued with another number.
         let journal = self.journal.as_ref();
         let issued_ms = journal.map_or(0, |journal| journal.floor_ms.max(journal.above_ms()));
         let start_ms = issued_ms.max(now_ms);
@@ -152,8 +152,8 @@ impl DriverState {
         })
     }
 
-    /// The lease of this row, if it is that of a claim of ours whose outcome was unknown, and that
-    /// was made for the worker id that is held.
+    /// The lease of this row, if it is that of a claim of ours whose outcome was unknown, for the
+    /// worker id that is held.
     pub(super) fn adopt(&mut self, row: &LeaseRecord) -> Option<Lease> {
         let journal = self.journal.as_mut()?;
         let claim = journal.claim.filter(|_| journal.is_of_claim(row))?;
@@ -175,7 +175,7 @@ impl DriverState {
     }
 }
 
-/// The least number that a layout makes of a time, or with `u64::MAX` the greatest.
+/// The smallest number that a layout makes of a time, or with `u64::MAX` the largest.
 fn number_at(layout: Layout, unix_ms: u64, low: u64) -> u64 {
     let unix_ms = i64::try_from(unix_ms).unwrap_or(i64::MAX);
     let tick = match layout.tick_of(unix_ms) {

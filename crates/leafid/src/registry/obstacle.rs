@@ -1,4 +1,4 @@
-//! `Obstacle`: what is in the way of a worker id, and how it is told.
+//! `Obstacle`: why there is no worker id, and how it is reported.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,9 +10,9 @@ use crate::error_kind::ErrorKind;
 use crate::event::Event;
 use crate::store::{LeaseRecord, StoreError};
 
-/// What is in the way of a worker id.
+/// Why there is no worker id.
 pub(super) enum Obstacle {
-    /// Something that somebody has to change; the text says what.
+    /// Something has to be changed; the text says what.
     Refused(String),
     /// The registry or the journal failed.
     Failed(Arc<StoreError>),
@@ -24,7 +24,7 @@ pub(super) enum Obstacle {
 
 impl From<StoreError> for Obstacle {
     fn from(error: StoreError) -> Self {
-        // A registry that could forget is there, and none to do without.
+        // A registry that could lose a claim answers, and the server cannot do without one.
         if error.may_recover() && error.weak_store().is_none() {
             Self::Failed(Arc::new(error))
         } else {
@@ -68,7 +68,7 @@ impl DriverState {
     }
 }
 
-/// A registry that fails is not the same as one that holds nothing for us.
+/// A registry that fails is not the same as one in which we hold nothing.
 pub(super) async fn found_or_store_error(
     found: impl Future<Output = Result<claim::Claim, ClaimError>>,
 ) -> Result<Result<claim::Claim, ClaimError>, StoreError> {
@@ -93,7 +93,7 @@ pub(super) fn obstacle(error: ClaimError) -> Obstacle {
     }
 }
 
-/// What to tell when no worker id is left.
+/// The report when no worker id is left.
 fn exhausted(rows: &[LeaseRecord]) -> String {
     let shown: Vec<String> = rows
         .iter()

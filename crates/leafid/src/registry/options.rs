@@ -1,4 +1,4 @@
-//! `RegistryOptions`: what can be set about worker ids, with each trade-off.
+//! `RegistryOptions`: the settings of worker ids, with their trade-offs.
 
 use std::time::Duration;
 
@@ -18,18 +18,18 @@ use crate::worker_id::WorkerId;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WorkerChoice {
-    /// One that is free, if possible the one held before. Needs a registry.
+    /// One that is free, if possible the previous one. Needs a registry.
     #[default]
     Any,
     /// This one, such as the ordinal of a Kubernetes StatefulSet. With a registry it is claimed
-    /// there; without one, whoever sets it must see to it that nobody else has it.
+    /// there; without one, the operator must make sure that no other server has it.
     Exactly(WorkerId),
 }
 
 /// A shorter one would keep the registry busy with nothing else.
 const CHECK_INTERVAL_MIN: Duration = Duration::from_millis(100);
 
-/// What can be set about worker ids.
+/// The settings of worker ids.
 ///
 /// # Example
 ///
@@ -45,41 +45,41 @@ const CHECK_INTERVAL_MIN: Duration = Duration::from_millis(100);
 pub struct RegistryOptions {
     /// How ids are made.
     pub snowflake: SnowflakeOptions,
-    /// Which worker id.
+    /// Which worker id to claim.
     pub choice: WorkerChoice,
-    /// A worker id that this server is likely to have had under other software. A server whose
-    /// journal knows of no lease asks for it once, if it is free, unless a free one was held under
-    /// `address`. It is never waited for. Default: none.
+    /// A worker id that this server probably had under other software. A server whose journal has
+    /// no lease asks for it once, if it is free, unless a free one was held under `address`. It is
+    /// never waited for. Default: none.
     pub preferred: Option<WorkerId>,
-    /// Where this process serves HTTP, such as `10.0.0.5:8080`; for people and peers. A free
-    /// worker id that was held under this address is taken first. Default: empty.
+    /// Where this process serves HTTP, such as `10.0.0.5:8080`; for people and peers. A free worker
+    /// id that was held under this address is preferred. Default: empty.
     pub address: String,
-    /// How long a lease is. Longer bears a longer outage of the registry; a server that was
-    /// killed keeps its worker id from others for so long. At least 10 s. Default: 1 h.
+    /// The length of a lease. Longer survives a longer outage of the registry; a killed server
+    /// keeps its worker id from others for this long. At least 10 s. Default: 1 h.
     pub lease: Duration,
     /// How often the clocks are compared and the journal is written. Default: 1 s.
     pub step_interval: Duration,
     /// How far ahead of the clock the journal allows ids, so that it need not be written for each.
-    /// After a crash ids start that far ahead; a driver that stands still for longer stops them.
-    /// Default: 3 s.
+    /// After a crash ids start that far ahead; a driver that stalls for longer stops them. Default:
+    /// 3 s.
     pub journal_ahead: Duration,
-    /// How old the last look at this server's own row in the registry may become: it is read anew
-    /// after half of this, and the registry counts as down once it has not answered for all of it.
-    /// So long a registry that was emptied, or in which an older copy was put back, can go
-    /// unnoticed; meanwhile ids can come twice. At least 100 ms. Default: 5 s.
+    /// The maximum age of the last read of this server's own row in the registry: it is read again
+    /// after half of this, and the registry counts as down if it has not answered for all of it. A
+    /// registry that was emptied, or restored from an older copy, can go unnoticed for this long;
+    /// ids can repeat meanwhile. At least 100 ms. Default: 5 s.
     pub check_interval: Duration,
-    /// How far this machine's clock may be away from the registry's, from the mean of the peers'
-    /// and behind its own last report when a worker id is claimed. Default: 10 s.
+    /// How far this machine's clock may be off, from the registry's, from the mean of the peers'
+    /// and behind its own last report, when a worker id is claimed. Default: 10 s.
     pub clock_offset_max: Duration,
     /// After this long a call to the registry counts as failed with its outcome unknown, whatever
     /// the registry itself promises. Default: 30 s.
     pub call_max: Duration,
-    /// How long after a failure the registry is tried again; doubles with each failure in a row,
-    /// with a random half taken off. Default: 100 ms.
+    /// The back-off after a failure of the registry; it doubles with each failure in a row, less a
+    /// random half. Default: 100 ms.
     pub retry_min: Duration,
-    /// The longest time between two tries. Default: 5 s.
+    /// The longest back-off. Default: 5 s.
     pub retry_max: Duration,
-    /// Seed of what is random in claims and retries. Default: random.
+    /// Seed of random choices in claims and retries. Default: random.
     pub seed: u64,
 }
 

@@ -1,6 +1,6 @@
-//! What our own row in the registry says about the lease that we hold. It is read again every few
-//! seconds (`hold.rs`), because a registry that was emptied, or in which an older copy was put
-//! back, gives our worker id to the next who asks, and nobody but its holder can know.
+//! What our own row in the registry says about our lease. It is read again every few seconds
+//! (`hold.rs`), because a registry that was emptied, or restored from an older copy, gives our
+//! worker id to the next server that asks, and only its holder can know.
 
 use super::RegistryStage;
 use super::driver::{DriverState, End, WorkerUntil};
@@ -10,18 +10,18 @@ use crate::event::Event;
 use crate::lease::Lease;
 use crate::store::LeaseRecord;
 
-/// Why a lease is ours no more.
+/// Why a lease is lost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Loss {
-    /// For people.
+    /// The reason, for people.
     pub(super) reason: String,
     /// The registry has forgotten what it had acknowledged.
     pub(super) is_forgotten: bool,
-    /// The row is there, so that somebody else may have the worker id by now.
+    /// The row exists, so another server may have the worker id by now.
     pub(super) is_taken: bool,
 }
 
-/// What a row that was read after `lease` was acknowledged means at this time; `None`: all is well.
+/// The meaning of a row that was read after `lease` was acknowledged; `None`: all is well.
 fn loss(lease: &Lease, holder: &str, row: Option<&LeaseRecord>, now_ms: u64) -> Option<Loss> {
     let Some(row) = row else {
         return Some(Loss {
@@ -31,7 +31,7 @@ fn loss(lease: &Lease, holder: &str, row: Option<&LeaseRecord>, now_ms: u64) -> 
         });
     };
     let is_own = row.holder == holder;
-    // One less: a start without the registry goes on although its last claim never arrived.
+    // One less: a start without the registry is valid although its last claim never arrived.
     let is_known = row.epoch == lease.epoch || row.epoch + 1 == lease.epoch;
     if is_own && is_known && row.until_ms >= lease.until_ms {
         return None;
@@ -71,8 +71,8 @@ impl DriverState {
         loss(&lease, &self.holder(), row, now_ms)
     }
 
-    /// What a row that was read after `lease` was acknowledged leads to, be it that it was only
-    /// looked at, or that a change of it was refused.
+    /// The consequence of a row that was read after `lease` was acknowledged, or of a refused
+    /// change of it.
     pub(super) fn lost_or_adopted(
         &mut self,
         held: &mut Held,
@@ -80,7 +80,7 @@ impl DriverState {
         row: Option<&LeaseRecord>,
         was_refused: bool,
     ) -> Option<End> {
-        // Another one is held since it was asked for.
+        // Another lease is held since the read began.
         let is_past = lease.epoch != held.lease.epoch;
         // A row that is one claim behind is ours, but cannot be extended.
         let is_behind = row.is_some_and(|row| row.epoch != lease.epoch);
@@ -108,7 +108,7 @@ impl DriverState {
             is_forgotten: false,
             is_taken: false,
         });
-        // Before anybody is told.
+        // Before it is reported.
         let end = self.halt(lease, &loss.reason);
         if loss.is_forgotten {
             self.shared
@@ -174,7 +174,7 @@ mod tests {
         assert_eq!(kind, expected, "{row:?} at {now_ms}: {found:?}");
     }
 
-    /// Guards which rows end a lease, and which of those say that the registry forgot it.
+    /// Guards which rows end a lease, and which of those mean that the registry forgot it.
     #[test]
     fn what_a_row_means() {
         let row = |holder: &str, epoch, until_ms| {
@@ -194,7 +194,7 @@ mod tests {
         // Another process with our journal.
         check(row("me", 6, 4000).as_ref(), 2000, Some((false, false)));
         check(row("other", 6, 9000).as_ref(), 4000, Some((false, true)));
-        // An older copy in which our lease is over lets others claim as usual.
+        // An older copy in which our lease has ended lets others claim as usual.
         check(row("other", 6, 9000).as_ref(), 3999, Some((true, true)));
         check(row("", 6, 2000).as_ref(), 2000, Some((false, true)));
         check(row("other", 5, 9000).as_ref(), 2000, Some((true, true)));

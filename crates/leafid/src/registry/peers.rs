@@ -1,8 +1,8 @@
-//! `PeerClocks`: the clocks of other servers, as a second source beside the registry's.
+//! `PeerClocks`: the clocks of other servers, as a second source besides the registry's.
 
 use crate::store::{BoxFuture, LeaseRecord};
 
-/// What the clocks of running peers show; a second source beside the registry's own clock.
+/// The clocks of running peers; a second source besides the registry's own clock.
 ///
 /// # Example
 ///
@@ -19,8 +19,8 @@ use crate::store::{BoxFuture, LeaseRecord};
 /// }
 /// ```
 pub trait PeerClocks: Send + Sync + 'static {
-    /// The mean of what the clocks of these peers show now, in milliseconds since
-    /// 1970-01-01T00:00:00Z; `None` when none answers. Must end in bounded time.
+    /// The mean of these peers' clocks now, in milliseconds since 1970-01-01T00:00:00Z; `None` if
+    /// none answers. Must end in bounded time.
     fn mean_ms<'a>(&'a self, peers: &'a [LeaseRecord]) -> BoxFuture<'a, Option<u64>>;
 }
 

@@ -1,4 +1,4 @@
-//! Giving a worker id back, so that others need not wait for the end of its lease.
+//! Gives a worker id back, so that others need not wait for the end of its lease.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::lease::Lease;
 use crate::store::{JournalLease, StoreError};
 
 impl DriverState {
-    /// Stops issuing, and gives back what was not used.
+    /// Stops issuing, and gives back the unused rest of the lease.
     pub(super) async fn release(&mut self, lease: Lease) {
         let used_tick = self.shared.core.state.halt();
         let layout = self.shared.core.options.layout;
@@ -32,22 +32,23 @@ impl DriverState {
         }
     }
 
-    /// Answers whether there was something to give back.
+    /// Returns whether there was something to give back.
     async fn give_back(&mut self, lease: Lease, used_ms: u64) -> Result<bool, StoreError> {
-        // First here, so that a restart begins right after the last id.
+        // The journal first, so that a restart begins right after the last id.
         self.note_end(lease, used_ms, true).await?;
         let shared = Arc::clone(&self.shared);
         let Some(store) = shared.store.as_deref() else {
             return Ok(false);
         };
-        // While the registry is down nothing is given back, so that a restart can go on without it.
-        // Asked twice, because the first may be sent over a connection that died at rest.
+        // While the registry is down nothing is given back, so that a restart can continue without
+        // it.
+        // Asked twice, because the first call may use a connection that died while idle.
         let mut is_there = read_own_row(&shared, lease).await;
         if is_there.as_ref().is_err_and(StoreError::may_recover) {
             is_there = read_own_row(&shared, lease).await;
         }
         is_there?;
-        // From here on somebody else may get what is left of it.
+        // From here on another server may get the rest of it.
         self.note_end(lease, used_ms, false).await?;
         let Some(journal) = &self.journal else {
             return Ok(false);
@@ -57,7 +58,7 @@ impl DriverState {
         shared.changing(given_back).await
     }
 
-    /// Notes in the journal where the ids of its lease end, and whether the rest is still ours.
+    /// Writes to the journal where the ids of its lease end, and whether the rest is still ours.
     async fn note_end(
         &mut self,
         lease: Lease,
@@ -65,7 +66,7 @@ impl DriverState {
         is_ours: bool,
     ) -> Result<(), StoreError> {
         let last = self.journal.as_ref().and_then(|journal| journal.lease);
-        // What was never granted may be in no journal: there is another lease then.
+        // A lease that was never granted may not be in the journal, which then has another one.
         let is_noted =
             |last: &JournalLease| (last.worker, last.epoch) == (lease.worker, lease.epoch);
         let Some(last) = last.filter(is_noted) else {
@@ -81,7 +82,7 @@ impl DriverState {
     }
 }
 
-/// Reads our own row, for whether the registry answers.
+/// Reads our own row, to see whether the registry answers.
 async fn read_own_row(shared: &Shared, lease: Lease) -> Result<(), StoreError> {
     let row = shared.store()?.lease(lease.worker);
     let row = shared.within(shared.options.row_read_interval(), row).await;

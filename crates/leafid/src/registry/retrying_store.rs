@@ -1,5 +1,5 @@
-//! `RetryingStore`: a registry whose calls are made again when they lost against other transactions,
-//! as those to a store of segments are. All else passes through.
+//! `RetryingStore`: a registry whose calls are retried after conflicts with other transactions,
+//! like those to a store of segments. Everything else passes through.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Getting a worker id: what has to hold before anything is issued.
+//! Getting a worker id: the checks before anything is issued.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ impl DriverState {
             shared.core.timeline.accept_wall();
         }
         if shared.lock().claims == 0 {
-            // No id carries this time yet: it may be anything.
+            // No id carries a time yet, so any start is allowed.
             shared.core.timeline.accept_wall();
         }
         if let WorkerChoice::Exactly(worker) = shared.options.choice {
@@ -93,8 +93,8 @@ impl DriverState {
         ))
     }
 
-    /// This server has reported a time that its clock has not reached. If somebody confirms the
-    /// clock, then it was wrong when it reported: its worker id is left alone until that time.
+    /// This server has reported a time that its clock has not reached. If a second source confirms
+    /// the clock, the report was wrong: its worker id is left unused until that time.
     pub(super) fn check_own_report(&mut self, is_confirmed: bool) -> Result<(), Obstacle> {
         let last = self.journal.as_ref().and_then(|journal| journal.lease);
         let Some((last, reason)) =
@@ -130,7 +130,7 @@ impl DriverState {
         }
     }
 
-    /// Tries to claim the worker id that suits best; `None` if somebody was faster.
+    /// Tries to claim the best worker id; `None` if another server was faster.
     async fn claim_once(
         &mut self,
         store: &dyn LeaseStore,

@@ -1,9 +1,9 @@
-//! `RegistryStatus`: how a process stands with its worker id and its clock.
+//! `RegistryStatus`: the state of a process's worker id and clock.
 
 use crate::lease::Lease;
 use crate::worker_id::WorkerId;
 
-/// How a process stands with its worker id and its clock.
+/// The state of a process's worker id and clock.
 ///
 /// # Example
 ///
@@ -19,15 +19,15 @@ use crate::worker_id::WorkerId;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct RegistryStatus {
-    /// What it does.
+    /// The stage of the registry.
     pub stage: RegistryStage,
-    /// What it issues with.
+    /// The lease.
     pub lease: Option<Lease>,
-    /// How long it can go on issuing without the registry, in milliseconds.
+    /// How long ids can be issued without the registry, in milliseconds.
     pub left_ms: u64,
     /// How far the time in the next id is ahead of the clock, in milliseconds.
     pub borrowed_ms: u64,
-    /// How far the wall clock is ahead of the time that ids carry, in milliseconds.
+    /// How far the wall clock is ahead of the time in ids, in milliseconds.
     pub clock_offset_ms: i64,
     /// How often the wall clock was found more than a second away.
     pub clock_steps: u64,
@@ -35,16 +35,16 @@ pub struct RegistryStatus {
     pub claims: u64,
     /// How many calls to the registry failed.
     pub failures: u64,
-    /// Whether nothing is issued because this server's own journal cannot be written: others can
-    /// issue meanwhile.
+    /// Whether nothing is issued because this server's own journal cannot be written: other servers
+    /// can issue meanwhile.
     pub journal_fails: bool,
-    /// Whether the last call to the registry went through; `None` before the first.
+    /// Whether the last call to the registry succeeded; `None` before the first.
     pub store_answers: Option<bool>,
-    /// The last instant that the layout has bits for, in milliseconds since 1970-01-01T00:00:00Z.
+    /// The last instant of the layout, in milliseconds since 1970-01-01T00:00:00Z.
     pub end_ms: i64,
 }
 
-/// What a registry does.
+/// The stage of a registry.
 ///
 /// # Example
 ///
@@ -53,14 +53,14 @@ pub struct RegistryStatus {
 pub enum RegistryStage {
     /// No worker id was claimed yet. Exits: `Refused`, `Holding`, `Stopped`.
     Starting,
-    /// Something is in the way of a worker id; it is tried again. Exits: `Holding`, `Stopped`.
+    /// No worker id is available; claiming is retried. Exits: `Holding`, `Stopped`.
     Refused {
-        /// What, and what to do.
+        /// The reason, and what to do.
         reason: String,
     },
     /// Ids are issued. Exits: `Refused`, `Stopped`.
     Holding {
-        /// Which worker id.
+        /// The lease.
         worker: WorkerId,
     },
     /// The worker id was given back. No exit.

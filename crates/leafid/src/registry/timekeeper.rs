@@ -1,6 +1,6 @@
 //! Keeps the time while ids are taken so fast that reading the clock for each would cost more than
-//! the id: `next` and its bound are then brought up to date when a tick begins, at least once a
-//! millisecond. Nothing runs while they are not.
+//! the id: `next` and its bound are updated when a tick begins, at least once a millisecond.
+//! Nothing runs otherwise.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -8,14 +8,14 @@ use std::time::Duration;
 use super::Shared;
 use crate::snowflake::{Core, WAIT_MIN};
 
-/// The longest time between two looks, for ticks that are longer.
+/// The longest time between two updates, for longer ticks.
 const INTERVAL_MAX: Duration = Duration::from_millis(1);
-/// Fewer ids than this between two looks can each read the clock.
+/// Below this many ids per update, each can read the clock.
 const LEN_MIN: u64 = 200;
-/// So many quiet looks in a row, a tenth of a second, end it.
+/// After this many quiet updates in a row, a tenth of a second, it ends.
 const QUIET_MAX: u32 = 100;
 
-/// Serves for ever.
+/// Runs forever.
 pub(super) async fn run(shared: &Shared) {
     let core = &*shared.core;
     loop {
@@ -41,15 +41,15 @@ async fn keep_while_fast(shared: &Shared) {
     }
 }
 
-/// Just until the next tick begins: under a policy that does not borrow, `next` stands at the end of
-/// a tick from then on, and whoever takes an id before the look reads the clock for it.
+/// Just until the next tick begins: under a policy that does not borrow, `next` stands at the end
+/// of a tick from then on, and a taker before the update reads the clock itself.
 fn until_next_tick(core: &Core) -> Duration {
     core.tick().map_or(INTERVAL_MAX, |tick| {
         core.until(tick + 1).clamp(WAIT_MIN, INTERVAL_MAX)
     })
 }
 
-/// Brings `next` and its bound up to date; answers where `next` stands.
+/// Updates `next` and its bound; returns where `next` stands.
 fn step(core: &Core) -> u64 {
     match core.moment() {
         Some(moment) => core.state.set_fast(Some(moment), || core.jitter()),

@@ -1,5 +1,5 @@
-//! `TwoPhaseClaim`: a claim of a worker id in the journal, written before and after the registry
-//! hears of it, so that whatever fails in between, a row that it may have changed is known as ours.
+//! `TwoPhaseClaim`: a claim of a worker id in the journal, written before and after the call to the
+//! registry, so that whatever fails in between, a row that it may have changed is known as ours.
 //!
 //! ```text
 //! prepare ─► the registry swaps its row ─┬─► commit      the lease is in the journal
@@ -13,7 +13,7 @@ use super::driver::DriverState;
 use crate::lease::Lease;
 use crate::store::{JournalClaim, JournalLease, JournalRecord, StoreError};
 
-/// A claim that the journal knows of, and the registry perhaps.
+/// A claim that is in the journal, and perhaps in the registry.
 #[must_use]
 pub(super) struct TwoPhaseClaim {
     /// The journal before the claim.
@@ -49,8 +49,8 @@ impl TwoPhaseClaim {
         Ok(self.lease)
     }
 
-    /// Somebody was faster: a row of that epoch is not ours, even if it has our name, because a copy
-    /// of this server may have claimed it.
+    /// Another server was faster: a row of that epoch is not ours, even if it has our name, because
+    /// a copy of this server may have claimed it.
     pub(super) async fn roll_back(self, driver: &mut DriverState) -> Result<(), StoreError> {
         driver.write_record(self.former).await
     }
@@ -106,7 +106,7 @@ mod tests {
         }
     }
 
-    /// The row that the registry holds once the claim went through.
+    /// The row in the registry once the claim succeeded.
     fn row(record: &JournalRecord, nonce: u64) -> LeaseRecord {
         LEASE.record(&record.row_holder(nonce), "")
     }
@@ -127,8 +127,8 @@ mod tests {
         }
     }
 
-    /// Guards that a claim is a right to issue only once it is committed, and that the bounds of
-    /// the worker id before it are kept.
+    /// Guards that a claim gives a right to issue only once it is committed, and that the bounds of
+    /// the previous worker id are kept.
     #[test]
     fn a_lease_is_noted_once_it_is_acknowledged() {
         let before = JournalLease {

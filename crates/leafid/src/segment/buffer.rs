@@ -15,18 +15,18 @@
 //!
 //! *Numbers are distinct.* The cursor goes forward, save for one step: a taker who finds nothing
 //! may put back the number it just drew, by `compare_exchange(id + 1, id)`, and then forgets it.
-//! Every number anybody holds is below the cursor: a draw hands out the cursor and moves it past;
-//! a jump only raises it; and a number is put back only by its holder and only when it is the
-//! highest one held. So no draw can yield a number that somebody holds or has issued. The cursor
-//! cannot come round to 0: ids end at 2^63, and past them it moves by one per taker at most.
+//! Every number that a taker holds is below the cursor: a draw hands out the cursor and moves it
+//! past; a jump only raises it; and a number is put back only by its holder and only when it is the
+//! highest one held. So no draw can yield a number that is held or was issued. The cursor cannot
+//! wrap around to 0: ids end at 2^63, and past them it moves by one per taker at most.
 //!
-//! *Bounds are never mixed.* A slot is refilled while takers look at it; `slot.rs` has why no number
-//! passes that lies in no segment of ours.
+//! *Bounds are never mixed.* A slot is refilled while takers read it; `slot.rs` explains why no
+//! number passes that lies in no segment of ours.
 //!
 //! Ids ascend, because one cursor serves all segments. Both properties are checked by a loom
 //! model (`segment/model.rs`), which must fail for each variant that `mutant` and `slot.rs` weaken.
 //!
-//! Left to others: the highest id given out, in `high_water_mark.rs`.
+//! Left to others: the highest issued id, in `high_water_mark.rs`.
 
 mod high_water_mark;
 mod slot;
@@ -49,12 +49,12 @@ use slot::Slot;
 /// put in by one writer at a time, in ascending order; the module's text has the proof.
 ///
 /// It is not public: a second writer, a segment that was never reserved or a cursor put anywhere
-/// would issue ids that are not ours, and nothing here could notice. The allocator is the one
+/// would issue ids that are not ours, and nothing here could notice. The allocator is the only
 /// writer, under its lock.
 pub(crate) struct SegmentBuffer {
     /// The next number to try. Written by every taker.
     cursor: CachePadded<AtomicU64>,
-    /// Read by every taker, written once a segment.
+    /// Read by every taker, written once per segment.
     view: CachePadded<View>,
 }
 
@@ -64,16 +64,16 @@ struct View {
     slots: [Slot; 2],
     /// A taker whose id is at or above this reports that supplies are low.
     low_at: AtomicU64,
-    /// Written by the one who writes the slots.
+    /// Written by the writer of the slots.
     high_water_mark: HighWaterMark,
 }
 
-/// One id, and whether it is time to fetch the next segment.
+/// One id, and whether to fetch the next segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Taken {
     /// The id.
     pub(crate) id: Id,
-    /// Supplies have reached the mark set for them.
+    /// Whether supplies have reached the mark for the next fetch.
     pub(crate) is_low: bool,
 }
 
@@ -99,11 +99,12 @@ impl SegmentBuffer {
     /// Takes one id, if there is one. Never waits, never locks.
     #[inline]
     pub(crate) fn try_take(&self) -> Option<Taken> {
-        // Acquire pairs with the release in `put`: who sees the buffer open sees its segment.
+        // Acquire pairs with the release in `put`: a taker that sees the buffer open sees its
+        // segment.
         while self.view.open.load(Ordering::Acquire) {
             let number = mutant::draw(&self.cursor);
             if self.owns(number) || self.on_unowned(number)? {
-                // Relaxed: a hint for the refill, not a right to anything.
+                // Relaxed: a hint for the refill, with no bearing on which ids are ours.
                 let is_low = number >= self.view.low_at.load(Ordering::Relaxed);
                 return Some(Taken {
                     id: Id::from_checked(number),
@@ -130,7 +131,7 @@ impl SegmentBuffer {
                 return None;
             }
             let end = taken.last().map_or(cursor, |last| last.end);
-            // On success no number between the old and the new cursor is drawn by anybody else.
+            // On success no other taker draws a number between the old and the new cursor.
             match self
                 .cursor
                 .compare_exchange(cursor, end, Ordering::Relaxed, Ordering::Relaxed)
@@ -145,8 +146,8 @@ impl SegmentBuffer {
         None
     }
 
-    /// Takes `count` adjacent ids, if memory holds as many in one piece; tells how many owned
-    /// numbers below them were passed over.
+    /// Takes `count` adjacent ids, if memory holds that many in one piece; returns how many owned
+    /// numbers below them were skipped.
     pub(crate) fn try_take_range(&self, count: u64) -> Option<(Segment, u64)> {
         let mut cursor = self.cursor();
         while self.view.open.load(Ordering::Acquire) {
@@ -189,9 +190,9 @@ impl SegmentBuffer {
         self.view.slots.iter().any(|slot| slot.holds(number))
     }
 
-    /// After drawing a number that was in no slot: `true` if its segment has arrived since, so that
-    /// it is ours; `false` with the cursor moved on to the next segment; and `None`, with the number
-    /// put back, when there is no segment.
+    /// Handles a drawn number that was in no slot: `true` if its segment has arrived since, so that
+    /// it is ours; `false` with the cursor moved on to the next segment; and `None`, with the
+    /// number put back, if there is no segment.
     #[cold]
     #[inline(never)]
     fn on_unowned(&self, number: u64) -> Option<bool> {
@@ -210,17 +211,17 @@ impl SegmentBuffer {
         None
     }
 
-    /// Puts a segment in, into a slot whose ids are all taken. One writer at a time; its
-    /// segments must ascend. The mark for low supplies is put at a tenth of it.
+    /// Puts in a segment, into a slot whose ids are all taken. One writer at a time; its segments
+    /// must ascend. The mark for low supplies is set to a tenth of it.
     ///
     /// # Errors
     ///
-    /// [`BufferFull`] when both slots still hold ids.
+    /// [`BufferFull`] if both slots still hold ids.
     ///
     /// # Panics
     ///
-    /// When the segment starts below the end of an earlier one: the store broke its contract and
-    /// the caller did not notice.
+    /// If the segment starts below the end of an earlier one: the store broke its contract and the
+    /// caller did not notice.
     pub(crate) fn put(&self, segment: Segment) -> Result<(), BufferFull> {
         let highest_end = self
             .view
@@ -257,8 +258,8 @@ impl SegmentBuffer {
         self.view.slots.iter().any(|slot| slot.read().end <= cursor)
     }
 
-    /// Drops every number below `number`: takers go on from there. Returns how many owned ones that
-    /// were.
+    /// Drops every number below `number`: takers continue from there. Returns how many owned ones
+    /// were dropped.
     pub(crate) fn skip_to(&self, number: u64) -> u64 {
         let mark = &self.view.high_water_mark;
         mark.remember(self.last().map_or(0, Id::get));
@@ -266,15 +267,15 @@ impl SegmentBuffer {
         self.skip_below(number)
     }
 
-    /// Takers go on behind a range that was given out past the buffer. Returns how many owned numbers
-    /// are passed over by that.
+    /// Moves takers past a range that was issued past the buffer. Returns how many owned numbers
+    /// that skips.
     pub(crate) fn advance_past(&self, range: Segment) -> u64 {
         self.view.high_water_mark.remember(range.end - 1);
         self.skip_below(range.end)
     }
 
     fn skip_below(&self, number: u64) -> u64 {
-        // Whatever a store says: past the last id the cursor could come round to 0.
+        // Whatever a store says: past the last id the cursor could wrap around to 0.
         let number = number.min(Id::MAX.get());
         let slots = self.segments();
         let cursor = self.cursor.fetch_max(number, Ordering::Relaxed);
@@ -284,7 +285,7 @@ impl SegmentBuffer {
         slots.iter().map(below).sum()
     }
 
-    /// The highest id given out; a number that was lost in a race may stand for it.
+    /// The highest issued id, or a number that was lost in a race.
     pub(crate) fn last(&self) -> Option<Id> {
         let cursor = self.cursor.load(Ordering::Relaxed);
         let last = self.view.high_water_mark.last(self.segments(), cursor);
@@ -326,7 +327,7 @@ impl SegmentBuffer {
         self.cursor.load(Ordering::Relaxed)
     }
 
-    /// The two segments as they stand, in slot order; either may be used up.
+    /// The two segments, in slot order; either may be exhausted.
     pub(crate) fn segments(&self) -> [Segment; 2] {
         [self.view.slots[0].read(), self.view.slots[1].read()]
     }

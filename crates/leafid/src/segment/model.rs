@@ -44,7 +44,7 @@ fn spawn(
     thread::spawn(move || body(&buffer))
 }
 
-/// Checks what all takers got together.
+/// Checks the ids of all takers together.
 fn check(takers: Vec<Vec<u64>>) {
     check_of(&OWNED, takers);
 }
@@ -97,7 +97,8 @@ fn a_slot_is_refilled_behind_a_stale_taker() {
     });
 }
 
-/// Takers at the end of everything put their numbers back while others draw and a segment comes.
+/// Takers at the end of all segments put their numbers back while others draw and a segment
+/// arrives.
 #[test]
 fn numbers_are_put_back_while_others_draw() {
     model(2, || {

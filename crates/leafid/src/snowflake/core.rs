@@ -1,5 +1,5 @@
-//! `Core`: what a generator shares with its registry's driver: its state, the time, and what is done
-//! when there is no id to be had at once.
+//! `Core`: the state that a generator shares with its registry's driver: the snowflake state, the
+//! time, and what to do when no id is available at once.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,25 +19,25 @@ use crate::timeline::Timeline;
 /// Policy [`ClockPolicy::Wait`] waits while the clock is at most this far behind. Source: Leaf.
 const WAIT_BEHIND_MAX: Duration = Duration::from_millis(5);
 
-/// No wait for the clock is shorter.
+/// The minimum wait for the clock.
 pub(crate) const WAIT_MIN: Duration = Duration::from_micros(1);
 
-/// What a generator shares with its registry's driver.
+/// The state that a generator shares with its registry's driver.
 pub(crate) struct Core {
     pub(crate) state: SnowflakeState,
     pub(crate) timeline: Timeline,
     pub(crate) options: SnowflakeOptions,
     /// How many ticks ahead of the clock an id may lie.
     ahead_max: u64,
-    /// Why nothing is issued, when that is so. Written by the driver.
+    /// Why nothing is issued, if so. Written by the driver.
     closed: Mutex<Closed>,
-    /// Told when ids can be issued again, and when they never will.
+    /// Notified when ids can be issued again, and when they never will.
     opened: Event,
-    /// Told when somebody wants the driver.
+    /// Notified when a caller needs the driver.
     pub(crate) driver_wake: Event,
     /// Ids are taken so fast that the driver should keep the time for them.
     pub(crate) is_fast: AtomicBool,
-    /// A taker came to the end of what the journal allows.
+    /// A taker reached the end of what the journal allows.
     pub(crate) is_short: AtomicBool,
 }
 
@@ -50,10 +50,10 @@ struct Closed {
     source: Option<Arc<StoreError>>,
 }
 
-/// Why nothing is issued while there is a worker id.
+/// Why nothing is issued although there is a worker id.
 const USED_UP: &str = "its lease is exhausted and not extended yet";
 
-/// How long to wait for a worker id before a look whether there is one.
+/// How long to wait for a worker id before checking again.
 const NO_WORKER_RETRY: Duration = Duration::from_millis(50);
 
 impl Core {
@@ -90,7 +90,7 @@ impl Core {
         self.options.layout.tick_of(now_ms.cast_signed())
     }
 
-    /// What time it is for a taker.
+    /// The current time for a taker.
     #[inline]
     pub(crate) fn moment(&self) -> Option<Moment> {
         Some(Moment {
@@ -186,7 +186,7 @@ impl Core {
         }
     }
 
-    /// Tells those who wait that ids can be issued.
+    /// Notifies waiting callers that ids can be issued.
     pub(crate) fn open(&self) {
         self.is_short.store(false, Ordering::Relaxed);
         self.close(USED_UP, ErrorKind::StoreDown, None);
@@ -200,7 +200,7 @@ impl Core {
 
     pub(super) fn check_count(&self, count: u64) -> Result<(), SnowflakeError> {
         let per_tick = self.options.layout.sequence_max() + 1;
-        // A tick may start at any part of its first quarter.
+        // A tick may start at any point of its first quarter.
         let max = per_tick
             .saturating_mul(self.ahead_max.max(1))
             .saturating_sub(self.state.jitter_max());

@@ -25,19 +25,19 @@ use crate::store::StoreError;
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum SnowflakeError {
-    /// This process holds no worker id, or its lease is used up.
+    /// This process holds no worker id, or its lease is exhausted.
     #[error("no worker id to issue with: {reason}; try again in {} ms", retry_after.as_millis().max(1))]
     NoWorker {
-        /// What is in the way.
+        /// The reason.
         reason: Arc<str>,
         /// What to do about it.
         kind: ErrorKind,
-        /// When it makes sense to try again.
+        /// When to try again.
         retry_after: Duration,
         /// What the registry or the journal said, if it was one of them.
         source: Option<Arc<StoreError>>,
     },
-    /// More ids were taken than the layout has for the time that passed.
+    /// More ids were taken than the layout has for the elapsed time.
     #[error(
         "ids have run {} ms ahead of the clock, which is the most that is allowed; try again in {} ms, or use the layout wide",
         max.as_millis(),
@@ -46,27 +46,27 @@ pub enum SnowflakeError {
     Ahead {
         /// How far ids may run ahead.
         max: Duration,
-        /// When it makes sense to try again.
+        /// When to try again.
         retry_after: Duration,
     },
     /// The clock is behind the last id, and the policy is not to borrow.
     #[error("the clock is {} ms behind the last id; the policy borrow would go on", by.as_millis().max(1))]
     ClockBehind {
-        /// How far.
+        /// How far it is behind.
         by: Duration,
     },
-    /// The layout's bits of time are used up, or do not begin yet.
+    /// The layout's time has run out, or has not begun.
     #[error("the layout {layout} has no bits for the time it is now: use another epoch or layout")]
     Ended {
         /// The layout.
         layout: Layout,
     },
-    /// A call asked for no ids, or for more than can ever be taken at once.
+    /// A call requested no ids, or more than can ever be taken at once.
     #[error("cannot issue {count} snowflake ids at once: ask for 1 to {max}")]
     BadCount {
-        /// How many it asked for.
+        /// How many it requested.
         count: u64,
-        /// The most there can be.
+        /// The maximum.
         max: u64,
     },
     /// The worker id was given back.
@@ -97,14 +97,14 @@ impl SnowflakeError {
         }
     }
 
-    /// Whether the same call may go through later, without anybody changing anything.
+    /// Whether the same call may succeed later without any change.
     #[must_use]
     pub const fn is_retryable(&self) -> bool {
         self.kind().is_retryable()
     }
 
-    /// When it makes sense to try again; `None` for never. The registry is asked again even while
-    /// someone has to change how it is set up.
+    /// When to try again; `None` for never. The registry is retried even while its set-up has to be
+    /// changed.
     #[must_use]
     pub const fn retry_after(&self) -> Option<Duration> {
         match self {

@@ -5,7 +5,7 @@ use std::iter::FusedIterator;
 use super::number::Numbers;
 use crate::id::Id;
 
-/// Snowflake ids that one call took: the caller's alone, **ascending**, of one worker id. They are
+/// The snowflake ids of one call: for its caller alone, **ascending**, of one worker id. They are
 /// adjacent within a tick; between ticks there may be a gap.
 ///
 /// # Example
@@ -41,7 +41,7 @@ impl SnowflakeIds {
         }
     }
 
-    /// Goes on with the next tick.
+    /// Continues with the next tick.
     fn start_range(&mut self) {
         self.id = self.numbers.id(self.next).get();
         self.range_end = self.end.min(self.numbers.last_of_tick(self.next) + 1);

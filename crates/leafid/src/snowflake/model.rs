@@ -1,6 +1,6 @@
-//! Every interleaving of takers and the one who grants and halts a [`SnowflakeState`], under a weak memory
-//! model. Guards: no number twice, none outside a lease, none at or above where a halted lease was
-//! said to end.
+//! Every interleaving of takers and the writer who grants and halts a [`SnowflakeState`], under a
+//! weak memory model. Guards: no number twice, none outside a lease, none at or above the reported
+//! end of a halted lease.
 //!
 //! The same must fail with `LEAFID_MUTANT=halt` (the lease ends without notice to those who draw),
 //! `bound` (a number that was drawn is not looked at again) and `worker` (a bound of one worker id
@@ -67,7 +67,7 @@ fn spawn(
     thread::spawn(move || body(&state))
 }
 
-/// Checks what all takers got together; the leases are (worker id, first tick, end).
+/// Checks the ids of all takers together; the leases are (worker id, first tick, end).
 fn check(takers: Vec<Issued>, leases: &[(u32, u64, u64)]) {
     let mut all: Issued = takers.into_iter().flatten().collect();
     all.sort_unstable();
@@ -112,7 +112,7 @@ fn takers_meet_at_the_end() {
     });
 }
 
-/// A lease is halted, and another server may start where it was said to end.
+/// A lease is halted, and another server may start at its reported end.
 #[test]
 fn a_lease_is_halted_behind_a_taker() {
     model(2, || {

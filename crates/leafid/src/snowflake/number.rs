@@ -5,7 +5,7 @@ use crate::id::Id;
 use crate::layout::{Fields, Layout, SequencePlace};
 use crate::worker_id::WorkerId;
 
-/// Puts numbers of one layout together, and makes ids of them.
+/// Composes numbers of one layout, and makes ids from them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Numbers {
     layout: Layout,
@@ -124,8 +124,8 @@ impl Numbers {
 mod tests {
     use super::*;
 
-    /// Guards that the short way to an id and the bound check say what the long ways say, in every
-    /// layout that issues.
+    /// Guards that the fast conversion and bound check agree with the slow ones, in every layout
+    /// that issues.
     #[test]
     fn the_short_ways_say_the_same() {
         let presets = Layout::PRESETS.into_iter().map(|(_, layout)| layout);

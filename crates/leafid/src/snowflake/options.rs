@@ -1,4 +1,4 @@
-//! `SnowflakeOptions`: what can be set about snowflake ids, with each trade-off.
+//! `SnowflakeOptions`: the settings of snowflake ids, with their trade-offs.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::layout::Layout;
 use crate::setters::setters;
 
-/// What can be set about snowflake ids, with each trade-off.
+/// The settings of snowflake ids, with their trade-offs.
 ///
 /// # Example
 ///
@@ -24,9 +24,9 @@ pub struct SnowflakeOptions {
     pub layout: Layout,
     /// What happens when the clock is behind. Default: borrow.
     pub policy: ClockPolicy,
-    /// How far ids may run ahead of the clock under the policy borrow. More lets longer bursts
-    /// through at once (4.1 million ids a second in Leaf's layout); less keeps the time in an id
-    /// closer to the truth. Default: 1 s.
+    /// How far ids may run ahead of the clock under the policy borrow. More allows longer bursts at
+    /// once (4.1 million ids per second in Leaf's layout); less keeps the time in an id closer to
+    /// the real time. Default: 1 s.
     pub ahead_max: Duration,
     /// How long `next` waits for a worker id, or for the clock. Default: 1 s.
     pub wait_max: Duration,
@@ -64,12 +64,12 @@ impl SnowflakeOptions {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ClockPolicy {
-    /// Go on: the time in ids stands still, or runs ahead, until the clock has caught up. No call
-    /// is refused for a step of the clock, of whatever size.
+    /// Continue: the time in ids stands still, or runs ahead, until the clock has caught up. No
+    /// call is refused because of a step of the clock, of whatever size.
     #[default]
     Borrow,
-    /// As Leaf: up to 5 ms behind, wait; further behind, refuse. A tick without ids left is waited
-    /// out. The wait ends when the clock has caught up, where Leaf's is twice as long as that.
+    /// As Leaf: up to 5 ms behind, wait; further behind, refuse. If a tick is exhausted, wait for
+    /// the next. The wait ends when the clock has caught up; Leaf's is twice as long.
     Wait,
     /// Refuse at once.
     Refuse,
@@ -85,7 +85,7 @@ impl fmt::Display for ClockPolicy {
     }
 }
 
-/// A text that is no [`ClockPolicy`].
+/// Why a text is not a [`ClockPolicy`].
 ///
 /// # Example
 ///

@@ -23,8 +23,8 @@
 //! one at or above the old grant: it fails step 3. A taker who read the new grant draws from the
 //! new lease, because the number was stored before the grant (release, acquire).
 //!
-//! *Halting knows what left.* The swap for `HALTED` answers a number above every one that was ever
-//! drawn, so a lease can be shortened to it.
+//! *Halting knows what was drawn.* The swap for `HALTED` returns a number above every one that was
+//! ever drawn, so a lease can be shortened to it.
 //!
 //! The loom model (`model.rs`) tries every interleaving, and must fail for each weakened variant.
 
@@ -37,11 +37,11 @@ use crate::layout::Layout;
 use crate::sync::{AtomicU64, Ordering, is_weakened};
 use crate::worker_id::WorkerId;
 
-/// No worker id has this bit: a number with it is nobody's.
+/// No worker id has this bit: a number with it belongs to none.
 const HALTED: u64 = 1 << 63;
 
-/// Numbers kept free below the end of time, so that no number of takers who draw past the end
-/// together can carry into the worker id.
+/// Numbers kept free below the end of time, so that takers who draw past the end together can never
+/// carry into the worker id.
 const END_MARGIN: u64 = 1 << 16;
 
 /// The most numbers in one draw.
@@ -49,7 +49,7 @@ pub(super) const DRAW_MAX: u64 = 1 << 32;
 
 pub(crate) struct SnowflakeState {
     numbers: Numbers,
-    /// From this sequence on, many ids come out of one tick.
+    /// From this sequence on, many ids are taken per tick.
     fast_min: u64,
     /// Written by every taker.
     next: CachePadded<AtomicU64>,
@@ -61,14 +61,14 @@ pub(crate) struct SnowflakeState {
 struct Bounds {
     /// The first number of the worker id that is not ours; 0 while there is none.
     grant: AtomicU64,
-    /// As the grant, and also as far ahead of the clock as may be; 0 while nobody keeps it up to
-    /// date.
+    /// As the grant, but limited to how far ahead of the clock ids may be; 0 while it is not kept
+    /// up to date.
     fast: AtomicU64,
     /// The tick at which the lease starts, which may lie ahead of the clock.
     start: AtomicU64,
 }
 
-/// What time it is, and how far ahead of it ids may run.
+/// The current time, and how far ahead of it ids may run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Moment {
     /// Ticks since the layout's epoch.
@@ -88,12 +88,12 @@ pub(crate) enum Refusal {
     Ahead { from: u64 },
 }
 
-/// Numbers that were drawn, and whether the clock is the bottleneck.
+/// Drawn numbers, and whether the clock is the bottleneck.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Drawn {
     /// The first of them.
     pub(crate) first: u64,
-    /// Many ids come out of one tick, so that reading the clock for each is a waste.
+    /// Many ids are taken per tick, so that reading the clock for each is a waste.
     pub(crate) is_fast: bool,
 }
 
@@ -131,19 +131,20 @@ impl SnowflakeState {
         self.numbers.id(number)
     }
 
-    /// The ids of so many numbers.
+    /// The ids of these numbers.
     #[inline]
     pub(crate) const fn ids(&self, first: u64, count: u64) -> SnowflakeIds {
         SnowflakeIds::new(self.numbers, first, first + count)
     }
 
-    /// Takes one number without a look at the clock; `None` when that cannot be done now.
+    /// Takes one number without reading the clock; `None` if that is not possible now.
     #[inline]
     pub(crate) fn try_draw_fast(&self) -> Option<u64> {
-        // Acquire pairs with the release in `set_fast`: who sees the bound draws from its lease.
+        // Acquire pairs with the release in `set_fast`: a taker that sees the bound draws from its
+        // lease.
         let bound = self.bounds.fast.load(Ordering::Acquire);
-        // Relaxed: a look that saves a number from being drawn for nothing. Without it, callers
-        // who find nothing would push `next` ahead of the clock.
+        // Relaxed: a check that avoids drawing a number in vain. Without it, unsuccessful callers
+        // would push `next` ahead of the clock.
         if !self.owns(self.next.load(Ordering::Relaxed), bound) {
             return None;
         }
@@ -189,7 +190,7 @@ impl SnowflakeState {
         }
     }
 
-    /// Where a draw starts, as `next` stands.
+    /// Where a draw starts, given `next`.
     fn first(
         &self,
         next: u64,
@@ -206,7 +207,7 @@ impl SnowflakeState {
         if first + count > grant || !self.same_worker(first, grant) {
             return Err(Refusal::LeaseEnd);
         }
-        // What the lease starts with is no debt: a restart begins where the journal ends.
+        // The start of the lease is no debt: a restart begins where the journal ends.
         let start = self.bounds.start.load(Ordering::Relaxed);
         let last = self.numbers.tick(first + count - 1);
         let end = moment.tick.max(start).saturating_add(moment.ahead_max);
@@ -217,8 +218,8 @@ impl SnowflakeState {
         Ok(first)
     }
 
-    /// Puts in a lease, or takes the present one further. The former one must have been halted if
-    /// the worker id is another one.
+    /// Installs a lease, or extends the present one. A former one must have been halted if the
+    /// worker id is another one.
     pub(crate) fn grant(&self, grant: Grant) {
         let end = self
             .layout()
@@ -237,8 +238,8 @@ impl SnowflakeState {
         self.bounds.grant.store(until, Ordering::Release);
     }
 
-    /// Ends the lease at once. Answers the first tick that was not used, given the one at which
-    /// the lease started and ended; `None` when there was no lease.
+    /// Ends the lease at once. Returns the first unused tick, given the ticks at which the lease
+    /// started and ended; `None` if there was no lease.
     pub(crate) fn halt(&self) -> Option<u64> {
         let grant = self.bounds.grant.swap(0, Ordering::AcqRel);
         self.bounds.fast.store(0, Ordering::Release);
@@ -253,7 +254,7 @@ impl SnowflakeState {
         Some(used.min(self.numbers.tick(grant)))
     }
 
-    /// Lets takers pass without a look at the clock, up to a bound; or, with `None`, not.
+    /// Lets takers pass without reading the clock, up to a bound; with `None` no longer.
     pub(crate) fn set_fast(&self, moment: Option<Moment>, jitter: impl Fn() -> u64) {
         let Some(moment) = moment else {
             self.bounds.fast.store(0, Ordering::Release);
@@ -272,7 +273,7 @@ impl SnowflakeState {
         // Release pairs with the acquire of the takers.
         self.bounds.fast.store(ahead, Ordering::Release);
         if self.bounds.grant.load(Ordering::Acquire) == 0 {
-            // Halted meanwhile: nobody else would close this again.
+            // Halted meanwhile: no one else would close this again.
             self.bounds.fast.store(0, Ordering::Release);
         }
     }
@@ -300,7 +301,7 @@ impl SnowflakeState {
         (grant != 0 && self.same_worker(next, grant)).then(|| self.numbers.tick(next))
     }
 
-    /// A counter of ids drawn, as far as it can be told: for the difference of two readings.
+    /// A counter of drawn ids, as far as it can be known: for the difference of two readings.
     pub(crate) fn drawn(&self) -> u64 {
         self.next.load(Ordering::Relaxed)
     }

@@ -1,5 +1,5 @@
-//! A shared store is a store: `Arc<dyn SegmentStore>`, as `leafid_stores::open` gives it, goes
-//! wherever a store of your own goes. So do a shared registry and a shared journal.
+//! A shared store is a store: `Arc<dyn SegmentStore>`, as `leafid_stores::open` returns it, can be
+//! used wherever a store of your own can. So can a shared registry and a shared journal.
 
 use std::sync::Arc;
 

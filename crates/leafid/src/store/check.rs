@@ -1,12 +1,12 @@
-//! What the suites have in common: a check, how it is run, and how its failure is told. The checks
-//! themselves are in `conformance.rs` and `lease/conformance.rs`.
+//! The framework of the conformance suites: a check, how it is run, and how its failure is
+//! reported. The checks themselves are in `conformance.rs` and `lease/conformance.rs`.
 
 use std::fmt;
 use std::future::Future;
 
 use super::{BoxFuture, StoreError};
 
-/// The checks that a store did not pass, each with what the contract says.
+/// The failed checks of a store, each with the sentence of the contract.
 ///
 /// # Example
 ///
@@ -54,20 +54,19 @@ impl fmt::Debug for Failures {
 
 impl std::error::Error for Failures {}
 
-/// What a check answers: `Err` says what was seen.
+/// The result of a check: `Err` says what was observed.
 pub(super) type Outcome = Result<(), String>;
 
 /// How the caller of a suite waits for a future; called from several threads at once.
 pub(super) type BlockOn<'a> = &'a (dyn Fn(BoxFuture<'_, ()>) + Sync);
 
-/// One sentence of a contract, and how to see whether a store keeps it. `H` are the handles on
-/// the store.
+/// One sentence of a contract, and its check. `H` are the handles on the store.
 pub(super) struct Check<H> {
-    /// What it is known by, in a few words.
+    /// Its name, in a few words.
     pub(super) name: &'static str,
     /// The sentence.
     pub(super) contract: &'static str,
-    /// How to see it.
+    /// The check.
     pub(super) run: Run<H>,
 }
 
@@ -97,7 +96,7 @@ macro_rules! check {
 }
 pub(super) use check;
 
-/// Runs these checks, each on handles of its own, and answers how many there were.
+/// Runs these checks, each on handles of its own, and returns how many there were.
 pub(super) fn run_checks<'c, H, F>(
     checks: impl IntoIterator<Item = &'c Check<H>>,
     block_on: BlockOn<'_>,
@@ -132,14 +131,14 @@ impl<H> Check<H> {
     }
 }
 
-/// Waits for a future that answers something.
+/// Waits for a future with a result.
 pub(super) fn wait<T: Send>(block_on: BlockOn<'_>, future: impl Future<Output = T> + Send) -> T {
     let mut answer = None;
     block_on(Box::pin(async { answer = Some(future.await) }));
     answer.expect("block_on returns once the future is done")
 }
 
-/// Whether something is as wanted.
+/// Checks a condition.
 pub(super) fn same<T: PartialEq + fmt::Debug>(what: &str, seen: &T, wanted: &T) -> Outcome {
     if seen == wanted {
         Ok(())
@@ -148,7 +147,7 @@ pub(super) fn same<T: PartialEq + fmt::Debug>(what: &str, seen: &T, wanted: &T) 
     }
 }
 
-/// Whether a call failed in the one way the contract allows.
+/// Checks that a call failed in the one way that the contract allows.
 pub(super) fn refused<T: fmt::Debug>(
     what: &str,
     answer: Result<T, StoreError>,

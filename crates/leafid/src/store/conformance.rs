@@ -36,7 +36,7 @@ use crate::limit::Limit;
 use crate::segment::Segment;
 use crate::tag::Tag;
 
-/// Two ways into one fresh and empty store, as two processes would have them.
+/// Two handles on one fresh and empty store, as two processes would have them.
 ///
 /// # Example
 ///
@@ -52,14 +52,14 @@ use crate::tag::Tag;
 pub struct Handles {
     /// One process.
     pub first: Arc<dyn SegmentStore>,
-    /// Another process on the same tags. A store that cannot be opened twice gives itself again.
+    /// Another process on the same tags. For a store that cannot be opened twice, the same handle.
     pub second: Arc<dyn SegmentStore>,
-    /// Makes rows past the store; `None` where there is no such way. The checks that need it are
-    /// passed over then.
+    /// Creates rows past the store; `None` if that is impossible. The checks that need it are
+    /// skipped then.
     pub by_hand: Option<ByHand>,
 }
 
-/// Makes the row of a tag with this max id past the store, as an operator's own `INSERT` does.
+/// Creates the row of a tag with this max id past the store, as an operator's own `INSERT` does.
 ///
 /// # Example
 ///
@@ -82,7 +82,7 @@ impl fmt::Debug for Handles {
     }
 }
 
-/// Runs every check, each on a store of its own, and answers how many there were.
+/// Runs every check, each on a store of its own, and returns how many there were.
 ///
 /// `block_on` waits for a future; it is called from several threads at once. `make` gives a
 /// fresh and empty store.

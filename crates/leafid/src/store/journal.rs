@@ -1,22 +1,21 @@
-//! `Journal`: what a server writes down for itself about its worker id. The contract; a file of
-//! this kind is in `leafid-stores`.
+//! `Journal`: a server's durable record of its worker id. The contract; `leafid-stores` has an
+//! implementation in a file.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{LeaseRecord, StoreResult};
 use crate::worker_id::WorkerId;
 
-/// A durable memory of one process, that outlives it. **Thread-safe.**
+/// The durable memory of one process, which outlives it. **Thread-safe.**
 ///
-/// With it a server that starts again takes its own worker id back, goes on issuing inside its
-/// lease while the registry is down, and never issues at a time that it may have used
-/// before.
+/// With it a restarted server claims its own worker id again, continues to issue within its lease
+/// while the registry is down, and never issues at a time that it may have used before.
 ///
-/// - [`write`](Self::write) answers only once the record is **durable** (fsynced), and replaces
-///   the former one whole or not at all.
+/// - [`write`](Self::write) returns only once the record is **durable** (fsynced), and replaces the
+/// former one completely or not at all.
 /// - No second process may open the journal while one has it open.
-/// - A copy of a journal, where it can be told from the original, is read as
-///   [`JournalRecord::of_copy`].
+/// - A copy of a journal, if it can be distinguished from the original, is read as
+/// [`JournalRecord::of_copy`].
 ///
 /// # Example
 ///
@@ -31,50 +30,51 @@ use crate::worker_id::WorkerId;
 /// # Ok::<(), leafid::store::StoreError>(())
 /// ```
 pub trait Journal: Send + Sync + 'static {
-    /// The record that was written last; `None` if none ever was.
+    /// The record that was written last; `None` if there is none.
     ///
     /// # Errors
     ///
-    /// [`StoreError`](super::StoreError), also when the record is damaged: it must not be taken
-    /// for missing.
+    /// [`StoreError`](super::StoreError), for example if the record is damaged: it must not count
+    /// as missing.
     fn read(&self) -> StoreResult<'_, Option<JournalRecord>>;
 
     /// Replaces the record, durably.
     ///
     /// # Errors
     ///
-    /// [`StoreError`](super::StoreError); which of the two records is there is unknown then. After
-    /// one that is retryable another write may go well. Any other is final: after a flush that
+    /// [`StoreError`](super::StoreError); which of the two records is stored is unknown then. After
+    /// a retryable error another write may succeed. Any other error is final: after a flush that
     /// failed, no further write may claim to be durable.
     fn write<'a>(&'a self, record: &'a JournalRecord) -> StoreResult<'a, ()>;
 }
 
-/// What a journal remembers.
+/// The content of a journal.
 ///
 /// # Example
 ///
 /// See [`Journal`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JournalRecord {
-    /// The name under which this server claims worker ids; random, made once. Empty: one is to be
-    /// made.
+    /// The name under which this server claims worker ids; random, created once. Empty: one is to
+    /// be created.
     pub holder: String,
     /// The layout of its ids, as text.
     pub layout: String,
-    /// Which registry the lease and the claim are from; `None` if that was not noted.
+    /// The registry of the lease and the claim; `None` if it was not recorded.
     pub registry: Option<JournalRegistry>,
     /// All ids issued with worker ids of other registries carry times below this one. In
-    /// milliseconds since 1970-01-01T00:00:00Z, as the next.
+    /// milliseconds since 1970-01-01T00:00:00Z, as the next field.
     pub floor_ms: u64,
-    /// The same of this registry, for worker ids held before the present one.
+    /// The same for this registry, for worker ids held before the present one.
     pub former_ms: u64,
     /// The worker id it held last.
     pub lease: Option<JournalLease>,
-    /// What it asked the registry for, while it does not know the outcome.
+    /// The claim whose outcome it does not know.
     pub claim: Option<JournalClaim>,
 }
 
-/// The registry that a journal's lease is from. A lease from elsewhere is no right to issue.
+/// The registry that a journal's lease comes from. A lease from another one gives no right to
+/// issue.
 ///
 /// # Example
 ///
@@ -113,25 +113,25 @@ pub struct JournalRegistry {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JournalLease {
-    /// Which worker id.
+    /// The worker id.
     pub worker: WorkerId,
     /// The epoch of its row since it was claimed.
     pub epoch: u64,
     /// The process that claimed it, as a random number; 0 if none is in the row.
     pub nonce: u64,
-    /// Where the lease ends. In milliseconds since 1970-01-01T00:00:00Z, as the next two.
+    /// When the lease ends. In milliseconds since 1970-01-01T00:00:00Z, as the next two fields.
     pub until_ms: u64,
     /// Whether all of it up to that end is ours: the registry has acknowledged it, and none of it
     /// was given back.
     pub acknowledged: bool,
     /// All ids issued so far carry times below this one.
     pub below_ms: u64,
-    /// What this server took for the time when it wrote this.
+    /// This server's time when it wrote this.
     pub written_ms: u64,
 }
 
-/// A claim in a journal: written down before it is made, so that a row it may have changed is
-/// known as ours. Nothing is issued on the strength of it.
+/// A claim in a journal: written before it is made, so that a row that it may have changed is known
+/// as ours. It gives no right to issue.
 ///
 /// # Example
 ///
@@ -145,13 +145,13 @@ pub struct JournalLease {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JournalClaim {
-    /// Which worker id.
+    /// The worker id.
     pub worker: WorkerId,
-    /// The epoch that its row has if the claim went through.
+    /// The epoch of the row if the claim succeeded.
     pub epoch: u64,
     /// The process that made it, as a random number.
     pub nonce: u64,
-    /// Where its lease starts, in milliseconds since 1970-01-01T00:00:00Z.
+    /// When its lease starts, in milliseconds since 1970-01-01T00:00:00Z.
     pub from_ms: u64,
 }
 
@@ -174,8 +174,8 @@ impl JournalRecord {
         }
     }
 
-    /// What a copy of a journal is good for: its server issues above what the original has noted,
-    /// and is another server apart from that, because the original may be in use.
+    /// What a copy of a journal is good for: its server issues above what the original has
+    /// recorded, and is otherwise another server, because the original may be in use.
     ///
     /// # Example
     ///
@@ -193,7 +193,8 @@ impl JournalRecord {
         }
     }
 
-    /// The record of a server that turns to this registry: what it held elsewhere is no right here.
+    /// The record of a server that moves to this registry: a lease from elsewhere gives no right
+    /// here.
     pub(crate) fn of_another(self, registry: Option<JournalRegistry>) -> Self {
         Self {
             registry,
@@ -225,7 +226,7 @@ impl JournalRecord {
         }
     }
 
-    /// The holder in a row that this server's process of this number claimed.
+    /// The holder in a row that this process of the server claimed.
     ///
     /// # Example
     ///
@@ -243,14 +244,14 @@ impl JournalRecord {
         }
     }
 
-    /// Whether this is the row of our lease, which nobody has claimed since.
+    /// Whether this is the row of our lease, not claimed by another server since.
     fn is_of_lease(&self, row: &LeaseRecord, lease: JournalLease) -> bool {
         // A journal without nonces may be one claim ahead of the registry.
         let is_epoch = row.epoch == lease.epoch || lease.nonce == 0 && row.epoch + 1 == lease.epoch;
         row.worker == lease.worker && is_epoch && row.holder == self.row_holder(lease.nonce)
     }
 
-    /// Whether our claim of unknown outcome went through, and made this row.
+    /// Whether our claim of unknown outcome succeeded, and made this row.
     pub(crate) fn is_of_claim(&self, row: &LeaseRecord) -> bool {
         self.claim.is_some_and(|claim| {
             (row.worker, row.epoch) == (claim.worker, claim.epoch)
@@ -259,7 +260,7 @@ impl JournalRecord {
     }
 
     /// From when on ids of this row are ours, if it is. Name and epoch are not enough: a copy of
-    /// this journal has them too, and the number of the process that claimed it does not.
+    /// this journal has them too, but not the number of the process that claimed it.
     pub(crate) fn owned_from_ms(&self, row: &LeaseRecord) -> Option<u64> {
         let lease = self.lease.filter(|lease| lease.worker == row.worker);
         let claimed_ms = self
@@ -272,7 +273,7 @@ impl JournalRecord {
     }
 }
 
-/// A journal in memory, for tests and for programs that take a fresh worker id at each start.
+/// A journal in memory, for tests and for programs that claim a fresh worker id at each start.
 /// **Thread-safe**; a clone is another handle on the same record.
 ///
 /// # Example

@@ -1,19 +1,19 @@
-//! What to do about an error of a store, and how a store says that it was set up wrongly.
+//! What to do about an error of a store, and how a store reports that it is misconfigured.
 
 use std::error::Error as StdError;
 
 use super::StoreError;
 use crate::error_kind::ErrorKind;
 
-/// Someone has to change how the store is set up. The source of a [`StoreError::Unavailable`],
-/// because that can be done while programs wait.
+/// The store's set-up has to be changed. The source of a [`StoreError::Unavailable`], because that
+/// can be done while programs wait.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 struct Misconfiguration(Box<dyn StdError + Send + Sync>);
 
 impl StoreError {
-    /// The store answers, and refuses this program until someone changes a password, a right or a
-    /// table.
+    /// The store answers, and refuses this program until a password, a permission or a table is
+    /// changed.
     ///
     /// # Example
     ///
@@ -60,14 +60,14 @@ impl StoreError {
         }
     }
 
-    /// Whether the same call may go through later, without anybody changing anything.
+    /// Whether the same call may succeed later without any change.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         self.kind().is_retryable()
     }
 
-    /// Whether the store may answer the same call later: it is down, others were in the way, or
-    /// someone may mend its set-up meanwhile. Drivers go on asking such a store.
+    /// Whether the store may answer the same call later: it is down, there was a conflict, or its
+    /// set-up may be corrected meanwhile. Drivers continue to try such a store.
     #[must_use]
     pub const fn may_recover(&self) -> bool {
         matches!(self, Self::Unavailable { .. } | Self::Conflict { .. })

@@ -1,5 +1,5 @@
-//! `LeaseStore`: who holds which worker id, and up to when. The contract; what is done with it is
-//! decided in `registry/`.
+//! `LeaseStore`: the leases of worker ids and their holders. The contract; `registry/` decides how
+//! it is used.
 //!
 //! A lease is a range of time that ids of a worker id may carry. A server issues only below the
 //! `until` that the store acknowledged, and whoever takes the worker id next starts at that
@@ -16,9 +16,9 @@ use crate::worker_id::WorkerId;
 ///
 /// The contract, checked by the suite in `store/lease/conformance.rs`:
 ///
-/// - [`swap`](Self::swap) is a compare-and-set: of many calls that expect the same, exactly one
-///   answers `true`, and it answers only once the change is **durable**.
-/// - A row is never removed by anybody but an operator.
+/// - [`swap`](Self::swap) is a compare-and-set: of many calls that expect the same row, exactly one
+/// returns `true`, and it returns only once the change is **durable**.
+/// - Only an operator ever removes a row.
 /// - A store translates. It does not retry, cache or log; the registry's driver does.
 /// - Every call ends in bounded time, with an error if need be. After an error of `swap` the
 ///   outcome is unknown.
@@ -46,19 +46,19 @@ use crate::worker_id::WorkerId;
 /// # Ok::<(), leafid::store::StoreError>(())
 /// ```
 pub trait LeaseStore: Send + Sync + 'static {
-    /// Ties this registry to one layout: keeps `layout` if none was kept before, and answers the
-    /// one that is kept. Servers with different layouts must not share worker ids, because their
-    /// ids could be equal. Of many first calls at once one wins, and all answer that one.
+    /// Ties this registry to one layout: stores `layout` if there was none before, and returns the
+    /// stored one. Servers with different layouts must not share worker ids, because their ids
+    /// could be equal. Of many first calls at once one wins, and all return that one.
     ///
     /// # Errors
     ///
     /// [`StoreError`](super::StoreError).
     fn bind<'a>(&'a self, layout: &'a str) -> StoreResult<'a, String>;
 
-    /// The name of this registry, up to [`IDENTITY_LEN_MAX`] ASCII characters without spaces: what
-    /// was made at random at the first call and is kept beside the rows, so that it survives a
-    /// fail-over, and another registry, another pool or one that was emptied has another. Of many
-    /// first calls at once one wins, and all answer that one. To be called after
+    /// The name of this registry, up to [`IDENTITY_LEN_MAX`] ASCII characters without spaces: it is
+    /// random, created by the first call and stored beside the rows, so that it survives a
+    /// fail-over, and another registry, another pool or one that was emptied has another name. Of
+    /// many first calls at once one wins, and all return that one. To be called after
     /// [`bind`](Self::bind).
     ///
     /// # Errors
@@ -66,21 +66,21 @@ pub trait LeaseStore: Send + Sync + 'static {
     /// [`StoreError`](super::StoreError).
     fn identity(&self) -> StoreResult<'_, String>;
 
-    /// Where it is looked for: what its settings say of the server and of the pool in it, without
-    /// a password. No call is made. Two handles with the same text look in the same place, of
-    /// which only [`identity`](Self::identity) tells whether it is still the same registry.
+    /// Its location: the server and the pool in its settings, without a password. No call is made.
+    /// Two handles with the same text use the same place; only [`identity`](Self::identity) shows
+    /// whether it is still the same registry.
     fn location(&self) -> String;
 
-    /// All rows, in any order. A number that belongs to somebody who follows other rules, such as
-    /// a server of Java Leaf, is a row with `until_ms` at [`LeaseRecord::FOREVER`].
+    /// All rows, in any order. A number whose holder follows other rules, such as a server of Java
+    /// Leaf, is a row with `until_ms` at [`LeaseRecord::FOREVER`].
     ///
     /// # Errors
     ///
     /// [`StoreError`](super::StoreError).
     fn leases(&self) -> StoreResult<'_, Vec<LeaseRecord>>;
 
-    /// The row of one worker id, as [`leases`](Self::leases) would show it now; `None` if it has
-    /// none. Each holder asks for its own row every few seconds, so this should cost little however
+    /// The row of one worker id, as [`leases`](Self::leases) would return it now; `None` if it has
+    /// none. Each holder reads its own row every few seconds, so this should cost little however
     /// many rows there are.
     ///
     /// # Errors
@@ -88,37 +88,35 @@ pub trait LeaseStore: Send + Sync + 'static {
     /// [`StoreError`](super::StoreError).
     fn lease(&self, worker: WorkerId) -> StoreResult<'_, Option<LeaseRecord>>;
 
-    /// Writes a row if it still is as the caller saw it; `false` if it is not, and then nothing
-    /// was written.
+    /// Writes a row if it still is as expected; `false` if it is not, and then nothing was written.
     ///
     /// A registry that shares its numbers with others, such as servers of Java Leaf, may be unable
-    /// to create just this number now. It answers `false` too, and rows that nobody holds may have
-    /// come into being: epoch 0, no holder, `until_ms` 0. The caller lists again, and swaps one of
-    /// those or creates the smallest number without a row, which is to be had.
+    /// to create just this number now. It returns `false` too, and may have created rows without a
+    /// holder: epoch 0, no holder, `until_ms` 0. The caller lists again, and swaps one of those or
+    /// creates the smallest number without a row, which is always possible.
     ///
     /// # Errors
     ///
     /// [`StoreError`](super::StoreError); the outcome is unknown then.
     fn swap<'a>(&'a self, swap: &'a LeaseSwap) -> StoreResult<'a, bool>;
 
-    /// Tells others who read this registry by rules of their own that the holder of this row
-    /// lives, and the time its clock shows. Where nobody does, nothing is done. No row changes,
-    /// and no swap is refused because of it.
+    /// Reports to readers with other rules that the holder of this row is alive, and its clock. If
+    /// there are none, it does nothing. No row changes, and no swap is refused because of it.
     ///
     /// # Errors
     ///
     /// [`StoreError`](super::StoreError).
     fn report<'a>(&'a self, record: &'a LeaseRecord, now_ms: u64) -> StoreResult<'a, ()>;
 
-    /// What the store's own clock shows, in milliseconds since 1970-01-01T00:00:00Z; `None` where
-    /// it has none, or only that of this process.
+    /// The store's own clock, in milliseconds since 1970-01-01T00:00:00Z; `None` if it has none, or
+    /// only that of this process.
     ///
     /// # Errors
     ///
     /// [`StoreError`](super::StoreError).
     fn clock_ms(&self) -> StoreResult<'_, Option<u64>>;
 
-    /// Says what the store is and which of its settings could lose an acknowledged change.
+    /// Reports what the store is, and which of its settings could lose an acknowledged change.
     ///
     /// # Errors
     ///
@@ -133,12 +131,12 @@ pub trait LeaseStore: Send + Sync + 'static {
 /// See [`LeaseStore`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeaseRecord {
-    /// Which worker id. One row each.
+    /// The worker id. There is one row for each.
     pub worker: WorkerId,
     /// How often the worker id was claimed; the first claim makes it 1. At most 2^63 - 1.
     pub epoch: u64,
-    /// Who claimed it last: the name in its journal, up to 128 ASCII characters without spaces. A
-    /// holder that follows other rules may be called anything.
+    /// The last claimant: the name in its journal, up to 128 ASCII characters without spaces. A
+    /// holder that follows other rules may have any name.
     pub holder: String,
     /// Where the holder serves HTTP, for people and for peers, up to 255 characters; may be
     /// empty.
@@ -157,7 +155,7 @@ pub struct LeaseRecord {
 /// ```
 pub const IDENTITY_LEN_MAX: usize = 128;
 
-/// A name for a registry that was just found without one: 128 random bits.
+/// The identity of a registry that has none yet: 128 random bits.
 ///
 /// # Example
 ///
@@ -170,10 +168,10 @@ pub fn new_identity() -> String {
 }
 
 impl LeaseRecord {
-    /// The `until_ms` of a worker id that is not to be had.
+    /// The `until_ms` of a worker id that can never be claimed.
     pub const FOREVER: u64 = i64::MAX as u64;
 
-    /// What a change expects of this row.
+    /// The row as a compare-and-set expects it.
     #[must_use]
     pub const fn key(&self) -> LeaseKey {
         LeaseKey {
@@ -183,7 +181,7 @@ impl LeaseRecord {
     }
 }
 
-/// What tells one state of a row from every other.
+/// The fields that distinguish one state of a row from every other.
 ///
 /// # Example
 ///
@@ -208,8 +206,8 @@ pub struct LeaseKey {
 /// See [`LeaseStore`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeaseSwap {
-    /// How the row must be; `None`: there must be none.
+    /// The expected row; `None`: there must be none.
     pub expected: Option<LeaseKey>,
-    /// How it shall be.
+    /// The new row.
     pub record: LeaseRecord,
 }

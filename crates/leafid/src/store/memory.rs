@@ -1,4 +1,4 @@
-//! A store in this process: for tests, examples and programs that need no durability.
+//! Stores in this process: for tests, examples and programs that need no durability.
 
 mod lease;
 
@@ -16,7 +16,7 @@ pub use lease::MemoryLeaseStore;
 
 /// A store that forgets everything when the process ends. **Thread-safe.**
 ///
-/// Ids come again after a restart, so use it only where that is harmless.
+/// Ids repeat after a restart, so use it only where that is harmless.
 ///
 /// # Example
 ///
@@ -48,7 +48,8 @@ impl MemoryStore {
         Self::default()
     }
 
-    /// Puts the max id of a tag to any value, also back: what a restored backup does. For tests.
+    /// Sets the max id of a tag to any value, even a lower one, as restoring a backup does. For
+    /// tests.
     ///
     /// # Errors
     ///
@@ -58,8 +59,8 @@ impl MemoryStore {
         Ok(())
     }
 
-    /// Makes the row of a tag past the store, with the settings of a new one: what an operator's
-    /// own `INSERT` does, which knows of no former life. For tests.
+    /// Creates the row of a tag past the store, with the settings of a new one: as an operator's
+    /// own `INSERT` does, which ignores that the tag existed before. For tests.
     pub fn put_row(&self, tag: &Tag, max_id: u64) {
         let record = TagRecord {
             max_id,
@@ -78,7 +79,7 @@ impl Rows {
         self.live.get_mut(tag).ok_or(StoreError::UnknownTag)
     }
 
-    /// The row as it is read: not below a former life.
+    /// The row as it is read: not below where a former tag of this name ended.
     fn record(&self, row: &TagRecord) -> TagRecord {
         let former = self.deleted.get(&row.tag).copied().unwrap_or(0);
         TagRecord {

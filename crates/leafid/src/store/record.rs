@@ -1,4 +1,4 @@
-//! What a store knows of a tag: its row, its settings, and wishes to create or change them.
+//! The row of a tag in a store, its settings, and requests to create or change them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -49,7 +49,7 @@ impl fmt::Display for TagKind {
     }
 }
 
-/// A text that is no [`TagKind`].
+/// Why a text is not a [`TagKind`].
 ///
 /// # Example
 ///
@@ -88,7 +88,7 @@ pub struct TagSettings {
     pub kind: TagKind,
     /// The smallest step, 1 to 2^31 - 1.
     pub step: u32,
-    /// How the step adapts; `None` leaves it to the server's default.
+    /// The step policy; `None` means the server's default.
     pub policy: Option<StepPolicy>,
     /// The largest id.
     pub limit: Limit,
@@ -130,14 +130,14 @@ impl Default for TagSettings {
 pub struct TagRecord {
     /// Its name.
     pub tag: Tag,
-    /// The first id not yet given to any segment, in this life of the tag or in an earlier one.
+    /// The first id not yet given to any segment of the tag, or of a former tag of this name.
     pub max_id: u64,
-    /// The length of the longest segment that was ever reserved of it, as far as servers said so;
-    /// `None` where none did, or nothing of the sort is kept.
+    /// The length of the longest segment of it, as far as servers recorded that; `None` if none
+    /// did, or the store cannot.
     pub segment_max: Option<u64>,
     /// Its settings.
     pub settings: TagSettings,
-    /// What it is for.
+    /// What the tag is for.
     pub description: Option<String>,
     /// When the row last changed, in milliseconds since 1970-01-01T00:00:00Z, if the store knows.
     pub updated_ms: Option<i64>,
@@ -162,7 +162,7 @@ pub struct TagSpec {
     pub start: u64,
     /// Its settings.
     pub settings: TagSettings,
-    /// What it is for.
+    /// What the tag is for.
     pub description: Option<String>,
 }
 
@@ -178,7 +178,7 @@ impl TagSpec {
         }
     }
 
-    /// The row that this makes where the tag never existed.
+    /// The row of a tag that is created for the first time.
     #[must_use]
     pub fn record(&self) -> TagRecord {
         TagRecord {
@@ -207,7 +207,7 @@ impl TagSpec {
 pub struct TagPatch {
     /// A new smallest step.
     pub step: Option<u32>,
-    /// A new policy; `Some(None)` goes back to the server's default.
+    /// A new policy; `Some(None)` restores the server's default.
     pub policy: Option<Option<StepPolicy>>,
     /// A new limit.
     pub limit: Option<Limit>,

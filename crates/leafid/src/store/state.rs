@@ -1,9 +1,9 @@
-//! `StoreState`: whether reservations go through, as was last seen.
+//! `StoreState`: whether reservations succeed, as far as is known.
 
 use std::time::Duration;
 
-/// Whether reservations go through, as was last seen. It is found out without a caller: a store
-/// that nobody needs is asked at every `probe_interval` of the [`Options`](crate::Options).
+/// Whether reservations succeed, as far as is known. The driver finds out without a caller: an idle
+/// store is probed at every `probe_interval` of the [`Options`](crate::Options).
 ///
 /// # Example
 ///
@@ -16,25 +16,25 @@ use std::time::Duration;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum StoreState {
-    /// It was not asked yet. Exits: `Up`, `Down`.
+    /// No call was made yet. Exits: `Up`, `Down`.
     #[default]
     Unasked,
-    /// A reservation or a probe went well last. Exits: `Down`.
+    /// The last reservation or probe succeeded. Exits: `Down`.
     Up {
-        /// The server that answered, without a password; `None` until a probe has told it.
+        /// The server that answered, without a password; `None` before the first probe.
         location: Option<String>,
     },
-    /// A reservation or a probe failed, and none went well since. Exits: `Up`.
+    /// A reservation or a probe failed, and none has succeeded since. Exits: `Up`.
     Down {
         /// When the first of these failures was, on the clock of the generators.
         since: Duration,
-        /// What the store said last.
+        /// The store's last error.
         message: String,
     },
 }
 
 impl StoreState {
-    /// Whether a reservation or a probe went well last.
+    /// Whether the last reservation or probe succeeded.
     #[must_use]
     pub const fn is_up(&self) -> bool {
         matches!(self, Self::Up { .. })

@@ -1,8 +1,8 @@
-//! `Transport`: who could read or change what is said to a store on its way.
+//! `Transport`: whether others could read or change the traffic to a store.
 
 use std::fmt;
 
-/// How a store is reached.
+/// The transport security of a store.
 ///
 /// # Example
 ///
@@ -14,14 +14,14 @@ use std::fmt;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transport {
-    /// Whether it is encrypted, and for whom.
+    /// Whether it is encrypted and verified.
     pub security: Security,
-    /// What to change, where others can come between: the store is on another machine, and the
+    /// What to change, if others can intercept it: the store is on another machine, and the
     /// connection is not verified.
     pub advice: Option<String>,
 }
 
-/// Whether a connection is encrypted, and for whom.
+/// Whether a connection is encrypted and verified.
 ///
 /// # Example
 ///
@@ -32,9 +32,9 @@ pub struct Transport {
 pub enum Security {
     /// Not encrypted.
     Plain,
-    /// Encrypted for whoever answers: nobody looked at the certificate.
+    /// Encrypted, but the certificate was not verified.
     Unverified,
-    /// Encrypted, and the certificate was checked.
+    /// Encrypted, and the certificate was verified.
     Verified,
 }
 

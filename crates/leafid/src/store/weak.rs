@@ -1,8 +1,8 @@
-//! `WeakStore`: why a store is refused that can be reached.
+//! `WeakStore`: why a reachable store is refused.
 
 use super::{StoreError, StoreReport};
 
-/// A store could lose what it acknowledges, so that ids come twice; it is refused. The source of a
+/// A store that could lose what it acknowledges, so that ids repeat; it is refused. The source of a
 /// [`StoreError::Unavailable`], because the next server of a list, or the same one with another
 /// setting, can be used.
 ///
@@ -23,7 +23,7 @@ use super::{StoreError, StoreReport};
 #[error("a weak store is not used")]
 #[non_exhaustive]
 pub struct WeakStore {
-    /// What the store is, and what is weak about it.
+    /// What the store is, and its weaknesses.
     pub report: StoreReport,
 }
 
@@ -44,7 +44,7 @@ impl WeakStore {
 }
 
 impl StoreError {
-    /// What the store is that was refused for its settings; `None` for any other error.
+    /// The store that was refused for its settings; `None` for any other error.
     #[must_use]
     pub fn weak_store(&self) -> Option<&StoreReport> {
         let Self::Unavailable { source, .. } = self else {

@@ -1,12 +1,13 @@
-//! How the timeline follows the wall clock: two policies. Each says from one reading of the clocks
-//! where the zero of the timeline goes; nothing else moves it, but for an accepted wall clock.
+//! How the timeline follows the wall clock (clock skew): two policies. Each computes the zero of
+//! the timeline from one reading of the clocks; nothing else moves it, except for an accepted wall
+//! clock.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{FOLLOW_MAX, nanos};
 use crate::snowflake::ClockPolicy;
 
-/// The timeline goes back by going slower: by this part of the time that passes.
+/// The timeline goes back by slowing down: by this part of the elapsed time.
 const SLOWER_BY: u64 = 10;
 
 /// The boot clock and the wall clock, read together; all in nanoseconds.
@@ -16,7 +17,7 @@ pub(super) struct Reading {
     pub(super) now_ns: u64,
     /// The wall clock, since 1970.
     pub(super) wall_ns: u64,
-    /// What passed since the reading before.
+    /// The time since the previous reading.
     pub(super) elapsed_ns: u64,
 }
 
@@ -29,7 +30,7 @@ impl Reading {
             .saturating_sub(timeline_ns.cast_signed())
     }
 
-    /// Whether the wall clock is near enough to a timeline with this zero to be followed.
+    /// Whether the wall clock is close enough to a timeline with this zero to be followed.
     pub(super) fn agrees(&self, zero_ns: u64) -> bool {
         self.ahead_ns(zero_ns).unsigned_abs() <= nanos(FOLLOW_MAX)
     }
@@ -66,7 +67,7 @@ impl Following {
     }
 }
 
-/// Follows a wall clock that agrees: forward at once, back by going slower, so that time never goes
+/// Follows a wall clock that agrees: forward at once, back by slowing down, so that time never goes
 /// back. One that disagrees is not followed.
 pub(super) struct Slew;
 
@@ -82,9 +83,9 @@ impl Slew {
 }
 
 /// Follows a step back at once, of any size; and forward again, up to where the timeline would be
-/// without that step. Apart from that as [`Slew`].
+/// without that step. Otherwise as [`Slew`].
 pub(super) struct StepBack {
-    /// What the zero would be if no step back had been followed. Written by the driver only.
+    /// The zero if no step back had been followed. Written by the driver only.
     course_ns: AtomicU64,
 }
 

@@ -1,34 +1,35 @@
 //! `Bounds`: how far a tag has come in the store, as far as this process knows, and how far others
-//! may have come: never-twice's floor, and the margin above it. `regression.rs` says what they are
-//! for.
+//! may have come: the floor and the margin above it, so that no id repeats. `regression.rs` says
+//! what they are for.
 
 use crate::step::StepPolicy;
 use crate::store::{Reserved, TagRecord};
 
-/// So many of the longest segments others may have drawn since this process last did: eight servers
-/// two each, as much as memory holds.
+/// How many of the longest segments others may have reserved since this process last did: eight
+/// servers, two each, as many as memory holds.
 const SEGMENTS_AHEAD: u64 = 16;
-/// Others may have drawn so many times what they did between two segments of this process.
+/// How many times what others reserved between two segments of this process they may have reserved.
 const OTHERS_AHEAD: u64 = 2;
 
 /// How far a tag has come in the store.
 #[derive(Default)]
 pub(in crate::allocator) struct Bounds {
-    /// The highest max id that the store ever told of: never-twice's floor. Outlives the row. A
-    /// store that holds less went back in time.
+    /// The highest max id that the store ever reported: the floor. Outlives the row. A store that
+    /// holds less went back in time.
     pub(in crate::allocator) floor: Option<u64>,
     /// How often the store was found to have gone back.
     pub(in crate::allocator) regressions: u64,
     /// How often in a row.
     pub(in crate::allocator) regressions_in_row: u32,
-    /// The store went back, or its row looks so: a reservation is due, needed or not, so that it is
-    /// above all that was issued before another server starts on it anew. Until one went well.
+    /// The store went back, or its row suggests it: a reservation is due, needed or not, so that
+    /// the row is above all that was issued before another server starts from it. Until one
+    /// succeeds.
     pub(in crate::allocator) is_suspect: bool,
     lengths: Lengths,
 }
 
 impl Bounds {
-    /// The store told of this max id.
+    /// The store reported this max id.
     pub(in crate::allocator) fn raise(&mut self, max_id: u64) {
         self.floor = self.floor.max(Some(max_id));
     }
@@ -39,8 +40,8 @@ impl Bounds {
         self.lengths.read(record);
     }
 
-    /// A segment was reserved, by a store that holds no less than it told of. `floor` was known
-    /// before it; `None` if others' part in it is not to be counted.
+    /// A segment was reserved, by a store that holds no less than it reported. `floor` was known
+    /// before it; `None` if the others' part in it is not to be counted.
     pub(in crate::allocator) fn reserved(&mut self, floor: Option<u64>, reserved: &Reserved) {
         self.regressions_in_row = 0;
         self.is_suspect = false;
@@ -62,7 +63,7 @@ impl Bounds {
         self.lengths.is_unused()
     }
 
-    /// Whether a segment of that length has to be written down.
+    /// Whether a segment of that length has to be recorded in the store.
     pub(in crate::allocator) fn is_longest(&self, count: u64) -> bool {
         self.lengths.is_longest(count)
     }
@@ -73,32 +74,32 @@ impl Bounds {
     }
 }
 
-/// What is known of how long segments of a tag are, and how fast others draw them.
+/// How long segments of a tag are, and how fast others reserve them, as far as this process knows.
 #[derive(Debug, Clone, Copy, Default)]
 struct Lengths {
-    /// The longest that any process ever said it had reserved; 0 if the store keeps no such thing.
+    /// The longest that any process recorded; 0 if the store keeps no such value.
     kept: u64,
     /// The longest that the row holds now, as far as is known here.
     written: u64,
     /// The longest that was reserved here.
     own: u64,
-    /// How many numbers others drew between two segments of ours. A large one is forgotten by and
-    /// by.
+    /// How many numbers others reserved between two segments of ours. A large value fades over
+    /// time.
     others: u64,
 }
 
 impl Lengths {
-    /// Takes note of a row.
+    /// Takes over a row.
     fn read(&mut self, record: &TagRecord) {
-        // A row that was put back, or to which the column was added, may hold less than before.
+        // A row that was restored, or to which the column was added, may hold less than before.
         self.written = record.segment_max.unwrap_or(0);
         self.kept = self.kept.max(self.written);
     }
 
-    /// Takes note of a reservation, when `floor` was known before it.
+    /// Records a reservation, when `floor` was known before it.
     fn reserved(&mut self, floor: Option<u64>, reserved: &Reserved) {
         self.own = self.own.max(reserved.segment.len());
-        // A longer one was written with it.
+        // A longer one was recorded with it.
         self.written = self.written.max(reserved.segment.len());
         if let Some(floor) = floor {
             let drawn = reserved.previous.saturating_sub(floor);
@@ -111,13 +112,13 @@ impl Lengths {
         self.own == 0
     }
 
-    /// Whether a segment of that length has to be written down.
+    /// Whether a segment of that length has to be recorded in the store.
     fn is_longest(&self, count: u64) -> bool {
         count > self.written
     }
 
-    /// How far above what is known here others may have come. Not less than what the policy here
-    /// allows: a server of an older version writes down no length.
+    /// How far above the floor others may have come. Not less than what the policy here allows: a
+    /// server of an older version records no length.
     fn margin(&self, policy: StepPolicy, own_step: u64) -> u64 {
         let longest = self.kept.max(self.own).max(step_max(policy, own_step));
         let longest = longest.saturating_mul(SEGMENTS_AHEAD);

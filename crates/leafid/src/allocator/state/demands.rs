@@ -1,4 +1,4 @@
-//! `Demands`: who wants ids of one tag that memory does not hold.
+//! `Demands`: the callers that want ids of one tag which memory does not hold.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use crate::allocator::demand::Demand;
 
-/// Who wants ids of one tag that memory does not hold.
+/// The callers that want ids of one tag which memory does not hold.
 pub(in crate::allocator) struct Demands {
     /// Callers that want more than the buffer holds, in order of arrival.
     pub(in crate::allocator) queue: VecDeque<Arc<Demand>>,
-    /// When a caller found no id last.
+    /// When a caller last found no id.
     pub(in crate::allocator) missed_at: Duration,
     /// Whether a caller found no id since the row was read.
     has_missed: bool,
@@ -45,12 +45,12 @@ impl Demands {
         self.has_missed = false;
     }
 
-    /// Whether ids were taken, or wanted in vain, since the row was read.
+    /// Whether ids were taken, or requested in vain, since the row was read.
     pub(in crate::allocator) fn since_row_read(&self, cursor: u64) -> bool {
         self.has_missed || self.read_cursor != cursor
     }
 
-    /// Drops the demands that nobody waits for any more.
+    /// Drops the demands whose callers gave up.
     pub(in crate::allocator) fn prune(&mut self) {
         self.queue.retain(|demand| demand.is_open());
     }

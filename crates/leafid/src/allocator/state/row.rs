@@ -1,27 +1,27 @@
-//! `Row`: what is known of a tag's row in the store.
+//! `Row`: the row of a tag, as far as it is known.
 
 use crate::limit::Limit;
 use crate::step::StepPolicy;
 use crate::store::TagSettings;
 
-/// A warning is given when this many hundredths of a tag's numbers are left.
+/// A warning is logged when this many hundredths of a tag's numbers are left.
 const LIMIT_WARNINGS: [u64; 2] = [10, 1];
-/// No warning was given yet.
+/// No warning was logged yet.
 const UNWARNED: u64 = 100;
 
-/// What is known of a tag's row.
+/// The row of a tag, as far as it is known.
 pub(in crate::allocator) struct Row {
     /// Its settings, once read.
     pub(in crate::allocator) settings: Option<TagSettings>,
-    /// How often the row was created, changed or deleted through this process, or found gone: an
-    /// answer of the store that was asked for at an earlier version is out of date.
+    /// How often the row was created, changed or deleted through this process, or found missing: a
+    /// store's answer to a request from an earlier version is out of date.
     pub(in crate::allocator) version: u64,
-    /// It was looked for among those of many tags, and not found: the next look is for this tag
-    /// alone, and creates it if it may.
+    /// It was read together with many other tags, and not found: the next read is for this tag
+    /// alone, and may create it.
     pub(in crate::allocator) is_absent: bool,
-    /// It went, and the store was not asked for it again since.
+    /// It was deleted, and the store has not been asked for it since.
     pub(in crate::allocator) is_dropped: bool,
-    /// The part of the numbers left at which the last warning was given, in hundredths.
+    /// The part of the numbers left at which the last warning was logged, in hundredths.
     warned_below: u64,
 }
 
@@ -36,14 +36,14 @@ impl Row {
         }
     }
 
-    /// It was read, and there it is.
+    /// It was read and exists.
     pub(in crate::allocator) fn found(&mut self, settings: TagSettings) {
         self.settings = Some(settings);
         self.is_absent = false;
         self.is_dropped = false;
     }
 
-    /// It was read again; answers whether its limit was raised.
+    /// It was read again; returns whether its limit was raised.
     pub(in crate::allocator) fn refreshed(&mut self, settings: TagSettings) -> bool {
         let is_raised = self.limit() < settings.limit;
         self.settings = Some(settings);
@@ -61,7 +61,7 @@ impl Row {
         self.version += 1;
     }
 
-    /// Whether it was not changed since it had this version; `None` is a change made now.
+    /// Whether it has not changed since this version; `None` means a change made now.
     pub(in crate::allocator) fn is_at(&self, version: Option<u64>) -> bool {
         version.is_none_or(|version| version == self.version)
     }
@@ -78,12 +78,12 @@ impl Row {
             .unwrap_or(default)
     }
 
-    /// The step in the store; 0 while it is not known.
+    /// The step in the store; 0 while unknown.
     pub(in crate::allocator) fn own_step(&self) -> u64 {
         self.settings.map_or(0, |settings| u64::from(settings.step))
     }
 
-    /// The ids left, when they fell to the next mark for a warning.
+    /// The ids left, if they fell to the next warning mark.
     pub(in crate::allocator) fn near_limit(&mut self, max_id: u64) -> Option<u64> {
         let limit = self.limit();
         let headroom = limit.headroom(max_id);

@@ -1,20 +1,20 @@
-//! `Usage`: the accounts of one tag: ids reserved, used and skipped, and how fast they are used.
+//! `Usage`: the accounting of one tag: ids reserved, used and skipped, and their rate.
 
 use std::time::Duration;
 
 use crate::step::{History, Rate};
 
-/// The accounts of one tag.
+/// The accounting of one tag.
 pub(in crate::allocator) struct Usage {
     /// Segments reserved.
     pub(in crate::allocator) reserves: u64,
-    /// The length of the last segment, demands apart.
+    /// The length of the last segment, without demands.
     pub(in crate::allocator) step: u64,
     /// How long the last reservation took.
     pub(in crate::allocator) last_took: Duration,
     /// Ids that were skipped and never issued.
     pub(in crate::allocator) skipped: u64,
-    /// Ids put into the buffer, those that were skipped included.
+    /// Ids put into the buffer, including skipped ones.
     put: u64,
     /// Segments since the row was found.
     loads: u64,
@@ -40,7 +40,7 @@ impl Usage {
         }
     }
 
-    /// A segment of so many ids was reserved; `remaining` are in the buffer without it.
+    /// A segment of this length was reserved; `remaining` ids are in the buffer without it.
     pub(in crate::allocator) fn reserved(&mut self, len: u64, now: Duration, remaining: u64) {
         let used = self.used(remaining);
         if self.loads > 0 {
@@ -53,7 +53,7 @@ impl Usage {
         self.put += len;
     }
 
-    /// A segment of so many ids was reserved that nobody may issue from.
+    /// A segment of this length was reserved that may not be issued.
     pub(in crate::allocator) fn discarded(&mut self, len: u64) {
         self.put += len;
         self.skipped += len;
@@ -64,7 +64,7 @@ impl Usage {
         self.loads = 0;
     }
 
-    /// Ids that left the buffer for callers, with the few that were lost between two segments.
+    /// Ids taken from the buffer, with the few that were lost between two segments.
     pub(in crate::allocator) fn used(&self, remaining: u64) -> u64 {
         self.put
             .saturating_sub(self.skipped)
@@ -72,13 +72,13 @@ impl Usage {
             .max(self.loaded_used)
     }
 
-    /// The rate, with what was used since the last segment.
+    /// The rate, including what was used since the last segment.
     pub(in crate::allocator) fn rate_at(&self, now: Duration, remaining: u64) -> Rate {
         let used = self.used(remaining) - self.loaded_used;
         self.rate.observe(used, now.saturating_sub(self.loaded_at))
     }
 
-    /// What the step policy decides by.
+    /// The input of the step policy.
     pub(in crate::allocator) fn history(
         &self,
         now: Duration,

@@ -1,16 +1,15 @@
-//! `HighWaterMark`: the highest id that a buffer gave out, for those who ask later.
+//! `HighWaterMark`: the highest id that a buffer issued.
 //!
-//! It is worked out from the cursor and the slots, so that takers write nothing down. Only what the
-//! slots no longer tell of is kept here. Invariant: one writer at a time, the one who writes the
-//! slots.
+//! It is computed from the cursor and the slots, so that takers write nothing. Only what the slots
+//! no longer show is stored here. Invariant: one writer at a time, the writer of the slots.
 
 use super::Segment;
 use crate::sync::{AtomicU64, Ordering};
 
 pub(super) struct HighWaterMark {
-    /// The highest id given out that the slots no longer tell of; 0 for none.
+    /// The highest issued id that the slots no longer show; 0 for none.
     last: AtomicU64,
-    /// What the slots hold below this was dropped, not given out.
+    /// Ids of the slots below this were dropped, not issued.
     dropped_to: AtomicU64,
 }
 
@@ -22,17 +21,17 @@ impl HighWaterMark {
         }
     }
 
-    /// The highest id given out; 0 for none. `segments` are the slots as they were just read.
+    /// The highest issued id; 0 for none. `segments` are the slots as they were just read.
     #[inline]
     pub(super) fn last(&self, segments: [Segment; 2], cursor: u64) -> u64 {
         let of_slots = segments.map(|owned| self.last_of(owned, cursor));
-        // Read behind the slots: what a slot told of was written here before the slot was taken
-        // over, and who sees the slot's new bounds sees it.
+        // Read after the slots: what a slot showed was written here before the slot was reused, and
+        // a reader of the slot's new bounds sees it.
         let given = self.last.load(Ordering::Relaxed);
         of_slots.into_iter().fold(given, u64::max)
     }
 
-    /// The highest id that was given out of a segment; 0 for none.
+    /// The highest id that was issued from a segment; 0 for none.
     #[inline]
     pub(super) fn last_of(&self, owned: Segment, cursor: u64) -> u64 {
         let dropped_to = self.dropped_to.load(Ordering::Relaxed);
@@ -44,7 +43,7 @@ impl HighWaterMark {
         }
     }
 
-    /// Keeps an id that the slots will not tell of.
+    /// Stores an id that the slots will no longer show.
     #[inline]
     pub(super) fn remember(&self, last: u64) {
         // Not an addition: one writer at a time.
@@ -53,7 +52,7 @@ impl HighWaterMark {
         }
     }
 
-    /// What the slots hold below `number` is dropped from now on.
+    /// Ids of the slots below `number` are dropped from now on.
     #[inline]
     pub(super) fn drop_below(&self, number: u64) {
         // Not an exchange: one writer at a time.

@@ -32,7 +32,7 @@ impl Slot {
     /// Whether `number` lies within one version of the bounds.
     #[inline]
     pub(super) fn holds(&self, number: u64) -> bool {
-        // Acquire pairs with the release store in `publish`: whoever sees that `end` sees the
+        // Acquire pairs with the release store in `publish`: a taker that sees that `end` sees the
         // `start` stored before it, or a later one.
         let end = self.end.load(Ordering::Acquire);
         self.start() <= number && number < end

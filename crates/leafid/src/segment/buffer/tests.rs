@@ -1,4 +1,5 @@
-//! What the loom model is too slow for: long ranges, ends of the numbers, threads that collide.
+//! Tests for which the loom model is too slow: long ranges, ends of the numbers, threads that
+//! collide.
 
 use std::collections::BTreeSet;
 use std::thread;
@@ -15,8 +16,8 @@ fn check(buffer: &SegmentBuffer, expected: u64) {
     assert_eq!(buffer.last().map_or(0, Id::get), expected, "{buffer:?}");
 }
 
-/// Guards that no number is told that was not given out: not one beyond the end of a segment, and
-/// none of what was dropped.
+/// Guards that the high-water mark is never a number that was not issued: not one beyond the end of
+/// a segment, and none that was dropped.
 #[test]
 fn the_last_id_is_known_over_segments_gaps_and_drops() {
     let buffer = SegmentBuffer::new();
@@ -31,7 +32,7 @@ fn the_last_id_is_known_over_segments_gaps_and_drops() {
     check(&buffer, 3);
     assert_eq!(buffer.try_take().unwrap().id.get(), 100);
     check(&buffer, 100);
-    // The slot of the first is taken over.
+    // The slot of the first is reused.
     buffer.put(segment(200, 210)).unwrap();
     check(&buffer, 100);
     assert_eq!(buffer.try_take_range(10), Some((segment(200, 210), 9)));
@@ -51,7 +52,7 @@ fn the_last_id_is_known_over_segments_gaps_and_drops() {
     check(&buffer, 315);
 }
 
-/// Guards that the last id does not go back while a slot is taken over by another segment.
+/// Guards that the high-water mark does not go back while a slot is reused for another segment.
 #[test]
 fn the_last_id_does_not_go_back_while_segments_come() {
     let buffer = SegmentBuffer::new();
@@ -71,7 +72,7 @@ fn the_last_id_does_not_go_back_while_segments_come() {
     });
 }
 
-/// Guards: takers of all numbers there are do not bring the cursor round.
+/// Guards that even takers of all numbers do not make the cursor wrap around.
 #[test]
 fn huge_batches_do_not_wrap() {
     let buffer = SegmentBuffer::new();
@@ -84,7 +85,7 @@ fn huge_batches_do_not_wrap() {
     assert!(buffer.try_take().is_none() && buffer.try_take_many(u64::MAX).is_none());
 }
 
-/// Guards: wherever the cursor is sent, it does not come round to numbers that were issued.
+/// Guards that wherever the cursor is set, it does not wrap around to issued numbers.
 #[test]
 fn a_cursor_sent_to_the_end_stays_there() {
     let buffer = SegmentBuffer::new();
@@ -98,8 +99,8 @@ fn a_cursor_sent_to_the_end_stays_there() {
     assert!(buffer.try_take().is_none() && buffer.remaining() == 0);
 }
 
-/// Guards: threads that take batches out of one buffer at once lose no id of it: what is too
-/// little for one of them stays for who takes less.
+/// Guards that threads which take batches from one buffer at once lose no id: what is too little
+/// for one of them is left for a smaller batch.
 #[test]
 fn batches_lose_nothing() {
     const END: u64 = 200_001;

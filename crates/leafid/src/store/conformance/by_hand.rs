@@ -1,4 +1,4 @@
-//! What the contract says of a row that was made past the store.
+//! Checks of rows that were created past the store.
 
 use super::{
     Check, Handles, Outcome, check, create, delete, limit, max_id, refused, reserve, same, segment,

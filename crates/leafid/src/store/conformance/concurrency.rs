@@ -1,4 +1,4 @@
-//! Many callers at once: what is given out stays disjoint and has no hole.
+//! Many callers at once: reserved segments are disjoint and leave no gap.
 
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -64,7 +64,7 @@ async fn take_rounds(handles: &Handles, caller: u64) -> Result<Vec<Segment>, Str
     Ok(segments)
 }
 
-/// Segments in order, after a look that none overlaps its neighbour.
+/// The segments in order, after checking that none overlaps its neighbour.
 fn disjoint(mut segments: Vec<Segment>) -> Result<Vec<Segment>, String> {
     segments.sort_by_key(Segment::start);
     match segments
@@ -217,7 +217,7 @@ async fn lives(handles: &Handles) -> Outcome {
     disjoint(segments?.concat()).map(drop)
 }
 
-/// Calls until the call has its effect: a database may end a deadlock by giving a caller up.
+/// Calls until it succeeds: a database may resolve a deadlock by failing one caller.
 async fn until_done<'a, T>(call: impl Fn() -> StoreResult<'a, T>) -> Outcome {
     for _ in 0..100 {
         match call().await {

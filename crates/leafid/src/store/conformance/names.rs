@@ -46,7 +46,7 @@ fn odd_name_list() -> Vec<String> {
         ":a",
         "{}",
         "\u{1F600}",
-        // Not for new tags, but older ones may have them.
+        // Not allowed for new tags, but older ones may have them.
         "a\u{202e}b",
         "a\u{2028}b",
         "订单",
@@ -67,7 +67,7 @@ async fn odd_names(handles: &Handles) -> Outcome {
     for name in odd_name_list() {
         match handles.first.create(&TagSpec::new(tag(&name))).await {
             Ok(record) => same("the created tag", &record.tag, &tag(&name))?,
-            // An existing table may have a column too narrow in kind for such a name.
+            // The column of an existing table may have a character set that lacks such a name.
             Err(StoreError::Unsupported { .. }) if !name.is_ascii() => continue,
             Err(error) => return Err(format!("create {name:?}: {}", chain(&error))),
         }

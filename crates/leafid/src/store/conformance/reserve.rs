@@ -1,4 +1,4 @@
-//! What the contract says of `reserve`.
+//! Checks of `reserve`.
 
 use super::{
     Check, Handles, Outcome, check, create, create_as, limit, max_id, refused, reserve, row, same,

@@ -1,5 +1,4 @@
-//! What the contract says of many tags, `read` and `list`, and of the whole store, `inspect` and
-//! `probe`.
+//! Checks of many tags, by `read` and `list`, and of the whole store, by `inspect` and `probe`.
 
 use super::{Check, Handles, Outcome, chain, check, create, reserve, row, same, tag, wish};
 use crate::store::READ_LEN_MAX;

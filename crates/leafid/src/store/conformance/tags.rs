@@ -1,4 +1,4 @@
-//! What the contract says of one tag: `create`, `update`, `delete`.
+//! Checks of one tag: `create`, `update`, `delete`.
 
 use std::time::Duration;
 

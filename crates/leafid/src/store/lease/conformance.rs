@@ -37,7 +37,7 @@ use crate::store::BoxFuture;
 use crate::store::check::{BlockOn, Outcome, chain, check, run_checks, same, wait};
 use crate::worker_id::WorkerId;
 
-/// Two ways into one fresh and empty registry, as two processes would have them.
+/// Two handles on one fresh and empty registry, as two processes would have them.
 ///
 /// # Example
 ///
@@ -53,7 +53,7 @@ use crate::worker_id::WorkerId;
 pub struct LeaseHandles {
     /// One process.
     pub first: Arc<dyn LeaseStore>,
-    /// Another process on the same rows. A store that cannot be opened twice gives itself again.
+    /// Another process on the same rows. For a store that cannot be opened twice, the same handle.
     pub second: Arc<dyn LeaseStore>,
 }
 
@@ -63,7 +63,7 @@ impl fmt::Debug for LeaseHandles {
     }
 }
 
-/// Runs every check, each on a registry of its own, and answers how many there were.
+/// Runs every check, each on a registry of its own, and returns how many there were.
 ///
 /// `block_on` waits for a future; it is called from several threads at once. `make` gives a
 /// fresh and empty registry.
@@ -88,9 +88,8 @@ where
     run_checks(checks.into_iter().flatten(), &block_on, make)
 }
 
-/// Runs servers on top of the store, each check on a registry of its own: they claim, lose, give
-/// back and take over worker ids. For a store that passes [`run_all`]. Answers how many checks
-/// there were.
+/// Runs servers on the store, each check on a registry of its own: they claim, lose, give back and
+/// take over worker ids. For a store that passes [`run_all`]. Returns how many checks there were.
 ///
 /// # Errors
 ///
@@ -124,7 +123,7 @@ where
 
 type Check = crate::store::check::Check<LeaseHandles>;
 
-/// Some time to lease up to, in milliseconds since 1970-01-01T00:00:00Z.
+/// A time to lease up to, in milliseconds since 1970-01-01T00:00:00Z.
 const UNTIL_MS: u64 = 1_900_000_000_000;
 
 /// The largest epoch.
@@ -152,7 +151,7 @@ fn store_of(handles: &LeaseHandles, caller: u64) -> &dyn LeaseStore {
     }
 }
 
-/// All rows by ascending worker id, after a look that none has two.
+/// All rows by ascending worker id, after checking that none has two.
 async fn rows(store: &dyn LeaseStore) -> Result<Vec<LeaseRecord>, String> {
     let rows = store.leases().await;
     let mut rows = rows.map_err(|error| format!("leases: {}", chain(&error)))?;
@@ -185,8 +184,8 @@ async fn swap(
     swapped.map_err(|error| format!("{swap:?}: {}", chain(&error)))
 }
 
-/// Writes a row whose worker id is the smallest to be had, and answers it. A registry that shares
-/// its numbers with others may refuse one and offer another, so it is listed again each time.
+/// Writes a row with the smallest available worker id, and returns it. A registry that shares its
+/// numbers with others may refuse one and offer another, so it is listed again each time.
 async fn claim(store: &dyn LeaseStore, content: &LeaseRecord) -> Result<LeaseRecord, String> {
     for _ in 0..CLAIM_TRIES {
         let (worker, expected) = smallest_free(&rows(store).await?);
@@ -218,12 +217,12 @@ fn smallest_free(rows: &[LeaseRecord]) -> (WorkerId, Option<LeaseKey>) {
         .expect("there are more worker ids than rows")
 }
 
-/// Whether a row is there without ever having been claimed.
+/// Whether a row exists that was never claimed.
 fn is_free(row: &LeaseRecord) -> bool {
     row.epoch == 0 && row.holder.is_empty() && row.until_ms == 0
 }
 
-/// Whether both handles show this row.
+/// Checks that both handles return this row.
 async fn shows(handles: &LeaseHandles, wanted: &LeaseRecord) -> Outcome {
     for (handle, store) in [("first", &handles.first), ("second", &handles.second)] {
         let what = format!("the row through the {handle} handle");
@@ -233,7 +232,7 @@ async fn shows(handles: &LeaseHandles, wanted: &LeaseRecord) -> Outcome {
     Ok(())
 }
 
-/// Whether both handles show these rows and no others.
+/// Checks that both handles return exactly these rows.
 async fn unchanged(handles: &LeaseHandles, wanted: &Vec<LeaseRecord>) -> Outcome {
     same("the rows", &rows(&*handles.first).await?, wanted)?;
     same("the rows elsewhere", &rows(&*handles.second).await?, wanted)

@@ -1,4 +1,4 @@
-//! What the contract says of `bind`.
+//! Checks of `bind`.
 
 use futures_util::future::join_all;
 

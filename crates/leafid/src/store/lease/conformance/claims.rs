@@ -52,7 +52,7 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 const LEASE: Duration = Duration::from_secs(600);
-/// How often a server is let go on before it counts as stuck, 20 ms of its own time each.
+/// How many steps a server gets before it counts as stuck, 20 ms of its own time each.
 const NAPS_MAX: usize = 3000;
 const NAP: Duration = Duration::from_millis(1);
 const OWN_TIME: Duration = Duration::from_millis(20);
@@ -64,7 +64,7 @@ struct Server {
     journal: MemoryJournal,
 }
 
-/// What a server is started with.
+/// The settings of a server.
 #[derive(Clone)]
 struct Setup {
     journal: MemoryJournal,
@@ -117,7 +117,7 @@ impl Setup {
 }
 
 impl Server {
-    /// Lets it go on until it stands as wanted.
+    /// Runs it until it has the wanted state.
     async fn until(&mut self, wanted: impl Fn(&RegistryStatus) -> bool) -> Result<(), String> {
         let real = SystemClock::new();
         for _ in 0..NAPS_MAX {
@@ -250,7 +250,7 @@ async fn lost(handles: &LeaseHandles) -> Outcome {
         .status()
         .lease
         .map_or(0, |lease| lease.until_ms);
-    // Another server, whose clock is ahead, takes the worker id while the first one stands still.
+    // Another server, whose clock is ahead, takes the worker id while the first one is paused.
     let choice = WorkerChoice::Exactly(worker);
     let mut other = Setup {
         choice,
@@ -260,7 +260,7 @@ async fn lost(handles: &LeaseHandles) -> Outcome {
     .start(&handles.second);
     same("the worker id", &other.holds().await?, &worker)?;
     starts_above(&other, until_ms)?;
-    // It wakes up when it is time to extend, and takes an id before its driver has looked.
+    // It wakes up when it is time to extend, and takes an id before its driver has run.
     server.clock.advance(LEASE * 3 / 4);
     if let Ok(id) = server.registry.snowflake().try_next() {
         let parts = Layout::LEAF.decompose(id.get());

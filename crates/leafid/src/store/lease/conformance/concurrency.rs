@@ -1,4 +1,4 @@
-//! Many callers at once: of those who expect the same, one goes through, and no change is lost.
+//! Many callers at once: of those that expect the same row, one succeeds, and no change is lost.
 
 use std::sync::Barrier;
 use std::thread;
@@ -50,7 +50,7 @@ const THREADS: u8 = 16;
 const ROUNDS: u64 = 8;
 const ROWS: u64 = 16;
 
-/// The row as this caller would have it in this epoch.
+/// The row that this caller would write in this epoch.
 fn record_of(caller: u64, worker: WorkerId, epoch: u64) -> LeaseRecord {
     LeaseRecord {
         worker,
@@ -60,7 +60,7 @@ fn record_of(caller: u64, worker: WorkerId, epoch: u64) -> LeaseRecord {
     }
 }
 
-/// Whether one caller went through, whose record is the row now.
+/// Checks that one caller succeeded, whose record is the row now.
 async fn one_wins(
     handles: &LeaseHandles,
     answers: Vec<Result<bool, String>>,
@@ -105,7 +105,7 @@ async fn fifty_swaps(handles: &LeaseHandles) -> Outcome {
 }
 
 async fn fifty_creates(handles: &LeaseHandles) -> Outcome {
-    // Only the smallest number has to be to be had in every registry.
+    // Only the smallest number is available in every registry.
     all_swap(handles, WorkerId::new(0), None, 1).await
 }
 
@@ -172,11 +172,11 @@ async fn no_lost_change(handles: &LeaseHandles) -> Outcome {
     Ok(())
 }
 
-/// Reads the row and writes it with an epoch one higher, until that went through often enough.
+/// Reads the row and writes it with an epoch one higher, until that has succeeded often enough.
 async fn add_to_epoch(handles: &LeaseHandles, caller: u64, worker: WorkerId) -> Outcome {
     let store = store_of(handles, caller);
     let mut added = 0;
-    // A swap is refused only because another's went through since the row was read, so nobody
+    // A swap is refused only because another one succeeded since the row was read, so no caller
     // needs more calls than there are additions.
     for _ in 0..ADDERS * ADDITIONS {
         let seen = row(store, worker).await?.ok_or("the row is gone")?;

@@ -1,4 +1,4 @@
-//! What the contract says of `identity` and `location`.
+//! Checks of `identity` and `location`.
 
 use futures_util::future::join_all;
 

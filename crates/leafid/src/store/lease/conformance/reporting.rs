@@ -1,4 +1,4 @@
-//! What the contract says of `report`, `clock_ms` and `inspect`.
+//! Checks of `report`, `clock_ms` and `inspect`.
 
 use std::time::Duration;
 
@@ -37,8 +37,8 @@ pub(super) const CHECKS: &[Check] = &[
     ),
 ];
 
-/// How far the store's clock may be from this machine's. Far less would stop a server; this is
-/// to see another unit, another zone or another zero.
+/// How far the store's clock may differ from this machine's. Far less would stop a server; this
+/// detects another unit, another zone or another zero.
 const CLOCK_OFF: Duration = Duration::from_secs(86_400);
 
 async fn report(store: &dyn LeaseStore, record: &LeaseRecord, now_ms: u64) -> Outcome {
@@ -78,7 +78,7 @@ async fn late(handles: &LeaseHandles) -> Outcome {
     same("the claim by another", &swapped, &true)?;
     let before = rows(&*handles.second).await?;
     for now_ms in [UNTIL_MS - 1, UNTIL_MS + 1] {
-        // Whether the late holder is told of it is up to the store.
+        // Whether a late report is refused is up to the store.
         let _ = handles.first.report(&record, now_ms).await;
         unchanged(handles, &before).await?;
     }
@@ -102,7 +102,7 @@ async fn between_swaps(handles: &LeaseHandles) -> Outcome {
     };
     let tell = async {
         for round in 0..rounds {
-            // The row moves on meanwhile, so the report may be one of a state that is past.
+            // The row changes meanwhile, so the report may be about a former state.
             let _ = handles.second.report(&extended(round), UNTIL_MS).await;
         }
     };

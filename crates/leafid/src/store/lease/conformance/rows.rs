@@ -1,4 +1,4 @@
-//! What the contract says of rows and of `leases`.
+//! Checks of rows and of `leases`.
 
 use super::{
     Check, EPOCH_MAX, LeaseHandles, Outcome, UNTIL_MS, chain, check, claim, first_claim, is_free,
@@ -50,7 +50,7 @@ async fn empty(handles: &LeaseHandles) -> Outcome {
     unchanged(handles, &Vec::new()).await
 }
 
-/// Whether each of these comes back through both handles, once written through the first.
+/// Checks that each of these comes back through both handles, once written through the first.
 async fn come_back(handles: &LeaseHandles, contents: &[LeaseRecord]) -> Outcome {
     let mut written = Vec::new();
     for content in contents {

@@ -1,4 +1,4 @@
-//! What the contract says of `swap`, one caller after the other.
+//! Checks of `swap`, one caller after the other.
 
 use super::{
     Check, EPOCH_MAX, LeaseHandles, Outcome, UNTIL_MS, check, claim, first_claim, rows, same,
@@ -72,7 +72,7 @@ async fn two_rows(handles: &LeaseHandles) -> Result<[LeaseRecord; 2], String> {
     ])
 }
 
-/// What somebody else would write.
+/// What another caller would write.
 fn other(record: &LeaseRecord) -> LeaseRecord {
     LeaseRecord {
         worker: record.worker,
@@ -83,7 +83,7 @@ fn other(record: &LeaseRecord) -> LeaseRecord {
     }
 }
 
-/// Whether a swap that expects this is refused through both handles, and the rows stay.
+/// Checks that a swap that expects this is refused through both handles, and the rows stay.
 async fn is_refused(
     handles: &LeaseHandles,
     expected: Option<LeaseKey>,
