@@ -1,5 +1,5 @@
-//! `AuditStore`: who changed what, kept in the table `leafid_audit` beside the tags, over the same
-//! pool, time-outs and errors as segments.
+//! `AuditStore`: the audit log: who changed what, in the table `leafid_audit` beside the tags, with
+//! the pool, time-outs and errors of segments.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -17,9 +17,9 @@ use crate::sql_error::{CallError, SqlError};
 use crate::store::SqlStore;
 use crate::url::{Place, StoreUrl};
 
-/// Rows that the table keeps: the oldest go.
+/// The maximum number of rows in the table: the oldest are deleted.
 const ROWS_MAX: i64 = 10_000;
-/// After so many new rows of one process the oldest are taken away.
+/// After this many new rows of one process the oldest are deleted.
 const TRIM_EVERY: u32 = 64;
 
 // In characters, as the columns are declared.
@@ -30,33 +30,34 @@ const ACTION_LEN_MAX: usize = 64;
 const SUBJECT_LEN_MAX: usize = 255;
 const VALUE_LEN_MAX: usize = 1024;
 
-/// One change that was made. Texts that do not fit the table are cut; an empty one is not known.
+/// A recorded change. Texts that are too long for the table are cut; an empty one is unknown.
 ///
 /// # Example
 ///
 /// See [`open_audit`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AuditRecord {
-    /// When, in milliseconds since 1970-01-01T00:00:00Z, by the clock of the machine that made it.
+    /// When, in milliseconds since 1970-01-01T00:00:00Z, by the clock of the server or command that
+    /// made it.
     pub at_ms: u64,
     /// Which server made it; empty for a command that works on the store directly.
     pub server: String,
-    /// The name of the token that was shown.
+    /// The name of the caller's token.
     pub token: String,
     /// Where the connection came from, as IP address and port.
     pub address: String,
-    /// What was done, in a few words.
+    /// The action, in a few words.
     pub action: String,
-    /// To what: the name of a tag or a token, a worker id.
+    /// What was changed: the name of a tag or a token, a worker id.
     pub subject: String,
-    /// How it was; empty if it was not there.
+    /// The state before; empty if it did not exist.
     pub before: String,
-    /// How it is now; empty if it is not there any more.
+    /// The state after; empty if it no longer exists.
     pub after: String,
 }
 
 impl AuditRecord {
-    /// The settings of a tag as `before` and `after` show them.
+    /// The settings of a tag in the form of `before` and `after`.
     ///
     /// # Example
     ///
@@ -100,17 +101,17 @@ impl AuditRecord {
     }
 }
 
-/// Where changes are recorded.
+/// The audit log of a store.
 ///
 /// # Example
 ///
 /// See [`open_audit`].
 pub trait AuditStore: Send + Sync {
-    /// Adds a record; old ones go when there are more than 10,000.
+    /// Adds a record; if there are more than 10,000, the oldest are deleted.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Unsupported`] when the table is missing or may not be used, others as every
+    /// [`StoreError::Unsupported`] if the table is missing or access is denied, others as for every
     /// call to a store.
     fn append<'a>(&'a self, record: &'a AuditRecord) -> StoreResult<'a, ()>;
 
@@ -122,12 +123,12 @@ pub trait AuditStore: Send + Sync {
     fn recent(&self, count: u32) -> StoreResult<'_, Vec<AuditRecord>>;
 }
 
-/// Opens the record of changes of a store. No server is contacted, and no file opened, before the
-/// first call.
+/// Opens the audit log of a store. No server is contacted, and no file opened, before the first
+/// call.
 ///
 /// # Errors
 ///
-/// [`StoreError::Unsupported`] for what is a registry of worker ids only.
+/// [`StoreError::Unsupported`] for a pure registry of worker ids.
 ///
 /// # Example
 ///
@@ -183,8 +184,8 @@ pub fn open_audit(
 }
 
 const COLUMNS: &str = "at_ms, server, token, address, action, subject, old_value, new_value";
-/// Takes away all but so many of the newest rows. The inner table is made first: MySQL deletes from
-/// none that it reads.
+/// Deletes all but this many of the newest rows. The inner table is materialized first: MySQL does
+/// not delete from a table that the same statement reads.
 const TRIM: &str = "DELETE FROM leafid_audit WHERE id <= (SELECT id FROM \
     (SELECT id FROM leafid_audit ORDER BY id DESC LIMIT 1 OFFSET ?) AS oldest)";
 
@@ -212,7 +213,7 @@ impl Work for Trim {
     }
 }
 
-/// So many of the newest rows.
+/// This many of the newest rows.
 struct Recent(u32);
 
 impl Work for Recent {
@@ -242,7 +243,7 @@ fn missing<D: Dialect>(error: SqlError) -> CallError {
 
 struct SqlAudit<S: Backend> {
     store: SqlStore<S>,
-    /// Rows that this process wrote.
+    /// The number of rows that this process wrote.
     written: AtomicU32,
 }
 
@@ -275,7 +276,7 @@ impl<S: Backend> AuditStore for SqlAudit<S> {
     }
 }
 
-/// The fields of a record in their order, as they fit the columns.
+/// The fields of a record in order, cut to fit the columns.
 fn values(record: &AuditRecord) -> Vec<Value> {
     let at_ms = i64::try_from(record.at_ms).unwrap_or(i64::MAX);
     let texts = [
@@ -288,7 +289,7 @@ fn values(record: &AuditRecord) -> Vec<Value> {
         (&record.after, VALUE_LEN_MAX),
     ];
     let texts = texts.into_iter().map(|(text, len_max)| {
-        // PostgreSQL has no place for the character 0.
+        // PostgreSQL cannot store the character 0.
         let chars = text.chars().filter(|c| *c != '\0');
         Value::Text(Some(chars.take(len_max).collect()))
     });

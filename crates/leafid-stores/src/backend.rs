@@ -13,35 +13,34 @@ pub(crate) trait Backend: Send + Sync + 'static {
     type Connection: Send + 'static;
     type Dialect: Dialect;
 
-    /// The most connections that help.
+    /// The maximum useful number of connections.
     const CONNECTIONS_MAX: usize;
 
     /// Connects to the first server that can be used.
     fn connect(&self) -> impl Future<Output = Result<Self::Connection, StoreError>> + Send;
 
-    /// The server that a connection goes to, as people may see it; `None` where there is only one.
+    /// The server that a connection goes to, as shown to people; `None` if there is only one.
     fn server(connection: &Self::Connection) -> Option<&str>;
 
     fn is_alive(&self, connection: &mut Self::Connection) -> impl Future<Output = bool> + Send;
 
-    /// Why this process may not use the store any more, whatever it answers later.
+    /// Why this process may no longer use the store, whatever it answers later.
     fn refusal(&self) -> Option<String>;
 
-    /// Checks again whether the connection's server keeps what it acknowledges, and is the same
-    /// database as before.
+    /// Checks again whether the connection's server is durable, and is the same database as before.
     fn recheck(
         &self,
         connection: &mut Self::Connection,
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
 
-    /// Does work that changes nothing.
+    /// Runs work that changes nothing.
     fn run<W: Work>(
         &self,
         connection: &mut Self::Connection,
         work: W,
     ) -> impl Future<Output = Result<W::Answer, CallError>> + Send;
 
-    /// Does work in one transaction, which is committed if it went well.
+    /// Runs work in one transaction, which is committed if it succeeded.
     fn transact<W: Work>(
         &self,
         connection: &mut Self::Connection,
@@ -54,7 +53,7 @@ pub(crate) trait Backend: Send + Sync + 'static {
         reserve: &Reserve,
     ) -> impl Future<Output = Result<Reserved, CallError>> + Send;
 
-    /// What the store is; its location is filled in by the caller.
+    /// What the store is; the caller fills in its location.
     fn inspect(
         &self,
         connection: &mut Self::Connection,
@@ -67,16 +66,16 @@ pub(crate) trait Backend: Send + Sync + 'static {
     ) -> impl Future<Output = Result<InitReport, CallError>> + Send;
 
     /// Whether rows may be written now: a statement that changes none, and that the database
-    /// refuses where it would refuse a reservation.
+    /// refuses if it would refuse a reservation.
     fn probe(
         &self,
         connection: &mut Self::Connection,
     ) -> impl Future<Output = Result<(), CallError>> + Send;
 
-    /// What told the database from others when a connection was last made to it.
+    /// The identity of the database when a connection was last made to it.
     fn known_identity(&self) -> Option<String>;
 
-    /// Refuses a database that is another one than before.
+    /// Refuses a database that is not the same as before.
     fn check_identity(&self, connection: &Self::Connection, found: &str) -> Result<(), CallError>;
 
     /// Creates the tables of a registry where that is safe; see `schema.rs`.
@@ -85,23 +84,23 @@ pub(crate) trait Backend: Send + Sync + 'static {
         connection: &mut Self::Connection,
     ) -> impl Future<Output = Result<(), CallError>> + Send;
 
-    /// Milliseconds since 1970-01-01T00:00:00Z; `None` if the clock is that of this machine.
+    /// Milliseconds since 1970-01-01T00:00:00Z; `None` if its clock is that of this machine.
     fn clock_ms(
         &self,
         connection: &mut Self::Connection,
     ) -> impl Future<Output = Result<Option<i64>, CallError>> + Send;
 }
 
-/// Changes no row of `leaf_alloc`, and asks for all that a reservation needs: the table, the right
-/// to write it, a server that is no replica and, with Galera, one that has its majority.
+/// Changes no row of `leaf_alloc`, and needs all that a reservation needs: the table, the
+/// permission to write it, a server that is not a replica and, with Galera, one in the majority.
 const PROBE_SQL: &str = "UPDATE leaf_alloc SET max_id = max_id WHERE 1 = 0";
 
-/// Whether the database lets `leaf_alloc` be written.
+/// Whether the database accepts writes to `leaf_alloc`.
 pub(crate) async fn probe<D: Dialect>(connection: &mut D) -> Result<(), SqlError> {
     connection.execute(PROBE_SQL, &[]).await.map(drop)
 }
 
-/// What calls get of a store that this process may not use any more.
+/// The error of calls to a store that this process may no longer use.
 pub(crate) fn refused(reason: &str) -> StoreError {
     StoreError::unavailable(
         format!("{reason}; then start this program again"),

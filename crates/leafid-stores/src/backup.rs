@@ -1,5 +1,5 @@
-//! A store that is one file, kept and brought back: copies of it, and what is raised when one is
-//! taken in its place.
+//! Backup and restore of a store that is one file: copies of it, and what must be raised when one
+//! replaces it.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::sql_error::CallError;
 use crate::sqlite::{Sqlite, blocking};
 use crate::url::StoreUrl;
 
-/// How a store is brought back from a copy.
+/// The options of a restore.
 ///
 /// # Example
 ///
@@ -29,7 +29,7 @@ use crate::url::StoreUrl;
 #[non_exhaustive]
 pub struct RestoreOptions {
     /// By how much every tag is raised: more than the ids of any tag that were reserved since the
-    /// copy was made. Default 100 million, a day of 1,157 ids a second.
+    /// copy was made. Default 100 million, a day of 1,157 ids per second.
     pub margin: u64,
     /// How long a lease of a worker id is at most. Default an hour.
     pub lease: Duration,
@@ -80,11 +80,11 @@ impl RestoreOptions {
 pub struct RestoreReport {
     /// The tags of the copy, in ascending order.
     pub tags: Vec<RaisedTag>,
-    /// How many rows of worker ids were raised or made.
+    /// How many rows of worker ids were raised or created.
     pub workers: u64,
-    /// What the file that was replaced could tell.
+    /// What was known of the file that was replaced.
     pub knowledge: Knowledge,
-    /// Where that file is now; `None` if there was none.
+    /// The new name of that file; `None` if there was none.
     pub aside: Option<PathBuf>,
 }
 
@@ -108,7 +108,7 @@ pub struct RaisedTag {
     pub from: u64,
     /// Its max id now.
     pub to: u64,
-    /// Whether that is above its limit, so that it gives no ids any more.
+    /// Whether that is above its limit, so that it issues no more ids.
     pub is_spent: bool,
 }
 
@@ -128,7 +128,7 @@ impl fmt::Display for RaisedTag {
     }
 }
 
-/// What a file that was replaced could tell of what was given.
+/// What was known of a replaced file, and so of the ids issued from it.
 ///
 /// # Example
 ///
@@ -137,11 +137,11 @@ impl fmt::Display for RaisedTag {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Knowledge {
-    /// It was there with all that it had acknowledged.
+    /// It had all that it had acknowledged.
     Everything,
-    /// It was there, and may have been behind.
+    /// It may have been behind.
     Something,
-    /// It was not there, or could not be read.
+    /// It was missing, or could not be read.
     Nothing,
 }
 
@@ -164,14 +164,14 @@ impl fmt::Display for Knowledge {
 }
 
 /// Copies a store that is a SQLite file to a new file at `target`, while servers use it, and
-/// answers how many tags are in it. The copy is one file, whole and durable, that only its owner
-/// reads. Put it back by [`restore`], not by hand.
+/// returns how many tags are in it. The copy is one file, complete and durable, that only its owner
+/// can read. Put it back with [`restore`], not by hand.
 ///
 /// # Errors
 ///
-/// [`StoreError::Unsupported`] for a database server and when there is no store;
-/// [`StoreError::Unavailable`] when the file cannot be read, or the copy cannot be written, such as
-/// when there is a file already.
+/// [`StoreError::Unsupported`] for a database server and if there is no store;
+/// [`StoreError::Unavailable`] if the file cannot be read, or the copy cannot be written, for
+/// example because the target exists already.
 ///
 /// # Example
 ///
@@ -186,14 +186,14 @@ pub async fn backup(
     meaning("copy", url, options, copied)
 }
 
-/// Takes the copy at `source` in place of a store that is a SQLite file, and keeps that aside.
-/// No server may use it. Every tag is raised, and no worker id can be claimed before a lease would
-/// have ended that somebody may hold; see [`RestoreOptions`].
+/// Replaces a store that is a SQLite file by the copy at `source`, and keeps the old file under
+/// another name. No server may use it. Every tag is raised, and no worker id can be claimed before
+/// the longest possible lease of it would have ended; see [`RestoreOptions`].
 ///
 /// # Errors
 ///
-/// [`StoreError::Unsupported`] for a database server; [`StoreError::Unavailable`] when a program
-/// uses the store, the copy is not whole, or the disk fails. Nothing is changed then.
+/// [`StoreError::Unsupported`] for a database server; [`StoreError::Unavailable`] if a program uses
+/// the store, the copy is incomplete, or the disk fails. Nothing is changed then.
 ///
 /// # Example
 ///
@@ -230,12 +230,12 @@ pub async fn restore(
     meaning("restore", url, options, restored)
 }
 
-/// Makes the file of a SQLite store whole: folds in what is only in its write-ahead log. For the
-/// end of a program; does nothing for a database server, nor for a file that failed.
+/// Folds the write-ahead log of a SQLite store into its file. For the end of a program; does
+/// nothing for a database server, or for a file that failed.
 ///
 /// # Errors
 ///
-/// [`StoreError::Unavailable`] when the file cannot be used.
+/// [`StoreError::Unavailable`] if the file cannot be used.
 ///
 /// # Example
 ///

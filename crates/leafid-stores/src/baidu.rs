@@ -1,8 +1,8 @@
-//! Worker ids as Baidu's uid-generator gets them: each start inserts a row into the table
+//! Worker ids as Baidu's uid-generator assigns them: each start inserts a row into the table
 //! `WORKER_NODE`, and the row's number is the worker id.
 //!
-//! A number never comes again, so that there is nothing to renew or to give back; and each start
-//! uses one up. Whether a number still fits the layout is for the caller to see.
+//! A number never repeats, so there is nothing to renew or to give back; but each start uses one
+//! up. The caller checks whether a number still fits the layout.
 
 use leafid::store::StoreError;
 
@@ -12,8 +12,7 @@ use crate::store::SqlStore;
 use crate::url::Place;
 use crate::{StoreOptions, StoreUrl};
 
-/// The table. Baidu's own statement is the same without the two defaults, which MySQL 5.7 asks
-/// for.
+/// The table. Baidu's own statement is the same without the two defaults, which MySQL 5.7 requires.
 ///
 /// # Example
 ///
@@ -29,7 +28,7 @@ pub const TABLE_SQL: &str = "CREATE TABLE WORKER_NODE (\
 /// In characters, as the columns are declared.
 const TEXT_LEN_MAX: usize = 64;
 
-/// What a row says of the server that inserted it; for people only.
+/// The row's description of the server that inserted it; for people only.
 ///
 /// # Example
 ///
@@ -38,7 +37,7 @@ const TEXT_LEN_MAX: usize = 64;
 pub struct WorkerNode {
     /// The host, up to 64 characters.
     pub host: String,
-    /// The port of a container, or any text that tells starts on one host apart, up to 64
+    /// The port of a container, or any text that distinguishes starts on one host, up to 64
     /// characters. Baidu writes `MILLISECONDS-RANDOM`.
     pub port: String,
     /// Where the server runs.
@@ -62,12 +61,12 @@ pub enum WorkerKind {
     Actual = 2,
 }
 
-/// Inserts a row and answers its number, which is 1 or more. **Unique** in the table.
+/// Inserts a row and returns its number, which is 1 or more. **Unique** in the table.
 ///
 /// # Errors
 ///
-/// [`StoreError::Unsupported`] when the store is no MySQL or MariaDB, has no such table, or a text
-/// is too long; [`StoreError::Unavailable`] when the store cannot be used now, or the outcome is
+/// [`StoreError::Unsupported`] if the store is not MySQL or MariaDB, has no such table, or a text
+/// is too long; [`StoreError::Unavailable`] if the store cannot be used now, or the outcome is
 /// unknown: then a number may be used up.
 ///
 /// # Example

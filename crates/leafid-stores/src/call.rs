@@ -1,5 +1,5 @@
-//! `Calls`: what every call to a registry without SQL has in common: its time-out, and the first
-//! words of its errors. `KeptConnection`: a connection that is kept for the next read of one row.
+//! `Calls`: what the calls to a registry without SQL share: a time-out, and the beginning of error
+//! texts. `KeptConnection`: a connection that is kept for the next read of one row.
 
 use std::future::Future;
 use std::time::Duration;
@@ -28,7 +28,7 @@ impl Calls {
         }
     }
 
-    /// Waits for the work, but not longer than the time-out.
+    /// Waits for the work, at most for the time-out.
     pub(crate) async fn bounded<T>(
         &self,
         what: &str,
@@ -68,15 +68,15 @@ impl<C> Default for KeptConnection<C> {
 
 #[cfg(feature = "_dial")]
 impl<C> KeptConnection<C> {
-    /// Asks over the connection at rest; if that fails, for it may have died meanwhile, as if
-    /// there were none. The one that answered rests again.
+    /// Makes a call over the idle connection; if that fails, as it may have died meanwhile, over a
+    /// new one. The one that answered is kept.
     pub(crate) async fn ask<T>(
         &self,
         again: impl AsyncFnOnce(&mut C) -> Result<T, StoreError>,
         anew: impl AsyncFnOnce() -> Result<(C, T), StoreError>,
     ) -> Result<T, StoreError> {
         let mut kept = self.0.lock().await;
-        // Taken out, so that it is gone if nobody waits for the answer to its end.
+        // Taken out, so that it is dropped if the caller gives up.
         if let Some(mut connection) = kept.take()
             && let Ok(answer) = again(&mut connection).await
         {

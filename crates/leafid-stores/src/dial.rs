@@ -1,5 +1,5 @@
-//! `Server`: one server of Redis or etcd, and how it is reached: over TCP, with or without TLS.
-//! What is said over the connection is left to `redis.rs` and `etcd.rs`.
+//! `Server`: a Redis or etcd server, and how to connect to it: over TCP, with or without TLS.
+//! `redis.rs` and `etcd.rs` know the protocols.
 
 #[cfg(feature = "tls")]
 mod tls;
@@ -14,19 +14,19 @@ use url::{Host, Url};
 #[cfg(feature = "etcd")]
 use crate::url::servers::public;
 
-/// A server of a URL that was checked.
+/// A server from a checked URL.
 pub(crate) struct Server {
-    /// As people may see it, without a password.
+    /// As shown to people, without a password.
     #[cfg(feature = "etcd")]
     pub(crate) name: String,
-    /// Empty where the URL has none.
+    /// Empty if the URL has none.
     pub(crate) user: String,
     pub(crate) password: Option<String>,
     url: Url,
     port: u16,
 }
 
-/// A connection of either kind.
+/// A plain or TLS connection.
 pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
@@ -44,13 +44,13 @@ impl Server {
         }
     }
 
-    /// Host and port, as HTTP wants them.
+    /// Host and port, in the form of HTTP's `Host`.
     #[cfg(feature = "etcd")]
     pub(crate) fn authority(&self) -> String {
         format!("{}:{}", self.host(), self.port)
     }
 
-    /// The number at the end of the URL, 0 when there is none.
+    /// The number at the end of the URL; 0 if there is none.
     #[cfg(feature = "redis")]
     pub(crate) fn database(&self) -> i64 {
         let number = self.url.path().trim_matches('/');
@@ -61,7 +61,7 @@ impl Server {
         self.url.host_str().unwrap_or_default()
     }
 
-    /// Whether it is reached over TLS, and then its certificate is checked.
+    /// Whether it uses TLS, which always verifies the certificate.
     pub(crate) fn is_verified(&self) -> bool {
         matches!(self.url.scheme(), "rediss" | "etcd+https")
     }

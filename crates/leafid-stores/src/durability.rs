@@ -30,18 +30,18 @@ pub(crate) fn weak_trigger(
     )
 }
 
-/// A column that cannot hold what is written into it.
+/// A column that cannot hold every value written to it.
 #[cfg(feature = "_sqlx")]
 pub(crate) struct Column<'a> {
     pub(crate) table: &'a str,
     pub(crate) name: &'a str,
     pub(crate) kind: &'a str,
     pub(crate) is_generated: bool,
-    /// The statement that mends it.
+    /// The statement that corrects it.
     pub(crate) mend: &'a str,
 }
 
-/// Refuses a column, with the statement that mends it.
+/// Refuses a column, and names the statement that corrects it.
 #[cfg(feature = "_sqlx")]
 pub(crate) fn unfit(column: &Column<'_>) -> StoreError {
     let Column {

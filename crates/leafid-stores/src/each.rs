@@ -1,4 +1,4 @@
-//! The servers of a list, each looked at alone.
+//! Opens each server of a list by itself.
 
 use std::sync::Arc;
 
@@ -18,9 +18,8 @@ use crate::url::StoreUrl;
 use crate::{StoreOptions, open};
 
 /// Opens each server of a list as a store of its own, in the order in which they are tried, with
-/// its URL: to look at them all, where [`open`] uses the first that can be used. Each is held to
-/// what is asked of one that another takes over from. A store that is no list is the only one.
-///
+/// its URL: to check them all, where [`open`] uses the first that works. Each must meet the
+/// requirements of a server with a fail-over partner. A store that is not a list is the only one.
 /// # Errors
 ///
 /// As [`open`].

@@ -1,8 +1,8 @@
 //! `EtcdLeases`: worker ids in etcd. One key for each worker id and one for the layout, below
 //! `/leafid/POOL/`. How a call reaches etcd is in `etcd/session.rs`.
 //!
-//! A call begins with a read, on each server in turn until one answers, and goes on with that one.
-//! So a server that hangs is passed over before anything was written; once a change was sent, no
+//! A call begins with a read, on each server in turn until one answers, and continues with that
+//! one. So a server that hangs is skipped before anything was written; once a change was sent, no
 //! other server is asked. All reads are linearizable, and a change is a transaction on the revision
 //! that was read.
 
@@ -38,8 +38,8 @@ pub(crate) struct EtcdLeases {
     layout: String,
     identity: String,
     location: String,
-    /// The connection of the last look at one row. Logging in costs etcd a tenth of a second of
-    /// its processor, which is too much for a question that comes every few seconds.
+    /// The connection of the last read of one row. Authentication costs etcd a tenth of a second of
+    /// CPU, which is too much for a call that comes every few seconds.
     kept: KeptConnection<Session>,
 }
 
@@ -49,7 +49,7 @@ struct Range {
     kvs: Vec<Pair>,
 }
 
-/// A key and its value, in base64. What is empty or 0 is left out by etcd.
+/// A key and its value, in base64. etcd leaves out what is empty or 0.
 #[derive(Deserialize)]
 struct Pair {
     key: String,
@@ -89,8 +89,8 @@ impl EtcdLeases {
         }
     }
 
-    /// The first server that answers this question, and what it answered. Only for questions that
-    /// change nothing.
+    /// The first server that answers this request, and its answer. Only for requests that change
+    /// nothing.
     async fn ask(&self, method: &str, question: &Value) -> Result<(Session, Value), StoreError> {
         let timeout = self.options.connect_timeout_of(self.servers.len());
         let attempts = self.servers.iter().map(|server| {
@@ -110,7 +110,7 @@ impl EtcdLeases {
         Ok((session, range.kvs.into_iter().next()))
     }
 
-    /// What is kept under this key; `text`, if nothing is yet.
+    /// The value under this key; `text`, if there is none yet.
     async fn keep(&self, key: &str, text: &str) -> Result<String, StoreError> {
         let (mut session, found) = self.read_one(key).await?;
         if let Some(pair) = found {
@@ -119,7 +119,7 @@ impl EtcdLeases {
         if write(&mut session, key, text, None).await? {
             return Ok(text.to_owned());
         }
-        // Somebody else was first, and what is kept never changes.
+        // Another caller was first, and the value never changes.
         match self.read_one(key).await? {
             (_, Some(pair)) => decode(&pair.value),
             (_, None) => Err(StoreError::unavailable(
@@ -140,7 +140,7 @@ impl EtcdLeases {
     }
 
     async fn read_all(&self) -> Result<Vec<LeaseRecord>, StoreError> {
-        // Every key that begins so: up to the first one that does not.
+        // The end of a key range: the first key that does not have this prefix.
         let end = format!("{}0", self.rows.trim_end_matches('/'));
         let question = json!({ "key": encode(&self.rows), "range_end": encode(&end) });
         let (_, answer) = self.ask("kv/range", &question).await?;
@@ -184,14 +184,14 @@ impl EtcdLeases {
             has_own_table: true,
             missing: Vec::new(),
             transport: self.transport(),
-            // etcd flushes every write before it answers; that this was switched off cannot be
-            // seen from here.
+            // etcd flushes every write before it answers; that this was disabled cannot be detected
+            // from here.
             weaknesses: Vec::new(),
         })
     }
 }
 
-/// Writes a key unless it changed since it was found; `None`: unless it is there.
+/// Writes a key unless it changed since it was read; `None`: unless it exists.
 async fn write(
     session: &mut Session,
     key: &str,
@@ -271,7 +271,7 @@ impl LeaseStore for EtcdLeases {
         Box::pin(async { Ok(()) })
     }
 
-    /// etcd tells no time that its members agree on.
+    /// etcd has no clock that its members agree on.
     fn clock_ms(&self) -> StoreResult<'_, Option<u64>> {
         Box::pin(async { Ok(None) })
     }

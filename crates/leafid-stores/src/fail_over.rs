@@ -1,4 +1,4 @@
-//! Lists of servers: the first one that can be used, and why none can.
+//! Fail-over lists of servers: finds the first usable one, or why there is none.
 
 use std::future::Future;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::sql::{Dialect, failed};
 use crate::sql_error::{SqlError, SqlErrorKind};
 use crate::timeout::within;
 
-/// Tries servers in order and answers the first that can be used.
+/// Tries servers in order and returns the first that is usable.
 pub(crate) async fn first_of<'a, C, F>(
     servers: impl Iterator<Item = (&'a String, F)>,
     timeout: Duration,
@@ -29,14 +29,14 @@ where
     Err(all_failed(failures))
 }
 
-/// What comes of a list none of whose servers can be used.
+/// The error of a list without a usable server.
 fn all_failed(failures: Vec<StoreError>) -> StoreError {
     let message: Vec<String> = failures.iter().map(StoreError::to_string).collect();
     let message = message.join("; ");
     if !failures.is_empty() && failures.iter().all(|error| !error.may_recover()) {
         return StoreError::Unsupported { message };
     }
-    // One that is refused is told from those that are away.
+    // A refusal takes precedence over servers that are down.
     let weak = failures
         .iter()
         .position(|error| error.weak_store().is_some());

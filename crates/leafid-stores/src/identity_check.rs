@@ -1,8 +1,8 @@
-//! `IdentityCheck`: notices that the connections of a store lead to different databases, such as two
-//! that a load balancer takes for copies of each other. Both would give the same ids.
+//! `IdentityCheck`: detects that the connections of a store lead to different databases, such as
+//! two that a load balancer treats as copies of each other. Both would issue the same ids.
 //!
-//! The row `#identity` of `leafid_pool` tells databases apart: a replica, another node of a cluster
-//! and a dump that is put back have the same.
+//! The row `#identity` of `leafid_pool` distinguishes databases: a replica, another node of a
+//! cluster and a restored dump have the same one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -15,10 +15,10 @@ use crate::backend::refused;
 /// More than a cluster has nodes.
 const PLACES_MAX: usize = 64;
 
-/// By URL: the store, its registry and the record of changes are in one database.
+/// By URL: the store, its registry and the audit log are in one database.
 static DATABASES: Mutex<BTreeMap<String, Weak<IdentityCheck>>> = Mutex::new(BTreeMap::new());
 
-/// What the databases were that the connections of this process led to.
+/// The databases that the connections of this process led to.
 #[derive(Debug, Default)]
 pub(crate) struct IdentityCheck(Mutex<Seen>);
 
@@ -28,12 +28,12 @@ struct Seen {
     identity: Option<String>,
     /// Where it was found.
     places: BTreeSet<String>,
-    /// Why the store may not be used any more.
+    /// Why the store may no longer be used.
     refusal: Option<String>,
 }
 
 impl IdentityCheck {
-    /// What this process knows of the database behind these URLs.
+    /// The identity of the database behind these URLs, as far as this process knows.
     pub(crate) fn at(servers: &[Url]) -> Arc<Self> {
         let urls: Vec<&str> = servers.iter().map(Url::as_str).collect();
         let mut all = DATABASES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -46,9 +46,9 @@ impl IdentityCheck {
         })
     }
 
-    /// Compares the database that a new connection leads to with those before. `place` is the
-    /// database server and the name there. One without an identity passes as long as none had one,
-    /// and in a place that had one: somebody emptied the registry.
+    /// Compares the database of a new connection with those before. `place` is the database server
+    /// and the name there. One without an identity passes as long as none had one, or if this place
+    /// had one before: the registry was emptied.
     pub(crate) fn check_connection(
         &self,
         server: &str,
@@ -77,8 +77,8 @@ impl IdentityCheck {
         }
     }
 
-    /// Compares the database that a call went to. After a difference nothing passes: which of the
-    /// two other servers use is not known.
+    /// Compares the database of a call with those before. After a difference every call is refused:
+    /// which of the two other servers use is unknown.
     pub(crate) fn check(&self, server: &str, identity: Option<String>) -> Result<(), StoreError> {
         let mut seen = self.lock();
         if let Some(found) = identity {
@@ -96,7 +96,7 @@ impl IdentityCheck {
         self.allow()
     }
 
-    /// Whether they were one so far.
+    /// Whether all were the same so far.
     pub(crate) fn allow(&self) -> Result<(), StoreError> {
         self.refusal()
             .map_or(Ok(()), |reason| Err(refused(&reason)))
@@ -140,7 +140,8 @@ mod tests {
         checked.is_ok()
     }
 
-    /// Guards that a place which never had the identity is none where somebody deleted it.
+    /// Guards that a place which never had the identity is not taken for one whose registry was
+    /// emptied.
     #[test]
     fn a_lost_identity_is_known_by_its_place() {
         let databases = IdentityCheck::default();

@@ -1,10 +1,10 @@
-//! `FileJournal`: the journal of one server in a file. When a record counts as written, and what
-//! ends the writing; how the file is divided is in `journal/slots.rs`, what a text means in
-//! `journal/text.rs`.
+//! `FileJournal`: the journal of one server in a file: when a record counts as written, and what
+//! ends the writing. `journal/slots.rs` divides the file, `journal/text.rs` parses the text.
 //!
-//! The file is opened and locked once and then written in place: no descriptor is needed later, no
+//! The file is opened and locked once and then written in place: it needs no further descriptor, no
 //! room on the disk, and the lock stays on the very file that is written. Only a flush that failed
-//! is final: after it the kernel may have dropped the text and still call the next flush a success.
+//! is final: after it the kernel may have dropped the text and still report the next flush as a
+//! success.
 
 mod slots;
 mod text;
@@ -24,9 +24,9 @@ use crate::private;
 
 /// A journal in a file. **Thread-safe.** No second process can open it meanwhile.
 ///
-/// The file must stay where it is as long as a server runs: removed or replaced, nothing more is
-/// written until it is back. It knows itself from a copy: a copy, such as one from a backup or on
-/// another disk, is read as [`JournalRecord::of_copy`].
+/// The file must stay in place while a server runs: if it is removed or replaced, nothing more is
+/// written until it is back. It detects that it is a copy, such as one from a backup or on another
+/// disk: that is read as [`JournalRecord::of_copy`].
 ///
 /// # Example
 ///
@@ -55,36 +55,36 @@ pub struct FileJournal {
 #[derive(Debug)]
 struct JournalFile {
     path: PathBuf,
-    /// Which file it is, as the system numbers it.
+    /// The inode of the file.
     number: FileNumber,
-    /// Keeps out a server of a version that locked this file beside the journal.
+    /// Locks out a server of a version that locked this file beside the journal.
     _old_lock: Option<File>,
-    /// How often `write` was called.
+    /// The number of calls to `write`.
     calls: AtomicU64,
     state: Mutex<State>,
 }
 
-/// Only changed while the file is being written, so that this keeps writers apart too.
+/// Only changed during a write, so that it also serializes the writers.
 #[derive(Debug)]
 struct State {
-    /// The number of the call whose record is in the file. A call that was given up goes on in
+    /// The number of the call whose record is in the file. A call whose caller gave up continues in
     /// the background, and must not replace what a later one wrote.
     call: u64,
     /// Why nothing more can be written.
     failure: Option<String>,
-    /// The file, locked: the kernel lets go of it when the process ends.
+    /// The locked file: the kernel unlocks it when the process ends.
     slots: Slots<File>,
 }
 
-/// How often a file that is replaced while it is being opened is opened again.
+/// How often to retry opening a file that is replaced meanwhile.
 const OPENS_MAX: usize = 8;
 
 impl FileJournal {
-    /// Opens the journal at `path` and locks it. Makes it and its folder if there is none.
+    /// Opens the journal at `path` and locks it. Creates it and its folder if they are missing.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Unavailable`] when another process has it open, or it cannot be opened.
+    /// [`StoreError::Unavailable`] if another process has it open, or it cannot be opened.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref().to_owned();
         let failed = |error| {
@@ -121,7 +121,7 @@ impl FileJournal {
     }
 }
 
-/// The file that is at this path once it is locked.
+/// Opens and locks the file that is at this path after locking.
 fn open_and_lock(path: &Path) -> Result<(File, FileNumber), StoreError> {
     let failed = |error| {
         let message = format!("cannot open the journal {}", path.display());
@@ -174,8 +174,8 @@ impl Journal for FileJournal {
     }
 }
 
-/// Waits for a disk on a thread where that disturbs nobody. Without a runtime of tokio there is
-/// only the caller's, as in `leafid::blocking`.
+/// Does disk I/O on a thread where it may block. Without a tokio runtime there is only the
+/// caller's, as in `leafid::blocking`.
 async fn aside<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, StoreError> {
@@ -241,7 +241,7 @@ impl JournalFile {
         }
     }
 
-    /// Another server could start on a file that is at our path and is not ours.
+    /// Another server could start with a file that is at our path and is not ours.
     fn check_place(&self) -> Result<(), StoreError> {
         let there = fs::metadata(&self.path).map(|there| FileNumber::of(&there));
         let message = |what: &str| {
@@ -265,11 +265,11 @@ impl JournalFile {
     }
 }
 
-/// What tells a file from a copy of it: its number on the disk, and when it was made.
+/// What distinguishes a file from a copy of it: its inode, and when it was created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct FileNumber {
     inode: u64,
-    /// In nanoseconds since 1970; 0 where the disk does not say.
+    /// In nanoseconds since 1970; 0 if the file system does not know.
     made: u128,
 }
 

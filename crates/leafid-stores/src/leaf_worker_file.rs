@@ -1,5 +1,5 @@
 //! The file in which Java Leaf keeps its worker id for a start without ZooKeeper. Read once, as a
-//! remedy which number this server had.
+//! hint which number this server had.
 
 use std::io;
 use std::io::{Error, ErrorKind};
@@ -11,11 +11,11 @@ const KEY: &str = "workerID";
 
 /// The worker id that Java Leaf noted down for this port, or `None` if there is no note:
 /// `DIR/NAME/leafconf/PORT/workerID.properties`, where `dir` is Java's `java.io.tmpdir` and `name`
-/// is `leaf.name`. The note does not say when it was made, and nobody keeps it true: it is a remedy.
+/// is `leaf.name`. The file has no date, and nothing keeps it up to date: it is a hint.
 ///
 /// # Errors
 ///
-/// When the file cannot be read, or holds no number under `workerID`; the message names the file.
+/// If the file cannot be read, or has no number under `workerID`; the message names the file.
 ///
 /// # Example
 ///
@@ -52,8 +52,7 @@ pub fn leaf_worker_file(dir: &Path, name: &str, port: u16) -> io::Result<Option<
         .ok_or_else(|| told(ErrorKind::InvalidData, missing()))
 }
 
-/// The value of a key in the form that `java.util.Properties` writes and reads; the last one
-/// counts.
+/// The value of a key in the format of `java.util.Properties`; the last one counts.
 fn value_of(content: &[u8], wanted: &str) -> Option<String> {
     // Java reads these files as ISO 8859-1, in which each byte is a character.
     let text: String = content.iter().copied().map(char::from).collect();
@@ -64,7 +63,7 @@ fn value_of(content: &[u8], wanted: &str) -> Option<String> {
         .map(|(_, value)| value)
 }
 
-/// Lines without comments and leading blanks, each with those it goes on in.
+/// Lines without comments and leading blanks, joined with their continuations.
 fn logical_lines(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut goes_on = false;
@@ -91,7 +90,7 @@ fn logical_lines(text: &str) -> Vec<String> {
 
 const BLANKS: [char; 3] = [' ', '\t', '\x0c'];
 
-/// Key and value of a line, without their escapes.
+/// Splits a line into key and value, without their escapes.
 fn split(line: &str) -> (String, String) {
     let mut is_escaped = false;
     let end = line.find(|c: char| {
@@ -142,9 +141,9 @@ mod tests {
 
     #[test]
     fn what_java_writes_is_read() {
-        // Leaf itself.
+        // As Leaf writes it.
         check("workerID=7", Some("7"));
-        // Properties.store, with and without a comment.
+        // As Properties.store writes it, with and without a comment.
         check("#Sat Nov 21 08:15:41 UTC 2026\nworkerID=7\n", Some("7"));
         check(
             "#worker \\u00FC\r\n#Sat Nov 21 08:15:41 UTC 2026\r\nworkerID=7\r\n",

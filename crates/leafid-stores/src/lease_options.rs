@@ -1,4 +1,4 @@
-//! `LeaseOptions`: which worker ids are wanted, and for whom.
+//! `LeaseOptions`: the pool and layout of worker ids, and whose number to take over.
 
 use leafid::store::StoreError;
 
@@ -13,7 +13,7 @@ use crate::url::StoreUrl;
 /// ```
 pub const POOL_LEN_MAX: usize = 64;
 
-/// Which worker ids are wanted, and for whom.
+/// The pool and layout of worker ids, and whose number to take over.
 ///
 /// # Example
 ///
@@ -26,19 +26,18 @@ pub const POOL_LEN_MAX: usize = 64;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LeaseOptions {
-    /// The name of those who share worker ids: servers of one pool never hold the same one, and
-    /// several pools can be in one store. It has 1 to [`POOL_LEN_MAX`] ASCII letters, digits, `-`,
-    /// `_` and `.`, and begins with a letter or a digit. Beside Java Leaf it is Leaf's
+    /// The name of a group of servers that share worker ids: servers of one pool never hold the
+    /// same one, and several pools can be in one store. It has 1 to [`POOL_LEN_MAX`] ASCII letters,
+    /// digits, `-`, `_` and `.`, and begins with a letter or a digit. Beside Java Leaf it is Leaf's
     /// `leaf.name`.
     pub pool: String,
-    /// The `IP:PORT` under which a server of Java Leaf ran in this one's place, so that this one
-    /// takes over its number. Without it the number stays that server's. Only ZooKeeper knows
-    /// such numbers.
+    /// The `IP:PORT` of the Java Leaf server that this one replaces, so that it takes over its
+    /// number. Without it the number stays that server's. Only ZooKeeper knows such numbers.
     pub address: Option<String>,
 }
 
 impl LeaseOptions {
-    /// Worker ids of this pool, for a server in nobody's place.
+    /// Worker ids of this pool, for a server that replaces no other.
     #[must_use]
     pub fn new(pool: impl Into<String>) -> Self {
         Self {
@@ -71,8 +70,8 @@ impl LeaseOptions {
     }
 }
 
-/// Where the worker ids of a pool are, without a password. A file is the same one whatever the
-/// working folder is and whichever link leads to it.
+/// The location of a pool's worker ids, without a password. A file has the same one whatever the
+/// working directory is and whichever link leads to it.
 #[cfg(feature = "_store")]
 pub(crate) fn place_of(url: &StoreUrl, pool: &str) -> String {
     match url.file() {
@@ -88,7 +87,7 @@ pub(crate) fn place_of(url: &StoreUrl, pool: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Guards that a lease is no right in another schema, or behind another socket.
+    /// Guards that a lease gives no right in another schema, or behind another socket.
     #[test]
     fn options_that_choose_the_tables_are_part_of_the_place() {
         let place = |url: &str| place_of(&url.parse().unwrap(), "a");

@@ -1,5 +1,4 @@
-//! The row of a worker id as Redis and etcd keep it: a line of JSON. The worker id itself is in
-//! the key.
+//! The row of a worker id in Redis and etcd: a line of JSON. The worker id itself is in the key.
 
 use std::borrow::Cow;
 
@@ -29,7 +28,7 @@ pub(crate) fn write(record: &LeaseRecord) -> Result<String, StoreError> {
         .map_err(|error| StoreError::unavailable("the row cannot be written as JSON", error))
 }
 
-/// The row that is kept under this worker id.
+/// Parses the row of this worker id.
 pub(crate) fn read(worker: &str, text: &str) -> Result<LeaseRecord, StoreError> {
     let bad = |reason: String| StoreError::BadRow {
         message: format!(

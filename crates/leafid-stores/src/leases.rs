@@ -1,5 +1,5 @@
-//! `SqlLeases`: worker ids leased from any SQL database, over the same pool, time-outs and errors
-//! as segments. Each change is one statement in a transaction of its own.
+//! `SqlLeases`: leases of worker ids in any SQL database, with the pool, time-outs and errors of
+//! segments. Each change is one statement in a transaction of its own.
 
 use leafid::WorkerId;
 use leafid::store::{
@@ -24,12 +24,12 @@ const ADDRESS_LEN_MAX: usize = 255;
 /// The row of `leafid_pool` with the identity of the whole database. No pool can have this name.
 pub(crate) const IDENTITY: &str = "#identity";
 
-/// A change of one row, which answers `false` if it changed none. A row of a worker id is read
-/// back before the change is committed.
+/// A change of one row, which returns `false` if it changed none. A row of a worker id is read back
+/// before the change is committed.
 pub(crate) enum Change {
-    /// The layout of a pool, unless there is one.
+    /// Inserts the layout of a pool, unless there is one.
     KeepLayout { pool: String, layout: String },
-    /// The row of a worker id, if it is as expected.
+    /// Updates the row of a worker id, if it is as expected.
     Swap { pool: String, swap: LeaseSwap },
 }
 
@@ -41,7 +41,7 @@ impl Work for Change {
         match connection.execute(&sql, &values).await {
             Ok(1) => {}
             Ok(_) => return Ok(false),
-            // There is a row with the key of the new one.
+            // A row with the key of the new one exists.
             Err(error) if D::insert_error(&error) == InsertError::Exists => return Ok(false),
             Err(error) => return Err(error.into()),
         }
@@ -54,7 +54,7 @@ impl Work for Change {
 }
 
 impl Change {
-    /// Refuses what the columns cannot hold, because a database may cut it off silently.
+    /// Refuses values that the columns cannot hold, because a database may cut them silently.
     fn statement<D: Dialect>(&self) -> Result<(String, Vec<Value>), CallError> {
         let (pool, swap) = match self {
             Self::KeepLayout { pool, layout } => {
@@ -91,8 +91,8 @@ impl Change {
     }
 }
 
-/// Checks that the row of a worker id is kept as it was written. Otherwise a server that reads it
-/// would find the worker id free while it is held: the change is taken back.
+/// Checks that the row of a worker id was stored as it was written; otherwise a server that reads
+/// it would find the worker id free while it is held. The change is rolled back.
 fn check_kept(
     pool: &str,
     wanted: &LeaseRecord,
@@ -110,7 +110,7 @@ fn check_kept(
     Err(StoreError::BadRow { message }.into())
 }
 
-/// What `leafid_pool` keeps under a name.
+/// The value of `leafid_pool` under a name.
 struct Layout(String);
 
 impl Work for Layout {
@@ -174,7 +174,7 @@ async fn lease_of<D: Dialect>(
     row.map(|row| record(pool, &row)).transpose()
 }
 
-/// One pool of worker ids in a database.
+/// A pool of worker ids in a database.
 pub(crate) struct SqlLeases<S: Backend> {
     store: SqlStore<S>,
     pool: String,
@@ -190,13 +190,13 @@ impl<S: Backend> SqlLeases<S> {
         }
     }
 
-    /// Connects once, so that what cannot work is known at once.
+    /// Connects once, so that permanent errors are reported at once.
     #[cfg(feature = "sqlite")]
     pub(crate) async fn warm_up(&self) -> Result<(), StoreError> {
         self.store.warm_up().await
     }
 
-    /// What `leafid_pool` keeps under a name; `text`, if it keeps nothing yet.
+    /// The value of `leafid_pool` under a name; stores `text`, if there is none yet.
     async fn kept(
         &self,
         connection: &mut S::Connection,
@@ -233,8 +233,8 @@ impl<S: Backend> SqlLeases<S> {
     async fn database_identity(&self, connection: &mut S::Connection) -> Result<String, CallError> {
         let backend = self.store.pool.backend();
         let new = match backend.known_identity() {
-            // In a registry that was emptied the database is still the one that it was. Whether it
-            // is that one, and no other one behind the same connection, is checked anew.
+            // An emptied registry is still in the same database. Whether it is that one, and not
+            // another one behind the same connection, is checked anew.
             Some(known) => {
                 backend.recheck(connection).await?;
                 known
@@ -311,7 +311,7 @@ impl<S: Backend> LeaseStore for SqlLeases<S> {
             let mut pooled = self.store.pool.take().await?;
             let backend = self.store.pool.backend();
             let answer = backend.clock_ms(&mut pooled.connection).await;
-            // A clock before 1970 tells nothing.
+            // A clock before 1970 is useless.
             let now_ms = pooled.give_back(answer)?;
             Ok(now_ms.and_then(|ms| u64::try_from(ms).ok()))
         }))
@@ -353,7 +353,7 @@ fn number(name: &str, value: u64) -> Result<Value, CallError> {
 }
 
 fn check_text(name: &str, text: &str, len_max: usize) -> Result<(), CallError> {
-    // PostgreSQL has no place for the character 0.
+    // PostgreSQL cannot store the character 0.
     if text.chars().count() > len_max || text.contains('\0') {
         return Err(CallError::unsupported(format!(
             "the {name} must have at most {len_max} characters and none that is U+0000"

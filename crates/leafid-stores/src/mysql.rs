@@ -1,7 +1,7 @@
-//! MySQL and MariaDB: Leaf's own table as it stands, and ours beside it.
+//! MySQL and MariaDB: Leaf's own table unchanged, and ours beside it.
 //!
-//! A name is compared twice: `biz_tag = ?` finds the row through the index, under whatever
-//! collation the column has, and the comparison of bytes then decides.
+//! A name is compared twice: `biz_tag = ?` finds the row through the index, with whatever collation
+//! the column has, and then the comparison of bytes decides.
 
 mod baidu;
 mod create;
@@ -119,7 +119,7 @@ impl Product for Mysql {
         })
     }
 
-    /// What is missing is missing on every server, and may be what `init` is about to make.
+    /// A missing table is missing on every server, and may be what `init` is about to create.
     async fn probe_new(connection: &mut MySqlConnection) -> Result<(), SqlError> {
         match probe(connection).await {
             Err(error) if matches!(error.number(), Some(1054 | 1142 | 1143 | 1146)) => Ok(()),

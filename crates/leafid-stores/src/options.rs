@@ -1,4 +1,4 @@
-//! `StoreOptions`: how many connections a store has, how long it waits, and what it takes.
+//! `StoreOptions`: the limits of a store: connections and time-outs.
 
 use std::time::Duration;
 
@@ -21,27 +21,28 @@ use crate::remedies::Remedies;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StoreOptions {
-    /// The most connections at once, at least 1; SQLite always has one. More allow more tags to be
-    /// refilled at the same time, and cost the database a connection each. Redis and etcd have one
-    /// for each call, however many those are. One more is open while an old one is replaced.
-    /// Default 8.
+    /// The maximum number of connections at once, at least 1; SQLite always has one. More allow
+    /// more tags to be refilled at the same time, and cost the database a connection each. Redis
+    /// and etcd use one for each call, however many those are. One more is open while an old one is
+    /// replaced. Default 8.
     pub connections_max: usize,
-    /// How long to wait for one server to take a connection. With several servers each gets an
-    /// equal part of `statement_timeout` at most, so that the last one is reached in time.
-    /// Default 10 s: a server that takes a second for each answer, of which connecting needs eight,
-    /// is reached.
+    /// How long connecting to one server may take. Of several servers each gets at most an equal
+    /// part of `statement_timeout`, so that the last one is reached in time. Default 10 s: enough
+    /// for a server that takes a second for each of the eight round trips of connecting.
     pub connect_timeout: Duration,
-    /// How long a call may take in all: waiting for a connection, connecting, every statement.
-    /// Shorter notices a hanging database sooner; longer forgives a slow one. Default 15 s.
+    /// How long a call may take in total: waiting for a connection, connecting, and every
+    /// statement. Shorter detects a hanging database sooner; longer tolerates a slow one. Default
+    /// 15 s.
     pub statement_timeout: Duration,
-    /// After how long a connection is replaced, so that a first server which came back is used
-    /// again, and a table that was created meanwhile is noticed. A new one is made beside the old
-    /// one, which serves until then; in SQLite, in its place. For databases; Redis, etcd and
-    /// ZooKeeper have ways of their own. Default 120 s.
+    /// The maximum age of a connection, so that a first server which came back is used again, and a
+    /// new table is noticed. A new one is made beside the old one, which serves until then; in
+    /// SQLite, in its place. For databases; Redis, etcd and ZooKeeper have their own ways. Default
+    /// 120 s.
     pub connection_age_max: Duration,
-    /// Use a database although one of its settings can lose what it acknowledged, so that ids come
-    /// twice. Without it each connection to MySQL and PostgreSQL is refused whose server is so set
-    /// up; the error tells which setting, see [`weak_store`](leafid::store::StoreError::weak_store). Default `false`.
+    /// Whether to use a database although one of its settings can lose what it acknowledged, so
+    /// that ids repeat. Otherwise each connection to MySQL and PostgreSQL is refused if its server
+    /// has such a setting; the error names it, see
+    /// [`weak_store`](leafid::store::StoreError::weak_store). Default `false`.
     pub allow_weak: bool,
     /// How errors name the steps that mend a store. Default: as functions of this crate.
     pub remedies: Remedies,
@@ -112,7 +113,7 @@ impl StoreOptions {
         Err(WeakStore::refused(report))
     }
 
-    /// How long one of `len` servers gets to take a connection.
+    /// How long connecting to one of `len` servers may take.
     #[cfg(any(feature = "_url", feature = "zookeeper"))]
     pub(crate) fn connect_timeout_of(&self, len: usize) -> Duration {
         let len = u32::try_from(len).unwrap_or(u32::MAX).max(1);

@@ -1,12 +1,13 @@
-//! `Pool`: the connections of a store. A connection returns to the pool only after a call that ended
-//! well, so that no call meets what another left half done.
+//! `Pool`: the connection pool of a store. A connection returns to the pool only after a call that
+//! succeeded, so that no call meets what another left half done.
 //!
-//! A call that finds none waits for whichever comes first: one that another call gives back, or a new
-//! one. To make one takes several round trips, in which a segment could run out beside an idle connection.
+//! A call that finds no idle connection waits for whichever comes first: one that another call
+//! gives back, or a new one. Making one takes several round trips, in which a segment could run out
+//! beside an idle connection.
 //!
-//! Connections are made anew from time to time. Calls do not wait for that: they use the old ones
-//! until the new one is there. Where the new one is refused, the old ones have their durability checked again before
-//! they are used.
+//! Connections are replaced from time to time. Calls do not wait for that: they use the old ones
+//! until the new one is ready. If the new one is refused, the durability of the old ones is checked
+//! again before they are used.
 
 mod state;
 
@@ -24,12 +25,12 @@ use crate::backend::{Backend, refused};
 use crate::sql::Dialect as _;
 use crate::sql_error::{CallError, SqlError};
 
-/// A store whose calls take longer than this has a spare connection: another one would be made for
-/// as long as a segment may last.
+/// A store whose calls take longer than this keeps a spare connection: otherwise another one would
+/// be made for as long as a segment may last.
 const SLOW: Duration = Duration::from_millis(100);
 /// The pause before another connection is made in the background after one failed.
 const RENEW_PAUSE: Duration = Duration::from_secs(5);
-/// How long a call waits for a connection in use, where the database gives no more, before it asks
+/// If the database has no connections left: how long a call waits for one in use before it tries
 /// again.
 const FULL_PAUSE: Duration = Duration::from_secs(1);
 /// A connection that was idle for longer than this is pinged before use.
@@ -44,20 +45,20 @@ pub(crate) struct Pool<S: Backend> {
     age_max: Duration,
     /// Whether a connection is being made in place of the old ones.
     is_renewing: AtomicBool,
-    /// Until when none is made, because the last one could not be.
+    /// No new connection is made before this time, because the last attempt failed.
     pause_until: Mutex<Duration>,
-    /// Whether the last call that ended took long.
+    /// Whether the last completed call took long.
     is_slow: AtomicBool,
-    /// How many connections are in use.
+    /// The number of connections in use.
     in_use_len: AtomicUsize,
-    /// When a new connection was refused last. Connections checked before that are checked again.
+    /// When a new connection was last refused. Connections checked before that are checked again.
     refused_at: Mutex<Option<Duration>>,
     state: Mutex<State<S::Connection>>,
-    /// The server of the connection taken last; `None` after a failure.
+    /// The server of the connection that was taken last; `None` after a failure.
     in_use: Mutex<Option<String>>,
 }
 
-/// A connection in use. Dropped, it is closed; [`PooledConnection::give_back`] may put it back.
+/// A connection in use. Dropping it closes it; [`PooledConnection::give_back`] may put it back.
 pub(crate) struct PooledConnection<'a, S: Backend> {
     pub(crate) connection: S::Connection,
     age: Age,
@@ -98,7 +99,7 @@ impl<S: Backend> Pool<S> {
         self.take_with(Urgency::Other).await
     }
 
-    /// For a reservation: before all other calls, and with a spare connection behind it.
+    /// For a reservation: it comes before all other calls, and leaves a spare connection.
     pub(crate) async fn take_to_reserve(
         self: &Arc<Self>,
     ) -> Result<PooledConnection<'_, S>, StoreError> {
@@ -161,8 +162,8 @@ impl<S: Backend> Pool<S> {
     }
 
     /// An idle connection, or whichever comes first: one that another call gives back, or a new
-    /// one, and whether it is new. What a call has begun ends with it, so that none waits for an
-    /// attempt that hangs.
+    /// one; and whether it is new. An attempt to connect ends with its call, so that no other call
+    /// waits for an attempt that hangs.
     async fn next(&self, urgency: Urgency) -> Result<(Idle<S::Connection>, bool), StoreError> {
         let mut returned = match self.lock().pop(urgency) {
             Ok(idle) => return Ok((idle, false)),
@@ -180,7 +181,7 @@ impl<S: Backend> Pool<S> {
             if !is_full || self.in_use_len.load(Ordering::Relaxed) == 0 {
                 break (made, checked);
             }
-            // Those in use are all that there are.
+            // All of them are in use.
             if let Ok(Ok(idle)) = tokio::time::timeout(FULL_PAUSE, &mut returned).await {
                 return Ok((idle, false));
             }
@@ -202,8 +203,8 @@ impl<S: Backend> Pool<S> {
         }
     }
 
-    /// Keeps a spare idle connection beside the only one in use, if the store is slow and there may
-    /// be two: the next call may need it sooner than it can be made.
+    /// Keeps a spare idle connection beside the only one in use, if the store is slow and allows
+    /// two: the next call may need it sooner than it can be made.
     fn keep_spare(self: &Arc<Self>) {
         let is_alone = self.in_use_len.load(Ordering::Relaxed) <= 1;
         let is_wanted = self.connections_max > 1 && self.is_slow.load(Ordering::Relaxed);
@@ -233,7 +234,7 @@ impl<S: Backend> Pool<S> {
         }
         let pool = Arc::clone(self);
         spawn(async move {
-            // Unset also when the task is dropped with its runtime.
+            // Reset even if the task is dropped with its runtime.
             let _renewing = Renewing(&pool.is_renewing);
             let checked = pool.clock.now();
             match pool.backend.connect().await {
@@ -246,8 +247,8 @@ impl<S: Backend> Pool<S> {
         });
     }
 
-    /// Closes an old idle connection, now that there is a new one. Another one that is old has
-    /// its turn at the next call.
+    /// Closes an old idle connection, now that there is a new one. The next old one is replaced at
+    /// the next call.
     fn replace(&self, connection: S::Connection, checked: Duration) {
         let new = self.new_idle(connection, checked);
         let mut state = self.lock();
@@ -289,7 +290,7 @@ impl<S: Backend> Pool<S> {
     }
 
     /// Closes the idle connections: after a failure they are probably dead too, except those that
-    /// served since the failed call began.
+    /// served calls since the failed one began.
     pub(crate) fn clear(&self, began: Duration) {
         let mut state = self.lock();
         let dead = state.idle.extract_if(.., |idle| idle.since <= began);
@@ -311,7 +312,7 @@ impl<S: Backend> Pool<S> {
     }
 }
 
-/// In a box, so that there is one kind of task in the program and not one for each database.
+/// Boxed, so that the program has one kind of task and not one for each database.
 fn spawn(work: impl Future<Output = ()> + Send + 'static) {
     let work: BoxFuture<'static, ()> = Box::pin(work);
     tokio::spawn(work);
@@ -328,7 +329,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Counts a connection as long as it is in use.
+/// Counts a connection while it is in use.
 struct InUse<'a>(&'a AtomicUsize);
 
 impl<'a> InUse<'a> {
@@ -359,7 +360,7 @@ impl Drop for Renewing<'_> {
 }
 
 impl<S: Backend> PooledConnection<'_, S> {
-    /// Puts the connection back if it can be used again, which the answer tells.
+    /// Puts the connection back if it is reusable, which the return value says.
     pub(crate) fn give_back<T>(self, answer: Result<T, CallError>) -> Result<T, CallError> {
         let is_usable = match &answer {
             Ok(_) => true,
@@ -383,7 +384,7 @@ impl<S: Backend> PooledConnection<'_, S> {
                 since,
             };
             let mut state = pool.lock();
-            // An old one is needed no more once there is one to use, and a spare one.
+            // An old one is no longer needed once there is a usable one, and a spare one.
             if state.idle.len() < 2 || !pool.is_old(&idle, since) {
                 state.put(idle);
             }

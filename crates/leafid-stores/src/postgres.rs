@@ -1,4 +1,4 @@
-//! PostgreSQL.
+//! PostgreSQL: connections, their settings, and the list of tables.
 
 mod create;
 mod dialect;
@@ -28,14 +28,14 @@ impl Product for Postgres {
     type Connection = PgConnection;
     type Options = PgConnectOptions;
 
-    /// A pooler such as PgBouncer may lend us another connection of the server for each one.
+    /// A pooler such as PgBouncer may use another server connection for each one.
     const ALWAYS_IN_TRANSACTION: bool = true;
     const CREATE: [&'static str; TABLES.len()] = create::CREATE;
-    /// Of many first starts at once one creates the tables; `IF NOT EXISTS` alone does not keep
-    /// them apart. The number is the letters `leafid` in ASCII.
+    /// Of many first starts at once one creates the tables; `IF NOT EXISTS` alone does not prevent
+    /// conflicts. The number is the letters `leafid` in ASCII.
     const CREATE_LOCK: Option<&'static str> = Some("SELECT pg_advisory_xact_lock(119182681598308)");
     const ADD_COLUMN: &'static str = "ALTER TABLE leafid_tag ADD COLUMN IF NOT EXISTS";
-    /// Those that a statement finds without naming a schema.
+    /// The tables that a statement finds without naming a schema.
     const FOUND_TABLES: &'static str = "SELECT name FROM unnest(ARRAY['leaf_alloc', \
         'leafid_tag', 'leafid_worker', 'leafid_pool', 'leafid_audit']) AS name \
         WHERE to_regclass(name) IS NOT NULL";
@@ -78,7 +78,7 @@ impl Product for Postgres {
         )
     }
 
-    /// Each transaction brings its own.
+    /// Each transaction sets its own.
     async fn set_session(&self, _: &mut PgConnection, _: &StoreOptions) -> Result<(), SqlError> {
         Ok(())
     }
@@ -128,7 +128,7 @@ impl Product for Postgres {
         Ok(Shape::of(OwnTable::of(&columns?)))
     }
 
-    /// Everybody may see which tables exist.
+    /// Everyone may see which tables exist.
     async fn check_sight(_: &mut PgConnection) -> Result<(), CallError> {
         Ok(())
     }

@@ -1,5 +1,5 @@
-//! Files and folders that Leafid makes: only their owner reads them, and they are still there after
-//! a power cut.
+//! Files and folders that Leafid creates: only their owner can read them, and they survive a power
+//! cut.
 
 #[cfg(feature = "_store")]
 use std::fs;
@@ -7,7 +7,7 @@ use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// How a file is opened that is made if it is missing, for its owner alone.
+/// How to open a file that is created if it is missing, for its owner alone.
 pub(crate) fn options() -> OpenOptions {
     let mut options = File::options();
     #[cfg(unix)]
@@ -15,7 +15,7 @@ pub(crate) fn options() -> OpenOptions {
     options
 }
 
-/// Makes a folder that is still there after a power cut, with those above it.
+/// Creates a folder that survives a power cut, with its parents.
 pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
     if folder.is_dir() {
         return Ok(());
@@ -26,14 +26,14 @@ pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     match builder.create(folder) {
-        // Somebody else was faster.
+        // Another process was faster.
         Err(_) if folder.is_dir() => sync_folder(parent),
         Err(error) => Err(error),
         Ok(()) => sync_folder(parent),
     }
 }
 
-/// The folder that a file or folder is in.
+/// The folder that contains a file or folder.
 pub(crate) fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -41,8 +41,8 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// The absolute path without links, so that all who mean a file name it alike. What is not there
-/// yet keeps its name.
+/// The absolute path without links, so that every name of a file becomes the same. A part that does
+/// not exist yet keeps its name.
 #[cfg(feature = "_store")]
 pub(crate) fn resolved(path: &Path) -> PathBuf {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
@@ -57,7 +57,7 @@ pub(crate) fn resolved(path: &Path) -> PathBuf {
     }
 }
 
-/// Where file systems are mounted, and of what kind they are, where the kernel tells.
+/// The mounted file systems and their kinds, if the kernel lists them.
 #[cfg(feature = "sqlite")]
 pub(crate) fn mounts() -> Vec<(PathBuf, String)> {
     // A name need not be UTF-8.
@@ -121,7 +121,7 @@ pub(crate) fn sync_folder(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Which file a path leads to, so that another one in its place is noticed.
+/// The identity of the file at a path, so that its replacement is noticed.
 #[cfg(feature = "sqlite")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileId {
@@ -152,7 +152,7 @@ impl From<&fs::Metadata> for FileId {
     }
 }
 
-/// How many names a file has.
+/// The number of hard links of a file.
 #[cfg(all(unix, feature = "sqlite"))]
 pub(crate) fn names_of(metadata: &fs::Metadata) -> u64 {
     std::os::unix::fs::MetadataExt::nlink(metadata)

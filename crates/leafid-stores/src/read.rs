@@ -1,5 +1,5 @@
-//! Reading files that somebody names: never one that blocks for ever when opened, as a named pipe
-//! does, and never more than a bound, as a device would give.
+//! Reads files from the settings: never one that blocks forever when opened, such as a named pipe,
+//! and never more than a limit, such as a device would give.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _};
@@ -14,13 +14,13 @@ use std::path::Path;
 /// ```
 pub const FILE_LEN_MAX: u64 = 1 << 20;
 
-/// Reads a regular file, also behind links, and what the system says of it. It may be read again
-/// when it has changed.
+/// Reads a regular file, following links, and its metadata. It can be read again when it has
+/// changed.
 ///
 /// # Errors
 ///
-/// Those of the system, and one that says so if it is no regular file or longer than `len_max`
-/// bytes. None has the path.
+/// Those of the system, and one for a file that is not regular or longer than `len_max` bytes. None
+/// contains the path.
 ///
 /// # Example
 ///
@@ -36,12 +36,12 @@ pub fn read_file(path: &Path, len_max: u64) -> io::Result<(Vec<u8>, Metadata)> {
     read(path, len_max, Metadata::is_file)
 }
 
-/// Reads a file as text, once: a regular one, or a pipe that the shell has made for this process,
-/// as `<(command)` does. `/dev/null` is an empty text.
+/// Reads a file as text, once: a regular one, or a pipe that the shell created for this process, as
+/// `<(command)` does. `/dev/null` is an empty text.
 ///
 /// # Errors
 ///
-/// As [`read_file`] with [`FILE_LEN_MAX`], and one for what is no UTF-8.
+/// As [`read_file`] with [`FILE_LEN_MAX`], and one for a file that is not UTF-8.
 ///
 /// # Example
 ///
@@ -78,13 +78,13 @@ fn read(
             "it is no regular file: write what it should say into one",
         )),
     };
-    // Before it is opened: that would wait at a pipe.
+    // Checked before it is opened, because opening a pipe would wait.
     check(&fs::metadata(path)?)?;
     let file = File::open(path)?;
     let metadata = file.metadata()?;
     check(&metadata)?;
     let mut bytes = Vec::new();
-    // One byte more than allowed tells that there are too many.
+    // One byte more than allowed shows that it is too long.
     let len = file
         .take(len_max.saturating_add(1))
         .read_to_end(&mut bytes)?;

@@ -1,10 +1,10 @@
 //! `RedisLeases`: worker ids in a Redis server. One hash has a field for each worker id, one key
 //! has the layout; both have the pool as their hash tag.
 //!
-//! Each call has a connection of its own: calls are minutes apart, and a connection that rested
-//! that long is often dead without either side knowing. Only the look at one row, which comes every
-//! few seconds, keeps its connection for the next one. What changes or reads rows is a script,
-//! which Redis runs as one step; it refuses on a replica, whose rows may be old.
+//! Each call has a connection of its own: calls are minutes apart, and a connection that was idle
+//! for that long is often dead without either side knowing. Only the one that reads our row, every
+//! few seconds, is kept for the next read. Changes and reads are scripts, which Redis runs
+//! atomically; they refuse on a replica, whose rows may be old.
 
 mod report;
 
@@ -31,14 +31,14 @@ use crate::{StoreOptions, lease_row};
 
 const PORT: u16 = 6379;
 
-/// Goes before each script.
+/// The beginning of each script.
 const ON_PRIMARY: &str = "
 if not string.find(redis.call('INFO', 'replication'), 'role:master', 1, true) then
   return redis.error_reply('READONLY this server is a replica')
 end
 ";
 
-/// KEYS: the layout, or the identity. ARGV: what it shall be if there is none.
+/// KEYS: the layout, or the identity. ARGV: its value if there is none.
 const KEEP: &str = "
 local kept = redis.call('GET', KEYS[1])
 if kept then return kept end
@@ -53,7 +53,7 @@ const LEASES: &str = "return redis.call('HGETALL', KEYS[1])";
 const LEASE: &str = "return redis.call('HGET', KEYS[1], ARGV[1])";
 
 /// KEYS: the rows. ARGV: worker id, expected epoch and until_ms or two empty texts, new row.
-/// Numbers are compared as texts, because those of a script are exact up to 2^53 only.
+/// Numbers are compared as strings, because numbers in a script are exact up to 2^53 only.
 const SWAP: &str = r#"
 local row = redis.call('HGET', KEYS[1], ARGV[1])
 local epoch, until_ms = '', ''
@@ -74,11 +74,11 @@ pub(crate) struct RedisLeases {
     layout: String,
     identity: String,
     location: String,
-    /// The connection of the last look at one row.
+    /// The connection of the last read of one row.
     kept: KeptConnection<Session>,
 }
 
-/// A connection, and the task that keeps it going for as long as this lives.
+/// A connection, and the task that drives it while this exists.
 struct Session {
     connection: MultiplexedConnection,
     _driver: JoinSet<()>,
@@ -128,8 +128,7 @@ impl RedisLeases {
         })
     }
 
-    /// Always by its text: a call by its hash saves nothing that counts, and may have to be made
-    /// twice.
+    /// Always by its text: a call by its hash saves next to nothing, and may have to be made twice.
     async fn run<T: FromRedisValue>(
         &self,
         script: &str,
@@ -176,7 +175,7 @@ impl Session {
 
 const LACKS_A_RIGHT: &str = "the user lacks a right: see the list in docs/registries.md";
 
-/// What an error of Redis means and what to do.
+/// The meaning of a Redis error, and what to do.
 fn explain(error: RedisError) -> StoreError {
     let lasts = is_misconfigured(&error);
     let reason = match (error.kind(), error.code()) {
@@ -185,7 +184,7 @@ fn explain(error: RedisError) -> StoreError {
         }
         (_, Some("NOAUTH")) => "the server wants a password",
         (ErrorKind::Server(ServerErrorKind::NoPerm), _) => LACKS_A_RIGHT,
-        // How Redis 7.0 says it from within a script.
+        // The error text of Redis 7.0 within a script.
         _ if error
             .detail()
             .is_some_and(|text| text.contains("can't run this command")) =>
@@ -306,7 +305,7 @@ impl LeaseStore for RedisLeases {
     }
 }
 
-/// Epoch and until_ms as texts; empty where there must be no row.
+/// Epoch and until_ms as strings; empty if there must be no row.
 fn expected(key: Option<LeaseKey>) -> [String; 2] {
     key.map_or_else(Default::default, |key| {
         [key.epoch.to_string(), key.until_ms.to_string()]

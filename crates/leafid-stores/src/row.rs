@@ -1,5 +1,5 @@
-//! What the tables hold, alike in every database: a row of `leaf_alloc` with its row of
-//! `leafid_tag`, read from and turned into what the contract speaks of.
+//! Rows of the tables, the same in every database: a row of `leaf_alloc` with its row of
+//! `leafid_tag`, converted from and to the types of the contract.
 //!
 //! The columns, in the order in which every statement selects them: `biz_tag`, `max_id`, `step`,
 //! `description`, `update_time` in milliseconds, `policy`, `step_max`, `cover_seconds`,
@@ -17,10 +17,10 @@ use crate::sql::Row;
 #[cfg(feature = "_sqlx")]
 use crate::sql_error::{CallError, SqlError};
 
-/// What cannot be done without our own table.
+/// What is impossible without our own table.
 pub(crate) const KEEP_OWN: &str = "keep a kind, a policy or a limit";
 
-/// A row as it is stored, good or bad.
+/// A row as it is stored, valid or not.
 #[derive(Debug, Clone)]
 pub(crate) struct StoredRow {
     pub(crate) tag: String,
@@ -29,13 +29,13 @@ pub(crate) struct StoredRow {
     pub(crate) description: Option<String>,
     pub(crate) updated_ms: Option<i64>,
     pub(crate) own: OwnColumns,
-    /// How far a former life of the tag went.
+    /// How far a former tag of this name went.
     pub(crate) deleted_max_id: Option<i64>,
     /// The length of the longest segment.
     pub(crate) segment_max: Option<i64>,
 }
 
-/// What the columns of our own table hold; all empty without a row there.
+/// The columns of our own table; all empty if it has no row.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct OwnColumns {
     pub(crate) policy: Option<String>,
@@ -45,22 +45,22 @@ pub(crate) struct OwnColumns {
     pub(crate) kind: Option<String>,
 }
 
-/// What a reservation sees beside Leaf's table.
+/// What a reservation reads besides Leaf's table.
 #[cfg(feature = "_sqlx")]
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SideTables {
     pub(crate) own: OwnTable,
-    /// Whether the database says which one it is.
+    /// Whether the database has an identity.
     pub(crate) has_identity: bool,
 }
 
-/// What came of a reservation.
+/// The result of a reservation.
 #[cfg(feature = "_sqlx")]
 pub(crate) struct ReserveOutcome {
     pub(crate) reserved: Reserved,
-    /// Whether our own table was made since it was looked for.
+    /// Whether our own table was created since it was last checked.
     pub(crate) came_since: bool,
-    /// Which database it was, if that was asked.
+    /// The identity of the database, if that was asked.
     pub(crate) identity: Option<String>,
 }
 
@@ -77,8 +77,8 @@ pub(crate) struct Bounds {
 
 #[cfg(feature = "_sqlx")]
 impl Bounds {
-    /// For a tag whose former life is known to have gone up to `former`; `None` when no start
-    /// keeps within the limit.
+    /// For a tag whose name is known to have gone up to `former`; `None` if no start is within the
+    /// limit.
     pub(crate) fn of(reserve: &Reserve, former: u64) -> Option<Self> {
         let start_max = i64::try_from(reserve.start_max()?).ok()?;
         let count = i64::try_from(reserve.count).ok()?;
@@ -117,7 +117,7 @@ impl StoredRow {
         })
     }
 
-    /// What the row means; `None` when its name is no tag, so that nobody can ask for it.
+    /// The meaning of the row; `None` if its name is not a valid tag, which nobody can request.
     pub(crate) fn record(self) -> Result<Option<TagRecord>, StoreError> {
         let Ok(tag) = Tag::new(&self.tag) else {
             return Ok(None);
@@ -149,7 +149,7 @@ impl StoredRow {
         }))
     }
 
-    /// The row after a patch. A bad row can be put right by it.
+    /// The row after a patch, which may correct an invalid row.
     pub(crate) fn patch(&mut self, patch: &TagPatch) {
         self.step = patch.step.map_or(self.step, i64::from);
         if let Some(description) = &patch.description {
@@ -183,7 +183,7 @@ impl OwnColumns {
             None | Some(StepPolicy::Fixed) => (None, None),
             Some(StepPolicy::Leaf { step_max }) => (Some(clamped(step_max)), None),
             Some(StepPolicy::Cover { cover, step_max }) => {
-                // Whole seconds, and never less than was asked for.
+                // Whole seconds, rounded up.
                 let seconds = cover.as_secs() + u64::from(cover.subsec_nanos() > 0);
                 (Some(clamped(step_max)), Some(clamped(seconds)))
             }
@@ -241,14 +241,14 @@ impl OwnColumns {
     }
 }
 
-/// How far a former life of a tag went. Its row may have been made again by Leaf's own statements,
-/// which know of none.
+/// How far a former tag of this name went. Its row may have been created again by Leaf's own
+/// statements, which do not know of it.
 pub(crate) fn former_life(deleted_max_id: Option<i64>) -> u64 {
     u64::try_from(deleted_max_id.unwrap_or(0)).unwrap_or(0)
 }
 
-/// A row that exists although the statement for it did nothing: the limit is reached, or the row
-/// is bad.
+/// A row that exists although the statement changed nothing: the limit is reached, or the row is
+/// invalid.
 pub(crate) fn refusal(reserve: &Reserve, max_id: i64, former: u64) -> CallError {
     let Ok(previous) = u64::try_from(max_id) else {
         return bad_row(reserve.tag.as_str(), "max_id", max_id, "0 or more").into();
@@ -262,7 +262,7 @@ pub(crate) fn refusal(reserve: &Reserve, max_id: i64, former: u64) -> CallError 
 }
 
 /// Checks that the row holds the end of the segment that was reserved, as it was read back within
-/// the transaction. Where it does not, others would be given the same ids: the segment is lost.
+/// the transaction. If not, others would get the same ids: the segment is lost.
 pub(crate) fn check_kept(
     reserve: &Reserve,
     reserved: &Reserved,
@@ -287,7 +287,7 @@ pub(crate) fn check_kept_or_above(
     check_kept(reserve, reserved, max_id.min(end))
 }
 
-/// Checks that a tag which was created starts where it is to start.
+/// Checks that a new tag starts where it should.
 pub(crate) fn check_started(row: &StoredRow, max_id: i64) -> Result<(), StoreError> {
     let wanted = u64::try_from(max_id).unwrap_or(0);
     check_max_id(&row.tag, row.max_id, wanted).map_err(|message| StoreError::BadRow { message })
@@ -303,8 +303,8 @@ fn check_max_id(tag: &str, found: i64, wanted: u64) -> Result<(), String> {
     ))
 }
 
-/// What is read of many tags: bad rows are left out, so that one does not spoil the rest; whoever
-/// asks for that tag alone is told.
+/// The result of reading many tags: invalid rows are left out, so that one does not spoil the rest;
+/// the error shows when that tag is requested alone.
 pub(crate) fn records(rows: Vec<StoredRow>, tags: &[Tag]) -> Result<Vec<TagRecord>, CallError> {
     let mut records = Vec::with_capacity(rows.len());
     for row in rows {
@@ -323,7 +323,7 @@ pub(crate) fn first_max_id(spec: &TagSpec) -> Result<i64, CallError> {
         .map_err(|_| CallError::unsupported("a tag starts at 2^63 - 1 at most"))
 }
 
-/// The number of parameters for `len` tags: few different ones, so that few statements are kept.
+/// The number of parameters for `len` tags: few different ones, so that few statements are cached.
 pub(crate) fn padded(tags: &[Tag]) -> impl Iterator<Item = &Tag> {
     let missing = tags.len().next_power_of_two() - tags.len();
     tags.iter()

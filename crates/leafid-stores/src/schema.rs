@@ -12,9 +12,9 @@ use crate::InitReport;
 use crate::durability::weakness;
 use crate::sql_error::CallError;
 
-/// All tables that `init` creates: Leaf's and ours for tags, then those of a registry. The one of
-/// the worker ids is created before the one of the pools, which proves that both were made. The last
-/// one records changes.
+/// All tables that `init` creates: Leaf's and ours for tags, then those of a registry. The table of
+/// worker ids is created before that of the pools, which so proves that both exist. The last one is
+/// the audit log.
 pub(crate) const TABLES: [&str; 5] = [
     "leaf_alloc",
     "leafid_tag",
@@ -23,13 +23,13 @@ pub(crate) const TABLES: [&str; 5] = [
     "leafid_audit",
 ];
 
-/// The columns of `leafid_tag` that older versions did not make, and how they are named for people.
+/// The columns of `leafid_tag` that older versions did not create, and their names for people.
 const COLUMNS: [(&str, &str); 2] = [
     ("kind", "leafid_tag.kind"),
     ("segment_max", "leafid_tag.segment_max"),
 ];
 
-/// The tables that keep ids apart, and what tells the rows of each apart.
+/// The tables that keep ids unique, and the columns that identify their rows.
 pub(crate) const KEYS: [(&str, &[&str]); 4] = [
     ("leaf_alloc", &["biz_tag"]),
     ("leafid_tag", &["tag"]),
@@ -37,7 +37,7 @@ pub(crate) const KEYS: [(&str, &[&str]); 4] = [
     ("leafid_pool", &["pool"]),
 ];
 
-/// Which of [`TABLES`] there are, and by what their unique keys tell rows apart.
+/// Which of [`TABLES`] exist, and which columns their unique keys have.
 #[cfg(feature = "_sqlx")]
 #[derive(Default)]
 pub(crate) struct FoundKeys {
@@ -51,7 +51,7 @@ impl FoundKeys {
         self.tables.insert(table.to_lowercase());
     }
 
-    /// Takes note of a column of a unique key.
+    /// Records a column of a unique key.
     pub(crate) fn see(&mut self, table: &str, key: &str, column: &str) {
         let key = (table.to_lowercase(), key.to_owned());
         self.keys
@@ -60,7 +60,7 @@ impl FoundKeys {
             .insert(column.to_lowercase());
     }
 
-    /// The tables that could hold two rows for what is one: both would give the same ids.
+    /// The tables that could hold two rows for one thing, so that both would issue the same ids.
     pub(crate) fn weaknesses(&self) -> Vec<Weakness> {
         let is_there = |table: &str| self.tables.contains(table);
         let lacking = KEYS
@@ -85,17 +85,17 @@ impl FoundKeys {
     }
 }
 
-/// What there is of our own table of tags.
+/// The state of our own table of tags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct OwnTable {
     pub(crate) exists: bool,
     has_kind: bool,
-    /// Whether there is a place for the length of the longest segment.
+    /// Whether it can record the length of the longest segment.
     pub(crate) has_segment_max: bool,
 }
 
 impl OwnTable {
-    /// The one that this version makes.
+    /// The table that this version creates.
     #[cfg(feature = "sqlite")]
     pub(crate) const WHOLE: Self = Self {
         exists: true,
@@ -110,33 +110,33 @@ impl OwnTable {
         own
     }
 
-    /// Takes note of a column.
+    /// Records a column.
     pub(crate) fn see(&mut self, column: &str) {
         self.exists = true;
         self.has_kind |= column.eq_ignore_ascii_case("kind");
         self.has_segment_max |= column.eq_ignore_ascii_case("segment_max");
     }
 
-    /// Whether it may have been made or upgraded since it was looked at.
+    /// Whether it may have been created or upgraded since it was last checked.
     #[cfg(feature = "_sqlx")]
     pub(crate) fn may_have_grown(self) -> bool {
         !self.exists || self.missing().next().is_some()
     }
 
-    /// The columns that are missing: their names, and those with the table. None without the table.
+    /// The missing columns: their names, and those with the table. None if the table is missing.
     pub(crate) fn missing(self) -> impl Iterator<Item = (&'static str, &'static str)> {
         let has = [self.has_kind, self.has_segment_max];
         let columns = COLUMNS.into_iter().zip(has);
         columns.filter_map(move |(column, has)| (self.exists && !has).then_some(column))
     }
 
-    /// The same as people read it.
+    /// The same for people.
     pub(crate) fn missing_names(self) -> Vec<String> {
         self.missing().map(|(_, name)| name.to_owned()).collect()
     }
 }
 
-/// What the tables look like on a connection.
+/// The shape of the tables on a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shape {
     pub(crate) own: OwnTable,
@@ -172,8 +172,7 @@ impl FoundTables {
         tables.any(|(name, is_there)| *name == table && !is_there)
     }
 
-    /// What creating all that are missing comes to, and adding the columns that our own table
-    /// lacked.
+    /// The report of creating all missing tables, and adding missing columns to our own table.
     pub(crate) fn report(&self, own: OwnTable) -> InitReport {
         let (created, found) = TABLES.iter().partition(|table| self.is_missing(table));
         let names = |tables: Vec<&&str>| tables.iter().map(ToString::to_string).collect();
@@ -184,11 +183,11 @@ impl FoundTables {
         }
     }
 
-    /// Whether the tables of a registry are to be created at its first use.
+    /// Whether to create the tables of a registry at its first use.
     ///
-    /// Beside Leaf's table they are created automatically. Elsewhere the database may be the wrong one;
-    /// and where one table was removed, its rows were too. An empty registry would then hand out
-    /// worker ids that are in use, so that an operator has to decide.
+    /// Beside Leaf's table they are created automatically. Elsewhere the database may be the wrong
+    /// one; and if one table was removed, its rows were too. An empty registry would then hand out
+    /// worker ids that are in use, so an operator has to decide.
     #[cfg(feature = "_sqlx")]
     pub(crate) fn must_create_registry(&self) -> Result<bool, CallError> {
         let is_there = |table| !self.is_missing(table);
@@ -217,7 +216,7 @@ mod tests {
         assert!(answer.contains(wanted), "{names:?}: {answer}");
     }
 
-    /// Guards that a registry is never made anew in place of one that is in use.
+    /// Guards that a registry is never created anew in place of one that is in use.
     #[test]
     fn a_registry_is_created_automatically_only_beside_leafs_table() {
         check(&[], "if it is the right one");

@@ -1,6 +1,5 @@
-//! `Servers`: a store on database servers, alike for MySQL and PostgreSQL: connecting to the first
-//! server of a list that may be written to, checking it, transactions, and creating the tables.
-//! What differs is a [`Product`].
+//! `Servers`: a store on MySQL or PostgreSQL servers: connects to the first writable server of a
+//! list, checks it, runs transactions, and creates the tables. A [`Product`] has the differences.
 
 mod create;
 mod product;
@@ -26,9 +25,9 @@ pub(crate) use product::{Look, Product};
 
 pub(crate) struct Servers<P: Product> {
     product: P,
-    /// In the order in which they are tried, with their URL for messages.
+    /// In the order in which they are tried, with their URLs for messages.
     servers: Vec<(P::Options, String)>,
-    /// Whether another one takes over from the one in use.
+    /// Whether another one takes over from the one in use (fail-over).
     is_listed: bool,
     identity_check: Arc<IdentityCheck>,
     options: StoreOptions,
@@ -36,15 +35,15 @@ pub(crate) struct Servers<P: Product> {
     begin: String,
 }
 
-/// A connection, and what the tables looked like when it was made.
+/// A connection, and the shape of the tables when it was made.
 pub(crate) struct Session<P: Product> {
     pub(crate) connection: P::Connection,
     shape: Shape,
-    /// The server's URL, as people may see it.
+    /// The server's URL, as shown to people.
     name: String,
-    /// Whether the database says which one it is.
+    /// Whether the database has an identity.
     has_identity: bool,
-    /// How the server was reached.
+    /// The transport security of the connection.
     server: P::Options,
 }
 
@@ -104,8 +103,8 @@ impl<P: Product> Servers<P> {
     }
 
     /// Refuses a server that is read-only, cannot hold ids, or could lose what it acknowledges.
-    /// Checked for each connection: the same address may be another server by then, or the same
-    /// server have another setting.
+    /// Checked for each connection: the same address may be another server by then, or a setting
+    /// may have changed.
     async fn check_server(
         &self,
         connection: &mut P::Connection,
@@ -136,8 +135,8 @@ impl<P: Product> Servers<P> {
         Ok((look.shape, has_identity))
     }
 
-    /// A segment of another database than before is lost: behind a proxy that keeps our connection
-    /// the reservation alone can tell.
+    /// A segment of a different database is lost: behind a proxy that keeps our connection only the
+    /// reservation can detect it.
     async fn reserve_once(
         &self,
         session: &mut Session<P>,
@@ -180,7 +179,7 @@ impl<P: Product> Session<P> {
     }
 }
 
-/// Commits what went well and rolls back the rest.
+/// Commits on success and rolls back otherwise.
 async fn finish<D: sqlx::Database, T>(
     transaction: Transaction<'_, D>,
     answer: Result<T, CallError>,
@@ -203,7 +202,7 @@ impl<P: Product> Backend for Servers<P> {
 
     const CONNECTIONS_MAX: usize = usize::MAX;
 
-    /// Connects twice at first: where a balancer stands before different databases, the second
+    /// Connects twice at first: if a load balancer stands before different databases, the second
     /// connection leads to another one.
     async fn connect(&self) -> Result<Session<P>, StoreError> {
         if self.identity_check.is_compared() {
@@ -265,7 +264,7 @@ impl<P: Product> Backend for Servers<P> {
     ) -> Result<Reserved, CallError> {
         let mut found = self.reserve_once(session, reserve).await?;
         if found.came_since {
-            // Our own table may know of a former life of the tag. The segment is left out.
+            // Our own table may know of a former tag of this name. The segment is skipped.
             session.meet(Need::Look).await?;
             found = self.reserve_once(session, reserve).await?;
         }
@@ -327,13 +326,13 @@ impl<P: Product> Backend for Servers<P> {
     }
 }
 
-/// Selects what tells the database from others.
+/// Selects the identity of the database.
 pub(crate) fn identity_sql<D: Dialect>() -> String {
     let layout = D::LAYOUT;
     format!("SELECT {layout} FROM leafid_pool WHERE pool = '{IDENTITY}'")
 }
 
-/// What tells the database from others, if it says so and the user may look.
+/// The identity of the database, if it has one and the user may read it.
 async fn database_identity<D: Dialect>(connection: &mut D) -> Result<Option<String>, SqlError> {
     match connection.row(&identity_sql::<D>(), &[]).await {
         Err(error) if D::is_denied(&error) => Ok(None),

@@ -1,5 +1,5 @@
-//! What the stores ask of a SQL database, whichever driver speaks to it: statements with values,
-//! rows, errors, and where the SQL of one database differs from that of another.
+//! The abstraction of a SQL database over its driver: statements with values, rows, errors, and the
+//! dialect.
 
 #[cfg(feature = "_sqlx")]
 mod driver;
@@ -15,7 +15,7 @@ use leafid::store::StoreError;
 use crate::schema::Shape;
 use crate::sql_error::{CallError, SqlError, SqlErrorKind};
 
-/// What a `?` in a statement stands for.
+/// The value of a `?` in a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Value {
     Number(Option<i64>),
@@ -48,7 +48,7 @@ impl From<Option<&str>> for Value {
     }
 }
 
-/// A row that a statement answers. A column of another type is an error.
+/// A row of a result. A column of another type is an error.
 pub(crate) trait Row: Send + Sync {
     fn number_or_null(&self, index: usize) -> Result<Option<i64>, SqlError>;
 
@@ -67,12 +67,12 @@ fn is_null(index: usize) -> SqlError {
     SqlError::new(SqlErrorKind::Column, format!("column {index} is null"))
 }
 
-/// A connection to one kind of database, or a transaction on it, and how its SQL differs.
+/// A connection to one kind of database, or a transaction on it, and its SQL dialect.
 pub(crate) trait Dialect: Send {
     type Row: Row;
 
-    /// Ends an `INSERT` that changes nothing where a row has its key. Where it is empty, the
-    /// statement fails instead; see [`insert_error`](Self::insert_error).
+    /// Ends an `INSERT` that changes nothing if a row has its key. If it is empty, the statement
+    /// fails instead; see [`insert_error`](Self::insert_error).
     const OR_IGNORE: &'static str;
     /// Ends an `INSERT` into `leafid_tag` that replaces a row with its key.
     const OR_REPLACE_OWN: &'static str;
@@ -80,28 +80,28 @@ pub(crate) trait Dialect: Send {
     const GREATEST: &'static str;
     /// Ends a `SELECT` that locks its rows until the transaction ends.
     const FOR_UPDATE: &'static str;
-    /// Sets the time of a change in `leaf_alloc`, where the database does not do it.
+    /// Sets the time of a change in `leaf_alloc`, if the database does not do it.
     const TOUCH_TAG: &'static str;
     /// The same for `leafid_worker`.
     const TOUCH_WORKER: &'static str;
     /// Whether the row of a tag is the one with its name, byte for byte. Its values:
     /// [`name`](Self::name).
     const IS_NAMED: &'static str;
-    /// How many rows `leafid_tag` has for a tag, and up to where a former life of it went.
+    /// How many rows `leafid_tag` has for a tag, and up to where a former tag of this name went.
     const DELETED: &'static str;
     /// The column `layout` of `leafid_pool`.
     const LAYOUT: &'static str;
     /// The columns `worker`, `epoch`, `holder`, `address`, `until_ms` of `leafid_worker`.
     const LEASE_COLUMNS: &'static str;
 
-    /// Runs a statement, and answers how many rows it changed.
+    /// Runs a statement, and returns how many rows it changed.
     fn execute(
         &mut self,
         sql: &str,
         values: &[Value],
     ) -> impl Future<Output = Result<u64, SqlError>> + Send;
 
-    /// Runs a statement, or without values any number of them, and answers the rows.
+    /// Runs a statement, or without values any number of them, and returns the rows.
     fn rows(
         &mut self,
         sql: &str,
@@ -129,26 +129,26 @@ pub(crate) trait Dialect: Send {
         vec![tag.as_str().into()]
     }
 
-    /// What sorts tags by the bytes of their names, and a name to compare with it.
+    /// Sorts tags by the bytes of their names, and the name to compare with it.
     fn sort_key(shape: Shape, after: &str) -> (&'static str, Value);
 
-    /// What an error of an `INSERT` means.
+    /// The meaning of an error of an `INSERT`.
     fn insert_error(_: &SqlError) -> InsertError {
         InsertError::Other
     }
 
-    /// Whether an error says that a column cannot hold the name that was asked for.
+    /// Whether an error says that a column cannot hold the requested name.
     fn is_unknown_name(_: &SqlError) -> bool {
         false
     }
 
-    /// Whether an error says that a table is not there.
+    /// Whether an error says that a table does not exist.
     fn is_no_table(_: &SqlError) -> bool {
         false
     }
 
-    /// Whether an error says that the user lacks a right. A user without any right to a table is
-    /// not told whether it exists.
+    /// Whether an error says that the user lacks a permission. A user without any permission on a
+    /// table is not told whether it exists.
     fn is_denied(_: &SqlError) -> bool {
         false
     }
@@ -158,21 +158,21 @@ pub(crate) trait Dialect: Send {
         false
     }
 
-    /// Whether an error says that the database has no connection left for us.
+    /// Whether an error says that the database has no connections left for us.
     fn is_full(_: &SqlError) -> bool {
         false
     }
 
-    /// Whether an error lasts until someone changes a password, a right or a table.
+    /// Whether an error persists until a password, a permission or a table is changed.
     fn is_misconfigured(_: &SqlError) -> bool {
         false
     }
 
-    /// What an error means and what to do, where it is known.
+    /// The meaning of an error and what to do, if it is known.
     fn remedy(error: &SqlError) -> Option<&'static str>;
 }
 
-/// The store cannot be used now, or not before someone changes its set-up.
+/// The store cannot be used now, or not before its set-up is changed.
 pub(crate) fn failed<D: Dialect>(message: String, error: SqlError) -> StoreError {
     match D::is_misconfigured(&error) {
         true => StoreError::misconfigured(message, error),
@@ -183,7 +183,7 @@ pub(crate) fn failed<D: Dialect>(message: String, error: SqlError) -> StoreError
 /// Why an `INSERT` failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum InsertError {
-    /// A row has its key.
+    /// A row with its key exists.
     #[cfg_attr(
         not(feature = "mysql"),
         allow(dead_code, reason = "others answer 0 rows")
@@ -198,7 +198,7 @@ pub(crate) enum InsertError {
     Other,
 }
 
-/// Work on one connection, alike in every database.
+/// Work on one connection, the same for every database.
 pub(crate) trait Work: Send + 'static {
     type Answer: Send + 'static;
 
@@ -226,10 +226,10 @@ pub(crate) trait Work: Send + 'static {
 )]
 pub(crate) enum Need {
     Nothing,
-    /// Whether it is there by now.
+    /// Whether it exists by now.
     Look,
     /// The same, and that it is not merely hidden from the user.
     Sight,
-    /// The table itself, to do this.
+    /// The table itself, for this purpose.
     Table(&'static str),
 }

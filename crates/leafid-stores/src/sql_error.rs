@@ -1,12 +1,12 @@
-//! `SqlError`: what a SQL driver reports, in words that fit every database. `CallError`: what goes
-//! wrong within a call to a store.
+//! `SqlError`: an error of a SQL driver, in terms that fit every database. `CallError`: an error
+//! within a call to a store.
 
 use std::error::Error;
 use std::fmt;
 
 use leafid::store::StoreError;
 
-/// What went wrong within a call: a meaning, or an error of the database that still needs one.
+/// An error within a call: a known meaning, or a database error that still needs one.
 #[derive(Debug)]
 pub(crate) enum CallError {
     Store(StoreError),
@@ -39,7 +39,7 @@ impl CallError {
         })
     }
 
-    /// For what needs our own table, when it is not there.
+    /// The error of work that needs our own table, if it is missing.
     pub(crate) fn no_own_table(what: &str) -> Self {
         Self::unsupported(format!(
             "cannot {what} without the table leafid_tag: call leafid_stores::init"
@@ -47,7 +47,7 @@ impl CallError {
     }
 }
 
-/// An error of a database or of its driver. It reads as the driver's own.
+/// An error of a database or its driver. Its text is the driver's own.
 #[derive(Debug)]
 pub(crate) struct SqlError {
     kind: SqlErrorKind,
@@ -57,7 +57,7 @@ pub(crate) struct SqlError {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SqlErrorKind {
-    /// The database refused.
+    /// The database refused the statement.
     Database,
     #[cfg(feature = "_sqlx")]
     Connection,
@@ -96,7 +96,7 @@ impl SqlError {
         self.code()?.parse().ok()
     }
 
-    /// What it means, alike for every database.
+    /// Its meaning, the same for every database.
     pub(crate) const fn meaning(&self) -> &'static str {
         match self.kind {
             SqlErrorKind::Database => "the database refused",

@@ -29,10 +29,10 @@ use crate::sql::{Dialect, Work, failed};
 use crate::sql_error::{CallError, SqlError};
 use crate::{InitReport, StoreOptions};
 
-/// First starts of many processes on one file get in each other's way for a moment.
+/// First starts of many processes on one file conflict for a moment.
 const BUSY_PAUSE: Duration = Duration::from_millis(5);
 
-/// The tables of a connection: it comes with all of them.
+/// The tables of a connection: it always has all of them.
 const SHAPE: Shape = Shape::of(OwnTable::WHOLE);
 
 #[derive(Clone)]
@@ -86,20 +86,19 @@ impl Sqlite {
         }
     }
 
-    /// Makes sure that it is the right file, that it keeps what it acknowledges, and that it has
-    /// all tables.
+    /// Makes sure that it is the right file, that it is durable, and that it has all tables.
     fn enter(
         &self,
         connection: &mut Connection,
         before: FileId,
     ) -> Result<(FoundTables, OwnTable), CallError> {
-        // The write-ahead log is folded in only where a failure of that is seen.
+        // The write-ahead log is only folded in where a failure of that is noticed.
         connection.execute_batch(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0",
         )?;
         self.file.after_open(before)?;
         report::check_durable(connection)?;
-        // What an earlier life wrote, and maybe failed to flush, is written anew.
+        // What an earlier process wrote, and maybe failed to flush, is written again.
         session::checkpoint(connection, &self.file)?;
         let known = self.file.known()?;
         let found = schema::create(connection)?;
@@ -108,7 +107,7 @@ impl Sqlite {
     }
 }
 
-/// Opens a file that is there.
+/// Opens an existing file.
 fn open_existing(path: &Path, busy_timeout: Duration) -> Result<Connection, SqlError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
@@ -206,7 +205,7 @@ impl Backend for Sqlite {
     }
 }
 
-/// What comes of work on a file, which waits for nothing.
+/// The result of work on a file, which never waits for a lock.
 fn now<F: Future>(work: F) -> F::Output {
     pollster::block_on(work)
 }

@@ -1,6 +1,6 @@
-//! `SqlStore`: the contract on top of any SQL database: connections, time-outs and errors in one
-//! place. What is sent to the database is in `tags.rs` and `leases.rs`; where the databases differ,
-//! in `sqlite.rs`, `mysql.rs` and `postgres.rs`.
+//! `SqlStore`: implements the contract on any SQL database: connections, time-outs and errors in
+//! one place. `tags.rs` and `leases.rs` have the statements; `sqlite.rs`, `mysql.rs` and
+//! `postgres.rs` the differences.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ impl<S: Backend> SqlStore<S> {
         }
     }
 
-    /// Connects once, so that what cannot work is known at once.
+    /// Connects once, so that permanent errors are reported at once.
     #[cfg(feature = "sqlite")]
     pub(crate) async fn warm_up(&self) -> Result<(), StoreError> {
         let work = async { self.pool.take().await?.give_back(Ok(())) };
@@ -79,7 +79,7 @@ impl<S: Backend> SqlStore<S> {
         pooled.give_back(answer)
     }
 
-    /// Waits for the work, but not longer than the time-out, and gives its errors a meaning.
+    /// Waits for the work, at most for the time-out, and maps its errors.
     pub(crate) async fn bounded<T>(
         &self,
         what: impl FnOnce() -> String + Send,
@@ -97,7 +97,7 @@ impl<S: Backend> SqlStore<S> {
         })
     }
 
-    /// The server in use, or all that there are.
+    /// The server in use, or all of them.
     fn in_use(&self) -> String {
         self.pool.in_use().unwrap_or_else(|| self.location.clone())
     }
@@ -129,7 +129,7 @@ impl<S: Backend> SqlStore<S> {
     }
 }
 
-/// Refuses what does not fit Leaf's columns, alike in every database.
+/// Refuses what does not fit Leaf's columns, the same in every database.
 fn check_settings(step: Option<u32>, description: Option<&str>) -> Result<(), CallError> {
     if step.is_some_and(|step| !(1..=TagSettings::STEP_MAX).contains(&step)) {
         return Err(CallError::unsupported(

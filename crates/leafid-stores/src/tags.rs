@@ -1,4 +1,4 @@
-//! Tags in a SQL database: reading, listing, creating, changing and deleting them, alike in every
+//! Reads, lists, creates, changes and deletes tags in a SQL database, the same way in every
 //! database.
 
 use leafid::Tag;
@@ -14,7 +14,7 @@ pub(crate) struct Read(pub(crate) Vec<Tag>);
 impl Work for Read {
     type Answer = Vec<TagRecord>;
 
-    /// How far a deleted tag had come is in our own table, and must not be missed.
+    /// Our own table records how far a deleted tag went, and must not be skipped.
     fn need(&self) -> Need {
         Need::Look
     }
@@ -26,7 +26,7 @@ impl Work for Read {
     ) -> Result<Vec<TagRecord>, CallError> {
         let Self(mut tags) = self;
         let rows = match rows_of(connection, shape, &tags).await {
-            // The column's character set lacks some letters, so it has no tag with them.
+            // The column's character set lacks some characters, so it has no tag with them.
             Err(error) if D::is_unknown_name(&error) => {
                 tags.retain(|tag| tag.as_str().is_ascii());
                 rows_of(connection, shape, &tags).await?
@@ -69,7 +69,7 @@ impl Work for List {
             .after
             .map_or_else(String::new, |tag| tag.as_str().to_owned());
         let mut listed = Vec::new();
-        // A row whose name is no tag makes room for another one.
+        // A row whose name is not a valid tag is skipped.
         while listed.len() < count {
             let wanted = i64::try_from(count - listed.len()).unwrap_or(i64::MAX);
             let (key, value) = D::sort_key(shape, &after);
@@ -108,7 +108,7 @@ impl Work for Create {
         let own = OwnColumns::of(&spec.settings);
         let mut max_id = first_max_id(&spec)?;
         insert(connection, shape, &spec, max_id).await?;
-        // Only now: a transaction that deletes the tag holds the lock that the insert waited for.
+        // Only now: a transaction that deletes the tag holds the lock for which the insert waited.
         if shape.own.exists {
             let row = connection
                 .row(D::DELETED, &[spec.tag.as_str().into()])
@@ -117,8 +117,8 @@ impl Work for Create {
                 Some(row) => (row.number(0)?, row.number_or_null(1)?),
                 None => (0, None),
             };
-            // A row of ours can be there without having been deleted: somebody removed Leaf's by
-            // hand. Its settings and its kind are those of the former tag.
+            // Our row can exist although the tag was not deleted: someone removed Leaf's row by
+            // hand. Then its settings and its kind are those of the former tag.
             if rows > 0 || !own.is_empty() {
                 write_own(connection, &spec.tag, &own).await?;
             }
@@ -130,7 +130,7 @@ impl Work for Create {
             }
         }
         match row_of(connection, shape, &spec.tag).await {
-            // Without strict mode MySQL stores what it can of a name, and says nothing.
+            // Without strict mode MySQL cuts a name silently.
             Err(CallError::Store(StoreError::UnknownTag)) => Err(cannot_hold(&spec.tag)),
             row => {
                 let row = row?;
@@ -266,7 +266,7 @@ impl Work for Delete {
     }
 }
 
-/// Locks the row until the end of the transaction and answers its max id.
+/// Locks the row until the end of the transaction and returns its max id.
 async fn lock<D: Dialect>(connection: &mut D, tag: &Tag) -> Result<i64, CallError> {
     let sql = format!(
         "SELECT {} FROM leaf_alloc WHERE {}{}",
@@ -311,7 +311,7 @@ async fn write_own<D: Dialect>(
     connection.execute(&sql, &values).await.map(drop)
 }
 
-/// A name that the column's character set cannot hold is the name of no row.
+/// A name that the column's character set cannot hold has no row.
 pub(crate) fn unknown_name<D: Dialect>(error: SqlError) -> CallError {
     match D::is_unknown_name(&error) {
         true => StoreError::UnknownTag.into(),

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use leafid::store::{BoxFuture, StoreError};
 
-/// Waits for the work, but not longer than the time-out; `late` tells what was not there in time.
-/// In a box, so that there is one time-out in the program and not one for each call.
+/// Waits for the work, at most for the time-out; `late` describes what did not complete in time.
+/// Boxed, so that the program has one such function and not one for each call.
 pub(crate) async fn within<T, E: From<StoreError>>(
     timeout: Duration,
     work: impl Future<Output = Result<T, E>> + Send,

@@ -1,21 +1,21 @@
-//! How a store on the network is reached, and what to do where others can come between.
+//! The transport security of a store on the network, and what to do if it can be intercepted.
 
 use std::net::IpAddr;
 
 use leafid::store::{Security, Transport};
 
-/// How one server is reached.
+/// The transport of one server.
 pub(crate) struct Encryption<'a> {
     pub(crate) host: &'a str,
     pub(crate) is_socket: bool,
-    /// Whether the URL asks that the certificate is checked.
+    /// Whether the URL requires a verified certificate.
     pub(crate) is_verified: bool,
     pub(crate) is_encrypted: bool,
-    /// What to do where it is not verified.
+    /// What to do if it is not verified.
     pub(crate) remedy: &'a str,
 }
 
-/// How all of these servers are reached: as the one that most can be said against.
+/// The transport of all of these servers: the weakest one.
 #[cfg(feature = "_registry")]
 pub(crate) fn transport_of<'a>(
     hosts: impl IntoIterator<Item = &'a str>,
@@ -76,8 +76,8 @@ mod tests {
         assert!(advice.is_none_or(is_whole));
     }
 
-    /// Guards that only a connection that leaves the machine, and that others can come between, is
-    /// warned of.
+    /// Guards that a warning is only shown for a connection that leaves the machine and can be
+    /// intercepted.
     #[test]
     fn what_others_can_come_between_is_told() {
         for (is_encrypted, is_verified, advised) in [
@@ -94,7 +94,7 @@ mod tests {
         }
     }
 
-    /// Guards that of several servers the one that is warned of counts.
+    /// Guards that of several servers the weakest transport counts.
     #[cfg(feature = "_registry")]
     #[test]
     fn one_server_elsewhere_is_enough() {

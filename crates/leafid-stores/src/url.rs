@@ -1,4 +1,4 @@
-//! `StoreUrl`: where a store is. Parsed and checked once, printed without its password.
+//! `StoreUrl`: the location of a store. Parsed and checked once, printed without its password.
 
 #[cfg(feature = "_url")]
 pub(crate) mod servers;
@@ -22,7 +22,7 @@ use ::url::Url;
 #[cfg(feature = "zookeeper")]
 use ensemble::Ensemble;
 
-/// Where a store is: a file, or one or more servers in the order in which they are tried.
+/// The location of a store: a file, or one or more servers in the order in which they are tried.
 ///
 /// - `sqlite:PATH` or `sqlite://PATH`: the rest is the path, as it stands.
 /// - `mysql://USER:PASSWORD@HOST:PORT/DATABASE`, also `mariadb://`, with the options `ssl-mode`,
@@ -130,8 +130,8 @@ impl StoreUrl {
 }
 
 impl StoreUrl {
-    /// What chooses the tables besides the URL as it is shown, ready to stand behind it: sockets,
-    /// and options of the session, also those of the environment.
+    /// What chooses the tables besides the displayed URL, to be appended to it: sockets, and
+    /// options of the session, including those of the environment.
     pub(crate) fn session(&self) -> String {
         let session: Vec<String> = match &self.0 {
             #[cfg(feature = "mysql")]
@@ -190,7 +190,7 @@ impl FromStr for StoreUrl {
     }
 }
 
-/// What a build without the feature `tls` does not know.
+/// What a build without the feature `tls` lacks.
 const OVER_TLS: [&str; 2] = ["rediss", "etcd+https"];
 
 fn is_scheme(text: &str) -> bool {

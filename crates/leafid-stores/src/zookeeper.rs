@@ -1,14 +1,13 @@
 //! `ZooKeeperLeases`: worker ids in ZooKeeper, on the tree of Java Leaf and beside its servers.
-//! Where things are is in `zookeeper/tree.rs`, who may have a number in `zookeeper/view.rs`.
+//! `zookeeper/tree.rs` has the paths, `zookeeper/view.rs` the rules about numbers.
 //!
-//! A Java server takes the next number of the sequence below `forever` and keeps it for good, and
-//! asks nobody. So a number is ours only if Java Leaf cannot give it any more: it was given
+//! A Java server takes the next number of the sequence below `forever` and keeps it for good,
+//! without asking. So a number is ours only if Java Leaf can no longer assign it: it was assigned
 //! already and its child is gone, or we took it out of the sequence through a child of our own.
 //!
-//! All nodes are persistent. A row is written only with the version that was read in the same
-//! call, so that a read from a server that lags behind ends in `false` and not in a lost change.
-//! Of a `forever` that is read from such a server all that counts stays true: numbers that were
-//! given stay given.
+//! All nodes are persistent. A row is written only with the version that was read in the same call,
+//! so that a read from a lagging server ends in `false` and not in a lost change. What counts of a
+//! stale `forever` stays true: assigned numbers stay assigned.
 
 mod session;
 
@@ -42,14 +41,14 @@ use view::{FIRST_START_MS, Former, Owner, View, free_row, view};
 
 const ZERO: WorkerId = WorkerId::new(0);
 
-/// What to do about a connection that others can come between.
+/// What to do about a connection that can be intercepted.
 const REMEDY: &str = "there is no TLS to ZooKeeper, so keep it on a network of your own, or go \
     through a tunnel that ends on this machine";
 
 pub(crate) struct ZooKeeperLeases {
     sessions: Sessions,
     tree: Tree,
-    /// Where this server is, to know the number it had under Java Leaf.
+    /// This server's address, to find the number it had under Java Leaf.
     address: Option<String>,
     calls: Calls,
     location: String,
@@ -132,7 +131,7 @@ impl ZooKeeperLeases {
         Ok(rows.into_iter().flatten().map(|(row, _)| row).collect())
     }
 
-    /// Who else may know this worker id.
+    /// The other party that may use this worker id.
     async fn owner(
         &self,
         session: &Session,
@@ -153,8 +152,8 @@ impl ZooKeeperLeases {
     }
 
     /// A Java server that found no `forever` at its start uses 0 without asking, whatever the
-    /// number of the child that it then makes. So a 0 that we took has to wait until such a server
-    /// must have made its child, and is not ours if one was made.
+    /// number of its child. So a 0 that we took has to wait until such a server must have created
+    /// its child, and is not ours if one was created.
     async fn owner_of_zero(
         &self,
         session: &Session,
@@ -192,7 +191,7 @@ impl ZooKeeperLeases {
         }))
     }
 
-    /// The time at which ZooKeeper writes something now.
+    /// ZooKeeper's clock.
     async fn now_ms(&self, session: &Session) -> Result<u64, StoreError> {
         let clock = self.tree.clock();
         let mut written = session.write(&clock, b"", None).await?;
@@ -204,13 +203,13 @@ impl ZooKeeperLeases {
         written.map(|stat| ms(stat.mtime)).ok_or_else(removed)
     }
 
-    /// What is kept in this node; `text`, if there is none yet.
+    /// The value of this node; stores `text`, if there is none yet.
     async fn keep(&self, path: &str, text: &str) -> Result<String, StoreError> {
         let session = self.session().await?;
         if session.create(path, text.as_bytes()).await? {
             return Ok(text.to_owned());
         }
-        // Whoever is refused has seen what it is refused for.
+        // A refused caller has seen why it is refused.
         let removed = || StoreError::unavailable("somebody removes the node", path.to_owned());
         let (kept, _) = session.read(path).await?.ok_or_else(removed)?;
         String::from_utf8(kept).map_err(|_| StoreError::BadRow {
@@ -225,7 +224,7 @@ impl ZooKeeperLeases {
         for row in self.rows(&session).await? {
             workers.insert(row.worker, Some(row));
         }
-        // Read after the rows, so that the number of each row is known to be given.
+        // Read after the rows, so that the number of each row is known to be assigned.
         let forever = self.forever(&session).await?;
         for worker in forever.owners.keys() {
             workers.entry(*worker).or_default();
@@ -281,9 +280,9 @@ impl ZooKeeperLeases {
         }
     }
 
-    /// Claims a number that has no row. One that Java Leaf could still give is taken out of its
+    /// Claims a number that has no row. One that Java Leaf could still assign is taken out of its
     /// sequence first; if that gives another number, this one gets a free row for the caller to
-    /// find. At most one number is taken in a call.
+    /// find. A call takes at most one number.
     async fn first_claim(
         &self,
         session: &Session,
@@ -297,7 +296,7 @@ impl ZooKeeperLeases {
             Owner::NextJava => self.take_next(session, record).await?,
             _ => record.worker,
         };
-        // A 0 may have to wait, and its row says how long.
+        // A 0 may have to wait, and its row says for how long.
         if number == record.worker && number != ZERO {
             return self.put(session, record, None).await;
         }
@@ -325,7 +324,7 @@ impl ZooKeeperLeases {
         if write(tree::own_child(record.worker)).await?.is_none()
             && let Some(address) = &self.address
         {
-            // The number that we had under Java Leaf. If that child is gone too, nobody reads.
+            // The number that we had under Java Leaf. If that child is gone too, no one reads it.
             write(tree::java_child(address, record.worker)).await?;
         }
         Ok(())
@@ -405,7 +404,7 @@ impl LeaseStore for ZooKeeperLeases {
             Ok(StoreReport {
                 product: "ZooKeeper".to_owned(),
                 location: self.calls.location.clone(),
-                // A tree that was lost and made again has another one.
+                // A tree that was lost and created again has another one.
                 identity: format!("tree made by transaction {:#x}", stat.czxid),
                 has_own_table: true,
                 missing: Vec::new(),

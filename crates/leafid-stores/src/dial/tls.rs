@@ -15,7 +15,7 @@ use super::Server;
 use crate::read::{FILE_LEN_MAX, read_file};
 
 impl Server {
-    /// Makes a connection one over TLS.
+    /// Does a TLS handshake over a connection.
     pub(super) async fn over_tls(
         &self,
         host: String,
@@ -26,7 +26,7 @@ impl Server {
         connector.connect(name, stream).await
     }
 
-    /// Read anew for each connection, so that renewed certificates are taken up.
+    /// Read for each connection, so that renewed certificates are used.
     async fn tls(&self) -> io::Result<ClientConfig> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let builder = ClientConfig::builder_with_provider(provider)
@@ -56,7 +56,7 @@ impl Server {
         Ok(roots)
     }
 
-    /// What is in the file that this option names.
+    /// The content of the file that this option names.
     async fn file(&self, option: &str) -> io::Result<Option<Vec<u8>>> {
         let Some((_, path)) = self.url.query_pairs().find(|(name, _)| name == option) else {
             return Ok(None);

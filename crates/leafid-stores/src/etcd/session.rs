@@ -1,6 +1,6 @@
-//! `Session`: one connection to one etcd server, logged in if need be, over etcd's JSON gateway.
-//! It lives for one call to the registry: those are minutes apart, and tokens expire meanwhile. Only
-//! that of the look at one row, which comes every few seconds, lives on to the next one.
+//! `Session`: one connection to one etcd server, authenticated if needed, over etcd's JSON gateway.
+//! It is used for one call to the registry: those are minutes apart, and tokens expire meanwhile.
+//! Only the one that reads our row, every few seconds, is kept for the next read.
 
 use std::error::Error;
 
@@ -17,18 +17,18 @@ use tokio::task::JoinSet;
 
 use crate::dial::Server;
 
-/// Far above what the rows of all worker ids need.
+/// Far more than the rows of all worker ids need.
 const ANSWER_LEN_MAX: usize = 64 * 1024 * 1024;
 
 type Cause = Box<dyn Error + Send + Sync>;
 
 pub(super) struct Session {
     sender: SendRequest<Full<Bytes>>,
-    /// Of the server, for messages.
+    /// The server's name, for messages.
     name: String,
     authority: String,
     token: Option<String>,
-    /// The task that keeps the connection going for as long as this lives.
+    /// The task that drives the connection while this exists.
     _driver: JoinSet<()>,
 }
 
@@ -37,7 +37,7 @@ struct Login {
     token: String,
 }
 
-/// How the gateway says no.
+/// The gateway's form of an error.
 #[derive(Deserialize)]
 struct Refusal {
     message: String,
@@ -54,7 +54,7 @@ impl Session {
             .map_err(|error| fault(error.into()))?;
         let mut driver = JoinSet::new();
         driver.spawn(async {
-            // Whoever waits for an answer gets the error too.
+            // The caller that waits for an answer gets the error as well.
             let _ = connection.await;
         });
         let mut session = Self {
@@ -80,7 +80,7 @@ impl Session {
         Ok(())
     }
 
-    /// Asks the server, once.
+    /// Sends one request to the server.
     pub(super) async fn call(
         &mut self,
         method: &str,

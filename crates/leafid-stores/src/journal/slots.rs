@@ -1,9 +1,9 @@
-//! `Slots`: a journal's file as two places for a record. A record is written to one, flushed, and
+//! `Slots`: a journal's file as two slots for a record. A record is written to one, flushed, and
 //! then written to the other and flushed; only then does it count. So whatever becomes of a write,
-//! one of the two is whole, and one that is damaged later is not missed.
+//! one of the two is complete, and one that is damaged later is detected.
 //!
 //! A file of an earlier version is shorter and has a text of that version at its front, which
-//! counts until a record is in the second place.
+//! counts until the second slot holds a record.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -14,7 +14,7 @@ use super::text::{self, Problem, TEXT_LEN_MAX as SLOT_LEN, Text};
 
 const FILE_LEN: usize = SLOT_LEN * 2;
 
-/// What a file is to a journal.
+/// The file of a journal.
 pub(super) trait Disk {
     /// Reads from the front, up to `len` bytes.
     fn read(&mut self, len: usize) -> io::Result<Vec<u8>>;
@@ -50,16 +50,16 @@ pub(super) enum ReadError {
 /// Why a record does not count as written.
 #[derive(Debug)]
 pub(super) enum WriteError {
-    /// Another try may go well.
+    /// A retry may succeed.
     Write(io::Error),
-    /// Another flush may claim to have gone well, and prove nothing.
+    /// A retry may report success, and prove nothing.
     Flush(io::Error),
 }
 
 #[derive(Debug)]
 pub(super) struct Slots<D> {
     disk: D,
-    /// What is known of the file since it was read.
+    /// The state of the file since it was read.
     known: Option<Known>,
 }
 
@@ -67,12 +67,12 @@ pub(super) struct Slots<D> {
 struct Known {
     /// The number of the record that was tried last.
     number: u64,
-    /// The place that is written first: the other one may be the only one that is whole.
+    /// The slot that is written first: the other one may be the only complete one.
     first: usize,
     is_long: bool,
 }
 
-/// One of the two places.
+/// One of the two slots.
 enum Slot {
     Empty,
     Whole(Box<Text>),
@@ -84,7 +84,7 @@ impl<D: Disk> Slots<D> {
         Self { disk, known: None }
     }
 
-    /// The record that counts; `None` if none was ever written.
+    /// The valid record; `None` if none was ever written.
     pub(super) fn read(&mut self) -> Result<Option<Text>, ReadError> {
         let bytes = self.disk.read(FILE_LEN + 1).map_err(ReadError::Io)?;
         let is_long = bytes.len() == FILE_LEN;
@@ -97,18 +97,18 @@ impl<D: Disk> Slots<D> {
             Slot::Whole(text) => Some(text.number),
             _ => None,
         };
-        // The place that does not hold the newest whole record is written first.
+        // The slot that does not hold the newest complete record is written first.
         let first = usize::from(number(&front) > number(&back));
         let last = number(&front).max(number(&back)).unwrap_or(0);
         let found = match (front, back) {
-            // Whoever is newer than this version knows what the other place is for.
+            // A newer version knows what the other slot is for.
             (Slot::Bad(Problem::OtherVersion), _) | (_, Slot::Bad(Problem::OtherVersion)) => {
                 return Err(ReadError::Text(Problem::OtherVersion));
             }
             (Slot::Whole(front), Slot::Whole(back)) if front.number > back.number => Some(front),
             (_, Slot::Whole(text)) | (Slot::Whole(text), _) => Some(text),
             (Slot::Empty, Slot::Empty) => None,
-            // The first write of all was cut off. A file of an earlier version is shorter.
+            // The very first write was cut off. A file of an earlier version is shorter.
             (Slot::Bad(_), Slot::Empty) | (Slot::Empty, Slot::Bad(_)) if is_long => None,
             _ => return Err(ReadError::Text(Problem::Damaged)),
         };
@@ -140,7 +140,7 @@ impl<D: Disk> Slots<D> {
 
     fn try_write(&mut self, mut known: Known, mut bytes: Vec<u8>) -> Result<(), WriteError> {
         if !known.is_long && known.number == 0 && known.first == 0 {
-            // From here on a file of this length is known as one of this version.
+            // From here on a file of this length is recognised as one of this version.
             let zeros = self.disk.write(0, &[0; FILE_LEN]);
             zeros.map_err(WriteError::Write)?;
             self.disk.flush().map_err(WriteError::Flush)?;
@@ -149,7 +149,7 @@ impl<D: Disk> Slots<D> {
         known.number += 1;
         bytes.resize(SLOT_LEN, 0);
         for slot in [known.first, 1 - known.first] {
-            // Until it is whole, this is the place to begin with.
+            // Until it is complete, this is the slot to begin with.
             self.known = Some(Known {
                 first: slot,
                 ..known
@@ -161,7 +161,7 @@ impl<D: Disk> Slots<D> {
         Ok(())
     }
 
-    /// What is there must not be overwritten unseen.
+    /// What it holds must not be overwritten unread.
     fn known_now(&mut self) -> Result<Known, WriteError> {
         if let Some(known) = self.known {
             return Ok(known);
@@ -193,7 +193,7 @@ fn slot(bytes: &[u8]) -> Slot {
 mod tests {
     use super::*;
 
-    /// A disk that fails when it shall; a write that fails leaves half of it.
+    /// A disk that fails as the test says; a write that fails leaves half of it.
     #[derive(Debug, Default)]
     struct Faulty {
         bytes: Vec<u8>,
@@ -256,7 +256,7 @@ mod tests {
     }
 
     /// Guards that wherever a write is cut off, the former record or the new one is there, and that
-    /// the next write goes well.
+    /// the next write succeeds.
     #[test]
     fn a_write_that_fails_leaves_one_record_whole() {
         for former in [0, 1, 2] {
@@ -276,7 +276,7 @@ mod tests {
                 );
                 write(&mut slots, 8).unwrap();
                 assert_eq!(found(&slots.disk.bytes), Some(8));
-                // The other place has it too.
+                // The other slot has it too.
                 for place in [0, SLOT_LEN] {
                     let mut bytes = slots.disk.bytes.clone();
                     bytes[place + 30] ^= 1;
@@ -286,7 +286,7 @@ mod tests {
         }
     }
 
-    /// Guards that a handle which was never read does not write over what is there.
+    /// Guards that a handle which has not read the file does not overwrite it.
     #[test]
     fn numbers_go_on_from_what_is_there() {
         let mut slots = Slots::new(Faulty::default());

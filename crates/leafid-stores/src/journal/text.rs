@@ -1,7 +1,7 @@
-//! The text of a journal: a line per field, the last one with a checksum of those before.
+//! The text of a journal: a line per field, the last one with a checksum of the others.
 //!
-//! A text counts only if it is, byte by byte, what would be written for the record in it. One of
-//! the first version, which names neither the registry nor the file, is read and not written.
+//! A text is valid only if it is, byte by byte, what would be written for its record. One of the
+//! first version, which names neither the registry nor the file, is read but never written.
 
 use std::fmt::{self, Display};
 use std::iter::Peekable;
@@ -18,17 +18,17 @@ const VERSION: &str = "leafid-journal 2";
 const VERSION_1: &str = "leafid-journal 1";
 const CRC: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
 
-/// A text that counts.
+/// A valid text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Text {
-    /// The later, the larger; 0 in the first version.
+    /// Higher is later; 0 in the first version.
     pub(super) number: u64,
-    /// Which file it was written to; `None` in the first version.
+    /// The file it was written to; `None` in the first version.
     pub(super) file: Option<String>,
     pub(super) record: JournalRecord,
 }
 
-/// Why a text is no record. Reads on from "the journal PATH".
+/// Why a text is invalid. Continues "the journal PATH".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Problem {
     Damaged,
@@ -140,7 +140,7 @@ fn is_intact(text: &str) -> bool {
     crc == format!("{:08x}\n", CRC.checksum(before.as_bytes()))
 }
 
-/// The lines of a text, of which each is a name and a value.
+/// The lines of a text, each a name and a value.
 struct Fields<'a>(Peekable<Lines<'a>>);
 
 impl Fields<'_> {
@@ -276,7 +276,7 @@ mod tests {
         }
     }
 
-    /// Guards that no byte can change, go or come without notice.
+    /// Guards that any changed, missing or added byte is detected.
     #[test]
     fn damage_is_noticed() {
         for record in records() {

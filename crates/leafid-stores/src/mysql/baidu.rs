@@ -6,7 +6,7 @@ use crate::servers::{Servers, Session};
 use crate::sql_error::{CallError, SqlError};
 
 impl Servers<Mysql> {
-    /// Inserts a row and answers its number.
+    /// Inserts a row and returns its number.
     pub(crate) async fn assign(
         &self,
         session: &mut Session<Mysql>,

@@ -1,4 +1,4 @@
-//! The tables as we create them in MySQL and MariaDB.
+//! The `CREATE TABLE` statements for MySQL and MariaDB.
 
 use crate::schema::TABLES;
 

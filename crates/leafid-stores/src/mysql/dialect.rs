@@ -1,4 +1,4 @@
-//! How the SQL of MySQL and MariaDB differs, and what their errors mean.
+//! The SQL dialect of MySQL and MariaDB, and the meaning of their errors.
 
 use leafid::Tag;
 use sqlx::mysql::MySqlRow;
@@ -80,7 +80,8 @@ impl Dialect for MySqlConnection {
         vec![name.into(), Value::Bytes(name.into())]
     }
 
-    /// A binary collation sorts by bytes, so that the index serves; else the rows are sorted.
+    /// A binary collation sorts by bytes, so that the index can be used; otherwise the rows are
+    /// sorted.
     fn sort_key(shape: Shape, after: &str) -> (&'static str, Value) {
         match shape.is_binary {
             true => ("a.biz_tag", after.into()),
@@ -110,7 +111,7 @@ impl Dialect for MySqlConnection {
         matches!(error.number(), Some(1142 | 1143))
     }
 
-    /// A deadlock, two nodes of Galera that changed one row at once, or a lock held for too long.
+    /// A deadlock, two Galera nodes that changed one row at once, or a lock held for too long.
     fn is_conflict(error: &SqlError) -> bool {
         matches!(error.number(), Some(1205 | 1213))
     }

@@ -1,4 +1,4 @@
-//! What a MySQL or MariaDB server is, and which of its settings could lose a commit.
+//! Inspects a MySQL or MariaDB server: what it is, and which of its settings could lose a commit.
 
 use std::collections::HashMap;
 
@@ -27,7 +27,7 @@ impl Variables {
         Ok(Self(variables))
     }
 
-    /// What the server is, as far as it and its tables tell.
+    /// What the server is, as far as it and its tables show.
     pub(super) fn report(&self, schema: &Schema, is_listed: bool) -> StoreReport {
         let mut weaknesses = self.weaknesses();
         if is_listed {
@@ -45,7 +45,7 @@ impl Variables {
         }
     }
 
-    /// The value of `read_only` where it is on.
+    /// The value of `read_only` if it is on.
     pub(super) fn read_only(&self) -> Option<&str> {
         let value = self.get("read_only");
         (!matches!(value, "OFF" | "0" | "")).then_some(value)
@@ -64,7 +64,7 @@ impl Variables {
         format!("{name} {number}")
     }
 
-    /// What tells the server from others, as far as it does.
+    /// The identity of the server, as far as it has one.
     pub(super) fn place(&self) -> String {
         format!("{} {}", self.identity(), self.get("datadir"))
     }
@@ -92,7 +92,7 @@ impl Variables {
         let is_nosync = method.eq_ignore_ascii_case("nosync");
         let is_logged = self.get("log_bin") == "ON";
         let tests = [
-            // MariaDB's 3 flushes at every commit too, and once more.
+            // MariaDB's value 3 flushes at every commit too, and once more.
             (!matches!(flush, "1" | "3" | ""), FLUSH, flush),
             (is_nosync, METHOD, method),
             (is_logged && !matches!(sync, "1" | ""), SYNC, sync),
@@ -105,13 +105,13 @@ impl Variables {
         named(&tests)
     }
 
-    /// For one of several servers: a commit must be with another one before it is acknowledged, so
+    /// For one of several servers: a commit must be on another one before it is acknowledged, so
     /// that a fail-over does not lose it.
     fn weak_replication(&self) -> Vec<Weakness> {
         if self.get("wsrep_on") == "ON" || !self.get("group_replication_group_name").is_empty() {
             return Vec::new();
         }
-        // MySQL has called it so since 8.0.26.
+        // MySQL has used this name since 8.0.26.
         let is_source = self.0.contains_key("rpl_semi_sync_source_enabled");
         let [enabled, timeout, without] = if is_source {
             [SOURCE_ENABLED, SOURCE_TIMEOUT, SOURCE_WITHOUT]
@@ -143,7 +143,7 @@ fn named(tests: &[(bool, Danger, &str)]) -> Vec<Weakness> {
         .collect()
 }
 
-/// A setting, what it should be, and what can happen if it is not.
+/// A setting, its safe value, and what can happen otherwise.
 type Danger = [&'static str; 3];
 
 const FLUSH: Danger = [
@@ -159,8 +159,8 @@ const SYNC: Danger = [
 ];
 const READ_ONLY: Danger = ["read_only", "OFF", "it is a replica, which may be behind"];
 
-/// A shorter wait for a replica is an ordinary outage, after which commits are not replicated
-/// before they are acknowledged.
+/// With a shorter wait, an ordinary outage of a replica ends it, and commits are then acknowledged
+/// before they are replicated.
 const TIMEOUT_MS_MIN: u64 = 86_400_000;
 
 const LISTED: &str = "several servers are listed, and a fail-over loses what the next one has not \

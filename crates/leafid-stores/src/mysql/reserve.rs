@@ -1,8 +1,8 @@
-//! Reserving: one statement that commits by itself, in one round trip with a look at what the row
-//! then holds.
+//! Reserves a segment: one statement that commits by itself, in one round trip with a read of the
+//! row after it.
 //!
-//! Not a transaction of several statements: a node of Galera may take one back between two of them,
-//! when another node's change of the row arrives, and carry out the rest, its COMMIT included,
+//! Not a transaction of several statements: a Galera node may roll one back between two of them,
+//! when another node's change of the row arrives, and execute the rest, its COMMIT included,
 //! without an error. The row then holds what the other node reserved, which looks like ours.
 
 use leafid::store::{Reserve, Reserved, StoreError};
@@ -14,20 +14,20 @@ use crate::servers::identity_sql;
 use crate::sql_error::CallError;
 use crate::tags::unknown_name;
 
-/// What the row held and holds.
+/// What the row held before and after.
 struct Row {
     is_changed: bool,
     previous: u64,
     max_id: i64,
-    /// How far a former life of the tag went.
+    /// How far a former tag of this name went.
     former: u64,
     has_own_table: bool,
     identity: Option<String>,
 }
 
-/// The look comes after the change was committed. So it sees every former life, because who deletes
-/// a tag holds the row until that is kept. Where the segment is below one, for the row was made
-/// again by hand, it is left out, and another one is reserved above.
+/// The read comes after the change was committed. So it sees every former tag of this name, because
+/// deleting a tag locks the row until how far it went is recorded. If the segment is below that,
+/// because the row was created again by hand, it is skipped, and another one is reserved above.
 pub(super) async fn reserve(
     connection: &mut MySqlConnection,
     side_tables: SideTables,
@@ -54,7 +54,7 @@ pub(super) async fn reserve(
     })
 }
 
-/// Reserves above a former life that is known of.
+/// Reserves above a former tag of this name.
 async fn attempt(
     connection: &mut MySqlConnection,
     side_tables: SideTables,
@@ -106,7 +106,7 @@ fn statements(
     else {
         return format!("SELECT 0, CAST(0 AS UNSIGNED), {select}");
     };
-    // Kept before the segment is anybody's.
+    // Recorded before the segment is used.
     let keep = match reserve.is_longest && own.has_segment_max {
         true => format!(
             "INSERT INTO leafid_tag (tag, segment_max) SELECT _utf8mb4 {name}, {count} \
@@ -123,15 +123,15 @@ fn statements(
     )
 }
 
-/// The tag's name as hexadecimal digits, so that no letter of it is SQL. The row is found through
-/// the index, and told by its bytes.
+/// The tag's name as hexadecimal digits, so that none of it can be SQL. The row is found through
+/// the index, and checked by its bytes.
 fn name_of(reserve: &Reserve) -> String {
     let bytes = reserve.tag.as_str().bytes();
     let digits: String = bytes.map(|byte| format!("{byte:02x}")).collect();
     format!("x'{digits}'")
 }
 
-/// Runs the statements, of which the last one answers a row.
+/// Runs the statements, of which the last one returns a row.
 async fn only_row(connection: &mut MySqlConnection, statements: String) -> Result<Row, CallError> {
     let rows = sqlx::raw_sql(AssertSqlSafe(statements));
     let rows = rows.fetch_all(connection).await;

@@ -1,5 +1,5 @@
-//! What the tables in a MySQL or MariaDB look like: what differs in the field, what could lose a
-//! commit or change what is written, and what cannot hold an id at all.
+//! Inspects the tables in MySQL or MariaDB: their variants, what could lose a commit or change what
+//! is written, and which columns cannot hold every id.
 
 use leafid::store::{StoreError, Weakness};
 use sqlx::{AssertSqlSafe, MySqlConnection, Row};
@@ -13,7 +13,7 @@ pub(super) const TABLES: &str = "'leaf_alloc', 'leafid_tag', 'leafid_worker', 'l
 /// Baidu's table of worker ids.
 pub(super) const WORKER_NODE: &str = "'WORKER_NODE'";
 
-/// The columns that must hold every id, epoch and time, and how they are declared.
+/// The columns that must hold every id, epoch and time, and their types.
 const NUMBERS: [(&str, &str, &str); 6] = [
     ("leaf_alloc", "max_id", "BIGINT NOT NULL DEFAULT 1"),
     ("leafid_tag", "id_limit", "BIGINT DEFAULT NULL"),
@@ -23,18 +23,18 @@ const NUMBERS: [(&str, &str, &str); 6] = [
     ("leafid_worker", "until_ms", "BIGINT NOT NULL"),
 ];
 
-/// What was found.
+/// The result of the inspection.
 pub(super) struct Schema {
     pub(super) shape: Shape,
     /// Whether there is the table of the pools of worker ids.
     pub(super) has_pools: bool,
     pub(super) weaknesses: Vec<Weakness>,
-    /// A column that cannot hold what is written into it.
+    /// A column that cannot hold every value written to it.
     pub(super) unfit: Option<StoreError>,
 }
 
 impl Schema {
-    /// Looks at the tables of this list, in one statement.
+    /// Inspects the tables of this list, in one statement.
     pub(super) async fn read(
         connection: &mut MySqlConnection,
         tables: &'static str,
@@ -134,7 +134,7 @@ fn weak_engine(table: &str, [engine, kind, _]: &[String; 3]) -> Option<Weakness>
     })
 }
 
-/// What a row is of, the table, a name, and up to three details. The names compare alike whatever
+/// The kind of a row, the table, a name, and up to three details. The names compare alike whatever
 /// the collations of `information_schema` are.
 fn select(tables: &str) -> String {
     let parts = [

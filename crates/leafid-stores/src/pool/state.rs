@@ -1,4 +1,4 @@
-//! `State`: idle connections, and the calls that wait for one.
+//! `State`: the idle connections of a pool, and the calls that wait for one.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -13,10 +13,10 @@ pub(super) struct State<C> {
     pub(super) waiting: VecDeque<oneshot::Sender<Idle<C>>>,
 }
 
-/// How urgent a call for a connection is.
+/// The priority of a call for a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Urgency {
-    /// A reservation, without which ids end.
+    /// A reservation, without which ids run out.
     Reserving,
     Other,
 }
@@ -48,7 +48,7 @@ impl<C> State<C> {
             return Ok(idle);
         }
         let (waiter, returned) = oneshot::channel();
-        // Calls that found another, or were given up, wait no more.
+        // Calls that found another one, or gave up, no longer wait.
         self.waiting.retain(|waiter| !waiter.is_closed());
         match urgency {
             Urgency::Reserving => self.waiting.push_front(waiter),

@@ -1,4 +1,4 @@
-//! Guards which connection a call gets, on a store of which nothing else is asked.
+//! Guards which connection a call gets, on a store without any other function.
 
 use std::future::pending;
 use std::sync::atomic::AtomicUsize;
@@ -10,8 +10,8 @@ use crate::InitReport;
 use crate::sql::Work;
 use crate::sql_error::SqlErrorKind;
 
-/// Of a store of which nothing is asked but connections: so many are made, and then one that never
-/// ends, or one that fails.
+/// A store that only makes connections: a number of them, and then one that never completes, or one
+/// that fails.
 struct Connections {
     left: AtomicUsize,
     fails: bool,
@@ -105,15 +105,15 @@ fn pool(left: usize, fails: bool) -> Arc<Pool<Connections>> {
     Arc::new(Pool::new(Connections { left, fails }, 8, age_max))
 }
 
-/// Lets everything run that can.
+/// Lets all runnable tasks run.
 async fn run_ready_tasks() {
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }
 }
 
-/// Guards that a call waits for a connection that is being made only while there is no other: to
-/// make one can take longer than ids last. Reservations come first.
+/// Guards that a call waits for a connection that is being made only if there is no other: making
+/// one can take longer than ids last. Reservations come first.
 #[tokio::test]
 async fn a_call_takes_what_another_gives_back() {
     let pool = pool(1, false);
@@ -178,8 +178,8 @@ async fn a_spare_connection_is_idle_beside_the_only_one_in_use() {
     assert_eq!(pool.lock().idle.len(), 2);
 }
 
-/// Guards that an old connection is not kept because nobody takes it: what it leads to may be
-/// another server than the one that is in use.
+/// Guards that an old connection is replaced even if no call takes it: its server may no longer be
+/// the one in use.
 #[tokio::test]
 async fn old_connections_are_replaced_one_by_one() {
     let connections = Connections {
@@ -213,7 +213,7 @@ async fn old_connections_are_replaced_one_by_one() {
     );
 }
 
-/// Guards a database that gives this process one connection: calls wait for it.
+/// Guards a database that allows this process one connection: calls wait for it.
 #[tokio::test]
 async fn calls_wait_for_the_only_connection_that_there_is() {
     let pool = pool(1, true);

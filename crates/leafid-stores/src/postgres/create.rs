@@ -1,8 +1,8 @@
-//! The tables as we create them in PostgreSQL.
+//! The `CREATE TABLE` statements for PostgreSQL.
 
 use crate::schema::TABLES;
 
-/// An identity column asks for no right to a sequence.
+/// An identity column needs no permission on a sequence.
 pub(super) const CREATE: [&str; TABLES.len()] = [
     "CREATE TABLE leaf_alloc (
         biz_tag varchar(128) COLLATE \"C\" NOT NULL DEFAULT '' PRIMARY KEY,

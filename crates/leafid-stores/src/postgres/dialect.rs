@@ -1,4 +1,4 @@
-//! How the SQL of PostgreSQL differs, and what its errors mean.
+//! The SQL dialect of PostgreSQL, and the meaning of its errors.
 
 use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, PgConnection};
@@ -82,7 +82,7 @@ impl Dialect for PgConnection {
         error.code() == Some("42501")
     }
 
-    /// A deadlock, two transactions that cannot be put in an order, or a lock held for too long.
+    /// A deadlock, two transactions that cannot be serialized, or a lock held for too long.
     fn is_conflict(error: &SqlError) -> bool {
         matches!(error.code(), Some("40001" | "40P01" | "55P03"))
     }
@@ -123,8 +123,8 @@ impl Dialect for PgConnection {
     }
 }
 
-/// A statement that the server forgets at once: behind a pooler, the next transaction may find
-/// another connection, where another program gave the same name to another statement.
+/// An unnamed statement, which the server forgets at once: behind a pooler, the next transaction
+/// may use another connection, where another program used the same name for another statement.
 fn unnamed<'q>(
     sql: AssertSqlSafe<String>,
     values: &'q [Value],

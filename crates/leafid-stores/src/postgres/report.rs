@@ -1,4 +1,4 @@
-//! What a PostgreSQL server is, and which of its settings could lose a commit.
+//! Inspects a PostgreSQL server: what it is, and which of its settings could lose a commit.
 
 use leafid::store::{StoreReport, Weakness};
 
@@ -39,7 +39,7 @@ fn weaknesses(schema: &Schema, is_listed: bool) -> Vec<Weakness> {
             ["full_page_writes", "off", "on"],
             "a power cut leaves torn pages",
         ),
-        // Ours is on; it is off when something between us and the server drops the setting.
+        // Our session setting is on; it is off if a proxy between us and the server drops it.
         (
             is_off("synchronous_commit"),
             ["synchronous_commit", "off", "on"],

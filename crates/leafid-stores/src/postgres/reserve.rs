@@ -1,4 +1,4 @@
-//! Reserving: one transaction in one round trip, also through a pooler.
+//! Reserves a segment: one transaction in one round trip, even through a pooler.
 
 use leafid::store::{Reserve, StoreError};
 use sqlx::postgres::PgRow;
@@ -9,8 +9,8 @@ use crate::servers::identity_sql;
 use crate::sql_error::CallError;
 
 /// The row is locked first and then read, so that `old` is the value that the update changes,
-/// however many others wait for the row. A former life of the tag is in side_tables of the statement
-/// whenever a row is that was made again after it.
+/// however many others wait for the row. If the row was created again after a tag of this name was
+/// deleted, the statement sees what was recorded of that tag.
 pub(super) async fn reserve(
     connection: &mut PgConnection,
     begin: &str,
@@ -50,7 +50,7 @@ pub(super) async fn reserve(
     Err(refusal(reserve, row.try_get(0)?, former))
 }
 
-/// Reserves, and answers what the row held and holds.
+/// Reserves, and returns what the row held before and after.
 fn change(name: &str, former: &str, bounds: Bounds, has_identity: bool) -> String {
     let identity = match has_identity {
         true => format!("({})", identity_sql::<PgConnection>()),
@@ -74,7 +74,7 @@ fn change(name: &str, former: &str, bounds: Bounds, has_identity: bool) -> Strin
     )
 }
 
-/// Keeps the length in mind; shorter ones are forgotten. The row of the tag is held meanwhile.
+/// Records the length; shorter ones are ignored. The row of the tag is locked meanwhile.
 fn keep_longest(name: &str, count: u64) -> String {
     format!(
         "INSERT INTO leafid_tag (tag) SELECT {name} FROM leaf_alloc WHERE biz_tag = {name} \
@@ -83,7 +83,7 @@ fn keep_longest(name: &str, count: u64) -> String {
     )
 }
 
-/// The name as hexadecimal digits, so that no letter of it is SQL.
+/// The name as hexadecimal digits, so that none of it can be SQL.
 fn name_of(reserve: &Reserve) -> String {
     let bytes = reserve.tag.as_str().bytes();
     let digits: String = bytes.map(|byte| format!("{byte:02x}")).collect();

@@ -1,5 +1,5 @@
-//! What a PostgreSQL server and its tables look like, read in one statement: what could lose a
-//! commit or change what is written, and what cannot hold an id at all.
+//! Inspects a PostgreSQL server and its tables in one statement: what could lose a commit or change
+//! what is written, and which columns cannot hold every id.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use sqlx::{PgConnection, Row};
 use crate::durability::{Column, unfit, weak_trigger, weakness};
 use crate::schema::{FoundKeys, OwnTable};
 
-/// What a row is of, a name, and two details. The tables are those that a statement finds without
+/// The kind of a row, a name, and two details. The tables are those that a statement finds without
 /// naming a schema. Triggers and rules count that run at an insert (4) or an update (16).
 const SELECT: &str = "WITH t AS (SELECT name, to_regclass(name) AS oid FROM unnest(ARRAY[ \
     'leaf_alloc', 'leafid_tag', 'leafid_worker', 'leafid_pool']) AS name) \
@@ -52,7 +52,7 @@ const NUMBERS: [&str; 6] = [
     "leafid_worker.until_ms",
 ];
 
-/// What was found.
+/// The result of the inspection.
 #[derive(Default)]
 pub(super) struct Schema {
     /// Settings, and what the server says of itself.
@@ -61,7 +61,7 @@ pub(super) struct Schema {
     /// Whether there is the table of the pools of worker ids.
     pub(super) has_pools: bool,
     pub(super) weaknesses: Vec<Weakness>,
-    /// A column that cannot hold what is written into it.
+    /// A column that cannot hold every value written to it.
     pub(super) unfit: Option<StoreError>,
 }
 
@@ -92,7 +92,7 @@ impl Schema {
         Ok(schema)
     }
 
-    /// A setting, or what the server says of itself; empty if it does not say.
+    /// A setting, or a property of the server; empty if it is unknown.
     pub(super) fn get(&self, name: &str) -> &str {
         self.facts.get(name).map_or("", String::as_str)
     }
@@ -122,7 +122,7 @@ impl Schema {
             .push(weakness(&setting, found, &wanted, danger));
     }
 
-    /// Names that a collation takes for equal would be one row, and one tag of a statement.
+    /// Names that a collation considers equal would be one row, and one tag of a statement.
     fn loose_name(&mut self, column: &str, collation: &str) {
         const NAMES: [&str; 3] = ["leaf_alloc.biz_tag", "leafid_tag.tag", "leafid_worker.pool"];
         let (true, Some((table, name))) = (NAMES.contains(&column), column.split_once('.')) else {

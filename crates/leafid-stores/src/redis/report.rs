@@ -1,4 +1,4 @@
-//! What a Redis server is, and which of its settings could lose an acknowledged lease.
+//! Inspects a Redis server: what it is, and which of its settings could lose an acknowledged lease.
 
 use leafid::store::{StoreError, StoreReport, Transport, Weakness};
 use redis::cmd;
@@ -48,7 +48,7 @@ const FLUSHING: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// `None` where the user may not look or the server has no such setting.
+/// `None` if the user may not read it or the server has no such setting.
 async fn setting_of(session: &mut Session, setting: &str) -> Result<Option<String>, StoreError> {
     let mut get = cmd("CONFIG");
     get.arg("GET").arg(setting);
@@ -89,7 +89,7 @@ fn weaknesses_of(info: &Info<'_>) -> Vec<Weakness> {
 struct Info<'a>(&'a str);
 
 impl Info<'_> {
-    /// Empty where the server does not say it.
+    /// Empty if the server does not report it.
     fn get(&self, name: &str) -> &str {
         let pairs = self.0.lines().filter_map(|line| line.split_once(':'));
         let mut values = pairs.filter(|(key, _)| *key == name);

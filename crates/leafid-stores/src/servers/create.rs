@@ -1,4 +1,4 @@
-//! Creating the tables: those of Leaf and our own, and those of a registry of worker ids.
+//! Creates the tables: those of Leaf and our own, and those of a registry of worker ids.
 
 use leafid::store::new_identity;
 
@@ -29,7 +29,7 @@ pub(super) async fn create_missing<P: Product>(
             connection.execute(sql, &[]).await?;
         }
     }
-    // Gives the database what tells it from others, unless it has it.
+    // Gives the database an identity, unless it has one.
     let keep = Change::KeepLayout {
         pool: IDENTITY.into(),
         layout: new_identity(),
@@ -42,7 +42,7 @@ pub(super) async fn create_missing<P: Product>(
     Ok(found.report(own))
 }
 
-/// Adds to our own table what an older version did not make, and answers what there was of it.
+/// Adds to our own table what an older version did not create, and returns its former state.
 async fn add_columns<P: Product>(
     connection: &mut P::Connection,
     shape: Shape,

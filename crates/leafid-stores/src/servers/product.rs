@@ -1,4 +1,4 @@
-//! `Product`: what differs between MySQL and PostgreSQL, as one trait.
+//! `Product`: the differences between MySQL and PostgreSQL, as one trait.
 
 use leafid::store::{Reserve, StoreError, StoreReport, Transport};
 use sqlx::ConnectOptions;
@@ -16,11 +16,11 @@ pub(crate) trait Product: Copy + Send + Sync + 'static {
     type Connection: Dialect + sqlx::Connection<Database = Self::Database>;
     type Options: ConnectOptions<Connection = Self::Connection>;
 
-    /// Whether every statement runs in a transaction of ours, whose settings go with it.
+    /// Whether every statement runs in a transaction of ours, which carries the settings.
     const ALWAYS_IN_TRANSACTION: bool;
     /// The statements that create [`TABLES`], in their order.
     const CREATE: [&'static str; TABLES.len()];
-    /// Keeps others from creating tables until the transaction ends.
+    /// Locks others out of creating tables until the transaction ends.
     const CREATE_LOCK: Option<&'static str>;
     /// Adds a column, whose name and type follow.
     const ADD_COLUMN: &'static str;
@@ -29,7 +29,7 @@ pub(crate) trait Product: Copy + Send + Sync + 'static {
     /// The clock, in milliseconds since 1970-01-01T00:00:00Z.
     const CLOCK_MS: &'static str;
 
-    /// How the server of a checked URL is reached.
+    /// How to connect to the server of a checked URL.
     fn server(url: &Url) -> Self::Options;
 
     /// Takes out of options of the program's own what our statements do not expect.
@@ -48,7 +48,7 @@ pub(crate) trait Product: Copy + Send + Sync + 'static {
         options: &StoreOptions,
     ) -> impl Future<Output = Result<(), SqlError>> + Send;
 
-    /// What the server and its tables look like, as a transaction of ours sees them.
+    /// Inspects the server and its tables, as a transaction of ours sees them.
     fn look(
         &self,
         connection: &mut Self::Connection,
@@ -61,14 +61,14 @@ pub(crate) trait Product: Copy + Send + Sync + 'static {
         connection: &mut Self::Connection,
     ) -> impl Future<Output = Result<(), SqlError>> + Send;
 
-    /// The shape by now, where our own table may have been made or upgraded.
+    /// The present shape, if our own table may have been created or upgraded.
     fn look_again(
         connection: &mut Self::Connection,
         shape: Shape,
     ) -> impl Future<Output = Result<Shape, SqlError>> + Send;
 
-    /// Refuses where our own table may exist all the same, hidden from the user: nothing is known
-    /// of a former life of a tag then.
+    /// Refuses if our own table may exist but be hidden from the user: then nothing is known of
+    /// former tags.
     fn check_sight(
         connection: &mut Self::Connection,
     ) -> impl Future<Output = Result<(), CallError>> + Send;
@@ -87,17 +87,17 @@ pub(crate) trait Product: Copy + Send + Sync + 'static {
         reserve: &Reserve,
     ) -> impl Future<Output = Result<ReserveOutcome, CallError>> + Send;
 
-    /// Whether an error says that the column is there already.
+    /// Whether an error says that the column exists already.
     fn is_column_there(error: &SqlError) -> bool;
 }
 
-/// What a server and its tables look like.
+/// The result of inspecting a server and its tables.
 pub(crate) struct Look {
-    /// Its location is filled in by the caller.
+    /// The caller fills in its location.
     pub(crate) report: StoreReport,
     /// Why it may not be written to, and the setting that says so.
     pub(crate) read_only: Option<(&'static str, String)>,
-    /// A column that cannot hold what is written into it.
+    /// A column that cannot hold every value written to it.
     pub(crate) unfit: Option<StoreError>,
     pub(crate) shape: Shape,
     /// Whether there is the table of the pools of worker ids.

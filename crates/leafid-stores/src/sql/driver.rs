@@ -1,4 +1,4 @@
-//! Statements, rows and errors of MySQL and PostgreSQL, by way of sqlx.
+//! Statements, rows and errors of MySQL and PostgreSQL, through sqlx.
 
 use sqlx::query::Query;
 use sqlx::{ColumnIndex, Database, Decode, Encode, Type};

@@ -1,4 +1,4 @@
-//! A copy of a SQLite store, made while servers use it.
+//! Backup of a SQLite store: a copy made while servers use it.
 
 use std::fs::{self, File};
 use std::io;
@@ -13,7 +13,7 @@ use crate::private;
 use crate::sql_error::{CallError, SqlError};
 
 impl Sqlite {
-    /// Copies the store to `target`, durably, and answers how many tags are in it.
+    /// Copies the store to `target`, durably, and returns how many tags it has.
     pub(crate) async fn backup(&self, target: PathBuf) -> Result<u64, CallError> {
         if !self.file.path().exists() {
             let path = self.file.path().display();
@@ -21,7 +21,7 @@ impl Sqlite {
         }
         let (mut open, _) = self.open_when_free().await?;
         blocking(move || {
-            // Nobody else's copy is overwritten.
+            // An existing file is never overwritten.
             let failed = |error| cannot("make the copy", &target, error);
             drop(new_file(&target).map_err(failed)?);
             let copied = open.read(|connection| copy(connection, &target));

@@ -1,4 +1,4 @@
-//! How the SQL of SQLite differs, and what its errors mean, by way of rusqlite.
+//! The SQL dialect of SQLite, and the meaning of its errors, through rusqlite.
 
 use std::future::{Future, ready};
 
@@ -96,7 +96,7 @@ impl Dialect for Connection {
     const TOUCH_TAG: &'static str = ", update_time = CAST(unixepoch('subsec') * 1000 AS INTEGER)";
     const TOUCH_WORKER: &'static str = ", updated = strftime('%Y-%m-%dT%H:%M:%fZ', 'now')";
     const IS_NAMED: &'static str = "biz_tag = ?";
-    /// The row without a name stands for every tag that a file which was restored did not know.
+    /// The row without a name stands for all tags that a restored file did not know.
     const DELETED: &'static str = "SELECT count(*) FILTER (WHERE tag <> ''), max(deleted_max_id) \
         FROM leafid_tag WHERE tag IN (?, '')";
     const LAYOUT: &'static str = "layout";
@@ -133,14 +133,14 @@ impl Dialect for Connection {
         ("a.biz_tag", after.into())
     }
 
-    /// A file that may not be read or written, or is no database.
+    /// A file that may not be read or written, or is not a database.
     fn is_misconfigured(error: &SqlError) -> bool {
         error
             .number()
             .is_some_and(|code| matches!(code & 0xff, 3 | 8 | 14 | 26))
     }
 
-    /// A file that is locked for too long is as bad as one that is away: nothing is a conflict.
+    /// A file that is locked for too long is as bad as one that is missing: nothing is a conflict.
     fn remedy(error: &SqlError) -> Option<&'static str> {
         let code = error.number()?;
         // SQLITE_IOERR_SHMSIZE: the shared memory, which is a file, cannot grow.

@@ -1,10 +1,9 @@
-//! `DatabaseFile`: what this process knows of one SQLite file: which one it is, how far it has
-//! come, and whether it may still be used. All stores and registries of a process on one path
-//! share it.
+//! `DatabaseFile`: what this process knows of one SQLite file: its identity, how far it has come,
+//! and whether it may still be used. All stores and registries of a process on one path share it.
 //!
-//! Nothing is reserved any more, until the program is started again, once the file was replaced or
-//! removed under it, is behind what was acknowledged from it, or failed to be flushed: a second
-//! flush may succeed although the data is gone.
+//! Nothing more is reserved, until the program is restarted, once the file was replaced or removed,
+//! is behind what was acknowledged from it, or failed to be flushed: a second flush may succeed
+//! although the data is gone.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -30,19 +29,20 @@ static FILES: Mutex<BTreeMap<PathBuf, Weak<DatabaseFile>>> = Mutex::new(BTreeMap
 pub(super) struct DatabaseFile {
     /// Absolute, and without links: SQLite puts the write-ahead log beside the file itself.
     path: PathBuf,
-    /// Why it may not be used any more.
+    /// Why it may no longer be used.
     refusal: OnceLock<String>,
     state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// Which file it is, since it was first opened.
+    /// The identity of the file, since it was first opened.
     id: Option<FileId>,
     mark: Option<Mark>,
-    /// Which database is in it, and the last change that was acknowledged to this process.
+    /// The identity of the database in it, and the last change that was acknowledged to this
+    /// process.
     last: Option<MarkRecord>,
-    /// How many changes were made since the write-ahead log was last folded in.
+    /// The changes since the write-ahead log was last folded in.
     changes: u32,
 }
 
@@ -72,7 +72,7 @@ impl DatabaseFile {
         self.refusal.get().is_some()
     }
 
-    /// Why it may not be used any more.
+    /// Why it may no longer be used.
     pub(super) fn refusal(&self) -> Option<String> {
         self.refusal.get().cloned()
     }
@@ -90,8 +90,8 @@ impl DatabaseFile {
         refused(self.refusal.get_or_init(|| reason))
     }
 
-    /// The same answer; an error which says that what was written may not be there ends the use of
-    /// the file.
+    /// Passes on the answer; an error which says that what was written may not be there ends the
+    /// use of the file.
     pub(super) fn noted<T>(&self, answer: Result<T, CallError>) -> Result<T, CallError> {
         match answer {
             Err(CallError::Sql(error)) if is_final(&error) => {
@@ -107,7 +107,7 @@ impl DatabaseFile {
         }
     }
 
-    /// Before it is opened: makes it if it was never there, and answers which one it is.
+    /// Before it is opened: creates it if it never existed, and returns its identity.
     pub(super) fn before_open(&self) -> Result<FileId, StoreError> {
         self.check()?;
         let folder = private::folder_of(&self.path);
@@ -115,8 +115,8 @@ impl DatabaseFile {
             let message = format!("cannot make the folder {}", folder.display());
             StoreError::unavailable(message, error)
         })?;
-        // Under the lock: another connection of this process would lose its locks on the file
-        // when the one who made it closes it.
+        // Under the lock: otherwise another connection of this process would lose its locks on the
+        // file when this one is closed.
         let state = self.lock();
         if state.id.is_none() {
             let made = private::options()
@@ -144,8 +144,8 @@ impl DatabaseFile {
         }
     }
 
-    /// The write-ahead log and its locks lie beside the name by which a file is opened. Who opens it
-    /// by another name, a hard link or a mount of the file alone, sees neither.
+    /// The write-ahead log and its locks lie beside the name by which a file is opened. A process
+    /// that opens it by another name, a hard link or a mount of the file alone, sees neither.
     fn check_only_name(&self) -> Result<(), StoreError> {
         let metadata = fs::metadata(&self.path).map_err(|error| self.failed("find", error))?;
         let names = private::names_of(&metadata);
@@ -173,7 +173,7 @@ impl DatabaseFile {
         })
     }
 
-    /// After it was opened: still the same one.
+    /// After it was opened: checks that it is still the same one.
     pub(super) fn after_open(&self, before: FileId) -> Result<(), StoreError> {
         let found = FileId::of(&self.path).map_err(|error| self.failed("find", error))?;
         let mut state = self.lock();
@@ -206,8 +206,8 @@ impl DatabaseFile {
         )))
     }
 
-    /// How far the database had come, as the mark and this process know. To be asked before the
-    /// database is: it goes on meanwhile.
+    /// How far the database had come, as the mark and this process know. To be read before the
+    /// database is, which advances meanwhile.
     pub(super) fn known(&self) -> Result<Vec<MarkRecord>, StoreError> {
         let mut state = self.lock();
         let mut open = || {
@@ -220,7 +220,7 @@ impl DatabaseFile {
         Ok(state.last.clone().into_iter().chain(marked).collect())
     }
 
-    /// Takes note of the database that was found in the file, and refuses one that is behind.
+    /// Records the database that was found in the file, and refuses one that is behind.
     pub(super) fn found(&self, found: MarkRecord, known: &[MarkRecord]) -> Result<(), StoreError> {
         if let Some(known) = known.iter().find(|known| !is_ahead(&found, known)) {
             return Err(self.refuse(self.behind(&found, known)));
@@ -312,7 +312,7 @@ impl DatabaseFile {
         let mut state = self.lock();
         state.changes = 0;
         if let Some(mark) = &state.mark {
-            // Behind is as good as true.
+            // A mark that is behind does no harm.
             let _ = mark.sync();
         }
     }
@@ -329,14 +329,14 @@ impl DatabaseFile {
     }
 }
 
-/// Whether a database can be the one that is known, or have gone on since.
+/// Whether a database can be the known one, or a later state of it.
 fn is_ahead(found: &MarkRecord, known: &MarkRecord) -> bool {
     found.identity == known.identity && found.generation >= known.generation
 }
 
 /// Whether what was written may not be on the disk, or what is there cannot be read. A lock that
-/// was not had, or memory that was short, is none of these; nor is a full disk, on which nothing
-/// was committed.
+/// was not acquired, or a lack of memory, is neither; nor is a full disk, on which nothing was
+/// committed.
 fn is_final(error: &SqlError) -> bool {
     // SQLITE_IOERR with: BLOCKED, NOMEM, LOCK, UNLOCK, RDLOCK, CHECKRESERVEDLOCK, ACCESS, and
     // what makes and maps the shared memory.

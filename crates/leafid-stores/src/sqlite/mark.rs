@@ -1,4 +1,4 @@
-//! `Mark`: a small file beside the database which remembers which database it was, and how many
+//! `Mark`: a small file beside the database that records which database it was, and how many
 //! changes it had acknowledged. A database that is behind its mark is an older copy, or has lost
 //! its write-ahead log; one with another identity is another database.
 //!
@@ -27,14 +27,14 @@ pub(super) struct Mark {
 /// How far a database had come.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct MarkRecord {
-    /// As the database calls itself.
+    /// The identity of the database.
     pub(super) identity: String,
     /// How many changes it had acknowledged.
     pub(super) generation: u64,
 }
 
 impl Mark {
-    /// Opens the mark at `path`, and makes it if it is missing.
+    /// Opens the mark at `path`, and creates it if it is missing.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let mut options = private::options();
         let options = options.read(true).write(true).create(true).truncate(false);
@@ -97,7 +97,7 @@ mod tests {
         }
     }
 
-    /// Guards that a record which was torn by a power cut leaves the one before.
+    /// Guards that if a record was torn by a power cut, the one before is used.
     #[test]
     fn the_last_whole_record_counts() {
         let folder = tempfile::tempdir().expect("a temporary folder");

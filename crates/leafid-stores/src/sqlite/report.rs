@@ -1,4 +1,4 @@
-//! What a SQLite file is, and what could lose a commit to it.
+//! Inspects a SQLite file: what it is, and what could lose a commit.
 
 use std::path::Path;
 
@@ -27,7 +27,8 @@ pub(super) fn inspect(connection: &Connection, path: &Path) -> Result<StoreRepor
     })
 }
 
-/// Refuses a connection whose settings lose commits: those that it was opened with did not hold.
+/// Refuses a connection whose settings lose commits: the settings of its opening did not take
+/// effect.
 pub(super) fn check_durable(connection: &Connection) -> Result<(), CallError> {
     let (synchronous, journal_mode) = settings(connection)?;
     let found = weak_settings(synchronous, &journal_mode);
@@ -81,7 +82,7 @@ fn weak_place(path: &Path) -> Option<Weakness> {
     Some(weakness(setting, &system, "a local disk", danger))
 }
 
-/// What an operator who starts a server on this file should know first.
+/// Warnings for an operator before a server starts on this file.
 pub(crate) fn file_notes(path: &Path) -> Vec<String> {
     let path = private::resolved(path);
     let shown = path.display();
@@ -106,9 +107,9 @@ pub(crate) fn file_notes(path: &Path) -> Vec<String> {
     notes
 }
 
-/// The kind of file system that holds the path, where the kernel tells.
+/// The kind of file system at the path, if the kernel knows it.
 fn file_system(path: &Path) -> Option<String> {
-    // The folder may not be there yet.
+    // The folder may not exist yet.
     let mut folders = path.ancestors().skip(1);
     let path = folders.find_map(|folder| folder.canonicalize().ok())?;
     let mounts = private::mounts().into_iter();
@@ -122,7 +123,7 @@ fn file_system(path: &Path) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// Guards that a connection which does not flush each commit is refused, whatever set it so.
+    /// Guards that a connection which does not flush each commit is refused, whatever the cause.
     #[test]
     fn a_connection_that_loses_commits_is_refused() {
         let folder = tempfile::tempdir().expect("a temporary folder");

@@ -1,4 +1,4 @@
-//! Reserving: one transaction, before which nobody else changes the file.
+//! Reserves a segment: one transaction that holds the write lock from its beginning.
 
 use leafid::store::{Reserve, Reserved, StoreError};
 use rusqlite::{Connection, OptionalExtension as _};
@@ -32,7 +32,7 @@ pub(super) fn reserve(connection: &Connection, reserve: &Reserve) -> Result<Rese
     Ok(reserved)
 }
 
-/// Keeps the length in mind; shorter ones are forgotten.
+/// Records the length; shorter ones are ignored.
 fn keep_longest(connection: &Connection, reserve: &Reserve) -> Result<(), CallError> {
     let keep = "INSERT INTO leafid_tag (tag, segment_max) VALUES (?, ?) ON CONFLICT (tag) \
         DO UPDATE SET segment_max = max(coalesce(segment_max, 0), excluded.segment_max)";

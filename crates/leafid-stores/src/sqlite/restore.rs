@@ -1,5 +1,5 @@
-//! A SQLite store brought back from a copy: every tag is raised above what may have been given
-//! since the copy was made, and no worker id comes inside a lease that may still run.
+//! Restores a SQLite store from a copy: every tag is raised above what may have been issued since
+//! the copy was made, and no worker id can be claimed while a lease of it may last.
 
 mod raise;
 
@@ -19,7 +19,7 @@ use crate::sql::Dialect as _;
 use crate::sql_error::{CallError, SqlError};
 
 impl Sqlite {
-    /// Takes the copy at `source` in place of the file, which is kept aside.
+    /// Replaces the file by the copy at `source`, and keeps the old one.
     pub(crate) fn restore(
         &self,
         source: &Path,
@@ -43,7 +43,7 @@ impl Sqlite {
         restored
     }
 
-    /// Makes the file that is to be taken.
+    /// Creates the new file.
     fn prepare(
         &self,
         source: &Path,
@@ -52,7 +52,7 @@ impl Sqlite {
         options: &RestoreOptions,
     ) -> Result<RestoreReport, CallError> {
         copy_of(source, new)?;
-        // From here on the file in use is ours alone, until it is aside.
+        // From here on the file in use is locked, until it is moved away.
         let former = replaced.lock_and_read()?;
         let mut connection = open_alone(new)?;
         schema::create(&mut connection)?;
@@ -65,7 +65,7 @@ impl Sqlite {
     }
 }
 
-/// Writes what is in a copy into a new file, if it is whole.
+/// Writes the content of a copy into a new file, if it is complete.
 fn copy_of(source: &Path, new: &Path) -> Result<(), CallError> {
     let no_copy = |error: SqlError| {
         let remedy = Connection::remedy(&error).unwrap_or("it cannot be read");
@@ -98,13 +98,13 @@ fn copy_of(source: &Path, new: &Path) -> Result<(), CallError> {
 /// The file that is replaced, if there is one.
 struct Replaced {
     path: PathBuf,
-    /// `None` if it is not there, or cannot be read.
+    /// `None` if it is missing, or cannot be read.
     connection: Option<Connection>,
     marked: Option<MarkRecord>,
 }
 
 impl Replaced {
-    /// Makes sure that nobody uses it.
+    /// Makes sure that no process uses it.
     fn open(path: &Path) -> Result<Self, CallError> {
         let mut marked = None;
         if mark_of(path).exists() {
@@ -125,7 +125,7 @@ impl Replaced {
         Ok(replaced)
     }
 
-    /// Only without any other connection can a file do without its write-ahead log.
+    /// A file needs no write-ahead log only if there is no other connection.
     fn lock(&mut self) -> Result<(), CallError> {
         let Some(connection) = &mut self.connection else {
             return Ok(());
@@ -147,7 +147,7 @@ impl Replaced {
         }
     }
 
-    /// Keeps everybody out, and reads what is still known.
+    /// Locks out all others, and reads what is still known.
     fn lock_and_read(&mut self) -> Result<Former, CallError> {
         self.lock()?;
         let mut former = Former {
@@ -165,8 +165,8 @@ impl Replaced {
         Ok(former)
     }
 
-    /// Puts the new file in place and the former one aside; answers where that is. If the machine
-    /// stops in between, the mark is there without its file, and no server starts.
+    /// Moves the former file away and the new one in place; returns the former one's new name. If
+    /// the machine stops in between, the mark is there without its file, and no server starts.
     fn swap(self, new: &Path) -> Result<Option<PathBuf>, CallError> {
         let failed = |error| cannot("replace", &self.path, error);
         let aside = self.set_aside().map_err(failed)?;

@@ -1,4 +1,4 @@
-//! The tables in a SQLite file: made together in a new one, and never anew in one of ours from
+//! Creates the tables in a new SQLite file: all together, and never again in a file of ours from
 //! which they were removed.
 
 use leafid::store::StoreError;
@@ -54,14 +54,14 @@ const TABLE_SQL: [&str; 7] = [
     "CREATE TABLE IF NOT EXISTS leafid_generation (generation INTEGER NOT NULL)",
 ];
 
-/// The one row of each table that has no other.
+/// The one row of each table that has only one.
 const ROW_SQL: [&str; 2] = [
     "INSERT INTO leafid_file SELECT lower(hex(randomblob(16))) \
         WHERE NOT EXISTS (SELECT 1 FROM leafid_file)",
     "INSERT INTO leafid_generation SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM leafid_generation)",
 ];
 
-/// Creates what is missing of the tables, and answers what there was.
+/// Creates the missing tables, and returns which ones existed.
 pub(super) fn create(connection: &mut Connection) -> Result<(FoundTables, OwnTable), CallError> {
     let select = "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'leaf%'";
     let names = names(connection, select)?;
@@ -92,9 +92,9 @@ pub(super) fn create(connection: &mut Connection) -> Result<(FoundTables, OwnTab
     Ok((found, own))
 }
 
-/// Refuses a file of ours from which a table was removed, with all that was known by it: a new one
-/// would give the same ids again. A table that was put in place without its key is refused too,
-/// because it may come to hold two rows for one tag.
+/// Refuses a file of ours from which a table was removed, with all that it held: a new one would
+/// repeat ids. A replacement table without its key is refused too, because it could hold two rows
+/// for one tag.
 fn check_whole(connection: &Connection, found: FoundTables) -> Result<(), CallError> {
     for (table, _) in KEYS {
         let what = if found.is_missing(table) {

@@ -1,5 +1,5 @@
-//! `Session`: a connection to a SQLite file, looked at before and after each use: whether the file,
-//! its write-ahead log and its shared memory are still those that were opened.
+//! `Session`: a connection to a SQLite file, which checks before and after each use whether the
+//! file, its write-ahead log and its shared memory are still those that were opened.
 
 use std::mem;
 use std::path::PathBuf;
@@ -15,9 +15,10 @@ use crate::private::{self, FileId};
 use crate::schema::{FoundTables, OwnTable};
 use crate::sql_error::CallError;
 
-/// A connection, and what there was of the tables before it came.
+/// A connection, and which tables existed before it was made.
 pub(crate) struct Session {
-    /// Away while a call uses it: one that is given up ends its work, and then the connection.
+    /// Absent while a call uses it: if the call is given up, the connection is closed after its
+    /// work.
     open: Option<OpenConnection>,
     pub(super) found: (FoundTables, OwnTable),
 }
@@ -42,7 +43,7 @@ impl Session {
         }
     }
 
-    /// Does work that changes nothing.
+    /// Runs work that changes nothing.
     pub(super) async fn read<T: Send + 'static>(
         &mut self,
         work: impl FnOnce(&mut Connection) -> Result<T, CallError> + Send + 'static,
@@ -50,7 +51,7 @@ impl Session {
         self.on_thread(move |open| open.read(work)).await
     }
 
-    /// Does work that changes something, as one transaction: waits until nobody else does.
+    /// Runs work that changes something, as one transaction: waits for the write lock.
     pub(super) async fn change<T: Send + 'static>(
         &mut self,
         work: impl FnOnce(&mut Connection) -> Result<T, CallError> + Send + 'static,
@@ -74,7 +75,7 @@ impl Session {
     }
 }
 
-/// Runs what blocks on a thread that may. It ends there also when nobody waits for it any more.
+/// Runs blocking work on a thread that may block. The work ends there even if its caller gives up.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, CallError> + Send + 'static,
 ) -> Result<T, CallError> {
@@ -85,7 +86,7 @@ pub(crate) async fn blocking<T: Send + 'static>(
 }
 
 impl OpenConnection {
-    /// Takes a connection that was just opened and has used the database.
+    /// Takes over a connection that was just opened and has used the database.
     pub(super) fn new(connection: Connection, file: Arc<DatabaseFile>) -> Result<Self, CallError> {
         let mut parts = Vec::new();
         for ending in ["", "-wal", "-shm"] {
@@ -119,8 +120,8 @@ impl OpenConnection {
         self.files.file.noted(answer)
     }
 
-    /// Commits what went well and rolls back the rest. An answer is given only if the files are
-    /// still those that were opened: what was committed to others is not there after a restart.
+    /// Commits on success and rolls back otherwise. An answer is only given if the files are still
+    /// those that were opened: what was committed to others is gone after a restart.
     fn change<T>(
         &mut self,
         work: impl FnOnce(&mut Connection) -> Result<T, CallError>,
@@ -147,7 +148,7 @@ impl OpenConnection {
     }
 }
 
-/// To close a connection may fold in its write-ahead log, which blocks.
+/// Closing a connection may fold in its write-ahead log, which blocks.
 impl Drop for Session {
     fn drop(&mut self) {
         if let (Some(open), Ok(runtime)) = (self.open.take(), Handle::try_current()) {
@@ -166,8 +167,8 @@ impl Drop for OpenConnection {
 
 /// Ends the use of a connection.
 ///
-/// To close it is to flush and to fold in what is left, once more. After a flush that failed, or
-/// with another file in its place, that must not be: it stays open until the process ends.
+/// Closing it would flush and fold in the rest once more. After a failed flush, or with another
+/// file in its place, that must not happen: it stays open until the process ends.
 pub(super) fn discard(connection: Connection, file: &DatabaseFile) {
     if file.is_refused() {
         mem::forget(connection);
@@ -182,7 +183,7 @@ impl OpenFiles {
     }
 }
 
-/// Begins a transaction, and answers which change of the database it is.
+/// Begins a transaction, and returns the number of its change.
 fn begin(connection: &Connection) -> Result<u64, CallError> {
     connection.execute_batch("BEGIN IMMEDIATE")?;
     let generation = next_generation(connection);
@@ -201,7 +202,7 @@ fn next_generation(connection: &Connection) -> Result<u64, CallError> {
     generation.ok_or_else(no_generation)
 }
 
-/// Commits what went well and rolls back the rest. Some failures end the transaction by themselves.
+/// Commits on success and rolls back otherwise. Some failures end the transaction by themselves.
 fn finish<T>(connection: &Connection, answer: Result<T, CallError>) -> Result<T, CallError> {
     match answer {
         Ok(answer) => {
@@ -217,7 +218,7 @@ fn finish<T>(connection: &Connection, answer: Result<T, CallError>) -> Result<T,
     }
 }
 
-/// Which database it is, and how many changes it had.
+/// The identity of the database, and how many changes it had.
 pub(super) fn state_of(connection: &Connection) -> Result<MarkRecord, CallError> {
     let select = "SELECT identity, generation FROM leafid_file, leafid_generation";
     let row = connection.query_row(select, [], |row| <(String, i64)>::try_from(row));
@@ -235,7 +236,7 @@ fn no_generation() -> CallError {
     )
 }
 
-/// Folds the write-ahead log into the file and empties it, as far as nobody else uses it now.
+/// Folds the write-ahead log into the file and empties it, unless another process uses it now.
 pub(super) fn checkpoint(connection: &Connection, file: &DatabaseFile) -> Result<(), CallError> {
     let done = checkpoint_now(connection).map_err(CallError::from);
     file.noted(done)?;

@@ -1,4 +1,4 @@
-//! `Ensemble`: the URL of ZooKeeper: servers, a folder to stay in, a user.
+//! `Ensemble`: the URL of ZooKeeper: its servers, a chroot, and a user.
 
 use std::fmt;
 
@@ -13,12 +13,12 @@ const PORT: &str = "2181";
 pub(crate) struct Ensemble {
     /// `HOST:PORT` of each.
     pub(crate) servers: Vec<String>,
-    /// The folder that stands for `/`: empty, or a path with `/` at its front only.
+    /// The path that stands for `/`: empty, or a path with `/` at its front only.
     pub(crate) chroot: String,
     pub(crate) user: Option<User>,
 }
 
-/// Who we are, in ZooKeeper's `digest` scheme.
+/// Our user, in ZooKeeper's `digest` scheme.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct User {
     pub(crate) name: String,
@@ -26,7 +26,7 @@ pub(crate) struct User {
 }
 
 impl Ensemble {
-    /// Reads `zookeeper://USER:PASSWORD@HOST:PORT,HOST:PORT/CHROOT`.
+    /// Parses `zookeeper://USER:PASSWORD@HOST:PORT,HOST:PORT/CHROOT`.
     pub(super) fn parse(text: &str) -> Result<Self, UrlError> {
         let rest = text.strip_prefix("zookeeper://");
         let rest = rest.ok_or_else(|| bad("// must follow the scheme"))?;

@@ -1,6 +1,7 @@
-//! `UrlError`: why a text is no URL of a store, and which schemes there are.
+//! `UrlError`: why a text is not the URL of a store, and which schemes exist.
 
-/// Why a text is no [`StoreUrl`](crate::StoreUrl). Never has the text, which may hold a password.
+/// Why a text is not a [`StoreUrl`](crate::StoreUrl). Never contains the text, which may hold a
+/// password.
 ///
 /// # Example
 ///
@@ -13,7 +14,7 @@
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UrlError {
-    /// There is no `scheme:` at the front.
+    /// It has no `scheme:` at the front.
     #[error("a store URL starts with a scheme, such as sqlite:leafid.db; known are {known}", known = known_schemes().join(", "))]
     NoScheme,
     /// No store of this build has that scheme.
@@ -28,7 +29,7 @@ pub enum UrlError {
         /// The scheme of the first one.
         first: String,
     },
-    /// The text is no URL.
+    /// The text is not a URL.
     #[error(
         "the {scheme} URL cannot be read ({reason}): write {scheme}://USER:PASSWORD@HOST:PORT{path}, with special characters percent-encoded (# as %23, @ as %40)",
         path = if scheme.starts_with("etcd") { "" } else { "/DATABASE" }
@@ -68,7 +69,7 @@ pub enum UrlError {
         /// The names that are known.
         known: String,
     },
-    /// An option with a value that does not fit.
+    /// An option with an invalid value.
     #[error("an option of the {scheme} URL does not fit: {reason}")]
     BadOption {
         /// The scheme.

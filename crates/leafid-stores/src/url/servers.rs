@@ -82,7 +82,7 @@ pub(super) fn etcd(text: &str, scheme: &str) -> Result<Vec<Url>, UrlError> {
     Ok(servers)
 }
 
-/// Servers that may have TLS, which the scheme says.
+/// Parses a list of servers with TLS options; the scheme says whether TLS is used.
 #[cfg(feature = "_dial")]
 fn with_tls_options(text: &str, scheme: &str, over_tls: &str) -> Result<Vec<Url>, UrlError> {
     let servers = servers(text, scheme, &[scheme], TLS_OPTIONS)?;
@@ -210,7 +210,7 @@ fn check_each<T: FromStr<Err = sqlx::Error>>(
     Ok(())
 }
 
-/// Which sockets lead to the servers.
+/// The sockets that lead to the servers.
 #[cfg(feature = "mysql")]
 pub(super) fn mysql_session(servers: &[Url]) -> Vec<String> {
     let options = servers.iter().filter_map(|server| {
@@ -225,7 +225,7 @@ pub(super) fn mysql_session(servers: &[Url]) -> Vec<String> {
         .collect()
 }
 
-/// Which sockets lead to the servers, and which schemas are chosen there.
+/// The sockets that lead to the servers, and the schemas that are chosen there.
 #[cfg(feature = "postgres")]
 pub(super) fn postgres_session(servers: &[Url]) -> Vec<String> {
     const PORT: u16 = 5432;
@@ -236,8 +236,8 @@ pub(super) fn postgres_session(servers: &[Url]) -> Vec<String> {
         };
         let socket = options.get_socket();
         session.extend(socket.map(|path| format!("socket {}", path.display())));
-        // An option wins over what stands before the path, and the last one over the others. What
-        // the URL leaves open is taken from the environment.
+        // An option overrides what comes before the path, and the last one the others. The
+        // environment supplies what the URL leaves open.
         let shown = server.host_str().unwrap_or_default();
         if socket.is_none() && options.get_host() != shown.trim_matches(['[', ']']) {
             session.push(format!("host {}", options.get_host()));

@@ -32,7 +32,7 @@ enum CreateMode {
     Sequential = 2,
 }
 
-/// A session at a time, opened by whoever needs it first.
+/// One session at a time, opened by the first call that needs it.
 pub(super) struct Sessions {
     /// `HOST:PORT` of each.
     servers: Vec<String>,
@@ -90,7 +90,7 @@ impl Sessions {
         Ok(session)
     }
 
-    /// Lets the next call open another session.
+    /// Makes the next call open another session.
     pub(super) fn close(&self) {
         // While it is locked, another one is being opened.
         if let Ok(mut current) = self.current.try_lock() {
@@ -141,26 +141,26 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// Makes what this server answers next as new as what any other has answered.
+    /// Makes the next answers of this server as new as those of any other (`sync`).
     pub(super) async fn sync(&self, path: &str) -> Result<(), StoreError> {
         let body = Record::default().bytes(path.as_bytes());
         let synced = self.client.call(Operation::Sync, body).await;
         synced.map(|_| ()).map_err(fault)
     }
 
-    /// `None` if there is no such node.
+    /// `None` if the node does not exist.
     pub(super) async fn read(&self, path: &str) -> Result<Option<(Vec<u8>, Stat)>, StoreError> {
         content(self.client.call(Operation::GetData, look(path)).await)
     }
 
-    /// `None` if there is no such node.
+    /// `None` if the node does not exist.
     pub(super) async fn stat(&self, path: &str) -> Result<Option<Stat>, StoreError> {
         let reply = self.client.call(Operation::Exists, look(path)).await;
         let reply = unless(code::NO_NODE, reply)?;
         reply.map(|reply| field(Fields(&reply).stat())).transpose()
     }
 
-    /// The names of its children and its own state, of one moment.
+    /// The names of its children and its own state, at one moment.
     pub(super) async fn children(&self, path: &str) -> Result<(Vec<String>, Stat), StoreError> {
         let reply = self.client.call(Operation::GetChildren2, look(path)).await;
         let reply = reply.map_err(fault)?;
@@ -168,14 +168,14 @@ impl Session {
         Ok((field(fields.texts())?, field(fields.stat())?))
     }
 
-    /// Whether it was created; `false` if it is there.
+    /// Whether it was created; `false` if it exists.
     pub(super) async fn create(&self, path: &str, content: &[u8]) -> Result<bool, StoreError> {
         let body = new_node(path, content, self.acl, CreateMode::Plain);
         let created = self.client.call(Operation::Create, body).await;
         Ok(unless(code::NODE_EXISTS, created)?.is_some())
     }
 
-    /// Creates a node with the next number of its parent, and answers the number.
+    /// Creates a node with the next number of its parent, and returns the number.
     pub(super) async fn create_next(&self, path: &str, content: &[u8]) -> Result<u32, StoreError> {
         let body = new_node(path, content, self.acl, CreateMode::Sequential);
         let created = self.client.call(Operation::Create, body).await;
@@ -187,7 +187,7 @@ impl Session {
             .map_err(|error| StoreError::unavailable("the tree has no more numbers", error))
     }
 
-    /// Writes what has this version, or any version; `None` if it has another or is not there.
+    /// Writes a node with this version, or any version; `None` if it has another or does not exist.
     pub(super) async fn write(
         &self,
         path: &str,

@@ -1,4 +1,4 @@
-//! Where things are in ZooKeeper, and what the names in Java Leaf's part of it say.
+//! The paths in ZooKeeper, and the names in Java Leaf's part of the tree.
 //!
 //! ```text
 //! /snowflake/POOL/forever/IP:PORT-NNNNNNNNNN   a server of Java Leaf; N is its worker id
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::record::Stat;
 
 /// Java Leaf cuts each name at "-" and reads the second part as a number, so there is one "-" and
-/// it is followed by the number. No server of Java Leaf has this for its ip and port.
+/// it is followed by the number. No server of Java Leaf has this as its ip and port.
 const OWN_PREFIX: &str = "leafid-";
 
 /// The paths of one pool.
@@ -39,7 +39,7 @@ impl Tree {
         format!("{}/forever/{name}", self.root)
     }
 
-    /// What ZooKeeper completes with the next number.
+    /// The prefix that ZooKeeper completes with the next number.
     pub(super) fn next_own_child(&self) -> String {
         self.child(OWN_PREFIX)
     }
@@ -75,18 +75,18 @@ pub(super) fn own_child(worker: WorkerId) -> String {
     format!("{OWN_PREFIX}{:010}", worker.get())
 }
 
-/// The name of the child of the Java server at this address that has this number.
+/// The name of the child of the Java server at this address with this number.
 pub(super) fn java_child(address: &str, worker: WorkerId) -> String {
     format!("{address}-{:010}", worker.get())
 }
 
-/// What `forever` shows at one moment.
+/// The children of `forever` at one moment.
 #[derive(Debug, Default)]
 pub(super) struct Forever {
-    /// Who has which number: the address of a Java server, or `None` if we took it.
+    /// The holder of each number: the address of a Java server, or `None` if we took it.
     pub(super) owners: BTreeMap<WorkerId, Option<String>>,
-    /// The number that the next sequential child gets. All below were given, whether their
-    /// children are still there or not.
+    /// The number of the next sequential child. All below were assigned, whether or not their
+    /// children still exist.
     next: u32,
     pub(super) created_ms: u64,
 }
@@ -95,11 +95,11 @@ impl Forever {
     pub(super) fn new(names: &[String], stat: &Stat) -> Self {
         let mut owners = BTreeMap::new();
         for (owner, worker) in names.iter().filter_map(|name| parse(name)) {
-            // Numbers can only be equal after somebody made `forever` anew. Java's counts then.
+            // Numbers can only be equal after `forever` was created anew. Java's counts then.
             let slot = owners.entry(worker).or_insert(None);
             *slot = slot.take().or(owner);
         }
-        // ZooKeeper numbers children by how many were made, and shows how many were made or
+        // ZooKeeper numbers children by how many were created, and reports how many were created or
         // deleted.
         let next = (i64::from(stat.cversion) + i64::from(stat.num_children)) / 2;
         Self {
@@ -109,12 +109,12 @@ impl Forever {
         }
     }
 
-    /// Whether no server of Java Leaf can be given this number any more.
+    /// Whether Java Leaf can no longer assign this number.
     pub(super) fn has_given(&self, worker: WorkerId) -> bool {
         worker.get() < self.next
     }
 
-    /// The Java server that started first of those that are here.
+    /// The Java server that started first, of those that are listed.
     pub(super) fn first_java(&self) -> Option<(WorkerId, &str)> {
         let mut owners = self.owners.iter();
         owners.find_map(|(worker, owner)| Some((*worker, owner.as_deref()?)))
@@ -128,7 +128,7 @@ fn parse(name: &str) -> Option<(Option<String>, WorkerId)> {
     Some(((!is_own).then(|| owner.to_owned()), worker))
 }
 
-/// What a child of `forever` says of its server, as Java Leaf writes it.
+/// The data of a child of `forever`, as Java Leaf writes it.
 #[derive(Serialize, Deserialize)]
 struct Endpoint<'a> {
     #[serde(borrow)]
@@ -138,7 +138,7 @@ struct Endpoint<'a> {
     timestamp: u64,
 }
 
-/// Tells our reports from Java's, which have none; Java's reader passes over it.
+/// Marks our reports, as Java's have no such field; Java's reader ignores it.
 const OWN_END: u8 = b'\n';
 
 /// The report of a server at this address, for others to read.
@@ -153,7 +153,7 @@ pub(super) fn report(address: &str, now_ms: u64) -> Result<Vec<u8>, serde_json::
     Ok(text)
 }
 
-/// The time that a server reported last; `None` if this is no report.
+/// The time of a server's last report; `None` if this is not a report.
 pub(super) fn reported_ms(report: &[u8]) -> Option<u64> {
     let endpoint: Endpoint<'_> = serde_json::from_slice(report).ok()?;
     Some(endpoint.timestamp)
@@ -205,7 +205,7 @@ mod tests {
         assert_eq!(java_child("10.0.0.5:8080", WorkerId::new(4)), names[1]);
     }
 
-    /// The figures are those of a real server, of which the tests with one ask again.
+    /// The figures come from a real server, which other tests check again.
     #[test]
     fn deleted_children_count_once() {
         let check = |cversion, children, next| {

@@ -1,32 +1,32 @@
-//! What a worker id looks like to the registry, given our row and Java Leaf's child: the rules by
-//! which both can stand on one tree. Pure.
+//! The registry's view of a worker id, given our row and Java Leaf's child: the rules by which both
+//! can use one tree. Pure.
 
 use leafid::WorkerId;
 use leafid::store::LeaseRecord;
 
-/// A Java server reports every 3 s. What it reported last, it may have passed by as much.
+/// A Java server reports every 3 s, so it may be that far past its last report.
 const REPORT_EVERY_MS: u64 = 3_000;
 
-/// A Java server that has not reported for so long is not running.
+/// A Java server that has not reported for this long is not running.
 const SILENT_MS: u64 = 10_000;
 
 /// How long after `forever` was made a Java server may still make its child without having seen
 /// it. Such a server uses 0, whatever the number of its child.
 pub(super) const FIRST_START_MS: u64 = 10_000;
 
-/// Who else may know a worker id.
+/// The other party that may use a worker id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Owner {
-    /// Nobody, and nobody ever will: Java Leaf cannot give the number any more.
+    /// None, for good: Java Leaf can no longer assign the number.
     Nobody {
-        /// Before this time it is not to be had, if nobody had it before.
+        /// It cannot be claimed before this time, if it had no holder before.
         from_ms: u64,
     },
-    /// Whoever Java Leaf gives it next.
+    /// The next server of Java Leaf, which may be assigned it.
     NextJava,
-    /// The Java server at this address. It comes back and takes its number without asking.
+    /// The Java server at this address. It may return and use its number without asking.
     Java { address: String },
-    /// The Java server in whose place this server runs.
+    /// The Java server that this server replaces.
     Own(Former),
 }
 
@@ -34,11 +34,11 @@ pub(super) enum Owner {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Former {
     pub(super) address: String,
-    /// The time in its last report; `None` if that cannot be read.
+    /// The time of its last report; `None` if that cannot be read.
     pub(super) reported_ms: Option<u64>,
     /// Whether that report was ours.
     pub(super) is_own_report: bool,
-    /// When it was written and what time it is now, both by ZooKeeper's clock.
+    /// When it was written, and the present time, both by ZooKeeper's clock.
     pub(super) written_ms: u64,
     pub(super) now_ms: u64,
 }
@@ -51,7 +51,7 @@ pub(super) struct View {
     pub(super) is_ours: bool,
 }
 
-/// How a worker id is shown; `None` if it has no row.
+/// The view of a worker id; `None` if it has no row.
 pub(super) fn view(worker: WorkerId, row: Option<LeaseRecord>, owner: &Owner) -> Option<View> {
     match owner {
         Owner::Nobody { from_ms } => row.map(|row| ours(from(row, *from_ms))),
@@ -61,7 +61,7 @@ pub(super) fn view(worker: WorkerId, row: Option<LeaseRecord>, owner: &Owner) ->
     }
 }
 
-/// The row of a number before anybody claims it.
+/// The row of a number before it is first claimed.
 pub(super) fn free_row(worker: WorkerId) -> LeaseRecord {
     LeaseRecord {
         worker,
@@ -116,7 +116,7 @@ const fn ours(record: LeaseRecord) -> View {
     }
 }
 
-/// Without what our row says: whoever wrote that must not take it for its own.
+/// Leaves out our row: its writer must not take this for its own.
 fn taken(worker: WorkerId, address: &str) -> View {
     View {
         record: LeaseRecord {

@@ -1,4 +1,4 @@
-//! What is raised in a copy before a server may use it.
+//! Raises tags and worker ids in a copy before a server may use it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,15 +10,15 @@ use crate::backup::{Knowledge, RaisedTag, RestoreOptions, RestoreReport};
 use crate::leases::IDENTITY;
 use crate::sql_error::CallError;
 
-/// So many worker ids above the largest that is known may have been claimed since.
+/// This many worker ids above the largest known one may have been claimed since.
 const WORKERS_MORE: u32 = 32;
-/// What stands for every tag of which neither file knows.
+/// The row for all tags that neither file knows.
 pub(in crate::sqlite) const ANY_TAG: &str = "";
 
-/// What is known of the file that is replaced.
+/// What is known of the replaced file.
 #[derive(Default)]
 pub(super) struct Former {
-    /// `None` if there is no file, or it cannot be read.
+    /// `None` if it is missing, or cannot be read.
     pub(super) rows: Option<Rows>,
     pub(super) state: Option<MarkRecord>,
     pub(super) marked: Option<MarkRecord>,
@@ -40,7 +40,7 @@ struct Kept {
     limit: Option<u64>,
 }
 
-/// The numbers of a worker's row.
+/// The numbers of a worker id's row.
 #[derive(Clone, Copy, Default)]
 struct Held {
     epoch: u64,
@@ -72,7 +72,7 @@ impl Kept {
     }
 }
 
-/// Reads the numbers of a file; a row that is bad, or a table that is not there, is left out.
+/// Reads the numbers of a file; an invalid row, or a missing table, is left out.
 pub(super) fn rows_of(connection: &Connection) -> rusqlite::Result<Rows> {
     let mut rows = Rows::default();
     let select = "SELECT biz_tag, max_id FROM leaf_alloc";
@@ -89,7 +89,7 @@ pub(super) fn rows_of(connection: &Connection) -> rusqlite::Result<Rows> {
     }
     let select = "SELECT pool, layout FROM leafid_pool";
     let pools: Vec<(String, String)> = all(connection, select)?;
-    // The identity of the registry is none of its pools.
+    // The row with the registry's identity is not a pool.
     for (pool, layout) in pools.into_iter().filter(|(pool, _)| pool != IDENTITY) {
         rows.pools.entry(pool).or_default().0 = layout;
     }
@@ -107,7 +107,7 @@ pub(super) fn rows_of(connection: &Connection) -> rusqlite::Result<Rows> {
     Ok(rows)
 }
 
-/// All rows that a statement answers.
+/// All rows of a statement.
 fn all<T>(connection: &Connection, select: &str) -> rusqlite::Result<Vec<T>>
 where
     T: for<'a> TryFrom<&'a Row<'a>, Error = rusqlite::Error>,
@@ -160,12 +160,12 @@ fn raise_tags(
             .max(last.highest())
             .saturating_add(options.margin);
         let Some(from) = copy.max_id else {
-            // Deleted, or made after the copy: whoever makes it again goes on from there.
+            // Deleted, or created after the copy: if it is created again, it continues from there.
             bury(transaction, tag, wanted)?;
             continue;
         };
         let limit = copy.limit.unwrap_or(Limit::INT64.largest());
-        // At the limit it gives nothing more, which is the safe side.
+        // At the limit it issues nothing more, which is the safe side.
         let to = wanted.min(limit.saturating_add(1)).max(from);
         let update = "UPDATE leaf_alloc SET max_id = ? WHERE biz_tag = ?";
         transaction.execute(update, (whole(to), tag))?;
@@ -179,7 +179,7 @@ fn raise_tags(
     Ok(raised)
 }
 
-/// Notes how far a tag went that has no row.
+/// Records how far a tag without a row went.
 fn bury(transaction: &Transaction<'_>, tag: &str, max_id: u64) -> Result<(), CallError> {
     let upsert = "INSERT INTO leafid_tag (tag, deleted_max_id) VALUES (?, ?) \
         ON CONFLICT (tag) DO UPDATE SET \
@@ -188,8 +188,8 @@ fn bury(transaction: &Transaction<'_>, tag: &str, max_id: u64) -> Result<(), Cal
     Ok(())
 }
 
-/// Lets no worker id be claimed before a lease would have ended that was extended, or claimed, at
-/// the last moment. A file that knows everything has the leases themselves.
+/// Prevents claims of worker ids before the longest lease would have ended that was extended or
+/// claimed at the last moment. A file that knows everything has the leases themselves.
 fn raise_workers(
     transaction: &Transaction<'_>,
     rows: &Rows,
