@@ -122,7 +122,7 @@ impl fmt::Display for RaisedTag {
             self.to
         )?;
         if self.is_spent {
-            f.write_str(", its limit: it gives no more ids until the limit is raised")?;
+            f.write_str(", its limit: it issues no more ids until the limit is raised")?;
         }
         Ok(())
     }
@@ -153,11 +153,11 @@ impl fmt::Display for Knowledge {
             }
             Self::Something => {
                 "the former file was taken into account, but may have been behind: the margin \
-                must be more than any tag gave since"
+                must be more than any tag issued since"
             }
             Self::Nothing => {
                 "there was no former file that could be read: the margin must be more than any \
-                tag gave since the copy was made"
+                tag issued since the copy was made"
             }
         })
     }
@@ -261,8 +261,8 @@ fn sqlite_of(url: &StoreUrl, options: &StoreOptions, what: &str) -> Result<Sqlit
         Some(path) => Ok(Sqlite::new(path, options)),
         None => Err(StoreError::Unsupported {
             message: format!(
-                "{what} is for SQLite files, and {url} is a server: use its own tools, as \
-                docs/backup.md tells"
+                "{what} is for SQLite files, and {url} is a server: use its own tools, see \
+                docs/backup.md"
             ),
         }),
     }

@@ -86,7 +86,7 @@ impl IdentityCheck {
             if *known != found {
                 let message = format!(
                     "{server} leads to another database than before ({found} in the row #identity \
-                    of leafid_pool, {known} before), and both would give the same ids: make sure \
+                    of leafid_pool, {known} before), and both would issue the same ids: make sure \
                     that its address leads to one database or cluster"
                 );
                 seen.refusal.get_or_insert(message);

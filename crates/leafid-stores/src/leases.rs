@@ -328,7 +328,8 @@ fn record(pool: &str, row: &impl Row) -> Result<LeaseRecord, CallError> {
     let bad = |column: &str, value: i64| {
         CallError::Store(StoreError::BadRow {
             message: format!(
-                "the row of worker id {worker} in the worker pool {pool:?} has {column} {value}: put it right in leafid_worker"
+                "the row of worker id {worker} in the worker pool {pool:?} has {column} {value}: \
+                 correct it in leafid_worker"
             ),
         })
     };

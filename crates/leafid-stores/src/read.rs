@@ -62,7 +62,7 @@ pub fn read_text(path: &Path) -> io::Result<String> {
     let is_wanted =
         |metadata: &Metadata| metadata.is_file() || is_empty || is_given && is_pipe(metadata);
     let (bytes, _) = read(path, FILE_LEN_MAX, is_wanted)?;
-    let not_text = |_| io::Error::new(io::ErrorKind::InvalidData, "it is no text in UTF-8");
+    let not_text = |_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text");
     String::from_utf8(bytes).map_err(not_text)
 }
 
@@ -75,7 +75,7 @@ fn read(
         true => Ok(()),
         false => Err(io::Error::new(
             io::ErrorKind::InvalidInput,
-            "it is no regular file: write what it should say into one",
+            "it is not a regular file: use one",
         )),
     };
     // Checked before it is opened, because opening a pipe would wait.

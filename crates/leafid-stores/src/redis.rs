@@ -173,7 +173,7 @@ impl Session {
     }
 }
 
-const LACKS_A_RIGHT: &str = "the user lacks a right: see the list in docs/registries.md";
+const LACKS_A_RIGHT: &str = "the user lacks a permission: see the list in docs/registries.md";
 
 /// The meaning of a Redis error, and what to do.
 fn explain(error: RedisError) -> StoreError {
@@ -195,8 +195,8 @@ fn explain(error: RedisError) -> StoreError {
             .detail()
             .is_some_and(|text| text.contains("unknown command")) =>
         {
-            "the server does not know a command that we need, as a Sentinel does not, which holds no \
-            keys: name the primary, and none of its replicas may be promoted"
+            "the server lacks a command that leafid needs, as a Sentinel does: name the primary, \
+            whose replicas must never be promoted"
         }
         (ErrorKind::Server(ServerErrorKind::ReadOnly | ServerErrorKind::MasterDown), _) => {
             "the server is a replica or read-only: name the primary"
@@ -207,12 +207,12 @@ fn explain(error: RedisError) -> StoreError {
         (ErrorKind::Server(_), _) if error.is_cluster_error() => {
             "the server is in a Redis Cluster, and the keys are on another one"
         }
-        (_, Some("NOREPLICAS")) => "fewer replicas are there than min-replicas-to-write asks for",
+        (_, Some("NOREPLICAS")) => {
+            "fewer replicas are connected than min-replicas-to-write requires"
+        }
         (_, Some("MISCONF")) => "the server cannot write to its disk",
         (_, Some("OOM")) => "the server's memory is full",
-        (ErrorKind::Io, _) => {
-            "the connection failed; whether the command was carried out is unknown"
-        }
+        (ErrorKind::Io, _) => "the connection failed; whether the command was executed is unknown",
         (ErrorKind::Server(_) | ErrorKind::Extension, _) => "the server refused",
         _ => "the driver failed",
     };

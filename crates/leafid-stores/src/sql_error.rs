@@ -102,10 +102,10 @@ impl SqlError {
             SqlErrorKind::Database => "the database refused",
             #[cfg(feature = "_sqlx")]
             SqlErrorKind::Connection => {
-                "the connection failed; whether the statement was carried out is unknown"
+                "the connection failed; whether the statement was executed is unknown"
             }
             #[cfg(feature = "_sqlx")]
-            SqlErrorKind::Tls => "TLS failed: look at ssl-mode and the certificates",
+            SqlErrorKind::Tls => "TLS failed: check ssl-mode and the certificates",
             SqlErrorKind::Column => "a column is missing or of another type than Leaf's",
             SqlErrorKind::Driver => "the driver failed",
         }

@@ -175,8 +175,9 @@ async fn insert<D: Dialect>(
 
 fn taken_for_another(tag: &Tag) -> CallError {
     CallError::unsupported(format!(
-        "cannot create tag {:?}: the collation of leaf_alloc.biz_tag takes it for a tag that exists \
-        under another spelling; choose another name, or give the column the collation utf8mb4_bin",
+        "cannot create tag {:?}: the collation of leaf_alloc.biz_tag considers it equal to an \
+        existing tag with another spelling; choose another name, or give the column the collation \
+        utf8mb4_bin",
         tag.as_str()
     ))
 }

@@ -43,8 +43,8 @@ impl Encryption<'_> {
         let is_exposed = security != Security::Verified && !self.is_here();
         let advice = is_exposed.then(|| {
             format!(
-                "whoever is on the way to {} can read and change what is said, also the answers \
-                that ids are made of: {}",
+                "whoever is on the way to {} can read and change what is said, including the \
+                answers that ids are made from: {}",
                 self.host, self.remedy
             )
         });

@@ -42,8 +42,8 @@ use view::{FIRST_START_MS, Former, Owner, View, free_row, view};
 const ZERO: WorkerId = WorkerId::new(0);
 
 /// What to do about a connection that can be intercepted.
-const REMEDY: &str = "there is no TLS to ZooKeeper, so keep it on a network of your own, or go \
-    through a tunnel that ends on this machine";
+const REMEDY: &str = "ZooKeeper is used without TLS: keep it in a private network, or use a \
+    tunnel that ends on this machine";
 
 pub(crate) struct ZooKeeperLeases {
     sessions: Sessions,
@@ -213,7 +213,7 @@ impl ZooKeeperLeases {
         let removed = || StoreError::unavailable("somebody removes the node", path.to_owned());
         let (kept, _) = session.read(path).await?.ok_or_else(removed)?;
         String::from_utf8(kept).map_err(|_| StoreError::BadRow {
-            message: format!("{path} is no text: repair it by hand"),
+            message: format!("{path} is not UTF-8 text: repair it by hand"),
         })
     }
 

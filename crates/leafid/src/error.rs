@@ -45,13 +45,13 @@ pub enum IssueError {
 /// let transient = Transient::new(Tag::new("order")?, retry_after, TransientReason::Loading);
 /// assert_eq!(
 ///     transient.to_string(),
-///     "no id of \"order\" at hand yet: its next segment is being reserved; try again in 250 ms"
+///     "no id of \"order\" available yet: its next segment is being reserved; try again in 250 ms"
 /// );
 /// # Ok::<(), leafid::TagError>(())
 /// ```
 #[derive(Debug, Clone, thiserror::Error)]
 #[error(
-    "no id of \"{tag}\" at hand yet: {reason}; try again in {} ms",
+    "no id of \"{tag}\" available yet: {reason}; try again in {} ms",
     retry_after.as_millis().max(1)
 )]
 #[non_exhaustive]
@@ -148,7 +148,7 @@ pub enum Permanent {
     },
     /// The store refuses this program until its set-up is changed, such as a password or a missing
     /// table. The driver continues to try.
-    #[error("no id of \"{tag}\": the set-up of its store must be changed first ({source})")]
+    #[error("no id of \"{tag}\": its store is misconfigured ({source})")]
     Misconfigured {
         /// The tag.
         tag: Tag,

@@ -343,8 +343,9 @@ impl Shared {
         self.store
             .as_deref()
             .ok_or_else(|| StoreError::Unsupported {
-                message: "there is no registry of worker ids: this server was given its worker id"
-                    .into(),
+                message:
+                    "there is no registry of worker ids: the worker id of this server is fixed"
+                        .into(),
             })
     }
 

@@ -349,7 +349,7 @@ fn tokens_are_read_again_whatever_the_certificate_does() {
     assert!(made.unwrap().success());
     write(folder.path(), &token("stays", ""));
     for round in 1..=2 {
-        reload(&server, "it is no regular file");
+        reload(&server, "it is not a regular file");
         assert_eq!(
             (status("old"), status("stays")),
             (401, 200),

@@ -157,8 +157,8 @@ fn what_is_no_copy_changes_nothing() {
     server.stop();
     fs::write(folder.path().join("text"), "x".repeat(5000)).unwrap();
     let restore = |copy: &str| run(folder.path(), &["store", "restore", copy]);
-    restore("text").check_failed(1, "no whole copy of a store", "");
-    restore("nothing.db").check_failed(1, "no whole copy of a store", "");
+    restore("text").check_failed(1, "not a complete copy of a store", "");
+    restore("nothing.db").check_failed(1, "not a complete copy of a store", "");
     let server = Server::start(folder.path(), &FIXED);
     take(&server, &mut given, 2);
     server.stop();

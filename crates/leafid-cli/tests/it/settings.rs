@@ -161,12 +161,12 @@ fn files_that_never_end_are_refused() {
         for setting in ["--config", "--leaf-properties", "--store-password-file"] {
             let arguments = [&show[..], &["--store", "mysql://u@h/x", setting, name]].concat();
             let refused = run(folder.path(), &arguments);
-            refused.check_failed(1, "it is no regular file", "");
+            refused.check_failed(1, "it is not a regular file", "");
             assert!(refused.errors.contains(name), "{refused:?}");
         }
         let list = ["tag", "list", "--server", "http://127.0.0.1:1"];
         let list = [&list[..], &["--token-file", name]].concat();
-        run(folder.path(), &list).check_failed(1, "it is no regular file", "");
+        run(folder.path(), &list).check_failed(1, "it is not a regular file", "");
     }
     // What the shell hands over is read.
     let mut shell = std::process::Command::new("bash");

@@ -370,7 +370,7 @@ fn settings_that_cannot_be_used_are_named() {
         &["--registry", "oracle://x/y"],
         "unknown store scheme \"oracle\"",
     );
-    check(&["--layout", "leav"], "\"leav\" is no layout");
+    check(&["--layout", "leav"], "\"leav\" is not a layout");
     check(
         &["--layout", "time41x1ms/worker10/sequence12"],
         "has no epoch",

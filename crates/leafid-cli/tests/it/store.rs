@@ -309,7 +309,7 @@ fn a_store_that_says_no_is_not_said_to_be_away() {
     let refused = run(folder.path(), &["store", "init", "--store", &reader]);
     refused.check_failed(
         1,
-        "the user lacks a right",
+        "the user lacks a privilege",
         "correct what the message names",
     );
 

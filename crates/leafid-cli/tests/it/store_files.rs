@@ -183,7 +183,10 @@ fn a_file_that_is_mounted_by_itself_gives_no_id_twice() {
     let unseen = format!("{mount} && {hide}");
     let cases = [
         (mount, "is mounted by itself"),
-        (&unseen, "cannot be told from one that is mounted by itself"),
+        (
+            &unseen,
+            "cannot be distinguished from one that is mounted by itself",
+        ),
     ];
     for (mounts, wanted) in cases {
         let program = command(folder.path(), &next);
@@ -305,7 +308,7 @@ fn a_new_store_is_told_and_a_lost_one_is_refused() {
     assert!(server.greeting.contains(&place), "{}", server.greeting);
     let log = server.log();
     assert!(
-        log.contains("WARN") && log.contains("new store: there is no file"),
+        log.contains("WARN") && log.contains("new store: the file"),
         "{log}"
     );
     server.stop();

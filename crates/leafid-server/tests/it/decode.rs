@@ -63,7 +63,7 @@ fn what_is_no_id_or_no_layout_is_refused() {
     let unknown = |path: &str, detail: &str| check(404, "unknown_layout", path, detail);
     unknown("1?layout=snowflake", "name one of leaf, twitter");
     unknown("1?layout=leaf@2020-01-01", "add Z or +08:00");
-    unknown("1?layout=", "is no layout");
+    unknown("1?layout=", "is not a layout");
     server.check_problem("GET /v1/decode/1?epoch=1", "", 400, "unknown_field");
     server.check_problem("POST /v1/decode/1", "", 405, "method_not_allowed");
 }

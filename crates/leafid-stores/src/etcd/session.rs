@@ -110,7 +110,7 @@ impl Session {
         if status != StatusCode::OK {
             return Err(self.refused(status, &body));
         }
-        serde_json::from_slice(&body).map_err(|error| self.fault("the answer is no JSON", error))
+        serde_json::from_slice(&body).map_err(|error| self.fault("the answer is not JSON", error))
     }
 
     fn refused(&self, status: StatusCode, body: &[u8]) -> StoreError {

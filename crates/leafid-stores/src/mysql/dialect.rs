@@ -130,9 +130,9 @@ impl Dialect for MySqlConnection {
     fn remedy(error: &SqlError) -> Option<&'static str> {
         Some(match error.number()? {
             1040 | 1203 | 1226 => {
-                "the server has too many connections: raise max_connections, or lower ours"
+                "the server has too many connections: raise max_connections, or lower store-connections"
             }
-            1044 => "the user has no right to this database",
+            1044 => "the user has no privilege on this database",
             1045 | 1698 => "user or password is wrong",
             1049 => "the database does not exist: create it",
             1142 | 1143 | 1227 => {

@@ -98,7 +98,9 @@ impl Dialect for PgConnection {
 
     fn remedy(error: &SqlError) -> Option<&'static str> {
         Some(match error.code()? {
-            "53300" => "the server has too many connections: raise max_connections, or lower ours",
+            "53300" => {
+                "the server has too many connections: raise max_connections, or lower store-connections"
+            }
             "28P01" | "28000" => "user or password is wrong",
             "3D000" => "the database does not exist: create it",
             "42501" => {

@@ -149,13 +149,13 @@ impl Dialect for Connection {
         }
         Some(match code & 0xff {
             3 => "access to the file is denied",
-            5 | 6 => "another process holds the file's lock for too long",
+            5 | 6 => "another process has held the file's lock for too long",
             8 => "the file may not be written",
             10 => "reading or writing the file failed",
             11 => "the file is damaged: restore it, then raise its tags",
             13 => "the disk is full",
-            14 => "the file cannot be opened: look at its folder's rights",
-            26 => "the file is no SQLite database",
+            14 => "the file cannot be opened: check the permissions of its folder",
+            26 => "the file is not a SQLite database",
             _ => return None,
         })
     }

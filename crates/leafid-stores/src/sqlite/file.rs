@@ -98,8 +98,8 @@ impl DatabaseFile {
                 let path = self.path.display();
                 let remedy = Connection::remedy(&error).unwrap_or("the disk failed");
                 let refusal = self.refuse(format!(
-                    "the file {path} cannot be used: {remedy} ({error}), and what was written last \
-                    may be lost; look at the disk"
+                    "the file {path} cannot be used: {remedy} ({error}), and what was written \
+                    last may be lost; check the disk"
                 ));
                 Err(refusal.into())
             }
@@ -151,18 +151,18 @@ impl DatabaseFile {
         let names = private::names_of(&metadata);
         let mounts = private::mounts();
         let what = if !metadata.is_file() {
-            "is no regular file: name one, or one that is to be made".to_owned()
+            "is not a regular file: name one, or a path where one can be created".to_owned()
         } else if names > 1 {
             format!(
                 "has {names} names (hard links), and programs that use different ones give the \
                 same ids: remove all but one (leafid_stores::backup makes a copy)"
             )
         } else if mounts.is_empty() && cfg!(target_os = "linux") {
-            "cannot be told from one that is mounted by itself: make /proc/self/mounts readable, \
-            as where /proc is mounted"
+            "cannot be distinguished from one that is mounted by itself: make /proc/self/mounts \
+            readable (mount /proc)"
                 .to_owned()
         } else if mounts.iter().any(|(point, _)| *point == self.path) {
-            "is mounted by itself, so that programs outside give the same ids: mount its folder \
+            "is mounted by itself, so programs outside would issue the same ids: mount its folder \
             instead"
                 .to_owned()
         } else {

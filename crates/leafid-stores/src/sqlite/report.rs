@@ -99,9 +99,9 @@ pub(crate) fn file_notes(path: &Path) -> Vec<String> {
     };
     if let Some(system) = file_system(&path).filter(|system| is_passing(system)) {
         notes.push(format!(
-            "the store {shown} is on a file system of the kind {system}, as containers and virtual \
-            machines have: when the container goes, the file goes too, and a new one gives all \
-            ids again; keep it on a volume that outlives the container, and name that with data-dir"
+            "the store {shown} is on a file system of the kind {system}, as in a container: it is \
+            deleted with the container, and a new file would repeat all ids; keep it on a volume \
+            that outlives the container, and set data-dir to that"
         ));
     }
     notes

@@ -69,7 +69,10 @@ impl Sqlite {
 fn copy_of(source: &Path, new: &Path) -> Result<(), CallError> {
     let no_copy = |error: SqlError| {
         let remedy = Connection::remedy(&error).unwrap_or("it cannot be read");
-        let message = format!("{} is no whole copy of a store: {remedy}", source.display());
+        let message = format!(
+            "{} is not a complete copy of a store: {remedy}",
+            source.display()
+        );
         CallError::Store(StoreError::unavailable(message, error))
     };
     let no_row = |error: rusqlite::Error| no_copy(error.into());
@@ -88,7 +91,7 @@ fn copy_of(source: &Path, new: &Path) -> Result<(), CallError> {
             &check
         };
         let source = source.display();
-        let message = format!("{source} is no whole copy of a store: {why}");
+        let message = format!("{source} is not a complete copy of a store: {why}");
         return Err(CallError::unsupported(message));
     }
     vacuum_into(&connection, new)?;

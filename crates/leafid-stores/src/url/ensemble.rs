@@ -58,7 +58,7 @@ fn bad(reason: &str) -> UrlError {
 fn parse_user(text: &str) -> Result<User, UrlError> {
     let decode = |text: &str| match percent_decode_str(text).decode_utf8() {
         Ok(text) => Ok(text.into_owned()),
-        Err(_) => Err(bad("the user is no UTF-8")),
+        Err(_) => Err(bad("the user is not UTF-8")),
     };
     match text.split_once(':') {
         Some((name, password)) if !name.is_empty() => Ok(User {

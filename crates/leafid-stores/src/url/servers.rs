@@ -47,9 +47,9 @@ pub(super) fn postgres(text: &str, scheme: &str) -> Result<Vec<Url>, UrlError> {
 
 /// Why neither several servers nor Sentinels can be named.
 #[cfg(feature = "redis")]
-const ONE_PRIMARY: &str = "name one server, the primary: lists and Sentinel are refused, because a \
-    replica that is promoted has forgotten leases that were acknowledged; where one server is not \
-    enough, keep worker ids in etcd, ZooKeeper or a database";
+const ONE_PRIMARY: &str = "name one server, the primary: lists and Sentinel are refused, because \
+    a promoted replica may lack acknowledged leases; if one server is not enough, keep worker ids \
+    in etcd, ZooKeeper or a database";
 
 /// For a URL that names Sentinels.
 #[cfg(feature = "redis")]
@@ -93,7 +93,7 @@ fn with_tls_options(text: &str, scheme: &str, over_tls: &str) -> Result<Vec<Url>
         } else if scheme != over_tls && server.query().is_some() {
             format!("certificates are for {over_tls}://")
         } else if has("ssl-cert") != has("ssl-key") {
-            "ssl-cert and ssl-key come together".to_owned()
+            "ssl-cert and ssl-key need each other".to_owned()
         } else {
             continue;
         };

@@ -137,7 +137,7 @@ async fn a_file_that_cannot_be_opened() {
         chain(&opened.err().unwrap())
     };
     let text = open(format!("sqlite:{}", path.display())).await;
-    assert!(text.contains("the file is no SQLite database"), "{text}");
+    assert!(text.contains("the file is not a SQLite database"), "{text}");
     let text = open(format!("sqlite:{}/x/leafid.db", path.display())).await;
     assert!(text.contains("cannot make the folder"), "{text}");
 }

@@ -81,9 +81,9 @@ pub enum LayoutError {
     },
     /// The layout's time has run out.
     #[error(
-        "the layout {layout} ended at {}: its {} bits of time are used up; issue with a layout \
-         that has more of them, or, where no id made with this one is still in use, with an epoch \
-         of your own, such as {}",
+        "the layout {layout} ended at {}: its {} bits of time are exhausted; issue with a layout \
+         that has more of them, or, if no id made with this one is still in use, with an epoch of \
+         your own, such as {}",
         last_tick(*layout), layout.time_bits(), renewed(*layout, *now_unix_ms)
     )]
     Ended {
@@ -194,7 +194,7 @@ pub enum ComposeError {
         max: u64,
     },
     /// Tick, worker id and sequence are all 0, or the id has 64 bits.
-    #[error("these fields make {number}, which is no id: an id lies between 1 and 2^63 - 1")]
+    #[error("these fields make {number}, which is not an id: an id lies between 1 and 2^63 - 1")]
     NoId {
         /// The number they make.
         number: u64,

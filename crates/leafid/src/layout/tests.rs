@@ -80,7 +80,7 @@ fn ids_of_discord() {
     let last = Layout::DISCORD.decompose(u64::MAX);
     assert_eq!(last.tick, Layout::DISCORD.ticks_max());
     let error = Layout::DISCORD.try_compose(last.fields()).unwrap_err();
-    assert!(error.to_string().contains("which is no id"), "{error}");
+    assert!(error.to_string().contains("which is not an id"), "{error}");
 }
 
 #[test]
@@ -247,7 +247,7 @@ fn fields_out_of_range_are_named() {
     check(1, 1024, 0, worker);
     let sequence = "the sequence is 4096: this layout has room for 0 to 4095";
     check(1, 0, 4096, sequence);
-    let nothing = "these fields make 0, which is no id: an id lies between 1 and 2^63 - 1";
+    let nothing = "these fields make 0, which is not an id: an id lies between 1 and 2^63 - 1";
     check(0, 0, 0, nothing);
 }
 

@@ -27,7 +27,7 @@ const LEN_MAX: usize = 100;
 pub enum ParseLayoutError {
     /// It is neither a preset's name nor widths.
     #[error(
-        "\"{text}\" is no layout: name one of {}, with another epoch as in \
+        "\"{text}\" is not a layout: name one of {}, with another epoch as in \
          leaf@2020-01-01T00:00:00Z, or give widths as in \
          time41x1ms/worker10/sequence12@2020-01-01T00:00:00Z",
         names()

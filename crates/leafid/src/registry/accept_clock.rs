@@ -38,9 +38,9 @@ impl fmt::Display for ClockAhead {
         };
         write!(
             f,
-            "worker id {} is the only one that this server may have, and its ids carry times up to \
-             {until}, which the clock has yet to reach: wait until then, or set worker-id to one \
-             that no server had, and start again",
+            "worker id {} is the only one that this server may have, and its ids carry times up \
+             to {until}, which the clock has not reached yet: wait until then, or set worker-id \
+             to one that no server has had, and start again",
             self.worker
         )
     }

@@ -137,8 +137,8 @@ pub(super) async fn check_at_start(shared: &Shared, rows: &[LeaseRecord]) -> Res
 
 fn too_far_apart(source: &str, wall_ms: u64, other_ms: u64, max: Duration) -> String {
     format!(
-        "this server's clock shows {}, and {source} {}: they are {:.3} s apart, and {} s is the \
-         most that is allowed; set the clock right, or raise clock-offset-max",
+        "this server's clock shows {}, and {source} {}: they are {:.3} s apart, and at most {} s \
+         are allowed; correct the clock, or raise clock-offset-max",
         shown(wall_ms),
         shown(other_ms),
         Duration::from_millis(wall_ms.abs_diff(other_ms)).as_secs_f64(),

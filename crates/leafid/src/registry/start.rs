@@ -71,8 +71,8 @@ impl DriverState {
         let bound = shared.bounded(store.bind(&layout)).await?;
         if bound != layout {
             return Err(Obstacle::Refused(format!(
-                "the registry is used with the layout {bound}, and this server is set to {layout}: \
-                 use the same, or another worker-pool"
+                "the registry uses the layout {bound}, and this server {layout}: use the same \
+                 one, or another worker-pool"
             )));
         }
         let identity = shared.bounded(store.identity()).await?;

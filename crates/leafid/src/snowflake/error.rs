@@ -39,7 +39,7 @@ pub enum SnowflakeError {
     },
     /// More ids were taken than the layout has for the elapsed time.
     #[error(
-        "ids have run {} ms ahead of the clock, which is the most that is allowed; try again in {} ms, or use the layout wide",
+        "ids are {} ms ahead of the clock, which is the limit; try again in {} ms, or use the layout wide",
         max.as_millis(),
         retry_after.as_millis().max(1)
     )]
@@ -50,13 +50,13 @@ pub enum SnowflakeError {
         retry_after: Duration,
     },
     /// The clock is behind the last id, and the policy is not to borrow.
-    #[error("the clock is {} ms behind the last id; the policy borrow would go on", by.as_millis().max(1))]
+    #[error("the clock is {} ms behind the last id; the policy borrow would continue", by.as_millis().max(1))]
     ClockBehind {
         /// How far it is behind.
         by: Duration,
     },
     /// The layout's time has run out, or has not begun.
-    #[error("the layout {layout} has no bits for the time it is now: use another epoch or layout")]
+    #[error("the layout {layout} has no bits for the present time: use another epoch or layout")]
     Ended {
         /// The layout.
         layout: Layout,
