@@ -9,6 +9,7 @@ mod layers;
 mod links;
 mod manifests;
 mod old_words;
+mod one_guess;
 mod shape;
 mod words;
 
@@ -96,7 +97,12 @@ const RULES: &[Rule] = &[
 /// A rule about how files stand to each other.
 type TreeRule = fn(&[SourceFile]) -> Vec<Finding>;
 
-const TREE_RULES: &[TreeRule] = &[layers::downward, layers::mutual, links::source_files];
+const TREE_RULES: &[TreeRule] = &[
+    layers::downward,
+    layers::mutual,
+    links::source_files,
+    one_guess::words_are_found,
+];
 
 /// Checks the repository.
 ///

@@ -10,7 +10,7 @@ const SPAN: Duration = Duration::from_secs(10);
 #[derive(Debug, Default)]
 pub(crate) struct LogRateLimiter {
     since: Duration,
-    told: u32,
+    written: u32,
     left_out: u64,
 }
 
@@ -19,13 +19,13 @@ impl LogRateLimiter {
     pub(crate) fn admit(&mut self, now: Duration) -> Option<u64> {
         if now.saturating_sub(self.since) >= SPAN {
             self.since = now;
-            self.told = 0;
+            self.written = 0;
         }
-        if self.told >= LINES_MAX {
+        if self.written >= LINES_MAX {
             self.left_out = self.left_out.saturating_add(1);
             return None;
         }
-        self.told += 1;
+        self.written += 1;
         Some(std::mem::take(&mut self.left_out))
     }
 }

@@ -151,10 +151,10 @@ impl Service {
     }
 
     /// Visits the state of each loaded segment tag, one after the other.
-    pub(crate) fn for_each_status(&self, mut told: impl FnMut(Status)) {
+    pub(crate) fn for_each_status(&self, mut visit: impl FnMut(Status)) {
         self.generators.for_each_status(|status| {
             if status.stage != Stage::OtherKind {
-                told(status);
+                visit(status);
             }
         });
     }

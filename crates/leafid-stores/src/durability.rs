@@ -38,7 +38,7 @@ pub(crate) struct Column<'a> {
     pub(crate) kind: &'a str,
     pub(crate) is_generated: bool,
     /// The statement that corrects it.
-    pub(crate) mend: &'a str,
+    pub(crate) correction: &'a str,
 }
 
 /// Refuses a column, and names the statement that corrects it.
@@ -49,13 +49,13 @@ pub(crate) fn unfit(column: &Column<'_>) -> StoreError {
         name,
         kind,
         is_generated,
-        mend,
+        correction,
     } = column;
     let fault = match is_generated {
         true => "a generated column, which keeps nothing that is written",
         false => "which cannot hold every number",
     };
     StoreError::Unsupported {
-        message: format!("the column {name} of {table} is {kind}, {fault}: {mend}"),
+        message: format!("the column {name} of {table} is {kind}, {fault}: {correction}"),
     }
 }

@@ -1,4 +1,4 @@
-//! Opens each server of a list by itself.
+//! Opens each server of a list separately.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Fail-over lists of servers: finds the first usable one, or why there is none.
+//! Fail-over lists: which server is chosen, the first usable one, or why there is none.
 
 use std::future::Future;
 use std::time::Duration;

@@ -140,9 +140,7 @@ fn open_and_lock(path: &Path) -> Result<(File, FileNumber), StoreError> {
             Err(error) => return Err(failed(error)),
         }
     }
-    Err(failed(io::Error::other(
-        "somebody replaces it again and again",
-    )))
+    Err(failed(io::Error::other("it is replaced again and again")))
 }
 
 fn try_lock(file: &File, path: &Path) -> Result<(), StoreError> {

@@ -36,20 +36,20 @@ pub fn leaf_worker_file(dir: &Path, name: &str, port: u16) -> io::Result<Option<
         .iter()
         .collect();
     let path = path.join(port.to_string()).join("workerID.properties");
-    let told = |kind, reason: String| {
+    let failed = |kind, reason: String| {
         Error::new(kind, format!("cannot read {}: {reason}", path.display()))
     };
     let content = match read_file(&path, FILE_LEN_MAX) {
         Ok((content, _)) => content,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(told(error.kind(), error.to_string())),
+        Err(error) => return Err(failed(error.kind(), error.to_string())),
     };
     let value = value_of(&content, KEY);
     let number = value.and_then(|value| value.trim().parse().ok());
     let missing = || format!("it has no line {KEY}=NUMBER; correct or remove it");
     number
         .map(Some)
-        .ok_or_else(|| told(ErrorKind::InvalidData, missing()))
+        .ok_or_else(|| failed(ErrorKind::InvalidData, missing()))
 }
 
 /// The value of a key in the format of `java.util.Properties`; the last one counts.

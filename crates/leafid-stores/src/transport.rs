@@ -43,7 +43,7 @@ impl Encryption<'_> {
         let is_exposed = security != Security::Verified && !self.is_here();
         let advice = is_exposed.then(|| {
             format!(
-                "whoever is on the way to {} can read and change what is said, including the \
+                "an attacker on the network to {} can read and change the traffic, including the \
                 answers that ids are made from: {}",
                 self.host, self.remedy
             )

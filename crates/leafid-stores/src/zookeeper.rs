@@ -146,7 +146,7 @@ impl ZooKeeperLeases {
                 address: address.clone(),
             }),
             Some(None) if worker == ZERO => self.owner_of_zero(session, forever).await,
-            _ if forever.has_given(worker) => Ok(Owner::Nobody { from_ms: 0 }),
+            _ if forever.has_given(worker) => Ok(Owner::NoJava { from_ms: 0 }),
             _ => Ok(Owner::NextJava),
         }
     }
@@ -168,7 +168,7 @@ impl ZooKeeperLeases {
                 return Ok(Owner::Java { address });
             }
         }
-        Ok(Owner::Nobody { from_ms })
+        Ok(Owner::NoJava { from_ms })
     }
 
     /// The Java server that ran at our own address.
@@ -180,7 +180,7 @@ impl ZooKeeperLeases {
     ) -> Result<Owner, StoreError> {
         let name = tree::java_child(address, worker);
         let Some((report, stat)) = session.read(&self.tree.child(&name)).await? else {
-            return Ok(Owner::Nobody { from_ms: 0 });
+            return Ok(Owner::NoJava { from_ms: 0 });
         };
         Ok(Owner::Own(Former {
             address: address.to_owned(),
@@ -199,7 +199,7 @@ impl ZooKeeperLeases {
             session.create(&clock, b"").await?;
             written = session.write(&clock, b"", None).await?;
         }
-        let removed = || StoreError::unavailable("somebody removes its clock", "no node");
+        let removed = || StoreError::unavailable("its clock is being removed", "no node");
         written.map(|stat| ms(stat.mtime)).ok_or_else(removed)
     }
 
@@ -210,7 +210,7 @@ impl ZooKeeperLeases {
             return Ok(text.to_owned());
         }
         // A refused caller has seen why it is refused.
-        let removed = || StoreError::unavailable("somebody removes the node", path.to_owned());
+        let removed = || StoreError::unavailable("the node is being removed", path.to_owned());
         let (kept, _) = session.read(path).await?.ok_or_else(removed)?;
         String::from_utf8(kept).map_err(|_| StoreError::BadRow {
             message: format!("{path} is not UTF-8 text: repair it by hand"),
@@ -289,7 +289,7 @@ impl ZooKeeperLeases {
         record: &LeaseRecord,
         owner: &Owner,
     ) -> Result<bool, StoreError> {
-        if matches!(owner, Owner::Nobody { from_ms: 0 }) {
+        if matches!(owner, Owner::NoJava { from_ms: 0 }) {
             return self.put(session, record, None).await;
         }
         let number = match owner {

@@ -44,7 +44,7 @@ pub(crate) struct Allocator {
 
 /// Why an allocator issued nothing.
 pub(crate) enum TakeError {
-    /// This allocator is out of use; look the tag up again.
+    /// This allocator was evicted; look the tag up again.
     Retired,
     Refused(IssueError),
 }

@@ -39,7 +39,7 @@ pub trait Clock: Send + Sync + 'static {
 
 /// The machine's clocks. All sleeps share one timer thread, started on first use.
 ///
-/// On Linux and Android [`now`](Clock::now) is `CLOCK_BOOTTIME`, which goes on while the machine
+/// On Linux and Android [`now`](Clock::now) is `CLOCK_BOOTTIME`, which continues while the machine
 /// is suspended; elsewhere it is [`std::time::Instant`], which may not.
 ///
 /// # Example
@@ -141,9 +141,9 @@ mod machine {
     }
 }
 
-/// A clock that stands still until it is told to move: for tests and simulations.
+/// A clock that only moves by [`advance`](Self::advance): for tests and simulations.
 ///
-/// Clones share one time. Its wall clock starts at 2026-06-01T00:00:00Z, goes on with it, and can
+/// Clones share one time. Its wall clock starts at 2026-06-01T00:00:00Z, advances with it, and can
 /// be set to anything.
 ///
 /// # Example

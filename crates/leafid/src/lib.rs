@@ -14,7 +14,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The promise: **no id is ever given out twice, and Leafid refuses rather than repeats.** An id
+//! The promise: **no id is ever issued twice, and Leafid refuses rather than repeats.** An id
 //! is issued only from a segment whose reservation a store has acknowledged as durable.
 //!
 //! This crate has no async runtime, does no I/O and has no `unsafe` code. Stores for SQLite,

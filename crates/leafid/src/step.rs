@@ -61,7 +61,7 @@ pub(crate) struct History {
 
 const LEAF_DOUBLE_BELOW: Duration = Duration::from_secs(15 * 60);
 const LEAF_HALVE_FROM: Duration = Duration::from_secs(30 * 60);
-/// A burst of milliseconds must not be taken for the rate of the next ten minutes.
+/// A burst of milliseconds must not count as the rate of the next ten minutes.
 const COVER_GROWTH_MAX: u64 = 8;
 /// One segment takes at most this part of the remaining numbers.
 const COVER_HEADROOM_PART: u64 = 256;

@@ -1,4 +1,4 @@
-//! `SegmentStore`: the contract of a durable store, and its errors.
+//! `SegmentStore`: the contract of a durable store: what it must promise, and its errors.
 //!
 //! Implementations live elsewhere (`leafid-stores`, or your own); [`MemoryStore`] is here for
 //! tests and examples. The suites in `store/conformance.rs` and
@@ -96,7 +96,7 @@ pub trait SegmentStore: Send + Sync + 'static {
     /// `start = max(max_id, 1)`, or `floor + margin` if `max_id` is below the floor; then
     /// `max_id = start + count`, the segment being `[start, start + count)`, in one transaction.
     /// As for [`read`](Self::read), `max_id` is not below what [`delete`](Self::delete) recorded
-    /// for the tag, whoever created its row again.
+    /// for the tag, however its row was created again.
     ///
     /// # Errors
     ///

@@ -12,7 +12,7 @@ use super::{Bench, Measured, Report, WARM_UP};
 use crate::failure::{Failure, Outcome};
 use crate::source;
 
-/// Reading the clock takes longer than taking an id, so only one call in so many is timed.
+/// Reading the clock takes longer than taking an id, so only a sample of the calls is timed.
 const CALLS_PER_TIMING: u64 = 64;
 
 pub(super) fn run(bench: &Bench) -> Outcome<Report> {

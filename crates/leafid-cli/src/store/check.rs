@@ -62,7 +62,7 @@ impl Check {
         }
         report.map_err(refusal)?;
         probed?;
-        judge(&looks)
+        outcome_of(&looks)
     }
 }
 
@@ -81,7 +81,7 @@ fn refusal(error: StoreError) -> Failure {
 }
 
 /// Fails if any usable server could lose what it acknowledges.
-fn judge(looks: &[Look]) -> Outcome {
+fn outcome_of(looks: &[Look]) -> Outcome {
     let mut wanted: Vec<String> = Vec::new();
     for weakness in looks.iter().flat_map(Look::weaknesses) {
         let one = format!("{} to {}", weakness.setting, weakness.wanted);

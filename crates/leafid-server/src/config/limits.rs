@@ -22,7 +22,7 @@ pub struct Limits {
     /// Connections of one peer address (IPv6: of one /64 network); one more counts as one beyond
     /// `connections_max`. 0 means three quarters of `connections_max`. Default: 0.
     pub connections_per_address: u32,
-    /// Connections beyond `connections_max`, reserved for operators; one more is told to retry later
+    /// Connections beyond `connections_max`, reserved for operators; one more is refused until later
     /// and closed. Once half of them are open, each new one makes the oldest finish and close, so
     /// that idle ones never take them all. Default: 64.
     pub operator_connections_max: u32,

@@ -113,7 +113,7 @@ fn urls_of(text: &str) -> Vec<String> {
     urls
 }
 
-/// Only known schemes count, so that no password is taken for a URL.
+/// Only known schemes count, so that no password is mistaken for a URL.
 fn begins_url(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once(':') else {
         return false;

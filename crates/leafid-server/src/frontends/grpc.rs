@@ -23,7 +23,7 @@ mod tags;
     unreachable_pub,
     unused_qualifications,
     clippy::all,
-    reason = "nobody wrote it"
+    reason = "generated code"
 )]
 mod v1;
 

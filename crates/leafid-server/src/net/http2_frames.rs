@@ -74,13 +74,13 @@ impl Frames {
             bytes = &bytes[taken..];
             if self.head_len == HEAD_LEN {
                 self.head_len = 0;
-                self.judge(sent)?;
+                self.charge(sent)?;
             }
         }
         Ok(())
     }
 
-    fn judge(&mut self, sent: u64) -> Result<(), Flood> {
+    fn charge(&mut self, sent: u64) -> Result<(), Flood> {
         let [l0, l1, l2, kind, ..] = self.head;
         let len = u32::from_be_bytes([0, l0, l1, l2]);
         // The length has 24 bits.

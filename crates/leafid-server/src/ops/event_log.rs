@@ -171,7 +171,10 @@ fn log(event: &Event<'_>) {
             discarded,
         } => tracing::error!(
             tag = tag.to_string(), floor, found, %discarded,
-            "alarm: the store went back in time; this server discards what it drew, goes on above that, and repeats none of its own ids; not known is whether others had come further, or drew numbers from `found` on since: see docs/operating.md; find out whether a backup was restored or a replica took over"
+            "alarm: the store went back in time; this server discards the segment, continues \
+             above it, and repeats none of its own ids; it is unknown whether other servers had \
+             come further, or have reserved numbers from `found` on since: see docs/operating.md, \
+             and check whether a backup was restored or a replica took over"
         ),
         Event::LimitNear {
             tag,

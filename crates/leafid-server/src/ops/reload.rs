@@ -114,7 +114,7 @@ impl Reader {
         }
         let (sender, receiver) = tokio::sync::oneshot::channel();
         let reading = tokio::task::spawn_blocking(move || {
-            // Nobody receives it once it took too long.
+            // There is no receiver once it took too long.
             drop(sender.send(read()));
         });
         match tokio::time::timeout(timeout, receiver).await {

@@ -29,7 +29,7 @@ pub(crate) struct Access {
     tokens: Tokens,
     quotas: RateLimit,
     refusals: Refusals,
-    /// The quotas of the last [`Access::apply`]. One change at a time, by whoever holds it.
+    /// The quotas of the last [`Access::apply`]. The holder of the lock changes it.
     applied: Mutex<BTreeMap<QuotaScope, u64>>,
 }
 

@@ -52,7 +52,7 @@ codes! {
     NotAllowed "not_allowed" "the token does not allow this call"
     UnknownTag "unknown_tag" "the tag does not exist"
     UnknownToken "unknown_token" "no token has that name"
-    UnknownWorker "unknown_worker" "nobody has ever held this worker id"
+    UnknownWorker "unknown_worker" "this worker id has never been held"
     TagExists "tag_exists" "the tag exists already"
     LimitReached "limit_reached" "the tag has reached its limit"
     NextBehind "next_behind" "the tag is already past that number"

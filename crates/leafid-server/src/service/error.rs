@@ -39,7 +39,7 @@ pub enum ServiceError {
     #[error(transparent)]
     Snowflake(#[from] SnowflakeError),
     /// The registry has no row of that worker id.
-    #[error("worker id {worker} has no row in the registry: nobody holds it")]
+    #[error("worker id {worker} has no row in the registry: it is not held")]
     UnknownWorker {
         /// The worker id.
         worker: WorkerId,

@@ -68,7 +68,7 @@ impl fmt::Display for WentBack {
         let Self { ago, times, tag } = self;
         write!(
             f,
-            "[!]store: went back in time, last found {} s ago on tag {tag}, {times} times in all: \
+            "[!]store: went back in time, last found {} s ago on tag {tag}, {times} times in total: \
              ids of this server do not repeat, those of other servers may",
             ago.as_secs()
         )

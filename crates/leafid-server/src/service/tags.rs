@@ -222,8 +222,8 @@ impl Service {
         let raised = match raised {
             // With words of ours, if it is one of these.
             Err(error @ StoreError::Unsupported { .. }) => {
-                let told = self.check_next(tag, next).await;
-                told.and(Err(ServiceError::of_tag(error, tag)))
+                let checked = self.check_next(tag, next).await;
+                checked.and(Err(ServiceError::of_tag(error, tag)))
             }
             raised => raised.map_err(|error| ServiceError::of_tag(error, tag)),
         };

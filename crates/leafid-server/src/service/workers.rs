@@ -243,7 +243,7 @@ impl Service {
             true => None,
             false => Some(peers.look(&record.address).await),
         };
-        judge(record, presence, self.needs_token())
+        check_dead(record, presence, self.needs_token())
     }
 
     /// The readings of this server's clocks.
@@ -289,7 +289,7 @@ impl Service {
 
 /// Checks that the holder of a leased worker id is dead, as far as that can be known; `presence` is
 /// `None` for this server.
-fn judge(
+fn check_dead(
     record: &LeaseRecord,
     presence: Option<Presence>,
     needs_token: bool,
@@ -308,8 +308,8 @@ fn judge(
             )
         }
         Some(Presence::Unknown(why)) => why,
-        Some(Presence::Nobody) if needs_token => return Ok(()),
-        Some(Presence::Nobody) => {
+        Some(Presence::NothingListens) if needs_token => return Ok(()),
+        Some(Presence::NothingListens) => {
             "this server requires no token (access-file), so the release cannot be authorized"
                 .into()
         }
@@ -337,8 +337,8 @@ mod tests {
             until_ms: 1_900_000_000_000,
         };
         let check = |presence: Option<Presence>, needs_token, expected: &str| {
-            let judged = judge(&record, presence, needs_token);
-            let code = judged.map_or_else(|error| error.code().name(), |()| "released");
+            let checked = check_dead(&record, presence, needs_token);
+            let code = checked.map_or_else(|error| error.code().name(), |()| "released");
             assert_eq!(code, expected);
         };
         let answers = |worker: Option<u32>| {
@@ -353,7 +353,7 @@ mod tests {
             let unknown = Presence::Unknown("it is silent".into());
             check(Some(unknown), needs_token, "worker_held");
         }
-        check(Some(Presence::Nobody), true, "released");
-        check(Some(Presence::Nobody), false, "worker_held");
+        check(Some(Presence::NothingListens), true, "released");
+        check(Some(Presence::NothingListens), false, "worker_held");
     }
 }

@@ -42,7 +42,7 @@ pub(crate) enum Presence {
     /// The server answers.
     Answers(PeerAnswer),
     /// The machine answers that nothing listens at that port.
-    Nobody,
+    NothingListens,
     /// Unknown, and why.
     Unknown(String),
 }
@@ -116,7 +116,7 @@ impl Peers {
                 }
             }
         }
-        Presence::Nobody
+        Presence::NothingListens
     }
 
     /// Tries TLS first if it is on here, then plain: while servers move to TLS, only some have it.
@@ -329,7 +329,7 @@ mod tests {
         const OURS: &str = "HTTP/1.1 200 OK\r\n\r\n{\"unix_ms\":\"2000\",\"worker\":7}";
         assert_eq!(
             peers.look_at(&gone.to_string(), &[gone]).await,
-            Presence::Nobody
+            Presence::NothingListens
         );
         for (text, is_ours) in [(OURS, true), ("HTTP/1.1 200 OK\r\n\r\n<html>", false)] {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -24,7 +24,7 @@ pub enum ConnectError {
     #[error(transparent)]
     Url(#[from] UrlError),
     /// The store does not answer, or was refused:
-    /// [`weak_store`](leafid::store::StoreError::weak_store) tells which of its settings could
+    /// [`weak_store`](leafid::store::StoreError::weak_store) says which of its settings could
     /// lose a reservation.
     #[error(transparent)]
     Store(#[from] StoreError),

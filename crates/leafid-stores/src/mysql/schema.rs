@@ -86,12 +86,12 @@ impl Schema {
                 name,
                 kind,
                 is_generated,
-                mend: &format!("ALTER TABLE {table} MODIFY {name} {wanted}"),
+                correction: &format!("ALTER TABLE {table} MODIFY {name} {wanted}"),
             }));
         }
     }
 
-    /// One that runs after the change cannot alter the row any more.
+    /// A trigger that runs after the change can no longer alter the row.
     fn trigger(&mut self, table: &str, name: &str, [timing, event, _]: &[String; 3]) {
         if timing == "BEFORE" && matches!(event.as_str(), "INSERT" | "UPDATE") {
             let kind = format!("{timing} {event}");

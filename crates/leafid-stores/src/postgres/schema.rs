@@ -159,7 +159,7 @@ impl Schema {
             name,
             kind,
             is_generated,
-            mend: &format!("ALTER TABLE {table} ALTER COLUMN {name} {change}"),
+            correction: &format!("ALTER TABLE {table} ALTER COLUMN {name} {change}"),
         }));
     }
 }

@@ -18,7 +18,7 @@ pub(super) const FIRST_START_MS: u64 = 10_000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Owner {
     /// None, for good: Java Leaf can no longer assign the number.
-    Nobody {
+    NoJava {
         /// It cannot be claimed before this time, if it had no holder before.
         from_ms: u64,
     },
@@ -54,7 +54,7 @@ pub(super) struct View {
 /// The view of a worker id; `None` if it has no row.
 pub(super) fn view(worker: WorkerId, row: Option<LeaseRecord>, owner: &Owner) -> Option<View> {
     match owner {
-        Owner::Nobody { from_ms } => row.map(|row| ours(from(row, *from_ms))),
+        Owner::NoJava { from_ms } => row.map(|row| ours(from(row, *from_ms))),
         Owner::NextJava => row.map(|row| taken(row.worker, "")),
         Owner::Java { address } => Some(taken(worker, address)),
         Owner::Own(former) => Some(own_number(worker, row, former)),
@@ -178,11 +178,11 @@ mod tests {
 
     #[test]
     fn own_numbers_are_shown_as_they_are() {
-        let nobody = |from_ms| Owner::Nobody { from_ms };
-        check(None, &nobody(9), None);
-        check(Some(&row(7)), &nobody(9), Some((2, 7, true)));
-        check(Some(&free_row(WORKER)), &nobody(0), Some((0, 0, true)));
-        check(Some(&free_row(WORKER)), &nobody(9), Some((0, 9, true)));
+        let no_java = |from_ms| Owner::NoJava { from_ms };
+        check(None, &no_java(9), None);
+        check(Some(&row(7)), &no_java(9), Some((2, 7, true)));
+        check(Some(&free_row(WORKER)), &no_java(0), Some((0, 0, true)));
+        check(Some(&free_row(WORKER)), &no_java(9), Some((0, 9, true)));
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! The outcome of a call to the store: a segment, a limit, a failure, a row or none. Each handler
-//! changes the state under its lock, and then tells the observer.
+//! changes the state under its lock, and then notifies the observer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -100,7 +100,10 @@ impl Allocator {
             drop(state);
             let error = StoreError::unavailable(
                 "the store broke its contract: it refused ids that are below the limit",
-                format!("asked for {:?}, told that max id is {max_id}", plan.reserve),
+                format!(
+                    "requested {:?}, and the answer was max id {max_id}",
+                    plan.reserve
+                ),
             );
             return self.on_failure(shared, error);
         }

@@ -1,5 +1,5 @@
-//! The driver's side of an allocator: decides what a tag needs, reads its row, reserves a segment.
-//! With `catalog.rs`, the only code that calls a store; `outcome.rs` handles the results.
+//! The driver's side of an allocator: decides what a tag needs, reads its row, and fetches the next
+//! segment. With `catalog.rs`, the only code that calls a store; `outcome.rs` handles the results.
 //!
 //! At most one refill of a tag runs at a time: its `RefillState` is `Queued` from the request until
 //! the outcome was handled.

@@ -73,14 +73,14 @@ impl Generators {
     /// generators.for_each_status(|status| issued += status.issued);
     /// assert_eq!(issued, 0);
     /// ```
-    pub fn for_each_status(&self, told: impl FnMut(Status)) {
+    pub fn for_each_status(&self, visit: impl FnMut(Status)) {
         let shared = self.shared();
         let now = shared.clock.now();
         let tags = shared.tags.pin();
         let statuses = tags
             .values()
             .map(|tag| tag.status(now, shared.options.policy));
-        statuses.for_each(told);
+        statuses.for_each(visit);
     }
 
     /// The number of loaded tags.

@@ -145,7 +145,7 @@ pub(crate) async fn extend(
     if store.swap(&swap).await? {
         return Ok(Extended::Until(longer));
     }
-    // An earlier call whose outcome was unknown may have succeeded: the row tells, and no copy of
+    // An earlier call whose outcome was unknown may have succeeded: the row shows it, and no copy of
     // this server can have written it, because its process has another number.
     let rows = store.leases().await?;
     let row = rows.into_iter().find(|row| row.worker == lease.worker);
@@ -178,7 +178,7 @@ pub(crate) async fn release(
     address: &str,
 ) -> Result<bool, StoreError> {
     let holder = journal.row_holder(journal.lease.map_or(0, |lease| lease.nonce));
-    // A claim or an extension whose outcome was unknown may have succeeded or not: the row tells.
+    // A claim or an extension whose outcome was unknown may have succeeded or not: the row shows it.
     let is_ours = |row: &LeaseRecord| {
         let is_of_lease = row.holder == holder && row.epoch == lease.epoch;
         row.worker == lease.worker && (is_of_lease || journal.is_of_claim(row))

@@ -27,7 +27,7 @@ pub(super) struct SecondSource {
 pub(super) enum Verdict {
     Wall,
     Timeline,
-    Nobody,
+    Inconclusive,
 }
 
 impl SecondSource {
@@ -43,13 +43,13 @@ impl SecondSource {
     pub(super) fn verdict(&self) -> Verdict {
         if self.is_unsure(FOLLOW_MAX) {
             // The server may have been paused while it asked.
-            Verdict::Nobody
+            Verdict::Inconclusive
         } else if self.is_near(self.wall_ms, FOLLOW_MAX) {
             Verdict::Wall
         } else if self.is_near(self.timeline_ms, FOLLOW_MAX) {
             Verdict::Timeline
         } else {
-            Verdict::Nobody
+            Verdict::Inconclusive
         }
     }
 }
@@ -164,7 +164,7 @@ pub(super) fn too_far_ahead(shared: &Shared, start_ms: u64, now_ms: u64) -> Opti
     let max = options.clock_offset_max + options.journal_ahead + options.snowflake.ahead_max;
     let ahead = Duration::from_millis(start_ms.saturating_sub(now_ms));
     (ahead > max).then(|| {
-        let reason = too_far_apart("its ids would go on at", now_ms, start_ms, max);
+        let reason = too_far_apart("its ids would continue at", now_ms, start_ms, max);
         format!("{reason}; until then it waits for its clock")
     })
 }
@@ -192,8 +192,8 @@ mod tests {
         };
         assert_eq!(second(1_000_900, 0).verdict(), Verdict::Wall);
         assert_eq!(second(1_001_900, 1_000).verdict(), Verdict::Wall);
-        assert_eq!(second(1_002_100, 1_000).verdict(), Verdict::Nobody);
-        assert_eq!(second(1_000_000, 1_001).verdict(), Verdict::Nobody);
+        assert_eq!(second(1_002_100, 1_000).verdict(), Verdict::Inconclusive);
+        assert_eq!(second(1_000_000, 1_001).verdict(), Verdict::Inconclusive);
         let timeline = SecondSource {
             timeline_ms: 1_000_500,
             ..second(9_000_000, 0)

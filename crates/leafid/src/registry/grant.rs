@@ -236,7 +236,7 @@ mod tests {
         let nonce =
             |lease: &Lease, journal| match decide(at(120_000, 120_000), lease, journal, &MARGINS) {
                 Action::WriteThenGrant(noted) => noted.nonce,
-                Action::Keep => unreachable!("the clock went on"),
+                Action::Keep => unreachable!("the clock advanced"),
             };
         assert_eq!(nonce(&LEASE, Some(&NOTED)), 77);
         assert_eq!(nonce(&LEASE, None), 0);

@@ -1,5 +1,6 @@
 //! What a start takes from the journal: this server's name, how far ids went, and a right to issue,
-//! which needs a lease of the configured registry.
+//! which needs a lease of the configured registry. A copy of a journal, or one of another registry,
+//! does not allow issuing.
 
 use super::WorkerChoice;
 use super::clock_check::behind_own_report;

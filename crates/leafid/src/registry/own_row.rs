@@ -63,7 +63,7 @@ fn loss(lease: &Lease, holder: &str, row: Option<&LeaseRecord>, now_ms: u64) -> 
     })
 }
 
-const FORGOT: &str = "which was emptied, or had an older copy put back";
+const FORGOT: &str = "which was emptied, or restored from an older copy";
 
 impl DriverState {
     fn loss(&self, lease: Lease, row: Option<&LeaseRecord>) -> Option<Loss> {

@@ -1,4 +1,4 @@
-//! Getting a worker id: the checks before anything is issued.
+//! Getting a worker id: the checks before a server issues snowflake ids, and when it refuses to.
 
 use std::sync::Arc;
 

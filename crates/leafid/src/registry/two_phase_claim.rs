@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! prepare ─► the registry swaps its row ─┬─► commit      the lease is in the journal
-//!                                        ├─► roll_back   somebody was faster: the journal as before
+//!                                        ├─► roll_back   another server was faster: the journal as before
 //!                                        └─► (dropped)   outcome unknown: the journal keeps the claim
 //! ```
 //!

@@ -5,7 +5,7 @@
 //! The buffer has one **cursor** and two **slots**. The cursor holds the next id to try; a slot
 //! holds the bounds `[start, end)` of a segment this process owns. To take an id is
 //!
-//! 1. `id = cursor.fetch_add(1)`: this number is now ours to try, and nobody else's;
+//! 1. `id = cursor.fetch_add(1)`: this number is now ours alone to try;
 //! 2. look whether `id` lies in a slot. It does: it is issued. It does not: it never was ours,
 //!    and the taker jumps the cursor forward to the next segment, or reports that there is none.
 //!
@@ -365,7 +365,7 @@ mod mutant {
         cursor.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Puts a number back, if nobody drew after us. Weakened (`undo`): it does not look.
+    /// Puts a number back, if no other taker drew after us. Weakened (`undo`): it does not check.
     pub(super) fn put_back(cursor: &AtomicU64, number: u64) {
         if is_weakened("undo") {
             return cursor.store(number, Ordering::SeqCst);

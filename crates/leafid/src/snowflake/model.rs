@@ -3,8 +3,8 @@
 //! end of a halted lease.
 //!
 //! The same must fail with `LEAFID_MUTANT=halt` (the lease ends without notice to those who draw),
-//! `bound` (a number that was drawn is not looked at again) and `worker` (a bound of one worker id
-//! is taken for that of another). `cargo xtask loom` runs all four.
+//! `bound` (a drawn number is not checked again) and `worker` (a bound of one worker id
+//! is used for another). `cargo xtask loom` runs all four.
 
 use loom::sync::Arc;
 use loom::thread::{self, JoinHandle};

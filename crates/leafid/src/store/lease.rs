@@ -1,10 +1,10 @@
-//! `LeaseStore`: the leases of worker ids and their holders. The contract; `registry/` decides how
-//! it is used.
+//! `LeaseStore`: what a registry of worker ids must promise: the leases and their holders. The
+//! contract; `registry/` decides how it is used.
 //!
 //! A lease is a range of time that ids of a worker id may carry. A server issues only below the
-//! `until` that the store acknowledged, and whoever takes the worker id next starts at that
-//! `until` or above. So it does not matter whether the former holder is dead, paused or cut off:
-//! it owns only what nobody else can get.
+//! `until` that the store acknowledged, and the next holder of the worker id starts at that `until`
+//! or above. So it does not matter whether the former holder is dead, paused or cut off: it owns
+//! only what no other server can get.
 
 #[cfg(feature = "conformance")]
 pub mod conformance;

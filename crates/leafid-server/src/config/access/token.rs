@@ -78,7 +78,7 @@ impl TokenSpec {
         }
     }
 
-    /// Whether two tokens have the same secret, so that they could not be told apart.
+    /// Whether two tokens have the same secret, so that they could not be distinguished.
     #[must_use]
     pub fn has_secret_of(&self, other: &Self) -> bool {
         self.secret == other.secret

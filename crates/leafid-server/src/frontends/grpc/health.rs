@@ -85,7 +85,7 @@ fn response(status: ServingStatus) -> HealthCheckResponse {
 /// Yields each state of a service, the present one first.
 struct InstrumentedStore {
     service: Arc<Service>,
-    told: Option<ServingStatus>,
+    reported: Option<ServingStatus>,
     /// Is ready when it is time to check again.
     change: Pin<Box<dyn Future<Output = ()> + Send>>,
 }
@@ -95,7 +95,7 @@ impl InstrumentedStore {
         let change = next_look(Arc::clone(&service));
         Self {
             service,
-            told: None,
+            reported: None,
             change,
         }
     }
@@ -115,8 +115,8 @@ impl Stream for InstrumentedStore {
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         loop {
             let now = now(&self.service);
-            if self.told != Some(now) {
-                self.told = Some(now);
+            if self.reported != Some(now) {
+                self.reported = Some(now);
                 return Poll::Ready(Some(Ok(response(now))));
             }
             ready!(self.change.as_mut().poll(context));

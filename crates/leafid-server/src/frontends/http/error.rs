@@ -1,4 +1,5 @@
-//! Maps each error of the service to its problem: the only place that maps errors to HTTP.
+//! Maps each error of the service to its problem and status code: the only place that maps errors
+//! to HTTP.
 
 use leafid::store::{TagField, TagFieldError};
 use leafid::{IssueError, Permanent, TagError};

@@ -1,8 +1,8 @@
-//! The shortest way through the server: a request for one id, which memory holds. It waits for
-//! nothing, and allocates nothing beyond what hyper does: the answer takes over the header map of
-//! the request, and its body is carried in place.
+//! The fast path: answers a request for one id that memory holds. It waits for nothing, and
+//! allocates nothing beyond what hyper does: the answer reuses the header map of the request, and
+//! its body is stored inline.
 //!
-//! Whatever is out of the ordinary is left to the usual way, which knows what to say about it.
+//! Anything unusual is left to the slower path, which can report errors.
 
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderValue};
 use hyper::{HeaderMap, Method, Request, Response};

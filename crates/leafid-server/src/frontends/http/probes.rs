@@ -13,7 +13,7 @@ use crate::ops::metrics::Format;
 /// Liveness: an answer means that the process is alive.
 #[utoipa::path(
     get, path = "/livez", tag = "operation", operation_id = "livez",
-    responses((status = 200, description = "it lives", body = String, content_type = "text/plain"))
+    responses((status = 200, description = "the process is alive", body = String, content_type = "text/plain"))
 )]
 pub(crate) async fn livez() -> Answer {
     answer::text(StatusCode::OK, "ok\n")

@@ -22,7 +22,7 @@ pub(super) fn log(event: &Event<'_>) {
         ),
         Event::WorkerRefused { reason } => tracing::error!(
             reason,
-            "alarm: no snowflake id is issued until this is put right; retrying automatically"
+            "alarm: no snowflake id is issued until this is corrected; retrying automatically"
         ),
         Event::WorkersExhausted { holders } => tracing::error!(
             count = holders.len(),
@@ -43,7 +43,9 @@ pub(super) fn log(event: &Event<'_>) {
         Event::RegistryRegressed { lease, found } => tracing::error!(
             worker = %lease.worker,
             found = found_shown(*found),
-            "alarm: the registry of worker ids has forgotten what it promised this server: it was emptied, or an older copy was put back; whoever got this worker id meanwhile may have issued the same snowflake ids for up to registry-check"
+            "alarm: the registry of worker ids has forgotten what it promised this server: it was \
+             emptied, or restored from an older copy; a server that got this worker id meanwhile \
+             may have issued the same snowflake ids for up to registry-check"
         ),
         Event::RegistryDown { error } => tracing::warn!(
             error = with_causes(error),

@@ -51,14 +51,14 @@ fn take(access: &Access, caller: &Caller, tag: &str, count: u64) -> Result<(), Q
 
 #[test]
 fn callers_without_a_token_are_refused_only_where_there_are_tokens() {
-    let nobody = Caller::anonymous();
+    let anonymous = Caller::anonymous();
     let (_, open) = access(&[], &[]);
-    assert!(open.check(&nobody, Some("t"), 1).is_ok() && open.check_admin(&nobody).is_ok());
+    assert!(open.check(&anonymous, Some("t"), 1).is_ok() && open.check_admin(&anonymous).is_ok());
     let (_, closed) = access(&[spec("a", None)], &[]);
-    let refused = closed.check(&nobody, Some("t"), 1);
+    let refused = closed.check(&anonymous, Some("t"), 1);
     assert!(matches!(refused, Err(ServiceError::NoToken)));
     assert!(matches!(
-        closed.check_admin(&nobody),
+        closed.check_admin(&anonymous),
         Err(ServiceError::NoToken)
     ));
     assert!(matches!(
@@ -130,23 +130,23 @@ fn every_quota_that_a_call_comes_under_holds() {
 #[test]
 fn a_quota_is_changed_at_once_and_forgets_what_was_owed() {
     let (_, access) = access(&[], &[]);
-    let nobody = Caller::anonymous();
+    let anonymous = Caller::anonymous();
     let set = |per_second| {
         access
             .set_quota(&QuotaScope::Server, per_second, 1)
             .unwrap();
     };
-    assert_eq!(take(&access, &nobody, "t", 1_000_000), Ok(()));
+    assert_eq!(take(&access, &anonymous, "t", 1_000_000), Ok(()));
     set(Some(0));
-    assert_eq!(take(&access, &nobody, "t", 1), Err(QuotaScope::Server));
+    assert_eq!(take(&access, &anonymous, "t", 1), Err(QuotaScope::Server));
     set(Some(1));
-    assert_eq!(take(&access, &nobody, "t", 1_000_000), Ok(()));
-    assert_eq!(take(&access, &nobody, "t", 1), Err(QuotaScope::Server));
+    assert_eq!(take(&access, &anonymous, "t", 1_000_000), Ok(()));
+    assert_eq!(take(&access, &anonymous, "t", 1), Err(QuotaScope::Server));
     set(Some(1));
-    assert_eq!(take(&access, &nobody, "t", 1), Ok(()));
+    assert_eq!(take(&access, &anonymous, "t", 1), Ok(()));
     set(None);
     assert!(access.quotas().is_empty() && !access.quotas.has_any());
-    assert_eq!(take(&access, &nobody, "t", 1), Ok(()));
+    assert_eq!(take(&access, &anonymous, "t", 1), Ok(()));
 }
 
 #[test]
@@ -170,8 +170,8 @@ fn quotas_on_tags_are_bounded_and_on_tokens_named() {
 fn the_last_change_of_a_quota_holds() {
     let first = [(tag("file"), 1), (tag("gone"), 1), (tag("both"), 1)];
     let (_, access) = access(&[spec("a", Some(1)), spec("b", None)], &first);
-    let nobody = caller(&access, "b");
-    assert_eq!(take(&access, &nobody, "file", 100), Ok(()));
+    let anonymous = caller(&access, "b");
+    assert_eq!(take(&access, &anonymous, "file", 100), Ok(()));
     for (scope, per_second) in [(tag("both"), 7), (tag("api"), 7), (token("b"), 7)] {
         access.set_quota(&scope, Some(per_second), 9).unwrap();
     }
@@ -189,7 +189,7 @@ fn the_last_change_of_a_quota_holds() {
         ]
     );
     assert_eq!(
-        take(&access, &nobody, "file", 1),
+        take(&access, &anonymous, "file", 1),
         Err(tag("file")),
         "what is owed stays owed"
     );

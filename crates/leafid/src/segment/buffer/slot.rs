@@ -56,9 +56,9 @@ impl Slot {
         self.publish(segment.end);
     }
 
-    /// Reads the lower bound. Weakened (`start`): it is not looked at, so that a stale taker can
+    /// Reads the lower bound. Weakened (`start`): it is not checked, so that a stale taker can
     /// use a number from before the segment that was put into the slot behind its back (TinyId's
-    /// issue 47, and worse: the number belongs to somebody else).
+    /// issue 47, and worse: the number belongs to another process).
     #[inline]
     fn start(&self) -> u64 {
         if is_weakened("start") {

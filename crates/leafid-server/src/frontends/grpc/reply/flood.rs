@@ -10,7 +10,7 @@ use crate::net::unread::Unread;
 use crate::service::Service;
 use crate::service::health::Phase;
 
-/// More frames than anybody would send after the end.
+/// More frames than a correct stream sends after the end.
 const FRAMES: usize = 10_000;
 
 struct Endless;
@@ -55,11 +55,11 @@ async fn end_of(headers: &HeaderMap, is_draining: bool) -> Option<HeaderMap> {
 #[tokio::test]
 async fn a_busy_stream_ends() {
     let trailers = end_of(&HeaderMap::new(), true).await;
-    let code = code_of(&trailers.expect("it goes on"));
+    let code = code_of(&trailers.expect("it continues"));
     assert_eq!(code, Some(tonic::Code::Unavailable));
     let mut headers = HeaderMap::new();
     headers.insert("grpc-timeout", "1m".parse().unwrap());
     let trailers = end_of(&headers, false).await;
-    let code = code_of(&trailers.expect("it goes on"));
+    let code = code_of(&trailers.expect("it continues"));
     assert_eq!(code, Some(tonic::Code::DeadlineExceeded));
 }

@@ -22,7 +22,7 @@ use crate::net::unread::Backlog;
 use crate::service::{Service, ServiceError};
 
 /// The most frames of a stream that still leave once its end has come: one with a caller that
-/// never stops asking would go on for ever.
+/// never stops asking would continue forever.
 const LAST_FRAMES_MAX: u32 = 64;
 
 /// What ends a stream. Frames that can be sent at once are sent before the end.
@@ -48,7 +48,7 @@ impl StreamEnd {
                 () = passed(deadline) => {}
                 () = shutdown.asked() => {}
             }
-            // The stream tells of its end, if the peer lets it.
+            // The stream ends itself, if flow control lets it.
             sleep(LINGER_MAX).await;
         });
         let service = Arc::clone(service);

@@ -1,4 +1,4 @@
-//! The rows of the command table. The most frequent come first, as the search starts at the top.
+//! The table of supported commands. The most frequent come first, as the search starts at the top.
 
 use super::{Command, Group, Kind};
 use super::{client, config, greeting, help, ids, server, transaction};

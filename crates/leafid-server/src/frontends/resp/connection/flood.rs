@@ -76,7 +76,7 @@ async fn the_shutdown_is_noticed_in_a_flood() {
     tokio::task::yield_now().await;
     shutdown.ask();
     let ended = tokio::time::timeout(PATIENCE, serving).await;
-    ended.expect("the connection goes on").unwrap();
+    ended.expect("the connection stays open").unwrap();
 }
 
 /// Guards that a peer which sends all the time, but never a valid token, is disconnected.
@@ -89,5 +89,5 @@ async fn a_flood_without_a_token_ends() {
         ConnectionInfo::for_tests(Shutdown::new()),
     ));
     let ended = tokio::time::timeout(PATIENCE, serving).await;
-    ended.expect("the connection goes on").unwrap();
+    ended.expect("the connection stays open").unwrap();
 }

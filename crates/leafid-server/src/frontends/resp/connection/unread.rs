@@ -67,5 +67,5 @@ async fn an_answer_that_never_leaves_ends_the_connection() {
     let patience = limits.first_head_max + 3 * limits.idle_max;
     assert!(patience < limits.resp.idle_max);
     let ended = tokio::time::timeout(patience, serving).await;
-    ended.expect("the connection goes on");
+    ended.expect("the connection stays open");
 }

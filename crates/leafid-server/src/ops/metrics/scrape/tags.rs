@@ -39,8 +39,8 @@ pub(super) fn encode(
 /// The tags with series of their own, and the sum of the others.
 fn seen_tags(service: &Service, own: &Mutex<BTreeSet<Tag>>) -> Vec<SeenTag> {
     let mut own = own.lock().unwrap_or_else(PoisonError::into_inner);
-    own::choose(&mut own, service.limits().metrics_tags_max, |told| {
-        service.for_each_status(told);
+    own::choose(&mut own, service.limits().metrics_tags_max, |visit| {
+        service.for_each_status(visit);
     });
     let mut other = SeenTag::other();
     let mut tags = Vec::new();

@@ -26,7 +26,7 @@ pub(super) const CHECKS: &[Check] = &[
     ),
     check!(
         "the same holder",
-        "a server that was killed gets its worker id back, and goes on above its last id",
+        "a killed server gets its worker id back, and continues above its last id",
         same_holder
     ),
     check!(
@@ -46,7 +46,7 @@ pub(super) const CHECKS: &[Check] = &[
     ),
     check!(
         "no worker id left",
-        "when all worker ids are held, a server is told by whom",
+        "when all worker ids are held, the error names the holders",
         exhausted
     ),
 ];

@@ -12,7 +12,7 @@ use crate::store::{LeaseRecord, LeaseStore};
 pub(super) const CHECKS: &[Check] = &[
     check!(
         "a report changes no row",
-        "report tells others that the holder lives; rows are written by swap alone",
+        "report shows others that the holder is alive; rows are written by swap alone",
         no_change
     ),
     check!(

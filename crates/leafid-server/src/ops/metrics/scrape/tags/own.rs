@@ -19,11 +19,11 @@ const TIMES_MORE: u64 = 10;
 pub(super) fn choose(
     own: &mut BTreeSet<Tag>,
     own_max: usize,
-    tell: impl FnOnce(&mut dyn FnMut(Status)),
+    for_each: impl FnOnce(&mut dyn FnMut(Status)),
 ) {
     let mut kept = Vec::new();
     let mut most = BinaryHeap::new();
-    tell(&mut |status| {
+    for_each(&mut |status| {
         if own.contains(&status.tag) {
             kept.push((status.issued, status.tag));
         } else if is_real(&status) {
