@@ -37,7 +37,7 @@ pub(crate) fn start_server(command: &Command) -> Child {
     start_untied(&mut tied)
 }
 
-/// The same with nothing in between, for who measures the start itself.
+/// The same with nothing in between, to measure the start itself.
 pub(crate) fn start_untied(command: &mut Command) -> Child {
     Core::SERVERS.stay();
     let child = command.spawn();

@@ -52,7 +52,7 @@ pub(crate) struct Length {
 pub(crate) struct Slice {
     pub(crate) tally: Tally,
     pub(crate) server_cpu: Duration,
-    /// What everybody else used, as a share of a core.
+    /// What all other processes used, as a share of a core.
     others: f64,
 }
 
@@ -161,7 +161,7 @@ impl Outcome {
                 self.ratio(number, Slice::cpu_us),
             );
             let goal = goal.filter(|_| number > 0);
-            let (must, reached) = goal.map(|goal| goal.judge(rate, cpu)).unwrap_or_default();
+            let (must, reached) = goal.map(|goal| goal.compare(rate, cpu)).unwrap_or_default();
             println!(
                 "| {work} | {name} | {:.0} | {} | {rate:.2} | {:.3} | {cpu:.2} | {:.0} | {:.0} \
                  | {:.0} | {:.0} | {must} | {reached} |",
@@ -219,7 +219,7 @@ impl Goal {
     }
 
     /// What must be reached, and whether it is.
-    fn judge(self, rate: f64, cpu: f64) -> (String, String) {
+    fn compare(self, rate: f64, cpu: f64) -> (String, String) {
         let mut must = vec![format!("rate >= {}", self.rate_min)];
         let mut reached = vec![yes_or_no(rate >= self.rate_min)];
         if let Some(cpu_max) = self.cpu_max {

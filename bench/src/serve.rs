@@ -35,7 +35,7 @@ impl Serve {
         Self::start_by(arguments, |command| start_server(command))
     }
 
-    /// The same with nothing between the call and the server, for who measures the start.
+    /// The same with nothing between the call and the server, to measure the start.
     pub(crate) fn start_untied(arguments: &[&str]) -> Self {
         Self::start_by(arguments, start_untied)
     }

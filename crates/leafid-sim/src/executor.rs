@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use leafid::{Clock as _, ManualClock};
 
-/// What a task is.
+/// The identity of a task.
 pub(crate) type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// The process that a task belongs to. A process can be paused, and ends as a whole.
@@ -31,7 +31,7 @@ pub(crate) fn current_task() -> TaskNumber {
     TaskNumber(CURRENT.get())
 }
 
-/// So many polls without time passing mean that the tasks keep each other busy for ever.
+/// After this many polls without time passing, the tasks keep each other busy forever.
 const POLLS_PER_INSTANT_MAX: u64 = 1_000_000;
 
 /// Locks what only one thread ever uses.
@@ -51,7 +51,7 @@ impl Spawner {
     }
 }
 
-/// The tasks, and whose turn it is.
+/// The tasks, and the one that runs.
 pub(crate) struct Executor {
     pub(crate) clock: ManualClock,
     pub(crate) spawner: Spawner,
@@ -59,11 +59,11 @@ pub(crate) struct Executor {
     tasks: BTreeMap<u64, Task>,
     next_task: u64,
     ready: Arc<Mutex<Vec<u64>>>,
-    /// Until when each paused process gets no turn, and which of its tasks wait for one.
+    /// Until when each paused process does not run, and which of its tasks are ready.
     paused: BTreeMap<Process, (Duration, Vec<u64>)>,
     polls: u64,
     polls_at_instant: u64,
-    /// Whose turn it was, all turns folded into one number.
+    /// A digest of all turns.
     pub(crate) trace: u64,
 }
 
@@ -109,7 +109,7 @@ impl Executor {
         }
     }
 
-    /// Gives turns until `until`, or until `is_done`.
+    /// Runs tasks until `until`, or until `is_done`.
     pub(crate) fn run(
         &mut self,
         until: Duration,
@@ -126,20 +126,20 @@ impl Executor {
         Ok(())
     }
 
-    /// Gives a process no turns for a while: its tasks notice nothing, as after SIGSTOP.
+    /// Pauses a process: its tasks notice nothing, as after SIGSTOP.
     pub(crate) fn pause(&mut self, process: Process, duration: Duration) {
         let until = self.clock.now() + duration;
         self.paused.entry(process).or_insert((until, Vec::new())).0 = until;
     }
 
-    /// Lets all paused processes go on.
+    /// Resumes all paused processes.
     pub(crate) fn resume_all(&mut self) {
         for (_, (_, waiting)) in std::mem::take(&mut self.paused) {
             lock(&self.ready).extend(waiting);
         }
     }
 
-    /// Ends a process as `kill -9` does: its tasks get no further turn.
+    /// Ends a process as `kill -9` does: its tasks never run again.
     pub(crate) fn end(&mut self, process: Process) {
         self.take_arrivals();
         self.paused.remove(&process);

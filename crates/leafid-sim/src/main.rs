@@ -38,7 +38,7 @@ const SYSTEMS: [System; 2] = [
     },
 ];
 
-/// What is to be run.
+/// The arguments of a run.
 struct Arguments {
     seed: u64,
     runs: u64,

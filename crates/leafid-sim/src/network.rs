@@ -1,7 +1,7 @@
-//! `Network`: the way of a call from a server to the store and back, with the faults of a real one.
+//! `Network`: carries calls from a server to the store and back, with the faults of a real one.
 //!
-//! A call travels: it takes effect some time after it was made and is answered some time later,
-//! also when the caller has given up or died meanwhile.
+//! A call takes effect some time after it was made and is answered some time later, even if the
+//! caller has given up or died meanwhile.
 
 use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
@@ -64,7 +64,7 @@ impl NetworkFaults {
     }
 }
 
-/// What carries calls.
+/// The network between servers and a store.
 pub(crate) struct Network {
     pub(crate) faults: Mutex<NetworkFaults>,
     pub(crate) counts: Mutex<FaultCounts>,
@@ -73,7 +73,7 @@ pub(crate) struct Network {
     pub(crate) random: Mutex<Rng>,
 }
 
-/// How often each fault injected.
+/// How often each fault was injected.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct FaultCounts {
     pub(crate) failed_before: u64,
@@ -82,7 +82,7 @@ pub(crate) struct FaultCounts {
     pub(crate) hung_after: u64,
 }
 
-/// What becomes of one call.
+/// The fate of one call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Answered,
@@ -90,7 +90,7 @@ enum Fate {
     FailsBefore,
     /// It takes effect, and then fails: the outcome is unknown to the caller.
     FailsAfter,
-    /// It is never heard of again, and took no effect.
+    /// It is lost, and took no effect.
     HangsBefore,
     /// It takes effect, and no answer ever comes.
     HangsAfter,

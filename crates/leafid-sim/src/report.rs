@@ -1,4 +1,4 @@
-//! `Report`: what a run did, so that one can see that it met what it was made for.
+//! `Report`: what a run did, to show that it met the faults it is meant for.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,11 +9,11 @@ use std::time::Duration;
 pub struct Report {
     /// The seed; of several, the first.
     pub seed: u64,
-    /// Everything that happened, in its order, as one number: equal for equal seeds.
+    /// A digest of everything that happened, in order: equal for equal seeds.
     pub digest: u64,
-    /// How much time passed in it.
+    /// The virtual time that passed.
     pub simulated: Duration,
-    /// How often what happened.
+    /// How often each thing happened.
     pub counted: BTreeMap<&'static str, u64>,
 }
 

@@ -1,5 +1,5 @@
-//! Segments: servers that draw ranges of ids of several tags from one store, callers, operators, and
-//! what strikes them.
+//! Segments: servers that reserve ranges of ids of several tags from one store, callers, operators,
+//! and faults.
 
 mod bug;
 mod caller;
@@ -17,7 +17,7 @@ pub use bug::Bug;
 use crate::report::Report;
 use crate::violation::Violation;
 
-/// How many calls for ids a run makes while faults strike, unless it is told otherwise.
+/// The default number of calls for ids that a run makes under faults.
 pub const STEPS: u64 = 5_000;
 
 /// Runs the system once: `steps` calls under the faults that the seed decides, and then until every

@@ -1,8 +1,8 @@
-//! Worker ids and snowflake ids: servers that lease a worker id each from one registry, with clocks,
-//! disks and callers of their own, and what strikes them.
+//! Worker ids and snowflake ids: servers that lease a worker id each from one registry, with
+//! clocks, disks and callers of their own, and faults.
 //!
-//! The registry forgets now and then: it is emptied, or an older copy of it is put back. What two
-//! servers make then can be equal until they have looked at their rows, and not after.
+//! The registry forgets now and then: it is emptied, or restored from an older copy. What two
+//! servers make then can be equal until they have read their rows, and not after.
 
 mod bug;
 mod caller;
@@ -25,7 +25,7 @@ pub use churn::{LIVE, START_INTERVAL, WORKER_BITS, churn};
 use crate::report::Report;
 use crate::violation::Violation;
 
-/// How many calls for ids a run makes while faults strike, unless it is told otherwise.
+/// The default number of calls for ids that a run makes under faults.
 pub const STEPS: u64 = 1_000;
 
 /// Runs the system once: `steps` calls under the faults that the seed decides, and then until every

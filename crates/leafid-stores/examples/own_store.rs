@@ -17,7 +17,7 @@ struct OwnStore(Mutex<BTreeMap<Tag, Row>>);
 
 struct Row {
     record: TagRecord,
-    /// A deleted tag stays, so that it goes on where it was if it is created again.
+    /// A deleted tag stays, so that it continues where it was if it is created again.
     is_deleted: bool,
 }
 

@@ -33,7 +33,7 @@ async fn next(orders: &Generator) -> Result<Id, IssueError> {
                 let wait = error.retry_after().unwrap_or(Duration::from_secs(1));
                 tokio::time::sleep(wait).await;
             }
-            // A limit, a wrong password, a tag that does not exist: somebody has to act.
+            // A limit, a wrong password, a tag that does not exist: an operator has to act.
             done => return done,
         }
     }

@@ -1,4 +1,4 @@
-//! `Authority`: certificates of our own making, for tests of TLS.
+//! `Authority`: test certificates for TLS.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -9,7 +9,7 @@ use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, 
 /// 3000-01-01T00:00:00Z.
 const FAR_UNIX_S: i64 = 32_503_680_000;
 
-/// Who signs certificates. Every one has keys of its own.
+/// A certificate authority. Each has keys of its own.
 pub struct Authority {
     issuer: Issuer<'static, KeyPair>,
     pem: String,
@@ -31,7 +31,7 @@ impl Authority {
     #[must_use]
     #[expect(clippy::new_without_default, reason = "each is another")]
     pub fn new() -> Self {
-        // Names of their own: by them clients find whose signature to check.
+        // Distinct names: clients use them to choose the authority.
         static AUTHORITIES: AtomicU32 = AtomicU32::new(0);
         let number = AUTHORITIES.fetch_add(1, Ordering::Relaxed);
         let name = format!("test authority {number}");

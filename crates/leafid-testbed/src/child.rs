@@ -26,11 +26,11 @@ pub(crate) const POLLS_MAX: u32 = 1500;
 pub struct Database {
     /// Its name.
     pub name: String,
-    /// Where a program finds it, with user and password.
+    /// Its URL, with user and password.
     pub url: String,
 }
 
-/// A TCP port on which nobody listens now.
+/// A free TCP port.
 ///
 /// # Panics
 ///
@@ -43,10 +43,10 @@ pub fn free_port() -> u16 {
         .port()
 }
 
-/// Who runs the server program.
+/// The user that runs the server program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RunAs {
-    /// Whoever runs the test.
+    /// The user that runs the test.
     Caller,
     /// The user `postgres`, for a server that refuses root.
     PostgresUser,
@@ -323,7 +323,7 @@ fn copy_files(from: &Path, to: &Path) {
     run(Command::new("cp").arg("-a").arg(from.join(".")).arg(to));
 }
 
-/// Runs a command to its end, which must be a good one, and answers what it wrote.
+/// Runs a command to its end, which must be successful, and returns its output.
 ///
 /// # Panics
 ///

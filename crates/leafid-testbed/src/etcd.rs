@@ -15,7 +15,7 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 /// An etcd server on a free port of 127.0.0.1, the only member of its cluster, with its files in
 /// a temporary folder.
 ///
-/// Every write is flushed before it is answered, which is how etcd is.
+/// Every write is flushed before it is answered, as is etcd's default.
 ///
 /// ```no_run
 /// let server = leafid_testbed::Etcd::start();
@@ -96,7 +96,7 @@ impl Etcd {
         server
     }
 
-    /// Where a program finds this server.
+    /// The URL of this server.
     #[must_use]
     pub fn url(&self) -> String {
         self.url_at(self.port())
@@ -112,7 +112,7 @@ impl Etcd {
         }
     }
 
-    /// Calls a method as the administrator, such as `kv/put`, and answers what it answered.
+    /// Calls a method as the administrator, such as `kv/put`, and returns the answer.
     ///
     /// # Panics
     ///

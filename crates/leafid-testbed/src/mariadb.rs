@@ -93,8 +93,8 @@ impl MariaDb {
         Self::start_with(&arguments)
     }
 
-    /// Takes a node of Galera out of its cluster: it goes on answering, but reads and writes no
-    /// table of an engine.
+    /// Takes a Galera node out of its cluster: it still answers, but reads and writes no table of
+    /// an engine.
     pub fn leave_cluster(&self) {
         let nobody = format!(
             "SET GLOBAL wsrep_cluster_address = 'gcomm://127.0.0.1:{}'",
@@ -155,8 +155,7 @@ impl MariaDb {
         format!("mysql://leafid:{PASSWORD_IN_URL}@127.0.0.1:{port}/{database}")
     }
 
-    /// Runs SQL as the administrator and answers what it printed: tabs between columns, no
-    /// heading.
+    /// Runs SQL as the administrator and returns its output: tabs between columns, no heading.
     ///
     /// # Panics
     ///

@@ -101,7 +101,7 @@ impl Postgres {
         format!("postgres://leafid:{PASSWORD_IN_URL}@127.0.0.1:{port}/{database}")
     }
 
-    /// Runs SQL as the superuser and answers what it printed: tabs between columns, no heading.
+    /// Runs SQL as the superuser and returns its output: tabs between columns, no heading.
     ///
     /// # Panics
     ///

@@ -86,7 +86,7 @@ impl Proxy {
         lock(&self.shared).targets = ports.to_vec();
     }
 
-    /// Holds every reply back for that long: a server that is slow or far away.
+    /// Delays every reply by that long: a server that is slow or far away.
     pub fn delay(&self, duration: Duration) {
         lock(&self.shared).mode = Mode::Delay(duration);
     }
@@ -103,7 +103,7 @@ impl Proxy {
         cut(&mut shared);
     }
 
-    /// Cuts new connections at once, until [`pass`](Self::pass); those that there are go on.
+    /// Cuts new connections at once, until [`pass`](Self::pass); existing ones continue.
     pub fn refuse_new(&self) {
         lock(&self.shared).mode = Mode::Refuse;
     }
@@ -114,18 +114,18 @@ impl Proxy {
         lock(&self.shared).connections
     }
 
-    /// Waits for the next reply of the server, throws it away and cuts all connections; then
-    /// passes again. The caller cannot know whether its statement was carried out; it was.
+    /// Waits for the next reply of the server, discards it and cuts all connections; then passes
+    /// again. The caller cannot know whether its statement was executed; it was.
     pub fn cut_next_reply(&self) {
         self.cut_reply_after(0);
     }
 
-    /// The same, after so many replies that are passed on, such as that to a login.
+    /// The same, after passing some replies, such as that to a login.
     pub fn cut_reply_after(&self, replies: u64) {
         lock(&self.shared).mode = Mode::CutReply(replies);
     }
 
-    /// How many replies were thrown away.
+    /// How many replies were discarded.
     #[must_use]
     pub fn cut_replies(&self) -> u64 {
         lock(&self.shared).cuts

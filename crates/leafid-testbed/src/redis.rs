@@ -99,7 +99,7 @@ impl Redis {
         url(port, 0)
     }
 
-    /// Runs a command on database 0 and answers what it printed: one line for each value.
+    /// Runs a command on database 0 and returns its output: one line for each value.
     ///
     /// # Panics
     ///

@@ -58,7 +58,7 @@ macro_rules! server_methods {
                 self.process.signal("STOP");
             }
 
-            /// Lets a paused server go on.
+            /// Resumes a paused server.
             pub fn resume(&self) {
                 self.process.signal("CONT");
             }

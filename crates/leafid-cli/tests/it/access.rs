@@ -1,4 +1,4 @@
-//! Guards the access file, its reading again at SIGHUP, and the commands that show a token.
+//! Guards the access file, its reload at SIGHUP, and the commands that send a token.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
@@ -27,7 +27,7 @@ fn write(folder: &Path, text: &str) {
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
 }
 
-/// Creates tags, which nobody but an admin does on a server with tokens.
+/// Creates tags, which only an admin can do on a server with tokens.
 fn create(folder: &Path, tags: &[&str]) {
     for tag in tags {
         run(folder, &["tag", "create", tag, "--data-dir", "leafid-data"]).ok();
@@ -234,7 +234,7 @@ fn redis_address(server: &Server) -> String {
     start[..end].to_owned()
 }
 
-/// Guards that a reload reaches connections that are open, and closes none.
+/// Guards that a reload applies to open connections, and closes none.
 #[test]
 fn a_hangup_reads_the_file_again_and_drops_no_connection() {
     let folder = tempdir().unwrap();
@@ -288,7 +288,7 @@ fn a_hangup_reads_the_file_again_and_drops_no_connection() {
     );
     assert!(stays.redis("INCR order").starts_with(':'));
 
-    // What was set by command stays until the file says something else about it.
+    // A quota that was set by command stays until the file sets another one.
     assert_eq!(
         as_token("stays", &server, &["quota", "set", "0", "--tag", "order"]).code,
         0
@@ -313,7 +313,7 @@ fn a_hangup_reads_the_file_again_and_drops_no_connection() {
     server.stop();
 }
 
-/// Guards that the signal to read files again ends no server, also one that has none to read.
+/// Guards that SIGHUP ends no server, not even one without files to reload.
 #[test]
 fn a_hangup_ends_no_server() {
     let folder = tempdir().unwrap();
@@ -326,8 +326,8 @@ fn a_hangup_ends_no_server() {
     server.stop();
 }
 
-/// Guards that a certificate which cannot be read, because opening it would wait for ever, keeps
-/// no token that was taken away.
+/// Guards that a certificate which cannot be read, because opening it would block forever, keeps no
+/// removed token valid.
 #[test]
 fn tokens_are_read_again_whatever_the_certificate_does() {
     let folder = tempdir().unwrap();
@@ -356,7 +356,7 @@ fn tokens_are_read_again_whatever_the_certificate_does() {
             "round {round}"
         );
     }
-    // The access file itself may be such a file too.
+    // The access file itself may be such a file.
     certificate.write(folder.path(), "new");
     std::fs::rename(folder.path().join("new.pem"), &cert).unwrap();
     std::fs::rename(
@@ -378,7 +378,7 @@ fn tokens_are_read_again_whatever_the_certificate_does() {
     server.stop();
 }
 
-/// Guards that nobody opens a server to other machines by mistake.
+/// Guards that no server is opened to other machines by mistake.
 #[test]
 fn a_server_that_asks_nobody_is_not_opened_to_the_network() {
     let folder = tempdir().unwrap();

@@ -1,5 +1,4 @@
-//! Guards the record of changes on the real binary: in the log, in the store's table, and as it is
-//! shown.
+//! Guards the audit log on the real binary: in the log, in the store's table, and as it is shown.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -53,7 +52,7 @@ impl Server {
     }
 }
 
-/// The lines of the log that record something.
+/// The log lines that record something.
 fn lines(server: &Server) -> Vec<String> {
     let log = server.log();
     let lines = log
@@ -125,7 +124,7 @@ fn check_on(folder: &Path, store: &[&str]) {
         "{attempt}"
     );
     server.stop();
-    // Straight from the store, and what a command does to it.
+    // Directly on the store, and what a command does to it.
     run(folder, &[&["tag", "create", "behind"], store].concat()).ok();
     let shown = run(folder, &[&["audit", "--json", "-n", "2"], store].concat()).json();
     let first = "tag created behind by - -+";
@@ -242,7 +241,7 @@ fn a_store_without_the_table_goes_on() {
     create.ok();
 }
 
-/// Guards that attempts without the right do not fill the disk, and do not hide those of another.
+/// Guards that unauthorized attempts do not fill the disk, and do not hide those of another token.
 #[test]
 fn refused_attempts_are_told_a_few_times() {
     let folder = tempdir().unwrap();
@@ -263,7 +262,7 @@ fn refused_attempts_are_told_a_few_times() {
     server.stop();
 }
 
-/// Guards that a store which was brought back says so itself.
+/// Guards that a restored store reports that itself.
 #[test]
 fn bringing_a_store_back_is_recorded() {
     let folder = tempdir().unwrap();

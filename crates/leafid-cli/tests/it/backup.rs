@@ -1,5 +1,4 @@
-//! Guards copies of the embedded store and their return, on the real binary: nothing that was given
-//! comes again.
+//! Guards backup and restore of the embedded store, on the real binary: no issued id repeats.
 
 use std::collections::HashSet;
 use std::fs;
@@ -56,7 +55,7 @@ fn after_a_clean_stop_the_file_alone_is_the_store() {
     assert!(check("other.db") > own);
 }
 
-/// Guards a store that is reached through a link: what comes back is what everybody uses.
+/// Guards a store that is reached through a link: the restored file is the one that all use.
 #[test]
 fn a_copy_comes_back_behind_a_link() {
     let folder = tempdir().unwrap();
@@ -85,7 +84,8 @@ fn a_copy_comes_back_behind_a_link() {
     assert!(real > last && last > 100, "{real} after {last}");
 }
 
-/// Guards the whole way: a copy beside a server under load, ids after it, the loss of the folder.
+/// Guards the whole procedure: a backup beside a server under load, ids after it, the loss of the
+/// folder.
 #[test]
 fn a_copy_brought_back_gives_no_id_twice() {
     let folder = tempdir().unwrap();
@@ -114,13 +114,13 @@ fn a_copy_brought_back_gives_no_id_twice() {
     assert!(told.contains("no former file"), "{told}");
     let server = Server::start(folder.path(), &FIXED);
     take(&server, &mut given, 5);
-    // A tag that the copy does not know starts above the margin too.
+    // A tag that is not in the backup starts above the margin too.
     assert_eq!(server.get("/api/segment/get/later").1, "20001");
     server.stop();
 }
 
-/// Guards that a file which is still there is taken into account, whatever the margin is, and is
-/// kept; also when it is its own copy.
+/// Guards that an existing file is taken into account, whatever the margin is, and is kept, even
+/// when it is its own copy.
 #[test]
 fn the_former_file_is_kept_and_counts() {
     let folder = tempdir().unwrap();
@@ -147,7 +147,7 @@ fn the_former_file_is_kept_and_counts() {
     assert!(former.exists());
 }
 
-/// Guards the way back for a copy that somebody put in place by hand, and for one that is damaged.
+/// Guards the restore after a copy was put in place by hand, and of a damaged one.
 #[test]
 fn what_is_no_copy_changes_nothing() {
     let folder = tempdir().unwrap();
@@ -164,7 +164,7 @@ fn what_is_no_copy_changes_nothing() {
     server.stop();
 }
 
-/// Guards that a worker id is not handed out inside a lease that was extended after the copy.
+/// Guards that a worker id cannot be claimed within a lease that was extended after the backup.
 #[test]
 fn worker_ids_stay_taken_for_as_long_as_a_lease() {
     let folder = tempdir().unwrap();
@@ -180,8 +180,8 @@ fn worker_ids_stay_taken_for_as_long_as_a_lease() {
     server.stop();
 }
 
-/// Guards that a tag can be put above what was given elsewhere, and never below, in every store and
-/// through a server.
+/// Guards that a tag can be raised above ids that were issued elsewhere, and never lowered, in
+/// every store and through a server.
 #[test]
 fn a_tag_is_raised_and_never_lowered() {
     let folder = tempdir().unwrap();

@@ -1,7 +1,7 @@
-//! Guards the front end of the Redis protocol against real client libraries: what each of them sees with
-//! its defaults, over RESP2 and over RESP3, is what it would see of Redis, and no id comes twice.
+//! Guards the front end of the Redis protocol against real client libraries: with their defaults,
+//! over RESP2 and over RESP3, each of them sees what it would see of Redis, and no id repeats.
 //!
-//! The programs are in `tests/clients`. They print what they saw; it is judged here.
+//! The programs are in `tests/clients`. They print what they saw, and this checks it.
 
 mod program;
 mod transcript;
@@ -21,7 +21,7 @@ use program::Library;
 pub(crate) use program::clients;
 use transcript::Transcript;
 
-/// The first id that a number of JavaScript cannot be.
+/// The first id that is too large for a JavaScript number.
 const LARGE: u64 = (1 << 53) + 1;
 
 /// A test for each library and each way to set it up.
@@ -57,10 +57,10 @@ check_libraries! {
     lettuce Lettuce
 }
 
-/// How a library is set up.
+/// The configuration of a library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Setup {
-    /// With nothing but the address.
+    /// With only the address.
     Default,
     Resp2,
     Resp3,
@@ -76,13 +76,13 @@ impl Setup {
         }
     }
 
-    /// What a connection is called, and then it has a password too.
+    /// The name of the connection; with it comes a password.
     fn name(self) -> Option<&'static str> {
         (self != Self::Default).then_some("shop")
     }
 }
 
-/// A server in a folder, with tags of its own and none that come by themselves.
+/// A server in a folder, with tags of its own, which creates none on first use.
 fn start(folder: &Path, more: &[&str]) -> (Server, u16) {
     let large = LARGE.to_string();
     let tags = [&["order"][..], &["user"], &["large", "--start", &large]];
@@ -98,7 +98,7 @@ fn start(folder: &Path, more: &[&str]) -> (Server, u16) {
     (server, port)
 }
 
-/// Has the library's program do all it does, and cuts its connections in between.
+/// Runs the library's program, and cuts its connections in between.
 fn check(library: Library, setup: Setup) {
     let folder = tempdir().unwrap();
     let password = format!("{SECRET}-of-the-shop-and-more");
@@ -146,7 +146,7 @@ fn check_connection(sight: &Transcript, setup: Setup) {
     assert!(sight.has_value("ping") && sight.has_value("select"));
 }
 
-/// All ids of one tag follow each other, whichever way they were taken.
+/// All ids of one tag are consecutive, whichever command took them.
 fn check_ids(sight: &Transcript) {
     sight.check("incr", &json!("1"));
     sight.check("incrby", &json!("11"));
@@ -166,13 +166,13 @@ fn check_ids(sight: &Transcript) {
     sight.check("large get", &json!(third));
 }
 
-/// Errors arrive as the library's own, with our words.
+/// Errors arrive as the library's own type, with our words.
 fn check_errors(sight: &Transcript) {
     let refused = ["SET", "would repeat ids"];
     let [before, error, after] = sight.three("refused in pipeline");
     assert_eq!((before, after), (&json!("126"), &json!("127")));
     sight.check_error(error, &refused);
-    // Some libraries hand on what was said of the command, others what was said of the whole.
+    // Some libraries report the error of the command, others that of the transaction.
     let whole = sight.error("refused in transaction");
     if whole["text"].as_str().unwrap().contains("EXECABORT") {
         sight.check_error(whole, &["previous errors"]);
@@ -200,8 +200,7 @@ fn check_password(sight: &Transcript) {
     sight.check_refusal(none, &[said]);
 }
 
-/// Guards the promise over all libraries at once, through changes of the segment: each id comes to
-/// one of them only.
+/// Guards uniqueness over all libraries at once, across segments: each id goes to one of them only.
 #[test]
 fn all_libraries_together_never_take_an_id_twice() {
     const ROUNDS: usize = 40;
@@ -224,7 +223,7 @@ fn all_libraries_together_never_take_an_id_twice() {
     assert_eq!(all.len(), count, "an id came twice");
     let [first, last] = [all.first(), all.last()].map(|id| *id.unwrap());
     assert_eq!(first, 1);
-    // A run that does not fit into what is left of a segment leaves that.
+    // A range that does not fit into the rest of a segment skips that.
     let lost = usize::try_from(last).unwrap() - count;
     assert!(
         lost < 1000,

@@ -1,9 +1,10 @@
-//! Guards the clock's promise on the real binary: a wall clock that is set back or ahead, while
-//! the server runs at 10,000 ids a second or between two runs, makes no id come twice; by default
-//! nobody is refused for it, and the time in ids stays true. Steps are made by libfaketime.
+//! Guards snowflake ids against clock faults on the real binary: a wall clock that is set back or
+//! ahead, while the server runs at 10,000 ids a second or between two runs, repeats no id; by
+//! default no request is refused for it, and the time in ids stays true. libfaketime makes the
+//! steps.
 //!
-//! The registry is Redis, whose clock is true, or the embedded SQLite, which has none: then nobody
-//! knows better than the server itself.
+//! The registry is Redis, whose clock is true, or the embedded SQLite, which has none: then no
+//! second source can confirm a clock.
 
 use std::path::Path;
 use std::time::Duration;
@@ -18,7 +19,7 @@ use crate::server_process::{Server, until};
 use crate::snowflake_load::{Callers, Given, Told, check_true_time, check_unique, now_ms};
 
 const HOUR_S: f64 = 3600.0;
-/// How soon a step must be told.
+/// How soon a step must be reported.
 const ALARM_MAX: Duration = Duration::from_secs(2);
 const STEPS: &str = "leafid_clock_steps_total";
 const STEPPED: &str = "alarm: the wall clock was set to another time";
@@ -81,7 +82,7 @@ fn step(bed: &Bed, server: &Server, seconds: f64) {
     println!("a step by {seconds} s was told after {taken:?}");
 }
 
-/// Sets the clock right, and waits until the server agrees with it.
+/// Corrects the clock, and waits until the server agrees with it.
 fn correct(bed: &Bed, server: &Server) {
     bed.clock.offset(0.0);
     until("agreement", || {
@@ -116,20 +117,20 @@ fn check_steps_while_running(arguments: &[&str]) {
     server.stop();
 }
 
-/// Guards: 10 s back, 1 h back, 1 h ahead and corrected, and nobody knows better: no refusal, no
+/// Guards: 10 s back, 1 h back, 1 h ahead and corrected, without a second source: no refusal, no
 /// duplicate, an alarm within 2 s, true times.
 #[test]
 fn a_clock_that_steps_while_running_reaches_no_id() {
     check_steps_while_running(&[]);
 }
 
-/// Guards the same with a registry whose clock goes on being right.
+/// Guards the same with a registry whose clock stays right.
 #[test]
 fn a_clock_that_steps_while_running_is_not_believed_against_the_registry() {
     check_steps_while_running(&["--registry", &shared_redis().create_database().url]);
 }
 
-/// What came of a start: ids, or a refusal.
+/// The result of a start: ids, or a refusal.
 fn started(server: &Server) -> Option<String> {
     until("worker id or refusal", || {
         let worker = worker(server);
@@ -180,8 +181,8 @@ fn check_step_across_a_restart(seconds: f64, refuses: Option<bool>, arguments: &
     server.stop();
 }
 
-/// Guards: the clock goes back while the server is down after `kill -9`. No duplicate; far back,
-/// the server does not start on it, and does by itself once the clock is right.
+/// Guards a clock that goes back while the server is down after `kill -9`. No duplicate; if it is
+/// far back, the server issues nothing until the clock is right, and then does so automatically.
 #[test]
 fn a_clock_set_back_across_a_restart_repeats_nothing() {
     // Ten seconds is the bound itself: it may go either way.
@@ -243,9 +244,9 @@ fn redis_behind(server: &Redis, proxy: &Proxy) -> String {
     format!("{place}/{name}")
 }
 
-/// Guards: the clock goes an hour ahead while the server is down, and so is the registry: ids are
+/// Guards a clock that goes an hour ahead while the server and the registry are down: ids are
 /// issued an hour ahead. When the registry is back and the clock corrected, that worker id is left
-/// alone, and another one claimed.
+/// unused, and another one claimed.
 #[test]
 fn a_clock_ahead_across_a_restart_puts_the_worker_id_in_quarantine() {
     let proxy = Proxy::new(shared_redis().port());
@@ -273,7 +274,7 @@ fn a_clock_ahead_across_a_restart_puts_the_worker_id_in_quarantine() {
     server.stop();
 }
 
-/// Guards the same where nobody confirms the corrected clock but an operator.
+/// Guards the same if only an operator confirms the corrected clock.
 #[test]
 fn an_operator_confirms_the_corrected_clock() {
     let bed = Bed::new(&[]);
@@ -291,8 +292,8 @@ fn an_operator_confirms_the_corrected_clock() {
     server.stop();
 }
 
-/// Guards that a server which was given its worker id says no where accepting the clock would
-/// leave it without one, says until when, and goes on by itself at that time.
+/// Guards that a server with a fixed worker id refuses to accept the clock if that would leave it
+/// without one, says until when, and continues automatically at that time.
 #[test]
 fn a_worker_id_that_was_set_is_kept_until_its_time_has_come() {
     let bed = Bed::new(&["--registry", "none", "--worker-id", "7"]);
@@ -326,8 +327,8 @@ fn a_worker_id_that_was_set_is_kept_until_its_time_has_come() {
     server.stop();
 }
 
-/// Guards Leaf's policies: a step back refuses, with the error that says so; it ends by itself,
-/// and no id comes twice.
+/// Guards Leaf's policies: a step back refuses with an error that says so; the refusal ends
+/// automatically, and no id repeats.
 #[test]
 fn policies_that_refuse_say_so_and_recover() {
     let url = shared_redis().create_database().url;

@@ -1,4 +1,4 @@
-//! Guards the commands that people and scripts call, against a server and straight on a store.
+//! Guards the commands that people and scripts call, on a server and directly on a store.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -9,7 +9,7 @@ use tempfile::{TempDir, tempdir};
 
 use crate::server_process::{Server, command, run};
 
-/// The two places a command can go to: a server, and the store behind one.
+/// The two targets of a command: a server, and the store behind one.
 struct Places {
     folder: TempDir,
     server: Server,
@@ -22,7 +22,7 @@ impl Places {
         Self { folder, server }
     }
 
-    /// Checks a sequence of commands in both places.
+    /// Checks a sequence of commands on both targets.
     fn each(self, check: impl Fn(&Path, [&str; 2])) {
         check(self.folder.path(), ["--server", &self.server.url]);
         self.server.stop();
@@ -39,7 +39,7 @@ fn next_takes_ids_from_both_places() {
         assert_eq!(next(&["-n", "3"]).ok(), "2\n3\n4\n");
         let answer = next(&["--count", "2", "--json"]).json();
         assert_eq!(answer, json!({ "tag": "order", "ids": ["5", "6"] }));
-        // More than a server gives in one call.
+        // More than a server issues in one call.
         let many = next(&["-n", "25000"]).ok();
         assert_eq!(many.lines().count(), 25_000);
         next(&["-n", "0"]).check_usage();
@@ -109,7 +109,7 @@ fn tags_are_created_listed_shown_changed_and_deleted_in_both_places() {
         tag(&["delete", "order"]).ok();
         tag(&["show", "order"]).check_failed(1, "", "leafid tag create");
         tag(&["delete", "order"]).check_failed(1, "", "leafid tag create");
-        // Created again it goes on where it was.
+        // Created again it continues above its former ids.
         assert!(tag(&["create", "order"]).ok().contains("from 500"));
     });
 }
@@ -148,7 +148,7 @@ fn a_server_can_be_named_in_the_environment() {
     server.stop();
 }
 
-/// Guards `leafid next ... | head -1`: a reader who has seen enough is no failure.
+/// Guards `leafid next ... | head -1`: a reader that has seen enough is not a failure.
 #[test]
 fn a_broken_pipe_is_no_failure() {
     let folder = tempdir().unwrap();

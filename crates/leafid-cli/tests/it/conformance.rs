@@ -1,6 +1,5 @@
-//! Guards that the server does what is written down of it, with programs of others: Schemathesis
-//! reads the OpenAPI document and looks for what is not so, h2spec goes through the rules of
-//! HTTP/2, and promtool reads the metrics.
+//! Guards the server's conformance with tools of others: Schemathesis checks it against the OpenAPI
+//! document, h2spec against the rules of HTTP/2, and promtool the metrics.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -14,8 +13,8 @@ use tempfile::tempdir;
 use crate::clients::clients;
 use crate::server_process::{SECRET, Server};
 
-/// Runs a program to its end, in a folder of its own; answers whether it found nothing, and what
-/// it printed.
+/// Runs a program to its end, in a folder of its own; returns whether it found nothing, and its
+/// output.
 fn finish(command: &mut Command) -> (bool, String) {
     let folder = tempdir().unwrap();
     let output = command.current_dir(folder.path()).output().unwrap();
@@ -24,13 +23,13 @@ fn finish(command: &mut Command) -> (bool, String) {
     (output.status.success(), printed)
 }
 
-/// Has Schemathesis look at all calls but Leaf's own, which answer as Leaf does. The server creates
-/// no tag on first use: one that was deleted shall be gone.
+/// Runs Schemathesis on all calls but Leaf's own, which answer as Leaf does. The server creates no
+/// tag on first use, so that a deleted one stays deleted.
 fn check_contract(server: &Server, more: &[&str]) {
     let folder = clients().installed("schemathesis", &[], install_python);
     let mut schemathesis = Command::new(folder.join("bin/schemathesis"));
     schemathesis.args(["run", "--checks", "all", "--exclude-tag", "leaf"]);
-    // The same requests each time, so that a finding stays one.
+    // The same requests each time, so that a finding can be reproduced.
     schemathesis.args(["--seed", "1", "--no-color"]).args(more);
     schemathesis.arg(format!("{}/openapi.json", server.url));
     let (found_nothing, printed) = finish(&mut schemathesis);
@@ -67,7 +66,7 @@ fn write_access_file(folder: &Path, secret: &str) {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
 }
 
-/// Guards that Prometheus takes the metrics, by its own check of names, types and units.
+/// Guards that promtool accepts the metrics: names, types and units.
 #[test]
 fn metrics_are_as_prometheus_wants_them() {
     let folder = tempdir().unwrap();
@@ -87,17 +86,17 @@ fn metrics_are_as_prometheus_wants_them() {
     server.stop();
 }
 
-/// The port speaks HTTP/1.1 too, and answers what is no preface in that: 400, and the end.
+/// The port speaks HTTP/1.1 too, and answers anything but a preface in that: 400, and the end.
 const OF_HTTP: &[&str] = &["Sends invalid connection preface"];
 
-/// What h2spec finds of gRPC, none of which breaks a rule; DESIGN.md says why.
+/// The findings of h2spec about gRPC, none of which breaks a rule; DESIGN.md says why.
 const OF_GRPC: &[&str] = &[
-    // The connection is reset, which h2spec does not take for closed.
+    // The connection is reset, which h2spec does not count as closed.
     "Sends invalid connection preface",
-    // Its requests are no calls, and what is no call is answered without DATA.
+    // Its requests are not gRPC calls, and are answered without DATA.
     "Sends a WINDOW_UPDATE frame on half-closed (remote) stream",
     "Sends a PRIORITY frame on half-closed (remote) stream",
-    // Each is answered before the next is read, so that they are never that many at a time.
+    // Each is answered before the next is read, so that there are never that many at a time.
     "Sends HEADERS frames that causes their advertised concurrent stream limit to be exceeded",
     // The answer is complete before the rest of the request comes.
     "Sends a HEADERS frame with the \"content-length\" header field which does not equal the DATA \
@@ -132,8 +131,8 @@ fn failing(port: &str, path: &str) -> (BTreeSet<String>, String) {
     (failed.collect(), printed)
 }
 
-/// Each case must pass, or be known. Where a request is answered before the frame comes that is
-/// wrong with it, a case fails; so only one that does so each time counts.
+/// Each case must pass, or be known. If a request is answered before its wrong frame arrives, a
+/// case fails; so only a case that fails each time counts.
 fn check_http2(port: &str, path: &str, known: &[&str]) {
     const RUNS_MAX: usize = 5;
     let (mut failed, mut printed) = failing(port, path);
@@ -155,7 +154,7 @@ fn http2_is_spoken_by_its_rules() {
     let folder = tempdir().unwrap();
     let server = Server::start(folder.path(), &[]);
     let (_, http) = server.url.rsplit_once(':').unwrap();
-    // A call that waits for its body, so that it sees what is wrong with it.
+    // A call that waits for its body, so that it detects what is wrong with it.
     check_http2(http, "/v1/tags/order/ids", OF_HTTP);
     let (_, grpc) = server.greeting.split_once("grpc://127.0.0.1:").unwrap();
     let grpc = grpc.split(|sign: char| !sign.is_ascii_digit()).next();

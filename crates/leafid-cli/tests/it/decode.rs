@@ -1,4 +1,4 @@
-//! Guards `leafid decode`, and that it and the server say the same.
+//! Guards `leafid decode`, and that the server decodes alike.
 
 use serde_json::{Value, json};
 use tempfile::tempdir;

@@ -29,12 +29,12 @@ use crate::server_process;
 use page::{Block, blocks, commands};
 use session::Session;
 
-/// Why a block may stay out, and what it must be about.
+/// The reasons for which a block may stay out, and what it must be about.
 const REASONS: [(&str, &str); 2] = [
     ("installs packages and takes minutes", "./test"),
     ("needs etcdctl, which no test installs", "etcdctl "),
 ];
-/// What no block of text may begin a line with: it would be a command that nobody runs.
+/// A block of text may not begin a line with these: it would be a command that no test runs.
 const PROGRAMS: [&str; 8] = [
     "leafid ",
     "curl ",
@@ -102,7 +102,7 @@ fn blocks_of(page: &str) -> Vec<Block> {
 fn check(page: &str) {
     let mut session = Session::new(page);
     for block in PAGES.iter().flat_map(|page| blocks_of(page)) {
-        // Every command would read leafid.toml without being told to.
+        // Otherwise every command would read leafid.toml.
         if let Some(name) = block.file().filter(|name| *name != "leafid.toml") {
             session.write(name, &block.text);
         }
@@ -147,7 +147,7 @@ fn check_block(session: &mut Session, block: &Block, page: &str, place: &str) {
     }
 }
 
-/// Settings are looked at as `leafid serve` would; the access file by its own flag.
+/// Settings are checked as by `leafid serve`; the access file with its own flag.
 fn check_settings(session: &mut Session, block: &Block, place: &str) {
     let (flag, name) = match (block.file(), block.language.as_str()) {
         (Some("access.toml"), _) => ("--access-file", "access.toml"),

@@ -1,6 +1,6 @@
-//! Guards the promise on a full disk, on the real binary: a server whose file system is full refuses
-//! segments and says so, goes on with snowflake ids, and is itself again as soon as there is room.
-//! The disk is a small file system in a namespace of its own, which needs no rights on the machine.
+//! Guards the promise on a full disk, on the real binary: a server whose file system is full
+//! refuses segments and says so, continues with snowflake ids, and recovers as soon as there is
+//! room. The disk is a small file system in a namespace of its own, which needs no privileges.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -21,7 +21,8 @@ use crate::snowflake_load::now_ms;
 
 const BATCH: &str = "/v1/tags/order/ids?count=1000";
 const SNOWFLAKE: &str = "/api/snowflake/get/x";
-/// The journal allows so much, so that what is issued later was written while the disk was full.
+/// How far the journal allows ids, so that later ids prove that it was written while the disk was
+/// full.
 const SETTINGS: [&str; 7] = [
     "--allow-weak-store",
     "--policy=fixed",
@@ -33,12 +34,12 @@ const SETTINGS: [&str; 7] = [
 ];
 const LATER_MS: u64 = 2_000;
 
-/// A disk of 2 MiB, as long as this lives.
+/// A disk of 2 MiB, which exists as long as this.
 struct Disk {
     keeper: Child,
-    /// What the keeper waits for the end of.
+    /// The input whose end stops the process that holds the namespace.
     _input: ChildStdin,
-    /// The folder, for who is in the namespace.
+    /// The folder, as a process in the namespace sees it.
     folder: PathBuf,
 }
 
@@ -64,7 +65,7 @@ impl Disk {
         }
     }
 
-    /// Puts a command into the namespace.
+    /// Runs a command in the namespace.
     fn enter(&self, command: &mut Command) {
         let mut entering = Command::new("nsenter");
         let keeper = self.keeper.id().to_string();
@@ -97,7 +98,7 @@ impl Disk {
         finish(&mut command)
     }
 
-    /// Uses up all room, and what others give back of it, until told to stop.
+    /// Uses up all room, and what others free of it, until told to stop.
     fn fill(&self) -> Filler {
         let root = format!("/proc/{}/root", self.keeper.id());
         let inside = self.folder.strip_prefix("/").unwrap();
@@ -131,7 +132,7 @@ impl Drop for Disk {
     }
 }
 
-/// Somebody who fills the disk.
+/// A process that fills the disk.
 struct Filler {
     path: PathBuf,
     is_stopped: Arc<AtomicBool>,
@@ -139,7 +140,7 @@ struct Filler {
 }
 
 impl Filler {
-    /// Gives all room back.
+    /// Frees all room.
     fn stop(self) {
         self.is_stopped.store(true, Ordering::Relaxed);
         self.thread.join().unwrap();
@@ -153,7 +154,7 @@ fn fill_up(file: &mut File) {
     }
 }
 
-/// All ids that were given, of either kind.
+/// All issued ids of either kind.
 #[derive(Default)]
 struct Given(HashSet<u64>);
 
@@ -164,7 +165,7 @@ impl Given {
         }
     }
 
-    /// Asks until a batch is refused; answers what was said.
+    /// Takes ids until a batch is refused; returns the error.
     fn take_until_refused(&mut self, server: &Server) -> String {
         until("refusal", || match server.get(BATCH) {
             (200, body) => {

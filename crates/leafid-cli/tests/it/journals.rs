@@ -1,6 +1,6 @@
-//! Guards on the real binary what a journal is good for: a lease from elsewhere, a copied folder and
-//! a file that was removed give nobody ids that another server has; a journal that cannot be written
-//! for a while costs ids for that while only; and a server that is killed again and again issues.
+//! Guards on the real binary what a journal is good for: with a lease from elsewhere, a copied
+//! folder or a removed file no server issues another one's ids; a journal that cannot be written
+//! for a while stops ids for that while only; and a server that is killed again and again issues.
 
 use std::collections::HashSet;
 use std::fs;
@@ -17,7 +17,7 @@ use tempfile::tempdir;
 use crate::server_process::{Server, run, until};
 use crate::snowflake_load::{Callers, Given, Told, now_ms};
 
-/// So many ids are taken of each server, if it gives any.
+/// How many ids are taken of each server, if it issues any.
 const IDS: usize = 20_000;
 
 /// Starts a server with this `data-dir`.
@@ -55,7 +55,7 @@ fn ids(told: &Told) -> Vec<u64> {
     told.given.iter().map(|given| given.id).collect()
 }
 
-/// Asks until each caller has so many ids, or was refused.
+/// Asks until each caller has this many ids, or was refused.
 fn take(callers: &[Callers], count: usize) {
     for callers in callers {
         until("answers", || {
@@ -65,7 +65,7 @@ fn take(callers: &[Callers], count: usize) {
     }
 }
 
-/// No id is among these twice; answers how many there are.
+/// Checks that no id repeats; returns how many there are.
 fn check_unique(ids: &[u64]) -> usize {
     let distinct: HashSet<&u64> = ids.iter().collect();
     let twice = ids.len() - distinct.len();
@@ -73,8 +73,8 @@ fn check_unique(ids: &[u64]) -> usize {
     ids.len()
 }
 
-/// Two servers that had leases of other registries are pointed at one that is down, and then it
-/// comes back.
+/// Two servers with leases of other registries are started with one that is down, and then it comes
+/// back.
 fn check_elsewhere(former: [&[&str]; 2]) {
     let redis = Redis::start();
     let folder = tempdir().unwrap();
@@ -82,7 +82,8 @@ fn check_elsewhere(former: [&[&str]; 2]) {
     let names = ["a", "b"];
     let mut all = Vec::new();
     for (name, arguments) in names.iter().zip(former) {
-        // Ids with one number of two registries may be equal; only what comes now is compared.
+        // Ids with one number of two registries may be equal; only the ids from now on are
+        // compared.
         use_up(start(folder, name, arguments));
     }
     redis.kill();
@@ -126,7 +127,7 @@ fn leases_of_two_files_are_no_right_in_a_registry() {
     ]);
 }
 
-/// Guards a registry whose URL differs from the former one's in its options only: another schema of
+/// Guards a registry whose URL differs from the former one's only in its options: another schema of
 /// the same database, which is down when the server starts.
 #[test]
 fn leases_of_two_schemas_are_no_right_in_one_another() {
@@ -144,7 +145,7 @@ fn leases_of_two_schemas_are_no_right_in_one_another() {
     }
     let moved = start(folder, "a", &["--registry", &first]);
     let stays = start(folder, "b", &["--registry", &second]);
-    // Two registries: both may give the same number, and the ids of the first are not compared.
+    // Two registries: both may assign the same number, and the ids of the first are not compared.
     assert_eq!(held(&moved), held(&stays));
     moved.kill();
     postgres.kill();
@@ -163,7 +164,8 @@ fn leases_of_two_schemas_are_no_right_in_one_another() {
     println!("{} ids, none twice", check_unique(&all));
 }
 
-/// Guards a registry whose address is in the environment: behind another one, it is another registry.
+/// Guards a registry whose address is in the environment: with another address it is another
+/// registry.
 #[test]
 fn a_lease_behind_an_address_of_the_environment_is_no_right_behind_another() {
     let (postgres, other) = (Postgres::start(), Postgres::start());
@@ -201,7 +203,7 @@ fn a_lease_behind_an_address_of_the_environment_is_no_right_behind_another() {
     }
 }
 
-/// Guards two copies of one folder that start at once, with the registry there and without.
+/// Guards two copies of one folder that start at once, with the registry up and down.
 #[test]
 fn two_copies_of_one_folder_start_at_once() {
     for is_up in [true, false] {
@@ -222,7 +224,7 @@ fn two_copies_of_one_folder_start_at_once() {
         until("worker id", || servers.iter().any(is_holding).then_some(()));
         let callers = servers.each_ref().map(Callers::start);
         take(&callers, IDS);
-        // Who is refused waits for each answer.
+        // A refused caller waits for each answer.
         servers.into_iter().for_each(Server::kill);
         for callers in callers {
             all.extend(ids(&callers.stop()));
@@ -264,8 +266,8 @@ fn a_folder_whose_files_were_deleted_is_not_shared() {
     }
 }
 
-/// Guards readiness while the journal is away, where segment ids are served too: another server can
-/// issue snowflake ids, this one cannot. It goes on when the file is back.
+/// Guards readiness while the journal is missing and segment ids are served too: another server can
+/// issue snowflake ids, this one cannot. It continues when the file is back.
 #[test]
 fn a_server_without_its_journal_is_not_ready() {
     let folder = tempdir().unwrap();
@@ -292,7 +294,7 @@ fn a_server_without_its_journal_is_not_ready() {
     server.stop();
 }
 
-/// Guards that a server whose descriptors are all in use goes on writing its journal.
+/// Guards that a server whose descriptors are all in use continues to write its journal.
 #[test]
 fn no_descriptor_is_left_for_the_journal() {
     const FILES: &str = "96";

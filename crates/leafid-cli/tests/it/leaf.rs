@@ -51,7 +51,7 @@ fn a_server_starts_from_leafs_own_file() {
             let answer = server.get("/api/segment/get/leaf-segment-test");
             assert_eq!(answer, (200, expected.to_owned()));
         }
-        // No tag is made by asking for it; a snowflake id takes any key.
+        // No tag is created on first use; a snowflake id takes any key.
         assert_eq!(server.get("/api/segment/get/other").0, 500);
         assert_eq!(server.get("/api/snowflake/get/other").0, 200);
         let log = server.log();
@@ -67,8 +67,8 @@ fn a_server_starts_from_leafs_own_file() {
     }
 }
 
-/// Guards the move to a registry that never saw Java Leaf: the number noted down on this machine is
-/// kept, and a note that cannot be read keeps nobody from starting.
+/// Guards the move to a registry that never saw Java Leaf: the number recorded on this machine is
+/// kept, and an unreadable record prevents no start.
 #[test]
 fn the_number_that_leaf_noted_down_is_a_hint() {
     let folder = tempdir().unwrap();
@@ -105,11 +105,11 @@ const IDS_PER_CALLER: u64 = 1_000_000;
 /// Callers of each of the two servers, and of the stand-in for Java Leaf.
 const CALLERS: [usize; 3] = [7, 7, 2];
 const BATCH: u64 = 1000;
-/// Every so many batches an id is taken singly, through Leaf's own API.
+/// Every few batches an id is taken singly, through Leaf's own API.
 const BATCHES_PER_SINGLE: u64 = 10;
 const TAG: &str = "leaf-segment-test";
 
-/// One bit for each number: whether it was given out.
+/// One bit for each number: whether it was issued.
 struct Given {
     words: Vec<AtomicU64>,
 }
@@ -120,7 +120,7 @@ impl Given {
         Self { words }
     }
 
-    /// `false` if it was given out before.
+    /// `false` if it was issued before.
     fn insert(&self, id: u64) -> bool {
         let word = &self.words[usize::try_from(id / 64).unwrap()];
         let bit = 1 << (id % 64);
@@ -144,7 +144,7 @@ fn two_servers_and_java_leaf_share_a_table_without_a_duplicate() {
         Server::start(folder.path(), &own)
     };
     let servers = [start("a"), start("b")];
-    // Far more numbers than are asked for: segments in memory at the end are gaps.
+    // Far more numbers than are requested: segments in memory at the end are gaps.
     let given = Given::new(1 << 28);
     thread::scope(|scope| {
         let given = &given;
@@ -214,7 +214,7 @@ fn call_java_leaf(url: &str, given: &Given) {
     }
 }
 
-/// Guards never-twice on a restored backup: `max_id` is put back under a running server. No id
+/// Guards never-twice on a restored backup: `max_id` is lowered under a running server. No id
 /// repeats, and there is one alarm, in the log and in the metrics.
 #[test]
 fn a_table_put_back_raises_one_alarm_and_repeats_no_id() {

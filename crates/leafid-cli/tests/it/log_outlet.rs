@@ -1,4 +1,4 @@
-//! Guards that a log which cannot be written, or which nobody reads, holds nothing up.
+//! Guards that a log which cannot be written, or which no one reads, blocks nothing.
 
 use std::fs::OpenOptions;
 use std::io::{self, Read as _};

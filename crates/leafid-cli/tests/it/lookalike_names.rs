@@ -1,6 +1,6 @@
-//! Guards the names of tags that could pass for something else: a line of the log, or another tag.
-//! None is created any more, whatever way is taken; those that are there go on, and are shown with
-//! what cannot be seen written out.
+//! Guards against names of tags that could pass for something else: a log line, or another tag. No
+//! such tag can be created, by any call; existing ones continue, and are shown with invisible
+//! characters escaped.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
@@ -13,7 +13,7 @@ use tempfile::{TempDir, tempdir};
 
 use crate::server_process::{Server, run};
 
-/// One that turns the text behind it around, one that begins a line, and one like another tag.
+/// One that reverses the text after it, one that begins a line, and one like another tag.
 const OLD: [&str; 3] = [
     "order\u{202e}desrever",
     "a\u{2028}2026-11-22T00:00:00.000000Z ERROR leafid: alarm",
@@ -21,7 +21,7 @@ const OLD: [&str; 3] = [
 ];
 const INVISIBLE: [char; 3] = ['\u{202e}', '\u{2028}', '\u{200b}'];
 
-/// A folder whose embedded store has these tags, as SQL by hand makes them.
+/// A folder whose embedded store has these tags, as SQL by hand creates them.
 fn with_old_tags() -> TempDir {
     let folder = tempdir().unwrap();
     let path = folder.path().join("leafid-data").join("leafid.db");
@@ -158,7 +158,7 @@ fn check_commands(folder: &Path, target: &[&str]) {
     }
 }
 
-/// Guards that a name adds nothing to a line of the log but itself.
+/// Guards that a name adds nothing to a log line but itself.
 #[test]
 fn a_name_with_quotes_is_one_field_of_the_log() {
     let folder = tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Guards never-twice where one address leads to two databases that know nothing of each other, as a
-//! balancer does that takes them for a cluster. All ids of all servers are compared.
+//! Guards never-twice if one address leads to two databases that do not replicate, as with a load
+//! balancer that treats them as a cluster. All ids of all servers are compared.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -50,7 +50,7 @@ const CREATE: [&str; 7] = [
     "tag", "create", "order", "--step", "10", "--policy", "fixed",
 ];
 
-/// Takes what a server gives, and counts what was there before.
+/// Takes what a server issues, and counts repeats.
 fn take(server: &Server, seen: &mut HashSet<u64>) -> usize {
     let mut twice = 0;
     for url in ["/v1/tags/order/ids?count=10", "/v1/tags/trace/ids?count=10"] {
@@ -91,7 +91,7 @@ fn check(what: &str, pair: &Pair) {
     };
     let body = refused(&running);
     assert!(body.contains("store_unavailable"), "{what}: {body}");
-    // What was right may have been wrong.
+    // The first server may have been the wrong one.
     pair.proxy.lead_to(&pair.ports[..1]);
     pair.proxy.cut();
     refused(&running);
@@ -115,7 +115,7 @@ fn check(what: &str, pair: &Pair) {
     }
 }
 
-/// Guards that a server which was led to two databases stops.
+/// Guards that a server stops whose address led to two databases.
 #[test]
 fn two_databases_behind_one_address_are_refused() {
     let other = MariaDb::start();
@@ -140,7 +140,7 @@ fn each_database(check: impl Fn(&str, &str, &Proxy, &dyn Fn(&str))) {
     });
 }
 
-/// Guards a proxy that keeps our connections and leads them elsewhere: the reservation tells.
+/// Guards a proxy that keeps our connections and redirects them: the reservation detects it.
 #[test]
 fn another_database_behind_the_same_connection_is_refused() {
     each_database(|what, url, _, sql| {
@@ -163,7 +163,8 @@ fn another_database_behind_the_same_connection_is_refused() {
     });
 }
 
-/// Guards that a registry which was emptied is no other database: the servers that know it say so.
+/// Guards that an emptied registry is not mistaken for another database: the servers that know it
+/// write its identity again.
 #[test]
 fn an_emptied_registry_is_the_same_database() {
     each_database(|what, url, proxy, sql| {

@@ -7,7 +7,8 @@ use tempfile::tempdir;
 
 use crate::server_process::{Server, until};
 
-/// With so few files a flood of connections made the journal fail for good: it could not be opened.
+/// With this few files a flood of connections made the journal fail for good: it could not be
+/// opened.
 #[test]
 fn a_flood_of_connections_leaves_files_for_the_journal() {
     let folder = tempdir().unwrap();
@@ -27,7 +28,7 @@ fn a_flood_of_connections_leaves_files_for_the_journal() {
     let before = written();
     for round in 0..2 {
         until("the journal, written again", || {
-            // The time in ids goes on only with a journal that was written.
+            // The time in ids advances only while the journal is written.
             let (status, body) = server.get("/api/snowflake/get/order");
             assert_eq!(status, 200, "{round}: {body}: {}", server.log());
             (written() != before).then_some(())

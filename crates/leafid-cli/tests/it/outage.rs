@@ -1,4 +1,4 @@
-//! Guards what the real binary knows, says and does about a store that goes away, is back, is empty,
+//! Guards what the real binary reports and does about a store that goes down, comes back, is empty,
 //! or has lost its cluster.
 
 use leafid_testbed::{MariaDb, Postgres, shared_mariadb, shared_postgres};
@@ -21,14 +21,14 @@ fn await_store_up(server: &Server, wanted: f64) {
     });
 }
 
-/// An idle server notices the outage and its end by itself, tells each in one line, and serves all
-/// tags that waited at once.
+/// An idle server notices the outage and its end, logs each in one line, and serves all waiting
+/// tags at once.
 fn check_outage(url: &str, kill: impl Fn(), start_again: impl Fn()) {
     let folder = tempdir().unwrap();
     run(folder.path(), &["store", "init", "--store", url]).ok();
     let tags: Vec<String> = (0..20).map(|number| format!("tag{number}")).collect();
     for tag in &tags {
-        // Memory holds few of each.
+        // Memory holds few ids of each.
         let create = ["tag", "create", tag, "--step", "1", "--policy", "fixed"];
         run(folder.path(), &[&create[..], &["--store", url]].concat()).ok();
     }
@@ -39,7 +39,7 @@ fn check_outage(url: &str, kill: impl Fn(), start_again: impl Fn()) {
     }
     kill();
     await_store_up(&server, 0.0);
-    // Nobody has asked for an id since.
+    // No id has been requested since.
     assert_eq!(lines(&server, "the store is down"), 1, "{}", server.log());
     for tag in &tags {
         let refused = (0..10).map(|_| ask(tag).0).find(|status| *status != 200);
@@ -86,7 +86,7 @@ fn an_outage_of_postgres_is_noticed_without_a_call() {
     check_outage(&url, || database.kill(), || database.start_again());
 }
 
-/// A database without the tables passes no check and takes no traffic, until they are made.
+/// A database without the tables passes no check and gets no traffic, until they are created.
 #[test]
 fn an_empty_database_is_not_ready() {
     for url in [
@@ -111,8 +111,8 @@ fn an_empty_database_is_not_ready() {
     }
 }
 
-/// A node of Galera that lost its cluster is first in the list: the next server is used and named;
-/// when it is the only one, the server knows that it is down.
+/// A Galera node that lost its cluster is first in the list: the next server is used and named; if
+/// it is the only one, the server knows that it is down.
 #[test]
 fn a_galera_node_without_its_cluster_is_not_used() {
     let folder = tempdir().unwrap();

@@ -1,6 +1,6 @@
 //! Guards how many servers get a worker id: fifty that start at once on an empty registry get
-//! fifty, on each kind of registry; and starts without number, with twenty servers living at a
-//! time, never exhaust the worker ids.
+//! fifty, on each kind of registry; and an unlimited number of starts, with twenty servers running
+//! at a time, never exhausts the worker ids.
 //!
 //! All servers here are processes. The same with 2,000 starts in one process, and the fifty in one
 //! process on each kind of registry, is in the tests of the crate leafid-stores.
@@ -29,7 +29,7 @@ fn start(folder: &Path, number: usize, arguments: &[&str]) -> Server {
     Server::start_unready(folder, &[&own, arguments].concat())
 }
 
-/// Waits until a server holds a worker id; answers which.
+/// Waits until a server holds a worker id, and returns it.
 fn held(server: &Server) -> u64 {
     until("worker id", || {
         let worker = server.json("/v1/worker");
@@ -98,7 +98,7 @@ fn initialised(url: String) -> String {
 }
 
 const STARTS: usize = 200;
-/// Servers that live at a time.
+/// Servers that run at a time.
 const LIVE: usize = 20;
 const LEASE: Duration = Duration::from_secs(10);
 /// 64 worker ids.

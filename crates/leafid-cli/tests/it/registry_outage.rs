@@ -1,6 +1,6 @@
-//! Guards that whether the registry of worker ids answers is known within seconds, although
-//! nothing has to be asked of it for half an hour: in the metrics, in `/readyz` and `/v1/worker`,
-//! and in the log, by one line when it goes and one when it is back.
+//! Guards that an outage of the registry of worker ids is noticed within seconds, although no call
+//! is due for half an hour: in the metrics, in `/readyz` and `/v1/worker`, and in the log, by one
+//! line when it goes down and one when it is back.
 
 use std::thread;
 
@@ -15,7 +15,7 @@ const UP: &str = "leafid_registry_up";
 const GONE: &str = "the registry of worker ids does not answer";
 const BACK: &str = "the registry of worker ids answers again";
 
-/// Waits until the metric shows this; answers how long that took, in seconds.
+/// Waits until the metric shows this; returns how long that took, in seconds.
 fn wait_for(server: &Server, up: f64) -> f64 {
     let clock = SystemClock::new();
     let start_ms = now_ms(&clock);
@@ -90,7 +90,7 @@ fn a_registry_that_is_killed_is_missed_at_once() {
     });
 }
 
-/// Guards a registry that can be read, but not changed: nobody says that it answers.
+/// Guards a registry that can be read, but not changed: it does not count as answering.
 #[test]
 fn a_registry_that_is_full_is_missed_until_it_is_not() {
     let redis = Redis::start();
@@ -122,8 +122,8 @@ fn a_registry_that_is_full_is_missed_until_it_is_not() {
     server.stop();
 }
 
-/// Guards a registry that is set at run time to forget what it acknowledged: nothing more is asked
-/// of it, and the log says why.
+/// Guards a registry that is set at run time to forget what it acknowledged: it is no longer used,
+/// and the log says why.
 #[test]
 fn a_registry_that_turns_weak_is_not_written_any_more() {
     let redis = Redis::start();
@@ -140,7 +140,7 @@ fn a_registry_that_turns_weak_is_not_written_any_more() {
     let callers = Callers::start(&server);
     callers.wait_for_ids(1000);
     redis.command(&["CONFIG", "SET", "appendonly", "no"]);
-    // When the lease that it has kept is over.
+    // When the current lease has ended.
     callers.wait_for_refusals(1);
     let log = server.log();
     assert!(
@@ -155,7 +155,7 @@ fn a_registry_that_turns_weak_is_not_written_any_more() {
     server.stop();
 }
 
-/// Guards registries that go on taking connections and answer nothing.
+/// Guards registries that accept connections and answer nothing.
 #[test]
 fn a_registry_that_hangs_is_missed_at_once() {
     let (database, zookeeper, redis) = (MariaDb::start(), ZooKeeper::start(), Redis::start());

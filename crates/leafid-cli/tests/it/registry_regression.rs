@@ -1,6 +1,6 @@
-//! Guards the worker id's promise where the registry does not keep its own: it is emptied, or an
-//! older copy of it is put back, under a server that issues, and a second server starts. Both make
-//! the same ids at most until the first one looks at its row again, and not one after that.
+//! Guards the worker id's promise if the registry does not keep its own: it is emptied, or restored
+//! from an older copy, under a server that issues, and a second server starts. Both make the same
+//! ids at most until the first one reads its row again, and none after that.
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -17,7 +17,7 @@ fn start(folder: &TempDir, registry: &str) -> Server {
     Server::start_unready(folder.path(), &["--segment=false", "--registry", registry])
 }
 
-/// Waits until a server holds a worker id; answers which.
+/// Waits until a server holds a worker id, and returns it.
 fn held(server: &Server) -> u64 {
     until("worker id", || {
         let worker = server.json("/v1/worker");
@@ -26,7 +26,7 @@ fn held(server: &Server) -> u64 {
     })
 }
 
-/// When ids came that had come before, in milliseconds since 1970.
+/// When ids repeated, in milliseconds since 1970.
 fn twice(given: &[Given]) -> Vec<u64> {
     let mut seen: BTreeMap<u64, u64> = BTreeMap::new();
     let again = given.iter().filter_map(|given| {
@@ -40,7 +40,7 @@ fn twice(given: &[Given]) -> Vec<u64> {
 
 const REGRESSIONS: &str = "leafid_registry_regressions_total";
 
-/// `forget` makes the registry forget who holds the first worker id.
+/// `forget` makes the registry forget the holder of the first worker id.
 fn check(kind: &str, registry: &str, folder: &TempDir, forget: impl FnOnce()) {
     let clock = SystemClock::new();
     let first = start(folder, registry);
@@ -52,7 +52,7 @@ fn check(kind: &str, registry: &str, folder: &TempDir, forget: impl FnOnce()) {
     let other_folder = tempdir().unwrap();
     let second = start(&other_folder, registry);
     let second_callers = Callers::start(&second);
-    // Where the first one looked before the second one came, it holds a worker id again.
+    // If the first server read its row before the second one started, it holds a worker id again.
     let is_free = held(&second) == worker;
     assert!(
         is_free || first.metric(REGRESSIONS) > 0.0,
@@ -113,8 +113,8 @@ fn a_registry_that_is_emptied_is_noticed() {
     });
 }
 
-/// Guards a registry that was stopped, and came back with the files of an earlier time: before
-/// anybody used it, or when the server had given its worker id back.
+/// Guards a registry that was stopped, and came back with older files: from before its first use,
+/// or from when the server had given its worker id back.
 #[test]
 fn a_registry_whose_backup_is_put_back_is_noticed() {
     let (etcd, zookeeper, redis) = (Etcd::start(), ZooKeeper::start(), Redis::start());

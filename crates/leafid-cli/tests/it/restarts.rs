@@ -49,7 +49,7 @@ fn the_greeting_has_lines_that_work() {
     server.stop();
 }
 
-/// Guards the promise across crashes: whatever was given out before is never given out again.
+/// Guards uniqueness across crashes: issued ids are never issued again.
 #[test]
 fn a_killed_server_never_repeats_an_id() {
     let folder = tempdir().unwrap();
@@ -88,7 +88,7 @@ fn take_until_it_dies(server: &Server, caller: usize, given: &Mutex<HashSet<u64>
     }
 }
 
-/// Guards the way a service is stopped: a request whose first half is there is answered in full.
+/// Guards the way a service is stopped: a request whose first half has arrived is answered in full.
 #[test]
 fn a_signal_lets_requests_in_flight_finish() {
     for name in ["TERM", "INT"] {
@@ -146,8 +146,8 @@ fn a_port_in_use_is_named_with_what_to_do() {
     server.stop();
 }
 
-/// Guards that with the log off nothing is printed but where the server listens, which a program
-/// that started it on free ports has to know.
+/// Guards that with the log off only the addresses are printed, which a program that started it on
+/// free ports needs.
 #[test]
 fn with_the_log_off_only_the_addresses_are_printed() {
     let folder = tempdir().unwrap();
@@ -173,7 +173,7 @@ fn with_the_log_off_only_the_addresses_are_printed() {
     assert_eq!(ended.status.code(), Some(0));
 }
 
-/// Guards that a program which reads the log as JSON can read why the server did not start.
+/// Guards that a program which reads the log as JSON learns why the server did not start.
 #[test]
 fn what_ends_the_start_is_told_as_the_log_is() {
     let folder = tempdir().unwrap();

@@ -16,7 +16,7 @@ use crate::server_process::{Server, until};
 /// Longer than the balancer takes to notice, on a machine that is busy with other tests.
 const DELAY: &str = "3s";
 
-/// haproxy between a socket in a folder and two servers, which it looks at ten times a second.
+/// haproxy between a socket in a folder and two servers, which it checks ten times a second.
 struct Balancer {
     child: Child,
     socket: PathBuf,
@@ -26,7 +26,7 @@ impl Balancer {
     fn start(folder: &Path, servers: &[Server; 2]) -> Self {
         let socket = folder.join("haproxy.sock");
         let [a, b] = servers.each_ref().map(Server::address);
-        // It tries nothing again: the servers have to see to it that nothing is lost.
+        // It retries nothing: the servers have to make sure that nothing is lost.
         let config = format!(
             "global\n  maxconn 1000\n\
              defaults\n  mode http\n  retries 0\n  timeout connect 20s\n  timeout client 60s\n  \
@@ -91,7 +91,7 @@ impl Answer {
     }
 }
 
-/// Asks for an id; `None`: the connection ended instead.
+/// Takes an id; `None`: the connection ended instead.
 fn ask(stream: &mut UnixStream) -> Option<Answer> {
     let request = b"GET /v1/tags/order/ids HTTP/1.1\r\nhost: localhost\r\n\r\n";
     stream.write_all(request).ok()?;
@@ -117,7 +117,7 @@ fn ask(stream: &mut UnixStream) -> Option<Answer> {
     }
 }
 
-/// What callers met.
+/// The failures that callers saw.
 #[derive(Default)]
 struct Met {
     answers: AtomicU64,
@@ -127,7 +127,7 @@ struct Met {
 }
 
 impl Met {
-    /// Asks over and over, with a connection for so many requests.
+    /// Asks over and over, with a new connection after a number of requests.
     fn call(&self, balancer: &Balancer, requests: u32) {
         while !self.is_over.load(Ordering::Relaxed) {
             let Some(mut stream) = balancer.connect() else {
@@ -177,13 +177,13 @@ fn a_rolling_restart_loses_nothing() {
     });
     let (answers, lost) = (met.answers.into_inner(), met.lost.into_inner());
     println!("{answers} answers, {lost} lost");
-    // Enough to be on the way at every step, also where the machine is busy with other things.
+    // Enough to be on the way at every step, even on a busy machine.
     assert!(answers > 100, "{answers} answers");
     assert_eq!(lost, 0, "of {answers}");
 }
 
-/// Guards what a server does in between: it is not ready, serves new connections, and tells each
-/// to go with its answer.
+/// Guards what a server does in between: it is not ready, serves new connections, and asks each
+/// with its answer to reconnect.
 #[test]
 fn while_it_leaves_it_serves() {
     let folder = tempdir().unwrap();
@@ -200,7 +200,7 @@ fn while_it_leaves_it_serves() {
         assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
         assert!(answer.contains("connection: close\r\n"), "{answer}");
     }
-    // Nobody has to wait for it.
+    // The shutdown must not wait for it.
     server.signal("TERM");
     assert_eq!(server.wait().code(), Some(1));
 }

@@ -1,5 +1,5 @@
-//! Runs the binary: once for an answer, or as a server. Every output that passes here is searched
-//! for the tests' password.
+//! Runs the binary: once for an answer, or as a server. All output is searched for the tests'
+//! password.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -36,7 +36,7 @@ pub(crate) fn command<S: AsRef<OsStr>>(folder: &Path, arguments: &[S]) -> Comman
     command
 }
 
-/// What a run of the binary came to.
+/// The result of a run of the binary.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) code: i32,
@@ -66,7 +66,7 @@ fn check_secrecy(text: &str) {
 }
 
 impl Run {
-    /// The output of a run that must have gone well.
+    /// The output of a run that must succeed.
     pub(crate) fn ok(self) -> String {
         assert_eq!(self.code, 0, "{self:?}");
         self.out
@@ -76,13 +76,13 @@ impl Run {
         serde_json::from_str(&self.ok()).unwrap()
     }
 
-    /// A run whose command line must not have been understood.
+    /// A run whose command line must be refused.
     pub(crate) fn check_usage(&self) {
         assert_eq!(self.code, 2, "{self:?}");
         assert!(self.errors.contains("--help"), "{self:?}");
     }
 
-    /// A run that must have failed with this exit code, and have said both of these.
+    /// A run that must fail with this exit code, and print both of these.
     pub(crate) fn check_failed(&self, code: i32, error: &str, next: &str) {
         assert_eq!(self.code, code, "{self:?}");
         let line = |start: &str, part: &str| {
@@ -124,7 +124,7 @@ impl Server {
         server
     }
 
-    /// As [`start`](Self::start), where the arguments say.
+    /// As [`start`](Self::start), at the address in the arguments.
     pub(crate) fn start_at(folder: &Path, arguments: &[&str]) -> Self {
         let command = command(folder, &[&["serve"], arguments].concat());
         let server = Self::launch(command, folder);
@@ -132,7 +132,7 @@ impl Server {
         server
     }
 
-    /// As [`start`](Self::start), with so many open files at the most.
+    /// As [`start`](Self::start), with a limit on open files.
     pub(crate) fn start_with_open_files(folder: &Path, open_files: u32) -> Self {
         let limited = format!("ulimit -n {open_files}; exec \"$0\" \"$@\"");
         let arguments = ["serve", "--http", "127.0.0.1:0"];
@@ -156,7 +156,7 @@ impl Server {
         Self::spawn(folder, arguments, |_| ())
     }
 
-    /// As [`start_unready`](Self::start_unready); `prepare` has the last word about the command.
+    /// As [`start_unready`](Self::start_unready); `prepare` can change the command.
     pub(crate) fn spawn(
         folder: &Path,
         arguments: &[&str],
@@ -195,7 +195,7 @@ impl Server {
             .unwrap();
         let mut out = BufReader::new(child.stdout.take().unwrap());
         let mut greeting = String::new();
-        // The last line to try.
+        // The last of the suggested commands.
         while !greeting.contains("/readyz") {
             let len = out.read_line(&mut greeting).unwrap();
             let errors = || std::fs::read_to_string(&log).unwrap();
@@ -208,7 +208,7 @@ impl Server {
         let url = url.unwrap().trim_end_matches(',').to_owned();
         let agent = ureq::Agent::config_builder()
             .http_status_as_error(false)
-            // What certificates are good for has tests of its own.
+            // Certificates have tests of their own.
             .tls_config(TlsConfig::builder().disable_verification(true).build())
             .build();
         Self {
@@ -264,7 +264,7 @@ impl Server {
         serde_json::from_str(&self.get(path).1).unwrap()
     }
 
-    /// A number that the metrics show, by its name and labels as they write them.
+    /// The value of a metric, by its name and labels as they are written.
     pub(crate) fn metric(&self, series: &str) -> f64 {
         let (_, text) = self.get("/metrics");
         let mut lines = text.lines();
@@ -315,7 +315,7 @@ impl Server {
         status
     }
 
-    /// Ends it as the system's manager of services does.
+    /// Ends it as a service manager does.
     pub(crate) fn stop(mut self) {
         self.signal("TERM");
         assert_eq!(self.wait().code(), Some(0), "{}", self.log());
@@ -339,10 +339,10 @@ impl Drop for Server {
     }
 }
 
-/// How long anything may take before it counts as stuck; far more than it takes.
+/// How long anything may take before it counts as stuck; far more than it needs.
 const WAIT_MAX: Duration = Duration::from_secs(90);
 
-/// Waits until something is there, and says what if it never comes.
+/// Waits until something appears, and panics with its name if it never does.
 pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let clock = SystemClock::new();
     let end = clock.now() + WAIT_MAX;

@@ -34,7 +34,7 @@ fn flags_win_over_environment_over_file_over_defaults() {
     assert_eq!(line("threads"), "threads = 2 # LEAFID_THREADS");
     assert_eq!(line("wait-max"), "wait-max = \"2s\" # leafid.toml:2");
     assert_eq!(line("cover"), "cover = \"10m\" # default");
-    // What is shown is a file that means the same.
+    // What is printed is a file with the same meaning.
     write(folder.path(), "leafid.toml", &shown);
     assert_eq!(
         run(folder.path(), &["config", "show"]).ok(),
@@ -122,7 +122,7 @@ fn no_command_prints_a_password() {
     assert!(shown.contains("# store-password = \"***\""), "{shown}");
 }
 
-/// Guards against a command that works on another store than the one in front of it.
+/// Guards against a command that works on another store than the given one.
 #[test]
 fn a_folder_does_not_lose_to_a_store_from_elsewhere() {
     let folder = tempdir().unwrap();
@@ -148,7 +148,7 @@ fn a_folder_does_not_lose_to_a_store_from_elsewhere() {
     assert!(folder.path().join("mine.db").exists());
 }
 
-/// Guards files that block for ever when they are opened, or never end: each is refused by name.
+/// Guards against files that block forever when opened, or never end: each is refused by name.
 #[test]
 fn files_that_never_end_are_refused() {
     let folder = tempdir().unwrap();
@@ -168,7 +168,7 @@ fn files_that_never_end_are_refused() {
         let list = [&list[..], &["--token-file", name]].concat();
         run(folder.path(), &list).check_failed(1, "it is not a regular file", "");
     }
-    // What the shell hands over is read.
+    // Files that the shell passes are read.
     let mut shell = std::process::Command::new("bash");
     let script = "\"$0\" config show --config <(echo 'step = 7')";
     shell.args(["-c", script, env!("CARGO_BIN_EXE_leafid")]);

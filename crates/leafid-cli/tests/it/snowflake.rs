@@ -1,5 +1,5 @@
-//! Guards snowflake ids over the real binary: Leaf's front end, the worker id over restarts, two
-//! servers on one registry, fixed worker ids, and settings that cannot be used.
+//! Guards snowflake ids on the real binary: Leaf's API, the worker id across restarts, two servers
+//! on one registry, fixed worker ids, and invalid settings.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -49,7 +49,7 @@ fn id(server: &Server) -> u64 {
     body.parse().unwrap()
 }
 
-/// Guards the promise of one command and nothing to set up.
+/// Guards the promise of one command without set-up.
 #[test]
 fn ids_are_distinct_and_carry_the_worker_id() {
     let folder = tempdir().unwrap();
@@ -75,7 +75,8 @@ fn ids_are_distinct_and_carry_the_worker_id() {
     server.stop();
 }
 
-/// Guards that a restart, also after a crash, takes the same worker id and goes on above.
+/// Guards that a restart, even after a crash, claims the same worker id and continues above its
+/// ids.
 #[test]
 fn a_restart_keeps_the_worker_id() {
     let folder = tempdir().unwrap();
@@ -140,7 +141,7 @@ fn a_second_server_on_one_folder_is_refused() {
     server.stop();
 }
 
-/// Guards what operators look at.
+/// Guards the metrics and statuses for operators.
 #[test]
 fn metrics_and_readiness_show_the_worker_id() {
     let folder = tempdir().unwrap();
@@ -195,7 +196,7 @@ fn metrics_and_readiness_show_the_worker_id() {
     off.stop();
 }
 
-/// Guards that where only snowflake ids are served, a server without a worker id is not ready.
+/// Guards that a server without a worker id is not ready if it only serves snowflake ids.
 #[test]
 fn without_segments_the_worker_id_decides_readiness() {
     let folder = tempdir().unwrap();
@@ -211,7 +212,7 @@ fn without_segments_the_worker_id_decides_readiness() {
     second.stop();
 }
 
-/// Guards that the worker id of a server which lives is not given away by mistake.
+/// Guards that the worker id of a running server is not released by mistake.
 #[test]
 fn a_living_holder_keeps_its_worker_id() {
     let folder = tempdir().unwrap();
@@ -250,7 +251,7 @@ fn a_living_holder_keeps_its_worker_id() {
     server.stop();
 }
 
-/// Guards that a number set by hand is taken, and found out when two servers have it.
+/// Guards that a fixed worker id is claimed, and that two servers with the same one are detected.
 #[test]
 fn a_fixed_worker_id_is_taken_once() {
     let folder = tempdir().unwrap();
@@ -262,7 +263,7 @@ fn a_fixed_worker_id_is_taken_once() {
     assert_eq!(refused["stage"], "refused", "{refused}");
     let reason = refused["reason"].as_str().unwrap();
     assert!(reason.contains("worker id 7 is held by"), "{reason}");
-    // Segments go on.
+    // Segment ids continue.
     assert_eq!(second.get("/api/segment/get/order").0, 200);
     let (status, body) = second.get("/api/snowflake/get/order");
     assert_eq!(status, 500);
@@ -298,7 +299,8 @@ fn the_ordinal_of_a_pod_is_its_worker_id() {
     );
 }
 
-/// Guards (g): with no worker id left, snowflake is refused with the holders, and segments go on.
+/// Guards that with no worker id left, snowflake ids are refused with the holders named, and
+/// segment ids continue.
 #[test]
 fn exhaustion_names_the_holders() {
     let folder = tempdir().unwrap();
@@ -336,7 +338,7 @@ fn exhaustion_names_the_holders() {
     );
     let log = third.log();
     assert!(log.contains("alarm: all worker ids are held"), "{log}");
-    // A dead one's worker id can be had once its lease is over.
+    // The worker id of a dead server can be claimed once its lease has ended.
     first.kill();
     until("worker id of the dead one", || {
         (own(&third)["stage"] == "holding").then_some(())
@@ -346,7 +348,7 @@ fn exhaustion_names_the_holders() {
     second.stop();
 }
 
-/// Guards that mistakes are found before anything starts, with what to set instead.
+/// Guards that invalid settings are reported before anything starts, with what to set instead.
 #[test]
 fn settings_that_cannot_be_used_are_named() {
     let folder = tempdir().unwrap();

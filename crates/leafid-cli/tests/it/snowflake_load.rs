@@ -1,6 +1,6 @@
-//! `Callers`: somebody who never stops asking a server for snowflake ids, over Leaf's own route,
-//! 10,000 times a second with many requests on their way at once; and the checks over all that was
-//! told. The true time is that of the test, whose clock nobody sets.
+//! `Callers`: clients that constantly request snowflake ids from a server, over Leaf's own route,
+//! 10,000 times a second with many requests in flight; and the checks of all answers. The true time
+//! is that of the test, whose clock is never set.
 
 use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -14,10 +14,10 @@ use leafid::{Clock, Fields, Layout, Parts, SystemClock, WorkerId};
 
 use crate::server_process::{Server, until};
 
-/// So many requests are sent at once, and so often: 10,000 a second.
+/// How many requests are sent at once, and how often: 10,000 a second.
 const BURST: usize = 100;
 const INTERVAL: Duration = Duration::from_millis(10);
-/// A caller who was kept waiting catches up on this much.
+/// How much a caller that had to wait catches up.
 const LATE_MAX: Duration = Duration::from_millis(500);
 /// How long one answer may take; a server that is stopped on purpose takes its time.
 const ANSWER_MAX: Duration = Duration::from_secs(60);
@@ -53,7 +53,7 @@ pub(crate) struct Refused {
     pub(crate) body: String,
 }
 
-/// All that callers were told.
+/// All answers that callers got.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
     pub(crate) given: Vec<Given>,
@@ -66,14 +66,14 @@ struct Shared {
     told: Mutex<Told>,
 }
 
-/// One who asks, until stopped.
+/// A caller, until it is stopped.
 pub(crate) struct Callers {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Callers {
-    /// Starts to ask.
+    /// Starts the callers.
     pub(crate) fn start(server: &Server) -> Self {
         let shared = Arc::new(Shared {
             address: Mutex::new(server.address().to_owned()),
@@ -96,13 +96,13 @@ impl Callers {
         self.shared.told.lock().unwrap()
     }
 
-    /// Waits for so many more ids.
+    /// Waits for this many more ids.
     pub(crate) fn wait_for_ids(&self, count: usize) {
         let wanted = self.told().given.len() + count;
         until("ids", || (self.told().given.len() >= wanted).then_some(()));
     }
 
-    /// Waits for so many more refusals; answers the last one.
+    /// Waits for this many more refusals; returns the last one.
     pub(crate) fn wait_for_refusals(&self, count: usize) -> Refused {
         let wanted = self.told().refused.len() + count;
         until("refusals", || {
@@ -112,7 +112,7 @@ impl Callers {
         })
     }
 
-    /// Stops to ask.
+    /// Stops the callers.
     pub(crate) fn stop(mut self) -> Told {
         self.shared.is_stopped.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
@@ -136,7 +136,7 @@ fn ask_until_stopped(shared: &Shared) {
         due = (due + INTERVAL).max(clock.now().saturating_sub(LATE_MAX));
         thread::sleep(due.saturating_sub(clock.now()));
         let opened = connection.take().map_or_else(|| connect(shared), Ok);
-        // A connection that broke is opened again, where the server is by then.
+        // A broken connection is reopened, to wherever the server is by then.
         connection = opened
             .and_then(|opened| ask(opened, shared, &clock))
             .ok()
@@ -248,7 +248,7 @@ pub(crate) fn check_true_time(given: &Given) {
     assert!(allowed.contains(&unix_ms), "{unix_ms} in {given:?}");
 }
 
-/// No id came twice; answers how many there were.
+/// No id repeats; returns how many there were.
 pub(crate) fn check_unique<'a>(given: impl IntoIterator<Item = &'a Given>) -> usize {
     let mut seen = HashMap::new();
     for given in given {
@@ -258,7 +258,7 @@ pub(crate) fn check_unique<'a>(given: impl IntoIterator<Item = &'a Given>) -> us
     seen.len()
 }
 
-/// Guards the checks themselves: they must see a duplicate, and a time that is not true.
+/// Guards the checks themselves: they must detect a duplicate, and a time that is not true.
 #[test]
 fn the_checks_see_what_is_wrong() {
     let now_ms = now_ms(&SystemClock::new());

@@ -1,4 +1,4 @@
-//! Guards tags of kind snowflake over the real binary, through a server and straight on its store.
+//! Guards tags of kind snowflake on the real binary, through a server and directly on its store.
 
 use std::collections::HashSet;
 
@@ -25,7 +25,7 @@ fn a_snowflake_tag_issues_through_a_server_only() {
         "{listed}"
     );
 
-    // A worker id may still be on its way; the call waits for it.
+    // The server may not have its worker id yet; the call waits for it.
     let taken = leafid(&["next", "trace", "-n", "25000"]).ok();
     let ids: HashSet<u64> = taken.lines().map(|line| line.parse().unwrap()).collect();
     assert_eq!(ids.len(), 25_000);

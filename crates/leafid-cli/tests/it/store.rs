@@ -1,4 +1,4 @@
-//! Guards `leafid store` on real servers: tables are made, weak settings are named.
+//! Guards `leafid store` on real servers: tables are created, weak settings are named.
 
 use std::collections::HashSet;
 
@@ -52,8 +52,8 @@ fn init_makes_the_tables_and_check_finds_them_good() {
     }
 }
 
-/// Guards that each server of a list is looked at: one that is away, one that is weak, one without
-/// tables, and that the one in use decides.
+/// Guards that each server of a list is checked: one that is down, one that is weak, one without
+/// tables; and that the one in use decides.
 #[test]
 fn check_looks_at_each_server_of_a_list() {
     let folder = tempdir().unwrap();
@@ -99,7 +99,7 @@ fn check_looks_at_each_server_of_a_list() {
         (&false.into(), &true.into())
     );
 
-    // Leaf's table is gone from the last one: the first two decide what can be used.
+    // Leaf's table is missing on the last one: the first two decide which is used.
     shared_mariadb().sql(&third.name, "DROP TABLE leaf_alloc");
     let none = run(
         folder.path(),
@@ -109,8 +109,8 @@ fn check_looks_at_each_server_of_a_list() {
     assert!(none.out.contains("a table is missing"), "{none:?}");
 }
 
-/// Guards that a table of ours which an older version made is named with the command that makes it
-/// whole, and is no fault.
+/// Guards that a table of an older version is named with the command that upgrades it, and is not
+/// an error.
 #[test]
 fn an_older_table_is_named_with_the_command_that_mends_it() {
     let folder = tempdir().unwrap();
@@ -138,7 +138,7 @@ fn an_older_table_is_named_with_the_command_that_mends_it() {
     assert!(!text.contains("old  "), "{text}");
 }
 
-/// Guards the warning before the first power cut: the setting and what to make of it.
+/// Guards the warning before the first power cut: the setting and its safe value.
 #[test]
 fn a_weak_store_fails_the_check_and_stops_the_server() {
     let folder = tempdir().unwrap();
@@ -162,7 +162,7 @@ fn a_weak_store_fails_the_check_and_stops_the_server() {
     Server::start(folder.path(), &["--store", &url, "--allow-weak-store"]).stop();
 }
 
-/// Guards that no command takes ids from such a store in silence.
+/// Guards that no command takes ids from such a store silently.
 #[test]
 fn a_weak_store_gives_a_command_no_ids() {
     let folder = tempdir().unwrap();
@@ -186,8 +186,8 @@ fn a_weak_store_gives_a_command_no_ids() {
     assert_eq!(allowed.ok(), "1\n");
 }
 
-/// Guards that a server which turns weak, or is another one behind the same address, is judged at
-/// the next connection, with an alarm and a count; and that ids go on when it is strong again.
+/// Guards that a server which becomes weak, or is replaced behind the same address, is checked at
+/// the next connection, with an alarm and a count; and that ids resume when it is durable again.
 #[test]
 fn a_store_that_turns_weak_gives_no_more_ids() {
     let folder = tempdir().unwrap();
@@ -234,7 +234,7 @@ fn a_store_that_turns_weak_gives_no_more_ids() {
     server.stop();
 }
 
-/// Guards that what is weak of a server of a list, and allowed, is named when that one comes into
+/// Guards that the allowed weaknesses of a server of a list are named when that server comes into
 /// use.
 #[test]
 fn a_weak_server_that_is_allowed_is_named_when_it_is_used() {
@@ -265,7 +265,7 @@ fn a_weak_server_that_is_allowed_is_named_when_it_is_used() {
 }
 
 /// Guards that a table which cannot hold every id is refused, by the check and by the server, with
-/// the statement that mends it.
+/// the statement that corrects it.
 #[test]
 fn a_column_that_cannot_hold_ids_is_refused() {
     let folder = tempdir().unwrap();
@@ -294,7 +294,7 @@ fn a_store_that_is_away_is_named() {
     checked.check_failed(1, &url, "make sure that the store runs");
 }
 
-/// Guards the advice: a store that runs and says no is not to be started.
+/// Guards the advice: a store that is up and refuses need not be started.
 #[test]
 fn a_store_that_says_no_is_not_said_to_be_away() {
     let folder = tempdir().unwrap();

@@ -1,6 +1,6 @@
-//! Guards the promise when the embedded store's files are taken away, replaced, put back from an
-//! older copy or not flushed, by hand or by a disk, on the real binary. Ids are counted over the
-//! server and all who come after it.
+//! Guards the promise when the embedded store's files are removed, replaced, restored from an older
+//! copy or not flushed, by hand or by a disk fault, on the real binary. Ids are compared over the
+//! server and all that come after it.
 
 use std::collections::HashSet;
 use std::fs;
@@ -16,7 +16,7 @@ const SETTINGS: [&str; 3] = ["--snowflake=false", "--policy=fixed", "--step=1000
 const BATCH: &str = "/v1/tags/order/ids?count=1000";
 const BATCHES_MAX: usize = 20;
 
-/// All ids that anybody was given.
+/// All issued ids.
 #[derive(Default)]
 struct Given {
     ids: HashSet<u64>,
@@ -34,7 +34,7 @@ impl Given {
         self.ids.len() + self.twice - before
     }
 
-    /// Takes batches until one is refused; answers how many ids came.
+    /// Takes batches until one is refused; returns how many ids came.
     fn take_all(&mut self, server: &Server) -> usize {
         let batches = (0..BATCHES_MAX).map_while(|_| match server.get(BATCH) {
             (200, body) => Some(self.add(ids(&body))),
@@ -43,7 +43,7 @@ impl Given {
         batches.sum()
     }
 
-    /// Takes ids straight from the file, as whoever comes after the server.
+    /// Takes ids directly from the file, as a later process does.
     fn take_after(&mut self, folder: &Path) -> Run {
         let next = ["next", "order", "-n", "9000", "--data-dir", "leafid-data"];
         let run = run(folder, &next);
@@ -56,7 +56,7 @@ fn file(folder: &Path, ending: &str) -> PathBuf {
     folder.join(format!("leafid-data/leafid.db{ending}"))
 }
 
-/// A server that has given ids, and what it gave.
+/// A server that has issued ids, and those ids.
 fn used(folder: &TempDir) -> (Server, Given) {
     let server = Server::start(folder.path(), &SETTINGS);
     let mut given = Given::default();
@@ -66,8 +66,8 @@ fn used(folder: &TempDir) -> (Server, Given) {
     (server, given)
 }
 
-/// Does something to the files of a running server, and counts what comes twice: from the server
-/// itself, from whoever takes ids beside it, and from whoever comes after it was killed.
+/// Does something to the files of a running server, and counts repeats: from the server itself,
+/// from a process beside it, and from one after it was killed.
 fn check_deed(name: &str, wanted: &str, deed: impl FnOnce(&Path)) {
     let folder = tempdir().unwrap();
     let (server, mut given) = used(&folder);
@@ -87,7 +87,7 @@ fn check_deed(name: &str, wanted: &str, deed: impl FnOnce(&Path)) {
     assert!(why.contains(wanted), "{name}: {why}");
 }
 
-/// Copies the whole store to where `restore` puts it back from.
+/// Copies the whole store to a folder from which `restore` puts it back.
 fn copy(folder: &Path) {
     for ending in ["", "-wal"] {
         fs::copy(file(folder, ending), folder.join(format!("old{ending}"))).unwrap();
@@ -117,7 +117,7 @@ fn a_lost_write_ahead_log_gives_no_id_twice() {
     });
 }
 
-/// The same of a store that is reached through a link: the log lies beside the file itself.
+/// The same for a store that is reached through a link: the log lies beside the file itself.
 #[test]
 fn a_lost_write_ahead_log_behind_a_link_gives_no_id_twice() {
     let folder = tempdir().unwrap();
@@ -144,7 +144,7 @@ fn a_lost_write_ahead_log_behind_a_link_gives_no_id_twice() {
     assert!(told.contains("disk/leafid.db-wal was removed"), "{told}");
 }
 
-/// Guards a second name of the file: whoever uses it has a write-ahead log of his own.
+/// Guards a second name of the file: a process that uses it has another write-ahead log.
 #[test]
 fn a_file_with_two_names_gives_no_id_twice() {
     let folder = tempdir().unwrap();
@@ -168,8 +168,8 @@ fn a_file_with_two_names_gives_no_id_twice() {
     assert_eq!(given.twice, 0);
 }
 
-/// Guards a file that is mounted by itself, as containers are given one: whoever uses it there has
-/// a write-ahead log of his own. The mount is in a namespace, which needs no rights on the machine.
+/// Guards a file that is mounted by itself, as in containers: a process that uses it there has
+/// another write-ahead log. The mount is in a namespace, which needs no privileges.
 #[test]
 fn a_file_that_is_mounted_by_itself_gives_no_id_twice() {
     let folder = tempdir().unwrap();
@@ -234,7 +234,7 @@ fn an_older_copy_in_place_of_the_file_gives_no_id_twice() {
     after.check_failed(1, "is an older copy", "");
 }
 
-/// Guards the restart that whoever restores a backup by hand makes: everything was stopped well.
+/// Guards the restart after an operator restores a backup by hand: everything was stopped properly.
 #[test]
 fn an_older_copy_put_back_by_hand_is_refused_at_the_next_start() {
     let folder = tempdir().unwrap();
@@ -255,8 +255,8 @@ fn an_older_copy_put_back_by_hand_is_refused_at_the_next_start() {
     run(folder.path(), &serve).check_failed(1, "leafid store restore", "");
 }
 
-/// Guards that a failed flush is never tried again: a second one may succeed although the data is
-/// gone. strace lets one flush of the store's thread fail.
+/// Guards that a failed flush is never retried: a second one may succeed although the data is gone.
+/// strace makes one flush of the store's thread fail.
 #[test]
 fn a_flush_that_failed_ends_reservations_until_a_restart() {
     let folder = tempdir().unwrap();
@@ -279,7 +279,7 @@ fn a_flush_that_failed_ends_reservations_until_a_restart() {
     assert_eq!((after.code, given.twice), (0, 0), "{after:?}");
 }
 
-/// The same command, of which each thread has its `nth` flush fail, and no other.
+/// The same command, in which the `nth` flush of each thread fails, and no other.
 fn failing_flush(command: &Command, nth: u32) -> Command {
     let mut traced = Command::new("strace");
     let inject = format!("inject=fsync,fdatasync:error=EIO:when={nth}");
@@ -298,7 +298,7 @@ fn failing_flush(command: &Command, nth: u32) -> Command {
     traced
 }
 
-/// Guards that nobody starts at 1 without knowing: in another folder, or where the file is gone.
+/// Guards that no store starts at 1 silently: in another folder, or when the file is gone.
 #[test]
 fn a_new_store_is_told_and_a_lost_one_is_refused() {
     let folder = tempdir().unwrap();
@@ -320,7 +320,7 @@ fn a_new_store_is_told_and_a_lost_one_is_refused() {
     finish(serve.args(SETTINGS)).check_failed(1, "is another database", "");
 }
 
-/// Guards that nobody else on the machine reads what a server keeps.
+/// Guards that no other user of the machine can read the server's files.
 #[test]
 fn files_and_their_folder_are_for_their_owner_alone() {
     let folder = tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Guards never-twice where the store of two servers goes back in time: an old copy of the tables
-//! is put back, or a replica that lagged is promoted. All ids of both servers are compared.
+//! Guards never-twice if the store of two servers goes back in time: an old copy of the tables is
+//! restored, or a lagging replica is promoted. All ids of both servers are compared.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use tempfile::tempdir;
 
 use crate::server_process::{Server, ids, run, until};
 
-/// A database, and how to speak to it.
+/// A database, and a way to run SQL on it.
 struct Store {
     url: String,
     sql: Box<dyn Fn(&str) -> String>,
@@ -35,7 +35,7 @@ fn stores() -> [(&'static str, Store); 2] {
     ]
 }
 
-/// What callers of all servers got.
+/// The ids of all servers.
 #[derive(Default)]
 struct Given {
     seen: HashSet<u64>,
@@ -49,7 +49,7 @@ impl Given {
 
     fn take_by(&mut self, server: &Server, batches: usize, count: usize) {
         for _ in 0..batches {
-            // A row that is replaced is missed by a call or two.
+            // While a row is replaced, a call or two may not find it.
             let body = until("ids", || {
                 let (status, body) = server.get(&format!("/v1/tags/order/ids?count={count}"));
                 (status == 200).then_some(body)
@@ -62,7 +62,7 @@ impl Given {
 }
 
 /// Two servers on one tag. The store goes back below what both have seen; the one that has seen
-/// less draws first.
+/// less reserves first.
 fn check(what: &str, store: &Store, copy: &str, put_back: &str) {
     let folder = tempdir().unwrap();
     run(folder.path(), &["store", "init", "--store", &store.url]).ok();
@@ -130,8 +130,8 @@ fn an_old_copy_of_the_tables_repeats_no_id_of_two_servers() {
     }
 }
 
-/// Guards: of two servers the one whose own segments are short notices. What the other one holds of
-/// long ones, which it said in our own table, does not come again.
+/// Guards that of two servers the one with short segments notices. The long segments of the other
+/// one, which it recorded in our own table, do not repeat.
 #[test]
 fn long_segments_of_another_server_are_left_out() {
     for (what, store) in stores() {
@@ -139,7 +139,7 @@ fn long_segments_of_another_server_are_left_out() {
         run(folder.path(), &["store", "init", "--store", &store.url]).ok();
         (store.sql)("INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('order', 1, 1000)");
         let start = |own, step_max| {
-            // What it was told of the row when it loaded the tag is all that it knows.
+            // All that it knows is the row that it read when it loaded the tag.
             let flags = [
                 &["--store", &store.url, "--data-dir", own][..],
                 &["--policy", "leaf", "--step-max", step_max],
@@ -169,8 +169,8 @@ fn long_segments_of_another_server_are_left_out() {
     }
 }
 
-/// Guards: a tag that was deleted here and made again by Leaf's own statement goes on above its
-/// former life, also on a server that never saw that.
+/// Guards that a tag which was deleted here and created again by Leaf's own statement continues
+/// above its former ids, even on a server that never saw them.
 #[test]
 fn a_tag_made_again_by_hand_goes_on_above_its_former_life() {
     for (what, store) in stores() {
@@ -193,8 +193,8 @@ fn a_tag_made_again_by_hand_goes_on_above_its_former_life() {
     }
 }
 
-/// Guards the same under running servers, of which the one that draws first had seen less than what
-/// the tag's former life came to.
+/// Guards the same under running servers, of which the first to reserve had seen less than the
+/// tag's former ids.
 #[test]
 fn a_tag_made_again_under_running_servers_goes_on_above_its_former_life() {
     for (what, store) in stores() {

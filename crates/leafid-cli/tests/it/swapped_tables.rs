@@ -1,5 +1,5 @@
-//! Guards what goes on while an operator restores a dump into new tables and puts them in the place
-//! of the old ones under a running server: ids come again at once, and none twice.
+//! Guards a restore of a dump into new tables that replace the old ones under a running server: ids
+//! resume at once, and none repeats.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -20,7 +20,7 @@ struct Store<'a> {
 
 const DROP: &str = "DROP TABLE leaf_alloc; DROP TABLE leafid_tag";
 
-/// A server, and all that it gave.
+/// A server, and all ids that it issued.
 struct Caller {
     server: Server,
     seen: HashSet<u64>,
@@ -46,7 +46,7 @@ impl Caller {
     }
 }
 
-/// Starts a server on a tag of short segments. Tags that have no row are made on first use.
+/// Starts a server on a tag of short segments. Tags without a row are created on first use.
 fn start(folder: &Path, url: &str) -> Caller {
     run(folder, &["store", "init", "--store", url]).ok();
     let create = [
@@ -69,7 +69,7 @@ fn check(what: &str, folder: &Path, store: &Store<'_>) {
     (store.sql)(store.copy);
     (store.sql)(&format!("{DROP}; {}", store.rename));
     caller.take(20);
-    // Over some calls that find no table.
+    // During some calls that find no table.
     (store.sql)(store.copy);
     (store.sql)(DROP);
     let refused = until("the gap is seen", || caller.ask().err());
@@ -117,7 +117,7 @@ fn tables_of_postgres_are_put_in_place() {
     check("PostgreSQL", folder.path(), &store);
 }
 
-/// In SQLite the server used to make the tables anew that were gone for a moment, empty.
+/// In SQLite the server used to create tables anew that were missing for a moment, empty.
 #[test]
 fn tables_of_sqlite_are_put_in_place() {
     let folder = tempdir().unwrap();
@@ -151,8 +151,8 @@ fn tables_of_sqlite_are_put_in_place() {
     check("SQLite", folder.path(), &store);
 }
 
-/// Guards that tables which were restored by another user, without their rights, are named with
-/// what to do, and used at once when that is done.
+/// Guards that tables which another user restored, without privileges, are named with what to do,
+/// and used as soon as that is done.
 #[test]
 fn tables_without_rights_are_named() {
     let (folder, database) = (tempdir().unwrap(), shared_postgres().create_database());
@@ -169,8 +169,8 @@ fn tables_without_rights_are_named() {
     caller.server.stop();
 }
 
-/// Guards that tables which were restored without their keys are refused where a server meets them
-/// first, with the statement that mends it: a second row of a tag would give the same ids.
+/// Guards that tables which were restored without their keys are refused where a server first finds
+/// them, with the statement that corrects it: a second row of a tag would repeat ids.
 #[test]
 fn tables_without_their_keys_are_refused() {
     let copy = "CREATE TABLE kept AS SELECT * FROM leaf_alloc; DROP TABLE leaf_alloc";

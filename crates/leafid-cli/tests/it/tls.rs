@@ -1,4 +1,4 @@
-//! Guards TLS as people set it: the greeting, SIGHUP, and commands that call by https.
+//! Guards TLS in use: the greeting, SIGHUP, and commands that call by https.
 
 use std::path::Path;
 

@@ -84,7 +84,7 @@ impl Grpc {
         self.stream.write_all(&bytes).unwrap();
     }
 
-    /// Whether the call went well: only then is there a message before its end.
+    /// Whether the call succeeded: only then is there a message before its end.
     fn ask(&mut self, tag: &str) -> bool {
         let number = self.next;
         self.send(tag);
@@ -104,7 +104,7 @@ impl Grpc {
     }
 }
 
-/// Has callers invent tags through all front ends while something is done.
+/// Runs callers that invent tags on all front ends while something is done.
 fn beside_inventors(server: &Server, done: impl FnOnce()) {
     let number = AtomicU64::new(0);
     let is_over = AtomicBool::new(false);
@@ -131,7 +131,7 @@ fn beside_inventors(server: &Server, done: impl FnOnce()) {
                 thread::sleep(Duration::from_millis(500));
             }
         });
-        // However it ends, they have to.
+        // They must stop however it ends.
         let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(done));
         is_over.store(true, Ordering::Relaxed);
         if let Err(panic) = ended {
@@ -141,8 +141,8 @@ fn beside_inventors(server: &Server, done: impl FnOnce()) {
     println!("{} tags were invented", number.load(Ordering::Relaxed));
 }
 
-/// Guards that a tag in use goes on, and that an operator's new one is there, while callers invent
-/// tags over a store that is slow.
+/// Guards that a tag in use continues, and that an operator can create a new one, while callers
+/// invent tags over a slow store.
 fn check_flood(creates: &str) {
     let folder = tempdir().unwrap();
     let database = shared_mariadb().create_database();
@@ -194,8 +194,8 @@ fn tags_in_use_go_on_beside_invented_ones_that_are_refused() {
     check_flood("--create-tags=false");
 }
 
-/// Guards that invented tags do not fill the room for tags: those that are only asked for leave,
-/// and those that are created leave some to an operator.
+/// Guards that invented tags do not fill the room for tags: those that were only requested are
+/// evicted, and those that were created leave some room to an operator.
 #[test]
 fn invented_tags_leave_room() {
     let folder = tempdir().unwrap();
@@ -240,7 +240,7 @@ fn invented_tags_leave_room() {
     server.stop();
 }
 
-/// Guards that a tag which gives ids has series of its own, however many were invented before it.
+/// Guards that a tag which issues ids has its own series, however many were invented before it.
 #[test]
 fn a_real_tag_has_its_series_beside_invented_ones() {
     let folder = tempdir().unwrap();
@@ -266,8 +266,8 @@ fn a_real_tag_has_its_series_beside_invented_ones() {
     server.stop();
 }
 
-/// Guards the rate of creation on first use, what callers are told beyond it, and that it holds
-/// for nobody else.
+/// Guards the rate limit of creation on first use, the error beyond it, and that it applies to no
+/// other calls.
 #[test]
 fn creation_on_first_use_has_a_rate() {
     let folder = tempdir().unwrap();
@@ -300,7 +300,7 @@ fn creation_on_first_use_has_a_rate() {
     assert!(!Grpc::new(&server).ask("another"));
     assert!(server.metric("leafid_tag_creations_refused_total") >= 3.0);
     assert!((server.metric("leafid_tags_created_total") - f64::from(created)).abs() < 0.5);
-    // An operator is not counted, and what is there goes on.
+    // An operator is not counted, and existing tags continue.
     run(
         folder.path(),
         &["tag", "create", "another", "--server", &server.url],
@@ -323,8 +323,8 @@ fn write_tokens(folder: &Path) -> [String; 2] {
     [taker, admin]
 }
 
-/// Guards that where there are tokens only an admin's creates tags, through every front end; also
-/// a token whose patterns name the tag does not.
+/// Guards that with tokens only an admin's creates tags, on every front end; a token whose patterns
+/// match the tag does not.
 #[test]
 fn only_admins_create_tags_where_there_are_tokens() {
     let folder = tempdir().unwrap();
@@ -359,7 +359,7 @@ fn only_admins_create_tags_where_there_are_tokens() {
     let list = ["tag", "list", "--server", &server.url];
     let listed = finish(command(folder.path(), &list).env("LEAFID_TOKEN", &admin)).ok();
     assert!(!listed.contains("new-1"), "{listed}");
-    // The admin's does, and then everybody may take ids of it.
+    // The admin's does, and then all may take ids of it.
     assert_eq!(server.get_as("/v1/tags/new-1/ids", &admin).0, 200);
     assert_eq!(server.get_as("/v1/tags/new-1/ids", &taker).0, 200);
     assert_eq!(resp.ask(&["INCR", "new-1"]), ":3\r\n");

@@ -1,5 +1,5 @@
-//! Guards the memory of a server whose callers ask for much and read nothing: what the process
-//! holds at most (`VmHWM`) under each way to do that.
+//! Guards the memory of a server whose clients request much and read nothing: the peak memory of
+//! the process (`VmHWM`) under each way to do that.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -17,9 +17,9 @@ const WINDOW_UPDATE: u8 = 8;
 pub(crate) const END_STREAM: u8 = 1;
 pub(crate) const END_HEADERS: u8 = 4;
 
-/// As many streams as a connection was ever let open here.
+/// As many streams as a connection may ever open here.
 const STREAMS: u32 = 250;
-/// The memory of a process at rest, beyond which nothing is to come but what a test allows.
+/// The memory of an idle process, which may only grow by what a test allows.
 const MIB: u64 = 1024;
 
 struct Attacked {
@@ -53,7 +53,7 @@ impl Attacked {
         address.unwrap().trim_end_matches(',').parse().unwrap()
     }
 
-    /// What it holds at most beyond what it held before, in KiB, once that grows no more.
+    /// How much its peak has grown, in KiB, once it no longer grows.
     fn grown(&self) -> u64 {
         let mut peak = self.server.peak_kib();
         let mut still = 0;
@@ -114,7 +114,7 @@ fn get(out: &mut Vec<u8>, stream: u32, path: &str) {
     frame(out, HEADERS, END_STREAM | END_HEADERS, stream, &head);
 }
 
-/// Begins as many requests as there may be, on each of a few connections.
+/// Begins as many requests as allowed, on each of a few connections.
 fn unread_gets(attacked: &Attacked, path: &str) -> Vec<TcpStream> {
     let address = attacked.address("http://");
     let connections = (0..2).map(|_| {
@@ -148,7 +148,7 @@ fn unread_scrapes_over_http_2() {
     attacked.check("2 connections of scrapes over HTTP/2", 16);
 }
 
-/// Guards: a stream that is asked for much and not read holds what a connection may, and no more.
+/// Guards that an unread stream with many requests holds what a connection may, and no more.
 #[test]
 fn unread_streams_over_grpc() {
     let attacked = Attacked::start(&[]);
@@ -176,7 +176,7 @@ fn unread_streams_over_grpc() {
     attacked.check("2 connections of streams over gRPC", 16);
 }
 
-/// Guards: a short command has no answer of megabytes.
+/// Guards that a short command has no answer of megabytes.
 #[test]
 fn unread_commands_over_resp() {
     let attacked = Attacked::start(&[]);
@@ -192,7 +192,7 @@ fn unread_commands_over_resp() {
     attacked.check("20 connections of COMMAND INFO", 4);
 }
 
-/// Guards: with many connections that hold little each, the bound of the process is kept, those
+/// Guards that with many connections that hold little each, the limit of the process is kept, those
 /// that hold the most are cut, and others are served.
 #[test]
 fn many_that_do_not_read_are_bounded_together() {

@@ -1,5 +1,5 @@
-//! Guards what a web page can do to a server on the machine of who looks at it: nothing. By hand,
-//! header by header, and with a real browser.
+//! Guards what a web page can do to a server on its reader's machine: nothing. With single
+//! requests, header by header, and with a real browser.
 
 use std::collections::HashSet;
 use std::io::{Read as _, Write as _};
@@ -14,7 +14,8 @@ use tempfile::tempdir;
 
 use crate::server_process::{Server, ids, until};
 
-/// Two worker ids, so that a third server needs one of the others'. A released one can be had soon.
+/// Two worker ids, so that a third server needs one of the others'. A released one can be claimed
+/// soon.
 const TINY: [&str; 7] = [
     "--store",
     "sqlite:shared.db",
@@ -24,10 +25,10 @@ const TINY: [&str; 7] = [
     "--journal-ahead=500ms",
     "--ahead-max=0s",
 ];
-/// What a page of another site sends along with a form.
+/// The headers that a foreign page sends along with a form.
 const FORM: &str = "origin: http://evil.example\r\ncontent-type: text/plain\r\n";
 
-/// Sends a request with these headers, each with its line's end; answers status and body.
+/// Sends a request with these header lines; returns status and body.
 fn send(server: &Server, request: &str, headers: &str, body: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(server.address()).unwrap();
     let host = match headers.contains("host: ") {
@@ -57,7 +58,7 @@ fn stage(server: &Server) -> String {
     worker["stage"].as_str().unwrap().to_owned()
 }
 
-/// Takes many batches from all servers at once that issue; answers all ids.
+/// Takes many batches from all servers at once; returns all ids.
 fn take_all(servers: &[&Server]) -> Vec<u64> {
     thread::scope(|scope| {
         let takers = servers.iter().map(|server| {
@@ -73,8 +74,8 @@ fn take_all(servers: &[&Server]) -> Vec<u64> {
     })
 }
 
-/// Guards that nobody frees the worker ids of servers that live and cannot be asked: with one of
-/// them freed, a third server issues the ids of its holder.
+/// Guards that no page can free the worker ids of running servers that do not answer: with one of
+/// them freed, a third server would issue the ids of its holder.
 #[test]
 fn the_worker_ids_of_living_servers_are_not_released() {
     let folder = tempdir().unwrap();
@@ -116,7 +117,7 @@ fn the_worker_ids_of_living_servers_are_not_released() {
     assert_eq!(stage(&third), "refused");
 }
 
-/// Guards each header that tells a page from a program, on the real server.
+/// Guards each header by which a page is recognised, on the real server.
 #[test]
 fn pages_change_nothing_and_programs_go_on() {
     const JSON: &str = "content-type: application/json\r\n";
@@ -128,7 +129,7 @@ fn pages_change_nothing_and_programs_go_on() {
         let shown = format!("{request} {headers:?}: {answer:?}");
         assert_eq!(found, (status, expected.to_owned()), "{shown}");
     };
-    // What each call that changes something takes, if it is let in.
+    // The body of each call that changes something.
     let changing = [
         ("POST /v1/tags", r#"{"tag":"made"}"#),
         ("PATCH /v1/tags/order", r#"{"step":5}"#),
@@ -223,7 +224,7 @@ fn pages_change_nothing_and_programs_go_on() {
     );
     assert_eq!(server.json("/v1/tags")["tags"], json!([]));
 
-    // What programs send: no content-type for what issues, any name for Leaf's own paths.
+    // What programs send: no content-type for issuing calls, any name for Leaf's own paths.
     let named = "host: leaf.example\r\n";
     let first = send(&server, "GET /api/segment/get/order", named, "");
     assert_eq!(first.0, 500, "a foreign name creates no tag: {first:?}");
@@ -260,7 +261,7 @@ fn pages_change_nothing_and_programs_go_on() {
     server.stop();
 }
 
-/// A page that tries what a browser lets it do unasked, and says when it is done.
+/// A page that tries what a browser lets it do without asking, and reports when it is done.
 const PAGE: &str = r#"<!doctype html><title>page</title><img src="BASE/api/segment/get/burned-by-an-image">
 <iframe name="hidden"></iframe>
 <form id="form" method="post" target="hidden" enctype="text/plain" action="BASE/v1/clock/accept"></form>
@@ -280,7 +281,7 @@ Promise.all([
 });
 </script>"#;
 
-/// Serves one page to everybody who asks, until the test ends; answers the port.
+/// Serves one page to all requests, until the test ends; returns the port.
 fn serve_page(text: String) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -299,7 +300,7 @@ fn serve_page(text: String) -> u16 {
     port
 }
 
-/// What a browser shows at a URL. Every name leads it to this machine.
+/// The text that a browser shows for a URL. Every name leads it to this machine.
 fn browse(folder: &Path, url: &str) -> String {
     let profile = tempfile::tempdir_in(folder).unwrap();
     let shown = Command::new("chromium")
@@ -325,9 +326,8 @@ fn browse(folder: &Path, url: &str) -> String {
     String::from_utf8_lossy(&shown.stdout).into_owned()
 }
 
-/// Guards that a page in a real browser changes nothing and burns no id, whether it comes from
-/// another site or under a name that was pointed at this machine, and that a person who types a
-/// URL is served.
+/// Guards that a page in a real browser changes nothing and takes no id, whether it is foreign or
+/// under a name that was pointed at this machine, and that a person who types a URL is served.
 #[test]
 fn a_page_in_a_browser_changes_nothing() {
     let folder = tempdir().unwrap();
@@ -354,7 +354,7 @@ fn a_page_in_a_browser_changes_nothing() {
     let done: Vec<&str> = metrics.lines().filter(done).collect();
     println!("tags {tags}; done for pages: {done:#?}");
     assert_eq!(tags, json!([]), "{log}");
-    // Rebinding: the whole site is ours under another name, so nothing else tells it apart.
+    // Rebinding: all URLs of the page are ours under another name, which is the only difference.
     let rebound = browse(
         folder.path(),
         &format!("http://evil.example:{port}/v1/tags"),

@@ -40,7 +40,7 @@ fn worker_ids_are_listed_shown_and_released() {
     let kept = ask(&["release", &other_worker]);
     kept.check_failed(2, "ids can repeat", "--holder-is-dead");
     other.kill();
-    // It is dead, but nobody can tell: it gave no address that other machines reach.
+    // It is dead, but that cannot be known: it registered no address that other machines reach.
     let held = ask(&["release", &other_worker, "--holder-is-dead"]);
     let why = "its holder registered no address";
     held.check_failed(1, why, "wait until its lease ends");
@@ -50,7 +50,7 @@ fn worker_ids_are_listed_shown_and_released() {
     server.stop();
 }
 
-/// Guards that a worker id is not released while its holder answers, whoever is asked to do it.
+/// Guards that a worker id is not released while its holder answers, whichever server is asked.
 #[test]
 fn a_holder_that_answers_keeps_its_worker_id() {
     let folder = tempdir().unwrap();

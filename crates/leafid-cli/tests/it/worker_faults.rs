@@ -23,7 +23,7 @@ fn worker(server: &Server) -> Value {
     server.json("/v1/worker")
 }
 
-/// Waits until a server holds a worker id; answers which.
+/// Waits until a server holds a worker id, and returns it.
 fn held(server: &Server) -> u64 {
     until("worker id", || {
         let worker = worker(server);
@@ -101,8 +101,8 @@ fn check_pause(registry: &str) {
     other.stop();
 }
 
-/// Guards: `SIGSTOP` beyond the lease, another server takes the worker id, `SIGCONT`; the
-/// callers of both never stop asking.
+/// Guards against `SIGSTOP` beyond the lease, a claim of the worker id by another server, and
+/// `SIGCONT`; the callers of both never stop asking.
 #[test]
 fn a_paused_server_issues_nothing_in_the_range_of_the_next_holder() {
     let database = shared_mariadb().create_database().url;
@@ -123,8 +123,8 @@ fn a_paused_server_issues_nothing_in_the_range_of_the_next_holder() {
     });
 }
 
-/// What is left of a lease when the registry comes back: less than half of it, and enough
-/// for the registry to start.
+/// How much of a lease is left when the registry comes back: less than half of it, and enough for
+/// the registry to start.
 const LEFT_S: f64 = 6.5;
 const OUTAGE: [&str; 6] = [
     "--worker-lease",
@@ -144,7 +144,7 @@ fn check_outages(registry: &str, stop: impl Fn(), start_again: impl Fn()) {
     let callers = Callers::start(&server);
     callers.wait_for_ids(2000);
 
-    // Down, and the server is killed and started again: it goes on inside its lease.
+    // Down, and the server is killed and started again: it continues within its lease.
     stop();
     let leased_until_ms = until_ms(&server);
     callers.wait_for_ids(2000);
@@ -165,7 +165,7 @@ fn check_outages(registry: &str, stop: impl Fn(), start_again: impl Fn()) {
         assert!(given.unix_ms() < leased_until_ms, "{given:?}");
     });
 
-    // Down for longer: no id is issued beyond the lease, and it ends by itself.
+    // Down for longer: no id is issued beyond the lease, which ends by itself.
     stop();
     let leased_until_ms = until_ms(&server);
     // Each waits for a second before it is refused.
@@ -204,9 +204,9 @@ fn check_outages(registry: &str, stop: impl Fn(), start_again: impl Fn()) {
     server.stop();
 }
 
-/// Guards weak dependence: a registry that is down for more than half of the lease, with a
-/// `kill -9` of the server in between, is missed by nobody; one that is down for longer than the
-/// lease stops the ids at its very end, and no sooner.
+/// Guards that the registry is rarely needed: one that is down for more than half of the lease,
+/// with a `kill -9` of the server in between, stops no ids; one that is down for longer than the
+/// lease stops them at its very end, and no sooner.
 #[test]
 fn a_registry_that_is_down_is_missed_only_beyond_the_lease() {
     let (redis, etcd) = (Redis::start(), Etcd::start());

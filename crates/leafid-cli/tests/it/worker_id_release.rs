@@ -1,6 +1,6 @@
-//! Guards that a server which is told to stop gives its worker id back every time, also under load,
-//! and also when operators have just asked for the registry through each of its threads: the next
-//! server has it at once.
+//! Guards that a server that is stopped gives its worker id back every time, even under load, and
+//! after admins have just used the registry through each of its threads: the next server gets it at
+//! once.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -14,7 +14,7 @@ use crate::snowflake_load::{Callers, check_unique};
 
 /// How often a server is stopped.
 const STOPS: usize = 12;
-/// Connections of operators, enough for each thread of the server to have some.
+/// Connections of admins, enough for each thread of the server to have some.
 const OPERATORS: usize = 8;
 
 /// Waits until a server holds a worker id.
@@ -24,12 +24,12 @@ fn wait_until_it_holds(server: &Server) {
     });
 }
 
-/// Asks who holds which worker id, over connections of their own, until told to end.
+/// Lists all worker ids, over connections of its own, until told to end.
 fn operate(server: &Server, is_over: &AtomicBool) {
     let url = format!("{}/v1/workers", server.url);
     let agent = ureq::Agent::new_with_defaults();
     while !is_over.load(Ordering::Relaxed) {
-        // The end of the server is no fault.
+        // The end of the server is not an error.
         if let Ok(mut answer) = agent.get(&url).call() {
             let _ = answer.body_mut().read_to_string();
         }
@@ -40,7 +40,7 @@ fn operate(server: &Server, is_over: &AtomicBool) {
 fn check(kind: &str, registry: &str) {
     let mut given = Vec::new();
     for _ in 0..STOPS {
-        // Without the journal of the one before it, which would have the worker id all the same.
+        // Without the journal of the previous server, with which it would get the worker id anyway.
         let folder = tempdir().unwrap();
         let arguments = ["--segment=false", "--threads", "4", "--worker-id", "5"];
         let arguments = [&arguments[..], &["--registry", registry]].concat();

@@ -114,7 +114,7 @@ impl Code {
                 "wait until its lease ends: then any server can claim it".into()
             }
             Self::ClockAhead => "wait until the clock has reached that time, or set worker-id to one that no server had, and start again".into(),
-            Self::WorkerChanged => "see GET /v1/workers for who holds it now".into(),
+            Self::WorkerChanged => "see GET /v1/workers for its present holder".into(),
             Self::TooManyQuotas => {
                 "remove another tag's quota with DELETE /v1/quotas/tags/{tag}".into()
             }

@@ -1,4 +1,4 @@
-//! Guards tokens and quotas over HTTP: who is let in, and how many ids a second go out.
+//! Guards tokens and quotas over HTTP: authentication, authorization, and rate limits.
 
 use std::time::Duration;
 
@@ -255,7 +255,7 @@ fn quotas_on_tags_are_bounded() {
     server.check_problem("PUT /v1/quotas/tags/b", body, 409, "too_many_quotas");
 }
 
-/// Guards the one-switch throttle: 0 stops a tag at once, and others go on.
+/// Guards the quota of 0: it stops a tag at once, and others continue.
 #[test]
 fn a_quota_of_zero_stops_at_once() {
     let server = TestServer::new();
@@ -297,7 +297,7 @@ fn a_quota_of_zero_stops_at_once() {
     server.check("GET /api/segment/get/order", 200, "2");
 }
 
-/// Guards the rate with the real clock and callers who ask as fast as they can, each with batches
+/// Guards the rate with the real clock and callers that ask as fast as they can, each with batches
 /// of its own size.
 #[test]
 fn the_rate_is_kept_while_callers_press() {
@@ -318,7 +318,7 @@ fn the_rate_is_kept_while_callers_press() {
                 while clock.now() < end {
                     match service.try_next_many(&nobody, "order", count) {
                         Ok(issued) => given += issued.len(),
-                        // Memory may be empty for a moment, or the quota used up.
+                        // Memory may be empty for a moment, or the quota exhausted.
                         Err(_) => std::thread::sleep(Duration::from_millis(1)),
                     }
                 }
@@ -334,7 +334,7 @@ fn the_rate_is_kept_while_callers_press() {
     assert!((0.97..=1.06).contains(&share), "{given} in {took} s");
 }
 
-/// A token for some tags, one that only looks, and one that only takes.
+/// A token for some tags, one that only reads, and one that only takes ids.
 fn with_grants() -> TestServer {
     let token = |name: &str, scope, tags: &[&str]| {
         let mut spec = TokenSpec::new(name, &format!("the-secret-of-{name}"));
@@ -356,7 +356,7 @@ fn with_grants() -> TestServer {
     TestServer::with(&config, Limits::default())
 }
 
-/// Guards what a token is good for, through HTTP and the Redis protocol.
+/// Guards the permissions of a token, over HTTP and the Redis protocol.
 #[test]
 fn tokens_are_good_for_their_tags_and_their_scope() {
     let server = with_grants();
@@ -418,7 +418,7 @@ fn tokens_are_good_for_their_tags_and_their_scope() {
     assert!(refusals >= 15.0, "{refusals}");
 }
 
-/// Guards that a token does not use up a tag of 2^31 ids in a moment.
+/// Guards that a token cannot exhaust a tag of 2^31 ids in a moment.
 #[test]
 fn a_call_takes_a_share_of_what_is_left() {
     const CALLS: u64 = 158;
@@ -436,7 +436,7 @@ fn a_call_takes_a_share_of_what_is_left() {
             let request = "POST /v1/tags/order/ranges";
             ask(&server, "Bearer the-secret-of-taker", request, &body)
         };
-        // What is left falls also by segments that are fetched between two calls.
+        // What is left also shrinks by segments that are fetched between two calls.
         let mut asked = 10_000_000;
         let mut refusals = 0;
         let most = loop {

@@ -1,5 +1,5 @@
-//! Guards the places of operators: with all others taken, health and administration are answered,
-//! and whoever comes for ids is sent away and gives its place up.
+//! Guards the admin slots: if all others are taken, health checks and administration are answered,
+//! and callers for ids are refused and give their slots up.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -10,10 +10,10 @@ use leafid_server::{Config, Limits};
 use crate::http2::Http2;
 use crate::test_server::{TestServer, eventually, read_to_end};
 
-/// A server whose one place for everything is taken.
+/// A server whose only normal slot is taken.
 struct FullServer {
     server: TestServer,
-    /// Who has it.
+    /// The connection that has it.
     _held: TcpStream,
 }
 
@@ -35,7 +35,8 @@ impl FullServer {
     }
 }
 
-/// Guards that no route issues ids there, whatever its method, and that all others are answered.
+/// Guards that no route issues ids in an admin slot, whatever its method, and that all others are
+/// answered.
 #[test]
 fn no_route_issues_ids_to_who_has_a_place_of_operators() {
     let FullServer { server, _held } = FullServer::with(Limits::default());
@@ -51,7 +52,7 @@ fn no_route_issues_ids_to_who_has_a_place_of_operators() {
         "GET /api/snowflake/get/order",
         "OPTIONS /api/snowflake/get/order",
     ] {
-        // It does not ask for the end: the server does.
+        // The client does not ask for the end: the server does.
         let body = r#"{"length":2}"#;
         let head = "host: localhost\r\ncontent-type: application/json";
         let answer = server.raw(&format!(
@@ -80,8 +81,8 @@ fn no_route_issues_ids_to_who_has_a_place_of_operators() {
     }
 }
 
-/// Guards that over HTTP/2 too who comes for ids gives its place up, with a word of our own: one
-/// that opened it in a short peak would be refused for life, and enough of them lock operators out.
+/// Guards that over HTTP/2 a caller for ids gives its slot up too, with its own error: one that
+/// connected in a short peak would be refused for life, and enough of them would lock admins out.
 #[test]
 fn over_http_2_who_comes_for_ids_is_told_to_go() {
     let FullServer { server, _held } = FullServer::with(Limits::default());
@@ -102,8 +103,8 @@ fn crowded() -> FullServer {
     })
 }
 
-/// Guards that connections on which nothing goes on never lock operators out: neither those that
-/// say nothing, nor those that rest after a request, nor those that do not hang up.
+/// Guards that idle connections never lock admins out: neither those that send nothing, nor those
+/// that are idle after a request, nor those that do not close.
 #[test]
 fn idle_connections_make_room() {
     let full = crowded();
@@ -132,7 +133,7 @@ fn idle_connections_make_room() {
     assert!(resting[0].is_told_to_go());
 }
 
-/// Guards that what goes on is finished.
+/// Guards that a request in flight is finished.
 #[test]
 fn who_makes_room_is_answered_first() {
     let full = crowded();
@@ -142,7 +143,7 @@ fn who_makes_room_is_answered_first() {
     // The server waits for the body now.
     assert!(busy.read(&mut [0; 1024]).unwrap() > 0);
     let mut silent: Vec<_> = (0..15).map(|_| full.server.connect()).collect();
-    // It came later, and has gone.
+    // It came later, and was closed.
     assert_eq!(read_to_end(&mut silent[0]), "");
     busy.write_all(br#"{"tag":"order"}"#).unwrap();
     let answer = read_to_end(&mut busy);
@@ -150,8 +151,8 @@ fn who_makes_room_is_answered_first() {
     assert!(answer.contains("connection: close\r\n"), "{answer}");
 }
 
-/// Guards: an address that has its share is treated as if all places were taken, and has one again
-/// once a connection of its own has gone.
+/// Guards that an address at its limit is treated as if all slots were taken, and gets one again
+/// once a connection of its own has closed.
 #[test]
 fn an_address_has_its_share() {
     let limits = Limits {

@@ -1,5 +1,5 @@
-//! Guards that whatever changes something is recorded: who did it, from where, and how it was before
-//! and after; and that a change stands although it cannot be recorded.
+//! Guards that every change is recorded: who made it, from where, and the values before and after;
+//! and that a change remains although it cannot be recorded.
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -64,7 +64,7 @@ fn guarded() -> Config {
     }
 }
 
-/// Sends `METHOD PATH` with a token, and says that it comes from elsewhere.
+/// Sends `METHOD PATH` with a token, and a forged origin.
 fn ask(server: &TestServer, token: &str, request: &str, body: &str) -> (u16, Value) {
     let (method, path) = request.split_once(' ').unwrap();
     let reply = server.raw(&format!(
@@ -203,7 +203,7 @@ fn a_change_stands_although_it_cannot_be_recorded() {
     assert!(changes["changes"][0]["token"].is_null(), "{changes}");
 }
 
-/// Guards that nobody hides a change by closing the connection before the store has answered.
+/// Guards that a change cannot be hidden by closing the connection before the store has answered.
 #[test]
 fn a_change_whose_caller_went_is_recorded() {
     let store = Arc::new(Moody::default());

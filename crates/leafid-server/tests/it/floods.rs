@@ -1,5 +1,5 @@
-//! Guards that a peer which sends frames of HTTP/2 without end that ask for nothing is cut: one
-//! connection of them took a core.
+//! Guards that a peer which sends endless frames of HTTP/2 that request nothing is cut: one such
+//! connection used up a core.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::test_server::TestServer;
 
-/// More rounds than are let pass in any time that a test takes, and few enough to be sent at once.
+/// More rounds than are allowed in any time that a test takes, and few enough to be sent at once.
 const ROUNDS: usize = 1000;
 const FRAMES: usize = 1000;
 
@@ -19,7 +19,7 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// Whether a peer that sends this over and over, and reads what it is told, is cut.
+/// Whether a peer that sends this over and over, and reads the answers, is cut.
 fn is_cut(address: SocketAddr, again: &[u8]) -> bool {
     let mut stream = TcpStream::connect(address).unwrap();
     stream

@@ -1,4 +1,4 @@
-//! Guards the gRPC front end, spoken to by a client made of the same protocol files.
+//! Guards the gRPC front end, called by a client generated from the same protocol files.
 
 mod access;
 mod clients;
@@ -12,7 +12,7 @@ mod reflection;
 mod stream;
 mod tags;
 
-/// Made from `proto/leafid/v1`.
+/// The code generated from `proto/leafid/v1`.
 #[expect(
     unreachable_pub,
     unused_qualifications,
@@ -66,7 +66,7 @@ impl Line {
         }
     }
 
-    /// Runs what a client does to its end.
+    /// Runs a client's future to its end.
     pub(crate) fn run<T>(&self, work: impl Future<Output = T>) -> T {
         let patience = Duration::from_secs(60);
         let bounded = async { tokio::time::timeout(patience, work).await };
@@ -87,7 +87,7 @@ impl Line {
     }
 }
 
-/// A connection without a client's own ways, which keep deadlines themselves.
+/// A connection without a client library, which would enforce deadlines itself.
 #[derive(Clone)]
 pub(crate) struct Wire(SendRequest<Body>);
 
@@ -134,8 +134,7 @@ pub(crate) async fn connect(server: &TestServer) -> Channel {
     endpoint.connect().await.unwrap()
 }
 
-/// Compares a status, with its details: the reason, whether trying again helps, and the field
-/// that is wrong.
+/// Compares a status, with its details: the reason, whether a retry helps, and the invalid field.
 #[track_caller]
 pub(crate) fn check_status(status: &Status, code: Code, reason: &str, field: Option<&str>) {
     assert_eq!(status.code(), code, "{status:?}");

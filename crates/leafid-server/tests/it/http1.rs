@@ -24,8 +24,8 @@ fn pipelined_requests_are_answered_in_order() {
     assert_eq!(ids, (1..=100).collect::<Vec<u64>>());
 }
 
-/// Guards: who sends requests and then that there are no more, as `nc -N` does, gets all answers
-/// but the last, which hyper does not make for a peer that has ended.
+/// Guards that a client which closes its sending side after its requests, as `nc -N` does, gets all
+/// answers but the last, which hyper does not make for a peer that has closed.
 #[test]
 fn requests_before_the_end_of_a_stream_are_answered() {
     let server = TestServer::new();
@@ -124,7 +124,7 @@ fn slow_heads_and_silence_end_a_connection() {
     );
 }
 
-/// Guards against a peer that takes a byte at a time for ever.
+/// Guards against a peer that reads a byte at a time forever.
 #[test]
 fn a_dripping_head_ends_a_connection() {
     let server = impatient();
@@ -187,14 +187,14 @@ fn one_connection_too_many_is_told_to_come_back() {
         assert_eq!((refused.status, refused.header("retry-after")), (503, "1"));
         assert_eq!(refused.json()["code"], "overloaded");
     };
-    // One more is for operators: it gets no id, and is closed if it asks for one.
+    // One more connection is for admins: it gets no id, and is closed if it requests one.
     let mut operator = server.connect();
     let mut bytes = [0; 1024];
     let livez = "GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n";
     operator.write_all(livez.as_bytes()).unwrap();
     let len = operator.read(&mut bytes).unwrap();
     assert!(bytes[..len].starts_with(b"HTTP/1.1 200 OK"));
-    // And for yet another there is no place at all.
+    // For yet another one there is no slot at all.
     check_refused(&Reply::parse(&read_to_end(&mut server.connect())));
     let id = "GET /v1/tags/order/ids HTTP/1.1\r\nhost: localhost\r\n\r\n";
     operator.write_all(id.as_bytes()).unwrap();
@@ -220,7 +220,7 @@ fn one_call_too_many_that_waits_is_told_to_come_back() {
     let reply = server.ask("GET /v1/tags/order/ids");
     assert_eq!((reply.status, reply.header("retry-after")), (503, "1"));
     assert_eq!(reply.json()["code"], "overloaded");
-    // By now it is there, and nothing waits; and operators are never turned away.
+    // By now it is there, and nothing waits; and admins are never refused.
     eventually("an id in memory", || {
         server.ask("GET /api/segment/get/order").status == 200
     });
@@ -243,14 +243,14 @@ fn http_2_is_spoken_in_the_clear() {
         ])
         .output();
     let Ok(asked) = asked else {
-        // Without curl there is nobody here who speaks HTTP/2.
+        // Without curl there is no HTTP/2 client here.
         return;
     };
     let answer = String::from_utf8(asked.stdout).unwrap();
     assert_eq!(answer, r#"{"ids":["1","2"]} 2"#);
 }
 
-/// Guards: on connections that stay open, each answer leaves at once, and not when the peer sends
+/// Guards that on open connections, each answer is sent at once, and not when the peer sends
 /// something more, which it never will before it has its answer.
 #[test]
 fn answers_on_kept_connections_do_not_wait_for_the_next_request() {
@@ -270,7 +270,7 @@ fn answers_on_kept_connections_do_not_wait_for_the_next_request() {
             scope.spawn(move || {
                 let mut stream = server.connect();
                 for round in 0..REQUESTS {
-                    // Most are there at once; others wait, or come out of the router.
+                    // Most are answered at once; others wait, or come from the router.
                     let path = match (number + round) % 5 {
                         0 => "/livez".to_owned(),
                         1 => format!("/api/segment/get/new-{number}-{round}"),

@@ -68,7 +68,7 @@ impl Http2 {
         connection
     }
 
-    /// Asks for a path, and tells whether the answer is 200.
+    /// Requests a path, and returns whether the answer is 200.
     pub(crate) fn is_ok(&mut self, path: &str) -> bool {
         self.begin(GET, END_STREAM, path);
         self.is_answered_ok()
@@ -96,12 +96,12 @@ impl Http2 {
         }
     }
 
-    /// Waits until the server says that the connection is to end.
+    /// Waits until the server announces the end of the connection.
     fn wait_for_goaway(&mut self) {
         while self.read().expect("a word before the end").kind != GOAWAY {}
     }
 
-    /// Waits for the end of the connection, and tells whether it was announced.
+    /// Waits for the end of the connection, and returns whether it was announced.
     pub(crate) fn is_told_to_go(&mut self) -> bool {
         while self.read().is_some() {}
         self.is_told
@@ -112,7 +112,7 @@ impl Http2 {
         let mut frame = vec![len[1], len[2], len[3], kind, flags];
         frame.extend_from_slice(&stream.to_be_bytes());
         frame.extend_from_slice(payload);
-        // The server may be gone: reading tells.
+        // The server may be gone: reading shows it.
         let _sent = self.stream.write_all(&frame);
     }
 
@@ -151,8 +151,8 @@ fn impatient(leave_max: Duration) -> TestServer {
     TestServer::with(&Config::default(), limits)
 }
 
-/// Guards that a client is told before an idle connection ends, and may know that what it sent
-/// afterwards was not taken.
+/// Guards that a client is notified before an idle connection ends, and knows that its later
+/// requests were not processed.
 #[test]
 fn an_idle_connection_is_told_to_go() {
     let server = impatient(Duration::from_secs(60));
@@ -163,7 +163,7 @@ fn an_idle_connection_is_told_to_go() {
     assert!(between.is_told_to_go());
 }
 
-/// Guards that a request which crosses that word is answered, however long it takes.
+/// Guards that a request which crosses that notice is answered, however long it takes.
 #[test]
 fn a_request_that_crosses_the_end_is_answered() {
     let server = impatient(Duration::from_millis(100));
@@ -177,7 +177,7 @@ fn a_request_that_crosses_the_end_is_answered() {
     assert!(crossing.read().is_none());
 }
 
-/// Guards that a peer that does not hear it is cut.
+/// Guards that a peer that ignores it is cut.
 #[test]
 fn who_does_not_hear_it_is_cut() {
     let server = impatient(Duration::from_millis(100));
@@ -187,8 +187,8 @@ fn who_does_not_hear_it_is_cut() {
     assert!(bytes.contains(&GOAWAY));
 }
 
-/// Guards: a server that is about to shut down tells connections of HTTP/2 to go, those at rest at
-/// once, and those that come meanwhile with their first answer.
+/// Guards that a server about to shut down notifies connections of HTTP/2: idle ones at once, and
+/// new ones with their first answer.
 #[test]
 fn a_server_that_leaves_says_so() {
     let config = Config {

@@ -1,4 +1,4 @@
-//! Guards ids by the batch and by the run.
+//! Guards batches and ranges of ids.
 
 use leafid_server::{Config, Limits};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Guards what operators rely on: health, metrics, weak stores, the shutdown.
+//! Guards what operators rely on: health checks, metrics, weak stores, the shutdown.
 
 use std::io::{Read as _, Write as _};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ fn probes_answer() {
     server.check("HEAD /readyz", 200, "");
 }
 
-/// Guards that a dead database does not take a server with full memory out of rotation.
+/// Guards that an outage of the database does not take a server with ids in memory out of rotation.
 #[test]
 fn ready_as_long_as_memory_can_issue() {
     let store = Moody::with_tag("order");
@@ -44,7 +44,7 @@ fn ready_as_long_as_memory_can_issue() {
     assert_eq!(server.ask("DELETE /v1/tags/order").status, 503);
 }
 
-/// Guards that a server may start before its database, and issues nothing until it saw it.
+/// Guards that a server may start before its database, and issues nothing until it has reached it.
 #[test]
 fn a_store_may_come_later() {
     let store = Moody::with_tag("order");
@@ -79,7 +79,8 @@ fn the_first_call_waits_for_the_start() {
     server.check("GET /api/segment/get/order", 200, "1");
 }
 
-/// Guards never-twice L0: a store that may forget is refused, with the setting to change.
+/// Guards never-twice: a store that could lose a reservation is refused, with the setting to
+/// change.
 #[test]
 fn a_weak_store_is_refused() {
     let runtime = Runtime::new().unwrap();
@@ -137,7 +138,7 @@ fn metrics_tell_what_happened() {
     }
 }
 
-/// Guards that who asks for OpenMetrics gets it, as Prometheus does.
+/// Guards that a client that requests OpenMetrics gets it, as Prometheus does.
 #[test]
 fn openmetrics_is_there_for_who_asks() {
     let server = TestServer::new();
@@ -229,12 +230,12 @@ fn the_shutdown_finishes_what_is_in_flight() {
     store.go(false);
     server.wait_until_ready();
 
-    // One connection idles, one sends half a body.
+    // One connection is idle, one has sent half a body.
     let mut idle = server.connect();
     let mut busy = server.connect();
     let head = "POST /v1/tags/order/ids HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 11\r\nexpect: 100-continue\r\n\r\n";
     busy.write_all(head.as_bytes()).unwrap();
-    // Who is told so is in flight.
+    // A request that is answered so is in flight.
     let mut told = [0; 512];
     let len = busy.read(&mut told).unwrap();
     assert!(told[..len].starts_with(b"HTTP/1.1 100 Continue"));

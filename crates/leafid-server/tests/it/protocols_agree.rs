@@ -1,5 +1,5 @@
-//! Guards that all front ends lead to one service: a table of requests, each sent through every front end,
-//! gives ids of one sequence, and the same errors.
+//! Guards that all front ends lead to one service: a table of requests, each sent over every front
+//! end, gives ids of one sequence, and the same errors.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
@@ -16,7 +16,7 @@ use crate::grpc::Line;
 use crate::grpc::v1::{NextManyRequest, NextRequest, ReserveRangeRequest};
 use crate::test_server::{TestServer, eventually};
 
-/// What is asked for.
+/// The request.
 #[derive(Debug, Clone, Copy)]
 enum Ask {
     One,
@@ -126,7 +126,7 @@ fn grpc(line: &Line, ask: Ask, tag: &str) -> Answer {
     })
 }
 
-/// Guards: whichever front end they come through, ids of a tag are one sequence without a gap.
+/// Guards that ids of a tag are one sequence without a gap, whichever front end they come through.
 #[test]
 fn ids_of_all_protocols_are_one_sequence() {
     let line = Line::new();
@@ -153,7 +153,7 @@ fn ids_of_all_protocols_are_one_sequence() {
     }
 }
 
-/// Asks through every front end, and compares the error.
+/// Sends a request over every front end, and compares the errors.
 #[track_caller]
 fn check(line: &Line, asked: Ask, tag: &str, code: &str) {
     for protocol in PROTOCOLS {
@@ -166,7 +166,7 @@ fn check(line: &Line, asked: Ask, tag: &str, code: &str) {
     }
 }
 
-/// Guards: every meaning of the service has one code, whichever front end it comes out of.
+/// Guards that every error of the service has one code on every front end.
 #[test]
 fn errors_of_all_protocols_are_the_same() {
     let line = Line::to(server());
@@ -206,7 +206,7 @@ fn errors_of_all_protocols_are_the_same() {
     }
 }
 
-/// Guards: what may not wait is refused alike.
+/// Guards that requests that may not wait are refused alike.
 #[test]
 fn calls_that_would_wait_are_refused_alike() {
     let limits = Limits {
@@ -221,7 +221,7 @@ fn calls_that_would_wait_are_refused_alike() {
     }
 }
 
-/// Guards: a server without segments says so alike.
+/// Guards that a server without segments answers alike.
 #[test]
 fn a_kind_that_is_off_is_off_everywhere() {
     let config = Config {

@@ -8,7 +8,7 @@ use leafid_server::{Config, Limits, RespLimits};
 
 use crate::test_server::TestServer;
 
-/// Sends bytes, says that no more follow, and reads until the server closes.
+/// Sends bytes, closes the sending side, and reads until the server closes.
 fn ask(server: &TestServer, input: &[u8]) -> String {
     let mut stream = connect(server);
     stream.write_all(input).unwrap();
@@ -26,7 +26,7 @@ fn connect(server: &TestServer) -> TcpStream {
     stream
 }
 
-/// Guards: ids of one tag are the same sequence through both front ends.
+/// Guards that ids of one tag are the same sequence on both front ends.
 #[test]
 fn ids_are_the_same_over_both_protocols() {
     let server = TestServer::new();
@@ -42,8 +42,8 @@ fn ids_are_the_same_over_both_protocols() {
     assert!(metrics.contains(counted), "{metrics}");
 }
 
-/// Guards: a pipeline longer than any buffer, which its sender does not read before it has sent
-/// it all, is answered in full and in order.
+/// Guards that a pipeline longer than any buffer, whose sender reads only after it has sent
+/// everything, is answered in full and in order.
 #[test]
 fn a_long_pipeline_is_answered_in_order() {
     const COMMANDS: usize = 200_000;
@@ -70,8 +70,8 @@ fn a_long_pipeline_is_answered_in_order() {
     assert_eq!(lines.next(), None);
 }
 
-/// Guards: who does not read is not read either, so that answers do not pile up here; once he
-/// reads, he gets them all.
+/// Guards that a client that does not read is not read from either, so that answers do not pile up
+/// here; once it reads, it gets them all.
 #[test]
 fn a_peer_that_does_not_read_is_not_read_either() {
     const BYTES_MAX: usize = 256 * 1024 * 1024;
@@ -96,7 +96,7 @@ fn a_peer_that_does_not_read_is_not_read_either() {
     assert_eq!(answers.len(), sent / command.len() * answer.len());
 }
 
-/// Guards: at the shutdown what was sent is answered, and then the connection ends.
+/// Guards that at the shutdown what was sent is answered, and then the connection ends.
 #[test]
 fn the_shutdown_ends_connections() {
     let mut server = TestServer::new();
@@ -112,7 +112,7 @@ fn the_shutdown_ends_connections() {
     server.ended().unwrap();
 }
 
-/// Guards: silence ends a connection, at rest or in the middle of a command.
+/// Guards the idle time-out, on an idle connection and in the middle of a command.
 #[test]
 fn silence_ends_a_connection() {
     let moment = Duration::from_millis(20);
@@ -136,7 +136,7 @@ fn silence_ends_a_connection() {
     }
 }
 
-/// Guards: an id that has to be waited for holds back what comes behind it, in order.
+/// Guards that an id that has to be waited for delays the answers after it, in order.
 #[test]
 fn answers_keep_their_order_while_one_waits() {
     let server = TestServer::new();
@@ -145,7 +145,7 @@ fn answers_keep_their_order_while_one_waits() {
     assert_eq!(ask(&server, input), expected);
 }
 
-/// Guards: near its end a tag gives out what it has left, and then says so, also in a batch.
+/// Guards that near its limit a tag issues what is left, and then says so, even in a batch.
 #[test]
 fn a_batch_takes_what_a_tag_has_left() {
     let server = TestServer::new();
@@ -157,8 +157,7 @@ fn a_batch_takes_what_a_tag_has_left() {
     assert_eq!(answers, format!(":1\r\n:2\r\n:3\r\n{error}{error}"));
 }
 
-/// Guards: there is nothing here for operators, so that callers for ids do not take the places
-/// that are kept for them. Whoever is sent away is counted.
+/// Guards that callers for ids cannot take the admin slots here. Refused connections are counted.
 #[test]
 fn places_of_operators_are_left_to_them() {
     let limits = Limits {

@@ -12,7 +12,7 @@ fn tool(server: &TestServer, name: &str) -> Command {
     command
 }
 
-/// Runs a tool with this as its input; what it prints.
+/// Runs a tool with this input; returns its output.
 fn run(command: &mut Command, input: &str) -> String {
     let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = pipes.stderr(Stdio::piped()).spawn().unwrap();

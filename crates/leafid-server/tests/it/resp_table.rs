@@ -1,4 +1,4 @@
-//! What a Redis client is answered, compared byte for byte with a real redis-server.
+//! The answers to a Redis client, compared byte for byte with a real redis-server.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -9,7 +9,7 @@ use leafid_testbed::Redis;
 
 use crate::test_server::TestServer;
 
-/// Answered alike. One input is one connection, and what it leaves behind is there for the next.
+/// Answered alike. One input is one connection, and its effects remain for the next.
 const ALIKE: &[&str] = &[
     // Framing.
     "*1\r\n$4\r\nPING\r\n",
@@ -124,7 +124,7 @@ const ALIKE: &[&str] = &[
     "COMMAND GETKEYS INCR a b\r\nCOMMAND LIST FOO\r\n",
 ];
 
-/// Answered alike where a password is asked for.
+/// Answered alike if a password is required.
 const ALIKE_BEFORE_AUTH: &[&str] = &[
     "PING\r\nINCR a\r\nINCR\r\nFOO\r\nCLIENT FOO\r\nMULTI\r\nCOMMAND\r\nEXEC\r\n",
     "SET a 1\r\nWATCH a\r\n",
@@ -147,7 +147,7 @@ const ALIKE_BEFORE_AUTH: &[&str] = &[
     "HELLO 3 AUTH default wrong x\r\nHELLO 3 SETNAME x\r\nHELLO 3 AUTH default PASSWORD\r\nCLIENT GETNAME\r\n",
 ];
 
-/// Answered otherwise than by Redis: the input, our answer, and why.
+/// Answered differently from Redis: the input, our answer, and why.
 const OTHERWISE: &[(&str, &str, &str)] = &[
     (
         "INCRBY a 0\r\nINCRBY a -1\r\n",
@@ -309,7 +309,7 @@ impl Both {
     }
 }
 
-/// Sends bytes on a connection of their own, and that no more follow; all that is answered.
+/// Sends bytes on a separate connection, closes the sending side, and returns the answer.
 fn answers(address: SocketAddr, input: &[u8]) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     let patience = Some(Duration::from_secs(20));
@@ -322,7 +322,7 @@ fn answers(address: SocketAddr, input: &[u8]) -> String {
     without_number(&String::from_utf8_lossy(&answers))
 }
 
-/// Without the number of the connection, which HELLO tells.
+/// Without the number of the connection in HELLO's answer.
 fn without_number(answers: &str) -> String {
     const BEFORE: &str = "$2\r\nid\r\n:";
     let mut parts = answers.split(BEFORE);

@@ -162,7 +162,7 @@ fn a_kind_is_checked_when_a_tag_is_created() {
     assert_eq!(made["kind"], "snowflake");
 }
 
-/// Guards that a tag deleted and created as the other kind is so at once.
+/// Guards that a tag deleted and created as the other kind changes at once.
 #[test]
 fn a_tag_changes_its_kind_by_a_new_life() {
     let server = server();
@@ -186,7 +186,7 @@ fn a_server_without_snowflakes_says_so() {
     server.check_problem("GET /v1/tags/trace/ids?count=3", "", 501, "mode_off");
 }
 
-/// Guards that metrics of segments leave such tags out: they have no headroom to warn of.
+/// Guards that metrics of segments leave such tags out: they have no limit to warn of.
 #[test]
 fn a_snowflake_tag_has_no_series_of_a_segment_tag() {
     let server = server();
@@ -198,7 +198,7 @@ fn a_snowflake_tag_has_no_series_of_a_segment_tag() {
     assert!(!text.contains("tag=\"trace\""), "{text}");
 }
 
-/// Guards a snowflake tag over the Redis protocol: it gives ids, and has no runs.
+/// Guards a snowflake tag over the Redis protocol: it issues ids, and has no ranges.
 #[test]
 fn a_snowflake_tag_answers_redis_clients() {
     let server = server();

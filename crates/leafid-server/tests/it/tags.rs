@@ -1,4 +1,4 @@
-//! Guards tags as things: created, shown, listed, changed, deleted.
+//! Guards tags: created, shown, listed, changed, deleted.
 
 use leafid_server::{Config, Limits};
 use serde_json::json;
@@ -140,8 +140,7 @@ fn bad_fields_are_named_with_what_they_may_be() {
     bad(&long, "bad_field", "description");
 }
 
-/// Guards that a call takes the parameters that it knows and no others, and quotes little of a
-/// long one.
+/// Guards that a call accepts only known parameters, and quotes little of a long one.
 #[test]
 fn parameters_that_a_call_does_not_know_are_refused() {
     let server = TestServer::new();
@@ -179,7 +178,7 @@ fn whole_numbers_may_be_written_as_fractions() {
     }
 }
 
-/// Guards that a change which is refused changes nothing, and says what is in the way.
+/// Guards that a refused change changes nothing, and says why.
 #[test]
 fn a_tag_is_raised_or_left_as_it_is() {
     let server = TestServer::new();
@@ -254,7 +253,7 @@ fn lists_come_in_pages() {
     assert_eq!(problem["next"], "did you mean \"after\"?");
 }
 
-/// Guards that nothing is taken for something near it.
+/// Guards that malformed input is never guessed at.
 #[test]
 fn malformed_names_are_refused() {
     let server = TestServer::new();

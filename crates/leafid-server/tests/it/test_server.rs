@@ -1,4 +1,4 @@
-//! `TestServer`: a server under test, and how the tests speak to it.
+//! `TestServer`: a server under test, and helpers to call it.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -31,7 +31,7 @@ pub(crate) struct TestServer {
     pub(crate) service: Arc<Service>,
     /// Where changes are recorded.
     pub(crate) ledger: Arc<Ledger>,
-    /// Where the settings turn it on.
+    /// Set if the settings enable it.
     pub(crate) tls: Option<Arc<Tls>>,
     stop: Option<oneshot::Sender<()>>,
     ended: Option<JoinHandle<Result<(), ServeError>>>,
@@ -75,7 +75,7 @@ impl TestServer {
         Self::with_workers(runtime, config, limits, store, None)
     }
 
-    /// With what a worker id comes from.
+    /// With this source of a worker id.
     pub(crate) fn with_workers(
         runtime: Runtime,
         config: &Config,
@@ -232,7 +232,7 @@ pub(crate) fn read_to_end(stream: &mut TcpStream) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-/// What came back.
+/// An answer.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
@@ -254,7 +254,7 @@ impl Reply {
         }
     }
 
-    /// A header's value; empty if it is not there.
+    /// A header's value; empty if it is missing.
     pub(crate) fn header(&self, name: &str) -> &str {
         let mut lines = self.head.lines().filter_map(|line| line.split_once(": "));
         let found = lines.find(|(other, _)| other.eq_ignore_ascii_case(name));
@@ -266,7 +266,7 @@ impl Reply {
     }
 }
 
-/// Waits for something that a background task brings about.
+/// Waits for the effect of a background task.
 #[track_caller]
 pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     for _ in 0..2000 {
@@ -278,7 +278,7 @@ pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     panic!("never came: {what}");
 }
 
-/// A store in memory that can be taken away.
+/// A store in memory that can be taken down.
 #[derive(Default)]
 pub(crate) struct Moody {
     pub(crate) inner: MemoryStore,

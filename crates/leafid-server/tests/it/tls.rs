@@ -1,5 +1,5 @@
-//! Guards TLS on all three front ends, spoken to by clients that are not ours: curl, redis-cli, tonic
-//! and bare rustls.
+//! Guards TLS on all three front ends, with independent clients: curl, redis-cli, tonic and bare
+//! rustls.
 
 mod certificate_files;
 mod tls_server;
@@ -89,7 +89,7 @@ fn tonic_takes_ids() {
     assert_eq!(grpc(&setup, &setup.server(), None).unwrap(), [1, 2]);
 }
 
-/// Guards that an answer which did not fit into the socket leaves once there is place, although
+/// Guards that an answer which did not fit into the socket is sent once there is room, although
 /// nothing else happens on the connection.
 #[test]
 fn long_answers_leave_when_they_are_read() {
@@ -165,7 +165,7 @@ fn a_plain_connection_is_refused_in_its_own_words() {
         answer.starts_with("-ERR this server requires TLS"),
         "{answer}"
     );
-    // A client that sends a lot still reads why, and no reset.
+    // A client that sends a lot can still read the reason, and gets no reset.
     let answer = plain(resp, &"INCR order\r\n".repeat(5000));
     assert!(
         answer.starts_with("-ERR this server requires TLS"),
@@ -182,7 +182,7 @@ fn a_plain_connection_is_refused_in_its_own_words() {
 #[test]
 fn a_plain_connection_is_let_in_where_that_is_set() {
     let setup = TlsServer::new().with_plain();
-    // So short that it is over while a connection rests.
+    // So short that it expires while a connection is idle.
     let limits = Limits {
         handshake_max: Duration::from_millis(50),
         ..Limits::default()
@@ -194,7 +194,7 @@ fn a_plain_connection_is_let_in_where_that_is_set() {
     let incr = ["INCR", "order"];
     let mut patient = TlsServer::new().with_plain();
     patient.config.tls = setup.config.tls.clone();
-    // Those with TLS come by the same ports.
+    // TLS clients use the same ports.
     let metrics = TestServer::with(&patient.config, Limits::default());
     assert_eq!(setup.redis_cli(&metrics, &incr).unwrap(), "1\n");
     assert_eq!(
@@ -204,7 +204,7 @@ fn a_plain_connection_is_let_in_where_that_is_set() {
     let counted = setup.curl(&metrics, &[], "/metrics").unwrap();
     let plain_ones = "leafid_tls_handshakes_total{outcome=\"plain\"} 1\n";
     assert!(counted.contains(plain_ones), "{counted}");
-    // A client that keeps a connection ready is not cut for want of a ClientHello.
+    // A client with a connection pool is not cut for not sending a ClientHello.
     let mut resting = connect(resp);
     let pause = limits.handshake_max * 4;
     resting.set_read_timeout(Some(pause)).unwrap();
@@ -255,7 +255,7 @@ fn a_handshake_is_a_connection() {
     begun.write_all(b"\x16\x03\x01").unwrap();
     let open = || {
         let metrics = setup.curl(&server, &[], "/metrics").unwrap();
-        // With the one that asks.
+        // Including the one that asks.
         metrics.contains("leafid_connections{protocol=\"http\"} 2\n")
     };
     eventually("two connections", open);

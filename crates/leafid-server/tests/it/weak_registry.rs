@@ -1,5 +1,5 @@
-//! Guards never-twice L0 for worker ids: a registry that may forget is refused, with the setting
-//! to change, while segments go on.
+//! Guards never-twice for worker ids: a registry that could lose a lease is refused, with the
+//! setting to change, while segment ids continue.
 
 use std::sync::Arc;
 

@@ -16,36 +16,35 @@ use crate::segment::store::StoreServer;
 pub enum Bug {
     /// Now and then the store hands out half of the previous segment again.
     Overlap,
-    /// A connection whose call failed takes it that the call had no effect elsewhere, and hands
-    /// out the numbers it guesses to be next.
+    /// A connection whose call failed assumes that the call had no effect elsewhere, and hands out
+    /// the numbers it guesses to be next.
     ReuseAfterUnknown,
     /// `SELECT max_id`, a pause, `UPDATE max_id`: two servers read the same value.
     ReadThenWrite,
-    /// Acknowledged reservations are lost now and then, as in a fail-over to a replica that lags.
+    /// Acknowledged reservations are lost now and then, as in a fail-over to a lagging replica.
     LostWrite,
-    /// The column holds no more than this, and says nothing: as an `INT` without strict mode, or a
-    /// trigger.
+    /// The column holds no more than this, silently: as an `INT` without strict mode, or a trigger.
     Clamped,
-    /// The end of a transaction is not looked at: one that lost against another counts as done.
+    /// The outcome of a commit is not checked: one that lost against another counts as done.
     ConflictIgnored,
-    /// A file that was replaced is used on.
+    /// A replaced file is still used.
     MovedFileUsed,
-    /// A flush that failed is tried again, and believed the second time.
+    /// A failed flush is retried, and believed the second time.
     FlushRepeated,
-    /// A lost transaction is told as an outage.
+    /// A lost transaction is reported as an outage.
     ConflictAsOutage,
     /// A connection stays with a node that answers reads.
     NodeKept,
-    /// A probe that only reads says that reservations go through.
+    /// A probe that only reads reports that reservations succeed.
     ProbedByReading,
-    /// The limit is not looked at.
+    /// The limit is not checked.
     NoLimit,
-    /// The floor in the statement is not looked at.
+    /// The floor in the statement is not checked.
     NoFloor,
 }
 
 impl Bug {
-    /// Those that no client can see, and that the checkers therefore must.
+    /// The bugs that no client can see, so that the checkers must.
     pub const FATAL: [Self; 8] = [
         Self::Clamped,
         Self::Overlap,
@@ -57,22 +56,21 @@ impl Bug {
         Self::FlushRepeated,
     ];
 
-    /// Those that repeat nothing, and keep ids from those who could have them, or say what is not
-    /// so.
+    /// The bugs that repeat nothing, but withhold available ids or report what is not true.
     pub const STARVING: [Self; 3] = [
         Self::ConflictAsOutage,
         Self::NodeKept,
         Self::ProbedByReading,
     ];
 
-    /// Those that show in the answer, so that the library must refuse it.
+    /// The bugs that show in the answer, so that the library must refuse it.
     pub const VISIBLE: [Self; 2] = [Self::NoLimit, Self::NoFloor];
 }
 
 /// The largest max id that a clamped column holds.
 const CLAMP: u64 = 4_000;
 
-/// What a connection with a bug remembers.
+/// The memory of a connection with a bug.
 #[derive(Default)]
 pub(crate) struct Memory {
     /// Per tag, where the last segment ended, and whether a call failed since.

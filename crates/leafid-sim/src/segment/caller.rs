@@ -1,5 +1,5 @@
-//! `Caller`: one thread of a server's users. It asks for ids in every way there is, sometimes goes
-//! away before the answer, and notes what it was told.
+//! `Caller`: one client thread of a server. It requests ids in every way there is, sometimes gives
+//! up before the answer, and records the results.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -17,7 +17,7 @@ use crate::violation::Violation;
 /// Ids in a caller's block.
 pub(crate) const BLOCK_LEN: u32 = 16;
 
-/// What all callers and the simulation share.
+/// The state that all callers and the simulation share.
 pub(crate) struct Field {
     pub(crate) plan: Plan,
     pub(crate) clock: ManualClock,
@@ -26,7 +26,7 @@ pub(crate) struct Field {
     pub(crate) calls_left: AtomicU64,
     /// The faults are over: every caller must soon be served.
     pub(crate) is_healed: std::sync::atomic::AtomicBool,
-    /// Callers that were served since, of how many tags each.
+    /// Callers that were served since, and of how many tags each.
     pub(crate) served: AtomicU64,
     /// A wrong answer that a caller saw itself.
     pub(crate) violation: Mutex<Option<Violation>>,
@@ -66,7 +66,7 @@ enum TakeCall {
     Block,
 }
 
-/// One thread of users.
+/// One client thread.
 pub(crate) struct Caller {
     pub(crate) field: Arc<Field>,
     pub(crate) process: Process,
@@ -78,7 +78,7 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
-    /// Calls at random until the faults end, and then each tag until it is served once.
+    /// Calls at random until the faults end, and then for each tag until it is served once.
     pub(crate) async fn run(mut self) {
         while !self.field.is_healed() {
             self.think().await;
@@ -105,7 +105,7 @@ impl Caller {
         self.field.clock.sleep(time).await;
     }
 
-    /// Comes back when it was told to, or at some other time.
+    /// Returns when it was told to, or at some other time.
     async fn back_off(&mut self, error: &IssueError) {
         let time = error
             .retry_after()
@@ -117,7 +117,8 @@ impl Caller {
 
     async fn call_until_served(&mut self, tag: TagNumber) {
         let take = match self.take() {
-            // More than memory ever holds is never at hand; only one who waits gets it.
+            // More ids than memory ever holds are never available at once; only a waiting call gets
+            // them.
             TakeCall::TryMany(count) => TakeCall::Many(count),
             take => take,
         };
@@ -136,7 +137,7 @@ impl Caller {
         }
     }
 
-    /// Whether the tag has come to an end that no raised limit can put off.
+    /// Whether the tag has reached an end that no raised limit can postpone.
     fn has_ended(&self, tag: TagNumber) -> bool {
         self.field.plan.tags[tag].is_near_the_end()
     }
@@ -154,7 +155,7 @@ impl Caller {
         }
     }
 
-    /// Makes one call and notes it.
+    /// Makes one call and records it.
     async fn call(&mut self, tag: TagNumber, take: TakeCall) -> Result<(), IssueError> {
         let block = matches!(take, TakeCall::Block)
             .then(|| self.block_number(tag))
@@ -178,20 +179,20 @@ impl Caller {
             }
             Some(Ok(ranges)) => {
                 if in_quiet {
-                    self.judge_promptness(tag, self.field.clock.now().saturating_sub(began_at));
+                    self.check_promptness(tag, self.field.clock.now().saturating_sub(began_at));
                 }
                 history.push(Event::Issued { call, ranges });
                 Ok(())
             }
             Some(Err(error)) => {
                 history.push(Event::Refused { call });
-                self.judge(tag, &error);
+                self.check(tag, &error);
                 Err(error)
             }
         }
     }
 
-    /// How long this call waits before it goes away; for most, as long as it takes.
+    /// How long this call waits before it gives up; for most, as long as it takes.
     fn patience(&mut self) -> Duration {
         if self.random.u8(..20) == 0 && !self.field.is_healed() {
             let wait_max = self.field.plan.options.wait_max;
@@ -201,9 +202,9 @@ impl Caller {
         }
     }
 
-    /// Who waits is woken when ids arrive, and need not wait for the end of his patience. (In a
-    /// storm a paused process cannot keep that.)
-    fn judge_promptness(&self, tag: TagNumber, waited: Duration) {
+    /// A waiting caller is woken when ids arrive, and need not wait for its time-out. (In a storm a
+    /// paused process cannot guarantee that.)
+    fn check_promptness(&self, tag: TagNumber, waited: Duration) {
         if waited >= self.field.plan.options.wait_max {
             let message = format!(
                 "tag {tag} of process {}: ids were there, and the caller was woken by its timer",
@@ -213,7 +214,7 @@ impl Caller {
         }
     }
 
-    fn judge(&self, tag: TagNumber, error: &IssueError) {
+    fn check(&self, tag: TagNumber, error: &IssueError) {
         let plan = &self.field.plan.tags[tag];
         if !self.field.is_refusal_right(plan, error) {
             let message = format!("tag {tag} of process {}: {error}", self.process.0);

@@ -24,13 +24,13 @@ const CHECKS: [Check; 6] = [
     availability::check,
 ];
 
-/// Runs every checker; answers the first broken promise.
+/// Runs every checker; returns the first broken promise.
 pub(crate) fn check_all(events: &[Event], plan: &Plan) -> Result<(), Violation> {
     CHECKS.iter().try_for_each(|check| check(events))?;
     conflicts::check(events, plan.options.call_max)
 }
 
-/// What the checkers' own tests are made of.
+/// Helpers of the checkers' own tests.
 #[cfg(test)]
 mod samples {
     use leafid::Segment;

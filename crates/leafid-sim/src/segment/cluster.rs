@@ -1,5 +1,5 @@
-//! `Cluster`: the servers of a list that lead to one set of rows, as the nodes of a Galera cluster do.
-//! One that has lost its cluster answers reads at the most; a connection passes it over.
+//! `Cluster`: the servers of a list that lead to one set of rows, as the nodes of a Galera cluster
+//! do. One that has lost its cluster answers at most reads; a connection skips it.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,7 +9,7 @@ use leafid::store::StoreError;
 use crate::executor::lock;
 use crate::segment::bug::Bug;
 
-/// How a node stands to its cluster.
+/// The membership of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Node {
     Primary,
@@ -19,7 +19,7 @@ pub(crate) enum Node {
     Refuses,
 }
 
-/// What a node is asked for.
+/// The kinds of call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Call {
     Read,
@@ -48,17 +48,17 @@ impl Cluster {
         }
     }
 
-    /// Changes how one node stands.
+    /// Changes the membership of one node.
     pub(crate) fn set(&self, at: usize, node: Node) {
         lock(&self.states)[at % NODES] = node;
     }
 
-    /// Whether the node that a process is connected to does what it is asked. If it does not, the
-    /// next call goes to the other one.
+    /// Whether the node that a process is connected to serves the call. If not, the next call goes
+    /// to the other one.
     ///
     /// # Errors
     ///
-    /// What Galera says.
+    /// Galera's error.
     pub(crate) fn admit(
         &self,
         route: &Route,

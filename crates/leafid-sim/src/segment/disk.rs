@@ -1,9 +1,9 @@
-//! `Disk`: the file of an embedded store, as SQLite keeps one: which file is at its path, what was
-//! copied of it, and what a process that has opened it may still do with it.
+//! `Disk`: the file of an embedded store, as SQLite keeps one: the file at its path, its copies,
+//! and what a process that has opened it may still do with it.
 //!
-//! A process looks, before each change, whether its file is still the one at the path, and changes
-//! nothing more once it is not, or once a flush has failed. Nobody is let into an older copy before
-//! an operator has restored it, which raises every tag.
+//! A process checks, before each change, whether its file is still the one at the path, and changes
+//! nothing more once it is not, or once a flush has failed. No process may open an older copy
+//! before an operator has restored it, which raises every tag.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,21 +16,21 @@ use leafid::{Limit, Tag};
 use crate::executor::{Process, lock};
 use crate::segment::bug::Bug;
 
-/// What is at the path of the file.
+/// The file at the path.
 pub(crate) struct Disk {
     state: Mutex<State>,
 }
 
 struct State {
-    /// Which file it is: another one has another number.
+    /// The identity of the file.
     number: u64,
     rows: Arc<MemoryStore>,
     copy: Option<Vec<TagRecord>>,
-    /// How far the file had come that an older copy has taken the place of.
+    /// How far the file had come that an older copy has replaced.
     lost: Option<Vec<TagRecord>>,
     /// Whose next flush fails.
     failing: Option<Process>,
-    /// How far each tag is on the disk, where later reservations were never flushed.
+    /// How far each tag is on the disk, if later reservations were never flushed.
     unflushed: BTreeMap<Tag, u64>,
 }
 
@@ -38,9 +38,9 @@ struct State {
 pub(crate) struct Opened {
     number: u64,
     rows: Arc<MemoryStore>,
-    /// It may not be used any more.
+    /// It may no longer be used.
     is_refused: AtomicBool,
-    /// A flush of it has failed, and it is used on.
+    /// A flush of it has failed, and it is still used.
     goes_on: AtomicBool,
 }
 
@@ -58,7 +58,7 @@ impl Disk {
         }
     }
 
-    /// What the file at the path holds.
+    /// The content of the file at the path.
     pub(crate) fn rows(&self) -> Arc<MemoryStore> {
         Arc::clone(&lock(&self.state).rows)
     }
@@ -88,7 +88,7 @@ impl Disk {
         opened.rows()
     }
 
-    /// Whether the flush of a change fails now. It may have reached the disk all the same.
+    /// Whether the flush of a change fails now. The change may have reached the disk anyway.
     pub(crate) fn fails(&self, opened: &Opened, process: Process, bug: Option<Bug>) -> bool {
         let mut state = lock(&self.state);
         let fails = state.failing == Some(process);
@@ -101,8 +101,8 @@ impl Disk {
         fails
     }
 
-    /// Before a change through this handle: after a flush that failed, the next ones say that they
-    /// went well, and nothing reaches the disk.
+    /// Before a change through this handle: after a failed flush, the next ones report success, and
+    /// nothing reaches the disk.
     pub(crate) fn change(&self, opened: &Opened, tag: &Tag, max_id: u64) {
         if opened.goes_on.load(Ordering::Relaxed) {
             let mut state = lock(&self.state);
@@ -115,7 +115,7 @@ impl Disk {
         lock(&self.state).failing = Some(process);
     }
 
-    /// The machine loses power: what was not flushed is gone.
+    /// The machine loses power: what was not flushed is lost.
     pub(crate) fn cut(&self) {
         let unflushed = std::mem::take(&mut lock(&self.state).unflushed);
         let rows = self.rows();
@@ -131,7 +131,7 @@ impl Disk {
         lock(&self.state).copy = Some(records);
     }
 
-    /// Puts the last copy in place of the file, if there is one and it is older.
+    /// Replaces the file by the last copy, if there is one and it is older.
     pub(crate) fn replace(&self) -> bool {
         let before = records(&self.rows());
         let mut state = lock(&self.state);
@@ -145,8 +145,8 @@ impl Disk {
         true
     }
 
-    /// An operator restores the older copy that is at the path: every tag is raised so far above what
-    /// was acknowledged. Answers where each goes on.
+    /// An operator restores the older copy at the path: every tag is raised this far above what was
+    /// acknowledged. Returns where each continues.
     pub(crate) fn restore(&self, margin: u64) -> Vec<(Tag, u64)> {
         let Some(lost) = lock(&self.state).lost.take() else {
             return Vec::new();
@@ -189,7 +189,7 @@ fn file_of(records: &[TagRecord]) -> MemoryStore {
     for record in records {
         let mut spec = TagSpec::new(record.tag.clone());
         (spec.start, spec.settings) = (record.max_id, record.settings);
-        // It is at hand at once, and the file has no such tag yet.
+        // It completes at once, and the file has no such tag yet.
         let _outcome = file.create(&spec).now_or_never();
     }
     file

@@ -72,7 +72,7 @@ impl Simulation {
         *self.faults.entry(fault.name()).or_default() += u64::from(injected);
     }
 
-    /// Another process takes the place of one that is killed.
+    /// Another process replaces one that is killed.
     pub(crate) fn restart(&mut self, server: usize) {
         self.end_server(server);
         self.servers[server] = self.start_server();
@@ -134,7 +134,7 @@ impl Simulation {
         self.patch(tag, &patch)
     }
 
-    /// Changes the row behind the servers' backs, as another one or an operator would.
+    /// Changes the row past the servers, as another server or an operator would.
     fn patch(&self, tag: TagNumber, patch: &TagPatch) -> bool {
         let name = &self.store.tags[tag];
         self.store
@@ -185,7 +185,7 @@ impl Simulation {
         is_struck
     }
 
-    /// An operator deletes or creates a tag, through a server or behind its back.
+    /// An operator deletes or creates a tag, through a server or past it.
     fn delete_or_create(&mut self, server: usize, tag: TagNumber) -> bool {
         if !self.field.plan.tags[tag].comes_and_goes {
             return false;

@@ -31,11 +31,11 @@ pub(crate) enum Event {
         call: CallNumber,
         ranges: Vec<Segment>,
     },
-    /// A call was told to come back.
+    /// A call was refused until later.
     Refused {
         call: CallNumber,
     },
-    /// A caller went away before its answer came.
+    /// A caller gave up before its answer came.
     Abandoned {
         call: CallNumber,
     },
@@ -47,46 +47,46 @@ pub(crate) enum Event {
         floor: Option<u64>,
         at: Duration,
     },
-    /// It was told that another transaction was in the way, and that nothing was changed.
+    /// It got a conflict: another transaction was in the way, and nothing was changed.
     Conflicted {
         process: Process,
         task: TaskNumber,
         tag: TagNumber,
         at: Duration,
     },
-    /// A process gets no turns until then.
+    /// A process is paused until then.
     Paused {
         process: Process,
         until: Duration,
     },
-    /// A probe was answered by a server that takes reservations.
+    /// A probe was answered by a server that accepts reservations.
     Probed {
         process: Process,
     },
-    /// The server said that its store is down, or that it is back.
+    /// The server reported that its store is down, or that it is back.
     ToldDown {
         process: Process,
     },
     ToldUp {
         process: Process,
     },
-    /// The store made a reservation durable, whoever comes to know of it.
+    /// The store made a reservation durable, whether or not its caller learns of it.
     Reserved {
         tag: TagNumber,
         segment: Segment,
-        /// It held less than whoever asked had known of.
+        /// It held less than the caller had known of.
         is_noticed: bool,
     },
-    /// The server came to know of its reservation.
+    /// The server learned of its reservation.
     Acknowledged {
         process: Process,
         tag: TagNumber,
-        /// What it knew when it asked; two of its calls may be under way at once.
+        /// What it knew at the request; two of its calls may be in progress at once.
         floor: Option<u64>,
         previous: u64,
         segment: Segment,
     },
-    /// The server said that the store went back in time.
+    /// The server reported that the store went back in time.
     ToldRegressed {
         process: Process,
         tag: TagNumber,

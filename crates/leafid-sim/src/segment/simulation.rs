@@ -243,15 +243,15 @@ impl Simulation {
             + Duration::from_secs(1);
         self.executor.run(settled, || false).map_err(livelock)?;
         self.repair_tags();
-        let everybody = (field.plan.callers * field.plan.servers) as u64;
-        let is_done = || field.served.load(Ordering::Relaxed) == everybody;
+        let all = (field.plan.callers * field.plan.servers) as u64;
+        let is_done = || field.served.load(Ordering::Relaxed) == all;
         let until = self.executor.clock.now() + self.patience();
         self.executor.run(until, is_done).map_err(livelock)?;
         if is_done() {
             return Ok(());
         }
         let message = format!(
-            "{} of {everybody} callers were served within {:?} of quiet: {}",
+            "{} of {all} callers were served within {:?} of quiet: {}",
             field.served.load(Ordering::Relaxed),
             self.patience(),
             self.statuses()

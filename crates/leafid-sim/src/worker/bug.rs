@@ -5,16 +5,20 @@
 //! | --- | --- | --- |
 //! | [`FirstStartRace`](Bug::FirstStartRace) | Leaf (pull request 108) | the registry claims without comparing |
 //! | [`BlindExtension`](Bug::BlindExtension) | Leaf, CosId | it extends without comparing |
-//! | [`LostLeaseIgnored`](Bug::LostLeaseIgnored) | CosId, whose guard fails alone | to a holder who lost it says: extended |
+//! | [`LostLeaseIgnored`](Bug::LostLeaseIgnored) | CosId, whose guard fails alone | a holder that
+//! lost its lease gets the answer: extended |
 //! | [`SequenceReset`](Bug::SequenceReset) | Twitter | a step back starts the generator again at the clock |
 //! | [`FileTrusted`](Bug::FileTrusted) | Leaf's `workerID.properties`, CosId's state file | a server with a journal asks nobody, and knows no bound |
-//! | [`TakenOverAtNow`](Bug::TakenOverAtNow) | whoever has a time-out | a silent holder's row is shown as free |
+//! | [`TakenOverAtNow`](Bug::TakenOverAtNow) | all with a time-out | a silent holder's row is shown
+//! as free |
 //! | [`JournalAfterwards`](Bug::JournalAfterwards) | Leaf, which reports every 3 s | the journal answers before it is durable |
 //! | [`WeakStartUnacknowledged`](Bug::WeakStartUnacknowledged) | ours, nearly | a claim is read from the journal as if it had been acknowledged |
-//! | [`RowUnread`](Bug::RowUnread) | everybody, ours too | the own row is read at an extension only |
-//! | [`RowTrusted`](Bug::RowTrusted) | ours, nearly | a look at the own row shows what was acknowledged last |
+//! | [`RowUnread`](Bug::RowUnread) | all, ours too | the own row is read at an extension only |
+//! | [`RowTrusted`](Bug::RowTrusted) | ours, nearly | a read of the own row returns what was
+//! acknowledged last |
 //! | [`ForeignTrusted`](Bug::ForeignTrusted) | ours | a journal of another registry is read as one of this registry |
-//! | [`CopyTakenForOurs`](Bug::CopyTakenForOurs) | ours | who lost a claim against a copy of itself is told: it went through |
+//! | [`CopyTakenForOurs`](Bug::CopyTakenForOurs) | ours | a server that lost a claim against a copy
+//! of itself gets the answer: it succeeded |
 
 use std::time::Duration;
 
@@ -29,23 +33,23 @@ use super::store::{Registry, name};
 pub enum Bug {
     /// Two first starts take the same worker id.
     FirstStartRace,
-    /// A holder extends its row whoever holds it now.
+    /// A holder extends its row even if another server holds it now.
     BlindExtension,
-    /// A holder whose row is another's goes on.
+    /// A holder whose row is another's continues.
     LostLeaseIgnored,
-    /// A clock that goes back takes the generator with it.
+    /// A clock that goes back moves the generator with it.
     SequenceReset,
     /// A restart takes the worker id that its file names, and starts at the clock.
     FileTrusted,
     /// A worker id is taken over when its holder is silent, at the taker's clock.
     TakenOverAtNow,
-    /// Ids go further before the journal says so.
+    /// Ids go further before the journal records it.
     JournalAfterwards,
-    /// A restart without the registry issues on the strength of a claim that may have failed.
+    /// A restart without the registry issues with a claim that may have failed.
     WeakStartUnacknowledged,
-    /// Nobody looks whether the registry still knows what it acknowledged.
+    /// No server checks whether the registry still knows what it acknowledged.
     RowUnread,
-    /// The registry is believed to know what it acknowledged, whatever a look shows.
+    /// The registry is believed to know what it acknowledged, whatever a read shows.
     RowTrusted,
     /// A restart without the registry issues with a lease of another one.
     ForeignTrusted,
@@ -106,8 +110,8 @@ impl Bug {
         }
     }
 
-    /// Whether a holder reads its row again. Who extends without comparing does not: else it would
-    /// see that the row is another's, and stop before its next extension.
+    /// Whether a holder reads its row again. One that extends without comparing does not: otherwise
+    /// it would see that the row is another's, and stop before its next extension.
     pub(crate) fn looks(self) -> bool {
         !matches!(
             self,
@@ -115,7 +119,7 @@ impl Bug {
         )
     }
 
-    /// The rows as this registry shows them.
+    /// The rows as this registry returns them.
     pub(crate) fn show(self, registry: &Registry, mut rows: Vec<LeaseRecord>) -> Vec<LeaseRecord> {
         if self == Self::TakenOverAtNow {
             let is_silent = |row: &LeaseRecord| registry.silence(row.worker) > SILENCE_MAX;
@@ -126,7 +130,7 @@ impl Bug {
         rows
     }
 
-    /// What becomes of a journal when a server starts.
+    /// The journal that a server gets at its start.
     pub(crate) fn spoil_journal(self, registry: &Registry, record: &mut JournalRecord) {
         match self {
             Self::SequenceReset | Self::FileTrusted => {

@@ -1,5 +1,5 @@
-//! `Caller`: one thread of a server's users. It asks for snowflake ids in every way there is, and
-//! notes what it was told.
+//! `Caller`: one client thread of a server. It requests snowflake ids in every way there is, and
+//! records the results.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -14,7 +14,7 @@ use super::server::Life;
 use crate::executor::lock;
 use crate::violation::Violation;
 
-/// What all callers and the simulation share.
+/// The state that all callers and the simulation share.
 pub(crate) struct Field {
     pub(crate) plan: Plan,
     pub(crate) clock: ManualClock,
@@ -47,15 +47,15 @@ enum TakeCall {
     Flood,
 }
 
-/// While nobody is served, a caller comes back after this long.
+/// While no call succeeds, a caller retries after this long.
 const PATIENT: Duration = Duration::from_secs(1);
 
 /// The logarithm of the longest burst.
 const BURST_LOG_MAX: u32 = 12;
-/// So many bursts, two in each tick, are a flood.
+/// This many bursts, two in each tick, are a flood.
 const FLOOD_LEN: usize = 20;
 
-/// One thread of users.
+/// One client thread.
 pub(crate) struct Caller {
     pub(crate) field: Arc<Field>,
     pub(crate) identity: Identity,
@@ -129,7 +129,7 @@ impl Caller {
         Ok(())
     }
 
-    /// Makes one call and notes it.
+    /// Makes one call and records it.
     async fn call_once(&self, snowflake: &Snowflake, take: TakeCall) -> Result<(), SnowflakeError> {
         let (ids, outcome) = ask(snowflake, take).await;
         if !ids.is_empty() {
@@ -143,13 +143,13 @@ impl Caller {
         }
         if let Err(error) = &outcome {
             self.field.history.push(Event::Refused);
-            self.judge(error);
+            self.check(error);
         }
         outcome
     }
 
     /// No clock is so wrong that the layout has no bits for it.
-    fn judge(&self, error: &SnowflakeError) {
+    fn check(&self, error: &SnowflakeError) {
         if matches!(error, SnowflakeError::Ended { .. }) {
             let message = format!("process {}: {error}", self.life.process.0);
             *lock(&self.field.violation) = Some(Violation::new("refusals", message));

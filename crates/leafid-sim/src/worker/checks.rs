@@ -1,5 +1,5 @@
 //! The checkers: each reads the history of a run and knows one promise. None shares code with the
-//! system but the layout, which takes ids apart; none looks into it. Linear in the length of the
+//! system but the layout, which decodes ids; none looks into it. Linear in the length of the
 //! history, but for sorting ids.
 
 mod ascending;
@@ -27,7 +27,7 @@ const CHECKS: [Check; 7] = [
     time_bounds::check,
 ];
 
-/// Runs every checker; answers the first broken promise.
+/// Runs every checker; returns the first broken promise.
 pub(crate) fn check_all(events: &[Event], plan: &Plan) -> Result<(), Violation> {
     CHECKS.iter().try_for_each(|check| check(events, plan))
 }
@@ -57,7 +57,7 @@ fn ends(ids: &[u64]) -> impl Iterator<Item = u64> {
     ids.first().into_iter().chain(ids.last()).copied()
 }
 
-/// What the checkers' own tests are made of.
+/// Helpers of the checkers' own tests.
 #[cfg(test)]
 mod samples {
     use std::time::Duration;

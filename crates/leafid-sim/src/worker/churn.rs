@@ -1,5 +1,5 @@
-//! `churn`: many starts, each of a server that nobody knows, few servers at a time. As in a cluster
-//! that replaces its containers for ever: the pool of worker ids must not run dry.
+//! `churn`: many starts, each of a new server, with few servers at a time. As in a cluster that
+//! replaces its containers forever: the pool of worker ids must not run out.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use leafid::{
 use crate::executor::{Executor, Livelock, Process};
 use crate::violation::Violation;
 
-/// So many servers live at a time.
+/// How many servers run at a time.
 pub const LIVE: usize = 20;
 /// The bits of a worker id.
 pub const WORKER_BITS: u32 = 6;

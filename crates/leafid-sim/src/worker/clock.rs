@@ -1,5 +1,5 @@
-//! `ServerClock`: a boot clock that nobody steps, and a wall clock that is a machine's own: wrong
-//! from the start, stepped, drifting.
+//! `ServerClock`: a boot clock that is never set, and the wall clock of a machine: wrong from the
+//! start, stepped, drifting.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

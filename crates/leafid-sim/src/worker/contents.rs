@@ -1,5 +1,5 @@
-//! `Contents`: what the registry holds, and how it forgets: all rows, or all that was written since a
-//! copy was made.
+//! `Contents`: the rows of the registry, and how it forgets: all rows, or all that was written
+//! since a copy was made.
 
 use std::sync::Mutex;
 
@@ -19,7 +19,7 @@ pub(crate) struct Contents {
 #[derive(Clone)]
 struct Held {
     rows: MemoryLeaseStore,
-    /// What the registry is called as long as it is not made anew.
+    /// The identity of the registry until it is created anew.
     identity: String,
     /// How often it has forgotten.
     forgot: u64,
@@ -61,7 +61,7 @@ impl Registry {
         *lock(&self.contents.copy) = Some((self.identity(), self.rows_now()));
     }
 
-    /// Puts the last copy in place of all rows, if there is one.
+    /// Restores the last copy, if there is one.
     pub(crate) fn put_back(&self) -> bool {
         let Some((identity, rows)) = lock(&self.contents.copy).clone() else {
             return false;
@@ -76,7 +76,7 @@ impl Registry {
         self.forget(identity, Vec::new());
     }
 
-    /// Holds these rows from now on, and knows of no others.
+    /// Holds exactly these rows from now on.
     fn forget(&self, identity: String, rows: Vec<LeaseRecord>) {
         let memory = MemoryLeaseStore::new();
         for record in rows {
@@ -84,7 +84,7 @@ impl Registry {
                 expected: None,
                 record,
             };
-            // It is at hand at once, and there is no other row of that worker id.
+            // It completes at once, and there is no other row of that worker id.
             let _is_put = memory.swap(&put).now_or_never();
         }
         let mut now = lock(&self.contents.now);

@@ -1,6 +1,6 @@
-//! `Disk`: where a simulated server keeps its journal. A write takes time, is lost when the process
-//! ends before it is durable, and may fail: then it is unknown which record is there, and no later
-//! write of this process goes through, as the contract of `Journal` asks.
+//! `Disk`: the journal of a simulated server. A write takes time, is lost if the process ends
+//! before it is durable, and may fail: then it is unknown which record is stored, and no later
+//! write of this process succeeds, as the contract of `Journal` requires.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -49,7 +49,7 @@ pub(crate) struct SimJournal {
     pub(crate) bug: Option<Bug>,
 }
 
-/// One write in so many takes much longer.
+/// One write in this many takes much longer.
 const STALL_EVERY: u32 = 500;
 
 impl SimJournal {
@@ -70,7 +70,7 @@ impl SimJournal {
     }
 }
 
-/// Notes who is behind the names in the rows of a journal.
+/// Records the servers behind the names in the rows of a journal.
 fn know(disk: &Disk, registry: &Registry, record: &JournalRecord) {
     let lease = record.lease.map(|lease| lease.nonce);
     let claim = record.claim.map(|claim| claim.nonce);

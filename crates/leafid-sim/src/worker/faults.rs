@@ -71,7 +71,7 @@ impl Simulation {
         lease.mul_f64(1e-4_f64.powf(self.random.f64()))
     }
 
-    /// The next process may come at once or late, and may have lost its journal.
+    /// The next process may start at once or late, and may have lost its journal.
     fn kill_for_a_while(&mut self, at: usize) -> bool {
         let was_there = self.servers[at].life.is_some();
         self.kill(at);
@@ -101,8 +101,8 @@ impl Simulation {
     }
 
     /// Two servers with one name and one journal, of which each may be the faster one. A copy that
-    /// is known as one has another name. An image of a disk is not known as a copy: two of it that
-    /// go on without the registry are beyond what anybody can tell apart.
+    /// is detected has another name. An image of a disk is not detected: two of it that run without
+    /// the registry cannot be distinguished.
     fn copy_folder(&mut self, at: usize) -> bool {
         let to = self.random.usize(..self.servers.len());
         let record = lock(&self.servers[at].disk.record).clone();
@@ -125,7 +125,7 @@ impl Simulation {
         true
     }
 
-    /// It names a worker id that somebody may hold here, and no end.
+    /// It names a worker id that another server may hold here, and no end.
     fn bring_foreign_journal(&mut self, at: usize) -> bool {
         let rows = self.registry.rows_now();
         let Some(row) = self.random.choice(rows) else {
@@ -156,7 +156,7 @@ impl Simulation {
         true
     }
 
-    /// One that nobody knows, and that may be given a worker id which is still in use.
+    /// A new server, which may be assigned a worker id that is still in use.
     fn start_newcomer(&mut self, at: usize) {
         if self.random.bool() {
             self.kill(at);

@@ -29,10 +29,10 @@ pub(crate) enum Event {
         ids: Vec<u64>,
         /// When it was, by the true clock.
         at: Duration,
-        /// What the server took for the time, in milliseconds since 1970.
+        /// The server's time, in milliseconds since 1970.
         now_ms: u64,
     },
-    /// A call was told to come back.
+    /// A call was refused until later.
     Refused,
     /// The registry wrote a row; and how it was before.
     Written { held: Held, before: Option<Held> },
@@ -42,22 +42,22 @@ pub(crate) enum Event {
         to: Identity,
         worker: WorkerId,
     },
-    /// A server came to know that a row is its own.
+    /// A server learned that a row is its own.
     Acknowledged { held: Held },
     /// The registry has lost rows that it had acknowledged.
     Forgot { at: Duration },
-    /// A process was told of its own row; and how often the registry had forgotten by then.
+    /// A process read its own row; and how often the registry had forgotten by then.
     Looked { process: Process, forgot: u64 },
-    /// What it was told is not what the registry had promised to it.
+    /// What it read is not what the registry had promised.
     Denied { process: Process, worker: WorkerId },
-    /// It came to know that the registry has written its own row, and how often that had forgotten
-    /// by then.
+    /// It learned that the registry has written its own row, and how often that had forgotten by
+    /// then.
     Won {
         process: Process,
         worker: WorkerId,
         forgot: u64,
     },
-    /// Until then a process had no turn, no disk or no answer with which to look at its row.
+    /// Until then a process had no turn, no disk or no answer with which to read its row.
     Hindered { process: Process, until: Duration },
     /// A journal has become durable: ids of this worker id may lie below this time.
     Journaled {

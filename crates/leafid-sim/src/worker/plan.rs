@@ -11,7 +11,7 @@ use leafid::{
 use crate::network::NetworkFaults;
 use crate::span::span;
 
-/// What is done to the system from outside, each with a weight.
+/// The external faults, each with a weight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
     Kill,
@@ -24,7 +24,7 @@ pub(crate) enum Fault {
     SetWallRight,
     AcceptWall,
     FailDisk,
-    /// The folder of one server takes the place of another's, and both start at once.
+    /// The folder of one server replaces another's, and both start at once.
     CopyFolder,
     /// A server comes with a journal that is about another registry.
     ForeignJournal,
@@ -107,15 +107,15 @@ impl Plan {
         (self.wall_error_max + options.lease + self.ahead_max()) * 2 + waits
     }
 
-    /// How long a server may go on at most after the registry forgot its row, if it can look: what
-    /// the settings say, and while its driver waits for the disk: before the look begins, before it
-    /// is sent, and before its answer is taken.
+    /// How long a server may continue at most after the registry forgot its row, if it can read it:
+    /// what the settings say, and while its driver waits for the disk: before the read begins,
+    /// before it is sent, and before its answer is handled.
     pub(crate) fn notice_max(&self) -> Duration {
         self.options.check_interval + self.disk_delay_max * 6
     }
 
     /// How long the registry takes at most to answer when nothing fails: one that takes longer than
-    /// a look may take is as good as down.
+    /// a read may take is as good as down.
     pub(crate) fn answer_max(&self) -> Duration {
         self.options.call_max.min(self.options.check_interval) / 4
     }

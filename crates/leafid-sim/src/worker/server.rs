@@ -27,14 +27,14 @@ pub(crate) struct Life {
     pub(crate) registry: WorkerRegistry,
     /// A write to its journal has failed; only another process can write again.
     pub(crate) is_broken: Arc<AtomicBool>,
-    /// Its driver has come to its end.
+    /// Its driver has ended.
     pub(crate) has_ended: Arc<AtomicBool>,
-    /// Somebody was served since the faults ended.
+    /// A call has succeeded since the faults ended.
     pub(crate) is_served: Arc<AtomicBool>,
 }
 
 impl Life {
-    /// Whether it can go on by itself.
+    /// Whether it can continue by itself.
     pub(crate) fn is_whole(&self) -> bool {
         // Relaxed: there is one thread.
         !self.is_broken.load(Ordering::Relaxed) && !self.has_ended.load(Ordering::Relaxed)

@@ -287,7 +287,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Every server must issue before patience ends.
+    /// Every server must issue within its patience.
     fn serve_all(&mut self) -> Result<(), Violation> {
         let served = self.flags(|life| &life.is_served);
         let is_done = || served.iter().all(|served| served.load(Ordering::Relaxed));

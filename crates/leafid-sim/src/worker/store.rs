@@ -1,6 +1,6 @@
-//! `SimLeaseStore`: the one registry that all simulated servers share. What it holds is leafid's own
-//! `MemoryLeaseStore`; each server process has a connection of its own, which notes what it came to
-//! know. The faults are those of `network.rs`.
+//! `SimLeaseStore`: the one registry that all simulated servers share. It holds leafid's own
+//! `MemoryLeaseStore`; each server process has a connection of its own, which records what the
+//! process learned. The faults are those of `network.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,11 +24,11 @@ pub(crate) struct Registry {
     pub(crate) history: Arc<History>,
     /// Whether it has a clock that others can ask.
     pub(crate) has_clock: bool,
-    /// Who is behind the name of a holder.
+    /// The server behind the name of a holder.
     holders: Mutex<BTreeMap<String, Identity>>,
-    /// Who is gone for good, and has left name and journal to others.
+    /// The servers that are gone for good, and have left name and journal to others.
     gone: Mutex<BTreeSet<Identity>>,
-    /// When each worker id was heard of last.
+    /// When each worker id was last used in a call.
     heard: Mutex<BTreeMap<WorkerId, Duration>>,
     pub(crate) bug: Option<Bug>,
 }
@@ -52,13 +52,13 @@ impl Registry {
         }
     }
 
-    /// Notes who is behind a name: the first one, of whom others may have a copy.
+    /// Records the server behind a name: the first one, which others may be copies of.
     pub(crate) fn knows(&self, holder: &str, identity: Identity) {
         let mut holders = lock(&self.holders);
         holders.entry(holder.to_owned()).or_insert(identity);
     }
 
-    /// Notes that nobody has this identity any more.
+    /// Records that no server has this identity any longer.
     pub(crate) fn retire_identity(&self, identity: Identity) {
         lock(&self.gone).insert(identity);
     }
@@ -85,7 +85,7 @@ impl Registry {
         })
     }
 
-    /// How long nobody has heard of a worker id.
+    /// How long a worker id was in no call.
     pub(crate) fn silence(&self, worker: WorkerId) -> Duration {
         let heard = lock(&self.heard).get(&worker).copied();
         self.network
@@ -98,7 +98,7 @@ impl Registry {
         lock(&self.heard).insert(worker, self.network.clock.now());
     }
 
-    /// Swaps, and notes what became durable.
+    /// Swaps, and records what became durable.
     pub(crate) async fn swap(&self, swap: &LeaseSwap) -> Result<bool, StoreError> {
         let worker = swap.record.worker;
         let row = self.row(worker);
@@ -132,7 +132,7 @@ pub(crate) struct SimLeaseStore {
     process: Process,
     /// The rows that it wrote, as they were acknowledged to it last.
     promised: Mutex<BTreeMap<WorkerId, LeaseRecord>>,
-    /// It was told of a row of its own, or has written one.
+    /// It has read a row of its own, or has written one.
     is_known: AtomicBool,
 }
 
@@ -173,7 +173,7 @@ impl SimLeaseStore {
         self.look(effect)
     }
 
-    /// The same for a call that is the look itself.
+    /// The same for a call that is the read itself.
     fn look<'a, T: Send + 'static>(
         &'a self,
         effect: impl Future<Output = Result<T, StoreError>> + Send + 'static,
@@ -205,7 +205,7 @@ impl SimLeaseStore {
         }
     }
 
-    /// Takes note of what a look has shown.
+    /// Records what a read has shown.
     fn looked(&self, worker: WorkerId, look: &Look) {
         self.is_known.store(true, Ordering::Relaxed);
         let (process, forgot) = (self.process, look.forgot);
@@ -216,7 +216,7 @@ impl SimLeaseStore {
         history.push(Event::Looked { process, forgot });
     }
 
-    /// Takes note of a row that it has written.
+    /// Records a row that it has written.
     fn won(&self, swap: &LeaseSwap, forgot: u64) {
         self.acknowledge(&swap.record);
         let (process, worker) = (self.process, swap.record.worker);
@@ -226,7 +226,7 @@ impl SimLeaseStore {
             .expected
             .is_some_and(|key| key.epoch == swap.record.epoch);
         if !is_extension {
-            // It has issued nothing yet, and looks from now on.
+            // It has issued nothing yet, and reads from now on.
             self.hindered();
         }
         self.registry.history.push(Event::Won {
@@ -237,17 +237,17 @@ impl SimLeaseStore {
     }
 }
 
-/// What a look at a row has come to.
+/// The result of reading a row.
 struct Look {
     row: Option<LeaseRecord>,
-    /// The row is not as it was promised.
+    /// The row is not as promised.
     is_denied: bool,
     /// How often the registry had forgotten.
     forgot: u64,
 }
 
 impl Registry {
-    /// Looks at a row of which a server was promised something.
+    /// Checks a row about which a server has a promise.
     async fn look(
         &self,
         worker: WorkerId,

@@ -1,4 +1,4 @@
-//! What a run did, so that one can see that it met what it was made for.
+//! What a run did, to show that it met the faults it is meant for.
 
 use leafid::Clock as _;
 

@@ -78,8 +78,7 @@ fn fatal_bugs_put_back_are_found() {
     }
 }
 
-/// Nothing repeats with these, and somebody waits for ids that could be had, or is told what is not
-/// so.
+/// Nothing repeats with these, and a caller waits for available ids, or is told what is not true.
 #[test]
 fn bugs_that_starve_are_found() {
     for bug in Bug::STARVING {
@@ -88,7 +87,7 @@ fn bugs_that_starve_are_found() {
     }
 }
 
-/// A store that breaks its contract in its very answer is not believed: no id gets out, although
+/// A store that breaks its contract in its very answer is not believed: no id is issued, although
 /// numbers, and at last patience, are lost.
 #[test]
 fn visible_bugs_are_refused() {

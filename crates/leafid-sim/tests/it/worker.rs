@@ -44,7 +44,7 @@ fn every_fault_strikes() {
     assert!(idle.is_empty(), "never happened: {idle:?}");
 }
 
-/// What tells of an id that should not have been issued.
+/// The reports of an id that should not have been issued.
 const ID_CHECKS: [&str; 6] = [
     "unique",
     "ascending",
@@ -54,11 +54,10 @@ const ID_CHECKS: [&str; 6] = [
     "stop_after_loss",
 ];
 
-/// Each is found within the first 25 now; that the core asks the registry at other moments, and so
-/// meets other faults, is no reason to turn red.
+/// Each is found within the first 25 now; the exact number may change with the calls of the core.
 const BUG_RUNS: u64 = 2 * RUNS;
 
-/// Guards that the simulation would notice each mistake that peers made.
+/// Guards that the simulation detects each mistake that other systems made.
 #[test]
 fn bugs_put_back_are_found() {
     for bug in Bug::ALL {

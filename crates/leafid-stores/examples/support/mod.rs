@@ -11,7 +11,7 @@ use std::{env, fs};
 
 use tempfile::TempDir;
 
-/// Tells the test that it was started to run the example.
+/// Marks the process that was started to run the example.
 const RUN: &str = "LEAFID_TEST_RUN_EXAMPLE";
 
 /// An example that runs.
@@ -52,7 +52,7 @@ impl Example {
         })
     }
 
-    /// What stands behind `label` in the first line that has it.
+    /// The rest of the first line after `label`.
     pub(crate) fn read(&mut self, label: &str) -> String {
         let mut line = String::new();
         while self.stdout.read_line(&mut line).expect("text") > 0 {
@@ -64,7 +64,7 @@ impl Example {
         panic!("the example ended without {label:?}");
     }
 
-    /// The body of what it answers to a POST.
+    /// The body of its answer to a POST.
     pub(crate) fn post(&self, address: &str, path: &str) -> String {
         let mut stream = TcpStream::connect(address).expect("it listens");
         let length = "Content-Length: 0\r\nConnection: close";
@@ -83,7 +83,7 @@ impl Example {
         assert!(sent.expect("kill starts").success());
     }
 
-    /// Waits for its end, which is a good one.
+    /// Waits for its end, which must be successful.
     pub(crate) fn finish(mut self) {
         let mut rest = String::new();
         self.stdout.read_to_string(&mut rest).expect("text");
@@ -93,7 +93,7 @@ impl Example {
 }
 
 impl Drop for Example {
-    /// A service runs on and on.
+    /// A service runs until it is stopped.
     fn drop(&mut self) {
         let _ended = self.child.kill();
         let _reaped = self.child.wait();

@@ -1,5 +1,5 @@
-//! The table of recorded changes, alike in every database: what is written is read, newest first, in
-//! a bounded number of rows; and a database without it says so.
+//! The audit log, the same in every database: what is written is read, newest first, in a bounded
+//! number of rows; and a database without its table says so.
 
 use leafid::store::StoreError;
 use leafid_stores::{AuditRecord, AuditStore, StoreOptions, init, open_audit};
@@ -24,8 +24,8 @@ fn record(number: u64) -> AuditRecord {
     }
 }
 
-/// Writes and reads, beyond what the columns hold and beyond what the table keeps. `sql` answers the
-/// number in the first column of the first row, if there is one.
+/// Writes and reads, beyond what the columns hold and beyond what the table keeps. `sql` returns
+/// the number in the first column of the first row, if there is one.
 async fn check(url: &str, sql: impl AsyncFn(&str) -> i64) {
     init(&url_of(url), &StoreOptions::default()).await.unwrap();
     let audit = open(url);
@@ -96,7 +96,8 @@ async fn sqlite_keeps_the_last_changes() {
     check(&format!("sqlite:{path}"), sql).await;
 }
 
-/// Guards that a database with Leaf's own table says what is missing, and how it is made.
+/// Guards that a database with Leaf's own table names what is missing, and the command that creates
+/// it.
 #[tokio::test]
 async fn a_database_without_the_table_says_so() {
     let mariadb = shared_mariadb().create_database();

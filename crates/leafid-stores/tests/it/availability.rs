@@ -1,5 +1,4 @@
-//! Whether a reservation could go through: what a probe finds out, and which server of a list is
-//! used.
+//! Whether a reservation could succeed: what a probe detects, and which server of a list is used.
 
 use leafid::store::StoreError;
 use leafid_stores::{Remedies, StoreOptions, init};
@@ -17,8 +16,8 @@ async fn refusal(url: &str) -> String {
     chain(&open_at(url).await.probe().await.unwrap_err())
 }
 
-/// Guards that a node of Galera which is not part of its cluster, and answers all but reads and
-/// writes of tables, is passed over for the next server, which is named; and used again later.
+/// Guards that a Galera node which is not part of its cluster, and answers all but reads and writes
+/// of tables, is skipped for the next server, which is named; and used again later.
 #[tokio::test]
 async fn a_galera_node_without_its_cluster_is_passed_over() {
     let galera = MariaDb::start_galera();
@@ -82,8 +81,8 @@ async fn an_empty_database_cannot_be_used() {
     }
 }
 
-/// Guards that a probe finds out what a read does not: a server that became a replica, and a right
-/// that is missing.
+/// Guards that a probe detects what a read does not: a server that became a replica, and a missing
+/// privilege.
 #[tokio::test]
 async fn a_probe_asks_for_all_that_a_reservation_needs() {
     let server = MariaDb::start();
@@ -107,11 +106,11 @@ async fn a_probe_asks_for_all_that_a_reservation_needs() {
     assert!(error.contains("grant SELECT, INSERT, UPDATE"), "{error}");
 }
 
-/// Guards that who loses a deadlock is told so, that nothing was changed, and that the store is
-/// well; a real one, over the two keys of Leaf's variant of the table.
+/// Guards that a caller that loses a deadlock gets a conflict, that nothing was changed, and that
+/// the store is well; a real one, over the two keys of Leaf's variant of the table.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deadlock_is_a_conflict() {
-    // One of its own: who waits there is ours.
+    // A database of its own, in which only this test waits.
     let server = MariaDb::start();
     let database = server.create_database();
     let insert = "INSERT INTO leaf_alloc (biz_tag, step) VALUES ('order', 10)";

@@ -7,7 +7,7 @@ use leafid_testbed::{MariaDb, shared_mariadb};
 
 use crate::{chain, url_of};
 
-/// As uid-generator ships it.
+/// As uid-generator creates it.
 const BAIDU_SQL: &str = "CREATE TABLE WORKER_NODE (\
     ID BIGINT NOT NULL AUTO_INCREMENT COMMENT 'auto increment id', \
     HOST_NAME VARCHAR(64) NOT NULL COMMENT 'host name', \
@@ -30,8 +30,8 @@ async fn assigned(url: &StoreUrl, node: &WorkerNode) -> Result<u64, StoreError> 
     assign(url, node, &StoreOptions::default()).await
 }
 
-/// Guards that rows are those of Baidu's servers, which may go on beside us, and that each start
-/// gets a number of its own.
+/// Guards that rows are compatible with Baidu's servers, which may run beside us, and that each
+/// start gets a number of its own.
 #[tokio::test(flavor = "multi_thread")]
 async fn rows_are_as_baidu_writes_them() {
     let server = shared_mariadb();
@@ -67,7 +67,7 @@ async fn rows_are_as_baidu_writes_them() {
     }
 }
 
-/// Guards that the number is the server's own, also when it counts in steps.
+/// Guards that the number is the one that the server assigned, even with an increment above 1.
 #[tokio::test]
 async fn a_server_that_counts_in_steps() {
     let server =
@@ -80,7 +80,7 @@ async fn a_server_that_counts_in_steps() {
     }
 }
 
-/// Guards that what stands in the way is said, with what to do.
+/// Guards that errors say what to do.
 #[tokio::test]
 async fn what_is_missing_is_said() {
     let server = shared_mariadb();

@@ -21,7 +21,7 @@ fn url_in(folder: &TempDir) -> String {
     format!("sqlite:{}/ids.db", folder.path().display())
 }
 
-/// Guards the five lines of the README, and that a second start goes on.
+/// Guards the five lines of the README, and that a second start continues.
 #[tokio::test]
 async fn a_url_gives_ids() {
     let folder = folder();
@@ -32,7 +32,7 @@ async fn a_url_gives_ids() {
     }
 }
 
-/// Guards that every database is connected to alike.
+/// Guards that connecting is the same for every database.
 #[tokio::test]
 async fn a_database_gives_ids() {
     for url in [
@@ -91,7 +91,7 @@ fn a_program_without_a_runtime_gets_ids() {
     );
 }
 
-/// Guards that the thread and what it holds go with the last handle, wherever that is dropped.
+/// Guards that the thread and its resources end with the last handle, wherever that is dropped.
 #[test]
 fn the_thread_ends_with_the_last_handle() {
     let folder = folder();
@@ -149,8 +149,8 @@ fn mistakes_are_told() {
     assert!(matches!(error, ConnectError::Store(_)), "{error:?}");
 }
 
-/// Guards that a program does not wait for what only a person can change, and that ids come once it
-/// was changed.
+/// Guards that a program does not wait for what only a person can change, and that ids are
+/// available once it was changed.
 #[tokio::test]
 async fn a_missing_table_is_no_outage() {
     for url in [
@@ -178,7 +178,8 @@ async fn a_missing_table_is_no_outage() {
     }
 }
 
-/// Guards that tags are ensured, and neither changed nor made by a misspelt name.
+/// Guards that `ensure_tag` changes no existing tag, and that no tag is created for a misspelt
+/// name.
 #[tokio::test]
 async fn a_tag_is_ensured_once() {
     let folder = folder();

@@ -71,8 +71,8 @@ async fn postgres_turns_weak() {
     let server = Postgres::start();
     let database = server.create_database();
     let set = |is_weak: bool| {
-        // On the command line it is on, and a setting there cannot be changed: full_page_writes is
-        // not there.
+        // It is set on the command line, and such a setting cannot be changed: full_page_writes is
+        // not.
         let value = if is_weak { "off" } else { "on" };
         let alter = format!("ALTER SYSTEM SET full_page_writes = {value}");
         server.sql("postgres", &alter);
@@ -81,7 +81,7 @@ async fn postgres_turns_weak() {
     check_turns_weak(&database.url, set, "full_page_writes").await;
 }
 
-/// Guards that a program which uses the library alone does not issue from such a server in silence.
+/// Guards that a program which uses the library alone never issues from such a server silently.
 #[tokio::test]
 async fn postgres_without_fsync() {
     let server = Postgres::start_with(&["fsync=off"]);
@@ -174,7 +174,7 @@ async fn mariadb_fails_over_to_a_weak_replica() {
     second.sql("mysql", "STOP SLAVE");
     let shown = url_of(&second_url).to_string();
     let weak = "innodb_flush_log_at_trx_commit is 2";
-    // The first call meets the connections of the dead server.
+    // The first call finds the connections of the dead server.
     let _ = store.reserve(&wish("order", 10)).await;
     let error = store.reserve(&wish("order", 10)).await.unwrap_err();
     check_weak(&error, &[weak, "rpl_semi_sync_master_enabled", &shown]);

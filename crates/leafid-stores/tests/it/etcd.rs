@@ -47,7 +47,7 @@ async fn etcd_restarted() {
     check_restart(&server.url(), || server.kill(), || server.start_again()).await;
 }
 
-/// Guards that a user logs in, and what is said to one who cannot.
+/// Guards authentication, and the error for a user without it.
 #[tokio::test]
 async fn etcd_with_password() {
     let server = Etcd::start_with_password();
@@ -79,7 +79,7 @@ async fn etcd_errors_are_readable() {
     check_misconfigured(&closed.url(), "no JSON gateway").await;
 }
 
-/// Guards that servers which are down or hang are passed over, each within its share of time.
+/// Guards that servers which are down or hang are skipped, each within its share of time.
 #[tokio::test]
 async fn etcd_fails_over() {
     let (hanging, server) = (Etcd::start(), shared_etcd());

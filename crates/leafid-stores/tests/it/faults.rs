@@ -1,5 +1,5 @@
-//! What happens to a store when its server dies, hangs, turns read-only or is far away. The
-//! same for MariaDB and PostgreSQL.
+//! What happens to a store when its server dies, hangs, becomes read-only or is far away. The same
+//! for MariaDB and PostgreSQL.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,7 +26,7 @@ trait Bed: Send + Sync + 'static {
     fn start_again(&self);
     fn pause(&self);
     fn resume(&self);
-    /// Makes the server refuse writes, or accept them again, for clients connected already too.
+    /// Makes the server refuse writes, or accept them again, even for connected clients.
     fn set_read_only(&self, is_read_only: bool);
 }
 
@@ -90,7 +90,7 @@ async fn initialised(server: &dyn Bed) -> Database {
     database
 }
 
-/// Reserves until told to stop, and answers the segments and how many calls failed.
+/// Reserves until told to stop, and returns the segments and how many calls failed.
 fn keep_taking(
     store: Arc<dyn SegmentStore>,
     stop: Arc<AtomicBool>,
@@ -153,8 +153,8 @@ async fn check_restart(server: impl Bed) {
     check_disjoint(all);
 }
 
-/// Guards that `kill -9` of the server under load loses no acknowledged segment, and that the
-/// store goes on by itself when the server is back.
+/// Guards that `kill -9` of the server under load loses no acknowledged segment, and that the store
+/// recovers when the server is back.
 #[tokio::test(flavor = "multi_thread")]
 async fn mariadb_killed_under_load() {
     check_restart(MariaDb::start()).await;
@@ -182,12 +182,12 @@ async fn check_unknown_outcome(server: &dyn Bed) {
             "the reply was not the one cut"
         );
         let next = take(&*store, "order", 10).await;
-        // The segment whose reply was lost was committed, and nobody gets it.
+        // The segment whose reply was lost was committed, and is never issued.
         assert_eq!(next.start(), first.end() + (round + 1) * 20 - 10);
     }
 }
 
-/// Guards that a segment whose reply was lost is never given out.
+/// Guards that a segment whose reply was lost is never issued.
 #[tokio::test]
 async fn mariadb_outcome_unknown() {
     check_unknown_outcome(shared_mariadb()).await;
@@ -223,8 +223,8 @@ async fn check_age(server: &dyn Bed) {
     patience.await.expect("an old connection is replaced");
 }
 
-/// Guards that no call waits for an old connection to be replaced, which took six seconds where a
-/// server needs one for each answer, and that it is replaced all the same.
+/// Guards that no call waits for an old connection to be replaced, which once took six seconds with
+/// a server that needs one for each answer, and that it is replaced nonetheless.
 #[tokio::test(flavor = "multi_thread")]
 async fn mariadb_connections_grow_old() {
     check_age(shared_mariadb()).await;
@@ -327,7 +327,7 @@ async fn check_fail_over(first: impl Bed, second: impl Bed) {
     );
 }
 
-/// Guards that a read-only server is passed over, also when it becomes so under a connection.
+/// Guards that a read-only server is skipped, even if it becomes read-only under a connection.
 #[tokio::test]
 async fn mariadb_read_only_is_passed_over() {
     check_fail_over(MariaDb::start(), MariaDb::start()).await;
@@ -418,8 +418,7 @@ async fn check_many_callers(server: &dyn Bed) {
     );
 }
 
-/// Guards that one statement is enough under contention: nothing lost, nothing skipped, nobody
-/// refused.
+/// Guards that one statement is enough under contention: nothing is lost, skipped or refused.
 #[tokio::test(flavor = "multi_thread")]
 async fn mariadb_many_callers() {
     check_many_callers(shared_mariadb()).await;

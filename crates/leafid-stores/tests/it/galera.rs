@@ -1,5 +1,5 @@
-//! Two nodes of Galera, each with callers of its own on the same tags: what one commits takes back
-//! what the other has under way.
+//! Two Galera nodes, each with callers of its own on the same tags: a commit on one rolls back what
+//! the other has under way.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,13 +13,13 @@ use leafid_testbed::MariaDb;
 use crate::{check_disjoint, create, open_at, tag, url_of, wish};
 
 const TAGS: [&str; 2] = ["order", "user"];
-/// So many changes that were taken back are enough.
+/// This many rolled-back changes are enough.
 const CONFLICTS_MIN: u64 = 800;
 /// Long enough on any machine.
 const WAIT_MAX: Duration = Duration::from_secs(120);
 
-/// Guards that a segment which a node took back in favour of the other one's is nobody's: it is
-/// told as a conflict, and the next try gets one of its own.
+/// Guards that a segment which a node rolled back in favour of the other one's is never issued: the
+/// call gets a conflict, and the next try gets a segment of its own.
 #[tokio::test(flavor = "multi_thread")]
 async fn segments_of_two_galera_nodes_stay_apart() {
     let nodes = MariaDb::start_galera_pair();
@@ -61,7 +61,7 @@ async fn segments_of_two_galera_nodes_stay_apart() {
     drawn.into_iter().for_each(check_disjoint);
 }
 
-/// Draws until each node lost often enough.
+/// Reserves until each node lost often enough.
 async fn draw(
     store: &dyn SegmentStore,
     tag: &str,

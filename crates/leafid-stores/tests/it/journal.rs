@@ -1,4 +1,4 @@
-//! The journal in a file: durable, whole, and of one process.
+//! The journal in a file: durable, complete, and of one process.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -54,7 +54,7 @@ fn refusal(path: &Path) -> String {
     chain(&FileJournal::open(path).unwrap_err())
 }
 
-/// Guards that a record is there for the next process, and none before the first.
+/// Guards that the next process finds the record, and that there is none before the first.
 #[tokio::test]
 async fn a_record_outlives_its_journal() {
     let folder = tempfile::tempdir().unwrap();
@@ -79,11 +79,11 @@ fn a_journal_needs_no_runtime() {
     assert_eq!(block_on(journal.read()).unwrap(), Some(record(1)));
 }
 
-/// Each of the two places where a record is.
+/// Each of the two slots of a record.
 const PLACES: [usize; 2] = [0, 4096];
 
-/// Guards that a damaged record is never taken for a missing one, whatever byte it is; and that one
-/// damaged place is not missed, because the other has the same record.
+/// Guards that a damaged record never counts as missing, whatever byte it is; and that one damaged
+/// slot does no harm, because the other has the same record.
 #[tokio::test]
 async fn damage_in_both_places_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
@@ -119,7 +119,8 @@ async fn damage_in_both_places_is_an_error() {
     assert_eq!(journal.read().await.unwrap(), Some(record(5)));
 }
 
-/// Guards that a journal of the first version goes on, and is whole at each moment of the change.
+/// Guards that a journal of the first version is used, and is complete at each moment of the
+/// upgrade.
 #[tokio::test]
 async fn a_journal_of_the_first_version_is_taken_over() {
     let folder = tempfile::tempdir().unwrap();
@@ -144,7 +145,7 @@ async fn a_journal_of_the_first_version_is_taken_over() {
     assert_eq!(journal.read().await.unwrap(), Some(record(6)));
 }
 
-/// Guards that a copy of a journal is no right to anything but times above what it says.
+/// Guards that a copy of a journal only gives a right to times above those in it.
 #[tokio::test]
 async fn a_copy_is_known_as_one() {
     let folder = tempfile::tempdir().unwrap();
@@ -189,8 +190,7 @@ fn a_second_process_is_refused() {
     drop(reopen(&path));
 }
 
-/// Guards that a flush which failed is not tried again: the device takes every byte, and cannot
-/// be flushed.
+/// Guards that a failed flush is not retried: the device accepts every byte, and cannot be flushed.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_failed_flush_is_final() {
@@ -205,8 +205,8 @@ async fn a_failed_flush_is_final() {
     }
 }
 
-/// Guards that a running server notices when its file is gone or another, because a second server
-/// could start there; and goes on when the file is back.
+/// Guards that a running server notices when its file is removed or replaced, because a second
+/// server could start there; and that it continues when the file is back.
 #[tokio::test]
 async fn a_file_that_is_not_in_its_place_is_not_written() {
     let folder = tempfile::tempdir().unwrap();
@@ -232,7 +232,7 @@ async fn a_file_that_is_not_in_its_place_is_not_written() {
     check("was removed").await;
 }
 
-/// Guards that a call which was given up never replaces what a later one wrote.
+/// Guards that a call whose caller gave up never replaces what a later one wrote.
 #[test]
 fn a_late_write_replaces_nothing() {
     let folder = tempfile::tempdir().unwrap();

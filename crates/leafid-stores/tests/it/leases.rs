@@ -102,7 +102,7 @@ fn postgres_conforms() {
     check_conforms(|| shared_postgres().create_database().url);
 }
 
-/// What the suite cannot see: pools, the same row again, numbers and texts without a place.
+/// What the suite cannot check: pools, the same row again, values that do not fit.
 async fn check_rows(url: &str) {
     let (ours, theirs) = (pool(url, "default").await, pool(url, "Default").await);
     for (registry, layout) in [(&ours, "leaf"), (&theirs, "baidu")] {
@@ -136,8 +136,8 @@ async fn check_rows(url: &str) {
     assert_eq!(ours.leases().await.unwrap()[1], odd.record);
 }
 
-/// Guards that pools are apart, that a row may be written as it is, and that what has no place
-/// is refused.
+/// Guards that pools are separate, that a row may be written unchanged, and that values which do
+/// not fit are refused.
 #[tokio::test]
 async fn rows_are_kept_exactly() {
     let folder = tempfile::tempdir().unwrap();
@@ -228,7 +228,7 @@ async fn a_user_without_rights_is_told() {
     assert!(!chain(&error).contains("s3cret"));
 }
 
-/// Guards that the clock is that of the server, whatever its time zone, and none for a file.
+/// Guards that the clock is the server's, whatever its time zone, and that a file has none.
 #[tokio::test]
 async fn the_clock_is_that_of_the_server() {
     let mariadb = MariaDb::start_with(&["--default-time-zone=+08:00"]);
@@ -246,7 +246,7 @@ async fn the_clock_is_that_of_the_server() {
     assert_eq!(file.clock_ms().await.unwrap(), None);
 }
 
-/// Guards that a registry names weak settings as a store of segments does, and makes no claim in
+/// Guards that a registry names weak settings as a store of segments does, and claims nothing in
 /// such a database unless that is allowed.
 #[tokio::test]
 async fn weak_settings_are_named() {
@@ -284,7 +284,7 @@ async fn a_read_only_server_is_refused() {
     assert!(error.is_retryable());
 }
 
-/// Guards that a row which was written by hand and means nothing is named.
+/// Guards that an invalid row, written by hand, is named.
 #[tokio::test]
 async fn a_bad_row_is_named() {
     let server = shared_mariadb();
@@ -298,7 +298,7 @@ async fn a_bad_row_is_named() {
     assert!(error.to_string().contains("epoch -5"), "{error}");
 }
 
-/// Guards that a swap whose reply was lost is an error, though it was carried out.
+/// Guards that a swap whose reply was lost is an error, although it was made.
 #[tokio::test]
 async fn a_lost_reply_is_an_error() {
     let server = shared_mariadb();
@@ -309,7 +309,7 @@ async fn a_lost_reply_is_an_error() {
     assert!(registry.swap(&claim(0)).await.unwrap());
     let first = extend(&claim(0), 60_000);
     assert!(registry.swap(&first).await.unwrap());
-    // That to the commit, after those to its beginning, the change and the look at what is kept.
+    // The reply to the commit, after those to its beginning, the change and the read of the row.
     proxy.cut_reply_after(3);
     let extended = extend(&first, 60_000);
     let error = registry.swap(&extended).await.unwrap_err();

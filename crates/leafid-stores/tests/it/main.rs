@@ -72,7 +72,7 @@ fn runtime() -> Runtime {
         .unwrap()
 }
 
-/// Runs the conformance suite; `fresh` gives the URL of a store that is ready and empty.
+/// Runs the conformance suite; `fresh` returns the URL of a store that is ready and empty.
 fn check_conforms<F>(fresh: impl Fn() -> F)
 where
     F: Future<Output = String> + Send,
@@ -95,7 +95,7 @@ where
     passed.unwrap();
 }
 
-/// Makes rows past the store.
+/// Creates rows past the store.
 fn rows_by_hand(url: String) -> ByHand {
     Arc::new(move |tag, max_id| {
         let url = url.clone();
@@ -136,8 +136,8 @@ async fn sql_at(url: &str, statements: String) {
     }
 }
 
-/// Runs the suite of registries, and then servers on top of one, fifty at once among them; `fresh`
-/// gives a registry that is ready and empty.
+/// Runs the suite of registries, and then servers on one, fifty at once among them; `fresh` returns
+/// a registry that is ready and empty.
 fn check_leases_conform<F>(fresh: impl Fn() -> F)
 where
     F: Future<Output = LeaseHandles> + Send,
@@ -161,7 +161,7 @@ async fn open_with(text: &str, options: StoreOptions) -> Arc<dyn SegmentStore> {
     open(&url_of(text), &options).await.unwrap()
 }
 
-/// For a database that is weak, or one of a list whose servers know nothing of each other.
+/// For a database that is weak, or one of a list whose servers do not replicate.
 fn allowing_weak() -> StoreOptions {
     StoreOptions::default().with_allow_weak(true)
 }
@@ -189,7 +189,7 @@ async fn take(store: &dyn SegmentStore, name: &str, count: u64) -> Segment {
     store.reserve(&wish(name, count)).await.unwrap().segment
 }
 
-/// Everything an error says, its sources included.
+/// The text of an error with its sources.
 fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
@@ -201,7 +201,7 @@ fn chain(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// Fails when two segments overlap.
+/// Fails if two segments overlap.
 fn check_disjoint(mut segments: Vec<Segment>) {
     segments.sort_by_key(Segment::start);
     for pair in segments.windows(2) {

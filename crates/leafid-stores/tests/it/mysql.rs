@@ -27,7 +27,7 @@ fn with_table(server: &MariaDb, table: &str) -> Database {
     database
 }
 
-/// Guards the contract on the tables that `leafid store init` makes.
+/// Guards the contract on the tables that `leafid store init` creates.
 #[test]
 fn mysql_conforms() {
     check_conforms(|| async { initialised().await.url });
@@ -57,10 +57,10 @@ fn mysql_conforms_on_the_variant() {
     });
 }
 
-/// Guards that the value before the change comes back exactly: also 0, also beyond 2^53, also
-/// for a statement that the server has prepared already.
-/// Guards a user who has a right to Leaf's table alone: whether a tag of the name was deleted is
-/// kept in a table that he is not shown.
+/// Guards that the value before the change is returned exactly: even 0, even beyond 2^53, even for
+/// a statement that the server has already prepared.
+/// Guards a user with a privilege on Leaf's table alone: whether a tag of the name was deleted is
+/// recorded in a table that this user cannot see.
 #[tokio::test]
 async fn a_tag_is_not_created_where_deleted_ones_cannot_be_seen() {
     let database = initialised().await;
@@ -112,7 +112,7 @@ async fn previous_is_exact() {
     );
 }
 
-/// Guards that Leaf's table alone is enough to issue, and what cannot be kept there is refused
+/// Guards that Leaf's table alone is enough to issue, and what cannot be stored there is refused
 /// with what to do.
 #[tokio::test]
 async fn leafs_table_alone() {
@@ -165,7 +165,7 @@ async fn check_leafs_table(table: &str) {
     }
 }
 
-/// Guards that Java Leaf can go on using the table while we do.
+/// Guards that Java Leaf can use the table beside us.
 #[tokio::test(flavor = "multi_thread")]
 async fn java_leaf_beside_us() {
     for table in [LEAF_ALLOC, LEAF_ALLOC_SURROGATE] {
@@ -239,7 +239,7 @@ async fn weak_settings_are_named() {
     );
 }
 
-/// Guards that a server whose sessions do not commit by themselves still commits ours.
+/// Guards that ours commit on a server whose sessions do not commit automatically.
 #[tokio::test]
 async fn a_server_without_autocommit() {
     let server = MariaDb::start_with(&["--autocommit=0"]);
@@ -254,7 +254,8 @@ async fn a_server_without_autocommit() {
     );
 }
 
-/// Guards that a table in an old character set issues what it holds and refuses what it cannot.
+/// Guards that a table in an old character set issues the tags it holds and refuses those it
+/// cannot.
 #[tokio::test]
 async fn old_character_sets() {
     for (charset, held) in [
@@ -309,7 +310,7 @@ async fn check_charset(charset: &str, held: &str) {
     );
 }
 
-/// Guards that a user without rights is told which ones are missing.
+/// Guards that a user without privileges is told which ones are missing.
 #[tokio::test]
 async fn missing_rights_are_named() {
     let server = shared_mariadb();
@@ -371,7 +372,7 @@ async fn an_unsigned_column() {
     assert!(matches!(error, StoreError::BadRow { .. }), "{error:?}");
 }
 
-/// Guards that a server with open connections uses our table as soon as it is made.
+/// Guards that a server with open connections uses our table as soon as it is created.
 #[tokio::test]
 async fn init_under_an_open_store() {
     let database = with_table(shared_mariadb(), LEAF_ALLOC);

@@ -1,4 +1,4 @@
-//! PostgreSQL behind PgBouncer, which lends a connection for one transaction at a time.
+//! PostgreSQL behind PgBouncer, which assigns a connection for one transaction at a time.
 
 use leafid_stores::{StoreOptions, init};
 use leafid_testbed::{PgBouncer, Postgres};
@@ -16,8 +16,8 @@ fn fresh(server: &Postgres, pooler: &PgBouncer) -> String {
     server.url_at(pooler.port(), &server.create_database().name)
 }
 
-/// Guards the contract: no start-up parameter is refused, and no statement is taken for another
-/// program's, which the pooler's few connections have seen before.
+/// Guards the contract: no start-up parameter is refused, and no statement is confused with another
+/// program's on the pooler's few connections.
 #[test]
 fn segments_conform_behind_pgbouncer() {
     let (server, pooler) = pooled();
@@ -37,8 +37,8 @@ fn leases_conform_behind_pgbouncer() {
     leases::check_conforms(|| fresh(&server, &pooler));
 }
 
-/// Guards that an answer means that the commit is on disk, although no setting of a session gets
-/// through; and that nothing of ours stays with the connections that others are lent.
+/// Guards that an answer means that the commit is on disk, although session settings do not pass
+/// the pooler; and that nothing of ours stays on connections that others use.
 #[tokio::test(flavor = "multi_thread")]
 async fn durability_is_asked_for_in_each_transaction() {
     let (server, pooler) = pooled();

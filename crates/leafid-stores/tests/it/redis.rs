@@ -77,7 +77,7 @@ async fn redis_errors_are_readable() {
     }
 }
 
-/// Guards that a user needs no more than the rights in the docs, and that a missing one is named.
+/// Guards that a user needs only the permissions in the docs, and that a missing one is named.
 #[tokio::test]
 async fn redis_user_with_few_rights() {
     let server = Redis::start();
@@ -93,7 +93,7 @@ async fn redis_user_with_few_rights() {
     assert_eq!(leases.leases().await.unwrap(), [claim(0).record]);
     assert_eq!(leases.bind("leaf").await.unwrap(), "leaf");
     assert!(leases.clock_ms().await.unwrap().is_some());
-    // It may not look at the settings, which is said.
+    // It may not read the settings, which is reported.
     let report = leases.inspect().await.unwrap();
     let unknown: Vec<_> = report
         .weaknesses
@@ -122,7 +122,7 @@ async fn weaknesses(server: &Redis) -> Vec<String> {
         .collect()
 }
 
-/// Guards that settings which lose acknowledged leases are named, and that good ones are not.
+/// Guards that settings which lose acknowledged leases are named, and safe ones are not.
 #[tokio::test]
 async fn redis_weak_settings_are_named() {
     let server = Redis::start();
@@ -167,8 +167,8 @@ async fn redis_replica_is_refused() {
     assert!(leases.swap(&claim(1)).await.unwrap());
 }
 
-/// Guards that a replica which could be promoted is named with what to do, and that a Sentinel, which
-/// knows none of our commands, is told from a server that fails.
+/// Guards that a replica which could be promoted is named with what to do, and that a Sentinel,
+/// which knows none of our commands, is distinguished from a failing server.
 #[tokio::test]
 async fn redis_replicas_and_sentinels_are_named() {
     let (server, replica) = (Redis::start(), Redis::start());
@@ -193,7 +193,7 @@ async fn redis_replicas_and_sentinels_are_named() {
     check_misconfigured(&sentinel.url(), "as a Sentinel does not").await;
 }
 
-/// Guards that a damaged row is named and not overwritten by somebody who did not see it.
+/// Guards that a damaged row is named and not overwritten by a caller that did not see it.
 #[tokio::test]
 async fn redis_damaged_row() {
     let server = Redis::start();
@@ -205,7 +205,7 @@ async fn redis_damaged_row() {
     assert!(!matches!(leases.swap(&claim(4)).await, Ok(true)));
 }
 
-/// Guards that Redis is not taken for a store of segments, and that a pool's name is checked.
+/// Guards that Redis is refused as a store of segments, and that a pool's name is checked.
 #[tokio::test]
 async fn redis_keeps_no_segments() {
     let url = url_of("redis://:s3cret@h");

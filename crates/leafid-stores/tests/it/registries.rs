@@ -67,7 +67,7 @@ pub(crate) fn check_leases_conform(url: &str) {
     });
 }
 
-/// Guards that a swap whose reply was lost is an error, and that what was written is whole.
+/// Guards that a swap whose reply was lost is an error, and that what was written is complete.
 /// `replies` is how many come before the one that is cut.
 pub(crate) async fn check_unknown_outcome(url_at: impl Fn(u16) -> String, port: u16, replies: u64) {
     let proxy = Proxy::new(port);
@@ -112,7 +112,7 @@ pub(crate) async fn check_hanging(url: &str, pause: impl FnOnce(), resume: impl 
     assert!(leases.swap(&claim(2)).await.unwrap());
 }
 
-/// Guards that rows outlive `kill -9`, and that the next call goes through by itself.
+/// Guards that rows survive `kill -9`, and that the next call succeeds without help.
 pub(crate) async fn check_restart(url: &str, kill: impl FnOnce(), start_again: impl FnOnce()) {
     let leases = leases_at(url, &new_pool()).await;
     assert!(leases.swap(&claim(0)).await.unwrap());
@@ -146,7 +146,7 @@ pub(crate) async fn check_misconfigured(url: &str, expected: &str) {
     assert_eq!(kind, ErrorKind::Misconfigured, "{expected}");
 }
 
-/// Guards that pools on one server are apart, and that one whose name begins like another's is.
+/// Guards that pools on one server are separate, even if one's name begins like another's.
 pub(crate) async fn check_pools_are_apart(url: &str) {
     let pool = new_pool();
     let one = leases_at(url, &pool).await;

@@ -25,7 +25,7 @@ fn sqlite_conforms() {
     });
 }
 
-/// Guards that what was reserved is still reserved after the file was closed and opened again.
+/// Guards that reservations survive closing and reopening the file.
 #[tokio::test]
 async fn a_file_keeps_what_was_reserved() {
     let folder = tempfile::tempdir().unwrap();
@@ -82,7 +82,8 @@ async fn a_file_is_durable_by_default() {
     assert!(!settings.contains(&"journal_mode"), "{report:?}");
 }
 
-/// Guards that a bad row names its tag and column, spoils no other tag, and can be put right.
+/// Guards that the error of an invalid row names its tag and column, that other tags work, and that
+/// the row can be corrected.
 #[tokio::test]
 async fn a_bad_row_is_named() {
     let folder = tempfile::tempdir().unwrap();
@@ -126,7 +127,7 @@ async fn a_bad_row_is_named() {
     );
 }
 
-/// Guards that a place where no file can be made is said at once, and what is in the way.
+/// Guards that a path where no file can be created is reported at once, with the reason.
 #[tokio::test]
 async fn a_file_that_cannot_be_opened() {
     let folder = tempfile::tempdir().unwrap();
@@ -142,7 +143,7 @@ async fn a_file_that_cannot_be_opened() {
     assert!(text.contains("cannot make the folder"), "{text}");
 }
 
-/// Guards that `init` says what it did.
+/// Guards that `init` reports what it did.
 #[tokio::test]
 async fn init_tells_what_it_did() {
     let folder = tempfile::tempdir().unwrap();
@@ -183,8 +184,8 @@ async fn what_does_not_fit_is_refused() {
     assert_eq!(error.to_string(), "a step is a number from 1 to 2147483647");
 }
 
-/// Guards that a tag which was deleted, and whose row an operator made again, goes on above its
-/// former life, also for a caller that had seen less of it.
+/// Guards that a tag which was deleted, and whose row an operator created again, continues above
+/// its former ids, even for a caller that had seen fewer of them.
 #[tokio::test]
 async fn a_row_made_again_by_hand_goes_on_above_its_former_life() {
     let folder = tempfile::tempdir().unwrap();

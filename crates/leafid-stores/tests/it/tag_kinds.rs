@@ -25,8 +25,8 @@ async fn check_needs_own_table(url: &str) {
     create(&*store, "order").await;
 }
 
-/// A table of ours that is older than kinds is named, and nothing is taken for a segment tag,
-/// until it is made whole.
+/// A table of ours that is older than kinds is named, and nothing counts as a segment tag, until it
+/// is upgraded.
 async fn check_old_table_is_named(url: &str) {
     let store = open_at(url).await;
     let error = store.read(&[tag("order")]).await.unwrap_err().to_string();
@@ -85,7 +85,7 @@ async fn sqlite_with_an_old_table() {
     check_old_table_is_made_whole(&url).await;
 }
 
-/// Guards that a kind of a later version is an error, and not a segment tag.
+/// Guards that a kind of a later version is an error, and does not count as a segment tag.
 #[tokio::test]
 async fn an_unknown_kind_is_a_bad_row() {
     let folder = tempfile::tempdir().unwrap();
@@ -103,8 +103,8 @@ async fn an_unknown_kind_is_a_bad_row() {
     );
 }
 
-/// Guards that a tag whose row of `leaf_alloc` was removed by hand, as users of Leaf do, and is
-/// made again, takes nothing over from the former one.
+/// Guards that a tag whose row of `leaf_alloc` was removed by hand, as users of Leaf do, and
+/// created again, takes nothing over from the former one.
 #[tokio::test]
 async fn a_row_removed_by_hand_leaves_no_kind_behind() {
     let (maria, postgres) = (shared_mariadb(), shared_postgres());

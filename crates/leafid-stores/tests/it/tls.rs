@@ -1,4 +1,4 @@
-//! TLS with certificates of our own making.
+//! TLS with test certificates.
 
 use std::path::Path;
 use std::process::Command;
@@ -38,8 +38,7 @@ fn make_certificates(folder: &Path) {
     }
 }
 
-/// Guards that TLS is used when the URL asks for it, and that a certificate which does not fit
-/// is refused.
+/// Guards that TLS is used when the URL requires it, and that a wrong certificate is refused.
 #[tokio::test]
 async fn mariadb_over_tls() {
     let folder = tempfile::tempdir().unwrap();
@@ -63,7 +62,7 @@ async fn mariadb_over_tls() {
             true => Security::Verified,
             false => Security::Unverified,
         };
-        // On this machine nobody can come between.
+        // On this machine the connection cannot be intercepted.
         assert_eq!((transport.security, transport.advice), (wanted, None));
     }
     let report = open_at(&plain).await.inspect().await.unwrap();
@@ -79,7 +78,7 @@ async fn mariadb_over_tls() {
     assert!(error.may_recover(), "{error:?}");
 }
 
-/// Guards that a connection in plain text is told from an encrypted one.
+/// Guards that a plain connection is distinguished from an encrypted one.
 #[tokio::test]
 async fn plain_text_is_told() {
     let mariadb = shared_mariadb().create_database().url + "?ssl-mode=disabled";
@@ -95,7 +94,7 @@ async fn plain_text_is_told() {
     }
 }
 
-/// Guards the same for PostgreSQL, where TLS is used by itself if the server has it.
+/// Guards the same for PostgreSQL, where TLS is used automatically if the server has it.
 #[tokio::test]
 async fn postgres_over_tls() {
     let folder = tempfile::tempdir().unwrap();
@@ -135,7 +134,7 @@ async fn postgres_over_tls() {
     }
 }
 
-/// Guards that both sides show their certificates, and that one which does not fit is refused.
+/// Guards that both sides present their certificates, and that a wrong one is refused.
 #[tokio::test]
 async fn redis_over_tls() {
     let folder = tempfile::tempdir().unwrap();
@@ -165,18 +164,18 @@ async fn redis_over_tls() {
     check_error(&with("other.pem"), "certificate").await;
     check_error(&plain, "certificate").await;
     check_error(&with("none.pem"), "cannot read ssl-ca").await;
-    // The server wants a certificate too.
+    // The server requires a client certificate too.
     check_error(&format!("{plain}?ssl-ca={ca}"), "connection").await;
 }
 
-/// Guards that registries without TLS are told to be so.
+/// Guards that registries without TLS are reported as such.
 #[tokio::test]
 async fn registries_in_plain_text_are_told() {
     let ensemble = shared_zookeeper().url();
     for url in [shared_redis().url(), shared_etcd().url(), ensemble] {
         let leases = leases_at(&url, &new_pool()).await;
         let transport = leases.inspect().await.unwrap().transport.unwrap();
-        // On this machine nobody can come between.
+        // On this machine the connection cannot be intercepted.
         let found = (transport.security, transport.advice);
         assert_eq!(found, (Security::Plain, None), "{url}");
     }

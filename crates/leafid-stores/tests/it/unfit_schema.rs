@@ -1,5 +1,5 @@
-//! Tables that do not keep what is written into them: the wrong type, a trigger, a rule, a
-//! generated column, an engine that forgets. No id may come twice from any of them.
+//! Tables that do not keep what is written to them: the wrong type, a trigger, a rule, a generated
+//! column, an engine that forgets. No id may repeat from any of them.
 
 use std::collections::HashSet;
 
@@ -11,15 +11,15 @@ use leafid_testbed::{Database, LEAF_ALLOC, MariaDb, shared_mariadb, shared_postg
 
 use crate::{allowing_weak, create, open_at, open_with, sql_at, tag, take, url_of, wish};
 
-/// How often an id was given out that had been given out before.
+/// How often an id repeated.
 fn duplicates(segments: &[Segment]) -> usize {
     let mut seen = HashSet::new();
     let ids = segments.iter().flat_map(|one| one.start()..one.end());
     ids.filter(|id| !seen.insert(*id)).count()
 }
 
-/// Lets two servers reserve in turn, as their drivers do, each above its own floor; no id comes
-/// twice, and the last error is answered.
+/// Lets two servers reserve in turn, as their drivers do, each above its own floor; no id repeats,
+/// and the last error is returned.
 async fn refusal_with(url: &str, options: StoreOptions) -> StoreError {
     let stores = [open_with(url, options).await, open_with(url, options).await];
     let mut floors = [None, None];
@@ -53,7 +53,7 @@ fn check(error: &StoreError, words: &[&str]) {
     }
 }
 
-/// The database is refused for good, with the statement that mends it.
+/// The database is refused for good, with the statement that corrects it.
 async fn check_unfit(database: &Database, words: &[&str]) {
     let error = refusal_with(&database.url, allowing_weak()).await;
     assert!(matches!(error, StoreError::Unsupported { .. }), "{error:?}");
@@ -90,7 +90,7 @@ fn postgres_with(table: &str, max_id: &str, more: &str) -> Database {
 
 const BIGINT: &str = "bigint NOT NULL DEFAULT 1";
 
-/// Guards that a trigger which holds the row back is refused, and where it is allowed noticed, with
+/// Guards that a trigger which changes the row is refused, and where it is allowed detected, with
 /// the tag and both values.
 #[tokio::test]
 async fn mariadb_trigger_that_clamps() {
@@ -152,7 +152,7 @@ async fn sqlite_trigger_that_clamps() {
     check(&error, &words);
 }
 
-/// Guards that a server without strict mode does not put the nearest value that fits.
+/// Guards that a server without strict mode does not store the nearest value that fits.
 #[tokio::test]
 async fn mariadb_without_strict_mode() {
     let server = MariaDb::start_with(&["--sql-mode="]);
@@ -170,8 +170,8 @@ async fn mariadb_without_strict_mode() {
     check_unfit(&database, &["a generated column", "MODIFY max_id BIGINT"]).await;
 }
 
-/// Guards that what a server sets for all sessions does not hide columns that do not fit, or end
-/// the connection after each commit.
+/// Guards that a server's settings for all sessions do not hide unfit columns, or end the
+/// connection after each commit.
 #[tokio::test]
 async fn mariadb_with_settings_of_its_own() {
     let server = MariaDb::start();
@@ -207,7 +207,7 @@ async fn a_postgres_collation_that_knows_no_case() {
     take(&*open_at(&database.url).await, "order", 10).await;
 }
 
-/// Guards unique keys that tell rows apart, and have more columns besides.
+/// Guards unique keys that identify rows, and have additional columns.
 #[tokio::test]
 async fn a_postgres_key_that_includes_more() {
     let database = postgres_with("TABLE", BIGINT, "");
@@ -221,7 +221,8 @@ async fn a_postgres_key_that_includes_more() {
     check_weak(&database, &["the unique key of leaf_alloc"]).await;
 }
 
-/// Guards a connection that was made before our own table: what that keeps of a deleted tag counts.
+/// Guards a connection that was made before our own table: what that records of a deleted tag
+/// counts.
 #[tokio::test]
 async fn own_tables_that_came_later() {
     for (is_made_there, is_read) in [(true, true), (false, true), (false, false)] {
@@ -262,7 +263,7 @@ async fn postgres_columns_that_do_not_fit() {
     check_unfit(&database, &["a generated column", "DROP EXPRESSION"]).await;
 }
 
-/// Guards that our own tables are looked at too, for segments and for worker ids alike.
+/// Guards that our own tables are checked too, for segments and for worker ids alike.
 #[tokio::test]
 async fn own_tables_that_do_not_fit() {
     let (maria, postgres) = (shared_mariadb(), shared_postgres());
@@ -319,7 +320,7 @@ async fn tables_that_forget() {
     check_weak(&database, &["the rule keep of leaf_alloc"]).await;
 }
 
-/// Guards that a trigger which cannot change the row is let through.
+/// Guards that a trigger which cannot change the row is allowed.
 #[tokio::test]
 async fn a_trigger_after_the_change_does_no_harm() {
     let trigger = "CREATE TABLE log (max_id bigint); CREATE TRIGGER audit AFTER UPDATE \
@@ -330,7 +331,7 @@ async fn a_trigger_after_the_change_does_no_harm() {
     assert_eq!(logged, "11");
 }
 
-/// Guards that Baidu's table is held to the same.
+/// Guards that Baidu's table is checked alike.
 #[tokio::test]
 async fn a_worker_node_table_that_forgets() {
     let server = shared_mariadb();
@@ -360,7 +361,7 @@ async fn a_worker_node_table_that_forgets() {
     }
 }
 
-/// Guards that the check of what was kept lets through what is right, to the last number.
+/// Guards that the check of what was stored accepts what is right, to the last number.
 #[tokio::test]
 async fn what_is_kept_passes() {
     for database in [
@@ -388,8 +389,8 @@ async fn what_is_kept_passes() {
     }
 }
 
-/// Guards that a lease is read back as it was written, where a trigger is allowed that cuts it
-/// short: others would find the worker id free while it is held.
+/// Guards that a lease is read back as it was written, if a trigger is allowed that cuts it: others
+/// would find the worker id free while it is held.
 #[tokio::test]
 async fn a_lease_that_is_cut_short_is_refused() {
     let folder = tempfile::tempdir().unwrap();

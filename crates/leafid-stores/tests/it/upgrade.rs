@@ -1,4 +1,4 @@
-//! Our own table as an older version made it: servers go on with it, also beside newer ones, and
+//! Our own table as an older version created it: servers use it, even beside newer ones, and
 //! `leafid store init` adds what is missing, while they run.
 
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use tempfile::TempDir;
 
 use crate::{check_disjoint, create, open_at, sql_at, tag, url_of, wish};
 
-/// What an older version does not know of.
+/// What an older version does not know.
 const OLDER: &str = "ALTER TABLE leafid_tag DROP COLUMN segment_max";
 
-/// Databases as this version makes them.
+/// Databases as this version creates them.
 async fn databases(folder: &TempDir) -> [String; 3] {
     let urls = [
         format!("sqlite:{}/leafid.db", folder.path().display()),
@@ -41,7 +41,7 @@ async fn take(store: &Arc<dyn SegmentStore>, count: u64) -> leafid::Segment {
     store.reserve(&longest(count)).await.unwrap().segment
 }
 
-/// Guards that the longest segment is kept, and only what a caller said to be the longest.
+/// Guards that the longest segment is recorded, and only if a caller said that it is the longest.
 #[tokio::test]
 async fn the_longest_segment_is_kept() {
     let folder = tempfile::tempdir().unwrap();
@@ -66,8 +66,8 @@ async fn the_longest_segment_is_kept() {
     }
 }
 
-/// Guards that an older table is used as it is and named, and made whole beside running servers; a
-/// session that knows it as it was goes on beside one that knows the column.
+/// Guards that an older table is used and named, and upgraded beside running servers; a session
+/// that knows its former shape works beside one that knows the column.
 #[tokio::test]
 async fn an_older_table_is_made_whole_under_running_servers() {
     let folder = tempfile::tempdir().unwrap();
@@ -96,7 +96,7 @@ async fn an_older_table_is_made_whole_under_running_servers() {
         segments.push(take(&before, 700).await);
         assert_eq!(after.inspect().await.unwrap().missing, [""; 0]);
 
-        // An operator goes back to the older table: one call fails.
+        // An operator downgrades to the older table: one call fails.
         sql_at(&url, OLDER.into()).await;
         assert!(
             after
@@ -111,7 +111,7 @@ async fn an_older_table_is_made_whole_under_running_servers() {
     }
 }
 
-/// Guards that a SQLite file is made whole when it is opened.
+/// Guards that a SQLite file is upgraded when it is opened.
 #[tokio::test]
 async fn an_older_file_is_made_whole_when_it_is_opened() {
     let folder = tempfile::tempdir().unwrap();
@@ -126,7 +126,7 @@ async fn an_older_file_is_made_whole_when_it_is_opened() {
     assert_eq!(segment_max(&*after).await, Some(400));
 }
 
-/// Guards that inits at once add each column once.
+/// Guards that concurrent inits add each column once.
 #[tokio::test]
 async fn inits_at_once_add_a_column_once() {
     let folder = tempfile::tempdir().unwrap();

@@ -18,9 +18,9 @@ use tokio::task::JoinSet;
 use crate::registries::leases_at;
 
 const STARTS: usize = 2000;
-/// Servers that live at a time.
+/// Servers that run at a time.
 const LIVE: usize = 20;
-/// Shorter than the whole test takes, so that worker ids of killed servers come again too.
+/// Shorter than the whole test takes, so that worker ids of killed servers are used again.
 const LEASE: Duration = Duration::from_secs(2);
 const JOURNAL_AHEAD: Duration = Duration::from_millis(500);
 /// 64 worker ids.
@@ -32,7 +32,7 @@ const KILLED_MAX: usize = 40;
 const LITTLE: Duration = Duration::from_secs(1);
 const IDS_PER_START: u64 = 50;
 
-/// What all groups of servers share.
+/// The state that all groups of servers share.
 struct Churn {
     url: String,
     clock: SystemClock,
@@ -40,7 +40,7 @@ struct Churn {
     /// When servers were killed whose worker ids are still leased.
     killed: Mutex<VecDeque<Duration>>,
     killed_count: AtomicUsize,
-    /// Starts that were told that no worker id is left.
+    /// Starts that got the error that no worker id is left.
     exhausted: AtomicUsize,
 }
 
@@ -71,7 +71,7 @@ impl Churn {
         allows
     }
 
-    /// Starts a server that nobody has seen before, takes ids from it, and ends it.
+    /// Starts a new server, takes ids from it, and ends it.
     async fn start_and_end(self: &Arc<Self>, is_killed: bool) -> Vec<u64> {
         let options = RegistryOptions::default()
             .with_lease(LEASE)

@@ -1,5 +1,4 @@
-//! Worker ids in ZooKeeper, alone and beside Java Leaf. What comes of faults is in
-//! `zookeeper/faults.rs`.
+//! Worker ids in ZooKeeper, alone and beside Java Leaf. `zookeeper/faults.rs` has the faults.
 
 mod java_leaf;
 
@@ -24,7 +23,7 @@ const FOLDER: CreateOptions<'static> = CreateMode::Persistent.with_acls(Acls::an
 const CHILD: CreateOptions<'static> =
     CreateMode::PersistentSequential.with_acls(Acls::anyone_all());
 
-/// One pool on one server, with a look from outside.
+/// One pool on one server, with a view from outside.
 struct Bed {
     servers: String,
     url: String,
@@ -74,8 +73,8 @@ impl Bed {
         String::from_utf8(content).unwrap()
     }
 
-    /// Lets the first `count` numbers be given and be free again, as after servers of Java Leaf
-    /// that an operator removed.
+    /// Assigns the first `count` numbers and frees them again, as after servers of Java Leaf that
+    /// an operator removed.
     async fn give(&self, count: usize) {
         self.client.mkdir(&self.forever(), &FOLDER).await.unwrap();
         for _ in 0..count {
@@ -120,8 +119,8 @@ struct Server {
 }
 
 impl Server {
-    /// The best row that is over, or the smallest number without one; after each refusal among
-    /// twice as many.
+    /// The best expired row, or the smallest number without one; after each refusal among twice as
+    /// many.
     async fn start(store: Arc<dyn LeaseStore>, address: &str, rng: &mut Rng) -> Self {
         for round in 0..64 {
             let rows = store.leases().await.unwrap();
@@ -151,7 +150,7 @@ impl Server {
         self.write(until_ms).await
     }
 
-    /// Ends in good order.
+    /// Stops normally.
     async fn stop(mut self) {
         assert!(self.write(now_ms()).await);
     }
@@ -193,8 +192,8 @@ fn choose<'a>(
     (WorkerId::new(absent[rng.usize(..choices)]), None)
 }
 
-/// Guards the contract, once with numbers that are free at once and once with Java Leaf's next.
-/// 0 was given in both: one of our own would have to wait.
+/// Guards the contract, once with free numbers and once with Java Leaf's next ones. 0 was assigned
+/// in both: one of our own would have to wait.
 #[test]
 fn zookeeper_conforms() {
     for given in [1, 64] {
@@ -209,8 +208,8 @@ fn zookeeper_conforms() {
     }
 }
 
-/// Guards that the number of the next sequential child is known from what the server shows, with
-/// children of any kind created and deleted before.
+/// Guards that the number of the next sequential child can be derived from what the server reports,
+/// with children of any kind created and deleted before.
 #[tokio::test]
 async fn the_next_number_is_known() {
     let seed = fastrand::u64(..);
@@ -243,8 +242,8 @@ async fn the_next_number_is_known() {
     assert!(compared > 10);
 }
 
-/// Guards that a number is only taken out of Java Leaf's sequence when it has to be, and that the
-/// number that comes instead is not lost.
+/// Guards that a number is only taken out of Java Leaf's sequence when needed, and that the number
+/// that comes instead is not lost.
 #[tokio::test]
 async fn a_number_is_taken_from_the_sequence_only_if_need_be() {
     let bed = Bed::new().await;
@@ -264,7 +263,7 @@ async fn a_number_is_taken_from_the_sequence_only_if_need_be() {
         bed.children().await,
         ["leafid-0000000003".to_owned()].into()
     );
-    // 5 cannot be had before 4 is.
+    // 5 cannot be claimed before 4 is.
     assert!(!claim(5).await);
     let mut rows = store.leases().await.unwrap();
     rows.sort_by_key(|row| row.worker);
@@ -300,7 +299,7 @@ async fn the_tree_does_not_grow_with_restarts() {
     assert_eq!(sizes[0], sizes[7]);
 }
 
-/// Guards that nobody takes a registry for a store of segments.
+/// Guards that a registry is refused as a store of segments.
 #[tokio::test]
 async fn segments_are_refused() {
     let url = url_of("zookeeper://leaf:s3cret@127.0.0.1:1");

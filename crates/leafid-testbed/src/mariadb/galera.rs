@@ -1,4 +1,4 @@
-//! Nodes of Galera: how one is started, and a cluster of two.
+//! Galera nodes: how one is started, and a cluster of two.
 
 use std::ffi::OsString;
 use std::fs;
@@ -14,8 +14,8 @@ const GALERA: [&str; 2] = [
     "/usr/lib/libgalera_smm.so",
 ];
 
-/// Brings a second node up that has a copy of the first one's files: it is told the position up to
-/// which that goes, and gets the rest from the first one itself.
+/// Starts a second node with a copy of the first one's files: it is given the position of the copy,
+/// and gets the rest from the first one itself.
 const TRANSFER: &str = "#!/bin/sh
 while [ $# -gt 0 ]; do
     case $1 in

@@ -34,7 +34,7 @@ fn redis_keeps_what_it_acknowledged() {
     assert_eq!(server.command(&["GET", "order"]), "");
 }
 
-/// Guards that only who knows the password is answered, in Redis' own words.
+/// Guards that the server only answers with the password, in Redis' own words.
 #[test]
 fn redis_asks_for_its_password() {
     let server = shared_redis();

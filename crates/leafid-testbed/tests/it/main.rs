@@ -80,7 +80,7 @@ async fn java_leaf_takes_segments() {
     }
 }
 
-/// Guards that the proxy throws away exactly the reply it was told to.
+/// Guards that the proxy discards exactly the requested reply.
 #[test]
 fn a_proxy_cuts_the_next_reply() {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();

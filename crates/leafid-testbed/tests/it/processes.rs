@@ -1,4 +1,5 @@
-//! Guards what happens to processes: servers end with who started them, and a clock steps for a
+//! Guards processes: servers end with the process that started them, and a clock steps for a child
+//! alone.
 //! child alone.
 
 use std::io::{BufRead, BufReader, Write};
@@ -61,7 +62,7 @@ fn listens(port: u16) -> bool {
     TcpStream::connect(("127.0.0.1", port)).is_ok()
 }
 
-/// Kills who started a server, and waits until the server is gone too.
+/// Kills the process that started a server, and waits until the server is gone too.
 fn check_dies_with_its_parent(word: &str) {
     let mut bed = Bed::start(word, |_| ());
     let url = bed.read_line();
@@ -70,7 +71,7 @@ fn check_dies_with_its_parent(word: &str) {
     assert!(listens(port), "{url}");
     bed.child.kill().unwrap();
     bed.child.wait().unwrap();
-    // The kernel ends the server; nobody tells when it has.
+    // The kernel ends the server asynchronously.
     let is_gone = (0..500).any(|_| {
         thread::sleep(Duration::from_millis(10));
         !listens(port)

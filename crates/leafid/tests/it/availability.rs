@@ -1,4 +1,4 @@
-//! Whether the store answers: noticed without a caller, told once, and what follows from it, in
+//! Whether the store answers: noticed without a caller, reported once, and the consequences, in
 //! virtual time.
 
 use std::time::Duration;
@@ -8,15 +8,15 @@ use leafid::store::{SegmentStore as _, StoreState, TagSpec};
 
 use crate::world::{Mood, World, fixed, seconds, tag};
 
-/// What is promised of noticing an outage, and its end.
+/// How soon an outage and its end must be noticed.
 const NOTICED_MAX: Duration = Duration::from_secs(5);
 
 fn is_down(world: &World) -> bool {
     matches!(world.generators.store_state(), StoreState::Down { .. })
 }
 
-/// Guards: an outage and its end are noticed although nobody needs the store, are told once each,
-/// and the store is no more often asked while it is away.
+/// Guards that an outage and its end are noticed although no caller needs the store, are reported
+/// once each, and that the store is not probed more often while it is down.
 #[test]
 fn an_outage_that_nobody_meets_is_noticed() {
     for mood in [Mood::Down, Mood::Silent] {
@@ -42,8 +42,8 @@ fn an_outage_that_nobody_meets_is_noticed() {
     }
 }
 
-/// Guards: when the store is back, all tags that wait out a pause are served at once, and not when
-/// each pause is over.
+/// Guards that when the store is back, all tags that wait out a pause are served at once, and not
+/// when each pause is over.
 #[test]
 fn a_store_that_is_back_serves_all_that_wait() {
     let mut world = World::new(fixed());
@@ -76,8 +76,8 @@ fn a_store_that_is_back_serves_all_that_wait() {
     assert_eq!(served.count(), names.len());
 }
 
-/// Guards: a store that answers all but reservations, as with a full disk, is down until one goes
-/// through; no probe says otherwise, and one tag alone is tried ahead of its time.
+/// Guards that a store that answers all but reservations, as with a full disk, is down until one
+/// succeeds; no probe says otherwise, and one tag alone is retried ahead of its time.
 #[test]
 fn a_probe_does_not_outweigh_a_reservation_that_fails() {
     let mut world = World::with_tag("order", 10, fixed());
@@ -95,8 +95,8 @@ fn a_probe_does_not_outweigh_a_reservation_that_fails() {
     assert_eq!(world.next("order").unwrap(), 1);
 }
 
-/// Guards: a failed call of an administrator has the store looked at, and does not bring it down
-/// by itself; a store that serves reservations is not probed besides.
+/// Guards that a failed call of an administrator makes the driver probe the store, and does not
+/// bring it down by itself; a store that serves reservations is not probed.
 #[test]
 fn reservations_and_other_calls_count_for_what_they_show() {
     let mut world = World::with_tag("order", 1, fixed());
@@ -108,7 +108,7 @@ fn reservations_and_other_calls_count_for_what_they_show() {
     }
     assert_eq!(*world.store.probes.lock().unwrap(), before);
 
-    // One that is under way will tell.
+    // The reservation under way will show it.
     world.store.set(Mood::Well, Duration::from_millis(1_500));
     for _ in 0..10 {
         assert!(world.generators.try_next("order").is_ok());
@@ -125,8 +125,8 @@ fn reservations_and_other_calls_count_for_what_they_show() {
     assert!(is_down(&world), "found out at once");
 }
 
-/// Guards: who loses against another transaction goes on almost at once, with no pause of an
-/// outage and no word of one; and not without end.
+/// Guards that a call which loses against another transaction is retried almost at once, without
+/// the pause or the report of an outage; but not without end.
 #[test]
 fn a_conflict_is_no_outage() {
     let mut world = World::with_tag("order", 10, fixed());
@@ -149,8 +149,8 @@ fn a_conflict_is_no_outage() {
     assert_eq!(world.next("order").unwrap(), 11);
 }
 
-/// Guards: a tag that fails for good does not show as an outage of a store that serves the others,
-/// also not after a real one; and it does not hide one.
+/// Guards that a tag that fails for good does not show as an outage of a store that serves the
+/// others, even after a real one; and does not hide one.
 #[test]
 fn a_tag_that_fails_alone_is_no_outage() {
     let mut world = World::with_tag("order", 10, fixed());
@@ -192,7 +192,7 @@ fn a_tag_that_fails_alone_is_no_outage() {
     assert!(world.next("locked").is_ok());
 }
 
-/// Guards: a call that hung on a server which is gone says nothing of the one that serves others
+/// Guards that a call that hung on a dead server says nothing about the one that serves others
 /// since.
 #[test]
 fn a_call_that_hung_before_a_fail_over_is_no_outage() {
@@ -212,7 +212,8 @@ fn a_call_that_hung_before_a_fail_over_is_no_outage() {
     world.next("order").unwrap();
 }
 
-/// Guards: a reservation that is repeated after a conflict knows of a tag that was raised meanwhile.
+/// Guards that a reservation which is repeated after a conflict knows that a tag was raised
+/// meanwhile.
 #[test]
 fn a_repeated_reservation_has_the_current_floor() {
     let mut world = World::with_tag("order", 10, fixed());

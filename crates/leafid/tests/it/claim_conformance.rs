@@ -1,5 +1,5 @@
-//! The suite that runs servers on a registry: it passes on one that keeps the contract, and sees
-//! what becomes of servers on one that does not.
+//! The suite that runs servers on a registry: it passes on one that keeps the contract, and detects
+//! the consequences of one that does not.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,17 +11,17 @@ use leafid::store::{
 };
 use leafid::{Clock, SystemClock, WorkerId};
 
-/// What is wrong with a registry.
+/// The fault of a registry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
     Nothing,
     /// It writes whatever the row is.
     Blind,
-    /// It forgets who holds a worker id.
+    /// It forgets the holder of a worker id.
     HolderLost,
     /// It keeps the larger end.
     UntilOnlyUp,
-    /// Every worker id looks free, and is given away.
+    /// Every worker id looks free, and can be claimed.
     Ended,
     /// It forgets where servers are.
     AddressLost,
@@ -36,7 +36,7 @@ struct Faulty {
 
 impl Faulty {
     async fn swap(&self, swap: &LeaseSwap) -> Result<bool, leafid::store::StoreError> {
-        // Others come in between.
+        // Lets others run in between.
         SystemClock::new().sleep(Duration::from_millis(1)).await;
         let rows = self.inner.leases().await?;
         let row = rows.iter().find(|row| row.worker == swap.record.worker);
@@ -80,7 +80,7 @@ impl LeaseStore for Faulty {
 
     fn lease(&self, worker: WorkerId) -> StoreResult<'_, Option<LeaseRecord>> {
         Box::pin(async move {
-            // What is wrong with changes shall be seen in their effects.
+            // Faults in changes must show in their effects.
             SystemClock::new().sleep(Duration::from_millis(5)).await;
             self.inner.lease(worker).await
         })

@@ -16,8 +16,8 @@ fn is_true(server: &Server, true_ms: u64) {
     assert!(off <= 1000, "issues at {issued_ms}, and it is {true_ms}");
 }
 
-/// Guards that a step of the wall clock, of any size and direction, refuses nothing and reaches no
-/// id, and that somebody is told.
+/// Guards that a step of the wall clock, of any size and direction, refuses nothing and affects no
+/// id, and that it is reported.
 #[test]
 fn steps_of_the_clock_do_no_harm() {
     for seconds in [-3600.0, -10.0, -2.0, -0.5, 0.5, 2.0, 10.0, 3600.0] {
@@ -42,8 +42,8 @@ fn steps_of_the_clock_do_no_harm() {
     }
 }
 
-/// Guards that a clock which was wrong from the start, and is put right, takes the worker id out
-/// of use once somebody else confirms it.
+/// Guards that a clock which was wrong from the start, and is corrected, retires the worker id once
+/// a second source confirms it.
 #[test]
 fn ids_from_the_future_put_their_worker_id_in_quarantine() {
     let store = store();
@@ -85,7 +85,7 @@ fn an_operator_may_confirm_the_clock() {
     );
 }
 
-/// Guards Leaf's policy: a little behind is waited out, more is refused, with the reason.
+/// Guards Leaf's policy: a short step back is waited out, a longer one refused, with the reason.
 #[test]
 fn other_policies_refuse_a_clock_that_goes_back() {
     for policy in [ClockPolicy::Wait, ClockPolicy::Refuse] {
@@ -146,28 +146,27 @@ fn a_clock_set_back_across_a_restart() {
     let server = start().start();
     let (worker, last) = (server.worker(), server.next());
     drop(server);
-    // A little: it goes on above.
+    // A little: it continues above.
     clock.set_wall(clock.wall().saturating_sub(SECOND * 5));
     let server = start().start();
     let next = server.next();
     assert_eq!(next.worker, worker);
     assert!(next.unix_ms > last.unix_ms);
     drop(server);
-    // A lot, and nobody to ask: it refuses, and says both times.
+    // A lot, and no second source: it refuses, and names both times.
     clock.set_wall(clock.wall().saturating_sub(HOUR));
     let mut server = start().start();
     let text = server.try_next().unwrap_err().to_string();
     assert!(text.contains("its own last report"), "{text}");
-    // The registry confirms the clock: the earlier one was wrong, and its worker id is left alone.
+    // The registry confirms the clock: the earlier one was wrong, and its worker id is left unused.
     store.set_clock(&clock);
     server.advance(SECOND * 10);
     assert_ne!(server.worker(), worker);
     is_true(&server, millis(clock.wall()));
 }
 
-/// Guards that a server which may have one worker id only is not told that its clock is accepted
-/// where that would leave it without one: ids go on as they are, and a restart says until when it
-/// waits.
+/// Guards that a server with a fixed worker id does not accept its clock if that would leave it
+/// without one: ids continue as they are, and a restart says until when it waits.
 #[test]
 fn a_worker_id_that_was_set_is_kept_until_its_time_has_come() {
     let (store, clock) = (store(), ManualClock::new());

@@ -1,4 +1,4 @@
-//! The end of a registry: `close` says what became of the worker id, and a generator keeps its
+//! The end of a registry: `close` reports what became of the worker id, and a generator keeps its
 //! registry alive.
 
 use std::future::Future;
@@ -13,7 +13,7 @@ use crate::cluster::{Mood, Server, Setup, store};
 
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Closes the registry of a server, which acts meanwhile as `act` says.
+/// Closes the registry of a server, which meanwhile does `act`.
 fn close(server: &mut Server, act: impl FnOnce(&mut Server)) -> Closed {
     let registry = server.registry.clone();
     let mut closing = pin!(registry.close(TIMEOUT));
@@ -30,7 +30,7 @@ fn settle(server: &mut Server) {
     server.advance(Duration::ZERO);
 }
 
-/// Guards that a worker id which was given back is said to be, and can be claimed at once.
+/// Guards that a worker id which was given back is reported so, and can be claimed at once.
 #[test]
 fn a_closed_registry_gives_its_worker_id_back() {
     let store = store();
@@ -47,8 +47,8 @@ fn a_closed_registry_gives_its_worker_id_back() {
     assert_eq!(second.worker(), worker);
 }
 
-/// Guards that a worker id which could not be given back is said to stay leased, until when, and
-/// why.
+/// Guards that a worker id which could not be given back is reported as leased, with its end and
+/// the reason.
 #[test]
 fn a_worker_id_that_stays_leased_is_told() {
     let store = store();
@@ -63,7 +63,7 @@ fn a_worker_id_that_stays_leased_is_told() {
     assert!(text.contains("cannot reach the registry"), "{text}");
 }
 
-/// Guards that `close` waits no longer than it was told to, and says what it knows by then.
+/// Guards that `close` waits no longer than its time-out, and reports what it knows by then.
 #[test]
 fn a_driver_that_does_not_run_is_not_waited_for() {
     let mut server = Setup::new(&store()).start();
@@ -78,7 +78,7 @@ fn a_driver_that_does_not_run_is_not_waited_for() {
     assert!(closed.to_string().contains("driver was dropped"));
 }
 
-/// Guards that nothing is said to be leased where there is nothing to give back.
+/// Guards that nothing is reported as leased if there is nothing to give back.
 #[test]
 fn without_a_lease_there_is_nothing_to_give_back() {
     let store = store();
@@ -93,7 +93,7 @@ fn without_a_lease_there_is_nothing_to_give_back() {
     assert_eq!(close(&mut by_hand, settle), Closed::NotHeld);
 }
 
-/// Guards that ids do not stop because the program let go of everything but the generator.
+/// Guards that ids do not stop if the program drops everything but the generator.
 #[test]
 fn a_generator_keeps_its_registry_alive() {
     let (registry, driver) = WorkerRegistry::builder()

@@ -18,7 +18,7 @@ use leafid::{
 
 use crate::world::Log;
 
-/// How the registry behaves from now on.
+/// The behaviour of the registry from now on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Mood {
     #[default]
@@ -26,11 +26,11 @@ pub(crate) enum Mood {
     Down,
     /// It can be read.
     ReadOnly,
-    /// It does what it is asked, and its answer is lost.
+    /// It makes the change, and its answer is lost.
     AnswersLost,
 }
 
-/// What a registry holds, which can be replaced as a whole.
+/// The content of a registry, which can be replaced as a whole.
 #[derive(Default)]
 pub(crate) struct Memory(Mutex<MemoryLeaseStore>);
 
@@ -44,15 +44,15 @@ impl Memory {
     }
 }
 
-/// A registry whose mood can be changed, with a clock that can be given.
+/// A registry whose behaviour can be changed, with an optional clock.
 #[derive(Default)]
 pub(crate) struct Registry {
     pub(crate) memory: Memory,
     mood: Mutex<Mood>,
-    /// So many of the next calls lose against another transaction.
+    /// How many of the next calls conflict with another transaction.
     pub(crate) conflicts: Mutex<u32>,
     location: Mutex<String>,
-    /// What its own clock shows: that of this server.
+    /// Its own clock: that of this server.
     clock: Mutex<Option<ManualClock>>,
 }
 
@@ -71,7 +71,7 @@ impl Registry {
         *self.clock.lock().unwrap() = Some(clock.clone());
     }
 
-    /// Whether this call loses against another transaction.
+    /// Whether this call conflicts with another transaction.
     fn loses(&self) -> bool {
         let mut conflicts = self.conflicts.lock().unwrap();
         let loses = *conflicts > 0;
@@ -179,7 +179,7 @@ pub(crate) struct Server {
     layout: Layout,
 }
 
-/// What a server is started with.
+/// The settings of a server.
 pub(crate) struct Setup {
     pub(crate) store: Option<Arc<Registry>>,
     pub(crate) journal: Arc<dyn Journal>,
@@ -197,7 +197,7 @@ impl Setup {
         }
     }
 
-    /// Starts it, and lets it do what it can at once.
+    /// Starts it, and runs it as far as it gets at once.
     pub(crate) fn start(self) -> Server {
         let log = Arc::new(Log::default());
         let layout = self.options.snowflake.layout;
@@ -236,7 +236,7 @@ impl Server {
         }
     }
 
-    /// Lets time pass, and the driver act at every instant it wants to.
+    /// Lets time pass, and runs the driver at every instant it waits for.
     pub(crate) fn advance(&mut self, by: Duration) {
         let until = self.clock.now() + by;
         self.settle();

@@ -1,4 +1,4 @@
-//! What a program reads off an error: its kind, whether to try again, and the causes below it.
+//! What a program learns from an error: its kind, whether to retry, and its causes.
 
 use std::error::Error;
 use std::time::Duration;
@@ -17,8 +17,8 @@ fn world() -> World {
     World::with_tag("order", 10, fixed())
 }
 
-/// Guards that an outage is told from a set-up that someone has to change, that a program does not
-/// wait for the latter, and that ids come once it was changed.
+/// Guards that an outage is distinguished from a wrong set-up, that a program does not wait for the
+/// latter, and that ids are available once it was corrected.
 #[test]
 fn a_store_that_is_down_is_told_from_one_that_refuses() {
     let mut world = world();
@@ -57,7 +57,7 @@ fn mistakes_have_kinds() {
     assert_eq!(kind(&mut world, "order"), ErrorKind::Stopped);
 }
 
-/// Guards that a program without a worker id can tell why.
+/// Guards that a program without a worker id learns why.
 #[test]
 fn a_missing_worker_id_has_a_kind() {
     let store = cluster::store();

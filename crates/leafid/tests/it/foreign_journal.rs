@@ -37,8 +37,8 @@ fn check_refused(server: &Server) {
     assert_eq!(server.log.count("WeakStart"), 0);
 }
 
-/// Guards that a worker id which was set by hand, and has no end, is no right where a registry is
-/// set and does not answer; and that its ids lie below those with the number that this gives.
+/// Guards that a fixed worker id, which has no end, gives no right if a registry is configured and
+/// does not answer; and that its ids lie below those with the number that this assigns.
 #[test]
 fn a_lease_without_a_registry_is_none_in_one() {
     let (journal, clock) = (MemoryJournal::new(), ManualClock::new());
@@ -65,7 +65,7 @@ fn a_lease_without_a_registry_is_none_in_one() {
 }
 
 /// Guards that two servers, each with a lease of its own registry, do not both issue with it when
-/// both are pointed at one that does not answer.
+/// both are configured with one that does not answer.
 #[test]
 fn leases_of_two_registries_are_none_in_a_third() {
     let third = store_at("redis://db");
@@ -94,8 +94,8 @@ fn leases_of_two_registries_are_none_in_a_third() {
     assert_eq!(workers.len(), 2, "{workers:?}");
 }
 
-/// Guards a registry that was made anew while it did not answer: the row is asked for as soon as it
-/// does, and what it does not know is no right from then on, nor after a restart.
+/// Guards a registry that was created anew while it did not answer: the row is read as soon as it
+/// does, and a lease that it does not know gives no right from then on, nor after a restart.
 #[test]
 fn a_registry_that_was_made_anew_is_noticed_when_it_answers() {
     let (store, clock) = (store_at("redis://db"), ManualClock::new());
@@ -107,7 +107,7 @@ fn a_registry_that_was_made_anew_is_noticed_when_it_answers() {
     assert_eq!(server.log.count("WeakStart"), 1);
     store.memory.set(MemoryLeaseStore::new());
     store.set(Mood::Well);
-    // Somebody else is faster.
+    // Another server is faster.
     let other = setup(&store, &MemoryJournal::new(), &ManualClock::new()).start();
     assert_eq!(other.next().worker, worker);
     server.advance(SECOND * 6);
@@ -119,7 +119,7 @@ fn a_registry_that_was_made_anew_is_noticed_when_it_answers() {
     assert_eq!(start().start().next().worker, next.worker);
 }
 
-/// Guards that a start without the registry is confirmed when it answers, without a word.
+/// Guards that a start without the registry is confirmed silently when it answers.
 #[test]
 fn a_start_without_the_registry_is_confirmed() {
     let (store, clock) = (store_at("redis://db"), ManualClock::new());
@@ -150,8 +150,8 @@ fn a_start_without_the_registry_is_confirmed() {
     assert_eq!(server.next().worker, worker);
 }
 
-/// Guards a journal of the first version, which does not name its registry: it is no right until
-/// the registry shows its row, and then it is, to the row and to times above its own.
+/// Guards a journal of the first version, which does not name its registry: it gives no right until
+/// the registry shows its row, and then one to the row and to times above its own.
 #[test]
 fn a_journal_that_names_no_registry_waits_for_its_row() {
     let clock = ManualClock::new();

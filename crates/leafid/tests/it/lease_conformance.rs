@@ -37,8 +37,8 @@ fn memory_leases_conform() {
     run(|| twice(MemoryLeaseStore::new())).unwrap();
 }
 
-/// Guards that the suite asks no more than the contract: the last rows of a table, say, may come
-/// first, and a registry whose numbers are given in turn may refuse one out of turn.
+/// Guards that the suite requires no more than the contract: for example the last rows of a table
+/// may come first, and a registry that assigns numbers in turn may refuse one out of turn.
 #[test]
 fn quirks_that_the_contract_allows_conform() {
     for is in [NumbersInTurn, RowsInDisorder, ReportRefused] {
@@ -93,7 +93,7 @@ const FAULTS: &[(Quirk, &str)] = &[
     (NotThreadSafe, "sixteen threads swap"),
 ];
 
-/// Guards that the suite sees each of these faults, by the check meant for it.
+/// Guards that the suite detects each of these faults, by the check meant for it.
 #[test]
 fn broken_registries_do_not_conform() {
     for (is, expected) in FAULTS {
@@ -102,8 +102,8 @@ fn broken_registries_do_not_conform() {
     }
 }
 
-/// Guards that every check can fail: each is meant for a fault, and none passes when no call to
-/// the store goes through.
+/// Guards that every check can fail: each is meant for a fault, and none passes if no call to the
+/// store succeeds.
 #[test]
 fn every_check_can_fail() {
     let count = run(|| twice(MemoryLeaseStore::new())).unwrap();
@@ -115,7 +115,7 @@ fn every_check_can_fail() {
     }
 }
 
-/// Guards that the check with threads sees what no check with futures on one thread can see.
+/// Guards that the check with threads detects what no check with futures on one thread can.
 #[test]
 fn threads_collide() {
     let failures = run(|| with_quirk(NotThreadSafe)).expect_err("threads must collide");

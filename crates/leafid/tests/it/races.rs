@@ -1,4 +1,4 @@
-//! Changes that cross a call to the store under way, and the edges of what can be asked for.
+//! Changes during a call to the store, and the limits of requests.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ fn set_limit(world: &mut World, largest: u64) {
         .unwrap();
 }
 
-/// Guards: a range that cannot fit below the limit is refused, and takes no number with it.
+/// Guards that a range that cannot fit below the limit is refused, and uses up no numbers.
 #[test]
 fn an_impossible_range_costs_nothing() {
     let mut world = limited(10, 1_000_000);
@@ -55,13 +55,13 @@ fn an_impossible_range_costs_nothing() {
         world.run(generators.take("short", 5000)).unwrap().len(),
         5000
     );
-    // Batches may be made of what memory holds and of the last numbers in the store.
+    // Batches may use what memory holds and the last numbers in the store.
     let left = 1_000_000 - world.next("short").unwrap();
     let batch = world.run(generators.next_many("short", left)).unwrap();
     assert_eq!(batch.ids().last().unwrap().get(), 1_000_000);
 }
 
-/// Guards: of several long ranges, those that fit are served, and the others take nothing.
+/// Guards that of several long ranges, those that fit are served, and the others take nothing.
 #[test]
 fn ranges_that_fit_only_one_by_one_burn_nothing() {
     let mut world = limited(10, 1000);
@@ -76,7 +76,7 @@ fn ranges_that_fit_only_one_by_one_burn_nothing() {
     assert_eq!(lens, [600, 0, 300]);
 }
 
-/// Guards: a limit that is raised while the store is saying that it is reached applies.
+/// Guards that a limit applies that is raised while the store is refusing at the former one.
 #[test]
 fn a_limit_raised_during_a_refusal_counts() {
     let mut world = limited(30, 100);
@@ -97,7 +97,8 @@ fn a_limit_raised_during_a_refusal_counts() {
     assert_eq!(world.next("short").unwrap(), 31);
 }
 
-/// Guards: a tag deleted and made anew while the store is refusing its former life issues.
+/// Guards that a tag issues which is deleted and created anew while the store refuses the former
+/// one.
 #[test]
 fn a_tag_made_anew_during_a_refusal_issues() {
     let mut world = limited(30, 30);
@@ -118,7 +119,7 @@ fn a_tag_made_anew_during_a_refusal_issues() {
     assert_eq!(world.next("short").unwrap(), 31);
 }
 
-/// Guards: a limit raised early brings the warnings back for the new one.
+/// Guards that raising a limit early resets the warnings.
 #[test]
 fn a_raised_limit_warns_again() {
     let mut world = limited(10, 1000);
@@ -133,7 +134,7 @@ fn a_raised_limit_warns_again() {
     assert_eq!(world.log.count("LimitNear"), 4);
 }
 
-/// Guards: `create_tag` applies at once, even if the store is just saying "no such tag".
+/// Guards that `create_tag` applies at once, even if the store is just answering "no such tag".
 #[test]
 fn a_tag_created_during_its_look_up_issues() {
     let mut world = World::new(fixed());
@@ -152,7 +153,7 @@ fn a_tag_created_during_its_look_up_issues() {
     assert!(matches!(&next, Ok(1)), "{next:?}");
 }
 
-/// Guards: `update_tag` applies at once, even if the row was being read.
+/// Guards that `update_tag` applies at once, even if the row was being read.
 #[test]
 fn a_change_is_not_undone_by_an_older_read() {
     let mut world = World::with_tag("order", 100, fixed());
@@ -181,14 +182,14 @@ fn a_change_is_not_undone_by_an_older_read() {
     assert_eq!(generators.status("order").unwrap().own_step, 8, "a refresh");
 }
 
-/// Guards: a tag made anew is not dropped by a read that was older.
+/// Guards that a tag created anew is not dropped by an older read.
 #[test]
 fn a_tag_made_anew_is_not_dropped_by_an_older_read() {
     let mut world = World::with_tag("order", 100, fixed());
     let generators = world.generators.clone();
     assert_eq!(world.next("order").unwrap(), 1);
     world.advance(seconds(59));
-    // Deleted elsewhere, which the refresh sees; made anew here before its answer arrives.
+    // Deleted elsewhere, which the refresh sees; created anew here before its answer arrives.
     world
         .run(world.store.clone().delete(&tag("order")))
         .unwrap();
@@ -201,7 +202,7 @@ fn a_tag_made_anew_is_not_dropped_by_an_older_read() {
     assert_eq!(world.log.count("Dropped"), 0);
 }
 
-/// Guards never-twice R2: the floor never falls, whichever way numbers were reserved.
+/// Guards that the floor never falls, whichever way numbers were reserved.
 #[test]
 fn the_floor_counts_numbers_reserved_past_memory() {
     let mut world = World::with_tag("order", 100, fixed());
@@ -225,7 +226,7 @@ fn the_floor_counts_numbers_reserved_past_memory() {
     }
 }
 
-/// Guards: a handle from before the tag existed issues batches too.
+/// Guards that a handle from before the tag existed issues batches too.
 #[test]
 fn an_old_handle_finds_the_new_tag_for_batches() {
     let mut world = World::new(fixed());
@@ -245,7 +246,7 @@ fn an_old_handle_finds_the_new_tag_for_batches() {
     assert_eq!(held.try_next_many(5).unwrap().len(), 5);
 }
 
-/// Guards: times that never end are no panic.
+/// Guards that infinite times do not panic.
 #[test]
 fn endless_times_are_allowed() {
     let options = fixed()
@@ -265,7 +266,7 @@ fn endless_times_are_allowed() {
     driver.join().unwrap();
 }
 
-/// Guards: times of nothing are no busy loop, and an unknown tag is told as such.
+/// Guards that times of 0 do not make a busy loop, and an unknown tag is reported as such.
 #[test]
 fn times_of_nothing_are_allowed() {
     let options = fixed()
@@ -280,8 +281,8 @@ fn times_of_nothing_are_allowed() {
     assert_eq!(world.next("order").unwrap(), 1);
 }
 
-/// Guards: a store that refuses what is below the limit is a failing store, not one to ask again
-/// at once and for ever.
+/// Guards that a store that refuses what is below the limit counts as failing, and is not asked
+/// again at once forever.
 #[test]
 fn a_baseless_refusal_is_a_failure() {
     let mut world = World::with_tag("order", 100, fixed());

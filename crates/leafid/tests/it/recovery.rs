@@ -8,7 +8,7 @@ use leafid::{IssueError, Limit, Options, Permanent, StepPolicy, TransientReason}
 
 use crate::world::{Mood, World, fixed, seconds, tag};
 
-/// Guards: ids of a fresh tag are 1, 2, 3 … without a gap, over many segments.
+/// Guards that ids of a new tag are 1, 2, 3 … without a gap, over many segments.
 #[test]
 fn a_single_caller_sees_no_gap() {
     for step in [1, 2, 7, 1000] {
@@ -19,7 +19,7 @@ fn a_single_caller_sees_no_gap() {
     }
 }
 
-/// Guards: one refill for all who wait, and not one each.
+/// Guards that there is one refill for all waiting callers, not one each.
 #[test]
 fn fifty_waiters_share_one_reservation() {
     let mut world = World::with_tag("order", 1000, fixed());
@@ -36,7 +36,7 @@ fn fifty_waiters_share_one_reservation() {
     assert_eq!(world.store.reserves(), [1000]);
 }
 
-/// Guards: a caller waits no longer than `wait_max`, and is told when to come back.
+/// Guards that a caller waits no longer than `wait_max`, and is told when to retry.
 #[test]
 fn a_wait_ends_at_its_deadline() {
     let mut world = World::with_tag("order", 10, fixed());
@@ -49,8 +49,8 @@ fn a_wait_ends_at_its_deadline() {
     assert_eq!(world.next("order").unwrap(), 1);
 }
 
-/// Guards: while a failed store is tried again its failure is told, and not only that a segment is
-/// under way; once it has answered, no more.
+/// Guards that while a failed store is retried its error is reported, and not only that a segment
+/// is under way; but no longer once it has answered.
 #[test]
 fn a_store_that_failed_is_named_while_it_is_tried_again() {
     let mut world = World::with_tag("order", 10, fixed());
@@ -68,7 +68,7 @@ fn a_store_that_failed_is_named_while_it_is_tried_again() {
     }
     world.store.set(Mood::Down, Duration::ZERO);
     while world.next("order").is_ok() {}
-    // It answers again, but each try takes long.
+    // It answers again, but each call takes long.
     world.store.set(Mood::Well, seconds(20));
     world.advance(seconds(10));
     let told = reason(&mut world);
@@ -79,8 +79,8 @@ fn a_store_that_failed_is_named_while_it_is_tried_again() {
     assert!(matches!(told, TransientReason::Loading), "{told:?}");
 }
 
-/// Guards: a failing store is tried again by itself, callers wait for a near retry and are sent
-/// away before a far one, with its time and the cause.
+/// Guards that a failing store is retried automatically, that callers wait for a near retry and are
+/// refused before a far one, with its time and the cause.
 #[test]
 fn a_failing_store_is_tried_again() {
     let mut world = World::with_tag("order", 10, fixed());
@@ -116,7 +116,7 @@ fn a_failing_store_is_tried_again() {
     );
 }
 
-/// Guards: while the store is away, what memory holds keeps going out.
+/// Guards that while the store is down, ids in memory are issued.
 #[test]
 fn memory_goes_on_without_the_store() {
     let mut world = World::with_tag("order", 100, fixed());
@@ -128,7 +128,7 @@ fn memory_goes_on_without_the_store() {
     assert!(world.next("order").unwrap_err().is_retryable());
 }
 
-/// Guards never-twice R4: when the answer to a reservation is lost, its ids count as lost.
+/// Guards that when the answer to a reservation is lost, its ids count as lost.
 #[test]
 fn a_lost_answer_loses_the_segment() {
     let mut world = World::with_tag("order", 10, fixed());
@@ -152,7 +152,7 @@ fn a_lost_answer_loses_the_segment() {
     assert_eq!(next % 10, 1, "a whole number of segments was lost");
 }
 
-/// Guards: a store that never answers is given up on after `call_max`.
+/// Guards that a call to a store that never answers is given up after `call_max`.
 #[test]
 fn a_silent_store_is_given_up_on() {
     let mut world = World::with_tag("order", 10, fixed());
@@ -163,7 +163,7 @@ fn a_silent_store_is_given_up_on() {
     assert_eq!(world.next("order").unwrap(), 1);
 }
 
-/// Guards never-twice L1: a store that went back is noticed, healed, and told of once.
+/// Guards that a store that went back is noticed, corrected, and reported once.
 #[test]
 fn a_store_that_went_back_is_healed() {
     let mut world = World::with_tag("order", 100, fixed());
@@ -174,7 +174,7 @@ fn a_store_that_went_back_is_healed() {
     for expected in 96..=100 {
         assert_eq!(world.next("order").unwrap(), expected);
     }
-    // Sixteen segments are left out above 101, and the one after them is discarded.
+    // Sixteen segments are skipped above 101, and the one after them is discarded.
     for expected in 1801..=2200 {
         assert_eq!(world.next("order").unwrap(), expected);
     }
@@ -184,7 +184,7 @@ fn a_store_that_went_back_is_healed() {
     assert_eq!(status.issued, 500);
 }
 
-/// Guards: the last number is issued, none after it, and a larger limit goes on.
+/// Guards that the last number is issued, none after it, and that a larger limit continues.
 #[test]
 fn a_limit_is_reached_exactly() {
     let mut world = World::new(fixed());
@@ -230,7 +230,8 @@ fn a_limit_is_reached_exactly() {
     }
 }
 
-/// Guards: ranges longer than a segment are one piece, batches are whole, and all ids ascend.
+/// Guards that ranges longer than a segment are one piece, batches are complete, and all ids
+/// ascend.
 #[test]
 fn long_ranges_and_batches_ascend() {
     let mut world = World::with_tag("order", 100, fixed());
@@ -262,7 +263,7 @@ fn long_ranges_and_batches_ascend() {
     ));
 }
 
-/// Guards: batches skip nothing: what memory holds is used before a new segment.
+/// Guards that batches skip nothing: what memory holds is used before a new segment.
 #[test]
 fn batches_leave_no_gap() {
     let mut world = World::with_tag("order", 100, fixed());
@@ -276,7 +277,7 @@ fn batches_leave_no_gap() {
     }
 }
 
-/// Guards: a cancelled caller's range is a gap, and the tag goes on.
+/// Guards that a cancelled caller's range is a gap, and the tag continues.
 #[test]
 fn a_cancelled_range_is_a_gap() {
     let mut world = World::with_tag("order", 100, fixed());
@@ -294,7 +295,7 @@ fn a_cancelled_range_is_a_gap() {
     assert!(world.run(generators.take("order", 5000)).unwrap().len() == 5000);
 }
 
-/// Guards: without a driver memory is used up, and then the caller is told what is wrong.
+/// Guards that without a driver memory runs out, and then the caller gets the reason.
 #[test]
 fn a_stopped_driver_is_named() {
     let mut world = World::with_tag("order", 10, fixed());
@@ -309,7 +310,7 @@ fn a_stopped_driver_is_named() {
     ));
 }
 
-/// Guards: Leaf's rule end to end: the table's step twice, then doubled at each load.
+/// Guards Leaf's rule end to end: the table's step twice, then doubled at each load.
 #[test]
 fn leaf_policy_doubles_under_load() {
     let options = Options::default().with_policy(StepPolicy::leaf());
@@ -321,9 +322,9 @@ fn leaf_policy_doubles_under_load() {
     assert_eq!(world.store.reserves()[..5], [1000, 1000, 2000, 4000, 8000]);
 }
 
-/// Guards the default policy: once warm at 20,000 ids/s, a minute without the store, a store
-/// that takes a second, and a burst of a hundred times the rate are all not felt; when the rate
-/// falls, so does the step.
+/// Guards the default policy: once warm at 20,000 ids/s, callers notice neither a minute without
+/// the store, nor a store that takes a second, nor a burst of a hundred times the rate; when the
+/// rate falls, so does the step.
 #[test]
 fn a_warm_tag_feels_neither_outage_nor_burst() {
     let mut world = World::with_tag("order", 1000, Options::default());

@@ -16,7 +16,7 @@ use crate::cluster::{Mood, Setup, millis, restarts, store};
 const SECOND: Duration = Duration::from_secs(1);
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// Guards the weak dependence on the registry: down for most of a lease, with a restart in
+/// Guards that the registry is rarely needed: it is down for most of a lease, with a restart in
 /// between, and then for too long.
 #[test]
 fn a_registry_may_be_down_for_long() {
@@ -51,7 +51,7 @@ fn a_registry_may_be_down_for_long() {
     server.next();
 }
 
-/// Guards that a graceful stop gives nothing away that a restart without the registry would use,
+/// Guards that a graceful stop gives back nothing that a restart without the registry would use,
 /// and takes nothing from such a restart either.
 #[test]
 fn a_graceful_stop_and_a_registry_that_is_down() {
@@ -94,7 +94,7 @@ fn a_dead_server_is_force_released() {
         row.until_ms > last_ms + 4000 && row.until_ms < last_ms + 20_000,
         "{row:?}"
     );
-    // It was alive after all: it finds out when it extends.
+    // It was alive after all: it learns that when it extends.
     server.advance(HOUR / 2 + SECOND * 10);
     assert_eq!(server.log.count("WorkerLost"), 1);
 }
@@ -113,7 +113,7 @@ fn an_unknown_outcome_of_a_claim() {
     assert_eq!(server.next().worker, WorkerId::new(5));
 }
 
-/// Guards that an extension whose outcome stays unknown is found out, not taken for a loss.
+/// Guards that an extension whose outcome stays unknown is resolved, and does not count as a loss.
 #[test]
 fn an_unknown_outcome_of_an_extension() {
     let store = store();
@@ -147,7 +147,7 @@ impl Journal for FailingJournal {
     }
 }
 
-/// Guards that a server without its journal issues what it has allowed already, and no more.
+/// Guards that a server without its journal issues what is already allowed, and no more.
 #[test]
 fn a_journal_that_fails_stops_ids() {
     let journal = Arc::new(FailingJournal::default());
@@ -177,7 +177,7 @@ fn another_layout_is_refused() {
     assert!(text.contains("leaf") && text.contains("wide"), "{text}");
 }
 
-/// Guards that bursts are served ahead of the clock, and no further than allowed.
+/// Guards that bursts are served ahead of the clock, but no further than allowed.
 #[test]
 fn ids_run_ahead_as_far_as_allowed() {
     let mut server = Setup::new(&store()).start();
@@ -242,7 +242,7 @@ fn chi_square(ids: &[u64], shards: usize) -> f64 {
         .sum()
 }
 
-/// Guards a worker id that was chosen by hand: the journal alone keeps ids apart.
+/// Guards a fixed worker id without a registry: the journal alone prevents repeats.
 #[test]
 fn a_configured_worker_id_needs_no_registry() {
     let journal = MemoryJournal::new();
@@ -299,7 +299,7 @@ fn a_layout_follows_another_only_above_its_ids() {
     };
     let mut last = start(Layout::LEAF).try_next().unwrap();
     for _ in 0..2 {
-        // The layout that was refused has left no trace: the former one goes on.
+        // The refused layout has left no trace: the former one continues.
         refused(later);
         refused(Layout::WIDE);
         let next = start(Layout::LEAF).try_next().unwrap();
@@ -350,8 +350,8 @@ fn leases_are_kept_in_every_unit() {
     }
 }
 
-/// Guards that a call to the registry which lost against other transactions is made again at once,
-/// and counts as no outage: neither at the start, nor when the lease is extended.
+/// Guards that a call to the registry which lost against other transactions is retried at once, and
+/// does not count as an outage: neither at the start, nor when the lease is extended.
 #[test]
 fn a_conflict_is_no_outage_of_the_registry() {
     let store = store();
@@ -367,7 +367,7 @@ fn a_conflict_is_no_outage_of_the_registry() {
     let told = ["Conflict {", "RegistryFailed", "RegistryDown"].map(|text| server.log.count(text));
     assert_eq!(told, [9 * 21, 0, 0]);
     assert_eq!(server.status().failures, 0);
-    // A row that is locked for good is not waited for without end.
+    // A row that is locked for good is not waited for forever.
     *store.conflicts.lock().unwrap() = u32::MAX;
     server.advance(SECOND * 60);
     assert!(server.status().failures > 0);

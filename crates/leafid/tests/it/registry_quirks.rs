@@ -15,7 +15,7 @@ use leafid::{Clock, SystemClock, WorkerId};
 
 use crate::store_conformance::round_trip;
 
-/// What a store does beside, or instead of, what the contract asks.
+/// What a store does besides, or instead of, what the contract requires.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Quirk {
     // The contract leaves these open.
@@ -142,7 +142,7 @@ impl QuirkyRegistry {
         written
     }
 
-    /// Fails where no call goes through.
+    /// Fails if no call succeeds.
     fn reach(&self) -> Result<(), StoreError> {
         match self.is {
             Down => Err(StoreError::unavailable("cannot reach the registry", "down")),
@@ -202,7 +202,7 @@ impl QuirkyRegistry {
     }
 }
 
-/// The row of a worker id that was made, and that nobody holds.
+/// The row of a worker id that exists without a holder.
 fn free_row(worker: WorkerId) -> LeaseRecord {
     LeaseRecord {
         worker,

@@ -1,5 +1,5 @@
-//! Worker ids in a registry that forgets: emptied, or put back to an older copy, under servers that
-//! run. How long that goes unnoticed, and what comes of it.
+//! Worker ids in a registry that forgets: emptied, or restored from an older copy, under running
+//! servers. How long that goes unnoticed, and its consequences.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -77,8 +77,8 @@ fn copy(of: &MemoryLeaseStore) -> MemoryLeaseStore {
     copy
 }
 
-/// Guards that a server whose row is gone stops within the interval, says so, and goes on with a
-/// worker id that nobody else has, above all that it made before.
+/// Guards that a server whose row is gone stops within the interval, says so, and continues with a
+/// worker id that no other server has, above all that it made before.
 #[test]
 fn a_registry_that_was_emptied_is_noticed_within_the_interval() {
     let (store, clock) = (store(), ManualClock::new());
@@ -106,8 +106,8 @@ fn a_registry_that_was_emptied_is_noticed_within_the_interval() {
     assert_eq!(cluster.servers[1].log.count("RegistryRegressed"), 0);
 }
 
-/// Guards that servers which find the registry emptied take their own worker ids back, and none of
-/// another that has not noticed yet: not one id comes twice.
+/// Guards that servers which find the registry emptied claim their own worker ids again, and none
+/// of another server that has not noticed yet: no id repeats.
 #[test]
 fn servers_of_an_emptied_registry_keep_apart() {
     let (store, clock) = (store(), ManualClock::new());
@@ -126,8 +126,8 @@ fn servers_of_an_emptied_registry_keep_apart() {
     }
 }
 
-/// Guards the same for an older copy, in which all leases are over; and that a server whose
-/// worker id was taken meanwhile waits until every other has noticed too.
+/// Guards the same for an older copy, in which all leases have ended; and that a server whose
+/// worker id was claimed meanwhile waits until every other has noticed too.
 #[test]
 fn an_older_copy_is_noticed_within_the_interval() {
     let (store, clock) = (store(), ManualClock::new());
@@ -137,7 +137,7 @@ fn an_older_copy_is_noticed_within_the_interval() {
     cluster.run(SECOND * 3700);
     store.memory.set(older);
     let restored = clock.now();
-    // It takes one whose lease is over, as that copy says.
+    // It claims one whose lease has ended, as that copy says.
     cluster.servers.push(setup(&store, &clock).start());
     cluster.run(SECOND * 30);
     let distinct: BTreeSet<WorkerId> = cluster.workers().into_iter().collect();
@@ -148,8 +148,8 @@ fn an_older_copy_is_noticed_within_the_interval() {
     assert_eq!(cluster.servers.iter().filter(noticed).count(), 3);
 }
 
-/// Guards that the outage in which a registry is put back is no cover: the row is read as soon as
-/// the registry answers.
+/// Guards that restoring a registry during an outage hides nothing: the row is read as soon as the
+/// registry answers.
 #[test]
 fn a_registry_that_comes_back_empty_is_noticed_at_once() {
     let (store, clock) = (store(), ManualClock::new());
@@ -159,7 +159,7 @@ fn a_registry_that_comes_back_empty_is_noticed_at_once() {
     store.set(Mood::Down);
     server.advance(SECOND * 60);
     assert_eq!(server.status().store_answers, Some(false));
-    // Also by one that was started meanwhile, on the strength of its journal.
+    // Even for a server that was started meanwhile, with the lease in its journal.
     for is_restarted in [false, true] {
         if is_restarted {
             drop(server);
@@ -178,8 +178,8 @@ fn a_registry_that_comes_back_empty_is_noticed_at_once() {
     }
 }
 
-/// Guards that a registry which can be read and not changed is no registry that answers, from the
-/// first change that it refused until one goes well.
+/// Guards that a registry which can be read and not changed does not count as answering, from the
+/// first change that it refused until one succeeds.
 #[test]
 fn a_registry_that_cannot_be_changed_does_not_answer() {
     let store = store();
@@ -199,7 +199,7 @@ fn a_registry_that_cannot_be_changed_does_not_answer() {
     assert_eq!(server.status().store_answers, Some(true));
     assert_eq!(server.log.count("RegistryUp"), 1);
     assert_eq!(server.log.count("WorkerLost"), 0);
-    // Also at a start, whose calls read first.
+    // At a start too, whose calls read first.
     store.set(Mood::ReadOnly);
     let mut other = Setup::new(&store).start();
     other.advance(SECOND * 30);
@@ -207,8 +207,8 @@ fn a_registry_that_cannot_be_changed_does_not_answer() {
     assert_eq!(other.log.count("RegistryDown"), 1);
 }
 
-/// Guards that whether the registry answers is known within the interval, and told once each way,
-/// although nothing else is asked of it for half an hour.
+/// Guards that an outage of the registry is noticed within the interval, and reported once each
+/// way, although no other call is due for half an hour.
 #[test]
 fn an_outage_of_the_registry_is_told_once_each_way() {
     let store = store();
@@ -245,8 +245,8 @@ fn overwrite(store: &MemoryLeaseStore, worker: WorkerId, epoch: u64, until_ms: u
     assert!(block_on(store.swap(&LeaseSwap { expected, record })).unwrap());
 }
 
-/// Guards that a worker id which this server had in a former life is not issued from below what was
-/// issued then, although it had another one since, and the registry knows of neither any more.
+/// Guards that a worker id which this server had earlier is not issued from below its former ids,
+/// although it had another one since, and the registry knows neither any longer.
 #[test]
 fn a_worker_id_of_a_former_life_goes_on_above_it() {
     let (store, clock) = (store(), ManualClock::new());
@@ -284,8 +284,8 @@ fn a_worker_id_of_a_former_life_goes_on_above_it() {
     assert!(next.unix_ms > last.unix_ms, "{next:?} after {last:?}");
 }
 
-/// Guards that a worker id which an operator released is not used on beyond the interval, and
-/// that this is not taken for a registry that forgot.
+/// Guards that a worker id which an operator released is not used beyond the interval, and that
+/// this is not mistaken for a registry that forgot.
 #[test]
 fn a_released_worker_id_is_not_used_on() {
     let store = store();

@@ -35,7 +35,7 @@ fn swap(world: &World, kind: TagKind) {
     block_on(memory.create(&spec(kind))).unwrap();
 }
 
-/// Guards that a snowflake tag reserves nothing, by none of the calls.
+/// Guards that no call reserves anything for a snowflake tag.
 #[test]
 fn a_snowflake_tag_never_reserves() {
     let mut world = with_snowflake_tag();
@@ -67,7 +67,7 @@ fn the_kind_is_known_while_the_store_is_down() {
     }
 }
 
-/// Guards that the row is read once in a while and not once for each id.
+/// Guards that the row is read occasionally and not once for each id.
 #[test]
 fn the_row_is_read_at_the_refresh_interval() {
     let mut world = with_snowflake_tag();
@@ -88,8 +88,8 @@ fn a_segment_tag_in_its_place_is_seen() {
     assert_eq!(world.next("trace").unwrap(), 1);
 }
 
-/// Guards that what memory holds of a segment tag goes nowhere once the tag is a snowflake tag,
-/// and that the segments go on above it when it is one again.
+/// Guards that what memory holds of a segment tag is not issued once the tag is a snowflake tag,
+/// and that the segments continue above it when it is one again.
 #[test]
 fn a_snowflake_tag_in_its_place_is_seen() {
     let mut world = World::with_tag("trace", 100, Options::default());
@@ -102,7 +102,7 @@ fn a_snowflake_tag_in_its_place_is_seen() {
     assert!(world.next("trace").unwrap() > 100);
 }
 
-/// Guards that a tag swapped through this very process has its new kind at once.
+/// Guards that a tag replaced through this very process has its new kind at once.
 #[test]
 fn a_swap_here_is_seen_at_once() {
     let mut world = with_snowflake_tag();

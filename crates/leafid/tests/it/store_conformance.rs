@@ -56,7 +56,7 @@ struct Broken {
     inner: MemoryStore,
     fault: Fault,
     calls: AtomicU64,
-    /// The max id of the row that was made by hand last.
+    /// The max id of the row that was last created by hand.
     made_at: AtomicU64,
 }
 
@@ -233,7 +233,7 @@ fn check(fault: Fault, expected: &str) {
     );
 }
 
-/// Guards that the suite sees each of these faults, by the check meant for it.
+/// Guards that the suite detects each of these faults, by the check meant for it.
 #[test]
 fn broken_stores_do_not_conform() {
     check(Fault::OverlappingSegments, "segments are adjacent");
@@ -251,7 +251,7 @@ fn broken_stores_do_not_conform() {
     check(Fault::FormerLifeIgnored, "a row made by hand");
 }
 
-/// Guards that a failure says which check it is and what the contract says.
+/// Guards that a failure names its check and the sentence of the contract.
 #[test]
 fn a_failure_quotes_the_contract() {
     let text = run_broken(Fault::FloorIgnored).unwrap_err().to_string();

@@ -37,15 +37,15 @@ fn twice(ids: &[u64]) -> usize {
     ids.len() - ids.iter().collect::<BTreeSet<_>>().len()
 }
 
-/// Guards: of two servers the one that saw less draws first after the store went back. What the
-/// other one holds beyond that does not come again.
+/// Guards that of two servers the one that saw less reserves first after the store went back. What
+/// the other one holds beyond that does not repeat.
 #[test]
 fn two_servers_repeat_nothing_when_the_store_goes_back_below_both() {
     for others in [1, 5, 40] {
         let store = store_with(100);
         let (slow, fast) = (server(&store, fixed()), server(&store, fixed()));
         let mut ids = Vec::new();
-        // It has seen how fast the other one draws.
+        // It has seen how fast the other one reserves.
         for _ in 0..3 {
             take(&slow, 100, &mut ids);
             take(&fast, 100 * others, &mut ids);
@@ -59,8 +59,8 @@ fn two_servers_repeat_nothing_when_the_store_goes_back_below_both() {
     }
 }
 
-/// Guards a store that went back and is changed before anybody draws from it: deleted, and made
-/// again by another server, or raised to less than was given.
+/// Guards a store that went back and is changed before any reservation: deleted, and created again
+/// by another server, or raised to less than was issued.
 #[test]
 fn a_regressed_tag_is_repaired_before_it_is_changed() {
     for is_deleted in [true, false] {
@@ -84,7 +84,7 @@ fn a_regressed_tag_is_repaired_before_it_is_changed() {
     }
 }
 
-/// Guards the margin that is set by hand.
+/// Guards a configured margin.
 #[test]
 fn a_configured_margin_is_left_out() {
     let options = fixed().with_regression_margin(Some(1_000_000));
@@ -98,8 +98,8 @@ fn a_configured_margin_is_left_out() {
     }
 }
 
-/// Guards: a store that forgets each reservation is refused, tried again more and more rarely, and
-/// used again once it keeps what it says.
+/// Guards that a store that forgets each reservation is refused, retried with back-off, and used
+/// again once it keeps what it acknowledges.
 #[test]
 fn a_store_that_keeps_nothing_is_refused() {
     let mut world = World::with_tag("order", 100, fixed());
@@ -120,7 +120,7 @@ fn a_store_that_keeps_nothing_is_refused() {
     assert!(first > 400, "{first}");
 }
 
-/// Guards: a demand is answered from the segment above the margin, and nothing else.
+/// Guards that a demand is answered from the segment above the margin, and nothing else.
 #[test]
 fn demands_are_answered_above_the_margin() {
     let mut world = World::with_tag("order", 100, fixed());
@@ -129,7 +129,7 @@ fn demands_are_answered_above_the_margin() {
     let generators = world.generators.clone();
     let many = world.run(generators.next_many("order", 250)).unwrap();
     let ranges: Vec<String> = many.ranges().iter().map(ToString::to_string).collect();
-    // 99 are in memory. 1600 are left out above 101, and the segment of 350 after them is discarded.
+    // 99 are in memory. 1600 are skipped above 101, and the segment of 350 after them is discarded.
     assert_eq!(ranges, ["[2, 101)", "[2051, 2202)"]);
     world.store.memory.put_max_id(&tag("order"), 1).unwrap();
     let range = world.run(generators.take("order", 1000)).unwrap();
@@ -137,7 +137,7 @@ fn demands_are_answered_above_the_margin() {
     assert_eq!(world.log.count("Regressed"), 2);
 }
 
-/// Guards: so is a range that is reserved past memory.
+/// Guards the same for a range that is reserved past memory.
 #[test]
 fn a_reservation_past_memory_is_no_way_around() {
     let mut world = World::with_tag("order", 100, fixed());
@@ -154,8 +154,8 @@ fn a_reservation_past_memory_is_no_way_around() {
     assert!(error.to_string().contains("does not keep"), "{error}");
 }
 
-/// Guards: a row that went back is healed when it is read again, so that a server which is started
-/// after that does not begin below what others issued.
+/// Guards that a row that went back is raised when it is read again, so that a server which is
+/// started after that does not begin below what others issued.
 #[test]
 fn a_row_that_went_back_is_healed_before_it_is_drawn_from() {
     let mut world = World::with_tag("order", 1000, fixed());
@@ -171,7 +171,7 @@ fn a_row_that_went_back_is_healed_before_it_is_drawn_from() {
     assert_eq!(world.next("order").unwrap(), 3);
 }
 
-/// Guards: what memory holds of numbers that the store gave again since it went back is dropped.
+/// Guards that numbers in memory are dropped which the store assigned again since it went back.
 #[test]
 fn numbers_that_others_drew_since_are_dropped_from_memory() {
     let mut world = World::with_tag("order", 100, fixed());

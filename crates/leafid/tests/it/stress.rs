@@ -136,7 +136,7 @@ fn blocks_are_disjoint() {
     check(&got, 100);
 }
 
-/// Takes batches until the tag is at its end, and tells the ids.
+/// Takes batches until the tag is exhausted, and returns the ids.
 fn drain(held: &Generator, mut count: impl FnMut() -> u64) -> Vec<u64> {
     let mut ids = Vec::new();
     loop {
@@ -156,8 +156,8 @@ fn drain(held: &Generator, mut count: impl FnMut() -> u64) -> Vec<u64> {
     }
 }
 
-/// Guards that no id is lost between callers who take the last batches of a tag at once: what is
-/// too little for one of them stays for who takes less.
+/// Guards that no id is lost between callers that take the last batches of a tag at once: what is
+/// too little for one of them is left for a smaller batch.
 #[test]
 fn a_tag_is_drained_to_its_last_id() {
     const LAST: u64 = 750_000;

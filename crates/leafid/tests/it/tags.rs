@@ -7,8 +7,8 @@ use leafid::{IssueError, Permanent};
 
 use crate::world::{World, fixed, seconds, tag};
 
-/// Guards: an unknown tag is refused at once, is asked for again after `unknown_for`, and takes
-/// no memory for good.
+/// Guards that an unknown tag is refused at once, is looked up again after `unknown_for`, and does
+/// not use memory forever.
 #[test]
 fn unknown_tags_are_refused_and_forgotten() {
     let mut world = World::new(fixed());
@@ -45,7 +45,7 @@ fn unknown_tags_are_refused_and_forgotten() {
     ));
 }
 
-/// Guards: with `create_missing` a tag is made on first use, by one of several servers.
+/// Guards that with `create_missing` a tag is created on first use, by one of several servers.
 #[test]
 fn missing_tags_are_created_when_told_to() {
     let settings = TagSettings {
@@ -58,7 +58,8 @@ fn missing_tags_are_created_when_told_to() {
     assert_eq!(world.store.reserves(), [50]);
 }
 
-/// Guards: no tag is made under a name that could pass for another; one that is there goes on.
+/// Guards that no tag is created with a name that could pass for another; an existing one
+/// continues.
 #[test]
 fn names_with_invisible_characters_are_for_old_tags_only() {
     let mut world = World::new(fixed().with_create_missing(Some(TagSettings::default())));
@@ -80,7 +81,8 @@ fn names_with_invisible_characters_are_for_old_tags_only() {
     assert_eq!(world.next(name).unwrap(), 1);
 }
 
-/// Guards: a tag deleted elsewhere stops within `refresh_interval`; made again, it goes on above.
+/// Guards that a tag deleted elsewhere stops within `refresh_interval`; created again, it continues
+/// above.
 #[test]
 fn a_deleted_tag_stops_and_never_starts_again_below() {
     let mut world = World::with_tag("order", 100, fixed());
@@ -99,11 +101,11 @@ fn a_deleted_tag_stops_and_never_starts_again_below() {
         .unwrap();
     world.store.memory.put_max_id(&tag("order"), 1).unwrap();
     world.advance(seconds(2));
-    // The store has kept the former life, and did not go back: no margin is left out.
+    // The store has recorded the former ids, and did not go back: no margin is skipped.
     assert_eq!(world.next("order").unwrap(), 101);
 }
 
-/// Guards: deletion and creation through this process show at once.
+/// Guards that deletion and creation through this process apply at once.
 #[test]
 fn the_catalog_keeps_loaded_tags_in_step() {
     let mut world = World::with_tag("order", 100, fixed());
@@ -177,7 +179,7 @@ fn only_tags_in_use_are_read_again() {
     assert_eq!(*world.store.reads.lock().unwrap(), [500, 500, 100]);
 }
 
-/// Guards: a bound on the tags that one process takes on.
+/// Guards the limit on loaded tags of one process.
 #[test]
 fn too_many_tags_are_refused() {
     let settings = TagSettings::default();

@@ -1,5 +1,4 @@
-//! Crowds of names that nobody knows, in virtual time: tags in use, and tags that are real, are held
-//! up by none of them.
+//! Many unknown names, in virtual time: they delay neither tags in use, nor tags that exist.
 
 use std::time::Duration;
 
@@ -14,7 +13,7 @@ fn few_calls() -> Options {
     fixed().with_calls_max(8)
 }
 
-/// Asks for so many names that nobody knows, without waiting for any.
+/// Requests this many unknown names, without waiting for any.
 fn invent(generators: &Generators, from: usize, count: usize) {
     for number in from..from + count {
         assert!(generators.try_next(&format!("invented-{number}")).is_err());
@@ -39,7 +38,8 @@ fn tags_in_use_are_refilled_beside_a_crowd_of_names() {
     assert!(took <= SLOW * 21, "{took:?}");
 }
 
-/// Guards that a real tag which is new here comes with the next statements, not behind all names.
+/// Guards that an existing tag which is new here is loaded by the next statements, not behind all
+/// names.
 #[test]
 fn a_real_tag_is_loaded_beside_a_crowd_of_names() {
     let mut world = World::with_tag("order", 10, few_calls());
@@ -55,7 +55,7 @@ fn a_real_tag_is_loaded_beside_a_crowd_of_names() {
     assert_eq!(*world.store.reads.lock().unwrap(), [1, 449, 101]);
 }
 
-/// Guards that nobody is served in vain: a name for which nobody waits any more costs no call.
+/// Guards against work in vain: a name for which no caller waits costs no call.
 #[test]
 fn names_that_nobody_waits_for_are_not_looked_up() {
     let mut world = World::with_tag("order", 10, few_calls());
@@ -69,14 +69,14 @@ fn names_that_nobody_waits_for_are_not_looked_up() {
     assert_eq!(world.store.reads.lock().unwrap().len(), 2);
     world.store.set(Mood::Well, Duration::ZERO);
     world.advance(seconds(10));
-    // One that failed shows that the store is back.
+    // A failed one shows that the store is back.
     assert_eq!(*world.store.reads.lock().unwrap(), [1, 1, 1]);
     assert_eq!(world.generators.loaded_len(), 0);
     assert_eq!(world.next("order").unwrap(), 1);
 }
 
-/// Guards that names which were only asked for make room for tags, also while they are loaded,
-/// and that tags which drew a segment never do.
+/// Guards that names which were only requested are evicted for tags, even while they are loaded,
+/// and that tags with a segment never are.
 #[test]
 fn unknown_names_are_evicted_for_tags() {
     let mut world = World::with_tag("a", 10, few_calls().with_tags_max(3));
@@ -98,8 +98,8 @@ fn unknown_names_are_evicted_for_tags() {
     assert_eq!(world.next("a").unwrap(), 2);
 }
 
-/// Guards that a handle keeps its tag, so that it is not looked up for each id; and that a tag
-/// which drew a segment stays.
+/// Guards that a handle keeps its tag, so that it is not looked up for each id; and that a tag with
+/// a segment stays.
 #[test]
 fn tags_that_are_held_or_used_stay() {
     let mut world = World::with_tag("order", 10, fixed());

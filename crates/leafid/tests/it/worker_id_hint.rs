@@ -1,4 +1,5 @@
-//! Worker ids: a hint which one a server had before is followed where it costs nobody anything.
+//! Worker ids: a hint which one a server had before is followed if that costs no other server
+//! anything.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,14 +15,14 @@ use crate::cluster::{Registry, Server, Setup, millis};
 const HINT: WorkerId = WorkerId::new(7);
 const SECOND: Duration = Duration::from_secs(1);
 
-/// A server that was told of the hint.
+/// A server with the hint.
 fn hinted(store: &Arc<Registry>) -> Setup {
     let mut setup = Setup::new(store);
     setup.options.preferred = Some(HINT);
     setup
 }
 
-/// Writes a row that somebody else left behind, or holds.
+/// Writes a row that another server left behind, or holds.
 fn put(store: &Arc<Registry>, worker: WorkerId, address: &str, until_ms: u64) {
     let record = LeaseRecord {
         worker,

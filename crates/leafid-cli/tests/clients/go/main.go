@@ -4,7 +4,7 @@
 //	clients take HOST:PORT default|2|3 TAG ROUNDS
 //
 // All numbers are printed as text, because they are ids. What the lines must say is for the caller
-// to judge.
+// to check.
 package main
 
 import (

@@ -3,7 +3,7 @@
 //     ioredis.js check HOST:PORT default|2|3 [NAME [PASSWORD]]
 //     ioredis.js take HOST:PORT default|2|3 TAG ROUNDS
 //
-// What the lines must say is for the caller to judge.
+// What the lines must say is for the caller to check.
 
 import { Redis } from "ioredis";
 import { cut, insist, run, show } from "./show.js";

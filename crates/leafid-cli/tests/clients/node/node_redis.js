@@ -3,7 +3,7 @@
 //     node_redis.js check HOST:PORT default|2|3 [NAME [PASSWORD]]
 //     node_redis.js take HOST:PORT default|2|3 TAG ROUNDS
 //
-// What the lines must say is for the caller to judge.
+// What the lines must say is for the caller to check.
 
 import { RESP_TYPES, createClient } from "redis";
 import { cut, insist, run, settled, show } from "./show.js";

@@ -12,7 +12,7 @@ use std::time::Duration;
 use leafid_testbed::{Clients, entries, go_build, install_python, run};
 use serde_json::Value;
 
-/// How long a step may take before the program counts as stuck; far more than it takes.
+/// How long a step may take before the program counts as stuck; far more than it needs.
 const WAIT_MAX: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,7 +96,7 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// What it prints up to this step; the step must come.
+    /// Its output up to this step; the step must come.
     pub(super) fn read_until(&mut self, step: &str) -> Vec<Value> {
         let mut seen = Vec::new();
         while seen.last().is_none_or(|line: &Value| line["step"] != step) {
@@ -107,13 +107,13 @@ impl Program {
         seen
     }
 
-    /// Tells it to go on.
+    /// Lets it continue.
     pub(super) fn go_on(&mut self) {
         self.input.write_all(b"\n").unwrap();
         self.input.flush().unwrap();
     }
 
-    /// What it prints up to its end, which must be a good one.
+    /// Its output up to its end, which must be successful.
     pub(super) fn finish(mut self) -> Vec<Value> {
         let mut seen = Vec::new();
         while let Some(line) = self.line() {
@@ -136,7 +136,7 @@ impl Program {
     }
 }
 
-/// The lines of an output as they come, so that one can wait for them, but not forever.
+/// The lines of an output as they arrive, for waiting with a time-out.
 fn lines(output: ChildStdout) -> Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {

@@ -1,4 +1,4 @@
-//! `Transcript`: what a program saw, step by step.
+//! `Transcript`: the output of a program, step by step.
 
 use serde_json::Value;
 
@@ -15,26 +15,26 @@ impl Transcript {
         Self { library, lines }
     }
 
-    /// What a step came to, which must be this.
+    /// The result of a step, which must be this.
     pub(super) fn check(&self, step: &str, expected: &Value) {
         let line = self.line(step);
         let value = line.get("value");
         assert_eq!(value, Some(expected), "{:?}: {line}", self.library);
     }
 
-    /// Whether a step went well, whatever it came to.
+    /// Whether a step succeeded, whatever its result.
     pub(super) fn has_value(&self, step: &str) -> bool {
         self.line(step).get("value").is_some()
     }
 
-    /// The error that a step came to.
+    /// The error of a step.
     pub(super) fn error(&self, step: &str) -> &Value {
         let line = self.line(step);
         let error = line.get("error");
         error.unwrap_or_else(|| panic!("{:?}: no error in {line}", self.library))
     }
 
-    /// The three values that a step came to.
+    /// The three values of a step.
     pub(super) fn three(&self, step: &str) -> [&Value; 3] {
         let line = self.line(step);
         let values = line["value"].as_array().map(|values| values.iter());
@@ -43,7 +43,7 @@ impl Transcript {
         three.unwrap_or_else(|| panic!("{:?}: not three values in {line}", self.library))
     }
 
-    /// An error of a command: of the type that the library has for them, with these words.
+    /// An error of a command: with the library's type for them, and these words.
     pub(super) fn check_error(&self, error: &Value, words: &[&str]) {
         let name = match self.library {
             Library::RedisPy => "ResponseError",
@@ -55,7 +55,7 @@ impl Transcript {
         self.check_type_and_words(error, name, words);
     }
 
-    /// The same of a connection that is not let in.
+    /// The same of a connection that is refused.
     pub(super) fn check_refusal(&self, error: &Value, words: &[&str]) {
         let name = match self.library {
             Library::RedisPy => "AuthenticationError",
@@ -79,8 +79,8 @@ impl Transcript {
         }
     }
 
-    /// The protocol that the server says is spoken. Libraries give its answer as a map, or as a
-    /// list of names and values.
+    /// The protocol that the server reports. Libraries return its answer as a map, or as a list of
+    /// names and values.
     pub(super) fn protocol(&self) -> &str {
         let line = self.line("hello");
         let answer = &line["value"];

@@ -5,7 +5,7 @@
 pub(super) struct Block {
     /// The line of its first fence, from 1.
     pub(super) line: usize,
-    /// What stands behind the fence; "indented" where there is none.
+    /// The language of the fence; "indented" if there is none.
     pub(super) language: String,
     pub(super) text: String,
     /// Why it is not run, from a comment above it.

@@ -32,7 +32,7 @@ pub(super) struct Session {
     database: Option<String>,
     redis: Option<Redis>,
     password: String,
-    /// Says which commands run, where one fails.
+    /// Prints which commands run, for when one fails.
     page: String,
 }
 
@@ -50,7 +50,7 @@ impl Session {
             password: format!("{SECRET}-of-leaf"),
             page: page.to_owned(),
         };
-        // What pages name and do not show.
+        // What pages name but do not show.
         session.write("leaf.password", &session.password);
         session.write("ops.secret", ADMIN);
         session
@@ -81,7 +81,7 @@ impl Session {
         }
     }
 
-    /// Runs commands and compares what each prints. One that is to fail shows its error.
+    /// Runs commands and compares the output of each. One that must fail shows its error.
     pub(super) fn check_conversation(&mut self, text: &str, place: &str) {
         assert!(text.starts_with("$ "), "{place}: {text}");
         for part in format!("\n{text}").split("\n$ ").skip(1) {
@@ -91,7 +91,7 @@ impl Session {
         }
     }
 
-    /// Runs a command; answers whether it succeeded, and what it printed.
+    /// Runs a command; returns whether it succeeded, and its output.
     fn run(&mut self, text: &str) -> (bool, String) {
         if let Some((name, value)) = assignment(text) {
             self.variables.push((name.to_owned(), value.to_owned()));
@@ -162,7 +162,7 @@ impl Session {
         text
     }
 
-    /// Where the database of the page is: an empty one, and a user with a password.
+    /// The location of the page's database: an empty one, and a user with a password.
     fn database(&mut self) -> String {
         let password = &self.password;
         let place = self.database.get_or_insert_with(|| {
@@ -278,7 +278,7 @@ fn check_output(printed: &str, expected: &str, command: &str, place: &str) {
     assert_eq!(seen, wanted, "{place}: what `{command}` prints");
 }
 
-/// What is alike in two runs: snowflake ids and runs of white space are.
+/// Hides what differs between two runs: snowflake ids and runs of white space.
 fn shape(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     let text = words.join(" ");

@@ -359,7 +359,7 @@ fn no_odd_password_is_shown() {
 
 /// Guards that a file with a password that every user can read is named, and no other.
 #[test]
-fn a_file_with_a_password_that_everybody_reads_is_named() {
+fn a_file_with_a_password_that_all_users_can_read_is_named() {
     use std::os::unix::fs::PermissionsExt as _;
 
     let files = Files::new();

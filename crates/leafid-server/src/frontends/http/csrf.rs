@@ -101,7 +101,7 @@ pub(super) fn check_csrf(uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> 
 }
 
 fn foreign_page() -> Problem {
-    let detail = "a web page of another site sent this request";
+    let detail = "a web page of another origin sent this request";
     let next = "call this server from a program, which sends neither Origin nor Sec-Fetch-Site";
     Problem::new(Kind::FOREIGN_PAGE, detail, next)
 }
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_of_other_sites_are_told_from_programs() {
+    fn foreign_pages_are_refused_and_programs_are_not() {
         let check = |pairs: &[(&'static str, &'static str)], is_let_in: bool| {
             let checked = check_csrf(&Uri::from_static("/"), &headers(pairs));
             assert_eq!(checked.is_ok(), is_let_in, "{pairs:?}");
@@ -213,5 +213,14 @@ mod tests {
         check(&[host, ("origin", "null")], false);
         check(&[host, ("origin", "")], false);
         check(&[("origin", "http://ids.example")], false);
+    }
+
+    /// Guards the names of the headers in the advice, which are those that browsers send.
+    #[test]
+    fn the_advice_to_a_foreign_page_names_its_headers() {
+        let pairs = [("sec-fetch-site", "cross-site")];
+        let refused = check_csrf(&Uri::from_static("/"), &headers(&pairs)).unwrap_err();
+        let next = "call this server from a program, which sends neither Origin nor Sec-Fetch-Site";
+        assert!(format!("{refused:?}").contains(next), "{refused:?}");
     }
 }

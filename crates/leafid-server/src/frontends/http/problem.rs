@@ -57,7 +57,7 @@ kinds! {
     UNKNOWN_FIELD BAD_REQUEST "unknown_field" "this call has no such field"
     BAD_PATH BAD_REQUEST "bad_path" "the path is not percent-encoded UTF-8"
     UNDECLARED FORBIDDEN "undeclared" "the call has no token and is not declared as JSON"
-    FOREIGN_PAGE FORBIDDEN "foreign_page" "web pages of other sites may not call this server"
+    FOREIGN_PAGE FORBIDDEN "foreign_page" "web pages of other origins may not call this server"
     FOREIGN_HOST FORBIDDEN "foreign_host" "the server does not answer to this name"
     UNKNOWN_LAYOUT NOT_FOUND "unknown_layout" "no such layout"
     NOT_OF_LAYOUT NOT_FOUND "not_of_layout" "the id does not exist in this layout"

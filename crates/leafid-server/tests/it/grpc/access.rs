@@ -45,7 +45,7 @@ fn a_token_is_asked_for_and_says_what_its_holder_may_do() {
         };
         line.run(line.ids().next(with(authorization, request)))
     };
-    // Only an admin's token has a tag come to be.
+    // Only an admin's token creates a tag on first use.
     let status = next("Bearer ids").unwrap_err();
     check_status(&status, Code::PermissionDenied, "NOT_ADMIN", None);
     assert_eq!(next("Bearer admin").unwrap().into_inner().id, 1);
@@ -127,8 +127,8 @@ fn a_full_server_lets_operators_in_and_sends_callers_for_ids_away() {
     });
 }
 
-/// Guards that an idle connection is closed: without a word one that never sent anything, with a
-/// GOAWAY one between calls, and not one with an open call.
+/// Guards that an idle connection is closed: silently if it never sent anything, with a GOAWAY
+/// between calls, and not while a call is open.
 #[test]
 fn an_idle_connection_is_told_to_go() {
     let limits = Limits {
@@ -164,7 +164,7 @@ fn an_idle_connection_is_told_to_go() {
     });
 }
 
-/// Guards that what a token is good for holds over gRPC too.
+/// Guards that the permissions of a token apply over gRPC too.
 #[test]
 fn a_token_is_good_for_its_tags_and_its_scope() {
     let mut shop = TokenSpec::new("shop", "ids");

@@ -1,5 +1,6 @@
-//! Guards the gRPC front end against real clients, made of `proto/` by the tools of their languages: a
-//! program in Go and one in Python do the same, print what they saw, and are judged here.
+//! Guards the gRPC front end against real clients, generated from `proto/` by the tools of their
+//! languages: a program in Go and one in Python do the same and print what they saw, which is
+//! checked here.
 
 use std::fs;
 use std::io::Write as _;
@@ -34,8 +35,9 @@ fn a_program_in_python() {
     check(&mut python, "python", "snakes");
 }
 
-/// Guards that the programs of docs/grpc.md run as they are printed, but for the port, the name of
-/// the module, and the name that `grpc.NewClient` has in the version of Go's library tested here.
+/// Guards that the programs of docs/grpc.md run as they are printed, except for the port, the name
+/// of the module, and the name that `grpc.NewClient` has in the version of Go's library tested
+/// here.
 #[test]
 fn the_examples_of_the_page_run() {
     let config = Config {
@@ -65,7 +67,7 @@ fn the_examples_of_the_page_run() {
     assert_eq!(run(&mut Command::new(package.join("program"))), "2");
 }
 
-/// Runs a program to its end, and looks at what it saw.
+/// Runs a program to its end, and checks what it saw.
 fn check(program: &mut Command, tag: &str, description: &str) {
     let mut token = TokenSpec::new("shop", SECRET);
     token.is_admin = true;
@@ -146,8 +148,8 @@ fn install_python_and_protocol(source: &Path, folder: &Path) {
     run(compiler.args(SOURCES).current_dir(protocol()));
 }
 
-/// What is made stands beside the program, so that is copied. No compiler of protocol files is
-/// needed: its plugins are asked as it would ask them.
+/// The generated code stands beside the program, so that is copied. No compiler of protocol files
+/// is needed: its plugins are called as it would call them.
 fn install_go(source: &Path, folder: &Path) {
     for name in ["go.mod", "go.sum", "main.go", "plugins.go"] {
         fs::copy(source.join(name), folder.join(name)).unwrap();

@@ -1,4 +1,4 @@
-//! Guards how connections end: those that are not used, and those of peers that do not read.
+//! Guards how connections end: idle ones, and those of peers that do not read.
 
 use std::time::Duration;
 
@@ -8,8 +8,8 @@ use leafid_server::{Config, Limits};
 use super::frames::{DATA, END_STREAM, GOAWAY, HEADERS, PREFACE, RST_STREAM, Raw};
 use crate::test_server::{TestServer, eventually};
 
-/// Guards: a channel that is opened ahead of use has the time of one between two calls, and is
-/// told when that is over, so that no call is lost on it.
+/// Guards that a channel which is opened before it is used has the idle time-out between two calls,
+/// and is closed gracefully after that, so that no call is lost on it.
 #[test]
 fn a_connection_without_a_call_is_told_to_go() {
     let limits = Limits {
@@ -33,7 +33,7 @@ fn a_connection_without_a_call_is_told_to_go() {
     );
 }
 
-/// Guards: a peer that does not send the preface of HTTP/2 has less time, and gets no GOAWAY.
+/// Guards that a peer that does not send the preface of HTTP/2 has less time, and gets no GOAWAY.
 #[test]
 fn a_connection_that_does_not_speak_http2_is_closed() {
     let limits = Limits {
@@ -62,7 +62,8 @@ fn impatient(config: &Config) -> TestServer {
     TestServer::with(config, limits)
 }
 
-/// Guards: a deadline is kept although the answers cannot leave, and the call costs nothing more.
+/// Guards that a deadline is kept although the answers cannot be sent, and the call costs nothing
+/// more.
 #[test]
 fn a_stream_whose_caller_does_not_read_ends_by_its_deadline() {
     let server = TestServer::new();
@@ -74,15 +75,15 @@ fn a_stream_whose_caller_does_not_read_ends_by_its_deadline() {
     assert_eq!(raw.frame().unwrap().kind, HEADERS);
     let reset = raw.frame().unwrap();
     assert_eq!((reset.kind, reset.stream), (RST_STREAM, 1));
-    // Others on the connection go on.
+    // Others on the connection continue.
     raw.call(3, NEXT, &[]);
     raw.message(3, "order", END_STREAM);
     let answer = raw.frame().unwrap();
     assert_eq!((answer.kind, answer.stream), (HEADERS, 3));
 }
 
-/// Guards: answers that nobody reads do not keep a connection open, whether none of one has left or
-/// a part of it, and although the peer answers pings.
+/// Guards that unread answers do not keep a connection open, whether none of one was sent or a part
+/// of it, and although the peer answers pings.
 #[test]
 fn a_peer_that_does_not_read_is_cut() {
     let server = impatient(&Config::default());
@@ -103,7 +104,7 @@ fn a_peer_that_does_not_read_is_cut() {
     }
 }
 
-/// Guards: a peer that reads slowly is not taken for one that does not.
+/// Guards that a peer that reads slowly is not mistaken for one that does not.
 #[test]
 fn a_peer_that_reads_slowly_is_served() {
     let server = impatient(&Config::default());
@@ -121,7 +122,7 @@ fn a_peer_that_reads_slowly_is_served() {
     }
 }
 
-/// Guards: a stream whose caller does not read does not hold the shutdown up.
+/// Guards that a stream whose caller does not read does not delay the shutdown.
 #[test]
 fn a_shutdown_does_not_wait_for_a_stream_that_is_not_read() {
     let config = Config {
@@ -139,7 +140,7 @@ fn a_shutdown_does_not_wait_for_a_stream_that_is_not_read() {
     });
     server.stop();
     let kinds = raw.kinds_to_end();
-    // No status: the answer before it has not left.
+    // No status: the answer before it has not been sent.
     assert!(!kinds.contains(&HEADERS), "{kinds:?}");
     assert!(
         kinds.contains(&RST_STREAM) && kinds.contains(&GOAWAY),

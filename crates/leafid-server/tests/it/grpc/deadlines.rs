@@ -1,5 +1,5 @@
-//! Guards how long a call is waited for: its caller's deadline, the server's own bounds, and a
-//! caller that gives up.
+//! Guards how long a call may take: its caller's deadline, the server's own limits, and a caller
+//! that gives up.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -113,7 +113,7 @@ fn a_call_that_its_caller_gives_up_is_counted_as_cancelled() {
     });
 }
 
-/// Guards: a slow caller is not told that the store is slow.
+/// Guards that a slow caller is not told that the store is slow.
 #[test]
 fn a_message_that_does_not_come_is_told_so() {
     let limits = Limits {
@@ -136,7 +136,7 @@ fn a_message_that_does_not_come_is_told_so() {
         let status = Status::from_header_map(answer.headers()).expect("a status");
         check_status(&status, Code::DeadlineExceeded, "TIMEOUT", None);
     }
-    // The messages of a stream come when they come.
+    // The messages of a stream may take any time.
     let status = line.run(async {
         let mut call = Request::new(pending::<StreamRequest>());
         let timeout = "300m".parse().unwrap();

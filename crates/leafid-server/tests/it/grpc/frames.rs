@@ -32,11 +32,11 @@ pub(crate) struct Frame {
     pub(crate) payload: Vec<u8>,
 }
 
-/// A connection that does what its test says; it answers settings and pings by itself.
+/// A connection that does what its test says; it answers settings and pings automatically.
 pub(crate) struct Raw(TcpStream);
 
 impl Raw {
-    /// One that has not said a word.
+    /// A connection that has sent nothing.
     pub(crate) fn mute(server: &TestServer) -> Self {
         let stream = TcpStream::connect(address(server)).unwrap();
         let patience = Some(Duration::from_secs(20));
@@ -44,7 +44,7 @@ impl Raw {
         Self(stream)
     }
 
-    /// One that lets the server send so many bytes on each stream.
+    /// A connection with a flow-control window of this many bytes for each stream.
     pub(crate) fn new(server: &TestServer, window_len: u32) -> Self {
         let mut raw = Self::mute(server);
         raw.say(PREFACE);
@@ -81,7 +81,7 @@ impl Raw {
         ];
         let mut block = Vec::new();
         for (name, value) in headers.iter().chain(more) {
-            // As it is, not for the table.
+            // Not indexed by HPACK.
             block.push(0);
             for text in [name, value] {
                 block.push(u8::try_from(text.len()).unwrap());
@@ -98,7 +98,7 @@ impl Raw {
         self.send(DATA, flags, stream, &[&head, tag.as_bytes()].concat());
     }
 
-    /// Lets the server send so many more bytes on a stream.
+    /// Extends the window of a stream by this many bytes.
     pub(crate) fn let_through(&mut self, stream: u32, len: u32) {
         self.send(WINDOW_UPDATE, 0, stream, &len.to_be_bytes());
     }

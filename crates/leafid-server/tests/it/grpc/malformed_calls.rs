@@ -1,5 +1,5 @@
-//! Guards what a call that is not as it should be is answered: too large, of another type, at an
-//! unknown path, no gRPC at all.
+//! Guards the answers to malformed calls: too large, of another type, at an unknown path, not gRPC
+//! at all.
 
 use leafid_server::{Config, Limits};
 use tonic::body::Body;
@@ -104,7 +104,7 @@ fn a_path_without_a_method_is_told() {
     assert_eq!(counted(&line.server)[&key], 3);
 }
 
-/// Guards what curl and browsers get to see, over HTTP/2.
+/// Guards what curl and browsers see, over HTTP/2.
 #[test]
 fn what_is_no_grpc_is_told_in_http() {
     let line = Line::new();
@@ -134,8 +134,8 @@ fn what_is_no_grpc_is_told_in_http() {
     check("POST", "application/grpc+proto", 200);
 }
 
-/// Guards that what does not fit is said in a way that clients understand, and that an error does
-/// not echo so much that they take the echo for the error.
+/// Guards that errors are reported in a way that clients understand, and do not quote so much of
+/// the input that clients fail on it.
 #[test]
 fn what_is_too_long_is_said_in_short() {
     let line = Line::new();

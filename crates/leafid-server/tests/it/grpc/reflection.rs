@@ -1,4 +1,4 @@
-//! Guards reflection: what grpcurl and its like ask, by the new name of the service and the old.
+//! Guards reflection, as grpcurl uses it, by the v1 name of the service and the v1alpha one.
 
 use futures_util::stream;
 use prost::Message as _;

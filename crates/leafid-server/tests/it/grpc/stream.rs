@@ -1,4 +1,4 @@
-//! Guards the stream: one answer for each message, in order, whatever one of them asks for.
+//! Guards the stream: one answer for each message, in order, whatever is requested.
 
 use std::sync::Arc;
 
@@ -102,7 +102,8 @@ fn a_message_that_gets_no_ids_does_not_end_the_stream() {
     });
 }
 
-/// Guards that a tag which the stream has found counts as it is now, not as it was then.
+/// Guards that a tag which the stream has resolved is used in its present state, not its former
+/// one.
 #[test]
 fn what_is_done_to_a_tag_while_a_stream_is_open_counts() {
     let line = Line::new();
@@ -126,7 +127,7 @@ fn what_is_done_to_a_tag_while_a_stream_is_open_counts() {
     assert_eq!(ask("order"), Ok(vec![3]));
     assert_eq!(server.ask("DELETE /v1/tags/order").status, 204);
     assert_eq!(ask("order"), Err("UNKNOWN_TAG".to_owned()));
-    // Created anew it goes on above all that was ever given out.
+    // Created anew it continues above all ids ever issued.
     let created = server.ask_with("POST /v1/tags", r#"{"tag":"order"}"#);
     assert_eq!(created.status, 201, "{}", created.body);
     let after = ask("order").unwrap()[0];

@@ -1,4 +1,4 @@
-//! Guards `leafid.v1.Tags`: tags as things, over gRPC.
+//! Guards `leafid.v1.Tags`: tags over gRPC.
 
 use prost_types::FieldMask;
 use tonic::{Code, Status};
@@ -319,7 +319,7 @@ fn lists_come_page_by_page() {
     );
 }
 
-/// Guards that a tag goes on where it is told, upwards only.
+/// Guards that a tag can be raised, and only raised.
 #[test]
 fn a_tag_is_raised_and_never_lowered() {
     let line = Line::new();

@@ -1,4 +1,4 @@
-//! Which files are taken, and what is said of the others.
+//! Which files are accepted, and the errors for the others.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,12 +8,12 @@ use leafid_testbed::Authority;
 
 use super::tls_server::TlsServer;
 
-/// What is said of these files.
+/// The errors for these files.
 fn mistakes(config: &Config) -> Vec<String> {
     Tls::read(config, Limits::default()).unwrap_err().mistakes
 }
 
-/// Writes a text to the place of the file, and compares what is said of it.
+/// Writes a text to the file, and compares the errors.
 #[track_caller]
 fn check(setup: &TlsServer, name: &str, text: impl AsRef<[u8]>, expected: &str) {
     let path = setup.file(name);
@@ -200,7 +200,7 @@ fn the_operator_is_told_of_dates_and_of_open_keys() {
         said[0].contains("is not valid before 2999-01-01T00:00:00Z"),
         "{said:?}"
     );
-    // One that leads up to the authority counts as well.
+    // A certificate in the chain up to the authority counts as well.
     let good = setup.authority.issue(["ids"]);
     good.write(setup.folder.path(), "server");
     let ended = Authority::new().issue_for(["between"], 0, 1);

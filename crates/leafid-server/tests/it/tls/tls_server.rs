@@ -1,5 +1,5 @@
-//! `TlsServer`: a server with certificates in a folder, and the clients that talk to it: curl, redis-cli
-//! and bare rustls.
+//! `TlsServer`: a server with certificates in a folder, and clients for it: curl, redis-cli and
+//! bare rustls.
 
 use std::net::{SocketAddr, TcpStream};
 use std::process::Command;
@@ -38,7 +38,7 @@ impl TlsServer {
         }
     }
 
-    /// Only clients of another authority are let in.
+    /// Only clients of another authority are accepted.
     pub(super) fn with_clients(mut self) -> Self {
         let clients = Authority::new();
         clients
@@ -92,7 +92,7 @@ impl TlsServer {
         output(cli.args(arguments))
     }
 
-    /// Agreed upon, with nothing said yet.
+    /// After the handshake, with nothing sent yet.
     pub(super) fn connect(&self, address: SocketAddr) -> StreamOwned<ClientConnection, TcpStream> {
         let mut roots = RootCertStore::empty();
         let pem = self.authority.pem();
@@ -125,7 +125,7 @@ fn output(command: &mut Command) -> Result<String, String> {
     }
 }
 
-/// A connection on which nothing was said, and which does not wait forever.
+/// A plain connection on which nothing was sent, and which does not wait forever.
 pub(super) fn connect(address: SocketAddr) -> TcpStream {
     let stream = TcpStream::connect(address).unwrap();
     let patience = Some(Duration::from_secs(20));

@@ -1,5 +1,5 @@
-//! A server says that its store is back only when a reservation went well since it was down, or a
-//! probe of a server that takes reservations.
+//! A server reports that its store is back only if a reservation succeeded since it was down, or a
+//! probe of a server that accepts reservations.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::segment::history::Event;
 use crate::violation::Violation;
 
 pub(super) fn check(events: &[Event]) -> Result<(), Violation> {
-    // Whether there is a reason to take the store for well again.
+    // Whether there is a reason to consider the store up again.
     let mut has_reason: BTreeMap<Process, bool> = BTreeMap::new();
     for event in events {
         match event {

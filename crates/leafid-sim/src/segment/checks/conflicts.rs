@@ -1,4 +1,4 @@
-//! A reservation that lost against another transaction is made again at once, with the pauses of no
+//! A reservation that lost against another transaction is retried at once, without the pauses of an
 //! outage: until it lost too often in a row, or took as long as one call may.
 
 use std::collections::BTreeMap;
@@ -8,19 +8,19 @@ use crate::executor::{Process, TaskNumber};
 use crate::segment::history::{Event, TagNumber};
 use crate::violation::Violation;
 
-/// So many in a row may give up.
+/// After this many in a row it may give up.
 const IN_A_ROW_MAX: u32 = 10;
 /// The longest pause between two tries.
 const PAUSE_MAX: Duration = Duration::from_millis(100);
 
-/// One reservation of a tag. Each task of a process makes its own: the driver, and whoever creates
-/// or raises a tag beside it.
+/// One reservation of a tag. Each task of a process makes its own: the driver, and the callers that
+/// create or raise a tag beside it.
 #[derive(Default)]
 struct Tries {
     /// When the first try of this reservation began.
     began: Duration,
     conflicts: u32,
-    /// When the last try was lost, unless it need not be made again.
+    /// When the last try was lost, unless it need not be retried.
     lost_at: Option<Duration>,
 }
 
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reservation_beside_another_is_judged_by_itself() {
+    fn a_reservation_beside_another_is_checked_separately() {
         let other = asked_by(TaskNumber(1), MS * 501);
         let given_up = [asked(MS), lost(MS * 500), asked(MS * 500), other.clone()];
         let after = [lost(MS * 502), asked(MS * 900)];

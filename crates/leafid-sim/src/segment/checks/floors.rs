@@ -1,5 +1,5 @@
-//! Every reservation carries the highest bound that the server knows (never-twice's floor), and a
-//! store that went below it is told of, each time.
+//! Every reservation carries the highest bound that the server knows (the floor), and a store that
+//! went below it is reported, each time.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ const NAME: &str = "floors";
 #[derive(Default)]
 struct Known {
     floor: u64,
-    /// How often the store was below the floor, less how often that was told.
+    /// How often the store was below the floor, less how often that was reported.
     untold: i64,
 }
 

@@ -56,7 +56,7 @@ fn check_reservations(events: &[Event]) -> Result<(), Violation> {
 struct Sums {
     reserved: u64,
     received: u64,
-    /// What may have been gathered for calls that are under way.
+    /// What may have been gathered for calls in progress.
     at_risk: u64,
 }
 

@@ -1,4 +1,4 @@
-//! No id of a tag is issued twice: by no server, in no life of it, nor by another writer.
+//! No id of a tag is issued twice: by any server, any tag of this name, or another writer.
 //!
 //! Where the store went back in time, a server can promise that only for what it has seen itself:
 //! there the ids of each process are compared among themselves. Where a replica was promoted, the
@@ -15,7 +15,7 @@ use crate::executor::Process;
 use crate::segment::history::{Event, TagNumber};
 use crate::violation::Violation;
 
-/// Among whose ids none may repeat.
+/// The ids among which none may repeat.
 type Scope = (TagNumber, Option<Process>);
 
 pub(super) fn check(events: &[Event]) -> Result<(), Violation> {
@@ -36,7 +36,7 @@ pub(super) fn check(events: &[Event]) -> Result<(), Violation> {
     Ok(())
 }
 
-/// The tags whose store went back without anybody being able to tell.
+/// The tags whose store went back undetectably.
 fn gone_back_unnoticed(events: &[Event]) -> BTreeSet<TagNumber> {
     let (mut unnoticed, mut promoted) = (BTreeSet::new(), BTreeSet::new());
     // Where the last leap above a margin went.

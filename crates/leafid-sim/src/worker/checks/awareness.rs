@@ -1,6 +1,6 @@
-//! `Awareness`: what the registry has forgotten, and which processes cannot know it yet. What is made
-//! on the strength of a promise that was forgotten can come twice, until its maker was told of its
-//! row, or has written it anew; not after that.
+//! `Awareness`: what the registry has forgotten, and which processes cannot know it yet. What is
+//! made under a forgotten promise can repeat, until its maker has read its row, or has written it
+//! anew; not after that.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::executor::Process;
 pub(super) struct Awareness {
     /// When the registry forgot, each time.
     forgot: Vec<Duration>,
-    /// How often it had when each process was last told of its row.
+    /// How often it had when each process last read its row.
     known: BTreeMap<Process, u64>,
 }
 

@@ -1,6 +1,6 @@
-//! Each id's tick lies wholly in a range that the registry wrote down for that very server, and that
-//! the server had come to know before. Ranges of two servers never overlap: a claim of another's row
-//! starts where that one's range ends.
+//! Each id's tick lies completely in a range that the registry recorded for that very server, and
+//! that the server had learned of before. Ranges of two servers never overlap: a claim of another's
+//! row starts where that one's range ends.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! A server that can look at its row goes on with a promise that the registry has forgotten for no
-//! longer than its settings say, whatever else it has to ask of the registry.
+//! A server that can read its row continues under a promise that the registry has forgotten for no
+//! longer than its settings say, whatever other calls it has to make.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

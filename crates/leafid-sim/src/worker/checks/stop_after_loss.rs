@@ -1,5 +1,5 @@
-//! A server that was told that its row is not as it was promised issues nothing more with that worker
-//! id, until it has claimed it again.
+//! A server that has read that its row is not as promised issues nothing more with that worker id,
+//! until it has claimed it again.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! No id is issued twice: by no server, in no life of it. Where the registry forgot, this holds for
-//! what one server made, and for all that is made by those who could know of it.
+//! No id is issued twice: by any server, in any of its runs. If the registry forgot, this holds for
+//! what one server made, and for all that is made by those that could know of it.
 
 use super::super::history::Identity;
 use super::awareness::Awareness;
@@ -45,7 +45,7 @@ pub(super) fn check(events: &[Event], plan: &Plan) -> Result<(), Violation> {
     Ok(())
 }
 
-/// Who made some ids, and what could be known then.
+/// The maker of some ids, and what it could know then.
 struct Maker {
     process: Process,
     identity: Identity,
@@ -64,7 +64,7 @@ impl Maker {
     }
 }
 
-/// Two of these who have no excuse for one id.
+/// Two of these without an excuse for one id.
 fn twice<'a>(makers: &[&'a Maker]) -> Option<(&'a Maker, &'a Maker)> {
     makers.iter().enumerate().find_map(|(at, one)| {
         let mut others = makers[at + 1..].iter();

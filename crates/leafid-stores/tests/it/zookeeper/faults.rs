@@ -1,4 +1,4 @@
-//! What comes of faults: servers that end, hang or refuse, replies that are lost.
+//! Faults: servers that end, hang or refuse, and lost replies.
 
 use leafid::ErrorKind;
 use leafid_testbed::Proxy;
@@ -37,7 +37,7 @@ async fn a_server_that_was_killed_has_all_rows() {
     assert!(rows.contains(&held.held));
 }
 
-/// Guards that each call ends in time, and that a session that expired is replaced.
+/// Guards that each call ends in time, and that an expired session is replaced.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_hangs_is_given_up_in_time() {
     const TIMEOUT: Duration = Duration::from_millis(500);
@@ -65,7 +65,7 @@ async fn a_server_that_hangs_is_given_up_in_time() {
     assert_eq!(answer.unwrap(), "leaf");
 }
 
-/// Guards that a lost reply is an error and that the change may count all the same.
+/// Guards that a lost reply is an error although the change may have been made.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lost_reply_is_no_failure() {
     let server = ZooKeeper::start();
@@ -94,8 +94,8 @@ async fn a_lost_reply_is_no_failure() {
     assert!(lost > 0, "no reply to a write was lost");
 }
 
-/// Guards that a tree behind a password keeps others out, names no password, and lets Java Leaf
-/// take its numbers.
+/// Guards that a tree behind a password keeps others out, shows no password, and lets Java Leaf
+/// assign its numbers.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_user_has_the_rows_for_itself() {
     let bed = Bed::new().await;
@@ -124,7 +124,7 @@ async fn a_user_has_the_rows_for_itself() {
     assert_ne!(java.await.unwrap().worker(), held.worker());
 }
 
-/// Guards a tree in a folder of its own, made on the way.
+/// Guards a tree in a chroot, which is created if needed.
 #[tokio::test]
 async fn a_chroot_is_made_and_kept_to() {
     let bed = Bed::new().await;
@@ -143,7 +143,7 @@ async fn a_chroot_is_made_and_kept_to() {
     );
 }
 
-/// Guards that the clock is the server's, and that a tree has a name of its own.
+/// Guards that the clock is the server's, and that a tree has an identity.
 #[tokio::test]
 async fn the_clock_and_the_name_are_the_servers() {
     let clock = leafid_testbed::FakeClock::new();

@@ -17,11 +17,11 @@ async fn row(store: &dyn LeaseStore, worker: u32) -> Option<LeaseRecord> {
     rows.into_iter().find(|row| row.worker.get() == worker)
 }
 
-/// Guards that all who start at once get numbers of their own.
+/// Guards that servers which start at once get different numbers.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn all_who_start_at_once_are_apart() {
     let bed = Bed::new().await;
-    // A tree on which Java Leaf runs already; on none at all its own servers share 0.
+    // A tree on which Java Leaf already runs; without one its own servers share 0.
     let first = java(&bed, "10.0.0.1:8080").await;
     let servers = join_all((0..50_u64).map(async |number| {
         let address = format!("10.1.0.{number}:8080");
@@ -93,7 +93,7 @@ async fn check_order(seed: u64) {
     assert!(children <= 8 + 8 + 1, "seed {seed}: {children} children");
 }
 
-/// Guards that a number of Java Leaf is shown as taken for good, and is not to be had by any key.
+/// Guards that a number of Java Leaf is shown as taken for good, and cannot be claimed by any key.
 #[tokio::test]
 async fn a_number_of_java_is_never_taken() {
     let bed = Bed::new().await;
@@ -124,8 +124,8 @@ async fn a_number_of_java_is_never_taken() {
     assert_eq!(bed.children().await.len(), 1);
 }
 
-/// Guards against Java Leaf's first start: a server that found no tree uses 0, whatever number
-/// its child has.
+/// Guards against Java Leaf's first start: a server that found no tree uses 0, whatever the number
+/// of its child.
 #[tokio::test]
 async fn a_java_server_that_saw_no_tree_has_0() {
     let bed = Bed::new().await;
@@ -169,8 +169,8 @@ async fn a_0_that_nobody_uses_can_be_had_later() {
     assert_eq!(again.worker(), 0);
 }
 
-/// Guards the move: a server in the place of a Java server takes over its number, once that one
-/// is silent, and leaves a tree to which the Java server can come back.
+/// Guards the move: a server that replaces a Java server takes over its number, once that one is
+/// silent, and leaves a tree to which the Java server can return.
 #[tokio::test]
 async fn a_server_in_the_place_of_java_takes_over_its_number() {
     const ADDRESS: &str = "10.0.0.5:8080";
@@ -187,7 +187,7 @@ async fn a_server_in_the_place_of_java_takes_over_its_number() {
     let number = old.worker();
     let mut rng = Rng::new();
 
-    // It still reports: its number is not to be had.
+    // It still reports: its number cannot be claimed.
     let store = bed.open(Some(ADDRESS)).await;
     assert_eq!(
         row(&*store, number).await.unwrap().until_ms,
@@ -200,7 +200,7 @@ async fn a_server_in_the_place_of_java_takes_over_its_number() {
         ..record(number, "leaf 10.0.0.5:8080", ADDRESS, reported_ms + 3_000)
     };
     assert_eq!(shown, java_row);
-    // Others see it as taken, now and when we hold it.
+    // Others see it as taken, now and while we hold it.
     let stranger = bed.open(Some("10.0.0.9:8080")).await;
     assert_eq!(
         row(&*stranger, number).await.unwrap().until_ms,
@@ -213,7 +213,7 @@ async fn a_server_in_the_place_of_java_takes_over_its_number() {
         LeaseRecord::FOREVER
     );
 
-    // Our report stands in Java's child, and does not keep us out after a restart.
+    // Our report is in Java's child, and does not lock us out after a restart.
     ours.store.report(&ours.held, now_ms()).await.unwrap();
     ours.stop().await;
     let other = Server::start(stranger, "10.0.0.9:8080", &mut rng).await;
@@ -221,7 +221,7 @@ async fn a_server_in_the_place_of_java_takes_over_its_number() {
     let mut again = Server::start(bed.open(Some(ADDRESS)).await, ADDRESS, &mut rng).await;
     assert_eq!(again.worker(), number);
 
-    // A Java server that comes back reads our report, and takes its number. We lose it.
+    // A Java server that returns reads our report, and uses its number. We lose it.
     let back = java(&bed, ADDRESS).await;
     assert_eq!(back.worker(), number);
     let mut back = back;
@@ -231,7 +231,7 @@ async fn a_server_in_the_place_of_java_takes_over_its_number() {
     assert_ne!(shown.holder, again.held.holder);
 }
 
-/// Guards that Java servers and operators see who has a number of ours, in Java's own words.
+/// Guards that Java servers and operators see the holder of a number of ours, in Java's own format.
 #[tokio::test]
 async fn reports_are_there_to_be_read() {
     let bed = Bed::new().await;
@@ -248,7 +248,7 @@ async fn reports_are_there_to_be_read() {
         bed.child("leafid-0000000001").await,
         "{\"ip\":\"10.1.0.1\",\"port\":\"8080\",\"timestamp\":1567733700834}\n"
     );
-    // Not into the child of somebody else, and not where there is none.
+    // Not into the child of another server, and not if there is none.
     let java = java(&bed, "10.0.0.5:8080").await;
     let before = bed.child("10.0.0.5:8080-0000000002").await;
     for worker in [0, java.worker()] {

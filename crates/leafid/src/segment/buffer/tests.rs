@@ -126,7 +126,7 @@ fn batches_lose_nothing() {
             .collect()
     });
     let rest = END - 1 - all.len() as u64;
-    assert!(rest < 3, "{rest} are left for who takes 3");
+    assert!(rest < 3, "{rest} are left for a batch of 3");
     assert_eq!(buffer.remaining(), rest);
     let distinct: BTreeSet<u64> = all.iter().copied().collect();
     assert_eq!(distinct.len(), all.len(), "an id twice");

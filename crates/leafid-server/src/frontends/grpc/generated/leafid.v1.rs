@@ -17,13 +17,13 @@ pub struct NextManyRequest {
     /// The tag: 1 to 128 characters.
     #[prost(string, tag = "1")]
     pub tag: ::prost::alloc::string::String,
-    /// How many ids, 1 to 10,000. 0, or nothing, is 1.
+    /// The number of ids, 1 to 10,000. 0, or nothing, means 1.
     #[prost(uint32, tag = "2")]
     pub count: u32,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct NextManyResponse {
-    /// The ids, as many as were asked for: ascending, not always adjacent.
+    /// The requested number of ids: ascending, not always adjacent.
     #[prost(uint64, repeated, packed = "false", tag = "1")]
     pub ids: ::prost::alloc::vec::Vec<u64>,
 }
@@ -32,21 +32,21 @@ pub struct ReserveRangeRequest {
     /// The tag: 1 to 128 characters.
     #[prost(string, tag = "1")]
     pub tag: ::prost::alloc::string::String,
-    /// How many adjacent ids, 1 to 10,000,000.
+    /// The number of adjacent ids, 1 to 10,000,000.
     #[prost(uint64, tag = "2")]
     pub length: u64,
 }
-/// A run of adjacent ids, the caller's alone: every whole number from `first` to `last`, both of
-/// them included.
+/// A range of adjacent ids, for the caller alone: every whole number from `first` to `last`, both
+/// included.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ReserveRangeResponse {
-    /// The first id of the run.
+    /// The first id of the range.
     #[prost(uint64, tag = "1")]
     pub first: u64,
-    /// The last id of the run; it is the caller's too.
+    /// The last id of the range, which belongs to the caller too.
     #[prost(uint64, tag = "2")]
     pub last: u64,
-    /// How many ids it has.
+    /// The number of ids in the range.
     #[prost(uint64, tag = "3")]
     pub length: u64,
 }
@@ -55,34 +55,34 @@ pub struct StreamRequest {
     /// The tag: 1 to 128 characters. Each message may name another.
     #[prost(string, tag = "1")]
     pub tag: ::prost::alloc::string::String,
-    /// How many ids, 1 to 10,000. 0, or nothing, is 1.
+    /// The number of ids, 1 to 10,000. 0, or nothing, means 1.
     #[prost(uint32, tag = "2")]
     pub count: u32,
 }
 /// The answer to one message: ids or a failure.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct StreamResponse {
-    /// The ids, as many as were asked for: ascending, not always adjacent. Empty beside a failure.
+    /// The requested number of ids: ascending, not always adjacent. Empty beside a failure.
     #[prost(uint64, repeated, packed = "false", tag = "1")]
     pub ids: ::prost::alloc::vec::Vec<u64>,
-    /// Why there are none. The stream goes on.
+    /// Why there are none. The stream continues.
     #[prost(message, optional, tag = "2")]
     pub failure: ::core::option::Option<Failure>,
 }
-/// Why one message of a stream got no ids: what a call of its own would have ended with.
+/// Why one message of a stream got no ids: the status with which a separate call would have ended.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Failure {
-    /// The number of the gRPC status, such as 5 for NOT_FOUND.
+    /// The code of the gRPC status, such as 5 for NOT_FOUND.
     #[prost(int32, tag = "1")]
     pub code: i32,
-    /// What kind of failure, for programs: as in google.rpc.ErrorInfo, such as UNKNOWN_TAG. Never
-    /// changes.
+    /// The kind of failure, for programs: the reason in google.rpc.ErrorInfo, such as UNKNOWN_TAG.
+    /// Never changes.
     #[prost(string, tag = "2")]
     pub reason: ::prost::alloc::string::String,
     /// What happened, for people.
     #[prost(string, tag = "3")]
     pub message: ::prost::alloc::string::String,
-    /// When to try again; missing where that does not help.
+    /// When to try again; missing if that does not help.
     #[prost(message, optional, tag = "4")]
     pub retry_after: ::core::option::Option<::prost_types::Duration>,
 }
@@ -100,7 +100,7 @@ pub struct DecodeRequest {
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct DecodeResponse {
-    /// The layout that it was read by.
+    /// The layout by which it was decoded.
     #[prost(string, tag = "1")]
     pub layout: ::prost::alloc::string::String,
     /// When its tick began.
@@ -109,16 +109,16 @@ pub struct DecodeResponse {
     /// The same in units of the layout since its epoch.
     #[prost(uint64, tag = "3")]
     pub tick: u64,
-    /// Who made it, the data centre's bits included.
+    /// The worker id that made it, the bits of the data centre included.
     #[prost(uint32, tag = "4")]
     pub worker_id: u32,
-    /// The upper bits of the worker id; missing where the layout has no data centre.
+    /// The upper bits of the worker id; missing if the layout has no data centre.
     #[prost(uint32, optional, tag = "5")]
     pub data_center: ::core::option::Option<u32>,
-    /// The lower bits of the worker id; missing where the layout has no data centre.
+    /// The lower bits of the worker id; missing if the layout has no data centre.
     #[prost(uint32, optional, tag = "6")]
     pub worker_in_data_center: ::core::option::Option<u32>,
-    /// Which id of its tick.
+    /// Its number within the tick.
     #[prost(uint64, tag = "7")]
     pub sequence: u64,
 }
@@ -148,8 +148,8 @@ pub mod ids_server {
             tonic::Response<super::NextManyResponse>,
             tonic::Status,
         >;
-        /// Gives a run of adjacent ids to the caller, who issues them without asking again. A snowflake
-        /// tag has no runs: FAILED_PRECONDITION, SNOWFLAKE_TAG.
+        /// Reserves a range of adjacent ids for the caller, who issues them without asking again. A
+        /// snowflake tag has no ranges: FAILED_PRECONDITION, SNOWFLAKE_TAG.
         async fn reserve_range(
             &self,
             request: tonic::Request<super::ReserveRangeRequest>,
@@ -163,23 +163,23 @@ pub mod ids_server {
             >
             + std::marker::Send
             + 'static;
-        /// Issues ids for as long as the stream is open: each message is answered by one, in order. A
-        /// message that cannot be answered with ids is answered with a failure, and the stream goes on.
+        /// Issues ids while the stream is open: each message gets one answer, in order. A message that
+        /// gets no ids is answered with a failure, and the stream continues.
         ///
-        /// An answer that has to wait for the store keeps those behind it on the same stream waiting, so
-        /// give a tag whose ids must not wait for another's a stream of its own. When the server shuts
-        /// down it ends the stream with UNAVAILABLE, SHUTTING_DOWN; messages without an answer got none.
+        /// An answer that waits for the store delays those behind it on the same stream, so use separate
+        /// streams for tags that must not wait for each other. When the server shuts down, it ends the
+        /// stream with UNAVAILABLE, SHUTTING_DOWN; messages without an answer got no ids.
         async fn stream(
             &self,
             request: tonic::Request<tonic::Streaming<super::StreamRequest>>,
         ) -> std::result::Result<tonic::Response<Self::StreamStream>, tonic::Status>;
-        /// Takes a snowflake id apart. Needs no tag, and issues nothing.
+        /// Decodes a snowflake id. Needs no tag, and issues nothing.
         async fn decode(
             &self,
             request: tonic::Request<super::DecodeRequest>,
         ) -> std::result::Result<tonic::Response<super::DecodeResponse>, tonic::Status>;
     }
-    /// Issues ids, and takes them apart.
+    /// Issues and decodes ids.
     #[derive(Debug)]
     pub struct IdsServer<T> {
         inner: Arc<T>,
@@ -529,25 +529,25 @@ pub struct Tag {
     /// The smallest step, in ids: 1 to 2,147,483,647. 0 when a tag is created: the server's default.
     #[prost(uint32, tag = "4")]
     pub step: u32,
-    /// How the step adapts; nothing is the server's default.
+    /// The step policy; nothing means the server's default.
     #[prost(message, optional, tag = "5")]
     pub policy: ::core::option::Option<Policy>,
     /// The largest id, 1 to 2^63 - 2. 0 when a tag is created: 2^63 - 2. For ids that must fit into a
-    /// number of JavaScript, 9007199254740991.
+    /// JavaScript number, 9007199254740991.
     #[prost(uint64, tag = "6")]
     pub limit: u64,
-    /// What it is for; up to 256 characters.
+    /// What the tag is for; up to 256 characters.
     #[prost(string, tag = "7")]
     pub description: ::prost::alloc::string::String,
     /// When its row last changed, if the store knows. Set by the server alone.
     #[prost(message, optional, tag = "8")]
     pub update_time: ::core::option::Option<::prost_types::Timestamp>,
-    /// How it stands on this server; missing if it was not used here yet, for snowflake tags, and in
+    /// Its state on this server; missing if it has not been used here, for snowflake tags, and in
     /// lists. Set by the server alone.
     #[prost(message, optional, tag = "9")]
     pub live: ::core::option::Option<Live>,
 }
-/// How the step of a tag adapts.
+/// A step policy: how the step of a tag adapts.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Policy {
     #[prost(oneof = "policy::Policy", tags = "1, 2, 3")]
@@ -565,7 +565,7 @@ pub mod policy {
         #[prost(uint64, tag = "1")]
         pub step_max: u64,
     }
-    /// As long as the measured rate asks for.
+    /// As many ids as the measured rate needs.
     #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
     pub struct Cover {
         /// How long one segment should last, in whole seconds up to 31 days. Missing: 10 minutes.
@@ -585,7 +585,7 @@ pub mod policy {
         Cover(Cover),
     }
 }
-/// How a tag stands on this server.
+/// The state of a tag on this server.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Live {
     /// new, live, unknown, unusable or exhausted.
@@ -609,13 +609,13 @@ pub struct Live {
     /// How long the ids in memory last at that rate; missing while there is no rate.
     #[prost(message, optional, tag = "7")]
     pub cover: ::core::option::Option<::prost_types::Duration>,
-    /// Numbers left below the limit that are not in any segment yet.
+    /// Numbers below the limit that are not in any segment yet.
     #[prost(uint64, tag = "8")]
     pub headroom: u64,
     /// Segments reserved.
     #[prost(uint64, tag = "9")]
     pub segments: u64,
-    /// Ids reserved but skipped, never to be issued.
+    /// Ids reserved that will never be issued.
     #[prost(uint64, tag = "10")]
     pub skipped: u64,
     /// Calls to the store that failed.
@@ -624,16 +624,16 @@ pub struct Live {
     /// How often the store was found to have gone back in time.
     #[prost(uint64, tag = "12")]
     pub regressions: u64,
-    /// What the store said when it last failed, if it has not answered since.
+    /// The store's last error, until it answers again.
     #[prost(string, tag = "13")]
     pub last_error: ::prost::alloc::string::String,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct CreateTagRequest {
-    /// The tag. What the server alone sets is left out of account.
+    /// The tag. Fields that only the server sets are ignored.
     #[prost(message, optional, tag = "1")]
     pub tag: ::core::option::Option<Tag>,
-    /// The first id, 1 to 2^63 - 2. 0, or nothing, is 1.
+    /// The first id, 1 to 2^63 - 2. 0, or nothing, means 1.
     #[prost(uint64, tag = "2")]
     pub start: u64,
 }
@@ -645,10 +645,10 @@ pub struct GetTagRequest {
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ListTagsRequest {
-    /// How many tags at the most. 0: 100; more than 1000 is taken for 1000.
+    /// The maximum number of tags. 0 means 100; more than 1000 means 1000.
     #[prost(int32, tag = "1")]
     pub page_size: i32,
-    /// Which page: `next_page_token` of the one before it. Empty: the first one.
+    /// The page: `next_page_token` of the previous one. Empty: the first page.
     #[prost(string, tag = "2")]
     pub page_token: ::prost::alloc::string::String,
 }
@@ -657,22 +657,22 @@ pub struct ListTagsResponse {
     /// The tags of this page.
     #[prost(message, repeated, tag = "1")]
     pub tags: ::prost::alloc::vec::Vec<Tag>,
-    /// What the next page is asked for with; empty on the last one.
+    /// The token of the next page; empty on the last one.
     #[prost(string, tag = "2")]
     pub next_page_token: ::prost::alloc::string::String,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct UpdateTagRequest {
-    /// The tag, named, with the new values.
+    /// The tag, with its name and the new values.
     #[prost(message, optional, tag = "1")]
     pub tag: ::core::option::Option<Tag>,
     /// What to change: step, policy, limit, description. A field that is named here and has no value
-    /// goes back to its default, save for the step, which needs one. Without a mask, what has a value
-    /// is changed; * is all of them.
+    /// is reset to its default, except for the step, which needs one. Without a mask, every field with
+    /// a value is changed; * means all of them.
     #[prost(message, optional, tag = "2")]
     pub update_mask: ::core::option::Option<::prost_types::FieldMask>,
-    /// Where the next segment starts; 0 leaves that as it is. Upwards only, up to 2^63 - 2. Servers
-    /// issue what they hold in memory first.
+    /// Where the next segment starts; 0 leaves it as it is. It can only be raised, up to 2^63 - 2.
+    /// Servers first issue the ids that they hold in memory.
     #[prost(uint64, tag = "3")]
     pub next: u64,
 }
@@ -682,16 +682,16 @@ pub struct DeleteTagRequest {
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
 }
-/// Where the ids of a tag come from. It stays so for the tag's life.
+/// Where the ids of a tag come from. This never changes for a tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
 pub enum Kind {
-    /// A tag that is created without a kind is of kind SEGMENT.
+    /// A tag that is created without a kind gets KIND_SEGMENT.
     Unspecified = 0,
-    /// From runs of numbers that are reserved in the store.
+    /// From ranges of numbers that are reserved in the store.
     Segment = 1,
-    /// From the time, the server's worker id and a sequence. Such a tag has no max id, step, policy
-    /// and limit.
+    /// From the time, the server's worker id and a sequence. Such a tag has no max id, step, policy or
+    /// limit.
     Snowflake = 2,
 }
 impl Kind {
@@ -729,13 +729,13 @@ pub mod tags_server {
     /// Generated trait containing gRPC methods that should be implemented for use with TagsServer.
     #[async_trait]
     pub trait Tags: std::marker::Send + std::marker::Sync + 'static {
-        /// Creates a tag, and answers it. ALREADY_EXISTS, TAG_EXISTS if there is one of that name.
+        /// Creates a tag, and returns it. ALREADY_EXISTS, TAG_EXISTS if the name is taken.
         async fn create_tag(
             &self,
             request: tonic::Request<super::CreateTagRequest>,
         ) -> std::result::Result<tonic::Response<super::Tag>, tonic::Status>;
-        /// Shows a tag as the store has it, and how it stands on this server. NOT_FOUND, UNKNOWN_TAG if
-        /// there is none.
+        /// Shows a tag: its row in the store, and its state on this server. NOT_FOUND, UNKNOWN_TAG if it
+        /// does not exist.
         async fn get_tag(
             &self,
             request: tonic::Request<super::GetTagRequest>,
@@ -748,12 +748,12 @@ pub mod tags_server {
             tonic::Response<super::ListTagsResponse>,
             tonic::Status,
         >;
-        /// Changes settings of a tag, and answers it as it is now.
+        /// Changes settings of a tag, and returns the tag.
         async fn update_tag(
             &self,
             request: tonic::Request<super::UpdateTagRequest>,
         ) -> std::result::Result<tonic::Response<super::Tag>, tonic::Status>;
-        /// Deletes a tag. A later tag of the same name goes on above its ids.
+        /// Deletes a tag. A later tag of the same name starts above its ids.
         async fn delete_tag(
             &self,
             request: tonic::Request<super::DeleteTagRequest>,

@@ -17,7 +17,7 @@ import redis.clients.jedis.commands.ProtocolCommand;
  * JedisProgram take HOST:PORT default|2|3 TAG ROUNDS
  * </pre>
  *
- * What the lines must say is for the caller to judge.
+ * What the lines must say is for the caller to check.
  */
 public final class JedisProgram {
     private final String address;

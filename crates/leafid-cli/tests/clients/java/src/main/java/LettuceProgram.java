@@ -29,7 +29,7 @@ import java.util.logging.LogManager;
  * LettuceProgram take HOST:PORT default|2|3 TAG ROUNDS
  * </pre>
  *
- * What the lines must say is for the caller to judge.
+ * What the lines must say is for the caller to check.
  */
 public final class LettuceProgram {
     private final String address;
