@@ -351,7 +351,7 @@ mod tests {
             assert!(socket.lock().out.len() < OUT_LEN_MAX + 1000);
             turn
         });
-        timeout(2 * late, ended).await.expect("it goes on");
+        timeout(2 * late, ended).await.expect("it continues");
         reading.await.unwrap();
         assert!(
             socket.lock().out.capacity() <= OUT_KEPT_MAX,
