@@ -380,7 +380,7 @@ fn tokens_are_read_again_whatever_the_certificate_does() {
 
 /// Guards that no server is opened to other machines by mistake.
 #[test]
-fn a_server_that_asks_nobody_is_not_opened_to_the_network() {
+fn a_server_without_authentication_is_not_opened_to_the_network() {
     let folder = tempdir().unwrap();
     for (flag, key) in [("--http", "http"), ("--resp", "resp"), ("--grpc", "grpc")] {
         let refused = run(

@@ -198,7 +198,7 @@ fn worker_ids_and_clocks_are_recorded() {
 /// Guards that Leaf's own table is enough: changes are made, and the log says once that they are
 /// recorded nowhere else.
 #[test]
-fn a_store_without_the_table_goes_on() {
+fn a_store_without_the_table_still_works() {
     let folder = tempdir().unwrap();
     let database = shared_mariadb().create_database();
     shared_mariadb().sql(&database.name, LEAF_ALLOC);
@@ -243,7 +243,7 @@ fn a_store_without_the_table_goes_on() {
 
 /// Guards that unauthorized attempts do not fill the disk, and do not hide those of another token.
 #[test]
-fn refused_attempts_are_told_a_few_times() {
+fn refused_attempts_are_logged_a_few_times() {
     let folder = tempdir().unwrap();
     write_access(folder.path());
     let server = Server::start(folder.path(), &["--access-file", "access.toml"]);

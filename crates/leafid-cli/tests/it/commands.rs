@@ -48,7 +48,7 @@ fn next_takes_ids_from_both_places() {
 
 /// Guards against waste: a command that takes three ids must not reserve a thousand.
 #[test]
-fn next_straight_on_a_store_takes_exactly_what_it_asks_for() {
+fn next_directly_on_a_store_takes_exactly_the_count() {
     let folder = tempdir().unwrap();
     let place = ["--data-dir", "ids"];
     let next = |count: &str| {
@@ -115,7 +115,7 @@ fn tags_are_created_listed_shown_changed_and_deleted_in_both_places() {
 }
 
 #[test]
-fn wrong_command_lines_are_told_from_failures() {
+fn wrong_command_lines_are_distinguished_from_failures() {
     let folder = tempdir().unwrap();
     let run = |arguments: &[&str]| run(folder.path(), arguments);
     run(&["nxt"]).check_usage();

@@ -6,7 +6,7 @@ use tempfile::tempdir;
 use crate::server_process::{Server, run};
 
 #[test]
-fn decode_tells_what_an_id_says_without_a_server() {
+fn decode_works_without_a_server() {
     let folder = tempdir().unwrap();
     let decode = |words: &[&str]| run(folder.path(), &[&["decode"], words].concat());
     assert_eq!(

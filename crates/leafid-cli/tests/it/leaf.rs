@@ -217,7 +217,7 @@ fn call_java_leaf(url: &str, given: &Given) {
 /// Guards never-twice on a restored backup: `max_id` is lowered under a running server. No id
 /// repeats, and there is one alarm, in the log and in the metrics.
 #[test]
-fn a_table_put_back_raises_one_alarm_and_repeats_no_id() {
+fn a_restored_table_raises_one_alarm_and_repeats_no_id() {
     let folder = tempdir().unwrap();
     let database = leaf_database(LEAF_ALLOC);
     let flags = ["--store", &database.url, "--regression-margin", "100000"];

@@ -38,7 +38,7 @@ fn a_full_disk_of_the_log_costs_lines_only() {
 }
 
 #[test]
-fn a_reader_who_goes_costs_lines_only() {
+fn a_reader_that_closes_costs_lines_only() {
     let folder = tempdir().unwrap();
     let (reader, writer) = io::pipe().unwrap();
     let server = Server::start_logging_to(folder.path(), writer);
@@ -48,7 +48,7 @@ fn a_reader_who_goes_costs_lines_only() {
 }
 
 #[test]
-fn a_reader_who_hangs_misses_nothing_that_waits() {
+fn a_reader_that_hangs_gets_all_queued_lines() {
     let folder = tempdir().unwrap();
     let (mut reader, writer) = io::pipe().unwrap();
     let server = Server::start_logging_to(folder.path(), writer);

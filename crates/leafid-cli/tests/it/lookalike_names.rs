@@ -100,7 +100,7 @@ fn no_way_creates_a_tag_with_an_invisible_character() {
 }
 
 #[test]
-fn tags_with_invisible_characters_go_on_and_are_shown_escaped() {
+fn tags_with_invisible_characters_still_work_and_are_shown_escaped() {
     let folder = with_old_tags();
     for format in ["text", "json"] {
         let arguments = ["--log", "debug", "--log-format", format];

@@ -116,7 +116,7 @@ fn a_registry_that_is_emptied_is_noticed() {
 /// Guards a registry that was stopped, and came back with older files: from before its first use,
 /// or from when the server had given its worker id back.
 #[test]
-fn a_registry_whose_backup_is_put_back_is_noticed() {
+fn a_registry_restored_from_a_backup_is_noticed() {
     let (etcd, zookeeper, redis) = (Etcd::start(), ZooKeeper::start(), Redis::start());
     thread::scope(|scope| {
         scope.spawn(|| {

@@ -175,7 +175,7 @@ fn with_the_log_off_only_the_addresses_are_printed() {
 
 /// Guards that a program which reads the log as JSON learns why the server did not start.
 #[test]
-fn what_ends_the_start_is_told_as_the_log_is() {
+fn what_ends_the_start_is_reported_in_the_format_of_the_log() {
     let folder = tempdir().unwrap();
     let server = Server::start(folder.path(), &[]);
     let mut arguments = vec!["serve", "--data-dir", "other", "--http", server.address()];
@@ -197,7 +197,7 @@ fn what_ends_the_start_is_told_as_the_log_is() {
 
 /// Guards the same for settings that cannot be read.
 #[test]
-fn mistakes_in_settings_are_told_as_the_log_is() {
+fn mistakes_in_settings_are_reported_in_the_format_of_the_log() {
     let folder = tempdir().unwrap();
     let mistakes = ["serve", "--http", "nowhere", "--step", "0"];
     let told = |more: &[&str], variables: &[(&str, &str)]| {

@@ -320,7 +320,7 @@ fn a_store_that_says_no_is_not_said_to_be_away() {
 }
 
 #[test]
-fn a_shared_store_creates_no_tags_by_itself() {
+fn a_shared_store_creates_no_tags_on_first_use() {
     let folder = tempdir().unwrap();
     let url = shared_mariadb().create_database().url;
     run(folder.path(), &["store", "init", "--store", &url]).ok();

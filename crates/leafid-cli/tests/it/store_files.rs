@@ -236,7 +236,7 @@ fn an_older_copy_in_place_of_the_file_gives_no_id_twice() {
 
 /// Guards the restart after an operator restores a backup by hand: everything was stopped properly.
 #[test]
-fn an_older_copy_put_back_by_hand_is_refused_at_the_next_start() {
+fn an_older_copy_restored_by_hand_is_refused_at_the_next_start() {
     let folder = tempdir().unwrap();
     let (server, mut given) = used(&folder);
     copy(folder.path());
@@ -300,7 +300,7 @@ fn failing_flush(command: &Command, nth: u32) -> Command {
 
 /// Guards that no store starts at 1 silently: in another folder, or when the file is gone.
 #[test]
-fn a_new_store_is_told_and_a_lost_one_is_refused() {
+fn a_new_store_is_reported_and_a_lost_one_is_refused() {
     let folder = tempdir().unwrap();
     let server = Server::start(folder.path(), &SETTINGS);
     let path = file(&folder.path().canonicalize().unwrap(), "");

@@ -172,7 +172,7 @@ fn long_segments_of_another_server_are_left_out() {
 /// Guards that a tag which was deleted here and created again by Leaf's own statement continues
 /// above its former ids, even on a server that never saw them.
 #[test]
-fn a_tag_made_again_by_hand_goes_on_above_its_former_life() {
+fn a_tag_created_again_by_hand_continues_above_its_former_ids() {
     for (what, store) in stores() {
         let folder = tempdir().unwrap();
         run(folder.path(), &["store", "init", "--store", &store.url]).ok();
@@ -196,7 +196,7 @@ fn a_tag_made_again_by_hand_goes_on_above_its_former_life() {
 /// Guards the same under running servers, of which the first to reserve had seen less than the
 /// tag's former ids.
 #[test]
-fn a_tag_made_again_under_running_servers_goes_on_above_its_former_life() {
+fn a_tag_created_again_under_running_servers_continues_above_its_former_ids() {
     for (what, store) in stores() {
         let folder = tempdir().unwrap();
         run(folder.path(), &["store", "init", "--store", &store.url]).ok();

@@ -185,12 +185,12 @@ fn check_flood(creates: &str) {
 }
 
 #[test]
-fn tags_in_use_go_on_beside_invented_ones_that_are_created() {
+fn tags_in_use_continue_beside_invented_ones_that_are_created() {
     check_flood("--create-tags=true");
 }
 
 #[test]
-fn tags_in_use_go_on_beside_invented_ones_that_are_refused() {
+fn tags_in_use_continue_beside_invented_ones_that_are_refused() {
     check_flood("--create-tags=false");
 }
 

@@ -119,7 +119,7 @@ fn the_worker_ids_of_living_servers_are_not_released() {
 
 /// Guards each header by which a page is recognised, on the real server.
 #[test]
-fn pages_change_nothing_and_programs_go_on() {
+fn pages_change_nothing_and_programs_continue() {
     const JSON: &str = "content-type: application/json\r\n";
     let folder = tempdir().unwrap();
     let server = Server::start(folder.path(), &[]);

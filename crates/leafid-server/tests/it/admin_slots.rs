@@ -38,7 +38,7 @@ impl FullServer {
 /// Guards that no route issues ids in an admin slot, whatever its method, and that all others are
 /// answered.
 #[test]
-fn no_route_issues_ids_to_who_has_a_place_of_operators() {
+fn no_route_issues_ids_in_an_admin_slot() {
     let FullServer { server, _held } = FullServer::with(Limits::default());
     for request in [
         "GET /v1/tags/order/ids",
@@ -84,12 +84,12 @@ fn no_route_issues_ids_to_who_has_a_place_of_operators() {
 /// Guards that over HTTP/2 a caller for ids gives its slot up too, with its own error: one that
 /// connected in a short peak would be refused for life, and enough of them would lock admins out.
 #[test]
-fn over_http_2_who_comes_for_ids_is_told_to_go() {
+fn over_http_2_a_caller_for_ids_is_closed_gracefully() {
     let FullServer { server, _held } = FullServer::with(Limits::default());
     let mut caller = Http2::connect(&server);
     assert!(caller.is_ok("/readyz"));
     assert!(!caller.is_ok("/v1/tags/order/ids"));
-    assert!(caller.is_told_to_go());
+    assert!(caller.is_asked_to_close());
 }
 
 /// With no bound on idle connections but their number.
@@ -130,7 +130,7 @@ fn idle_connections_make_room() {
             connection
         })
         .collect();
-    assert!(resting[0].is_told_to_go());
+    assert!(resting[0].is_asked_to_close());
 }
 
 /// Guards that a request in flight is finished.

@@ -165,7 +165,7 @@ fn a_busy_connection_outlives_the_time_outs() {
 }
 
 #[test]
-fn one_connection_too_many_is_told_to_come_back() {
+fn one_connection_too_many_is_overloaded() {
     let limits = Limits {
         connections_max: 2,
         operator_connections_max: 1,
@@ -208,7 +208,7 @@ fn one_connection_too_many_is_told_to_come_back() {
 }
 
 #[test]
-fn one_call_too_many_that_waits_is_told_to_come_back() {
+fn one_waiting_call_too_many_is_overloaded() {
     let limits = Limits {
         requests_max: 0,
         ..Limits::default()

@@ -154,13 +154,13 @@ fn impatient(leave_max: Duration) -> TestServer {
 /// Guards that a client is notified before an idle connection ends, and knows that its later
 /// requests were not processed.
 #[test]
-fn an_idle_connection_is_told_to_go() {
+fn an_idle_connection_is_closed_gracefully() {
     let server = impatient(Duration::from_secs(60));
     let mut silent = Http2::connect(&server);
-    assert!(silent.is_told_to_go());
+    assert!(silent.is_asked_to_close());
     let mut between = Http2::connect(&server);
     assert!(between.is_ok("/v1/tags/order/ids"));
-    assert!(between.is_told_to_go());
+    assert!(between.is_asked_to_close());
 }
 
 /// Guards that a request which crosses that notice is answered, however long it takes.
@@ -199,9 +199,9 @@ fn a_server_that_leaves_says_so() {
     let mut early = Http2::connect(&server);
     assert!(early.is_ok("/v1/tags/order/ids"));
     server.stop();
-    assert!(early.is_told_to_go());
+    assert!(early.is_asked_to_close());
     let mut late = Http2::connect(&server);
     assert!(late.is_ok("/v1/tags/order/ids"));
-    assert!(late.is_told_to_go());
+    assert!(late.is_asked_to_close());
     assert_eq!(server.ask("GET /readyz").status, 503);
 }

@@ -93,7 +93,7 @@ fn a_weak_store_is_refused() {
 }
 
 #[test]
-fn metrics_tell_what_happened() {
+fn metrics_count_what_happened() {
     let server = TestServer::new();
     let _ids = server.ask("GET /v1/tags/order/ids?count=5");
     let _missing = server.ask("GET /nothing");
@@ -140,7 +140,7 @@ fn metrics_tell_what_happened() {
 
 /// Guards that a client that requests OpenMetrics gets it, as Prometheus does.
 #[test]
-fn openmetrics_is_there_for_who_asks() {
+fn openmetrics_is_served_on_request() {
     let server = TestServer::new();
     let head = "host: localhost\r\nconnection: close\r\naccept: application/openmetrics-text;version=1.0.0";
     let text = server.raw(&format!("GET /metrics HTTP/1.1\r\n{head}\r\n\r\n"));

@@ -283,7 +283,7 @@ fn the_step_of_new_tags_is_a_setting() {
 }
 
 #[test]
-fn other_paths_and_methods_are_told_what_there_is() {
+fn other_paths_and_methods_get_the_allowed_ones() {
     let server = TestServer::new();
     for path in [
         "/",

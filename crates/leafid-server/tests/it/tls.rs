@@ -180,7 +180,7 @@ fn a_plain_connection_is_refused_in_its_own_words() {
 }
 
 #[test]
-fn a_plain_connection_is_let_in_where_that_is_set() {
+fn a_plain_connection_is_accepted_where_that_is_set() {
     let setup = TlsServer::new().with_plain();
     // So short that it expires while a connection is idle.
     let limits = Limits {
@@ -265,7 +265,7 @@ fn a_handshake_is_a_connection() {
 }
 
 #[test]
-fn a_certificate_is_changed_while_connections_go_on() {
+fn a_certificate_is_changed_while_connections_stay_open() {
     let setup = TlsServer::new();
     let server = setup.server();
     let tls = server.tls.clone().unwrap();

@@ -44,7 +44,7 @@ fn stage(server: &TestServer) -> RegistryStage {
 }
 
 #[test]
-fn a_weak_registry_is_refused_and_segments_go_on() {
+fn a_weak_registry_is_refused_and_segments_continue() {
     let (server, _folder) = server(false);
     server.wait_until_ready();
     eventually("refused", || {

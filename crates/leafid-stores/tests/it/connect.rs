@@ -139,7 +139,7 @@ async fn a_weak_store_is_refused() {
 
 /// Guards that a mistake of the program is an error that says what to do, not a panic.
 #[test]
-fn mistakes_are_told() {
+fn mistakes_are_reported() {
     let folder = folder();
     let error = block_on(connect(&url_in(&folder))).unwrap_err();
     assert!(error.to_string().contains("blocking::connect"), "{error}");

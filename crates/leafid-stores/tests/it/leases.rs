@@ -212,7 +212,7 @@ async fn postgres_first_use() {
 
 /// Guards that a user who may not create tables is told what to do.
 #[tokio::test]
-async fn a_user_without_rights_is_told() {
+async fn a_user_without_privileges_gets_the_reason() {
     let server = shared_mariadb();
     let database = server.create_database();
     let sql = format!(

@@ -145,7 +145,7 @@ async fn a_file_that_cannot_be_opened() {
 
 /// Guards that `init` reports what it did.
 #[tokio::test]
-async fn init_tells_what_it_did() {
+async fn init_reports_what_it_did() {
     let folder = tempfile::tempdir().unwrap();
     let url = url_of(&url_in(&folder));
     let first = init(&url, &StoreOptions::default()).await.unwrap();
@@ -187,7 +187,7 @@ async fn what_does_not_fit_is_refused() {
 /// Guards that a tag which was deleted, and whose row an operator created again, continues above
 /// its former ids, even for a caller that had seen fewer of them.
 #[tokio::test]
-async fn a_row_made_again_by_hand_goes_on_above_its_former_life() {
+async fn a_row_created_again_by_hand_continues_above_its_former_ids() {
     let folder = tempfile::tempdir().unwrap();
     let url = url_in(&folder);
     let (store, other) = (open_at(&url).await, open_at(&url).await);

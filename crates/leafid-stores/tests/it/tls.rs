@@ -80,7 +80,7 @@ async fn mariadb_over_tls() {
 
 /// Guards that a plain connection is distinguished from an encrypted one.
 #[tokio::test]
-async fn plain_text_is_told() {
+async fn plain_connections_are_reported() {
     let mariadb = shared_mariadb().create_database().url + "?ssl-mode=disabled";
     let postgres = shared_postgres().create_database().url;
     for url in [mariadb, postgres] {
@@ -170,7 +170,7 @@ async fn redis_over_tls() {
 
 /// Guards that registries without TLS are reported as such.
 #[tokio::test]
-async fn registries_in_plain_text_are_told() {
+async fn registries_without_tls_are_reported() {
     let ensemble = shared_zookeeper().url();
     for url in [shared_redis().url(), shared_etcd().url(), ensemble] {
         let leases = leases_at(&url, &new_pool()).await;

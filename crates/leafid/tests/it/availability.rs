@@ -18,7 +18,7 @@ fn is_down(world: &World) -> bool {
 /// Guards that an outage and its end are noticed although no caller needs the store, are reported
 /// once each, and that the store is not probed more often while it is down.
 #[test]
-fn an_outage_that_nobody_meets_is_noticed() {
+fn an_outage_without_calls_is_noticed() {
     for mood in [Mood::Down, Mood::Silent] {
         let mut world = World::new(fixed());
         world.advance(seconds(10));

@@ -50,7 +50,7 @@ fn a_closed_registry_gives_its_worker_id_back() {
 /// Guards that a worker id which could not be given back is reported as leased, with its end and
 /// the reason.
 #[test]
-fn a_worker_id_that_stays_leased_is_told() {
+fn a_worker_id_that_stays_leased_is_reported() {
     let store = store();
     let mut server = Setup::new(&store).start();
     server.next();

@@ -20,7 +20,7 @@ fn world() -> World {
 /// Guards that an outage is distinguished from a wrong set-up, that a program does not wait for the
 /// latter, and that ids are available once it was corrected.
 #[test]
-fn a_store_that_is_down_is_told_from_one_that_refuses() {
+fn a_store_that_is_down_is_distinguished_from_one_that_refuses() {
     let mut world = world();
     world.store.set(Mood::Down, Duration::ZERO);
     let error = world.next("order").unwrap_err();

@@ -118,7 +118,7 @@ fn a_failing_store_is_tried_again() {
 
 /// Guards that while the store is down, ids in memory are issued.
 #[test]
-fn memory_goes_on_without_the_store() {
+fn memory_issues_without_the_store() {
     let mut world = World::with_tag("order", 100, fixed());
     assert_eq!(world.next("order").unwrap(), 1);
     world.store.set(Mood::Down, Duration::ZERO);

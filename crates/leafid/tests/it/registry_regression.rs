@@ -210,7 +210,7 @@ fn a_registry_that_cannot_be_changed_does_not_answer() {
 /// Guards that an outage of the registry is noticed within the interval, and reported once each
 /// way, although no other call is due for half an hour.
 #[test]
-fn an_outage_of_the_registry_is_told_once_each_way() {
+fn an_outage_of_the_registry_is_reported_once_each_way() {
     let store = store();
     let mut server = Setup::new(&store).start();
     server.advance(SECOND * 60);
@@ -248,7 +248,7 @@ fn overwrite(store: &MemoryLeaseStore, worker: WorkerId, epoch: u64, until_ms: u
 /// Guards that a worker id which this server had earlier is not issued from below its former ids,
 /// although it had another one since, and the registry knows neither any longer.
 #[test]
-fn a_worker_id_of_a_former_life_goes_on_above_it() {
+fn a_worker_id_held_earlier_continues_above_its_ids() {
     let (store, clock) = (store(), ManualClock::new());
     let start = restarts(&store, &clock);
     let start = || {

@@ -47,7 +47,7 @@ fn unknown_tags_are_refused_and_forgotten() {
 
 /// Guards that with `create_missing` a tag is created on first use, by one of several servers.
 #[test]
-fn missing_tags_are_created_when_told_to() {
+fn missing_tags_are_created_when_that_is_set() {
     let settings = TagSettings {
         step: 50,
         ..TagSettings::default()

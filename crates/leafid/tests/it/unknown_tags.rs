@@ -57,7 +57,7 @@ fn a_real_tag_is_loaded_beside_a_crowd_of_names() {
 
 /// Guards against work in vain: a name for which no caller waits costs no call.
 #[test]
-fn names_that_nobody_waits_for_are_not_looked_up() {
+fn names_that_no_caller_waits_for_are_not_looked_up() {
     let mut world = World::with_tag("order", 10, few_calls());
     world.store.set(Mood::Silent, Duration::ZERO);
     for number in 0..2 {

@@ -44,7 +44,7 @@ fn check_worker(server: &Server, wanted: u32) {
 }
 
 #[test]
-fn a_number_that_nobody_ever_had_is_taken() {
+fn a_number_that_was_never_held_is_claimed() {
     let store = Arc::default();
     check_worker(&hinted(&store).start(), 7);
     // Once it is held, the next one with the same hint does without, and at once.

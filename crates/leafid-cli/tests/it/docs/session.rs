@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_is_told_from_other_commands() {
+    fn a_server_is_distinguished_from_other_commands() {
         assert!(is_serve("leafid serve --http 0.0.0.0:8080"));
         assert!(is_serve("LEAFID_HTTP=0.0.0.0:8080 leafid serve"));
         assert!(is_serve("cargo run --release -- serve"));

@@ -130,7 +130,7 @@ fn a_full_server_lets_operators_in_and_sends_callers_for_ids_away() {
 /// Guards that an idle connection is closed: silently if it never sent anything, with a GOAWAY
 /// between calls, and not while a call is open.
 #[test]
-fn an_idle_connection_is_told_to_go() {
+fn an_idle_connection_is_closed_gracefully() {
     let limits = Limits {
         first_head_max: Duration::from_millis(50),
         idle_max: Duration::from_millis(50),

@@ -11,7 +11,7 @@ use crate::test_server::{TestServer, eventually};
 /// Guards that a channel which is opened before it is used has the idle time-out between two calls,
 /// and is closed gracefully after that, so that no call is lost on it.
 #[test]
-fn a_connection_without_a_call_is_told_to_go() {
+fn a_connection_without_a_call_gets_a_goaway() {
     let limits = Limits {
         first_head_max: Duration::from_millis(50),
         idle_max: Duration::from_millis(400),

@@ -115,7 +115,7 @@ fn a_call_that_its_caller_gives_up_is_counted_as_cancelled() {
 
 /// Guards that a slow caller is not told that the store is slow.
 #[test]
-fn a_message_that_does_not_come_is_told_so() {
+fn a_message_that_does_not_come_times_out() {
     let limits = Limits {
         body_max: Duration::from_millis(50),
         ..Limits::default()

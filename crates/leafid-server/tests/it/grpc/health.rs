@@ -64,7 +64,7 @@ fn a_server_without_its_store_does_not_serve_until_it_comes() {
 }
 
 #[test]
-fn the_end_is_told_to_those_who_watch() {
+fn the_end_is_reported_to_watchers() {
     let mut line = Line::new();
     let (mut watched, mut unknown) = line.run(async {
         let mut client = client(&line);

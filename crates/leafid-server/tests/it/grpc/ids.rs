@@ -52,7 +52,7 @@ fn ids_come_one_by_one_by_the_batch_and_by_the_run() {
 }
 
 #[test]
-fn a_tag_that_cannot_be_is_told_from_one_that_is_not() {
+fn an_invalid_tag_is_distinguished_from_a_missing_one() {
     let config = Config {
         create_tags: Some(false),
         ..Config::default()
@@ -69,7 +69,7 @@ fn a_tag_that_cannot_be_is_told_from_one_that_is_not() {
 }
 
 #[test]
-fn a_tag_s_end_needs_somebody_and_a_store_s_failure_needs_time() {
+fn an_exhausted_tag_is_permanent_and_a_failing_store_is_transient() {
     let store = Moody::with_tag("order");
     let line = Line::to(TestServer::on_store(
         Config::default(),
@@ -91,7 +91,7 @@ fn a_tag_s_end_needs_somebody_and_a_store_s_failure_needs_time() {
 }
 
 #[test]
-fn what_is_off_and_what_a_tag_has_not_are_told() {
+fn what_is_off_and_what_a_tag_lacks_are_reported() {
     let config = Config {
         segment: false,
         ..Config::default()

@@ -85,7 +85,7 @@ fn a_message_of_another_type_is_refused() {
 }
 
 #[test]
-fn a_path_without_a_method_is_told() {
+fn a_path_without_a_method_is_unimplemented() {
     let line = Line::new();
     for path in ["/leafid.v1.Ids/Nxet", "/leafid.v2.Ids/Next", "/"] {
         let status = line.run(async {
@@ -106,7 +106,7 @@ fn a_path_without_a_method_is_told() {
 
 /// Guards what curl and browsers see, over HTTP/2.
 #[test]
-fn what_is_no_grpc_is_told_in_http() {
+fn what_is_not_grpc_is_answered_in_http() {
     let line = Line::new();
     let check = |method: &str, kind: &str, status: u16| {
         let request = http::Request::builder()

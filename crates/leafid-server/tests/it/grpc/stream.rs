@@ -137,7 +137,7 @@ fn what_is_done_to_a_tag_while_a_stream_is_open_counts() {
 }
 
 #[test]
-fn a_store_that_fails_is_told_message_by_message_until_it_comes_back() {
+fn a_failing_store_is_reported_message_by_message_until_it_is_back() {
     let store = Moody::with_tag("order");
     let line = Line::to(TestServer::on_store(
         Config::default(),

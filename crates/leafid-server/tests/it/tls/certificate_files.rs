@@ -169,7 +169,7 @@ fn keys_of_all_forms_are_taken() {
 }
 
 #[test]
-fn the_operator_is_told_of_dates_and_of_open_keys() {
+fn the_operator_is_warned_of_dates_and_of_open_keys() {
     let setup = TlsServer::new();
     let notes = || {
         let tls = Tls::read(&setup.config, Limits::default())

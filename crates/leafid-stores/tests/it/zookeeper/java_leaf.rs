@@ -19,7 +19,7 @@ async fn row(store: &dyn LeaseStore, worker: u32) -> Option<LeaseRecord> {
 
 /// Guards that servers which start at once get different numbers.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn all_who_start_at_once_are_apart() {
+async fn servers_that_start_at_once_get_different_numbers() {
     let bed = Bed::new().await;
     // A tree on which Java Leaf already runs; without one its own servers share 0.
     let first = java(&bed, "10.0.0.1:8080").await;
@@ -152,7 +152,7 @@ async fn a_java_server_that_saw_no_tree_has_0() {
 
 /// Guards that the same start without a Java server only makes 0 wait.
 #[tokio::test]
-async fn a_0_that_nobody_uses_can_be_had_later() {
+async fn an_unused_0_can_be_claimed_later() {
     let clock = FakeClock::new();
     // A tree of a minute ago. The clock only goes forward: Java waits for the time to come again.
     clock.offset(-60.0);
