@@ -256,8 +256,8 @@ fn a_layout_that_ended_is_refused_with_what_to_do() {
     let error = Layout::BAIDU.check(NOW).unwrap_err().to_string();
     assert_eq!(
         error,
-        "the layout baidu ended at 2024-11-20T13:24:15Z: its 28 bits of time are used up; issue \
-         with a layout that has more of them, or, where no id made with this one is still in use, \
+        "the layout baidu ended at 2024-11-20T13:24:15Z: its 28 bits of time are exhausted; issue \
+         with a layout that has more of them, or, if no id made with this one is still in use, \
          with an epoch of your own, such as baidu@2026-01-01T00:00:00Z"
     );
     assert_eq!(layout_of("baidu@2026-01-01T00:00:00Z").check(NOW), Ok(None));

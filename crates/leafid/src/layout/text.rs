@@ -223,8 +223,8 @@ mod tests {
             "snowflake",
             "name one of leaf, twitter, baidu, sonyflake-v1",
         );
-        check("", "\"\" is no layout");
-        check("Leaf", "\"Leaf\" is no layout");
+        check("", "\"\" is not a layout");
+        check("Leaf", "\"Leaf\" is not a layout");
         check("time41x1ms/worker10/sequence12", "has no epoch: add one");
         check(
             "time41x1ms/worker10/sequence11@1288834974657",
@@ -246,7 +246,7 @@ mod tests {
             "time41x1ms/worker4294967295:1/sequence12",
             "worker10/time41x1ms/sequence12",
         ] {
-            check(&format!("{text}@1288834974657"), "is no layout");
+            check(&format!("{text}@1288834974657"), "is not a layout");
         }
     }
 }
