@@ -17,7 +17,7 @@ Examples:
   leafid audit -n 5 --json --server http://ids:8080
   leafid audit --store mysql://leaf@db:3306/leaf")]
 pub(crate) struct Audit {
-    /// How many changes.
+    /// The number of changes.
     #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 100)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
     limit: u32,

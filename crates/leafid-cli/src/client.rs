@@ -20,7 +20,7 @@ use crate::failure::{Failure, Outcome};
 
 /// The server, unless another one is named.
 pub(crate) const DEFAULT_SERVER: &str = "http://127.0.0.1:8080";
-/// Longer than the server itself works on any request.
+/// Longer than the server works on any request.
 const CALL_MAX: Duration = Duration::from_secs(60);
 
 /// A client of one server.
@@ -130,7 +130,7 @@ impl Client {
         self.get("/v1/workers", "")
     }
 
-    /// Frees a worker id, on the caller's word that its holder is dead.
+    /// Frees a worker id; the caller states that its holder is dead.
     pub(crate) fn force_release_worker(&self, worker: u32) -> Outcome<Worker> {
         let path = format!("/v1/workers/{worker}/release");
         self.call(Method::POST, &path, &ReleaseRequest { dead: true }, "")
@@ -178,7 +178,7 @@ impl Client {
         serde_json::from_str(text).map_err(|_| self.not_leafid(text))
     }
 
-    /// Sends a request, and answers the body of a good answer.
+    /// Sends a request, and returns the body of a successful answer.
     fn send(&self, method: Method, path: &str, body: String, tag: &str) -> Outcome<String> {
         let mut request = Request::builder()
             .method(method)
@@ -188,7 +188,7 @@ impl Client {
             request = request.header(AUTHORIZATION, authorization);
         }
         let request = request.body(body).map_err(|error| {
-            let message = format!("{} is no address of a server: {error}", self.base);
+            let message = format!("{} is not a server address: {error}", self.base);
             Failure::usage(message, "name it as --server http://HOST:PORT")
         })?;
         let mut answer = self

@@ -48,7 +48,7 @@ struct Create {
     start: Option<u64>,
     #[command(flatten)]
     settings: Settings,
-    /// What it is for.
+    /// What the tag is for.
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
     #[command(flatten)]
@@ -307,7 +307,7 @@ fn print_page(page: TagList, is_json: bool) -> Outcome {
     }
 }
 
-/// A tag as a row of the table; a dash for what it does not have.
+/// A tag as a row of the table; a dash for a missing value.
 fn cells(row: &api::Tag) -> [String; 7] {
     let or_dash = |text: Option<&str>| text.unwrap_or("-").to_owned();
     let step = row.step.map(|step| step.to_string());

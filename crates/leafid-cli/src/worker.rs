@@ -72,7 +72,7 @@ impl List {
             return output::json(&answer);
         }
         if answer.workers.is_empty() {
-            return output::line("no worker id was ever held");
+            return output::line("no worker id has been held yet");
         }
         let rows = answer.workers.into_iter().map(|row| {
             let state = state(&row).to_owned();

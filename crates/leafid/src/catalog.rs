@@ -180,7 +180,7 @@ impl Generators {
     ///
     /// As [`SegmentStore::reserve`](crate::store::SegmentStore::reserve),
     /// [`StoreError::BadField`] for 0 and above the largest [`Limit`](crate::Limit), and
-    /// [`StoreError::Unsupported`] for a snowflake tag, or one that is there already.
+    /// [`StoreError::Unsupported`] for a snowflake tag, or one that is already at or above `next`.
     ///
     /// # Example
     ///

@@ -13,7 +13,8 @@ use crate::store::StoreError;
 
 /// The maximum number of tries.
 const CONFLICT_TRIES_MAX: u32 = 10;
-/// Its pauses are drawn from this much, which doubles with each conflict, and from the longest.
+/// Back-off: each pause is random, up to this, which doubles with each conflict, and up to the
+/// longest.
 const CONFLICT_PAUSE: Duration = Duration::from_millis(4);
 const CONFLICT_PAUSE_MAX: Duration = Duration::from_millis(100);
 

@@ -368,7 +368,7 @@ pub enum StoreError {
     /// A setting of the tag is not what it may be; nothing was changed.
     #[error(transparent)]
     BadField(#[from] TagFieldError),
-    /// The store cannot do this as it is set up; the message says what to do.
+    /// The store cannot do this as it is configured; the message says what to do.
     #[error("{message}")]
     Unsupported {
         /// What is missing and what to do.

@@ -21,13 +21,13 @@ pub struct AuditRequest {
 /// A change that was made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Change {
-    /// When, by the clock of the machine that made it.
+    /// When, by the clock of the server or command that made it.
     #[schema(example = "2026-11-22T03:24:34.513Z")]
     pub time: String,
     /// The address of the server that made it; null for a command that worked on the store.
     #[schema(example = "10.1.2.3:8080")]
     pub server: Option<String>,
-    /// The name of the token that was shown; null: none.
+    /// The name of the caller's token; null without one.
     #[schema(example = "ops")]
     pub token: Option<String>,
     /// Where the connection came from, as IP address and port.
@@ -36,14 +36,14 @@ pub struct Change {
     /// What was done.
     #[schema(example = "tag deleted")]
     pub action: String,
-    /// To what: a tag, a worker id, what a quota is on.
+    /// What was changed: a tag, a worker id, the scope of a quota.
     #[schema(example = "order")]
     pub subject: String,
-    /// How it was; null: it was not there.
+    /// The state before; null if it did not exist.
     #[schema(example = "max_id=1001 step=1000 policy=default limit=int64")]
     pub before: Option<String>,
-    /// How it is now; null: it is not there any more. It begins with `unknown` where the call ended
-    /// before the store had answered.
+    /// The state after; null if it no longer exists. It begins with `unknown` if the call ended
+    /// before the store answered.
     pub after: Option<String>,
 }
 

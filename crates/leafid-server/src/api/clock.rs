@@ -6,11 +6,11 @@ use utoipa::ToSchema;
 /// What a server's clocks show. Peers read it too.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Clock {
-    /// The time that its ids carry, save for what they have borrowed, in milliseconds since
+    /// The time in its ids, without what they have borrowed, in milliseconds since
     /// 1970-01-01T00:00:00Z.
     #[schema(example = "1795250400000")]
     pub unix_ms: String,
-    /// What the wall clock shows, in the same unit.
+    /// The wall clock, in the same unit.
     #[schema(example = "1795250400000")]
     pub wall_ms: String,
     /// How far the wall clock is ahead of the time in ids, in milliseconds.

@@ -12,18 +12,18 @@ use super::schema;
 #[into_params(parameter_in = Query)]
 pub struct LayoutRequest {
     /// A preset, a preset with an epoch (`leaf@2020-01-01T00:00:00Z`), or widths with an epoch
-    /// (`time41x1ms/worker10/sequence12@2020-01-01T00:00:00Z`); the server's own when it is missing.
+    /// (`time41x1ms/worker10/sequence12@2020-01-01T00:00:00Z`); the server's own if it is missing.
     #[param(schema_with = schema::layout, required = false)]
     pub layout: Option<String>,
 }
 
-/// What a snowflake id says. Numbers that may pass 2^53 are strings.
+/// The parts of a snowflake id. Numbers that may exceed 2^53 are strings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DecodedId {
     /// The id.
     #[schema(example = "1169786042799259000")]
     pub id: String,
-    /// The layout that it was read by.
+    /// The layout by which it was decoded.
     #[schema(example = "leaf")]
     pub layout: String,
     /// When its tick began.
@@ -35,13 +35,13 @@ pub struct DecodedId {
     /// The same in units of the layout since its epoch.
     #[schema(example = "278898726177")]
     pub tick: String,
-    /// Who made it, the data centre's bits included.
+    /// The worker id that made it, the bits of the data centre included.
     #[schema(example = 39)]
     pub worker_id: u32,
-    /// The upper bits of the worker id; missing where the layout has no data centre.
+    /// The upper bits of the worker id; missing if the layout has no data centre.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data_center: Option<u32>,
-    /// The lower bits of the worker id; missing where the layout has no data centre.
+    /// The lower bits of the worker id; missing if the layout has no data centre.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worker_in_data_center: Option<u32>,
     /// Which id of its tick.

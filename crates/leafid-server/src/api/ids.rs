@@ -12,7 +12,7 @@ use super::schema;
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct IdsRequest {
-    /// How many ids; 1 when it is missing.
+    /// The number of ids; 1 if it is missing.
     #[serde(default, deserialize_with = "given")]
     #[schema(schema_with = schema::count, required = false)]
     #[param(minimum = 1, maximum = 10_000, default = 1, value_type = Option<u64>)]
@@ -36,8 +36,8 @@ pub struct RangeRequest {
     pub length: Whole<RANGE_LEN_MAX>,
 }
 
-/// A run of adjacent ids, the caller's alone: every whole number from `first` to `last`, both of
-/// them included.
+/// A range of adjacent ids, for the caller alone: every whole number from `first` to `last`, both
+/// included.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Range {
     /// Whose ids.
@@ -45,7 +45,7 @@ pub struct Range {
     /// The first id of the run.
     #[schema(example = "1")]
     pub first: String,
-    /// The last id of the run; it is the caller's too.
+    /// The last id of the range, which belongs to the caller too.
     #[schema(example = "1000")]
     pub last: String,
     /// How many ids it has.

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 /// A problem document, RFC 9457.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Problem {
-    /// Names the kind of problem; the code with a prefix.
+    /// The kind of problem; the code with a prefix.
     #[schema(example = "urn:leafid:problem:unknown_tag")]
     pub r#type: String,
     /// The kind of problem in words.
@@ -19,12 +19,12 @@ pub struct Problem {
     /// The path that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instance: Option<String>,
-    /// Names the kind of problem, for programs. Never changes.
+    /// The kind of problem, for programs. Never changes.
     #[schema(example = "unknown_tag")]
     pub code: String,
     /// What to do about it.
     pub next: String,
-    /// The field or parameter that is wrong.
+    /// The invalid field or parameter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
     /// When to try again, in milliseconds; `Retry-After` has it in whole seconds.

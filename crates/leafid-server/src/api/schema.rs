@@ -148,7 +148,7 @@ pub(crate) fn description() -> Schema {
     ObjectBuilder::new()
         .schema_type(either(Type::String, Type::Null))
         .max_length(Some(TagSettings::DESCRIPTION_LEN_MAX))
-        .description(Some("What it is for; null is none."))
+        .description(Some("What the tag is for; null removes the text."))
         .into()
 }
 

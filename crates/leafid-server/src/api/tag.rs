@@ -68,7 +68,7 @@ impl TagRequest {
     }
 }
 
-/// What a tag of another kind has, which may be named and must be null.
+/// A field of the other kind of tag: it may be given, but must be null.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(expecting = "left out: a snowflake tag has none")]
 pub struct Nothing;
@@ -91,7 +91,7 @@ pub struct SegmentTagRequest {
     #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
     #[schema(schema_with = schema::step, required = false)]
     pub step: Option<Whole<STEP_MAX>>,
-    /// How the step adapts; null is the server's default.
+    /// The step policy; null is the server's default.
     #[serde(skip_serializing_if = "absent")]
     #[schema(schema_with = schema::policy, required = false)]
     pub policy: Option<Policy>,
@@ -157,7 +157,7 @@ pub struct TagChange {
     #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
     #[schema(schema_with = schema::description, required = false)]
     pub description: Option<Option<String>>,
-    /// Where the next segment starts; upwards only.
+    /// Where the next segment starts; it can only be raised.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
     #[schema(schema_with = schema::next, required = false)]
     pub next: Option<Whole<ID_MAX>>,
@@ -184,11 +184,11 @@ pub struct Policy {
     /// `fixed`, `leaf` or `cover`.
     #[schema(example = "cover")]
     pub name: String,
-    /// The longest segment; `leaf` and `cover` have it.
+    /// The longest segment; only for `leaf` and `cover`.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
     #[schema(value_type = Option<u64>)]
     pub step_max: Option<Whole<ID_MAX>>,
-    /// How long one segment should last; `cover` has it.
+    /// How long one segment should last; only for `cover`.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
     #[schema(value_type = Option<u64>)]
     pub cover_seconds: Option<Whole<COVER_SECONDS_MAX>>,
@@ -235,7 +235,7 @@ pub struct Tag {
     /// The smallest step; null for a snowflake tag.
     #[schema(example = 1000)]
     pub step: Option<u32>,
-    /// How the step adapts; null is the server's default.
+    /// The step policy; null is the server's default.
     pub policy: Option<Policy>,
     /// The largest id: `int32`, `js53`, `int64`, or a number; null for a snowflake tag.
     #[schema(example = "int64")]
@@ -245,13 +245,13 @@ pub struct Tag {
     /// When the row last changed, if the store knows.
     #[schema(format = DateTime)]
     pub updated: Option<String>,
-    /// How it stands on this server; null if it was not used here yet or is a snowflake tag,
-    /// missing in lists.
+    /// Its state on this server; null if it has not been used here or is a snowflake tag, missing
+    /// in lists.
     #[serde(skip_serializing_if = "absent")]
     pub live: Option<Option<Live>>,
 }
 
-/// How a tag stands on this server.
+/// The state of a tag on this server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Live {
     /// `new`, `live`, `unknown`, `unusable` or `exhausted`.
@@ -269,17 +269,17 @@ pub struct Live {
     pub rate: f64,
     /// How long the ids in memory last at that rate; null while there is no rate.
     pub cover_seconds: Option<f64>,
-    /// Numbers left below the limit that are not in any segment yet.
+    /// Numbers below the limit that are not in any segment yet.
     pub headroom: String,
     /// Segments reserved.
     pub segments: u64,
-    /// Ids reserved but skipped, never to be issued.
+    /// Ids reserved that will never be issued.
     pub skipped: u64,
     /// Calls to the store that failed.
     pub failures: u64,
     /// How often the store was found to have gone back in time.
     pub regressions: u64,
-    /// What the store said when it last failed, if it has not answered since.
+    /// The store's last error, until it answers again.
     pub last_error: Option<String>,
 }
 
@@ -288,14 +288,14 @@ pub struct Live {
 pub struct TagList {
     /// The tags, in ascending byte order.
     pub tags: Vec<Tag>,
-    /// Where the next page is; null on the last one.
+    /// The start of the next page; null on the last one.
     #[schema(example = "/v1/tags?after=order&limit=100")]
     pub next: Option<String>,
 }
 
 impl From<&TagRecord> for Tag {
     fn from(record: &TagRecord) -> Self {
-        // What Leaf's columns hold of a snowflake tag means nothing.
+        // For a snowflake tag the values in Leaf's columns mean nothing.
         let of_segments = (record.settings.kind == TagKind::Segment).then_some(record.settings);
         Self {
             tag: record.tag.as_str().to_owned(),

@@ -6,24 +6,25 @@ use utoipa::ToSchema;
 
 use super::schema;
 
-/// How this server stands with its worker id and its clock.
+/// The worker id of this server, and its clock.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct OwnWorker {
     /// `starting`, `refused`, `holding` or `stopped`.
     #[schema(example = "holding")]
     pub stage: String,
-    /// What is in the way of a worker id, and what to do; null when nothing is.
+    /// Why there is no worker id, and what to do; null when there is one.
     pub reason: Option<String>,
     /// The worker id; null for none.
     #[schema(example = 3)]
     pub worker: Option<u32>,
-    /// How often it was claimed, this time included; null for none, 0 where no registry counts.
+    /// How often it was claimed, this time included; null without a worker id, 0 without a
+    /// registry.
     #[schema(example = "1")]
     pub epoch: Option<String>,
-    /// Until when it is reserved; null for none, and where nobody leases it.
+    /// Until when it is leased; null without a worker id, and where worker ids are not leased.
     #[schema(format = DateTime)]
     pub until: Option<String>,
-    /// How long ids can go on without the registry; null where nobody leases it.
+    /// How long ids can be issued without the registry; null where worker ids are not leased.
     pub left_seconds: Option<f64>,
     /// How far the time in the next id is ahead of the clock.
     pub borrowed_seconds: f64,
@@ -32,37 +33,37 @@ pub struct OwnWorker {
     /// How ids divide their bits.
     #[schema(example = "leaf")]
     pub layout: String,
-    /// Until when the layout has bits of time.
+    /// When the layout's time runs out.
     #[schema(format = DateTime, example = "2080-07-10T17:30:30.208Z")]
     pub end: String,
     /// Whether the registry answered its last call; null before the first, and without one.
     pub registry_answers: Option<bool>,
 }
 
-/// A worker id as the registry has it.
+/// A worker id in the registry.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Worker {
     /// The worker id.
     #[schema(example = 3)]
     pub worker: u32,
-    /// Whether its reservation is not over yet.
+    /// Whether its lease has not ended yet.
     pub held: bool,
-    /// Whether it is the server that answers.
+    /// Whether the answering server holds it.
     pub own: bool,
-    /// Where its holder serves HTTP; empty if that is not known.
+    /// The address of its holder's HTTP; empty if unknown.
     #[schema(example = "10.0.0.5:8080")]
     pub address: String,
-    /// The name that its holder made up for itself; empty if it was released.
+    /// The name that its holder chose for itself; empty if it was released.
     pub holder: String,
     /// How often it was claimed.
     #[schema(example = "7")]
     pub epoch: String,
-    /// Where its reservation ends; null for never, as with servers of Java Leaf.
+    /// When its lease ends; null for never, as with servers of Java Leaf.
     #[schema(format = DateTime)]
     pub until: Option<String>,
 }
 
-/// All worker ids that were ever held.
+/// All worker ids that have ever been held.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct WorkerList {
     /// In ascending order.
@@ -72,12 +73,12 @@ pub struct WorkerList {
     pub worker_max: u32,
 }
 
-/// What an operator states of a holder.
+/// The operator's statement about a holder.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReleaseRequest {
-    /// That its process does not run any more, and never will again. If it does after all, ids
-    /// can come twice.
+    /// States that the holder's process does not run and will never run again. If it does, ids can
+    /// repeat.
     #[serde(deserialize_with = "yes")]
     #[schema(schema_with = schema::yes)]
     pub dead: bool,
@@ -87,6 +88,6 @@ fn yes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
     if bool::deserialize(deserializer)? {
         return Ok(true);
     }
-    let wanted = "true: that its process does not run any more";
+    let wanted = "true, to state that its process no longer runs";
     Err(D::Error::invalid_value(Unexpected::Bool(false), &wanted))
 }

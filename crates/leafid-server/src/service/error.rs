@@ -244,7 +244,7 @@ impl ServiceError {
         }
     }
 
-    /// When it makes sense to try again; `None` for not before somebody changes something.
+    /// When to try again; `None` if it cannot succeed before something is changed.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         match self {

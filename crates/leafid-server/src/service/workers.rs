@@ -9,7 +9,7 @@ use super::snowflakes::Snowflakes;
 use super::{Caller, Service, ServiceError, audit};
 use crate::worker_ids::Presence;
 
-/// A worker id as the registry has it.
+/// A worker id in the registry.
 ///
 /// # Example
 ///

@@ -51,7 +51,7 @@ pub(super) struct Refusal {
     /// Stable, in lower case, as over HTTP.
     reason: &'static str,
     message: String,
-    /// What the caller can do about it.
+    /// The remediation.
     next: Cow<'static, str>,
     field: Option<&'static str>,
     retry_after: Option<Duration>,
@@ -207,8 +207,8 @@ impl From<TagFieldError> for Refusal {
     }
 }
 
-/// UNAVAILABLE and RESOURCE_EXHAUSTED are for what passes by itself, FAILED_PRECONDITION for what
-/// does not: callers, and what stands between, try the first two again.
+/// UNAVAILABLE and RESOURCE_EXHAUSTED are for what passes, FAILED_PRECONDITION for what does not:
+/// clients and proxies retry the first two.
 const fn status(code: service::Code) -> Code {
     use service::Code as C;
     match code {

@@ -19,13 +19,13 @@ named! {
         HealthWatch "grpc.health.v1.Health/Watch"
         Reflection "grpc.reflection.v1.ServerReflection/ServerReflectionInfo"
         ReflectionAlpha "grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
-        /// Any other.
+        /// Any other method.
         Unknown "(other)"
     }
 }
 
 impl Method {
-    /// The method of a path; the ones that issue come first.
+    /// The method of a path; those that issue ids come first.
     pub(super) fn of(path: &str) -> Self {
         let path = path.strip_prefix('/').unwrap_or_default();
         let found = Self::ALL.into_iter().find(|method| method.path() == path);

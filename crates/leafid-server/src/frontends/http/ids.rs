@@ -21,7 +21,7 @@ use crate::api::{Ids, IdsRequest, Range, RangeRequest, Whole};
 use crate::net::unread::{Backlog, Charge, FREE_LEN};
 use crate::service::{Caller, Issued, Service};
 
-/// Bytes of an id with what stands around it.
+/// The bytes of an id with its quotes and comma.
 const ID_LEN_MAX: usize = 19 + 3;
 
 /// A call for ids: the service, the caller, and the connection's unread answers.

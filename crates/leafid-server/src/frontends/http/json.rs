@@ -178,7 +178,7 @@ pub(crate) fn unknown_name(what: &str, name: &str, known: &[impl AsRef<str>]) ->
         None if known.is_empty() => format!("leave it out: this call takes no {what}"),
         None => format!("known here: {}", names().collect::<Vec<_>>().join(", ")),
     };
-    let detail = format!("{what} \"{}\" is not known here", shown(name));
+    let detail = format!("unknown {what} \"{}\"", shown(name));
     Problem::new(Kind::UNKNOWN_FIELD, detail, next).with_field(name)
 }
 

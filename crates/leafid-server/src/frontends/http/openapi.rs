@@ -103,7 +103,7 @@ mod tests {
 
     use super::*;
 
-    /// Guards that the bounds which the description names are those in force.
+    /// Guards that the described bounds are those in force.
     #[test]
     fn bounds_are_those_in_force() {
         let description = serde_json::to_value(document()).unwrap();

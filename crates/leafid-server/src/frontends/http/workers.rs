@@ -18,7 +18,7 @@ use crate::wall_clock::time;
 /// Shows the worker id of this server.
 #[utoipa::path(
     get, path = "/v1/worker", tag = "workers", operation_id = "show_worker",
-    responses((status = 200, description = "how it stands", body = OwnWorker))
+    responses((status = 200, description = "the worker id and the clock of this server", body = OwnWorker))
 )]
 pub(crate) async fn show(State(service): Served, Who(caller): Who) -> Answered {
     let status = service.worker(&caller)?;

@@ -59,13 +59,13 @@ impl Scrape {
         let now = crate::wall_clock::now().as_duration().as_secs_f64();
         let help = "when the process started, in seconds since 1970";
         gauge(encoder, "process_start_time_seconds", help, now - uptime)?;
-        let help = "for how long the server has run";
+        let help = "time since the server started";
         gauge(encoder, "uptime_seconds", help, uptime)?;
         let is_ready = self.service.health().readiness().is_ready();
         switch(
             encoder,
             "ready",
-            "1 while requests should come here",
+            "1 while the server is ready for requests",
             is_ready,
         )
     }
@@ -127,7 +127,7 @@ impl Scrape {
         switch(encoder, "store_went_back", help, went_back)?;
         let store_calls = &self.counters.store;
         let is_up = self.service.health().store().is_up();
-        let help = "1 while reservations go through, which is found out every store-probe-interval";
+        let help = "1 while the store accepts reservations; probed every store-probe-interval";
         switch(encoder, "store_up", help, is_up)?;
         let count_of = |count: fn(&CallStats) -> &AtomicU64| {
             let load = move |call| count(store_calls.of(call)).load(Ordering::Relaxed);

@@ -7,11 +7,11 @@ use crate::named::named;
 use crate::sharded::Sharded;
 
 named! {
-    /// Why a call was refused because of who made it.
+    /// Why authentication or authorization refused a call.
     pub(crate) enum TokenRefusal, by name {
         /// It came without a token.
         Missing "missing"
-        /// The token is not known, or was taken away.
+        /// The token is unknown, or was removed.
         Unknown "unknown"
         /// The token may not change anything.
         NotAdmin "not_admin"

@@ -8,7 +8,7 @@ use leafid::{Limit, StepPolicy, Tag};
 use crate::frontends::grpc::error::Refusal;
 use crate::frontends::grpc::v1::{self, CreateTagRequest, Kind, Policy, UpdateTagRequest, policy};
 
-/// The tag to create; `step` is that of tags without one.
+/// The tag to create; `step` is the default for tags without one.
 pub(super) fn spec(request: CreateTagRequest, step: u32) -> Result<TagSpec, Refusal> {
     let CreateTagRequest { tag, start } = request;
     let tag = tag.unwrap_or_default();

@@ -10,15 +10,15 @@ use crate::service::{Service, TokenRefusal};
 pub(super) fn encode(service: &Service, encoder: &mut DescriptorEncoder<'_>) -> Encoded {
     let access = service.access();
     let tokens = to_float(access.tokens_len() as u64);
-    gauge(encoder, "tokens", "tokens that are let in", tokens)?;
-    let help = "calls refused because of who made them";
+    gauge(encoder, "tokens", "tokens in the access file", tokens)?;
+    let help = "calls refused by authentication or authorization";
     let refused = TokenRefusal::ALL.map(|why| (why.name(), access.refused_tokens(why)));
     counters(encoder, "token_refusals", help, "reason", refused)?;
     let by_quotas = access.refused_by_quotas();
-    let help = "calls refused by a quota, by what it is on";
+    let help = "calls refused by a quota, by scope of the quota";
     let calls = by_quotas.map(|(on, calls, _)| (on, calls));
     counters(encoder, "quota_refusals", help, "on", calls)?;
-    let help = "ids asked for by calls that a quota refused, by what it is on";
+    let help = "ids requested by calls that a quota refused, by scope of the quota";
     let ids = by_quotas.map(|(on, _, ids)| (on, ids));
     counters(encoder, "quota_refused_ids", help, "on", ids)?;
     quotas(service, encoder)

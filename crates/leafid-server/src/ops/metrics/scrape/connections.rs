@@ -24,14 +24,14 @@ pub(super) fn encode(
     let refused = Protocol::ALL.map(|protocol| (protocol.name(), counts.refused(protocol)));
     counters(encoder, "connections_refused", help, "protocol", refused)?;
     let help =
-        "connections cut, because unread answers were beyond unread-max or for a flood of frames";
+        "connections cut for too many unread answers (unread-max) or a flood of HTTP/2 frames";
     let unread = &all.unread;
     let cut = [
         ("unread", unread.cut_count()),
         ("flood", unread.flood_count()),
     ];
     counters(encoder, "connections_cut", help, "reason", cut)?;
-    let help = "bytes of answers that callers have not read yet";
+    let help = "bytes of answers that clients have not read yet";
     let bytes = to_float(unread.bytes() as u64);
     gauge(encoder, "unread_bytes", help, bytes)?;
     let waiting = to_float(service.waiting());

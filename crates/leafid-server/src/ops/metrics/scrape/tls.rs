@@ -16,7 +16,7 @@ pub(super) fn encode(tls: Option<&Tls>, encoder: &mut DescriptorEncoder<'_>) -> 
         let name = "tls_certificate_expiry_timestamp_seconds";
         gauge(encoder, name, help, expires)?;
     }
-    let help = "connections by how they began";
+    let help = "connections by the outcome of the TLS handshake";
     let handshakes = Outcome::ALL.map(|outcome| (outcome.name(), tls.counts.read(outcome)));
     counters(encoder, "tls_handshakes", help, "outcome", handshakes)
 }
