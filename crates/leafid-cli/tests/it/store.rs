@@ -178,7 +178,7 @@ fn a_weak_store_gives_a_command_no_ids() {
     )
     .ok();
     let next = ["next", "order", "--store", &url];
-    run(folder.path(), &next).check_failed(1, "ids come twice", "--allow-weak-store");
+    run(folder.path(), &next).check_failed(1, "ids repeat", "--allow-weak-store");
     let allowed = run(
         folder.path(),
         &[&next[..], &["--allow-weak-store"]].concat(),

@@ -61,7 +61,7 @@ fn worker(status: &RegistryStatus, encoder: &mut DescriptorEncoder<'_>) -> Encod
         if lease.until_ms != LeaseRecord::FOREVER {
             let help = "how long snowflake ids can be issued without the registry";
             let left = seconds(status.left_ms.cast_signed());
-            gauge(encoder, "worker_reservation_left_seconds", help, left)?;
+            gauge(encoder, "worker_lease_left_seconds", help, left)?;
         }
     }
     let help = "worker ids claimed, the first one included";
