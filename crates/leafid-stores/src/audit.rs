@@ -236,7 +236,7 @@ fn missing<D: Dialect>(error: SqlError) -> CallError {
         return error.into();
     }
     CallError::unsupported(
-        "the table leafid_audit is missing, or the user has no right to it: call \
+        "the table leafid_audit is missing, or the user has no privilege on it: call \
         leafid_stores::init, and grant SELECT, INSERT and DELETE on it",
     )
 }

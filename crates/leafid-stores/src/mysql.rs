@@ -142,9 +142,9 @@ impl Product for Mysql {
         let select = "SELECT 1 FROM leafid_tag LIMIT 0";
         match connection.rows(select, &[]).await {
             Err(error) if MySqlConnection::is_denied(&error) => Err(CallError::unsupported(
-                "cannot see whether a tag of this name was deleted, because the user has no right \
-                to the table leafid_tag: call leafid_stores::init, and GRANT SELECT, INSERT, \
-                UPDATE, DELETE ON leafid_tag",
+                "cannot see whether a tag of this name was deleted, because the user has no \
+                permission on the table leafid_tag: call leafid_stores::init, and GRANT SELECT, \
+                INSERT, UPDATE, DELETE ON leafid_tag",
             )),
             _ => Ok(()),
         }

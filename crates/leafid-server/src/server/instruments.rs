@@ -92,6 +92,7 @@ fn options(config: &Config) -> Options {
         .with_probe_interval(config.store_probe_interval)
         .with_tags_max(config.tags_max)
         .with_regression_margin(config.regression_margin)
-        // With more, tags in use would wait for new ones at the connections.
+        // With more, requests for new tags would compete with tags in use for the store's
+        // connections.
         .with_calls_max(usize::try_from(config.store_connections).unwrap_or(usize::MAX))
 }

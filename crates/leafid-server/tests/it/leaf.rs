@@ -163,7 +163,7 @@ fn snowflake_ids_are_decoded() {
             .ask(&format!("POST /decodeSnowflakeId?snowflakeId={id}"))
             .json();
         let message = decoded["errorMsg"].as_str().unwrap();
-        assert!(message.contains("no snowflake id"), "{message}");
+        assert!(message.contains("not a snowflake id"), "{message}");
     }
     let smallest = server
         .ask("GET /decodeSnowflakeId?snowflakeId=-9223372036854775808")

@@ -140,7 +140,7 @@ fn reason(status: StatusCode, text: &str) -> (&'static str, bool) {
     } else if says("user name is empty") {
         ("the server wants a user and a password", true)
     } else if says("authentication is not enabled") {
-        let reason = "the server knows no users: leave user and password out";
+        let reason = "the server has no authentication: leave user and password out";
         (reason, true)
     } else if says("permission denied") {
         let reason = "the user may not read and write the keys below /leafid/";

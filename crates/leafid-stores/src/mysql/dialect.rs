@@ -136,7 +136,7 @@ impl Dialect for MySqlConnection {
             1045 | 1698 => "user or password is wrong",
             1049 => "the database does not exist: create it",
             1142 | 1143 | 1227 => {
-                "the user lacks a right: grant SELECT, INSERT, UPDATE and DELETE on the tables (and CREATE for leafid_stores::init)"
+                "the user lacks a privilege: grant SELECT, INSERT, UPDATE and DELETE on the tables (and CREATE for leafid_stores::init)"
             }
             1047 => "the node is not part of a Galera cluster that has its majority",
             1146 => "a table is missing: call leafid_stores::init",

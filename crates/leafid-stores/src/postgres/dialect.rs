@@ -104,7 +104,7 @@ impl Dialect for PgConnection {
             "28P01" | "28000" => "user or password is wrong",
             "3D000" => "the database does not exist: create it",
             "42501" => {
-                "the user lacks a right: grant SELECT, INSERT, UPDATE and DELETE on the tables (and CREATE on the schema for leafid_stores::init)"
+                "the user lacks a privilege: grant SELECT, INSERT, UPDATE and DELETE on the tables (and CREATE on the schema for leafid_stores::init)"
             }
             "42P01" => "a table is missing: call leafid_stores::init",
             "42703" => {

@@ -154,7 +154,7 @@ impl DatabaseFile {
             "is not a regular file: name one, or a path where one can be created".to_owned()
         } else if names > 1 {
             format!(
-                "has {names} names (hard links), and programs that use different ones give the \
+                "has {names} names (hard links), and programs that use different ones issue the \
                 same ids: remove all but one (leafid_stores::backup makes a copy)"
             )
         } else if mounts.is_empty() && cfg!(target_os = "linux") {
@@ -201,8 +201,8 @@ impl DatabaseFile {
         };
         let path = path.display();
         Err(self.refuse(format!(
-            "the file {path} was {what} while it was in use, so that what is there now may give \
-            ids that were given before: put the right one back with leafid_stores::restore"
+            "the file {path} was {what} while it was in use, so the present file may repeat ids: \
+            put the right one back with leafid_stores::restore"
         )))
     }
 
@@ -262,8 +262,8 @@ impl DatabaseFile {
             format!("the file {path} is another database than the one that was used here")
         };
         format!(
-            "{what}, so that it would give ids again: take it with leafid_stores::restore, \
-            which raises every tag; or, if all its ids may come again, delete {path}-mark"
+            "{what}, so it would repeat ids: take it with leafid_stores::restore, which raises \
+            every tag; or, if all its ids may repeat, delete {path}-mark"
         )
     }
 

@@ -105,7 +105,7 @@ fn check_whole(connection: &Connection, found: FoundTables) -> Result<(), CallEr
             continue;
         };
         let message = format!(
-            "the table {table} {what}: put it back as it was, or take a copy of the file with \
+            "the table {table} {what}: restore it as it was, or take a copy of the file with \
             leafid_stores::restore"
         );
         let cause = "a new table would give the same ids again";

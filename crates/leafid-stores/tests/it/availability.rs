@@ -38,7 +38,7 @@ async fn a_galera_node_without_its_cluster_is_passed_over() {
         error.contains("Galera") && error.contains(&at_first),
         "{error}"
     );
-    // The second one has not what the first one committed.
+    // The second one lacks what the first one committed.
     let options = StoreOptions::default().with_allow_weak(true);
     let both = open_with(&format!("{},{}", first.url, second.url), options).await;
     let port = shared_mariadb().port();

@@ -104,7 +104,7 @@ async fn redis_user_with_few_rights() {
     assert!(report.weaknesses[0].value.contains("unknown"), "{report:?}");
 
     server.command(&["ACL", "SETUSER", "few", "-hset"]);
-    check_misconfigured(&url, "lacks a right").await;
+    check_misconfigured(&url, "lacks a permission").await;
 }
 
 async fn weaknesses(server: &Redis) -> Vec<String> {

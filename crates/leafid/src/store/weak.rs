@@ -34,7 +34,7 @@ impl WeakStore {
     pub fn refused(report: StoreReport) -> StoreError {
         let each = report.weaknesses.iter().map(ToString::to_string);
         let message = format!(
-            "{} could lose what it acknowledges, and then ids come twice: {}; it is refused unless \
+            "{} could lose what it acknowledges, and then ids repeat: {}; it is refused unless \
             weak stores are allowed (StoreOptions::allow_weak)",
             report.location,
             each.collect::<Vec<_>>().join("; ")
