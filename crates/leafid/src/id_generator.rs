@@ -231,7 +231,7 @@ impl GenerateError {
         }
     }
 
-    /// Whether the same call may go through later, without anybody changing anything.
+    /// Whether the same call may succeed later without any change.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         self.kind().is_retryable()
