@@ -102,7 +102,7 @@ impl Http2 {
     }
 
     /// Waits for the end of the connection, and returns whether it was announced.
-    pub(crate) fn is_told_to_go(&mut self) -> bool {
+    pub(crate) fn is_asked_to_close(&mut self) -> bool {
         while self.read().is_some() {}
         self.is_told
     }
