@@ -240,7 +240,7 @@ impl Connection {
         let (begun, ended) = self.seen();
         let waits = begun == if self.is_http2 { ended } else { 0 };
         if !waits || self.info.slot == Slot::Normal {
-            pending().await
+            pending::<()>().await;
         }
     }
 
@@ -249,7 +249,7 @@ impl Connection {
     async fn server_leaving(&self) {
         self.info.shutdown.leaving().await;
         if self.seen().0 == 0 {
-            pending().await
+            pending::<()>().await;
         }
     }
 
