@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// The pause after so many failures in a row, at least one: `min`, doubled with each further one, up
 /// to `max`. A part of it is taken off at random, up to `spread` (0 to 1) of it, so that those who
-/// failed together do not return together. `random` is from 0 to 1.
+/// failed together do not return together. `random` is from 0 to 1: the smaller, the shorter.
 pub(crate) fn backoff(
     min: Duration,
     max: Duration,
@@ -13,7 +13,7 @@ pub(crate) fn backoff(
     random: f64,
 ) -> Duration {
     let doubled = min.saturating_mul(1 << failures.saturating_sub(1).min(20));
-    doubled.min(max).mul_f64(1.0 - spread * random)
+    doubled.min(max).mul_f64(1.0 - spread * (1.0 - random))
 }
 
 #[cfg(test)]
@@ -27,13 +27,13 @@ mod tests {
             let pause = backoff(min, max, failures, spread, random);
             assert_eq!(pause, Duration::from_millis(expected), "{failures}");
         };
-        check(0, 0.5, 0.0, 100);
-        check(1, 0.5, 0.0, 100);
-        check(2, 0.5, 0.0, 200);
-        check(3, 0.5, 1.0, 200);
-        check(3, 1.0, 1.0, 0);
+        check(0, 0.5, 1.0, 100);
+        check(1, 0.5, 1.0, 100);
+        check(2, 0.5, 1.0, 200);
+        check(3, 0.5, 0.0, 200);
+        check(3, 1.0, 0.0, 0);
         check(3, 1.0, 0.5, 200);
-        check(7, 0.5, 0.0, 5000);
+        check(7, 0.5, 1.0, 5000);
         check(u32::MAX, 0.5, 0.5, 3750);
     }
 }
