@@ -6,6 +6,7 @@ pub(crate) mod connection_counts;
 pub(crate) mod connection_limiter;
 pub(crate) mod front_end;
 pub(crate) mod graceful_close;
+mod hpack_table;
 pub(crate) mod http2_frames;
 pub(crate) mod io;
 pub(crate) mod listeners;

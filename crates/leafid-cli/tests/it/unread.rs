@@ -233,3 +233,96 @@ fn many_that_do_not_read_are_bounded_together() {
     }
     assert!(ended > 0, "none has ended");
 }
+
+/// Guards: entries of HPACK tables, which keep the buffers of the frames they came in, count
+/// towards the bound of the process, although each answer is read.
+#[test]
+fn small_entries_of_header_tables_do_not_keep_large_frames() {
+    let attacked = Attacked::start(&["--unread-max", "8388608"]);
+    // GET and http by their numbers, an :authority for the table, and a header that is not.
+    let mut head = b"\x82\x86\x41\x09localhost\x04\x0a/v1/worker\x00\x01x".to_vec();
+    // 15,000, as HPACK writes a length.
+    head.extend_from_slice(&[0x7f, 0x99, 0x74]);
+    head.extend_from_slice(&[b'a'; 15_000]);
+    let mut connections = Vec::new();
+    for scheme in ["http://", "grpc://"].repeat(60) {
+        let mut stream = http2(attacked.address(scheme));
+        let mut answers = stream.try_clone().unwrap();
+        let reading = std::thread::spawn(move || {
+            let mut bytes = [0; 65_536];
+            while answers.read(&mut bytes).is_ok_and(|len| len > 0) {}
+        });
+        for number in 0..90 {
+            let mut bytes = Vec::new();
+            frame(
+                &mut bytes,
+                HEADERS,
+                END_STREAM | END_HEADERS,
+                2 * number + 1,
+                &head,
+            );
+            if stream.write_all(&bytes).is_err() {
+                break;
+            }
+        }
+        connections.push((stream, reading));
+    }
+    attacked.check("120 connections with full header tables", 64);
+    let cut = attacked
+        .server
+        .metric(r#"leafid_connections_cut_total{reason="unread"}"#);
+    assert!(cut > 0.0, "none was cut");
+    for (stream, reading) in connections {
+        let _ended = stream.shutdown(std::net::Shutdown::Both);
+        reading.join().unwrap();
+    }
+}
+
+/// Opens 100 requests on each of some connections, which are never finished, and checks that the
+/// server bounds what they take together.
+fn open_requests(what: &str, scheme: &str, head: &[u8]) {
+    let attacked = Attacked::start(&["--unread-max", "8388608"]);
+    let address = attacked.address(scheme);
+    let open = || {
+        let mut stream = http2(address);
+        for number in 0..100 {
+            let mut bytes = Vec::new();
+            frame(&mut bytes, HEADERS, END_HEADERS, 2 * number + 1, head);
+            if stream.write_all(&bytes).is_err() {
+                break;
+            }
+        }
+        stream
+    };
+    let connections: Vec<_> = (0..100).map(|_| open()).collect();
+    println!("{what}: {} KiB", attacked.grown());
+    let cut = attacked
+        .server
+        .metric(r#"leafid_connections_cut_total{reason="unread"}"#);
+    // All together would hold more than 100 MiB.
+    assert!(cut > 80.0, "{cut} were cut");
+    let held = attacked.server.metric("leafid_unread_bytes");
+    assert!(held <= 8_388_608.0, "{held}");
+    drop(connections);
+}
+
+/// Guards: large heads of requests whose body never ends.
+#[test]
+fn requests_without_an_end_are_bounded_together() {
+    let mut head = b"\x83\x86\x01\x09localhost".to_vec();
+    header(&mut head, ":path", "/v1/tags/order/ids");
+    header(&mut head, "content-type", "application/json");
+    head.extend_from_slice(&[0, 1, b'x', 0x7f, 0x99, 0x74]);
+    head.extend_from_slice(&[b'a'; 15_000]);
+    open_requests("100 connections of unfinished requests", "http://", &head);
+}
+
+/// Guards: streams that stay open and never carry a message.
+#[test]
+fn silent_streams_are_bounded_together() {
+    let mut head = vec![0x83, 0x86, 0x01, 1, b'x'];
+    header(&mut head, ":path", "/leafid.v1.Ids/Stream");
+    header(&mut head, "content-type", "application/grpc");
+    header(&mut head, "te", "trailers");
+    open_requests("100 connections of silent streams", "grpc://", &head);
+}

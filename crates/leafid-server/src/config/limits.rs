@@ -68,8 +68,9 @@ pub struct Limits {
     pub ping_interval: Duration,
     /// How long the answer to that ping may take before the connection is closed. Default: 10 s.
     pub ping_max: Duration,
-    /// Bytes of answers that clients have not read yet, over all connections; beyond it the
-    /// connections that hold the most are cut. Default: 256 MiB.
+    /// Bytes of answers that clients have not read yet, and of buffers that their HTTP/2 header
+    /// tables refer to, over all connections; beyond it the connections that hold the most are
+    /// cut. Default: 256 MiB.
     pub unread_max: usize,
     /// The same for one connection: at the bound it gets no more answers until its client has read
     /// some. A single answer may be longer. Default: 1 MiB.

@@ -1,12 +1,14 @@
 //! `Frames`: detects floods of HTTP/2 frames (DoS). Frames that request no answer are cheap to send
-//! but not free to read: a peer that sends little else is cut off. Only frame headers are read;
-//! nothing is changed or delayed.
+//! but not free to read: a peer that sends little else is cut off. Only frame headers and
+//! the lengths in header blocks are read; nothing is changed or delayed.
 //!
 //! A credit counter: each frame that carries a request, or a part of one, adds credit; each other
 //! frame uses some. Time adds credit, and so do bytes sent to the peer, which has to acknowledge
 //! them. Any normal client has far more than it needs.
 
 use tokio::time::Instant;
+
+use super::hpack_table::HpackTable;
 
 /// The length of a frame header (RFC 9113, section 4.1).
 const HEAD_LEN: usize = 9;
@@ -26,6 +28,15 @@ const HEADERS: u8 = 1;
 const RST_STREAM: u8 = 3;
 const SETTINGS: u8 = 4;
 const PING: u8 = 6;
+const CONTINUATION: u8 = 9;
+
+/// Flags of HEADERS (RFC 9113, section 6.2), and the bytes that the second announces.
+const HAS_PADDING: u8 = 0x08;
+const HAS_PRIORITY: u8 = 0x20;
+const PRIORITY_LEN: usize = 5;
+
+/// A smaller change of what an HPACK table keeps alive is not worth counting.
+const KEPT_LEN_STEP: usize = 16 * 1024;
 
 /// The frame parser of one connection.
 pub(crate) struct Frames {
@@ -34,10 +45,24 @@ pub(crate) struct Frames {
     head_len: usize,
     /// Bytes to skip before the next header.
     skip: usize,
+    /// Where those are a part of a header block.
+    block: Option<BlockPart>,
+    table: HpackTable,
+    /// What it kept alive when that was last asked for.
+    seen_kept_len: usize,
     credit: i64,
     /// When credit was last added for time, and for how many sent bytes.
     since: Instant,
     sent: u64,
+}
+
+/// A frame's part of a header block: what stands around it.
+#[derive(Debug, Clone, Copy)]
+struct BlockPart {
+    /// Bytes before the block, of which the first may be the length of the padding.
+    lead_len: usize,
+    is_padded: bool,
+    pad_len: usize,
 }
 
 /// The peer sends little but frames that request no answer.
@@ -51,6 +76,9 @@ impl Frames {
             head: [0; HEAD_LEN],
             head_len: 0,
             skip,
+            block: None,
+            table: HpackTable::default(),
+            seen_kept_len: 0,
             credit: CREDIT_MAX,
             since: Instant::now(),
             sent: 0,
@@ -66,6 +94,10 @@ impl Frames {
     pub(crate) fn read(&mut self, mut bytes: &[u8], sent: u64) -> Result<(), Flood> {
         while !bytes.is_empty() {
             let passed = self.skip.min(bytes.len());
+            self.table.count(passed);
+            if self.block.is_some() {
+                self.read_block(&bytes[..passed]);
+            }
             self.skip -= passed;
             bytes = &bytes[passed..];
             let taken = (HEAD_LEN - self.head_len).min(bytes.len());
@@ -81,10 +113,11 @@ impl Frames {
     }
 
     fn charge(&mut self, sent: u64) -> Result<(), Flood> {
-        let [l0, l1, l2, kind, ..] = self.head;
+        let [l0, l1, l2, kind, flags, ..] = self.head;
         let len = u32::from_be_bytes([0, l0, l1, l2]);
         // The length has 24 bits.
         self.skip = usize::try_from(len).unwrap_or(usize::MAX);
+        self.begin_block(kind, flags);
         let credit = match kind {
             HEADERS => REQUEST_CREDIT,
             DATA if len > 0 => REQUEST_CREDIT,
@@ -101,6 +134,54 @@ impl Frames {
         match self.credit < 0 {
             true => Err(Flood),
             false => Ok(()),
+        }
+    }
+
+    /// By how many bytes the memory that the peer's HPACK table keeps alive has changed since the
+    /// last call; 0 as long as that is not worth counting.
+    #[inline]
+    pub(crate) fn kept_change(&mut self) -> isize {
+        let kept_len = self.table.kept_len();
+        if kept_len.abs_diff(self.seen_kept_len) < KEPT_LEN_STEP {
+            return 0;
+        }
+        let change = kept_len.wrapping_sub(self.seen_kept_len).cast_signed();
+        self.seen_kept_len = kept_len;
+        change
+    }
+
+    /// Reads bytes of a frame with a part of a header block, whose rest has `skip` bytes.
+    fn read_block(&mut self, mut bytes: &[u8]) {
+        let Some(block) = &mut self.block else {
+            return;
+        };
+        let mut left = self.skip;
+        while block.lead_len > 0
+            && let [byte, rest @ ..] = bytes
+        {
+            if std::mem::take(&mut block.is_padded) {
+                block.pad_len = usize::from(*byte);
+            }
+            block.lead_len -= 1;
+            left -= 1;
+            bytes = rest;
+        }
+        let len = left.saturating_sub(block.pad_len).min(bytes.len());
+        self.table.read(&bytes[..len]);
+    }
+
+    /// What a frame holds of a header block.
+    fn begin_block(&mut self, kind: u8, flags: u8) {
+        let has = |flag| kind == HEADERS && flags & flag != 0;
+        let is_padded = has(HAS_PADDING);
+        let priority_len = if has(HAS_PRIORITY) { PRIORITY_LEN } else { 0 };
+        self.block = matches!(kind, HEADERS | CONTINUATION).then_some(BlockPart {
+            lead_len: usize::from(is_padded) + priority_len,
+            is_padded,
+            pad_len: 0,
+        });
+        if kind == HEADERS {
+            self.table.begin();
         }
     }
 

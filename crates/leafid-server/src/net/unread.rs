@@ -1,6 +1,9 @@
 //! `Unread`: counts the bytes of answers that peers have not read yet, for each connection and for
 //! the whole process, and limits both (back-pressure).
 //!
+//! Over HTTP/2, buffers that a peer's HPACK table refers to count for the process, and so do open
+//! requests.
+//!
 //! A connection at its limit makes no more answers until its peer has read. If all connections
 //! together exceed theirs, those that hold the most are cut.
 //!
@@ -15,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use crate::config::Limits;
 
-pub(crate) use backlog::{Backlog, Charge, Progress};
+pub(crate) use backlog::{Backlog, Charge, Held, Progress};
 
 /// Fewer bytes are not worth counting: a connection itself needs more.
 pub(crate) const FREE_LEN: usize = 1024;
@@ -106,7 +109,7 @@ impl Unread {
             connections.retain(|connection| connection.strong_count() > 0);
             // A copy of the numbers: they change while they are sorted.
             let held = connections.iter().filter_map(Weak::upgrade);
-            held.map(|backlog| (backlog.bytes(), backlog)).collect()
+            held.map(|backlog| (backlog.held_len(), backlog)).collect()
         };
         // The bytes of connections that are already cut will be freed.
         held.retain(|(_, backlog)| !backlog.is_cut());
@@ -123,8 +126,8 @@ impl Unread {
                     tracing::warn!(
                         bytes,
                         count,
-                        "cut the connection with the most unread answers: all together are \
-                         beyond unread-max"
+                        "cut the connection that holds the most memory for its client: all \
+                         together are beyond unread-max"
                     );
                 }
             }

@@ -32,10 +32,10 @@ pub(super) const CONNECTIONS_PER_ADDRESS: Setting = Setting {
 
 pub(super) const UNREAD_MAX: Setting = Setting {
     key: "unread-max",
-    doc: "The maximum memory for answers that clients have not read yet, over all \
-          connections. Beyond it the connections that hold the most are cut. More tolerates \
-          more slow readers of large answers; clients that read their answers need almost \
-          none.",
+    doc: "The maximum memory that clients keep the server from freeing, over all connections: \
+          answers that they have not read yet, and buffers that their HTTP/2 header tables \
+          refer to. Beyond it the connections that hold the most are cut. More tolerates more \
+          slow readers of large answers; clients that read their answers need almost none.",
     field: Field::Bytes(MIB..=1024 * GIB, |config| Some(&mut config.unread_max)),
 };
 

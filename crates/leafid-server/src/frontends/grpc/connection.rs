@@ -11,7 +11,12 @@ use super::call::{Activity, Snapshot};
 use crate::config::Limits;
 use crate::net::front_end::{ConnectionInfo, Peer, Slot};
 use crate::net::shutdown::Shutdown;
-use crate::net::unread::Backlog;
+use crate::net::unread::{Backlog, Held};
+
+/// What an open stream takes, about, with the metadata that it began with.
+const STREAM_LEN: usize = 12 * 1024;
+/// So many streams are in the cost of a connection.
+const FREE_STREAMS: u64 = 8;
 
 /// One connection.
 pub(super) struct Connection {
@@ -50,6 +55,13 @@ impl Connection {
             activity: Arc::default(),
             goaway: Notify::new(),
         }
+    }
+
+    /// Counts the memory of a stream, which may stay open without a message for as long as its peer
+    /// likes.
+    pub(super) fn hold_stream(&self) -> Option<Held> {
+        let open_calls = self.activity.snapshot().open_calls;
+        (open_calls > FREE_STREAMS).then(|| self.backlog.hold(STREAM_LEN))
     }
 
     /// Has the connection close gracefully.

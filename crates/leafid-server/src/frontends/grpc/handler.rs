@@ -78,7 +78,14 @@ impl Handler {
                 Ok(answer) => answer.unwrap_or_else(|never| match never {}),
                 Err(late) => refusal(late),
             };
-            let end = is_stream.then(|| StreamEnd::new(deadline, service, &connection.shutdown));
+            let end = is_stream.then(|| {
+                StreamEnd::new(
+                    deadline,
+                    service,
+                    &connection.shutdown,
+                    connection.hold_stream(),
+                )
+            });
             Reply::of(answer, call, end, &connection.backlog)
         }
     }

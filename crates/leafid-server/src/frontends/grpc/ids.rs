@@ -78,6 +78,8 @@ impl Ids for IdsFrontEnd {
 
     async fn stream(&self, request: Request<Streaming<StreamRequest>>) -> Answered<Answers> {
         let caller = caller(&self.service, request.metadata())?;
+        // Now, and with each message: an open stream without messages takes memory too.
+        self.service.access().check_token(&caller)?;
         let (service, requests) = (Arc::clone(&self.service), request.into_inner());
         Ok(Response::new(Answers::new(service, caller, requests)))
     }

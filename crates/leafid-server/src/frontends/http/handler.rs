@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hyper::body::Incoming;
+use hyper::body::{Body as _, Incoming};
 use hyper::header::{CONNECTION, HOST, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Request, Response};
@@ -38,6 +38,7 @@ impl Handler {
         backlog: &Arc<Backlog>,
     ) -> Response<AnswerBody> {
         let (parts, body) = request.into_parts();
+        let _held = (!body.is_end_stream()).then(|| backlog.hold(self.held_len(&parts, &body)));
         let answer = match Route::issuing(parts.uri.path()) {
             Some((route, name)) if route != Route::Ranges => {
                 self.issue(route, name, &parts, body, backlog).await
@@ -49,6 +50,19 @@ impl Handler {
             }
         };
         answer.map(AnswerBody::Whole)
+    }
+
+    /// What a request holds until all of its body has come in. Names and values refer to the buffers
+    /// that they came in.
+    fn held_len(&self, parts: &Parts, body: &Incoming) -> usize {
+        let fields = parts.headers.iter();
+        let head_len: usize = fields
+            .map(|(name, value)| name.as_str().len() + value.len())
+            .sum();
+        let body_len_max = self.context.service.limits().body_len_max;
+        let body_len = body.size_hint().upper().map(usize::try_from);
+        let body_len = body_len.and_then(Result::ok).unwrap_or(body_len_max);
+        head_len + body_len.min(body_len_max)
     }
 
     /// The short way of the routes that issue ids: past the router, and past what it allocates.

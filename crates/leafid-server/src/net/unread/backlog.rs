@@ -15,6 +15,9 @@ use crate::net::http2_frames::{Flood, Frames};
 pub(crate) struct Backlog {
     unread: Arc<Unread>,
     bytes: AtomicUsize,
+    /// Bytes beside answers that are held for the peer: what its HPACK table keeps alive, and
+    /// requests that are open.
+    held: AtomicUsize,
     /// Bytes that the socket has taken since the connection began.
     sent: AtomicU64,
     /// Whether the socket takes no more. Set by the writer of the connection.
@@ -28,6 +31,12 @@ pub(crate) struct Backlog {
 
 /// Bytes that are counted until they are dropped.
 pub(crate) struct Charge {
+    backlog: Arc<Backlog>,
+    len: usize,
+}
+
+/// Bytes beside answers that are counted, until they are dropped.
+pub(crate) struct Held {
     backlog: Arc<Backlog>,
     len: usize,
 }
@@ -50,6 +59,7 @@ impl Backlog {
         Self {
             unread,
             bytes: AtomicUsize::new(0),
+            held: AtomicUsize::new(0),
             sent: AtomicU64::new(0),
             is_stuck: AtomicBool::new(false),
             is_entered: AtomicBool::new(false),
@@ -63,6 +73,40 @@ impl Backlog {
 
     pub(crate) fn bytes(&self) -> usize {
         self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// All that the connection holds: unread bytes and others.
+    pub(super) fn held_len(&self) -> usize {
+        self.bytes() + self.held.load(Ordering::Relaxed)
+    }
+
+    /// Counts bytes beside answers until the guard is dropped. They count for the process, and keep
+    /// no answer from being made: they may go only after it.
+    pub(crate) fn hold(self: &Arc<Self>, len: usize) -> Held {
+        self.hold_more(len);
+        Held {
+            backlog: Arc::clone(self),
+            len,
+        }
+    }
+
+    #[cold]
+    fn hold_more(self: &Arc<Self>, len: usize) {
+        self.held.fetch_add(len, Ordering::Relaxed);
+        self.enter();
+        self.unread.add(len);
+    }
+
+    fn hold_less(&self, len: usize) {
+        self.held.fetch_sub(len, Ordering::Relaxed);
+        self.unread.subtract(len);
+    }
+
+    /// Lets the process know of the connection.
+    fn enter(self: &Arc<Self>) {
+        if !self.is_entered.swap(true, Ordering::Relaxed) {
+            self.unread.enter(self);
+        }
     }
 
     /// Counts bytes that are held for the peer.
@@ -130,8 +174,13 @@ impl Backlog {
 
     /// Checks frames that arrived; an error if they are a flood, which ends the connection.
     #[inline]
-    pub(crate) fn look(&self, frames: &mut Frames, bytes: &[u8]) -> io::Result<()> {
+    pub(crate) fn look(self: &Arc<Self>, frames: &mut Frames, bytes: &[u8]) -> io::Result<()> {
         let looked = frames.read(bytes, self.sent.load(Ordering::Relaxed));
+        match frames.kept_change() {
+            0 => {}
+            more @ 1.. => self.hold_more(more.unsigned_abs()),
+            less => self.hold_less(less.unsigned_abs()),
+        }
         looked.map_err(|Flood| {
             self.unread.flooded();
             io::ErrorKind::ConnectionAborted.into()
@@ -183,6 +232,18 @@ impl Backlog {
     }
 }
 
+impl Drop for Backlog {
+    fn drop(&mut self) {
+        self.unread.subtract(*self.held.get_mut());
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.backlog.hold_less(self.len);
+    }
+}
+
 impl Progress {
     /// Whether the peer has read nothing of the waiting answers, or only a trickle, of fewer than
     /// `len_min` bytes since `before`.
@@ -199,9 +260,7 @@ impl Charge {
             let more = len - self.len;
             self.len = len;
             backlog.bytes.fetch_add(more, Ordering::Relaxed);
-            if !backlog.is_entered.swap(true, Ordering::Relaxed) {
-                backlog.unread.enter(backlog);
-            }
+            backlog.enter();
             backlog.unread.add(more);
         } else if len < self.len {
             let less = self.len - len;
@@ -274,6 +333,18 @@ mod tests {
         assert!(is_ready(backlog.room(20_000)));
         drop(backlog.keep(Bytes::from(vec![0; FREE_LEN])));
         assert_eq!(backlog.bytes(), 0);
+    }
+
+    /// Guards: what is held beside answers counts for the process, and no answer waits for it.
+    #[test]
+    fn held_bytes_keep_no_answer_waiting() {
+        let backlog = backlog();
+        let held = backlog.hold(20_000);
+        assert_eq!((backlog.bytes(), backlog.held_len()), (0, 20_000));
+        assert_eq!(backlog.unread.bytes(), 20_000);
+        assert!(backlog.is_open() && is_ready(backlog.room(10_000)));
+        drop(held);
+        assert_eq!((backlog.held_len(), backlog.unread.bytes()), (0, 0));
     }
 
     /// Guards that a task which waits for room is notified.

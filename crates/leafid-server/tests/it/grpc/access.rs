@@ -11,7 +11,9 @@ use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
 
 use super::v1::ids_client::IdsClient;
-use super::v1::{CreateTagRequest, ListTagsRequest, NextManyRequest, NextRequest, Tag};
+use super::v1::{
+    CreateTagRequest, ListTagsRequest, NextManyRequest, NextRequest, StreamRequest, Tag,
+};
 use super::{Line, Wire, address, check_status, connect};
 use crate::test_server::TestServer;
 
@@ -58,8 +60,12 @@ fn a_token_is_asked_for_and_says_what_its_holder_may_do() {
         check_status(&status, Code::Unauthenticated, "BAD_TOKEN", None);
         assert!(!status.message().contains("id"), "{status:?}");
     }
+    // A stream that would stay open without a message is refused at its beginning.
+    let silent = with("", tokio_stream::pending::<StreamRequest>());
+    let status = line.run(line.ids().stream(silent)).unwrap_err();
+    check_status(&status, Code::Unauthenticated, "NO_TOKEN", None);
     let metrics = line.server.ask("GET /metrics").body;
-    for (reason, count) in [("missing", 1), ("unknown", 3)] {
+    for (reason, count) in [("missing", 2), ("unknown", 3)] {
         let row = format!("leafid_token_refusals_total{{reason=\"{reason}\"}} {count}");
         assert!(metrics.lines().any(|line| line == row), "{row}");
     }

@@ -34,7 +34,7 @@ async fn end_of(headers: &HeaderMap, is_draining: bool) -> Option<HeaderMap> {
         service.health().enter(Phase::Draining);
     }
     let deadline = Deadline::of(headers).ok()?;
-    let stream_end = StreamEnd::new(deadline, &Arc::new(service), &Shutdown::new());
+    let stream_end = StreamEnd::new(deadline, &Arc::new(service), &Shutdown::new(), None);
     let call = Call::begin(&Arc::default());
     let backlog = Unread::new(&Limits::default()).connection();
     let answer = Response::new(Body::new(Endless));

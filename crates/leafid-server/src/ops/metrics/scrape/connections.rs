@@ -31,7 +31,8 @@ pub(super) fn encode(
         ("flood", unread.flood_count()),
     ];
     counters(encoder, "connections_cut", help, "reason", cut)?;
-    let help = "bytes of answers that clients have not read yet";
+    let help = "bytes held for clients: answers that they have not read yet, open requests, and \
+                what their HTTP/2 header tables refer to";
     let bytes = to_float(unread.bytes() as u64);
     gauge(encoder, "unread_bytes", help, bytes)?;
     let waiting = to_float(service.waiting());
