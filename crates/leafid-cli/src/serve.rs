@@ -10,7 +10,8 @@ use leafid_server::{
     AccessFile, Addresses, Config, ConfigError, CoreRuntime, Hangups, Listeners, Loaded,
     ServeError, Server, Stores, Tls, Workers, shutdown_signal, with_causes,
 };
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
+use tokio::signal::unix::{SignalKind, signal};
 use tracing::level_filters::LevelFilter;
 
 use crate::client::quoted;
@@ -77,6 +78,7 @@ fn serve_until_stopped(mut loaded: Loaded) -> Outcome {
 async fn serve(config: &Config, tls: Option<Arc<Tls>>) -> Outcome {
     let stop = stop()?;
     let hangups = Hangups::listen().map_err(|error| no_signals(&error))?;
+    survive_file_size_limit().map_err(|error| no_signals(&error))?;
     let listeners = Listeners::bind(config.addresses())
         .await
         .map_err(not_served)?
@@ -101,6 +103,12 @@ async fn serve(config: &Config, tls: Option<Arc<Tls>>) -> Outcome {
     let served = server.run(stop).await.map_err(not_served);
     source::settle(config).await;
     served
+}
+
+/// Turns a limit on the size of files into an error of the write that exceeds it. The signal that
+/// comes with it would end the process.
+fn survive_file_size_limit() -> io::Result<()> {
+    signal(SignalKind::from_raw(Signal::XFSZ.as_raw())).map(drop)
 }
 
 /// Adds the access file to the settings; returns notes for the operator.

@@ -36,4 +36,4 @@ pub use service::{
     AuditRecord, Caller, ClockView, Code, Issued, Service, ServiceError, SnowflakeParts, TagPage,
     TagView, WorkerView,
 };
-pub use worker_ids::Workers;
+pub use worker_ids::{WorkerNodeRow, Workers};

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use leafid::store::{MemoryStore, SegmentStore};
-use leafid::{Clock, Generators, Options, RegistryDriver};
+use leafid::{Clock, Generators, Options, RegistryDriver, WorkerRegistry};
 use leafid_stores::AuditStore;
 
 use crate::config::{Addresses, Config, Limits};
@@ -28,7 +28,7 @@ use crate::net::unread::Unread;
 use crate::ops::metrics::{CountedCalls, Counters, Metrics};
 use crate::service::health::{Health, Kinds};
 use crate::service::{Audit, AuditWriter, Service};
-use crate::worker_ids::{self, Peers, Workers};
+use crate::worker_ids::{self, Peers, WorkerNodeRow, Workers};
 
 use instruments::Instruments;
 use running::Running;
@@ -77,6 +77,7 @@ pub struct Server {
     startup: Startup,
     audit_writer: AuditWriter,
     registry_driver: Option<RegistryDriver>,
+    worker_node: Option<(WorkerNodeRow, WorkerRegistry)>,
     shutdown_delay: Duration,
     shutdown_grace: Duration,
     /// The number of threads that serve connections.
@@ -99,10 +100,14 @@ impl Server {
         let clock = &instruments.clock;
         let (generators, driver) = instruments.open_generators(config, stores.segments);
         let peers = Peers::new(listeners.tls.clone());
-        let opened = stores
-            .workers
+        let mut workers = stores.workers;
+        let worker_node = workers
+            .as_mut()
+            .and_then(|workers| workers.worker_node.take());
+        let opened = workers
             .map(|workers| instruments.open_registry(config, workers, peers.clone(), http_addr));
         let (registry, registry_driver) = opened.unzip();
+        let worker_node = worker_node.zip(registry.clone());
         let kinds = Kinds {
             segment: config.segment,
             registry: registry.clone(),
@@ -145,6 +150,7 @@ impl Server {
             service,
             audit_writer,
             registry_driver,
+            worker_node,
             shutdown_delay: config.shutdown_delay,
             shutdown_grace: config.shutdown_grace,
             threads: config.thread_count(),
@@ -211,8 +217,11 @@ impl Server {
             self.listeners,
             self.shutdown_grace,
         );
-        // It ends with the process at the latest.
+        // Both end with the process at the latest.
         tokio::spawn(self.audit_writer.run());
+        if let Some((row, registry)) = self.worker_node {
+            tokio::spawn(row.watch(registry));
+        }
         Ok(Running {
             service: self.service,
             connections: tokio::spawn(serving),

@@ -1,6 +1,7 @@
 //! `Workers`: the sources of this server's worker id: the registry, the journal, and the settings
 //! of both. They are opened once, at the start; the library uses them.
 
+mod baidu;
 mod durability_check;
 mod leaf_worker_hint;
 mod peers;
@@ -10,12 +11,12 @@ use std::sync::Arc;
 
 use leafid::store::{Journal, LeaseStore, MemoryJournal, StoreError};
 use leafid::{RegistryOptions, WorkerChoice, WorkerId};
-use leafid_stores::baidu::{self, WorkerKind, WorkerNode};
 use leafid_stores::{FileJournal, LeaseOptions, StoreUrl};
 
 use crate::config::{Config, WorkerIdSource};
 use crate::error::ServeError;
 
+pub use baidu::WorkerNodeRow;
 pub(crate) use durability_check::{DurabilityChecked, unencrypted};
 #[cfg(test)]
 pub(crate) use peers::PeerAnswer;
@@ -39,6 +40,7 @@ const JOURNAL_FILE: &str = "worker.journal";
 ///     journal: Arc::new(MemoryJournal::new()),
 ///     choice: WorkerChoice::Exactly(WorkerId::new(7)),
 ///     preferred: None,
+///     worker_node: None,
 /// };
 /// # drop(workers);
 /// ```
@@ -52,6 +54,8 @@ pub struct Workers {
     pub choice: WorkerChoice,
     /// The worker id that Java Leaf recorded here, for a server that never had one.
     pub preferred: Option<WorkerId>,
+    /// The row in `WORKER_NODE` whose number the worker id is.
+    pub worker_node: Option<WorkerNodeRow>,
 }
 
 impl Workers {
@@ -95,6 +99,7 @@ impl Workers {
             journal: journal(config)?,
             choice,
             preferred: leaf_worker_hint::read(&config.workers, &std::env::temp_dir()),
+            worker_node: None,
         }))
     }
 
@@ -105,24 +110,16 @@ impl Workers {
                       the database with the table WORKER_NODE"
                 .into(),
         })?;
-        let node = WorkerNode {
-            host: name(config, http),
-            port: format!(
-                "{}-{}",
-                crate::wall_clock::now().as_millisecond(),
-                http.port()
-            ),
-            kind: WorkerKind::Actual,
-        };
-        let assigned = baidu::assign(&url, &node, &config.store_options()).await;
-        let number = assigned.map_err(|error| unopened(&url, error))?;
-        let worker = WorkerId::new(u32::try_from(number).unwrap_or(u32::MAX));
+        let row = WorkerNodeRow::insert(url.clone(), name(config, http), config, http).await;
+        let row = row.map_err(|error| unopened(&url, error))?;
+        let worker = WorkerId::new(u32::try_from(row.number()).unwrap_or(u32::MAX));
         config.workers.layout.check_worker(worker)?;
         Ok(Self {
             leases: None,
             journal: Arc::new(MemoryJournal::new()),
             choice: WorkerChoice::Exactly(worker),
             preferred: None,
+            worker_node: Some(row),
         })
     }
 }

@@ -1,8 +1,9 @@
 //! Worker ids as Baidu's uid-generator assigns them: each start inserts a row into the table
 //! `WORKER_NODE`, and the row's number is the worker id.
 //!
-//! A number never repeats, so there is nothing to renew or to give back; but each start uses one
-//! up. The caller checks whether a number still fits the layout.
+//! A number never repeats as long as the table keeps its rows ([`is_assigned`] checks that), so there
+//! is nothing to renew or to give back; but each start uses one up. The caller checks whether a number
+//! still fits the layout.
 
 use leafid::store::StoreError;
 
@@ -99,24 +100,62 @@ pub async fn assign(
             "host and port of a row in WORKER_NODE have at most {TEXT_LEN_MAX} characters each"
         )));
     }
+    let store = open(url, options)?;
+    let insert = async {
+        let mut pooled = store.pool.take().await?;
+        let backend = store.pool.backend();
+        let answer = backend.assign(&mut pooled.connection, node).await;
+        pooled.give_back(answer)
+    };
+    store
+        .bounded(|| "insert a row into WORKER_NODE".into(), insert)
+        .await
+}
+
+/// Whether the row with this number is still the one that [`assign`] inserted. Where the table was
+/// emptied, or restored from an older copy, its numbers are given again: then another server may
+/// have the same worker id, and this one must issue no more.
+///
+/// # Errors
+///
+/// As [`assign`]; nothing is known of the row then.
+///
+/// # Example
+///
+/// ```no_run
+/// use leafid_stores::StoreOptions;
+/// use leafid_stores::baidu::{WorkerNode, assign, is_assigned};
+///
+/// # async fn example(node: WorkerNode) -> Result<(), Box<dyn std::error::Error>> {
+/// let (url, options) = ("mysql://uid:secret@db1:3306/uid".parse()?, StoreOptions::default());
+/// let worker = assign(&url, &node, &options).await?;
+/// assert!(is_assigned(&url, worker, &node, &options).await?);
+/// # Ok(()) }
+/// ```
+pub async fn is_assigned(
+    url: &StoreUrl,
+    number: u64,
+    node: &WorkerNode,
+    options: &StoreOptions,
+) -> Result<bool, StoreError> {
+    let store = open(url, options)?;
+    let look = async {
+        let mut pooled = store.pool.take().await?;
+        let backend = store.pool.backend();
+        let answer = backend.is_assigned(&mut pooled.connection, number, node);
+        let answer = answer.await;
+        pooled.give_back(answer)
+    };
+    store
+        .bounded(|| "look at a row of WORKER_NODE".into(), look)
+        .await
+}
+
+fn open(url: &StoreUrl, options: &StoreOptions) -> Result<SqlStore<Servers<Mysql>>, StoreError> {
     match url.place() {
         Place::Mysql(servers) => {
-            let store = SqlStore::new(
-                Servers::new(Mysql::WORKER_NODE, servers, options),
-                url,
-                options,
-            );
-            let what = || "insert a row into WORKER_NODE".into();
-            let insert = async {
-                let mut pooled = store.pool.take().await?;
-                let answer = store
-                    .pool
-                    .backend()
-                    .assign(&mut pooled.connection, node)
-                    .await;
-                pooled.give_back(answer)
-            };
-            store.bounded(what, insert).await
+            let backend = Servers::new(Mysql::WORKER_NODE, servers, options);
+            Ok(SqlStore::new(backend, url, options))
         }
         #[allow(unreachable_patterns, reason = "in a build with MySQL alone")]
         _ => Err(unsupported(format!(

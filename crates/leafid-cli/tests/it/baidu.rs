@@ -8,7 +8,7 @@ use leafid_stores::baidu::TABLE_SQL;
 use leafid_testbed::{Database, shared_mariadb};
 use tempfile::tempdir;
 
-use crate::server_process::{Server, command, finish};
+use crate::server_process::{Server, command, finish, until};
 
 /// Baidu's own epoch leaves its layout no time; this is one that users set.
 const LAYOUT: &str = "baidu@2024-01-01T00:00:00Z";
@@ -59,4 +59,26 @@ fn a_database_without_the_table_gets_the_statement_that_makes_it() {
     let failed = finish(&mut command(folder.path(), &words));
     failed.check_failed(1, "no table WORKER_NODE", "");
     assert!(failed.errors.contains(TABLE_SQL), "{failed:?}");
+}
+
+/// Guards: where the table gives a number again, the server that had it stops issuing.
+#[test]
+fn a_row_that_is_gone_stops_snowflake_ids() {
+    let folder = tempdir().unwrap();
+    let database = shared_mariadb().create_database();
+    shared_mariadb().sql(&database.name, TABLE_SQL);
+    let start = |own| {
+        let arguments = arguments(&database, own);
+        let arguments = [&arguments[..], &["--registry-check", "200ms"]].concat();
+        Server::start(folder.path(), &arguments)
+    };
+    let (kept, lost) = (start("kept"), start("lost"));
+    let issues = |server: &Server| server.get("/api/snowflake/get/order").0 == 200;
+    assert!(issues(&kept) && issues(&lost));
+    shared_mariadb().sql(&database.name, "DELETE FROM WORKER_NODE WHERE ID = 2");
+    until("refused snowflake ids", || (!issues(&lost)).then_some(()));
+    assert!(issues(&kept));
+    assert_ne!(lost.get("/readyz").0, 200);
+    let log = lost.log();
+    assert!(log.contains("row in WORKER_NODE is gone"), "{log}");
 }

@@ -250,3 +250,17 @@ fn a_full_disk_costs_segments_only_while_it_is_full() {
     println!("{} ids, none twice", given.0.len());
     server.stop();
 }
+
+/// Guards: a limit on the size of files refuses segments like a full disk, and does not end the
+/// process with a signal.
+#[test]
+fn a_limit_on_the_size_of_files_refuses_segments() {
+    let folder = tempdir().unwrap();
+    let settings = ["--allow-weak-store", "--policy=fixed", "--step=1"];
+    // In units of 512 bytes: more than the files have at first.
+    let server = Server::start_limited(folder.path(), "-f 400", &settings);
+    let mut answers = (0..2000).map(|_| server.get("/v1/tags/order/ids").0);
+    assert!(answers.any(|status| status != 200), "no limit was met");
+    assert_eq!(server.get(SNOWFLAKE).0, 200);
+    server.stop();
+}

@@ -12,7 +12,7 @@ use crate::server_process::{Server, until};
 #[test]
 fn a_flood_of_connections_leaves_files_for_the_journal() {
     let folder = tempdir().unwrap();
-    let server = Server::start_with_open_files(folder.path(), 300);
+    let server = Server::start_limited(folder.path(), "-n 300", &[]);
     let log = server.log();
     assert!(log.contains("the limit on open files is too low"), "{log}");
     assert_eq!(server.get("/api/snowflake/get/order").0, 200);

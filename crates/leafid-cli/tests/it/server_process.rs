@@ -132,10 +132,10 @@ impl Server {
         server
     }
 
-    /// As [`start`](Self::start), with a limit on open files.
-    pub(crate) fn start_with_open_files(folder: &Path, open_files: u32) -> Self {
-        let limited = format!("ulimit -n {open_files}; exec \"$0\" \"$@\"");
-        let arguments = ["serve", "--http", "127.0.0.1:0"];
+    /// Started by a shell that first runs `ulimit` with these words.
+    pub(crate) fn start_limited(folder: &Path, limit: &str, arguments: &[&str]) -> Self {
+        let limited = format!("ulimit {limit}; exec \"$0\" \"$@\"");
+        let arguments = [&["serve", "--http", "127.0.0.1:0"], arguments].concat();
         let program = command(folder, &arguments);
         let mut shell = Command::new("sh");
         shell.args(["-c", &limited]).arg(program.get_program());

@@ -256,6 +256,7 @@ fn server() -> TestServer {
         journal: Arc::new(MemoryJournal::new()),
         choice: WorkerChoice::Any,
         preferred: None,
+        worker_node: None,
     };
     let store = Arc::new(MemoryStore::new());
     let runtime = Runtime::new().unwrap();

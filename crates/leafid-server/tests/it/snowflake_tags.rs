@@ -24,6 +24,7 @@ fn server() -> TestServer {
         journal: Arc::new(MemoryJournal::new()),
         choice: WorkerChoice::Any,
         preferred: None,
+        worker_node: None,
     };
     let runtime = Runtime::new().unwrap();
     let store = Arc::new(MemoryStore::new());

@@ -23,6 +23,7 @@ fn server(allow_weak_store: bool) -> (TestServer, TempDir) {
         journal: Arc::new(MemoryJournal::new()),
         choice: WorkerChoice::Any,
         preferred: None,
+        worker_node: None,
     };
     let runtime = Runtime::new().unwrap();
     let folder = tempfile::tempdir().unwrap();

@@ -33,4 +33,17 @@ impl Servers<Mysql> {
             }
         }
     }
+    /// Whether the row with a number is the one of a node.
+    pub(crate) async fn is_assigned(
+        &self,
+        session: &mut Session<Mysql>,
+        number: u64,
+        node: &WorkerNode,
+    ) -> Result<bool, CallError> {
+        let select = "SELECT 1 FROM WORKER_NODE WHERE ID = ? AND HOST_NAME = ? AND PORT = ?";
+        let query = sqlx::query(select).bind(number);
+        let query = query.bind(&node.host).bind(&node.port);
+        let row = query.fetch_optional(&mut session.connection).await;
+        Ok(row.map_err(SqlError::from)?.is_some())
+    }
 }

@@ -70,7 +70,8 @@ pub(super) const WORKER_ID: Setting = Setting {
           server that was killed and lost its `data-dir` then waits until its old lease \
           (`worker-lease`) has expired. worker-node: a new one at each start from the table \
           WORKER_NODE of Baidu's uid-generator, in the MySQL database that `registry` names; \
-          each start uses one up.",
+          each start uses one up, and a server whose row is gone (see `registry-check`) stops \
+          issuing snowflake ids.",
     field: Field::Text {
         value: "ID",
         allowed: "auto, ordinal, worker-node, or a number that fits the layout",
