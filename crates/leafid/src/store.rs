@@ -73,7 +73,7 @@ pub type StoreResult<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 ///   and no two answers, to whichever process, overlap.
 /// - A store translates. It does not retry, cache or log; the driver does, in one place.
 /// - [`StoreError::Conflict`] is returned only if nothing was changed; the call is repeated at
-/// once.
+///   once.
 /// - Every call ends in bounded time, with an error if need be.
 /// - After an error the outcome may be unknown; the caller then counts the segment as lost.
 ///

@@ -3,8 +3,8 @@
 //!
 //! - While the two agree within a second the timeline follows the wall clock (`following.rs`).
 //! - A wall clock that is further away has jumped, or was wrong before. The timeline continues as
-//! before, and the disagreement is reported; a policy that refuses ids may follow a step back.
-//! `registry/` decides which clock is right, by a second source.
+//!   before, and the disagreement is reported; a policy that refuses ids may follow a step back.
+//!   `registry/` decides which clock is right, by a second source.
 
 mod following;
 

@@ -12,10 +12,10 @@ use crate::worker_id::WorkerId;
 /// while the registry is down, and never issues at a time that it may have used before.
 ///
 /// - [`write`](Self::write) returns only once the record is **durable** (fsynced), and replaces the
-/// former one completely or not at all.
+///   former one completely or not at all.
 /// - No second process may open the journal while one has it open.
 /// - A copy of a journal, if it can be distinguished from the original, is read as
-/// [`JournalRecord::of_copy`].
+///   [`JournalRecord::of_copy`].
 ///
 /// # Example
 ///

@@ -17,7 +17,7 @@ use crate::worker_id::WorkerId;
 /// The contract, checked by the suite in `store/lease/conformance.rs`:
 ///
 /// - [`swap`](Self::swap) is a compare-and-set: of many calls that expect the same row, exactly one
-/// returns `true`, and it returns only once the change is **durable**.
+///   returns `true`, and it returns only once the change is **durable**.
 /// - Only an operator ever removes a row.
 /// - A store translates. It does not retry, cache or log; the registry's driver does.
 /// - Every call ends in bounded time, with an error if need be. After an error of `swap` the

@@ -4,10 +4,10 @@
 //! words were chosen by how clients react:
 //!
 //! - `TRYAGAIN` for a temporary failure: go-redis retries it automatically, other clients report it
-//! as an error of the command. (`LOADING` would mean the same, but redis-py drops the connection on
-//! it.)
+//!   as an error of the command. (`LOADING` would mean the same, but redis-py drops the connection on
+//!   it.)
 //! - `BUSY` for overload: no client retries it automatically, which is what an overloaded server
-//! needs.
+//!   needs.
 //! - `NOAUTH`, `WRONGPASS`, `NOPERM`: as in Redis.
 //! - `ERR` for errors that persist until an operator or the caller changes something.
 //!
