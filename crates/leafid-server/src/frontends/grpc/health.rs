@@ -62,7 +62,7 @@ impl Health for HealthFrontEnd {
             let watched = tokio_stream::StreamExt::chain(unknown, tokio_stream::pending());
             return Ok(Response::new(Box::pin(watched)));
         }
-        Ok(Response::new(Box::pin(InstrumentedStore::new(Arc::clone(
+        Ok(Response::new(Box::pin(WatchStream::new(Arc::clone(
             &self.service,
         )))))
     }
@@ -83,14 +83,14 @@ fn response(status: ServingStatus) -> HealthCheckResponse {
 }
 
 /// Yields each state of a service, the present one first.
-struct InstrumentedStore {
+struct WatchStream {
     service: Arc<Service>,
     reported: Option<ServingStatus>,
     /// Is ready when it is time to check again.
     change: Pin<Box<dyn Future<Output = ()> + Send>>,
 }
 
-impl InstrumentedStore {
+impl WatchStream {
     fn new(service: Arc<Service>) -> Self {
         let change = next_look(Arc::clone(&service));
         Self {
@@ -109,7 +109,7 @@ fn next_look(service: Arc<Service>) -> Pin<Box<dyn Future<Output = ()> + Send>> 
     })
 }
 
-impl Stream for InstrumentedStore {
+impl Stream for WatchStream {
     type Item = Result<HealthCheckResponse, Status>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
