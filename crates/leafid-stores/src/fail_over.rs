@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use leafid::store::StoreError;
 
+#[cfg(feature = "_sqlx")]
 use crate::sql::{Dialect, failed};
 #[cfg(feature = "_sqlx")]
 use crate::sql_error::{SqlError, SqlErrorKind};

@@ -12,9 +12,9 @@ use leafid::store::{
 };
 use leafid::{Escaped, Limit, StepPolicy, Tag};
 
+#[cfg(feature = "_sqlx")]
 use crate::schema::OwnTable;
 use crate::sql::Row;
-#[cfg(feature = "_sqlx")]
 use crate::sql_error::{CallError, SqlError};
 
 /// What is impossible without our own table.

@@ -10,6 +10,7 @@ use leafid::store::Weakness;
 use crate::InitReport;
 #[cfg(feature = "_sqlx")]
 use crate::durability::weakness;
+#[cfg(feature = "_sqlx")]
 use crate::sql_error::CallError;
 
 /// All tables that `init` creates: Leaf's and ours for tags, then those of a registry. The table of
