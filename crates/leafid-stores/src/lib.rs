@@ -335,7 +335,7 @@ pub async fn open_leases(
 /// use leafid_stores::{StoreUrl, file_notes};
 ///
 /// let notes = file_notes(&"sqlite:/nowhere/leafid.db".parse()?);
-/// assert!(notes[0].starts_with("new store: there is no file /nowhere/leafid.db yet"));
+/// assert!(notes[0].starts_with("new store: the file /nowhere/leafid.db is missing"));
 /// # Ok::<(), leafid_stores::UrlError>(())
 /// ```
 #[must_use]

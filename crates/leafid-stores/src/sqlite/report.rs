@@ -89,9 +89,9 @@ pub(crate) fn file_notes(path: &Path) -> Vec<String> {
     let mut notes = Vec::new();
     if std::fs::metadata(&path).map_or(true, |file| file.len() == 0) {
         notes.push(format!(
-            "new store: there is no file {shown} yet, so it is made now and every tag begins at \
-            its start; if ids were given before, stop this server and name the folder of the \
-            former file in the URL of its store, or bring a copy of it back"
+            "new store: the file {shown} is missing or empty, so it is created now and every tag \
+            begins at its start; if ids were issued before, stop this server and name the folder of \
+            the former file in the URL of its store, or restore a copy of it"
         ));
     }
     let is_passing = |system: &str| {
