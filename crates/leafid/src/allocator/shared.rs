@@ -95,7 +95,7 @@ impl Shared {
             ..
         } = self.options;
         let mut random = self.random.lock().unwrap_or_else(PoisonError::into_inner);
-        backoff(retry_min, retry_max, failures, 0.5, random.f64()).max(RETRY_MIN)
+        backoff(retry_min, retry_max, failures, 0.5, 1.0 - random.f64()).max(RETRY_MIN)
     }
 
     /// Until when a tag that was just found to be unknown stays so.
