@@ -190,7 +190,7 @@ async fn redis_replicas_and_sentinels_are_named() {
     assert!(text.contains("REPLICAOF NO ONE on each replica"), "{text}");
 
     let sentinel = Redis::start_with(&["--rename-command", "EVAL", ""]);
-    check_misconfigured(&sentinel.url(), "as a Sentinel does not").await;
+    check_misconfigured(&sentinel.url(), "as a Sentinel does").await;
 }
 
 /// Guards that a damaged row is named and not overwritten by a caller that did not see it.
