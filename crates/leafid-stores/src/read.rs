@@ -30,7 +30,7 @@ pub const FILE_LEN_MAX: u64 = 1 << 20;
 /// use leafid_stores::read_file;
 ///
 /// let error = read_file(Path::new("/"), 10).unwrap_err().to_string();
-/// assert!(error.starts_with("it is no regular file"));
+/// assert!(error.starts_with("it is not a regular file"));
 /// ```
 pub fn read_file(path: &Path, len_max: u64) -> io::Result<(Vec<u8>, Metadata)> {
     read(path, len_max, Metadata::is_file)
