@@ -4,6 +4,7 @@
 //! server that stalls is not asked less, and its stall is seen in full. The loop never sleeps:
 //! waking up would be measured too.
 
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use super::{ANSWER_MAX, Load, Speech, Tally, own_cpu};
@@ -16,7 +17,8 @@ impl<S: Speech> Load<S> {
         let due_max = time.as_secs() * u64::from(per_second)
             + u64::from(time.subsec_nanos()) * u64::from(per_second) / 1_000_000_000;
         let mut events = Vec::with_capacity(self.connections.len());
-        let mut free: Vec<usize> = (0..self.connections.len()).collect();
+        // In turn: a connection that never asks is closed after a time.
+        let mut free: VecDeque<usize> = (0..self.connections.len()).collect();
         let (started, cpu) = (Instant::now(), own_cpu());
         let due = |number: u64| {
             started + Duration::from_nanos(number * 1_000_000_000 / u64::from(per_second))
@@ -26,7 +28,9 @@ impl<S: Speech> Load<S> {
             let mut now = Instant::now();
             assert!(now < next + ANSWER_MAX, "requests wait in vain");
             while asked < due_max && next <= now {
-                let Some(number) = free.pop() else { break };
+                let Some(number) = free.pop_front() else {
+                    break;
+                };
                 self.connections[number].ask(&request, 1, next);
                 asked += 1;
                 next = due(asked);
@@ -39,7 +43,7 @@ impl<S: Speech> Load<S> {
                     now = Instant::now();
                     tally.waited(now - self.connections[number].since);
                     tally.answers += answers;
-                    free.push(number);
+                    free.push_back(number);
                 }
             }
         }
