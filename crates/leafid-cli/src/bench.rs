@@ -3,10 +3,11 @@
 mod in_process;
 mod over_http;
 
+use std::thread;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
-use leafid::Tag;
+use leafid::{Clock, SystemClock, Tag};
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, Outcome};
@@ -80,9 +81,18 @@ impl Measured {
         })
     }
 
-    fn record(&mut self, time: Duration) {
-        let ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    fn count(&mut self, is_issued: bool) {
+        self.calls += u64::from(is_issued);
+        self.failures += u64::from(!is_issued);
+    }
+
+    /// Makes a call, and records how long it took since then.
+    fn time(&mut self, clock: &SystemClock, since: Duration, call: impl FnOnce() -> bool) {
+        let is_issued = call();
+        let took = clock.now().saturating_sub(since);
+        let ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
         self.times.saturating_record(ns.max(1));
+        self.count(is_issued);
     }
 
     fn add(&mut self, other: &Self) -> Outcome {
@@ -111,7 +121,7 @@ struct Report {
 
 impl Bench {
     pub(crate) fn run(self) -> Outcome {
-        if self.server.is_some() && self.store.0.name_a_store() {
+        if self.server.is_some() && self.store.name_a_store() {
             let next = "leave out --server, or --store and --data-dir";
             return Err(Failure::usage("both a server and a store are named", next));
         }
@@ -125,8 +135,63 @@ impl Bench {
         output::print(&report.as_text())
     }
 
-    fn duration(&self) -> Duration {
-        Duration::from_secs(self.seconds)
+    /// Warms up, then measures.
+    fn report(
+        &self,
+        place: String,
+        clock: &SystemClock,
+        measure: impl Fn(Duration) -> Outcome<Measured>,
+    ) -> Outcome<Report> {
+        measure(WARM_UP)?;
+        let before = clock.now();
+        let all = measure(Duration::from_secs(self.seconds))?;
+        Ok(Report {
+            place,
+            loop_kind: self.rate.map_or("closed", |_| "open"),
+            callers: self.callers,
+            count: self.count,
+            took: clock.now().saturating_sub(before),
+            all,
+        })
+    }
+}
+
+/// Runs each caller on a thread of its own, and sums up what they measured.
+fn run_callers<C>(callers: impl Iterator<Item = C>) -> Outcome<Measured>
+where
+    C: FnOnce() -> Outcome<Measured> + Send,
+{
+    let each: Vec<Outcome<Measured>> = thread::scope(|scope| {
+        let threads: Vec<_> = callers.map(|caller| scope.spawn(caller)).collect();
+        let joined = threads.into_iter().map(thread::ScopedJoinHandle::join);
+        joined
+            .map(|joined| joined.unwrap_or_else(|_| Measured::new()))
+            .collect()
+    });
+    let mut all = Measured::new()?;
+    for measured in each {
+        all.add(&measured?)?;
+    }
+    Ok(all)
+}
+
+/// Calls again and again, and times each call that follows `untimed` others.
+fn call_until(
+    until: Duration,
+    clock: &SystemClock,
+    untimed: u64,
+    call: impl Fn() -> bool,
+) -> Outcome<Measured> {
+    let mut measured = Measured::new()?;
+    loop {
+        for _ in 0..untimed {
+            measured.count(call());
+        }
+        let now = clock.now();
+        if now >= until {
+            return Ok(measured);
+        }
+        measured.time(clock, now, &call);
     }
 }
 

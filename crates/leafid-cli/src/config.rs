@@ -10,72 +10,61 @@ use crate::flags::ServerFlags;
 use crate::output;
 
 /// Check the settings, or show them.
-#[derive(clap::Args)]
+#[derive(clap::Subcommand)]
 #[command(before_help = "\
 Examples:
   leafid config show --origin           every setting, and where it comes from
   leafid config check --config new.toml")]
-pub(crate) struct Configs {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(clap::Subcommand)]
-enum Command {
-    Check(Check),
-    Show(Show),
-}
-
-/// Check the settings without starting the server; exit code 1 if they are invalid.
-#[derive(clap::Args)]
-struct Check {
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    flags: ServerFlags,
-}
-
-/// Show the effective value of every setting as TOML, with passwords as ***.
-#[derive(clap::Args)]
-struct Show {
-    /// Also show where each value comes from.
-    #[arg(long)]
-    origin: bool,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    flags: ServerFlags,
+pub(crate) enum Configs {
+    /// Check the settings without starting the server; exit code 1 if they are invalid.
+    Check {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        flags: ServerFlags,
+    },
+    /// Show the effective value of every setting as TOML, with passwords as ***.
+    Show {
+        /// Also show where each value comes from.
+        #[arg(long)]
+        origin: bool,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        flags: ServerFlags,
+    },
 }
 
 impl Configs {
     pub(crate) fn run(self) -> Outcome {
-        match self.command {
-            Command::Check(check) => check.run(),
-            Command::Show(show) => show.run(),
+        match self {
+            Self::Check { json, flags } => check(&flags.sources(), json),
+            Self::Show {
+                origin,
+                json,
+                flags,
+            } => show(&flags.load()?.shown(), origin, json),
         }
     }
 }
 
-impl Check {
-    fn run(self) -> Outcome {
-        let sources = self.flags.0.sources();
-        let notes = match notes(&sources) {
-            Ok(notes) => notes,
-            Err(error) if self.json => {
-                output::json(&json!({ "ok": false, "mistakes": error.mistakes, "notes": [] }))?;
-                return Err(Failure::silent());
-            }
-            Err(error) => return Err(error.into()),
-        };
-        if self.json {
-            return output::json(&json!({ "ok": true, "mistakes": [], "notes": notes }));
+fn check(sources: &Sources, is_json: bool) -> Outcome {
+    let notes = match notes(sources) {
+        Ok(notes) => notes,
+        Err(error) if is_json => {
+            output::json(&json!({ "ok": false, "mistakes": error.mistakes, "notes": [] }))?;
+            return Err(Failure::silent());
         }
-        let mut text: String = notes.iter().map(|note| format!("note: {note}\n")).collect();
-        text.push_str("the settings are valid\n");
-        output::print(&text)
+        Err(error) => return Err(error.into()),
+    };
+    if is_json {
+        return output::json(&json!({ "ok": true, "mistakes": [], "notes": notes }));
     }
+    let mut text: String = notes.iter().map(|note| format!("note: {note}\n")).collect();
+    text.push_str("the settings are valid\n");
+    output::print(&text)
 }
 
 /// Notes for the operator about settings, access file and certificate, if all are valid.
@@ -96,30 +85,22 @@ fn notes(sources: &Sources) -> Result<Vec<String>, ConfigError> {
     Ok(notes)
 }
 
-impl Show {
-    fn run(self) -> Outcome {
-        let shown = self.flags.0.load()?.shown();
-        if self.json {
-            let object: serde_json::Map<_, _> = shown.iter().map(json_entry).collect();
-            return output::json(&object);
-        }
-        let lines: Vec<String> = shown.iter().map(toml_line).collect();
-        let width = lines
-            .iter()
-            .map(|line| line.chars().count())
-            .max()
-            .unwrap_or(0)
-            .min(60);
-        let mut text = String::new();
-        for (line, shown) in lines.iter().zip(&shown) {
-            if self.origin {
-                let _ = writeln!(text, "{line:width$}  # {}", shown.origin);
-            } else {
-                let _ = writeln!(text, "{line}");
-            }
-        }
-        output::print(&text)
+fn show(all: &[Shown], with_origin: bool, is_json: bool) -> Outcome {
+    if is_json {
+        let object: serde_json::Map<_, _> = all.iter().map(json_entry).collect();
+        return output::json(&object);
     }
+    let lines: Vec<String> = all.iter().map(toml_line).collect();
+    let lens = lines.iter().map(|line| line.chars().count());
+    let width = lens.max().unwrap_or(0).min(60);
+    let mut text = String::new();
+    for (line, shown) in lines.iter().zip(all) {
+        let _ = match with_origin {
+            true => writeln!(text, "{line:width$}  # {}", shown.origin),
+            false => writeln!(text, "{line}"),
+        };
+    }
+    output::print(&text)
 }
 
 fn json_entry(shown: &Shown) -> (String, serde_json::Value) {

@@ -39,17 +39,15 @@ impl Decode {
     }
 
     fn print_lines(&self, parts: Parts) -> Outcome {
-        let mut lines = vec![
-            ("time", parts.time().to_string()),
-            ("worker id", parts.worker.to_string()),
-        ];
-        if let Some(data_center) = parts.data_center {
-            lines.push(("data center", data_center.to_string()));
-            lines.push(("worker in it", parts.worker_in_data_center.to_string()));
-        }
-        lines.push(("sequence", parts.sequence.to_string()));
-        lines.push(("layout", self.layout.to_string()));
-        let line = |(name, value): &(&str, String)| format!("{name:<16}{value}\n");
-        output::print(&lines.iter().map(line).collect::<String>())
+        let data_center = parts.data_center;
+        let in_data_center = data_center.map(|_| parts.worker_in_data_center.to_string());
+        output::fields([
+            ("time", Some(parts.time().to_string())),
+            ("worker id", Some(parts.worker.to_string())),
+            ("data center", data_center.map(|id| id.to_string())),
+            ("worker in it", in_data_center),
+            ("sequence", Some(parts.sequence.to_string())),
+            ("layout", Some(self.layout.to_string())),
+        ])
     }
 }

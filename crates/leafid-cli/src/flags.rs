@@ -7,15 +7,14 @@ use leafid_server::{Loaded, SETTINGS, Setting, Sources};
 
 use crate::failure::{Failure, Outcome};
 
-/// All settings.
-pub(crate) struct ServerFlags(pub(crate) Flags);
+/// Flags for all settings.
+pub(crate) type ServerFlags = Flags<true>;
 
-/// The settings that choose the store, and how to connect to it.
-pub(crate) struct StoreFlags(pub(crate) Flags);
+/// Flags for the settings that choose the store, and how to connect to it.
+pub(crate) type StoreFlags = Flags<false>;
 
-/// Settings given on the command line.
-#[derive(Default)]
-pub(crate) struct Flags {
+/// Settings given on the command line: all of them, or those of [`STORE_KEYS`].
+pub(crate) struct Flags<const ALL: bool> {
     given: Vec<(&'static str, Vec<String>)>,
     config: Option<PathBuf>,
     leaf_properties: Option<PathBuf>,
@@ -31,7 +30,7 @@ const STORE_KEYS: [&str; 7] = [
     "create-tags",
 ];
 
-impl Flags {
+impl<const ALL: bool> Flags<ALL> {
     /// Reads all layers of settings.
     pub(crate) fn load(&self) -> Outcome<Loaded> {
         Ok(self.sources().load()?)
@@ -71,41 +70,15 @@ impl Flags {
         Ok(loaded)
     }
 
-    fn of(matches: &ArgMatches, settings: impl Iterator<Item = &'static Setting>) -> Self {
-        let given = settings.filter_map(|setting| {
-            // Reading a flag that the command does not have would panic.
-            let texts = matches.try_get_many::<String>(setting.key).ok()??;
-            Some((setting.key, texts.cloned().collect()))
-        });
-        Self {
-            given: given.collect(),
-            config: matches.get_one("config").cloned(),
-            leaf_properties: matches.get_one("leaf-properties").cloned(),
-        }
+    /// The settings that have a flag.
+    fn settings() -> impl Iterator<Item = &'static Setting> {
+        let keys: Vec<_> = match ALL {
+            true => SETTINGS.iter().map(|setting| setting.key).collect(),
+            false => STORE_KEYS.to_vec(),
+        };
+        let settings = keys.into_iter().filter_map(Setting::find);
+        settings.filter(|setting| setting.flag().is_some())
     }
-}
-
-fn store_settings() -> impl Iterator<Item = &'static Setting> {
-    STORE_KEYS.iter().filter_map(|key| Setting::find(key))
-}
-
-/// Adds the flags of these settings, and those that name the files.
-fn with_flags(command: Command, settings: impl Iterator<Item = &'static Setting>) -> Command {
-    let flags = settings
-        .filter(|setting| setting.flag().is_some())
-        .map(flag);
-    command
-        .args(flags)
-        .arg(file_flag(
-            "config",
-            "Read settings from this TOML file [default: leafid.toml, if it exists]",
-            "LEAFID_CONFIG",
-        ))
-        .arg(file_flag(
-            "leaf-properties",
-            "Start from Leaf's own leaf.properties",
-            "LEAFID_LEAF_PROPERTIES",
-        ))
 }
 
 fn file_flag(name: &'static str, help: &str, variable: &str) -> Arg {
@@ -144,9 +117,20 @@ fn flag(setting: &'static Setting) -> Arg {
     }
 }
 
-impl Args for ServerFlags {
+impl<const ALL: bool> Args for Flags<ALL> {
     fn augment_args(command: Command) -> Command {
-        with_flags(command, SETTINGS.iter())
+        command
+            .args(Self::settings().map(flag))
+            .arg(file_flag(
+                "config",
+                "Read settings from this TOML file [default: leafid.toml, if it exists]",
+                "LEAFID_CONFIG",
+            ))
+            .arg(file_flag(
+                "leaf-properties",
+                "Start from Leaf's own leaf.properties",
+                "LEAFID_LEAF_PROPERTIES",
+            ))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -154,30 +138,17 @@ impl Args for ServerFlags {
     }
 }
 
-impl FromArgMatches for ServerFlags {
+impl<const ALL: bool> FromArgMatches for Flags<ALL> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        Ok(Self(Flags::of(matches, SETTINGS.iter())))
-    }
-
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        *self = Self::from_arg_matches(matches)?;
-        Ok(())
-    }
-}
-
-impl Args for StoreFlags {
-    fn augment_args(command: Command) -> Command {
-        with_flags(command, store_settings())
-    }
-
-    fn augment_args_for_update(command: Command) -> Command {
-        Self::augment_args(command)
-    }
-}
-
-impl FromArgMatches for StoreFlags {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        Ok(Self(Flags::of(matches, store_settings())))
+        let given = Self::settings().filter_map(|setting| {
+            let texts = matches.get_many::<String>(setting.key)?;
+            Some((setting.key, texts.cloned().collect()))
+        });
+        Ok(Self {
+            given: given.collect(),
+            config: matches.get_one("config").cloned(),
+            leaf_properties: matches.get_one("leaf-properties").cloned(),
+        })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {

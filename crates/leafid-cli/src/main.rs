@@ -59,11 +59,16 @@ enum Command {
     Serve(serve::Serve),
     Next(next::Next),
     Decode(decode::Decode),
+    #[command(subcommand)]
     Tag(tag::Tags),
+    #[command(subcommand)]
     Worker(worker::Workers),
+    #[command(subcommand)]
     Quota(quota::Quotas),
     Audit(audit::Audit),
+    #[command(subcommand)]
     Store(store::Stores),
+    #[command(subcommand)]
     Config(config::Configs),
     Bench(bench::Bench),
     Completions(completions::Completions),

@@ -19,6 +19,17 @@ pub(crate) fn line(text: &str) -> Outcome {
     print(&format!("{text}\n"))
 }
 
+/// Prints names and values, one on each line, those that are there; characters from outside are
+/// escaped.
+pub(crate) fn fields<const COUNT: usize>(fields: [(&str, Option<String>); COUNT]) -> Outcome {
+    let width = fields.iter().map(|(name, _)| name.len() + 2).max();
+    let width = width.unwrap_or_default().max(16);
+    let line = |(name, value): (&str, Option<String>)| {
+        value.map(|value| format!("{name:<width$}{}\n", Escaped(&value)))
+    };
+    print(&fields.into_iter().filter_map(line).collect::<String>())
+}
+
 /// Prints a table; characters from outside are escaped.
 pub(crate) fn table<const COLUMNS: usize>(
     header: [&str; COLUMNS],

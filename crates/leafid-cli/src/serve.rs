@@ -1,5 +1,6 @@
 //! `leafid serve`: runs the server until a signal.
 
+use std::fmt::Display;
 use std::future::Future;
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -39,7 +40,7 @@ pub(crate) struct Serve {
 
 impl Serve {
     pub(crate) fn run(self) -> Outcome {
-        let sources = self.flags.0.sources();
+        let sources = self.flags.sources();
         let served = sources
             .load()
             .map_err(Failure::from)
@@ -59,7 +60,7 @@ fn serve_until_stopped(mut loaded: Loaded) -> Outcome {
     loaded.notes.extend(tls.iter().flat_map(|tls| tls.notes()));
     // Must run before the second thread starts: see its documentation.
     leafid_server::warm_up();
-    log::start(&loaded.config).map_err(|error| no_runtime(&error))?;
+    log::start(&loaded.config).map_err(source::not_started)?;
     for note in &loaded.notes {
         tracing::warn!("{note}");
     }
@@ -67,7 +68,7 @@ fn serve_until_stopped(mut loaded: Loaded) -> Outcome {
     leave_open_files(&mut loaded.config);
     // For drivers and the first of the threads that serve connections; the server starts the
     // others.
-    let runtime = runtime()?;
+    let runtime = CoreRuntime::new().map_err(source::not_started)?;
     let mut served = Ok(());
     runtime.block_on(pin!(async { served = serve(&loaded.config, tls).await }));
     // Nothing that still runs needs waiting for: all requests have been answered.
@@ -77,8 +78,8 @@ fn serve_until_stopped(mut loaded: Loaded) -> Outcome {
 
 async fn serve(config: &Config, tls: Option<Arc<Tls>>) -> Outcome {
     let stop = stop()?;
-    let hangups = Hangups::listen().map_err(|error| no_signals(&error))?;
-    survive_file_size_limit().map_err(|error| no_signals(&error))?;
+    let hangups = Hangups::listen().map_err(no_signals)?;
+    survive_file_size_limit().map_err(no_signals)?;
     let listeners = Listeners::bind(config.addresses())
         .await
         .map_err(not_served)?
@@ -137,7 +138,7 @@ pub(crate) fn not_encrypted(error: ConfigError) -> Failure {
 
 /// Completes at the first signal; the second one exits the process.
 fn stop() -> Outcome<impl Future<Output = ()>> {
-    let first = shutdown_signal().map_err(|error| no_signals(&error))?;
+    let first = shutdown_signal().map_err(no_signals)?;
     Ok(async move {
         first.await;
         if let Ok(second) = shutdown_signal() {
@@ -150,7 +151,7 @@ fn stop() -> Outcome<impl Future<Output = ()>> {
     })
 }
 
-fn no_signals(error: &io::Error) -> Failure {
+fn no_signals(error: impl Display) -> Failure {
     let message = format!("cannot listen for signals: {error}");
     Failure::new(message, "raise the limit on open files (ulimit -n)")
 }
@@ -188,15 +189,6 @@ fn leave_open_files(config: &mut Config) {
         tracing::warn!(connections, open_files, wanted, "{TEXT}");
     }
     config.connections_max = connections;
-}
-
-fn runtime() -> Outcome<CoreRuntime> {
-    CoreRuntime::new().map_err(|error| no_runtime(&error))
-}
-
-fn no_runtime(error: &io::Error) -> Failure {
-    let message = format!("cannot start: {error}");
-    Failure::new(message, "raise the limit on open files (ulimit -n)")
 }
 
 /// The addresses, and some commands to try.

@@ -1,5 +1,6 @@
 //! `Source`: a store that a command works on directly, without a server.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use leafid::store::{SegmentStore, StoreError, TagKind, TagPatch, TagRecord, TagSettings, TagSpec};
@@ -80,10 +81,13 @@ pub(crate) async fn settle(config: &Config) {
 pub(crate) fn runtime() -> Outcome<Runtime> {
     leafid_server::warm_up();
     let runtime = Builder::new_current_thread().enable_all().build();
-    runtime.map_err(|error| {
-        let message = format!("cannot start: {error}");
-        Failure::new(message, "raise the limit on open files (ulimit -n)")
-    })
+    runtime.map_err(not_started)
+}
+
+/// The system does not let a runtime or a thread start.
+pub(crate) fn not_started(error: impl Display) -> Failure {
+    let message = format!("cannot start: {error}");
+    Failure::new(message, "raise the limit on open files (ulimit -n)")
 }
 
 impl Source {

@@ -14,20 +14,14 @@ use crate::output;
 use crate::source;
 
 /// Create the tables of a store, check its durability, back it up or restore it.
-#[derive(clap::Args)]
+#[derive(clap::Subcommand)]
 #[command(before_help = "\
 Examples:
   leafid store check --store mysql://leaf@db:3306/leaf
   leafid store init --store postgres://leafid@db/leafid --store-password-file password
   leafid store backup monday.db
   leafid store restore monday.db --margin 5000000")]
-pub(crate) struct Stores {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(clap::Subcommand)]
-enum Command {
+pub(crate) enum Stores {
     Init(Init),
     Check(check::Check),
     Backup(backup::Backup),
@@ -41,7 +35,7 @@ enum Command {
 /// Leaf's cannot hold: kinds, policies, limits and deleted tags. The tables `leafid_worker` and
 /// `leafid_pool` record which server holds which worker id, and `leafid_audit` who changed what.
 #[derive(clap::Args)]
-struct Init {
+pub(crate) struct Init {
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -51,18 +45,18 @@ struct Init {
 
 impl Stores {
     pub(crate) fn run(self) -> Outcome {
-        match self.command {
-            Command::Init(init) => init.run(),
-            Command::Check(check) => check.run(),
-            Command::Backup(backup) => backup.run(),
-            Command::Restore(restore) => restore.run(),
+        match self {
+            Self::Init(init) => init.run(),
+            Self::Check(check) => check.run(),
+            Self::Backup(backup) => backup.run(),
+            Self::Restore(restore) => restore.run(),
         }
     }
 }
 
 impl Init {
     fn run(self) -> Outcome {
-        let config = self.flags.0.load_store()?.config;
+        let config = self.flags.load_store()?.config;
         let url = source::url(&config)?;
         let options = config.store_options();
         let runtime = source::runtime()?;

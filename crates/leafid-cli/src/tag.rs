@@ -1,7 +1,7 @@
 //! `leafid tag`: creates, lists, shows, changes and deletes tags.
 
 use leafid::store::{TagKind, TagPatch, TagSettings, TagSpec};
-use leafid::{Escaped, Limit, StepPolicy, Tag};
+use leafid::{Limit, StepPolicy, Tag};
 use leafid_server::api::{self, TagChange, TagList, TagRequest};
 use serde_json::json;
 
@@ -11,7 +11,7 @@ use crate::output;
 use crate::target::{Target, TargetFlags};
 
 /// Create, list, show, change or delete tags.
-#[derive(clap::Args)]
+#[derive(clap::Subcommand)]
 #[command(before_help = "\
 Examples:
   leafid tag create order --start 1000000 --description 'order numbers'
@@ -20,23 +20,40 @@ Examples:
   leafid tag set order --step 5000
   leafid tag set order --next 2000000
   leafid tag show order --json --store mysql://leaf@db:3306/leaf")]
-pub(crate) struct Tags {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(clap::Subcommand)]
-enum Command {
+pub(crate) enum Tags {
     Create(Create),
-    List(List),
-    Show(Show),
+    /// List tags, in ascending byte order.
+    List {
+        /// Start after this tag.
+        #[arg(long, value_name = "TAG")]
+        after: Option<Tag>,
+        /// The number of tags.
+        #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 100)]
+        #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
+        count: u32,
+        #[command(flatten)]
+        target: TargetFlags,
+    },
+    /// Show one tag; from a server, its state there as well.
+    Show {
+        /// The tag.
+        tag: Tag,
+        #[command(flatten)]
+        target: TargetFlags,
+    },
     Set(Set),
-    Delete(Delete),
+    /// Delete a tag. The store remembers how far it went: if it is created again, no id repeats.
+    Delete {
+        /// The tag.
+        tag: Tag,
+        #[command(flatten)]
+        target: TargetFlags,
+    },
 }
 
 /// Create a tag.
 #[derive(clap::Args)]
-struct Create {
+pub(crate) struct Create {
     /// The tag: 1 to 128 characters.
     tag: Tag,
     /// Where its ids come from, permanently: segment, or snowflake, which has no other settings.
@@ -55,32 +72,9 @@ struct Create {
     target: TargetFlags,
 }
 
-/// List tags, in ascending byte order.
-#[derive(clap::Args)]
-struct List {
-    /// Start after this tag.
-    #[arg(long, value_name = "TAG")]
-    after: Option<Tag>,
-    /// The number of tags.
-    #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 100)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
-    count: u32,
-    #[command(flatten)]
-    target: TargetFlags,
-}
-
-/// Show one tag; from a server, its state there as well.
-#[derive(clap::Args)]
-struct Show {
-    /// The tag.
-    tag: Tag,
-    #[command(flatten)]
-    target: TargetFlags,
-}
-
 /// Change settings of a tag; the others stay as they are.
 #[derive(clap::Args)]
-struct Set {
+pub(crate) struct Set {
     /// The tag.
     tag: Tag,
     #[command(flatten)]
@@ -93,15 +87,6 @@ struct Set {
     #[arg(long, value_name = "ID")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=Limit::INT64.largest()))]
     next: Option<u64>,
-    #[command(flatten)]
-    target: TargetFlags,
-}
-
-/// Delete a tag. The store remembers how far it went: if it is created again, no id repeats.
-#[derive(clap::Args)]
-struct Delete {
-    /// The tag.
-    tag: Tag,
     #[command(flatten)]
     target: TargetFlags,
 }
@@ -145,12 +130,16 @@ impl Settings {
 
 impl Tags {
     pub(crate) fn run(self) -> Outcome {
-        match self.command {
-            Command::Create(create) => create.run(),
-            Command::List(list) => list.run(),
-            Command::Show(show) => show.run(),
-            Command::Set(set) => set.run(),
-            Command::Delete(delete) => delete.run(),
+        match self {
+            Self::Create(create) => create.run(),
+            Self::List {
+                after,
+                count,
+                target,
+            } => list(after.as_ref(), count, &target),
+            Self::Show { tag, target } => show(&tag, &target),
+            Self::Set(set) => set.run(),
+            Self::Delete { tag, target } => delete(&tag, &target),
         }
     }
 }
@@ -172,38 +161,31 @@ impl Create {
                 api::Tag::from(&source.create(&spec)?)
             }
         };
-        print_row(&row, self.target.json)
+        print_row(row, self.target.json)
     }
 }
 
-impl List {
-    fn run(self) -> Outcome {
-        let page = match self.target.target()? {
-            Target::Server(client) => {
-                let after = self.after.as_ref().map(Tag::as_str);
-                client.list(after, self.count)?
-            }
-            Target::Store(source) => {
-                let records = source.list(self.after.as_ref(), self.count + 1)?;
-                let len = usize::try_from(self.count).unwrap_or(usize::MAX);
-                let tags: Vec<_> = records.iter().take(len).map(api::Tag::from).collect();
-                let last = tags.last().filter(|_| records.len() > len);
-                let next = last.map(|last| last.tag.clone());
-                TagList { tags, next }
-            }
-        };
-        print_page(page, self.target.json)
-    }
+fn list(after: Option<&Tag>, count: u32, target: &TargetFlags) -> Outcome {
+    let page = match target.target()? {
+        Target::Server(client) => client.list(after.map(Tag::as_str), count)?,
+        Target::Store(source) => {
+            let records = source.list(after, count + 1)?;
+            let len = usize::try_from(count).unwrap_or(usize::MAX);
+            let tags: Vec<_> = records.iter().take(len).map(api::Tag::from).collect();
+            let last = tags.last().filter(|_| records.len() > len);
+            let next = last.map(|last| last.tag.clone());
+            TagList { tags, next }
+        }
+    };
+    print_page(page, target.json)
 }
 
-impl Show {
-    fn run(self) -> Outcome {
-        let row = match self.target.target()? {
-            Target::Server(client) => client.show(self.tag.as_str())?,
-            Target::Store(source) => api::Tag::from(&source.show(&self.tag)?),
-        };
-        print_row(&row, self.target.json)
-    }
+fn show(tag: &Tag, target: &TargetFlags) -> Outcome {
+    let row = match target.target()? {
+        Target::Server(client) => client.show(tag.as_str())?,
+        Target::Store(source) => api::Tag::from(&source.show(tag)?),
+    };
+    print_row(row, target.json)
 }
 
 impl Set {
@@ -228,44 +210,45 @@ impl Set {
                 api::Tag::from(&raised.transpose()?.unwrap_or(record))
             }
         };
-        print_row(&row, self.target.json)
+        print_row(row, self.target.json)
     }
 }
 
-impl Delete {
-    fn run(self) -> Outcome {
-        match self.target.target()? {
-            Target::Server(client) => client.delete(self.tag.as_str())?,
-            Target::Store(source) => source.delete(&self.tag)?,
-        }
-        if self.target.json {
-            return output::json(&json!({ "deleted": self.tag.as_str() }));
-        }
-        output::line(&format!("deleted {}", quoted(self.tag.as_str())))
+fn delete(tag: &Tag, target: &TargetFlags) -> Outcome {
+    match target.target()? {
+        Target::Server(client) => client.delete(tag.as_str())?,
+        Target::Store(source) => source.delete(tag)?,
     }
+    if target.json {
+        return output::json(&json!({ "deleted": tag.as_str() }));
+    }
+    output::line(&format!("deleted {}", quoted(tag.as_str())))
 }
 
-fn print_row(row: &api::Tag, is_json: bool) -> Outcome {
+fn print_row(row: api::Tag, is_json: bool) -> Outcome {
     if is_json {
-        return output::json(row);
+        return output::json(&row);
     }
-    let mut lines = vec![("tag", row.tag.clone()), ("kind", row.kind.clone())];
-    let next = row.max_id.as_ref().map(|max_id| format!("from {max_id}"));
-    lines.extend(next.map(|next| ("next segment", next)));
-    lines.extend(row.step.map(|step| ("step", step.to_string())));
-    let policy = policy_name(row).map(str::to_owned);
-    lines.extend(policy.map(|policy| ("policy", policy)));
-    lines.extend(row.limit.clone().map(|limit| ("limit", limit)));
-    let headroom = headroom(row).map(|left| ("ids left", left.to_string()));
-    lines.extend(headroom);
-    lines.extend(row.description.clone().map(|text| ("description", text)));
-    lines.extend(row.updated.clone().map(|time| ("updated", time)));
-    if let Some(live) = row.live.iter().flatten().next() {
-        lines.push(("issued here", live.issued.clone()));
-        lines.push(("in memory here", live.remaining.to_string()));
-    }
-    let line = |(name, value): &(&str, String)| format!("{name:<16}{}\n", Escaped(value));
-    output::print(&lines.iter().map(line).collect::<String>())
+    let policy = policy_name(&row).map(str::to_owned);
+    let headroom = headroom(&row).map(|left| left.to_string());
+    let live = row.live.flatten();
+    let remaining = live.as_ref().map(|live| live.remaining.to_string());
+    output::fields([
+        ("tag", Some(row.tag)),
+        ("kind", Some(row.kind)),
+        (
+            "next segment",
+            row.max_id.map(|max_id| format!("from {max_id}")),
+        ),
+        ("step", row.step.map(|step| step.to_string())),
+        ("policy", policy),
+        ("limit", row.limit),
+        ("ids left", headroom),
+        ("description", row.description),
+        ("updated", row.updated),
+        ("issued here", live.map(|live| live.issued)),
+        ("in memory here", remaining),
+    ])
 }
 
 /// The policy by its name; none for a snowflake tag.

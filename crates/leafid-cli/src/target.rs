@@ -61,13 +61,13 @@ impl TargetFlags {
     /// `--leaf-properties`): the settings of `leafid serve` must not turn a command that calls the
     /// server into one that bypasses it.
     pub(crate) fn target(&self) -> Outcome<Target> {
-        match (&self.server, self.store.0.name_a_store()) {
+        match (&self.server, self.store.name_a_store()) {
             (Some(_), true) => Err(Failure::usage(
                 "both a server and a store are named",
                 "leave out --server, or --store, --data-dir and --leaf-properties",
             )),
             (None, true) => {
-                let loaded = self.store.0.load_store()?;
+                let loaded = self.store.load_store()?;
                 Ok(Target::Store(Source::open(&loaded.config)?))
             }
             (server, false) => Ok(Target::Server(client(server.as_deref(), &self.call)?)),

@@ -1,14 +1,13 @@
 //! Measures `Generators` in this process: a closed loop on each thread.
 
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
 
 use leafid::blocking::block_on;
 use leafid::store::{MemoryStore, SegmentStore, TagSettings};
 use leafid::{Clock, Generator, Generators, Options, SystemClock};
 
-use super::{Bench, Measured, Report, WARM_UP};
+use super::{Bench, Measured, Report, call_until, run_callers};
 use crate::failure::{Failure, Outcome};
 use crate::source;
 
@@ -23,8 +22,8 @@ pub(super) fn run(bench: &Bench) -> Outcome<Report> {
         .enable_all()
         .build()
         .map_err(|error| Failure::new(error, "raise the limit on processes"))?;
-    let (store, place): (Arc<dyn SegmentStore>, String) = if bench.store.0.name_a_store() {
-        let config = bench.store.0.load_store()?.config;
+    let (store, place): (Arc<dyn SegmentStore>, String) = if bench.store.name_a_store() {
+        let config = bench.store.load_store()?.config;
         let url = source::url(&config)?;
         (runtime.block_on(source::open(&config))?, url.to_string())
     } else {
@@ -41,16 +40,8 @@ pub(super) fn run(bench: &Bench) -> Outcome<Report> {
     runtime.spawn(driver);
     let generator = generators.generator(bench.tag.as_str())?;
     generator.next_blocking()?;
-    measure(bench, &generator, &clock, WARM_UP)?;
-    let before = clock.now();
-    let all = measure(bench, &generator, &clock, bench.duration())?;
-    Ok(Report {
-        place: format!("in process, {place}"),
-        loop_kind: "closed",
-        callers: bench.callers,
-        count: bench.count,
-        took: clock.now().saturating_sub(before),
-        all,
+    bench.report(format!("in process, {place}"), &clock, |duration| {
+        measure(bench, &generator, &clock, duration)
     })
 }
 
@@ -62,61 +53,15 @@ fn measure(
     duration: Duration,
 ) -> Outcome<Measured> {
     let until = clock.now() + duration;
-    let mut all = Measured::new()?;
-    let each: Vec<Outcome<Measured>> = thread::scope(|scope| {
-        let callers = (0..bench.callers).map(|_| {
-            let (generator, clock) = (generator.clone(), clock.clone());
-            scope.spawn(move || match bench.count {
-                1 => call_singly(&generator, &clock, until),
-                count => call_many(&generator, &clock, until, count),
-            })
-        });
-        let callers: Vec<_> = callers.collect();
-        let joined = callers.into_iter().map(thread::ScopedJoinHandle::join);
-        joined
-            .map(|joined| joined.unwrap_or_else(|_| Measured::new()))
-            .collect()
-    });
-    for measured in each {
-        all.add(&measured?)?;
-    }
-    Ok(all)
-}
-
-fn call_singly(generator: &Generator, clock: &SystemClock, until: Duration) -> Outcome<Measured> {
-    let mut measured = Measured::new()?;
-    loop {
-        for _ in 1..CALLS_PER_TIMING {
-            let is_issued = generator.next_blocking().is_ok();
-            measured.calls += u64::from(is_issued);
-            measured.failures += u64::from(!is_issued);
+    run_callers((0..bench.callers).map(|_| {
+        let (generator, clock) = (generator.clone(), clock.clone());
+        move || match bench.count {
+            1 => call_until(until, &clock, CALLS_PER_TIMING - 1, || {
+                generator.next_blocking().is_ok()
+            }),
+            count => call_until(until, &clock, 0, || {
+                block_on(generator.next_many(count)).is_ok()
+            }),
         }
-        let before = clock.now();
-        if before >= until {
-            return Ok(measured);
-        }
-        let is_issued = generator.next_blocking().is_ok();
-        measured.record(clock.now().saturating_sub(before));
-        measured.calls += u64::from(is_issued);
-        measured.failures += u64::from(!is_issued);
-    }
-}
-
-fn call_many(
-    generator: &Generator,
-    clock: &SystemClock,
-    until: Duration,
-    count: u64,
-) -> Outcome<Measured> {
-    let mut measured = Measured::new()?;
-    loop {
-        let before = clock.now();
-        if before >= until {
-            return Ok(measured);
-        }
-        let is_issued = block_on(generator.next_many(count)).is_ok();
-        measured.record(clock.now().saturating_sub(before));
-        measured.calls += u64::from(is_issued);
-        measured.failures += u64::from(!is_issued);
-    }
+    }))
 }

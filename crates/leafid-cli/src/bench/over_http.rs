@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use leafid::{Clock, SystemClock};
 
-use super::{Bench, Measured, Report, WARM_UP};
+use super::{Bench, Measured, Report, call_until, run_callers};
 use crate::client::Client;
 use crate::failure::Outcome;
 use crate::target;
@@ -20,20 +20,8 @@ pub(super) fn run(bench: &Bench, server: &str) -> Outcome<Report> {
     if let Some(client) = clients.first() {
         client.take(bench.tag.as_str(), bench.count)?;
     }
-    measure(bench, &clients, &clock, WARM_UP)?;
-    let before = clock.now();
-    let all = measure(bench, &clients, &clock, bench.duration())?;
-    Ok(Report {
-        place: format!("over HTTP, {server}"),
-        loop_kind: if bench.rate.is_some() {
-            "open"
-        } else {
-            "closed"
-        },
-        callers: bench.callers,
-        count: bench.count,
-        took: clock.now().saturating_sub(before),
-        all,
+    bench.report(format!("over HTTP, {server}"), &clock, |duration| {
+        measure(bench, &clients, &clock, duration)
     })
 }
 
@@ -45,74 +33,38 @@ fn measure(
     duration: Duration,
 ) -> Outcome<Measured> {
     let start = clock.now();
+    let until = start + duration;
     let interval = bench
         .rate
         .map(|rate| Duration::from_secs(1) * bench.callers.into() / rate);
-    let mut all = Measured::new()?;
-    let each: Vec<Outcome<Measured>> = thread::scope(|scope| {
-        let callers = (0u32..).zip(clients).map(|(index, client)| {
-            let caller = Caller {
-                bench,
-                client,
-                clock,
-                until: start + duration,
-            };
+    run_callers((0u32..).zip(clients).map(|(index, client)| {
+        let call = || client.take(bench.tag.as_str(), bench.count).is_ok();
+        move || match interval {
+            None => call_until(until, clock, 0, call),
             // Callers of an open loop take turns.
-            let first = interval.map(|interval| start + interval * index / bench.callers.into());
-            scope.spawn(move || match (interval, first) {
-                (Some(interval), Some(first)) => caller.call_on_time(first, interval),
-                _ => caller.call_again_and_again(),
-            })
-        });
-        let callers: Vec<_> = callers.collect();
-        let joined = callers.into_iter().map(thread::ScopedJoinHandle::join);
-        joined
-            .map(|joined| joined.unwrap_or_else(|_| Measured::new()))
-            .collect()
-    });
-    for measured in each {
-        all.add(&measured?)?;
-    }
-    Ok(all)
-}
-
-struct Caller<'a> {
-    bench: &'a Bench,
-    client: &'a Client,
-    clock: &'a SystemClock,
-    until: Duration,
-}
-
-impl Caller<'_> {
-    fn call_again_and_again(&self) -> Outcome<Measured> {
-        let mut measured = Measured::new()?;
-        loop {
-            let now = self.clock.now();
-            if now >= self.until {
-                return Ok(measured);
+            Some(interval) => {
+                let first = start + interval * index / bench.callers.into();
+                call_on_time(first, interval, until, clock, call)
             }
-            self.call(now, &mut measured);
         }
-    }
+    }))
+}
 
-    /// A call that is late because an earlier one took long counts from when it was due, so that a
-    /// slow answer does not hide the calls behind it (coordinated omission).
-    fn call_on_time(&self, first: Duration, interval: Duration) -> Outcome<Measured> {
-        let mut measured = Measured::new()?;
-        let mut due = first;
-        while due < self.until {
-            thread::sleep(due.saturating_sub(self.clock.now()));
-            self.call(due, &mut measured);
-            due += interval;
-        }
-        Ok(measured)
+/// A call that is late because an earlier one took long counts from when it was due, so that a slow
+/// answer does not hide the calls behind it (coordinated omission).
+fn call_on_time(
+    first: Duration,
+    interval: Duration,
+    until: Duration,
+    clock: &SystemClock,
+    call: impl Fn() -> bool,
+) -> Outcome<Measured> {
+    let mut measured = Measured::new()?;
+    let mut due = first;
+    while due < until {
+        thread::sleep(due.saturating_sub(clock.now()));
+        measured.time(clock, due, &call);
+        due += interval;
     }
-
-    fn call(&self, since: Duration, measured: &mut Measured) {
-        let Bench { tag, count, .. } = self.bench;
-        let is_issued = self.client.take(tag.as_str(), *count).is_ok();
-        measured.record(self.clock.now().saturating_sub(since));
-        measured.calls += u64::from(is_issued);
-        measured.failures += u64::from(!is_issued);
-    }
+    Ok(measured)
 }

@@ -13,7 +13,7 @@ use crate::{output, source};
 /// The copy is one file, complete and durable, that only its owner can read. Bring it back with
 /// `leafid store restore`, never by hand: it does not know the ids issued after it was made.
 #[derive(clap::Args)]
-pub(super) struct Backup {
+pub(crate) struct Backup {
     /// The new file.
     file: PathBuf,
     /// Print JSON.
@@ -25,7 +25,7 @@ pub(super) struct Backup {
 
 impl Backup {
     pub(super) fn run(self) -> Outcome {
-        let config = self.flags.0.load_store()?.config;
+        let config = self.flags.load_store()?.config;
         let url = source::url(&config)?;
         let options = config.store_options();
         let copying = leafid_stores::backup(&url, &self.file, &options);

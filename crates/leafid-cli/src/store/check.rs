@@ -16,7 +16,7 @@ use crate::source::{self, Source};
 /// Each server of a list is checked. A server that is down, or a standby, is named; the store can
 /// be used as long as one of its servers can.
 #[derive(clap::Args)]
-pub(super) struct Check {
+pub(crate) struct Check {
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -33,7 +33,7 @@ struct Look {
 
 impl Check {
     pub(super) fn run(self) -> Outcome {
-        let mut config = self.flags.0.load_store()?.config;
+        let mut config = self.flags.load_store()?.config;
         // Weaknesses are listed below, all of them.
         config.allow_weak_store = true;
         let source = Source::open(&config)?;

@@ -22,7 +22,7 @@ const FOLLOW_MAX: Duration = Duration::from_secs(10);
 /// ids stay taken for as long as a lease may last, unless the replaced file knows all of them. That
 /// file is kept under another name.
 #[derive(clap::Args)]
-pub(super) struct Restore {
+pub(crate) struct Restore {
     /// The backup: made by `leafid store backup`, or any other complete copy.
     file: PathBuf,
     /// How many ids of each tag to skip.
@@ -38,7 +38,7 @@ pub(super) struct Restore {
 
 impl Restore {
     pub(super) fn run(self) -> Outcome {
-        let config = self.flags.0.load_store()?.config;
+        let config = self.flags.load_store()?.config;
         let url = source::url(&config)?;
         let how = self.how(&config);
         let options = config.store_options();
