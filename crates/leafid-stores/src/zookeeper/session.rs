@@ -37,7 +37,7 @@ pub(super) struct Sessions {
     /// `HOST:PORT` of each.
     servers: Vec<String>,
     /// Which server is asked next for a session: each process begins with another one, and goes on
-    /// after one that failed.
+    /// to the next for each session, as the last server may have failed, or hang.
     next: AtomicUsize,
     /// `USER:PASSWORD`.
     digest: Option<String>,
@@ -100,16 +100,14 @@ impl Sessions {
 
     /// A session with the first server that gives one. All know the same users.
     async fn connect(&self) -> Result<Arc<Client>, StoreError> {
-        let first = self.next.load(Ordering::Relaxed);
         let mut failure = None;
-        for tried in 0..self.servers.len() {
-            let place = first.wrapping_add(tried) % self.servers.len();
-            let opened = self.connect_to(&self.servers[place]).await;
-            match opened {
+        for _ in 0..self.servers.len() {
+            // Before the answer, for which the caller may not wait.
+            let place = self.next.fetch_add(1, Ordering::Relaxed) % self.servers.len();
+            match self.connect_to(&self.servers[place]).await {
                 Ok(client) => return Ok(Arc::new(client)),
                 Err(error) => failure = Some(error),
             }
-            self.next.store(place + 1, Ordering::Relaxed);
         }
         Err(failure.unwrap_or_else(|| fault(ClientError::Closed)))
     }

@@ -65,6 +65,31 @@ async fn a_server_that_hangs_is_given_up_in_time() {
     assert_eq!(answer.unwrap(), "leaf");
 }
 
+/// Guards that a caller who gives up on a server that hangs asks another one next, whichever of
+/// them is the first, and whether or not it ever answered.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_hangs_gives_way_to_another() {
+    const PATIENCE: Duration = Duration::from_millis(400);
+    let hanging = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let hanging = hanging.local_addr().unwrap();
+    let (server, paused) = (ZooKeeper::start(), ZooKeeper::start());
+    let (up, paused_at) = (server.port(), paused.port());
+    paused.pause();
+    for other in [hanging.port(), paused_at] {
+        for ports in [[up, other], [other, up]] {
+            let [first, second] = ports;
+            let url = format!("zookeeper://127.0.0.1:{first},127.0.0.1:{second}");
+            let store = open_at(&url, Duration::from_secs(10)).await;
+            let mut answered = false;
+            for _ in 0..3 {
+                let row = tokio::time::timeout(PATIENCE, store.lease(WorkerId::new(0))).await;
+                answered |= row.is_ok_and(|row| row.is_ok());
+            }
+            assert!(answered, "{url}");
+        }
+    }
+}
+
 /// Guards that a lost reply is an error although the change may have been made.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lost_reply_is_no_failure() {
