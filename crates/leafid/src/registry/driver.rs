@@ -69,6 +69,9 @@ pub(super) struct DriverState {
     pub(super) nonce: u64,
     /// It issues because its journal allows it, and the registry has not confirmed that yet.
     pub(super) is_weak: bool,
+    /// When the claim of the worker id was sent, on the boot clock: the registry may have forgotten
+    /// it since. `None` if this start claimed nothing.
+    pub(super) claimed_at: Option<Duration>,
     /// Worker ids whose ids lie too far in the future.
     pub(super) quarantined: Vec<WorkerUntil>,
     /// Worker ids that were lost, each once, and where their ids ended.
@@ -108,6 +111,7 @@ async fn run(shared: Arc<Shared>) {
         // Not from the registry's seed, which a copy of this server may share.
         nonce: fastrand::u64(1..),
         is_weak: false,
+        claimed_at: None,
         quarantined: Vec::new(),
         lost: Vec::new(),
         is_clock_accepted: false,

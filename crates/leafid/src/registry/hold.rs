@@ -21,7 +21,7 @@ use crate::timeline::Comparison;
 
 /// How often the server reports to others that it is alive. Source: Leaf.
 const REPORT_INTERVAL: Duration = Duration::from_secs(3);
-/// The retry interval after our own row could not be read, if that is sooner than the next read.
+/// From one read of our own row that failed to the next, if that is sooner than the usual interval.
 const ROW_READ_RETRY: Duration = Duration::from_secs(1);
 /// How often a second source is asked while the clocks disagree.
 const CLOCK_CHECK_INTERVAL_MIN: Duration = Duration::from_secs(1);
@@ -47,8 +47,9 @@ impl DriverState {
     /// Issues with a worker id until it ends.
     pub(super) async fn hold(&mut self, lease: Lease) -> End {
         let mut held = Held::new(lease);
-        let now = self.shared.core.timeline.clock().now();
-        held.row_read_at = Some(now + self.shared.options.row_read_interval());
+        if let Some(claimed) = self.claimed_at.take() {
+            held.row_read_at = Some(claimed + self.shared.options.row_read_interval());
+        }
         self.on_claimed(lease);
         loop {
             let shared = Arc::clone(&self.shared);
@@ -261,9 +262,9 @@ impl DriverState {
             }
             CallOutcome::RowRead {
                 lease,
+                began,
                 row: Err(error),
-                ..
-            } => return self.on_unreadable_row(held, lease, &error),
+            } => return self.on_unreadable_row(held, lease, began, &error),
             CallOutcome::Extended(Err(error)) => {
                 let retry_after = self.retry_after();
                 held.extend_at = Some(now + retry_after);
@@ -294,10 +295,13 @@ impl DriverState {
         &mut self,
         held: &mut Held,
         lease: Lease,
+        began: Duration,
         error: &StoreError,
     ) -> Option<End> {
         let retry_after = ROW_READ_RETRY.min(self.shared.options.row_read_interval());
-        held.row_read_at = Some(self.shared.core.timeline.clock().now() + retry_after);
+        // From its beginning: the registry may have come back while this read got no answer, and
+        // the next one must end within `check_interval` of that.
+        held.row_read_at = Some(began + retry_after);
         if let StoreError::Unsupported { message } = error {
             return Some(self.lose(lease, message));
         }

@@ -162,6 +162,7 @@ impl DriverState {
         self.check_ahead(claim.lease.start_ms, now_ms)?;
         shared.set_leased(Some(claim.lease));
         let prepared = TwoPhaseClaim::prepare(self, former, claim.lease).await?;
+        let claimed_at = shared.core.timeline.clock().now();
         if !shared.changing(store.swap(&claim.swap)).await? {
             prepared.roll_back(self).await?;
             shared.set_leased(None);
@@ -169,6 +170,7 @@ impl DriverState {
         }
         let lease = prepared.commit(self, now_ms).await?;
         self.is_weak = false;
+        self.claimed_at = Some(claimed_at);
         Ok(Some(lease))
     }
 }

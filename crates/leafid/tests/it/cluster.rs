@@ -24,6 +24,10 @@ pub(crate) enum Mood {
     #[default]
     Well,
     Down,
+    /// It accepts calls and never answers them, not even once it is well again.
+    Hanging,
+    /// It answers after this time, with what it held before.
+    Slow(Duration),
     /// It can be read.
     ReadOnly,
     /// It makes the change, and its answer is lost.
@@ -91,6 +95,13 @@ impl Registry {
             }),
             Mood::Well | Mood::ReadOnly => call.await,
             Mood::Down => Err(StoreError::unavailable("cannot reach the registry", "down")),
+            Mood::Slow(time) => {
+                let answer = call.await;
+                let clock = self.clock.lock().unwrap().clone().expect("set_clock");
+                clock.sleep(time).await;
+                answer
+            }
+            Mood::Hanging => std::future::pending().await,
             Mood::AnswersLost => {
                 call.await?;
                 Err(StoreError::unavailable(
