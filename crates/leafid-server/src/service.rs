@@ -44,6 +44,7 @@ use access::Access;
 pub(crate) use access::TokenRefusal;
 pub(crate) use audit::{Audit, AuditWriter};
 pub use caller::Caller;
+pub(crate) use code::Class;
 pub use code::Code;
 pub use error::ServiceError;
 use first_use::FirstUse;

@@ -58,14 +58,10 @@ impl ServiceError {
             {
                 "use a tag that is in use already, or raise tags-max".into()
             }
-            Self::MayNotCreate { .. } => {
-                let create_tag = wording.create_tag;
-                format!("use a token with admin = true, or have the tag created with {create_tag}")
-                    .into()
-            }
+            Self::MayNotCreate { .. } => wording
+                .fill("use a token with admin = true, or have the tag created with <create-tag>"),
             Self::Decompose(_) => {
-                let layout = wording.layout;
-                format!("name the layout that the id was made with, as {layout}").into()
+                wording.fill("name the layout that the id was made with, as <layout>")
             }
             other => other.code().remediation(wording),
         }
@@ -75,70 +71,32 @@ impl ServiceError {
 impl Code {
     /// What to do about an error of which no more is known.
     pub(crate) fn remediation(self, wording: &Wording) -> Cow<'static, str> {
-        let Wording {
-            retry_after,
-            tag,
-            token,
-            create_tag,
-            update_tag,
-            take_ids,
-            ..
-        } = wording;
-        let retry = format_args!("try again when {retry_after} has passed");
-        match self {
-            Self::BadCount => "ask for fewer ids, at least 1".into(),
-            Self::BadField => "send another value".into(),
-            Self::BadTag => format!("name {tag}").into(),
-            Self::NoToken => format!("send {token}").into(),
-            Self::BadToken => "send the secret of one of the tokens in the access file".into(),
-            Self::NotAdmin => "use a token with admin = true".into(),
-            Self::NotAllowed => {
-                "use a token whose scope and tags in the access file allow it".into()
-            }
-            Self::UnknownTag => format!("create it with {create_tag}").into(),
-            Self::UnknownToken => "see the access file for the names of tokens".into(),
-            Self::UnknownWorker => "see GET /v1/workers for the worker ids that were held".into(),
-            Self::TagExists => {
-                format!("change it with {update_tag}, or choose another name").into()
-            }
-            Self::LimitReached => {
-                format!("raise the tag's limit with {update_tag}, or use another tag").into()
-            }
-            Self::NextBehind => "choose a larger number".into(),
-            Self::SnowflakeTag => {
-                format!("take its ids with {take_ids}, or create another tag of kind segment")
-                    .into()
-            }
-            Self::WorkerAlive => "stop that server, and it gives the worker id back".into(),
-            Self::WorkerHeld => {
-                "wait until its lease ends: then any server can claim it".into()
-            }
-            Self::ClockAhead => "wait until the clock has reached that time, or set worker-id to one that no server had, and start again".into(),
-            Self::WorkerChanged => "see GET /v1/workers for its present holder".into(),
-            Self::TooManyQuotas => {
-                "remove another tag's quota with DELETE /v1/quotas/tags/{tag}".into()
-            }
-            Self::OverQuota => format!("{retry}, or raise the quota").into(),
-            Self::TooManyNewTags => {
-                format!("{retry}, create the tag with {create_tag}, or raise create-tags-per-minute")
-                    .into()
-            }
-            Self::BadRow => "repair the tag's row in the store".into(),
-            Self::LayoutEnded => {
-                "set layout to one with more bits of time, or with a later epoch".into()
-            }
-            Self::Unsupported => "set the store up as the error says".into(),
-            Self::ModeOff => "ask another server".into(),
-            Self::NotYet => retry.to_string().into(),
-            Self::NoWorker | Self::StoreUnavailable => {
-                format!("{retry}; if it persists, see /readyz?verbose and the server's log").into()
-            }
-            Self::ClockBehind => format!("{retry}, or set clock-policy = borrow").into(),
-            Self::ShuttingDown => {
-                "ask another server, or this one again once it is restarted".into()
-            }
-            Self::Overloaded => format!("{retry}, or ask another server").into(),
+        wording.fill(self.remediation_text())
+    }
+}
+
+impl Wording {
+    /// Replaces the terms in angle brackets by those of the protocol.
+    fn fill(&self, text: &'static str) -> Cow<'static, str> {
+        if !text.contains('<') {
+            return text.into();
         }
+        let parts = text.split(['<', '>']);
+        let parts = parts.map(|part| self.term(part).unwrap_or(part));
+        parts.collect::<String>().into()
+    }
+
+    fn term(&self, name: &str) -> Option<&'static str> {
+        Some(match name {
+            "retry-after" => self.retry_after,
+            "tag" => self.tag,
+            "token" => self.token,
+            "layout" => self.layout,
+            "create-tag" => self.create_tag,
+            "update-tag" => self.update_tag,
+            "take-ids" => self.take_ids,
+            _ => return None,
+        })
     }
 }
 
@@ -192,6 +150,10 @@ mod tests {
             let remediation = code.remediation(&WORDING);
             assert!(remediation.starts_with(|first: char| first.is_ascii_lowercase()));
             assert!(!remediation.ends_with('.'), "{code}: {remediation}");
+            let terms = code.remediation_text().split(['<', '>']).skip(1).step_by(2);
+            for term in terms {
+                assert!(WORDING.term(term).is_some(), "{code}: {term}");
+            }
         }
     }
 }

@@ -11,7 +11,7 @@ use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt as _};
 
 use super::v1::Failure;
-use crate::service::{self, ServiceError, Wording};
+use crate::service::{self, Class, ServiceError, Wording};
 
 /// The domain of the reasons, in `google.rpc.ErrorInfo`.
 const DOMAIN: &str = "leafid";
@@ -184,7 +184,7 @@ impl From<ServiceError> for Refusal {
         Self {
             field: error.field(&WORDING),
             retry_after: error.retry_after(),
-            ..Self::new(status(code), code.name(), error.to_string(), next)
+            ..Self::new(status(code.class()), code.name(), error.to_string(), next)
         }
     }
 }
@@ -209,28 +209,19 @@ impl From<TagFieldError> for Refusal {
 
 /// UNAVAILABLE and RESOURCE_EXHAUSTED are for what passes, FAILED_PRECONDITION for what does not:
 /// clients and proxies retry the first two.
-const fn status(code: service::Code) -> Code {
-    use service::Code as C;
-    match code {
-        C::BadCount | C::BadTag | C::BadField => Code::InvalidArgument,
-        C::NoToken | C::BadToken => Code::Unauthenticated,
-        C::NotAdmin | C::NotAllowed => Code::PermissionDenied,
-        C::UnknownTag | C::UnknownToken | C::UnknownWorker => Code::NotFound,
-        C::TagExists => Code::AlreadyExists,
-        C::LimitReached
-        | C::NextBehind
-        | C::SnowflakeTag
-        | C::WorkerAlive
-        | C::WorkerHeld
-        | C::ClockAhead
-        | C::TooManyQuotas => Code::FailedPrecondition,
-        C::WorkerChanged => Code::Aborted,
-        C::OverQuota | C::TooManyNewTags | C::Overloaded => Code::ResourceExhausted,
-        C::BadRow | C::LayoutEnded => Code::Internal,
-        C::Unsupported | C::ModeOff => Code::Unimplemented,
-        C::NotYet | C::NoWorker | C::ClockBehind | C::StoreUnavailable | C::ShuttingDown => {
-            Code::Unavailable
-        }
+const fn status(class: Class) -> Code {
+    match class {
+        Class::Invalid => Code::InvalidArgument,
+        Class::Unauthenticated => Code::Unauthenticated,
+        Class::Forbidden => Code::PermissionDenied,
+        Class::NotFound => Code::NotFound,
+        Class::Exists => Code::AlreadyExists,
+        Class::Conflict => Code::FailedPrecondition,
+        Class::Changed => Code::Aborted,
+        Class::TooMany | Class::Overloaded => Code::ResourceExhausted,
+        Class::Broken => Code::Internal,
+        Class::Unsupported => Code::Unimplemented,
+        Class::Unavailable => Code::Unavailable,
     }
 }
 
@@ -244,7 +235,7 @@ mod tests {
         let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/grpc.md");
         let page = std::fs::read_to_string(page).unwrap();
         let of_service = service::Code::ALL.iter();
-        let of_service = of_service.map(|code| (status(*code), code.name()));
+        let of_service = of_service.map(|code| (status(code.class()), code.name()));
         let own = [
             Refusal::unknown_method(),
             Refusal::deadline_exceeded(),

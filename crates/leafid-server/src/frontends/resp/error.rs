@@ -14,7 +14,7 @@
 //! A line has no field for the remediation, so the message must contain it.
 
 use super::reply::Reply;
-use crate::service::{Code, ServiceError};
+use crate::service::{Class, Code, ServiceError};
 
 /// Redis's answer to commands before AUTH.
 pub(super) const NO_AUTH: &str = "NOAUTH Authentication required.";
@@ -26,19 +26,15 @@ pub(super) fn write(reply: &mut Reply<'_>, error: &ServiceError) {
     match error.code() {
         Code::NoToken => reply.error(&[NO_AUTH.as_bytes()]),
         Code::BadToken => reply.error(&[WRONG_PASS.as_bytes()]),
-        code => reply.error_text(format_args!("{} {code} {error}", word(code))),
+        code => reply.error_text(format_args!("{} {code} {error}", word(code.class()))),
     }
 }
 
-const fn word(code: Code) -> &'static str {
-    match code {
-        Code::NotYet
-        | Code::StoreUnavailable
-        | Code::NoWorker
-        | Code::ClockBehind
-        | Code::ShuttingDown => "TRYAGAIN",
-        Code::Overloaded | Code::OverQuota | Code::TooManyNewTags => "BUSY",
-        Code::NotAdmin | Code::NotAllowed => "NOPERM",
+const fn word(class: Class) -> &'static str {
+    match class {
+        Class::Unavailable => "TRYAGAIN",
+        Class::Overloaded | Class::TooMany => "BUSY",
+        Class::Forbidden => "NOPERM",
         _ => "ERR",
     }
 }
