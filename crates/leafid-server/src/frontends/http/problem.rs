@@ -11,7 +11,7 @@ use leafid::Tag;
 use super::answer::{self, Answer};
 use crate::api;
 use crate::excerpt::shown;
-use crate::service::Code;
+use crate::service::{Class, Code};
 
 /// An error that becomes an answer. The path of the request is added last, in [`Problem::answer`].
 #[derive(Debug, Clone)]
@@ -29,6 +29,9 @@ struct Inner {
     allow: Option<HeaderValue>,
 }
 
+/// The result of a route. The caller of the route knows which form of error its clients expect.
+pub(crate) type Answered = Result<Answer, Problem>;
+
 /// The kind of error: its code never changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Kind {
@@ -45,7 +48,6 @@ macro_rules! kinds {
                 code: $code,
                 title: $title,
             };)*
-            #[cfg(test)]
             const OF_HTTP: &[Self] = &[$(Self::$name),*];
         }
     };
@@ -81,31 +83,25 @@ impl Kind {
     pub(crate) const BAD_TAG: Self = Self::of(Code::BadTag);
     pub(crate) const SNOWFLAKE_TAG: Self = Self::of(Code::SnowflakeTag);
 
+    /// The kind with this code; `None` if no problem has it.
+    pub(super) fn named(code: &str) -> Option<Self> {
+        let of_service = Code::ALL.iter().map(|code| Self::of(*code));
+        let mut all = Self::OF_HTTP.iter().copied().chain(of_service);
+        all.find(|kind| kind.code == code)
+    }
+
     /// An error of the service.
     pub(crate) const fn of(code: Code) -> Self {
-        let status = match code {
-            Code::BadCount | Code::BadTag | Code::BadField => StatusCode::BAD_REQUEST,
-            Code::NoToken | Code::BadToken => StatusCode::UNAUTHORIZED,
-            Code::NotAdmin | Code::NotAllowed => StatusCode::FORBIDDEN,
-            Code::UnknownTag | Code::UnknownToken | Code::UnknownWorker => StatusCode::NOT_FOUND,
-            Code::TagExists
-            | Code::LimitReached
-            | Code::NextBehind
-            | Code::SnowflakeTag
-            | Code::WorkerAlive
-            | Code::WorkerHeld
-            | Code::WorkerChanged
-            | Code::ClockAhead
-            | Code::TooManyQuotas => StatusCode::CONFLICT,
-            Code::OverQuota | Code::TooManyNewTags => StatusCode::TOO_MANY_REQUESTS,
-            Code::BadRow | Code::LayoutEnded => StatusCode::INTERNAL_SERVER_ERROR,
-            Code::Unsupported | Code::ModeOff => StatusCode::NOT_IMPLEMENTED,
-            Code::NotYet
-            | Code::NoWorker
-            | Code::ClockBehind
-            | Code::StoreUnavailable
-            | Code::ShuttingDown
-            | Code::Overloaded => StatusCode::SERVICE_UNAVAILABLE,
+        let status = match code.class() {
+            Class::Invalid => StatusCode::BAD_REQUEST,
+            Class::Unauthenticated => StatusCode::UNAUTHORIZED,
+            Class::Forbidden => StatusCode::FORBIDDEN,
+            Class::NotFound => StatusCode::NOT_FOUND,
+            Class::Exists | Class::Conflict | Class::Changed => StatusCode::CONFLICT,
+            Class::TooMany => StatusCode::TOO_MANY_REQUESTS,
+            Class::Broken => StatusCode::INTERNAL_SERVER_ERROR,
+            Class::Unsupported => StatusCode::NOT_IMPLEMENTED,
+            Class::Overloaded | Class::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
         };
         Self {
             status,

@@ -8,157 +8,69 @@ use utoipa::openapi::security::SecurityRequirement;
 use utoipa::openapi::{Content, Header, OpenApi, Ref, RefOr, Required, Response, ResponseBuilder};
 
 use crate::frontends::http::problem::Kind;
-use crate::service::Code;
 
 /// The name of the security scheme.
 pub(super) const TOKEN: &str = "token";
 
+// Codes of problems that calls have in common.
+
 /// Problems of any call.
-const CALL: &[Kind] = &[
-    Kind::BAD_PATH,
-    Kind::UNKNOWN_FIELD,
-    Kind::FOREIGN_HOST,
-    Kind::TARGET_TOO_LONG,
-    Kind::of(Code::StoreUnavailable),
-];
+const CALL: &str = "bad_path unknown_field foreign_host target_too_long store_unavailable";
 /// Problems of a call if tokens are required.
-const LOOK: &[Kind] = &[
-    Kind::of(Code::NoToken),
-    Kind::of(Code::BadToken),
-    Kind::of(Code::NotAllowed),
-];
+const LOOK: &str = "no_token bad_token not_allowed";
 /// Problems of a call that is for admins.
-const ADMIN: &[Kind] = &[
-    Kind::of(Code::NoToken),
-    Kind::of(Code::BadToken),
-    Kind::of(Code::NotAdmin),
-];
+const ADMIN: &str = "no_token bad_token not_admin";
 /// Problems of a call that changes something.
-const CHANGE: &[Kind] = &[
-    Kind::of(Code::NoToken),
-    Kind::of(Code::BadToken),
-    Kind::of(Code::NotAdmin),
-    Kind::FOREIGN_PAGE,
-    Kind::UNDECLARED,
-    Kind::UNSUPPORTED_MEDIA_TYPE,
-];
+const CHANGE: &str = "no_token bad_token not_admin foreign_page undeclared unsupported_media_type";
 /// Problems of a body.
-const BODY: &[Kind] = &[
-    Kind::BAD_JSON,
-    Kind::BAD_FIELD,
-    Kind::TIMEOUT,
-    Kind::TOO_LARGE,
-    Kind::UNSUPPORTED_MEDIA_TYPE,
-];
+const BODY: &str = "bad_json bad_field timeout too_large unsupported_media_type";
 /// A parameter with an invalid value.
-const PARAMETER: &[Kind] = &[Kind::BAD_FIELD];
+const PARAMETER: &str = "bad_field";
 /// A tag that may not exist.
-const TAG: &[Kind] = &[Kind::BAD_TAG, Kind::of(Code::UnknownTag)];
+const TAG: &str = "bad_tag unknown_tag";
 /// Problems with the store's row of a tag.
-const STORE: &[Kind] = &[Kind::of(Code::BadRow), Kind::of(Code::Unsupported)];
+const STORE: &str = "bad_row unsupported";
 /// Reasons for which no ids are issued.
-const ISSUE: &[Kind] = &[
-    Kind::of(Code::BadCount),
-    Kind::FOREIGN_PAGE,
-    Kind::of(Code::LimitReached),
-    Kind::of(Code::OverQuota),
-    Kind::of(Code::BadRow),
-    Kind::of(Code::ModeOff),
-    Kind::of(Code::NotYet),
-    Kind::of(Code::ShuttingDown),
-    Kind::of(Code::Overloaded),
-];
+const ISSUE: &str = "bad_count foreign_page limit_reached over_quota bad_row \
+                     mode_off not_yet shutting_down overloaded";
 /// Reasons for which no snowflake ids are issued.
-const SNOWFLAKE: &[Kind] = &[
-    Kind::of(Code::LayoutEnded),
-    Kind::of(Code::NoWorker),
-    Kind::of(Code::ClockBehind),
-];
+const SNOWFLAKE: &str = "layout_ended no_worker clock_behind";
 /// Worker ids and the clock exist only with snowflake ids.
-const WORKER: &[Kind] = &[Kind::of(Code::ModeOff)];
+const WORKER: &str = "mode_off";
 
 /// Reasons for which a worker id is not released.
-const RELEASE: &[Kind] = &[
-    Kind::of(Code::UnknownWorker),
-    Kind::of(Code::WorkerAlive),
-    Kind::of(Code::WorkerHeld),
-    Kind::of(Code::WorkerChanged),
-];
+const RELEASE: &str = "unknown_worker worker_alive worker_held worker_changed";
 
 /// The problems of each call, in groups, in addition to those of any call.
-const OF: &[(&str, &[&[Kind]])] = &[
+const OF: &[(&str, &[&str])] = &[
     ("get_ids", &[LOOK, PARAMETER, TAG, ISSUE, SNOWFLAKE]),
     ("post_ids", &[LOOK, BODY, TAG, ISSUE, SNOWFLAKE]),
     (
         "post_ranges",
-        &[LOOK, CHANGE, BODY, TAG, ISSUE, &[Kind::SNOWFLAKE_TAG]],
+        &[LOOK, CHANGE, BODY, TAG, ISSUE, "snowflake_tag"],
     ),
-    (
-        "decode",
-        &[PARAMETER, &[Kind::UNKNOWN_LAYOUT, Kind::NOT_OF_LAYOUT]],
-    ),
-    (
-        "list_tags",
-        &[
-            LOOK,
-            PARAMETER,
-            STORE,
-            &[Kind::BAD_TAG, Kind::of(Code::BadCount)],
-        ],
-    ),
-    (
-        "create_tag",
-        &[
-            CHANGE,
-            BODY,
-            STORE,
-            &[Kind::BAD_TAG, Kind::of(Code::TagExists)],
-        ],
-    ),
+    ("decode", &[PARAMETER, "unknown_layout not_of_layout"]),
+    ("list_tags", &[LOOK, PARAMETER, STORE, "bad_tag bad_count"]),
+    ("create_tag", &[CHANGE, BODY, STORE, "bad_tag tag_exists"]),
     ("show_tag", &[LOOK, TAG, STORE]),
     (
         "change_tag",
-        &[
-            CHANGE,
-            BODY,
-            TAG,
-            STORE,
-            &[Kind::SNOWFLAKE_TAG, Kind::of(Code::NextBehind)],
-        ],
+        &[CHANGE, BODY, TAG, STORE, "snowflake_tag next_behind"],
     ),
     ("delete_tag", &[CHANGE, TAG, STORE]),
     ("show_worker", &[LOOK, WORKER]),
     ("list_workers", &[LOOK, WORKER, STORE]),
     ("release_worker", &[CHANGE, BODY, WORKER, STORE, RELEASE]),
     ("show_clock", &[WORKER]),
-    (
-        "accept_clock",
-        &[CHANGE, WORKER, &[Kind::of(Code::ClockAhead)]],
-    ),
-    (
-        "list_changes",
-        &[ADMIN, PARAMETER, STORE, &[Kind::of(Code::BadCount)]],
-    ),
+    ("accept_clock", &[CHANGE, WORKER, "clock_ahead"]),
+    ("list_changes", &[ADMIN, PARAMETER, STORE, "bad_count"]),
     ("list_quotas", &[LOOK]),
     ("set_server_quota", &[CHANGE, BODY]),
     ("remove_server_quota", &[CHANGE]),
-    (
-        "set_tag_quota",
-        &[
-            CHANGE,
-            BODY,
-            &[Kind::BAD_TAG, Kind::of(Code::TooManyQuotas)],
-        ],
-    ),
-    ("remove_tag_quota", &[CHANGE, &[Kind::BAD_TAG]]),
-    (
-        "set_token_quota",
-        &[CHANGE, BODY, &[Kind::of(Code::UnknownToken)]],
-    ),
-    (
-        "remove_token_quota",
-        &[CHANGE, &[Kind::of(Code::UnknownToken)]],
-    ),
+    ("set_tag_quota", &[CHANGE, BODY, "bad_tag too_many_quotas"]),
+    ("remove_tag_quota", &[CHANGE, "bad_tag"]),
+    ("set_token_quota", &[CHANGE, BODY, "unknown_token"]),
+    ("remove_token_quota", &[CHANGE, "unknown_token"]),
 ];
 
 /// Calls whose body is optional.
@@ -166,8 +78,12 @@ const WITHOUT_BODY: &[&str] = &["post_ids", "change_tag"];
 
 /// The problems of a call; none for those that answer in another form.
 fn of(operation: &str) -> Vec<Kind> {
-    let found = OF.iter().find(|(name, _)| *name == operation);
-    found.map_or_else(Vec::new, |(_, groups)| [CALL, &groups.concat()].concat())
+    let Some((_, groups)) = OF.iter().find(|(name, _)| *name == operation) else {
+        return Vec::new();
+    };
+    let codes = [CALL].into_iter().chain(groups.iter().copied());
+    let codes = codes.flat_map(str::split_whitespace);
+    codes.filter_map(Kind::named).collect()
 }
 
 /// Adds to each call the problems that it may answer with, and whether it needs a token and a body.
@@ -196,7 +112,7 @@ fn describe_one(operation: &mut Operation) {
         });
     }
     let kinds = of(operation.operation_id.as_deref().unwrap_or_default());
-    if kinds.contains(&Kind::of(Code::NoToken)) {
+    if kinds.iter().any(|kind| kind.code == "no_token") {
         let with_token = SecurityRequirement::new(TOKEN, [""; 0]);
         operation.security = Some(vec![with_token, SecurityRequirement::default()]);
     }
@@ -252,6 +168,16 @@ pub(super) fn header(schema: ObjectBuilder, description: &str) -> Header {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_is_that_of_a_problem() {
+        let groups = OF.iter().flat_map(|(_, groups)| *groups).chain([&CALL]);
+        for code in groups.flat_map(|codes| codes.split_whitespace()) {
+            assert!(Kind::named(code).is_some(), "{code}");
+        }
+    }
+
     /// Guards that every call in the description has its problems.
     #[test]
     fn every_call_of_our_own_names_its_problems() {
