@@ -2,10 +2,12 @@
 //! no allocation.
 
 use std::convert::Infallible;
+use std::io::Cursor;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
-use bytes::{Buf, Bytes};
+use bytes::buf::Chain;
+use bytes::{Buf as _, Bytes};
 use http_body_util::Full;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 
@@ -15,26 +17,17 @@ const SHORT_LEN_MAX: usize = 31;
 /// connection, which it keeps.
 const PIECE_LEN_MAX: usize = 16 * 1024;
 
-/// The body of an answer.
-pub(super) enum AnswerBody {
-    /// A short text; `None` once it was taken.
-    Short(Option<Short>),
-    /// A text of any length.
-    Whole(Full<Bytes>),
+/// The body of an answer: a short text carried in place, or one of any length. The other is empty.
+pub(super) struct AnswerBody {
+    short: Short,
+    long: Full<Bytes>,
 }
 
 /// A short text.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Short {
     text: [u8; SHORT_LEN_MAX],
-    start: u8,
-    end: u8,
-}
-
-/// A piece of a body.
-pub(super) enum Piece {
-    Short(Short),
-    Bytes(Bytes),
+    len: u8,
 }
 
 impl Short {
@@ -46,86 +39,60 @@ impl Short {
             text.get_mut(len..len + part.len())?.copy_from_slice(part);
             len += part.len();
         }
-        let end = u8::try_from(len).ok()?;
-        let start = 0;
-        Some(Self { text, start, end })
-    }
-
-    fn rest(&self) -> &[u8] {
-        &self.text[usize::from(self.start)..usize::from(self.end)]
+        let len = u8::try_from(len).ok()?;
+        Some(Self { text, len })
     }
 }
 
-impl Buf for Piece {
-    fn remaining(&self) -> usize {
-        match self {
-            Self::Short(short) => short.rest().len(),
-            Self::Bytes(bytes) => bytes.remaining(),
-        }
+impl AsRef<[u8]> for Short {
+    fn as_ref(&self) -> &[u8] {
+        &self.text[..usize::from(self.len)]
     }
+}
 
-    fn chunk(&self) -> &[u8] {
-        match self {
-            Self::Short(short) => short.rest(),
-            Self::Bytes(bytes) => bytes.chunk(),
-        }
+impl From<Short> for AnswerBody {
+    fn from(short: Short) -> Self {
+        let long = Full::default();
+        Self { short, long }
     }
+}
 
-    fn advance(&mut self, len: usize) {
-        match self {
-            Self::Short(short) => {
-                let rest = short.rest().len();
-                assert!(len <= rest, "cannot go {len} bytes on in {rest}");
-                // It fits: the rest is shorter than the text.
-                short.start += u8::try_from(len).unwrap_or(u8::MAX);
-            }
-            Self::Bytes(bytes) => bytes.advance(len),
-        }
+impl From<Full<Bytes>> for AnswerBody {
+    fn from(long: Full<Bytes>) -> Self {
+        let short = Short::default();
+        Self { short, long }
     }
 }
 
 impl HttpBody for AnswerBody {
-    type Data = Piece;
+    type Data = Chain<Cursor<Short>, Bytes>;
     type Error = Infallible;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Piece>, Infallible>>> {
-        match &mut *self {
-            Self::Short(short) => {
-                let frame = short
-                    .take()
-                    .map(|short| Ok(Frame::data(Piece::Short(short))));
-                Poll::Ready(frame)
-            }
-            Self::Whole(whole) => {
-                let Poll::Ready(Some(Ok(frame))) = Pin::new(&mut *whole).poll_frame(context) else {
-                    return Poll::Ready(None);
-                };
-                let mut piece = frame.into_data().unwrap_or_default();
-                let rest = piece.split_off(piece.len().min(PIECE_LEN_MAX));
-                *whole = Full::new(rest);
-                Poll::Ready(Some(Ok(Frame::data(Piece::Bytes(piece)))))
-            }
+    ) -> Poll<Option<Result<Frame<Self::Data>, Infallible>>> {
+        if self.is_end_stream() {
+            return Poll::Ready(None);
         }
+        let short = Cursor::new(std::mem::take(&mut self.short));
+        let long = match ready!(Pin::new(&mut self.long).poll_frame(context)) {
+            Some(Ok(frame)) => frame.into_data(),
+            None => Ok(Bytes::new()),
+        };
+        let mut piece = long.unwrap_or_default();
+        let rest = piece.split_off(piece.len().min(PIECE_LEN_MAX));
+        self.long = Full::new(rest);
+        Poll::Ready(Some(Ok(Frame::data(short.chain(piece)))))
     }
 
     fn is_end_stream(&self) -> bool {
-        match self {
-            Self::Short(short) => short.is_none(),
-            Self::Whole(whole) => whole.is_end_stream(),
-        }
+        self.short.len == 0 && self.long.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        match self {
-            Self::Short(short) => {
-                let len = short.map_or(0, |short| short.rest().len());
-                SizeHint::with_exact(len as u64)
-            }
-            Self::Whole(whole) => whole.size_hint(),
-        }
+        let long_len = self.long.size_hint().exact().unwrap_or_default();
+        SizeHint::with_exact(u64::from(self.short.len) + long_len)
     }
 }
 
@@ -137,7 +104,7 @@ mod tests {
     #[test]
     fn a_long_text_is_given_in_pieces() {
         let text: Vec<u8> = (0..=255).cycle().take(2 * PIECE_LEN_MAX + 1).collect();
-        let mut body = AnswerBody::Whole(Full::new(text.clone().into()));
+        let mut body = AnswerBody::from(Full::new(text.clone().into()));
         let mut context = Context::from_waker(std::task::Waker::noop());
         let mut read = Vec::new();
         let mut pieces = 0;
@@ -159,7 +126,14 @@ mod tests {
     #[test]
     fn a_short_text_is_read_in_pieces() {
         let short = Short::new(&[b"{\"ids\":[\"", b"9223372036854775806", b"\"]}"]).unwrap();
-        let mut piece = Piece::Short(short);
+        let mut body = AnswerBody::from(short);
+        assert_eq!(body.size_hint().exact(), Some(SHORT_LEN_MAX as u64));
+        let mut context = Context::from_waker(std::task::Waker::noop());
+        let Poll::Ready(Some(Ok(frame))) = Pin::new(&mut body).poll_frame(&mut context) else {
+            panic!("a short text is there at once");
+        };
+        assert!(body.is_end_stream());
+        let mut piece = frame.into_data().unwrap_or_else(|_| panic!("a trailer"));
         assert_eq!(piece.remaining(), SHORT_LEN_MAX);
         piece.advance(9);
         assert_eq!(piece.chunk()[..3], *b"922");

@@ -26,7 +26,7 @@ impl Handler {
             Err(problem) => {
                 let host = request.headers().get(HOST);
                 let answer = self.context.explain(route, request.uri(), host, &problem);
-                answer.map(AnswerBody::Whole)
+                answer.map(AnswerBody::from)
             }
         };
         self.context.counts.count(route, answer.status());
@@ -92,7 +92,7 @@ fn with_id(route: Route, id: Id, mut headers: HeaderMap) -> Response<AnswerBody>
         CACHE_CONTROL,
         const { HeaderValue::from_static("no-store") },
     );
-    let mut answer = Response::new(AnswerBody::Short(body));
+    let mut answer = Response::new(AnswerBody::from(body.unwrap_or_default()));
     *answer.headers_mut() = headers;
     answer
 }

@@ -49,7 +49,7 @@ impl Handler {
                 router::answer(&self.context, &self.routes, request, backlog).await
             }
         };
-        answer.map(AnswerBody::Whole)
+        answer.map(AnswerBody::from)
     }
 
     /// What a request holds until all of its body has come in. Names and values refer to the buffers
@@ -117,7 +117,7 @@ impl Handler {
         // Who came for ids gives its place up.
         let close = HeaderValue::from_static("close");
         answer.headers_mut().insert(CONNECTION, close);
-        Some(answer.map(AnswerBody::Whole))
+        Some(answer.map(AnswerBody::from))
     }
 }
 
