@@ -1,13 +1,11 @@
 //! `grpc.health.v1.Health`: whether this server is ready, as a whole and by service. All of them
 //! follow readiness, as `/readyz` does.
 
-use std::future::Future;
-use std::pin::Pin;
+use std::future::ready;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use tokio_stream::Stream;
+use futures_util::stream::{self, BoxStream, StreamExt as _};
 use tonic::{Request, Response, Status};
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_server::Health;
@@ -51,20 +49,38 @@ impl Health for HealthFrontEnd {
         Err(Status::not_found(message))
     }
 
-    type WatchStream = Pin<Box<dyn Stream<Item = Result<HealthCheckResponse, Status>> + Send>>;
+    type WatchStream = BoxStream<'static, Result<HealthCheckResponse, Status>>;
 
     /// Streams the state of the service, now and each time that it changes.
     async fn watch(&self, request: Request<HealthCheckRequest>) -> Answered<Self::WatchStream> {
         let name = request.into_inner().service;
         if !NAMES.contains(&name.as_str()) {
             // The definition allows an unknown service to appear later, so the stream stays open.
-            let unknown = tokio_stream::once(Ok(response(ServingStatus::ServiceUnknown)));
-            let watched = tokio_stream::StreamExt::chain(unknown, tokio_stream::pending());
-            return Ok(Response::new(Box::pin(watched)));
+            let unknown = stream::once(ready(Ok(response(ServingStatus::ServiceUnknown))));
+            return Ok(Response::new(unknown.chain(stream::pending()).boxed()));
         }
-        Ok(Response::new(Box::pin(WatchStream::new(Arc::clone(
-            &self.service,
-        )))))
+        let service = Arc::clone(&self.service);
+        let states = stream::unfold(None, move |reported| {
+            let service = Arc::clone(&service);
+            async move {
+                let now = changed(&service, reported).await;
+                Some((Ok(response(now)), Some(now)))
+            }
+        });
+        Ok(Response::new(states.boxed()))
+    }
+}
+
+/// Waits until the state is another than the one that was `reported`.
+async fn changed(service: &Service, reported: Option<ServingStatus>) -> ServingStatus {
+    loop {
+        let now = now(service);
+        if reported != Some(now) {
+            return now;
+        }
+        // Either way it is time to check.
+        let changed = service.health().changed();
+        let _came = tokio::time::timeout(LOOK_INTERVAL, changed).await;
     }
 }
 
@@ -79,48 +95,5 @@ fn now(service: &Service) -> ServingStatus {
 fn response(status: ServingStatus) -> HealthCheckResponse {
     HealthCheckResponse {
         status: status.into(),
-    }
-}
-
-/// Yields each state of a service, the present one first.
-struct WatchStream {
-    service: Arc<Service>,
-    reported: Option<ServingStatus>,
-    /// Is ready when it is time to check again.
-    change: Pin<Box<dyn Future<Output = ()> + Send>>,
-}
-
-impl WatchStream {
-    fn new(service: Arc<Service>) -> Self {
-        let change = next_look(Arc::clone(&service));
-        Self {
-            service,
-            reported: None,
-            change,
-        }
-    }
-}
-
-fn next_look(service: Arc<Service>) -> Pin<Box<dyn Future<Output = ()> + Send>> {
-    Box::pin(async move {
-        let changed = service.health().changed();
-        // Either way it is time to check.
-        let _came = tokio::time::timeout(LOOK_INTERVAL, changed).await;
-    })
-}
-
-impl Stream for WatchStream {
-    type Item = Result<HealthCheckResponse, Status>;
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        loop {
-            let now = now(&self.service);
-            if self.reported != Some(now) {
-                self.reported = Some(now);
-                return Poll::Ready(Some(Ok(response(now))));
-            }
-            ready!(self.change.as_mut().poll(context));
-            self.change = next_look(Arc::clone(&self.service));
-        }
     }
 }

@@ -1,12 +1,12 @@
 //! One connection: served by hyper, watched for silence, and told to finish at shutdown.
 
 use std::convert::Infallible;
-use std::future::{Future, pending};
+use std::future::{Future, Ready, pending, ready};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::task::{Context, Poll};
 
+use futures_util::future::{BoxFuture, Either};
 use hyper::body::Incoming;
 use hyper::header::{CONNECTION, HeaderValue};
 use hyper::server::conn::{http1, http2};
@@ -82,10 +82,8 @@ enum End {
 }
 
 /// An answer: most are there at once, and cost no state to wait in.
-enum Answering {
-    Now(Option<Response<AnswerBody>>),
-    Later(Pin<Box<dyn Future<Output = Response<AnswerBody>> + Send>>),
-}
+type Answering = Either<Ready<Answered>, BoxFuture<'static, Answered>>;
+type Answered = Result<Response<AnswerBody>, Infallible>;
 
 impl Service<Request<Incoming>> for Requests {
     type Response = Response<AnswerBody>;
@@ -104,28 +102,14 @@ impl Service<Request<Incoming>> for Requests {
             Slot::Admin => connection.refuse(&request),
         };
         if let Some(answer) = answer {
-            return Answering::Now(Some(connection.answered(answer, is_leaving)));
+            return Either::Left(ready(Ok(connection.answered(answer, is_leaving))));
         }
         let connection = Arc::clone(&self.0);
-        Answering::Later(Box::pin(async move {
+        Either::Right(Box::pin(async move {
             let ConnectionInfo { peer, backlog, .. } = &connection.info;
             let answer = connection.handler.answer(request, *peer, backlog).await;
-            connection.answered(answer, is_leaving)
+            Ok(connection.answered(answer, is_leaving))
         }))
-    }
-}
-
-impl Future for Answering {
-    type Output = Result<Response<AnswerBody>, Infallible>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        match &mut *self {
-            // Nobody polls an answer again that was there.
-            Self::Now(answer) => answer
-                .take()
-                .map_or(Poll::Pending, |answer| Poll::Ready(Ok(answer))),
-            Self::Later(answering) => answering.as_mut().poll(context).map(Ok),
-        }
     }
 }
 
