@@ -4,7 +4,6 @@
 //! axum's.
 
 mod answer;
-mod answered;
 mod audit;
 mod auth;
 mod body;
@@ -19,7 +18,6 @@ mod fast_path;
 mod handler;
 mod ids;
 mod json;
-#[expect(unused_qualifications, reason = "utoipa's macros write them")]
 mod leaf;
 mod openapi;
 mod path;
@@ -29,7 +27,6 @@ mod quotas;
 mod request_context;
 mod route;
 mod router;
-mod served;
 #[expect(unused_qualifications, reason = "utoipa's macros write them")]
 mod tags;
 mod workers;

@@ -19,7 +19,7 @@ use super::caller::{Caller, Standing, Token};
 use super::error::ServiceError;
 use crate::config::{QuotaScope, TokenSpec};
 use quota_key::QuotaKey;
-use rate_limit::{Exceeded, RateLimit};
+use rate_limit::RateLimit;
 use refusals::Refusals;
 pub(crate) use refusals::TokenRefusal;
 use tokens::Tokens;
@@ -163,19 +163,8 @@ impl Access {
         tag: Option<&str>,
         count: u64,
     ) -> Result<(), ServiceError> {
-        self.quotas.check(scopes(caller, tag)).map_err(|exceeded| {
-            let Exceeded {
-                scope,
-                per_second,
-                retry_after,
-            } = exceeded;
-            self.refusals.count_quota(scope.kind(), 1, count);
-            ServiceError::OverQuota {
-                scope,
-                per_second,
-                retry_after,
-            }
-        })
+        let checked = self.quotas.check(scopes(caller, tag));
+        checked.inspect_err(|error| self.count_refused(error, 1, count))
     }
 
     /// Whether a quota applies to ids of a tag for this caller.
@@ -184,10 +173,10 @@ impl Access {
         self.quotas.has_any() && self.quotas.has_one_of(scopes(caller, Some(tag)))
     }
 
-    /// Counts several more calls, for an id each, as refused together with another one.
-    pub(crate) fn count_refused(&self, error: &ServiceError, calls: u64) {
+    /// Counts calls for `ids` in total that a quota refused.
+    pub(crate) fn count_refused(&self, error: &ServiceError, calls: u64, ids: u64) {
         if let ServiceError::OverQuota { scope, .. } = error {
-            self.refusals.count_quota(scope.kind(), calls, calls);
+            self.refusals.count_quota(scope.kind(), calls, ids);
         }
     }
 

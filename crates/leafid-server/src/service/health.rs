@@ -219,7 +219,7 @@ impl Health {
             failing_for,
             went_back: self.regressions.named(),
             has_ids,
-            worker: registry.map(|registry| WorkerReadiness::of(&registry.status())),
+            worker: registry.map(|registry| WorkerReadiness(registry.status())),
         }
     }
 }
@@ -229,10 +229,10 @@ impl Readiness {
     #[must_use]
     pub fn is_ready(&self) -> bool {
         match &self.worker {
-            Some(worker) if !self.segment => self.phase < Phase::Leaving && worker.is_ready(),
+            Some(worker) if !self.segment => self.phase < Phase::Leaving && worker.0.is_ready(),
             _ => {
                 let worker = self.worker.as_ref();
-                let is_whole = worker.is_none_or(|worker| !worker.journal_fails);
+                let is_whole = worker.is_none_or(|worker| !worker.0.journal_fails);
                 let has_ids = self.store.is_up() || self.has_ids;
                 self.phase == Phase::Serving && has_ids && is_whole
             }

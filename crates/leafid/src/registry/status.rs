@@ -16,7 +16,7 @@ use crate::worker_id::WorkerId;
 /// assert!(!status.is_ready());
 /// assert_eq!(status.stage.to_string(), "starting");
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RegistryStatus {
     /// The stage of the registry.

@@ -4,10 +4,9 @@ use axum::extract::{RawQuery, State};
 use hyper::StatusCode;
 
 use super::answer;
-use super::answered::Answered;
-use super::auth::Who;
+use super::auth::{Served, Who};
 use super::path::Query;
-use super::served::Served;
+use super::problem::Answered;
 use super::tags::page_len;
 use crate::api::{AuditRequest, Change, ChangeList};
 

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use axum::extract::{FromRef, FromRequestParts};
+use axum::extract::{FromRef, FromRequestParts, State};
 use hyper::HeaderMap;
 use hyper::header::AUTHORIZATION;
 use hyper::http::request::Parts;
@@ -12,6 +12,9 @@ use super::json;
 use super::problem::Problem;
 use crate::net::front_end::Peer;
 use crate::service::{Caller, Service, ServiceError};
+
+/// The extractor of handlers that need the service.
+pub(super) type Served = State<Arc<Service>>;
 
 /// The caller of a request, for handlers of the router.
 pub(super) struct Who(pub(super) Caller);

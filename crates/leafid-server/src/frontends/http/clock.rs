@@ -4,9 +4,8 @@ use axum::extract::State;
 use hyper::StatusCode;
 
 use super::answer;
-use super::answered::Answered;
-use super::auth::Changer;
-use super::served::Served;
+use super::auth::{Changer, Served};
+use super::problem::Answered;
 use crate::api::Clock;
 use crate::service::ClockView;
 

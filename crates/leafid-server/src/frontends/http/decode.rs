@@ -3,19 +3,18 @@
 use axum::extract::{Path, RawQuery, State};
 use hyper::StatusCode;
 use leafid::Layout;
+use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::answer;
-use super::answered::Answered;
+use super::auth::Served;
 use super::path::Query;
-use super::problem::{Kind, Problem};
-use super::served::Served;
+use super::problem::{Answered, Kind, Problem};
 use crate::api::{DecodedId, LayoutRequest, schema};
 
 /// The id to decode.
-#[derive(IntoParams)]
+#[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
-#[expect(dead_code, reason = "describes what is read by hand")]
 pub(crate) struct IdPath {
     /// The id, in decimal.
     #[param(schema_with = schema::id)]
@@ -30,7 +29,7 @@ pub(crate) struct IdPath {
 )]
 pub(crate) async fn show(
     State(service): Served,
-    Path(id): Path<String>,
+    Path(IdPath { id }): Path<IdPath>,
     RawQuery(query): RawQuery,
 ) -> Answered {
     let request: LayoutRequest = Query::parse(query.as_deref())?.to()?;

@@ -10,12 +10,10 @@ use hyper::{Method, StatusCode};
 use leafid::Tag;
 
 use super::answer;
-use super::answered::Answered;
-use super::auth::Changer;
+use super::auth::{Changer, Served};
 use super::json::{JsonBody, check_declared, read_body, read_json};
 use super::path::{self, Query};
-use super::problem::Problem;
-use super::served::Served;
+use super::problem::{Answered, Problem};
 use super::tags::TagPath;
 use crate::api::{Ids, IdsRequest, Range, RangeRequest, Whole};
 use crate::net::unread::{Backlog, Charge, FREE_LEN};
@@ -134,7 +132,7 @@ fn ids_json(issued: &Issued) -> Bytes {
 pub(crate) async fn post_range(
     State(service): Served,
     Changer(caller): Changer,
-    Path(tag): Path<String>,
+    Path(TagPath { tag }): Path<TagPath>,
     request: Request,
 ) -> Answered {
     let tag = Tag::new(tag)?;

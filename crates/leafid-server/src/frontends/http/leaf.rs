@@ -11,13 +11,12 @@ use jiff::tz::TimeZone;
 use leafid::Id;
 use serde::Serialize;
 use url::form_urlencoded;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 use super::answer::{self, Answer};
-use super::answered::Answered;
+use super::auth::Served;
 use super::path;
-use super::problem::{Kind, Problem};
-use super::served::Served;
+use super::problem::{Answered, Kind, Problem};
 use crate::service::{Caller, Service};
 
 pub(crate) use error::LeafError;
@@ -105,20 +104,11 @@ fn no_key(path: &str) -> Problem {
     Problem::new(Kind::BAD_TAG, detail, "")
 }
 
-/// The id to decode.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "describes what is read by hand")]
-pub(crate) struct DecodeRequest {
-    /// The id, in decimal.
-    #[param(rename = "snowflakeId", example = "1169786042799259000")]
-    snowflake_id: String,
-}
-
 /// Decodes a snowflake id.
 #[utoipa::path(
     get, path = "/decodeSnowflakeId", tag = "leaf", operation_id = "leaf_decode",
-    params(DecodeRequest),
+    params(("snowflakeId" = String, Query, description = "The id, in decimal.",
+            example = "1169786042799259000")),
     responses((status = 200, description = "its parts, all of them strings", body = Decoded))
 )]
 pub(crate) async fn decode(State(service): Served, RawQuery(query): RawQuery) -> Answered {

@@ -6,8 +6,8 @@ use hyper::{HeaderMap, StatusCode};
 use url::form_urlencoded;
 
 use super::answer::{self, Answer};
+use super::auth::Served;
 use super::request_context::RequestContext;
-use super::served::Served;
 use crate::ops::metrics::Format;
 
 /// Liveness: an answer means that the process is alive.

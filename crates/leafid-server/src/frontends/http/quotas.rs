@@ -6,10 +6,9 @@ use hyper::StatusCode;
 use leafid::Tag;
 
 use super::answer;
-use super::answered::Answered;
-use super::auth::{Changer, Who};
+use super::auth::{Changer, Served, Who};
 use super::json::read_json;
-use super::served::Served;
+use super::problem::Answered;
 use super::tags::TagPath;
 use crate::api::{Quota, QuotaList, QuotaRequest};
 use crate::config::QuotaScope;
@@ -62,7 +61,7 @@ pub(crate) async fn remove_server(State(service): Served, Changer(caller): Chang
 pub(crate) async fn set_tag(
     State(service): Served,
     Changer(caller): Changer,
-    Path(tag): Path<String>,
+    Path(TagPath { tag }): Path<TagPath>,
     request: Request,
 ) -> Answered {
     let scope = QuotaScope::Tag(Tag::new(tag)?);
@@ -78,7 +77,7 @@ pub(crate) async fn set_tag(
 pub(crate) async fn remove_tag(
     State(service): Served,
     Changer(caller): Changer,
-    Path(tag): Path<String>,
+    Path(TagPath { tag }): Path<TagPath>,
 ) -> Answered {
     remove(&service, &caller, &QuotaScope::Tag(Tag::new(tag)?))
 }

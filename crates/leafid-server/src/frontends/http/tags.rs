@@ -6,27 +6,25 @@ use axum::extract::{Path, RawQuery, Request, State};
 use hyper::StatusCode;
 use hyper::header::{HeaderValue, LOCATION};
 use leafid::Tag;
+use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::answer;
-use super::answered::Answered;
-use super::auth::{Changer, Who};
+use super::auth::{Changer, Served, Who};
 use super::json::JsonBody;
 use super::path::Query;
-use super::problem::Problem;
-use super::served::Served;
+use super::problem::{Answered, Problem};
 use crate::api::{self, Live, PageRequest, TagChange, TagList, TagRequest, Whole, schema};
 use crate::config::{Limits, percent_encoded};
 use crate::service::TagView;
 
 /// The tag in the path.
-#[derive(IntoParams)]
+#[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
-#[expect(dead_code, reason = "describes what is read by hand")]
 pub(crate) struct TagPath {
     /// Its name, percent-encoded.
     #[param(schema_with = schema::tag)]
-    tag: String,
+    pub(super) tag: String,
 }
 
 /// Lists tags in ascending byte order, a page at a time.
@@ -89,7 +87,7 @@ pub(crate) async fn create(
 pub(crate) async fn show(
     State(service): Served,
     Who(caller): Who,
-    Path(tag): Path<String>,
+    Path(TagPath { tag }): Path<TagPath>,
 ) -> Answered {
     let view = service.tag(&caller, &Tag::new(tag)?).await?;
     Ok(answer::json(StatusCode::OK, &document(&view)))
@@ -105,7 +103,7 @@ pub(crate) async fn show(
 pub(crate) async fn change(
     State(service): Served,
     Changer(caller): Changer,
-    Path(tag): Path<String>,
+    Path(TagPath { tag }): Path<TagPath>,
     request: Request,
 ) -> Answered {
     let tag = Tag::new(tag)?;
@@ -125,7 +123,7 @@ pub(crate) async fn change(
 pub(crate) async fn delete(
     State(service): Served,
     Changer(caller): Changer,
-    Path(tag): Path<String>,
+    Path(TagPath { tag }): Path<TagPath>,
 ) -> Answered {
     service.delete_tag(&caller, &Tag::new(tag)?).await?;
     Ok(answer::empty(StatusCode::NO_CONTENT))

@@ -6,11 +6,9 @@ use leafid::store::LeaseRecord;
 use leafid::{RegistryStage, RegistryStatus, WorkerId};
 
 use super::answer;
-use super::answered::Answered;
-use super::auth::{Changer, Who};
+use super::auth::{Changer, Served, Who};
 use super::json::read_json;
-use super::problem::{Kind, Problem};
-use super::served::Served;
+use super::problem::{Answered, Kind, Problem};
 use crate::api::{OwnWorker, ReleaseRequest, Worker, WorkerList};
 use crate::service::{Service, WorkerView};
 use crate::wall_clock::time;

@@ -4,13 +4,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use leafid::Clock;
 use papaya::ResizeMode;
 
 use super::quota_key::QuotaKey;
 use crate::config::QuotaScope;
+use crate::service::error::ServiceError;
 use crate::service::quota::Bucket;
 
 /// The quotas by what they limit.
@@ -18,14 +18,6 @@ pub(super) struct RateLimit {
     clock: Arc<dyn Clock>,
     buckets: papaya::HashMap<QuotaScope, Bucket>,
     has_any: AtomicBool,
-}
-
-/// A quota that is used up.
-pub(super) struct Exceeded {
-    pub(super) scope: QuotaScope,
-    /// What the quota allows, in ids a second.
-    pub(super) per_second: u64,
-    pub(super) retry_after: Duration,
 }
 
 impl RateLimit {
@@ -56,15 +48,17 @@ impl RateLimit {
     pub(super) fn check<'a>(
         &self,
         keys: impl Iterator<Item = QuotaKey<'a>>,
-    ) -> Result<(), Exceeded> {
+    ) -> Result<(), ServiceError> {
         let now = self.clock.now();
         let buckets = self.buckets.pin();
         for (scope, bucket) in keys.filter_map(|key| buckets.get_key_value(&key)) {
-            bucket.check(now).map_err(|retry_after| Exceeded {
-                scope: scope.clone(),
-                per_second: bucket.per_second(),
-                retry_after,
-            })?;
+            bucket
+                .check(now)
+                .map_err(|retry_after| ServiceError::OverQuota {
+                    scope: scope.clone(),
+                    per_second: bucket.per_second(),
+                    retry_after,
+                })?;
         }
         Ok(())
     }

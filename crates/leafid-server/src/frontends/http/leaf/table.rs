@@ -7,9 +7,8 @@ use std::fmt::Write as _;
 
 use super::local_time;
 use crate::frontends::http::answer::{self, Answer};
-use crate::frontends::http::answered::Answered;
-use crate::frontends::http::auth::Who;
-use crate::frontends::http::served::Served;
+use crate::frontends::http::auth::{Served, Who};
+use crate::frontends::http::problem::Answered;
 
 /// Shows the segments in memory.
 #[utoipa::path(

@@ -56,7 +56,7 @@ impl Turn<'_> {
         self.context
             .service
             .access()
-            .count_refused(&error, count - 1);
+            .count_refused(&error, count - 1, count - 1);
         (count, error)
     }
 
