@@ -8,7 +8,6 @@ pub(crate) mod front_end;
 pub(crate) mod graceful_close;
 mod hpack_table;
 pub(crate) mod http2_frames;
-pub(crate) mod io;
 pub(crate) mod listeners;
 pub(crate) mod poll_on_wake;
 pub(crate) mod preface;

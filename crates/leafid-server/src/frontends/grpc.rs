@@ -30,9 +30,7 @@ mod v1;
 use std::sync::Arc;
 
 use crate::net::connection_counts::Protocol;
-use crate::net::front_end::{ConnectionInfo, FrontEnd};
-use crate::net::io::Io;
-use crate::net::tls::Alpn;
+use crate::net::front_end::{ConnectionInfo, FrontEnd, Io};
 use crate::service::Service;
 
 pub(crate) use counts::GrpcCounts;
@@ -50,7 +48,6 @@ impl GrpcFrontEnd {
 
 impl FrontEnd for GrpcFrontEnd {
     const PROTOCOL: Protocol = Protocol::Grpc;
-    const ALPN: Alpn = Alpn::Grpc;
     /// Empty, as for a connection beyond the limit: see `TOO_MANY_CONNECTIONS`.
     const TLS_REQUIRED: &'static [u8] = b"";
     /// Empty: a client whose connection closes before it receives anything backs off exponentially.

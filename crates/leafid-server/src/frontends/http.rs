@@ -34,9 +34,7 @@ mod workers;
 use std::sync::Arc;
 
 use crate::net::connection_counts::Protocol;
-use crate::net::front_end::{ConnectionInfo, FrontEnd};
-use crate::net::io::Io;
-use crate::net::tls::Alpn;
+use crate::net::front_end::{ConnectionInfo, FrontEnd, Io};
 
 use connection::Versions;
 use handler::Handler;
@@ -87,7 +85,6 @@ impl HttpFrontEnd {
 
 impl FrontEnd for HttpFrontEnd {
     const PROTOCOL: Protocol = Protocol::Http;
-    const ALPN: Alpn = Alpn::Http;
     const TLS_REQUIRED: &'static [u8] = TLS_REQUIRED.as_bytes();
     const TOO_MANY_CONNECTIONS: &'static [u8] = TOO_MANY_CONNECTIONS.as_bytes();
 

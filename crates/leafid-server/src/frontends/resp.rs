@@ -19,9 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::net::connection_counts::Protocol;
-use crate::net::front_end::{ConnectionInfo, FrontEnd};
-use crate::net::io::Io;
-use crate::net::tls::Alpn;
+use crate::net::front_end::{ConnectionInfo, FrontEnd, Io};
 use crate::service::Service;
 
 use context::Context;
@@ -58,7 +56,6 @@ impl RespFrontEnd {
 
 impl FrontEnd for RespFrontEnd {
     const PROTOCOL: Protocol = Protocol::Resp;
-    const ALPN: Alpn = Alpn::Resp;
     const TLS_REQUIRED: &'static [u8] =
         b"-ERR this server requires TLS: connect with rediss://, or redis-cli --tls\r\n";
     // Redis's words: go-redis retries on them.

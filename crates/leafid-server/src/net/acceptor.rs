@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::net::connection_counts::{ConnectionCounts, OpenConnection};
+use crate::net::connection_counts::ConnectionCounts;
 use crate::net::connection_limiter::ConnectionLimiter;
 use crate::net::front_end::{ConnectionInfo, FrontEnd, Peer};
 use crate::net::listeners::Listener;
@@ -84,19 +84,18 @@ impl Acceptor {
         if stream.set_nodelay(true).is_err() {
             return;
         }
-        let (front_end, counts) = (Arc::clone(front_end), Arc::clone(&self.counts));
+        let front_end = Arc::clone(front_end);
+        let open = self.counts.connection(F::PROTOCOL);
         let Some(tls) = self.tls.clone() else {
             return self.runtimes.spawn(stream, |stream| async move {
-                let _open = OpenConnection::new(counts, F::PROTOCOL);
                 front_end.serve(stream, connection).await;
-                drop(permit);
+                drop((permit, open));
             });
         };
         // A future of its own, so that a plain connection does not need the memory of a TLS one.
         self.runtimes.spawn(stream, |stream| async move {
-            let _open = OpenConnection::new(counts, F::PROTOCOL);
             tls.serve(front_end, stream, connection).await;
-            drop(permit);
+            drop((permit, open));
         });
     }
 

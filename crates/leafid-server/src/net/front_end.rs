@@ -4,19 +4,16 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use tokio::io::{AsyncRead, AsyncWrite};
+
 use crate::net::connection_counts::Protocol;
-use crate::net::io::Io;
 use crate::net::shutdown::Shutdown;
-use crate::net::tls::Alpn;
 use crate::net::unread::Backlog;
 
 /// A front end: serves the connections of one protocol.
 pub(crate) trait FrontEnd: Send + Sync + 'static {
     /// Its name in logs and metrics.
     const PROTOCOL: Protocol;
-
-    /// The protocols that it offers in a TLS handshake (ALPN).
-    const ALPN: Alpn;
 
     /// The answer to a connection without TLS where TLS is required.
     const TLS_REQUIRED: &'static [u8];
@@ -34,6 +31,11 @@ pub(crate) trait FrontEnd: Send + Sync + 'static {
         connection: ConnectionInfo,
     ) -> impl Future<Output = ()> + Send;
 }
+
+/// A byte stream of a connection, plain or TLS.
+pub(crate) trait Io: AsyncRead + AsyncWrite + Unpin + Send + 'static {}
+
+impl<T: AsyncRead + AsyncWrite + Unpin + Send + 'static> Io for T {}
 
 /// What a connection may be used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,7 +10,6 @@ use std::future::Future;
 use std::io;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use tokio::net::TcpStream;
@@ -24,8 +23,8 @@ pub(crate) struct CoreRuntimes {
 
 struct Core {
     runtime: Handle,
-    /// The connections that it serves now.
-    open: Arc<AtomicUsize>,
+    /// Each connection that it serves now has a clone.
+    open: Arc<()>,
     /// Ends its thread when dropped; `None` for the caller's runtime.
     _stop: Option<oneshot::Sender<()>>,
 }
@@ -49,8 +48,7 @@ impl CoreRuntimes {
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        // Relaxed: a guess is good enough.
-        let open = |core: &&Core| core.open.load(Ordering::Relaxed);
+        let open = |core: &&Core| Arc::strong_count(&core.open);
         let Some(core) = self.cores.iter().min_by_key(open) else {
             return;
         };
@@ -62,7 +60,7 @@ impl CoreRuntimes {
         let Ok(stream) = moved else {
             return;
         };
-        let open = Open::new(Arc::clone(&core.open));
+        let open = Arc::clone(&core.open);
         // Boxed: the task would hold it twice, as an argument and as the future it awaits.
         let serving = Box::pin(serve(stream));
         core.runtime.spawn(async move {
@@ -134,22 +132,6 @@ impl Core {
                 runtime.shutdown_background();
             })?;
         Ok(Self::new(handle, Some(stop)))
-    }
-}
-
-/// A connection on a core.
-struct Open(Arc<AtomicUsize>);
-
-impl Open {
-    fn new(open: Arc<AtomicUsize>) -> Self {
-        open.fetch_add(1, Ordering::Relaxed);
-        Self(open)
-    }
-}
-
-impl Drop for Open {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

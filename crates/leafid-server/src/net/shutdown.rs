@@ -54,7 +54,7 @@ enum Stage {
 
 /// Tells one connection to finish, while the others continue.
 #[derive(Debug)]
-pub(crate) struct Alone(watch::Sender<bool>);
+pub(crate) struct Alone(watch::Sender<Stage>);
 
 impl Shutdown {
     pub(crate) fn new() -> Self {
@@ -66,7 +66,7 @@ impl Shutdown {
 
     /// The same for one connection, which may be told before the others.
     pub(crate) fn for_one(&self) -> (Self, Arc<Alone>) {
-        let alone = Arc::new(Alone(watch::Sender::new(false)));
+        let alone = Arc::new(Alone(watch::Sender::new(Stage::Serving)));
         let shutdown = Self {
             stage: self.stage.clone(),
             alone: Some(Arc::clone(&alone)),
@@ -97,7 +97,7 @@ impl Shutdown {
         Box::pin(async {
             tokio::select! {
                 () = reached(&self.stage, Stage::Ending) => {}
-                () = asked(&alone.0) => {}
+                () = reached(&alone.0, Stage::Ending) => {}
             }
         })
         .await;
@@ -106,7 +106,7 @@ impl Shutdown {
 
 impl Alone {
     pub(crate) fn ask(&self) {
-        self.0.send_replace(true);
+        self.0.send_replace(Stage::Ending);
     }
 }
 
@@ -114,12 +114,6 @@ async fn reached(sender: &watch::Sender<Stage>, stage: Stage) {
     let mut now = sender.subscribe();
     // The sender is alive: it is borrowed.
     let _is_reached = now.wait_for(|now| *now >= stage).await;
-}
-
-async fn asked(sender: &watch::Sender<bool>) {
-    let mut asked = sender.subscribe();
-    // The sender is alive: it is borrowed.
-    let _is_asked = asked.wait_for(|asked| *asked).await;
 }
 
 /// Waits for `finished`, but at most for `grace`; returns whether it completed.

@@ -19,8 +19,8 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use crate::net::front_end::Io;
 use crate::net::http2_frames::Frames;
-use crate::net::io::Io;
 use crate::net::poll_on_wake::PollOnWake;
 use crate::net::preface::Preface;
 use crate::net::unread::{Backlog, Charge, FREE_LEN};

@@ -25,21 +25,21 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use crate::config::{Config, ConfigError, Limits, TlsConfig};
+use crate::net::connection_counts::Protocol;
 
 pub(crate) use counts::{Counts, Outcome};
 use files::{Identity, Named};
 use no_verification::NoVerification;
 use validity::Validity;
 
-/// Which protocols a front end offers in the handshake (ALPN).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Alpn {
-    /// `h2`, `http/1.1`.
-    Http,
-    /// `h2`.
-    Grpc,
-    /// Nothing: the Redis protocol has no registered name.
-    Resp,
+/// What a front end offers in the handshake (ALPN).
+const fn alpn(protocol: Protocol) -> &'static [&'static str] {
+    match protocol {
+        Protocol::Http => &["h2", "http/1.1"],
+        Protocol::Grpc => &["h2"],
+        // The Redis protocol has no registered name.
+        Protocol::Resp => &[],
+    }
 }
 
 /// The certificate that all front ends present, and the authorities for client certificates.
@@ -66,9 +66,8 @@ pub struct Tls {
 
 /// The configurations made from the files.
 struct Current {
-    http: Arc<ServerConfig>,
-    grpc: Arc<ServerConfig>,
-    resp: Arc<ServerConfig>,
+    /// By protocol.
+    servers: [Arc<ServerConfig>; Protocol::ALL.len()],
     /// For calls to other servers.
     client: Arc<ClientConfig>,
     /// When the whole chain is valid.
@@ -172,13 +171,9 @@ impl Tls {
         Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub(crate) fn offer(&self, alpn: Alpn) -> Arc<ServerConfig> {
-        let current = self.current();
-        Arc::clone(match alpn {
-            Alpn::Http => &current.http,
-            Alpn::Grpc => &current.grpc,
-            Alpn::Resp => &current.resp,
-        })
+    /// What the front end of a protocol offers in the handshake.
+    pub(crate) fn offer(&self, protocol: Protocol) -> Arc<ServerConfig> {
+        Arc::clone(&self.current().servers[protocol as usize])
     }
 
     /// Does a TLS handshake with another server at an address, without verifying its certificate.
@@ -220,14 +215,13 @@ impl Current {
                 cert.path.display()
             )]
         };
-        let offer = |protocols: &[&str]| {
-            let offered = offer(&provider, &identity, clients.clone(), protocols);
+        let offer = |protocol| {
+            let offered = offer(&provider, &identity, clients.clone(), alpn(protocol));
             offered.map(Arc::new).map_err(unusable)
         };
+        let [http, resp, grpc] = Protocol::ALL.map(offer);
         Ok(Self {
-            http: offer(&["h2", "http/1.1"])?,
-            grpc: offer(&["h2"])?,
-            resp: offer(&[])?,
+            servers: [http?, resp?, grpc?],
             client: Arc::new(asking(&provider, &identity).map_err(unusable)?),
             validity: common_validity(&identity),
             is_key_open: identity.is_open,

@@ -17,7 +17,7 @@ use serde::Deserialize;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use crate::net::io::Io;
+use crate::net::front_end::Io;
 use crate::net::tls::Tls;
 
 /// How long a peer may take to answer.
@@ -278,8 +278,9 @@ mod tests {
             let address = listener.local_addr().unwrap().to_string();
             tokio::spawn(async move {
                 let (stream, _) = listener.accept().await.unwrap();
-                let acceptor =
-                    tokio_rustls::TlsAcceptor::from(tls.offer(crate::net::tls::Alpn::Http));
+                let acceptor = tokio_rustls::TlsAcceptor::from(
+                    tls.offer(crate::net::connection_counts::Protocol::Http),
+                );
                 answer(acceptor.accept(stream).await.unwrap(), NEW).await;
             });
             address

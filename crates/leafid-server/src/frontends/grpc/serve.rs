@@ -14,8 +14,7 @@ use super::connection::{Close, Connection};
 use super::executor::CallExecutor;
 use super::handler::Handler;
 use crate::config::Limits;
-use crate::net::front_end::ConnectionInfo;
-use crate::net::io::Io;
+use crate::net::front_end::{ConnectionInfo, Io};
 use crate::net::preface::Preface;
 use crate::net::socket::Socket;
 

@@ -19,9 +19,8 @@ use tokio::time::{Instant, sleep, sleep_until};
 use super::body::AnswerBody;
 use super::handler::Handler;
 use crate::config::Limits;
-use crate::net::front_end::{ConnectionInfo, Slot};
+use crate::net::front_end::{ConnectionInfo, Io, Slot};
 use crate::net::graceful_close::end;
-use crate::net::io::Io;
 use crate::net::preface::Preface;
 use crate::net::socket::Socket;
 

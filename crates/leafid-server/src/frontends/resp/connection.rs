@@ -23,9 +23,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::session::{Pending, Session, Then};
 use crate::config::Limits;
-use crate::net::front_end::ConnectionInfo;
+use crate::net::front_end::{ConnectionInfo, Io};
 use crate::net::graceful_close::{LINGER_MAX, end};
-use crate::net::io::Io;
 use crate::net::poll_on_wake::PollOnWake;
 use crate::net::unread::{Backlog, Charge, FREE_LEN, Progress};
 

@@ -64,7 +64,7 @@ impl Tls {
         connection: ConnectionInfo,
         deadline: Instant,
     ) {
-        let acceptor = TlsAcceptor::from(self.offer(F::ALPN));
+        let acceptor = TlsAcceptor::from(self.offer(F::PROTOCOL));
         // Most of the memory that a waiting handshake needs is freed before the requests come.
         let agreeing = Box::pin(timeout_at(
             deadline,
