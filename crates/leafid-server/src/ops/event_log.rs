@@ -3,10 +3,11 @@
 
 mod worker;
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use leafid::{Clock, Event, Observer};
+use prometheus_client::metrics::counter::Counter;
 
 use crate::error::with_causes;
 use crate::log_rate_limit::LogRateLimiter;
@@ -15,16 +16,16 @@ use crate::service::regressions::Regressions;
 /// The counts so far, for the metrics.
 #[derive(Debug, Default)]
 pub(crate) struct EventCounts {
-    pub(crate) regressions: AtomicU64,
-    pub(crate) weak_stores: Arc<AtomicU64>,
-    pub(crate) segments: AtomicU64,
-    pub(crate) limits_reached: AtomicU64,
-    pub(crate) refresh_failures: AtomicU64,
-    pub(crate) store_conflicts: AtomicU64,
-    pub(crate) registry_regressions: AtomicU64,
-    pub(crate) worker_losses: AtomicU64,
-    pub(crate) worker_quarantines: AtomicU64,
-    pub(crate) journal_failures: AtomicU64,
+    pub(crate) regressions: Counter,
+    pub(crate) weak_stores: Counter,
+    pub(crate) segments: Counter,
+    pub(crate) limits_reached: Counter,
+    pub(crate) refresh_failures: Counter,
+    pub(crate) store_conflicts: Counter,
+    pub(crate) registry_regressions: Counter,
+    pub(crate) worker_losses: Counter,
+    pub(crate) worker_quarantines: Counter,
+    pub(crate) journal_failures: Counter,
 }
 
 /// Receives the library's events.
@@ -63,7 +64,7 @@ impl Observer for EventLog {
             }
             // Routine where many servers write one row.
             Event::Conflict { .. } => {
-                let conflicts = self.counts.store_conflicts.load(Ordering::Relaxed);
+                let conflicts = self.counts.store_conflicts.get();
                 if !conflicts.is_power_of_two() {
                     return;
                 }
@@ -120,7 +121,7 @@ impl EventLog {
             Event::JournalFailed { .. } => &self.counts.journal_failures,
             _ => return,
         };
-        counter.fetch_add(1, Ordering::Relaxed);
+        counter.inc();
     }
 }
 
@@ -281,7 +282,7 @@ mod tests {
         );
         let fields = "tag=\"order\" floor=5001 found=1001 discarded=[7001, 8001)";
         assert!(text.contains(fields), "{text}");
-        assert_eq!(counts.regressions.load(Ordering::Relaxed), 1);
+        assert_eq!(counts.regressions.get(), 1);
     }
 
     #[test]
@@ -293,7 +294,7 @@ mod tests {
             text.contains("ERROR") && text.contains("limit=int32"),
             "{text}"
         );
-        assert_eq!(counts.limits_reached.load(Ordering::Relaxed), 1);
+        assert_eq!(counts.limits_reached.get(), 1);
     }
 
     /// Guards that an outage of thousands of tags does not fill the disk either.

@@ -2,7 +2,6 @@
 
 use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use leafid::store::{
@@ -10,6 +9,7 @@ use leafid::store::{
     TagSpec,
 };
 use leafid::{Clock, Tag};
+use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::histogram::Histogram;
 
 use crate::named::named;
@@ -43,8 +43,8 @@ pub(crate) struct StoreCalls {
 #[derive(Debug)]
 pub(crate) struct CallStats {
     pub(crate) latency: Histogram,
-    pub(crate) calls: AtomicU64,
-    pub(crate) failures: AtomicU64,
+    pub(crate) calls: Counter,
+    pub(crate) failures: Counter,
 }
 
 impl StoreCalls {
@@ -52,18 +52,14 @@ impl StoreCalls {
         Self {
             calls: std::array::from_fn(|_| CallStats {
                 latency: Histogram::new(LATENCY_BUCKETS),
-                calls: AtomicU64::new(0),
-                failures: AtomicU64::new(0),
+                calls: Counter::default(),
+                failures: Counter::default(),
             }),
         }
     }
 
     pub(crate) fn of(&self, call: Call) -> &CallStats {
         &self.calls[call as usize]
-    }
-
-    fn failed(&self, call: Call) {
-        self.of(call).failures.fetch_add(1, Ordering::Relaxed);
     }
 }
 
@@ -101,7 +97,7 @@ impl InstrumentedStore {
         let answer = answer.await;
         timer.is_answered = true;
         if matches!(&answer, Err(StoreError::Unavailable { .. })) {
-            self.watch.failed(call);
+            self.watch.of(call).failures.inc();
         }
         answer
     }
@@ -121,9 +117,9 @@ impl Drop for Timer<'_> {
         let took = clock.now().saturating_sub(self.started);
         let seen = watch.of(self.call);
         seen.latency.observe(took.as_secs_f64());
-        seen.calls.fetch_add(1, Ordering::Relaxed);
+        seen.calls.inc();
         if !self.is_answered {
-            watch.failed(self.call);
+            seen.failures.inc();
         }
     }
 }

@@ -76,7 +76,7 @@ impl Instruments {
             None => builder,
             Some(leases) => {
                 let allow_weak = config.allow_weak_store;
-                let refused = Arc::clone(&self.events.weak_stores);
+                let refused = self.events.weak_stores.clone();
                 builder.store(DurabilityChecked::new(leases, allow_weak, refused))
             }
         };

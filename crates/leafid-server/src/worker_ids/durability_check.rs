@@ -3,12 +3,13 @@
 //! through.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use leafid::WorkerId;
 use leafid::store::{
     LeaseRecord, LeaseStore, LeaseSwap, StoreError, StoreReport, StoreResult, Transport,
 };
+use prometheus_client::metrics::counter::Counter;
 
 /// A registry whose durability is checked.
 pub(crate) struct DurabilityChecked {
@@ -18,15 +19,11 @@ pub(crate) struct DurabilityChecked {
     /// Whether its weaknesses have been logged: they are checked again at each try.
     is_logged: AtomicBool,
     /// How often a weak registry was refused.
-    refused: Arc<AtomicU64>,
+    refused: Counter,
 }
 
 impl DurabilityChecked {
-    pub(crate) fn new(
-        leases: Arc<dyn LeaseStore>,
-        allow_weak: bool,
-        refused: Arc<AtomicU64>,
-    ) -> Self {
+    pub(crate) fn new(leases: Arc<dyn LeaseStore>, allow_weak: bool, refused: Counter) -> Self {
         Self {
             leases,
             allow_weak,
@@ -42,7 +39,7 @@ impl DurabilityChecked {
         if report.weaknesses.is_empty() || self.allow_weak {
             return Ok(());
         }
-        self.refused.fetch_add(1, Ordering::Relaxed);
+        self.refused.inc();
         let each = report.weaknesses.iter().map(ToString::to_string);
         Err(StoreError::Unsupported {
             message: format!(

@@ -2,13 +2,12 @@
 
 mod access;
 mod connections;
-mod encode;
+mod families;
 mod tags;
 mod tls;
 mod worker;
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -20,8 +19,8 @@ use prometheus_client::metrics::MetricType;
 use super::counters::Counters;
 use crate::service::Service;
 
-use crate::ops::instrumented_store::{Call, CallStats};
-use encode::{Encoded, count_of, counter, counters, family, gauge, switch};
+use crate::ops::instrumented_store::Call;
+use families::{Encoded, Families, count_of};
 
 pub(super) struct Scrape {
     pub(super) counters: Arc<Counters>,
@@ -33,46 +32,41 @@ pub(super) struct Scrape {
 }
 
 impl Collector for Scrape {
-    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Encoded {
-        self.process(&mut encoder)?;
-        connections::encode(&self.counters, &self.service, &mut encoder)?;
-        self.calls(&mut encoder)?;
-        self.events(&mut encoder)?;
-        self.store(&mut encoder)?;
-        tls::encode(self.counters.tls.as_deref(), &mut encoder)?;
-        access::encode(&self.service, &mut encoder)?;
-        worker::encode(&self.service, &self.counters.events, &mut encoder)?;
-        tags::encode(&self.service, &self.tags, &mut encoder)
+    fn encode(&self, encoder: DescriptorEncoder<'_>) -> Encoded {
+        let families = &mut Families(encoder);
+        self.process(families)?;
+        connections::encode(&self.counters, &self.service, families)?;
+        self.calls(families)?;
+        self.events(families)?;
+        self.store(families)?;
+        tls::encode(self.counters.tls.as_deref(), families)?;
+        access::encode(&self.service, families)?;
+        worker::encode(&self.service, &self.counters.events, families)?;
+        tags::encode(&self.service, &self.tags, families)
     }
 }
 
 impl Scrape {
-    fn process(&self, encoder: &mut DescriptorEncoder<'_>) -> Encoded {
-        let mut build = family(
-            encoder,
-            "build",
-            "version of the running program",
-            MetricType::Info,
-        )?;
+    fn process(&self, families: &mut Families<'_>) -> Encoded {
+        let help = "version of the running program";
+        let mut build = families.family("build", help, MetricType::Info)?;
         build.encode_info(&[("version", env!("CARGO_PKG_VERSION"))])?;
         let uptime = self.uptime.as_secs_f64();
         let now = crate::wall_clock::now().as_duration().as_secs_f64();
         let help = "when the process started, in seconds since 1970";
-        gauge(encoder, "process_start_time_seconds", help, now - uptime)?;
-        let help = "time since the server started";
-        gauge(encoder, "uptime_seconds", help, uptime)?;
+        families.gauge("process_start_time_seconds", help, now - uptime)?;
+        families.gauge("uptime_seconds", "time since the server started", uptime)?;
         let is_ready = self.service.health().readiness().is_ready();
-        switch(
-            encoder,
+        families.switch(
             "ready",
             "1 while the server is ready for requests",
             is_ready,
         )
     }
 
-    fn calls(&self, encoder: &mut DescriptorEncoder<'_>) -> Encoded {
+    fn calls(&self, families: &mut Families<'_>) -> Encoded {
         for calls in &self.counters.calls {
-            let mut metric = family(encoder, calls.name(), calls.help(), MetricType::Counter)?;
+            let mut metric = families.family(calls.name(), calls.help(), MetricType::Counter)?;
             let [first, second] = calls.labels();
             let mut encoded = Ok(());
             calls.for_each(&mut |[one, other], count| {
@@ -85,67 +79,41 @@ impl Scrape {
         Ok(())
     }
 
-    fn events(&self, encoder: &mut DescriptorEncoder<'_>) -> Encoded {
+    fn events(&self, families: &mut Families<'_>) -> Encoded {
         let events = &self.counters.events;
-        let counters = [
-            (
-                "store_regressions",
-                "how often the store was found to have gone back in time",
-                &events.regressions,
-            ),
-            (
-                "weak_stores_refused",
-                "how often a store or registry was refused because a setting can lose a commit",
-                &events.weak_stores,
-            ),
-            ("segments_reserved", "segments reserved", &events.segments),
-            (
-                "limits_reached",
-                "how often a tag reached its limit",
-                &events.limits_reached,
-            ),
-            (
-                "refresh_failures",
-                "how often the settings of tags in use could not be reread",
-                &events.refresh_failures,
-            ),
-            (
-                "store_conflicts",
-                "calls to the store that lost against another transaction and were repeated",
-                &events.store_conflicts,
-            ),
-        ];
-        for (name, help, count) in counters {
-            counter(encoder, name, help, count.load(Ordering::Relaxed))?;
-        }
-        Ok(())
+        let help = "how often the store was found to have gone back in time";
+        families.counter("store_regressions", help, events.regressions.get())?;
+        let help = "how often a store or registry was refused because a setting can lose a commit";
+        families.counter("weak_stores_refused", help, events.weak_stores.get())?;
+        let segments = events.segments.get();
+        families.counter("segments_reserved", "segments reserved", segments)?;
+        let help = "how often a tag reached its limit";
+        families.counter("limits_reached", help, events.limits_reached.get())?;
+        let help = "how often the settings of tags in use could not be reread";
+        families.counter("refresh_failures", help, events.refresh_failures.get())?;
+        let help = "calls to the store that lost against another transaction and were repeated";
+        families.counter("store_conflicts", help, events.store_conflicts.get())
     }
 
-    fn store(&self, encoder: &mut DescriptorEncoder<'_>) -> Encoded {
+    fn store(&self, families: &mut Families<'_>) -> Encoded {
         let went_back = self.service.health().readiness().store_went_back();
         let help = "1 for a day after the store was found to have gone back in time";
-        switch(encoder, "store_went_back", help, went_back)?;
-        let store_calls = &self.counters.store;
+        families.switch("store_went_back", help, went_back)?;
         let is_up = self.service.health().store().is_up();
         let help = "1 while the store accepts reservations; probed every store-probe-interval";
-        switch(encoder, "store_up", help, is_up)?;
-        let count_of = |count: fn(&CallStats) -> &AtomicU64| {
-            let load = move |call| count(store_calls.of(call)).load(Ordering::Relaxed);
-            Call::ALL.map(|call| (call.name(), load(call)))
-        };
-        let help = "calls to the store";
-        let calls = count_of(|stats| &stats.calls);
-        counters(encoder, "store_calls", help, "call", calls)?;
+        families.switch("store_up", help, is_up)?;
+        let stats = Call::ALL.map(|call| (call.name(), self.counters.store.of(call)));
+        let calls = stats.map(|(call, stats)| (call, stats.calls.get()));
+        families.counters("store_calls", "calls to the store", "call", calls)?;
+        let failures = stats.map(|(call, stats)| (call, stats.failures.get()));
         let help = "calls to the store that failed";
-        let failures = count_of(|stats| &stats.failures);
-        counters(encoder, "store_failures", help, "call", failures)?;
+        families.counters("store_failures", help, "call", failures)?;
         let help = "how long calls to the store took";
-        let mut latency = family(encoder, "store_call_seconds", help, MetricType::Histogram)?;
-        for call in Call::ALL {
-            let seen = store_calls.of(call);
-            if seen.calls.load(Ordering::Relaxed) > 0 {
-                seen.latency
-                    .encode(latency.encode_family(&[("call", call.name())])?)?;
+        let mut latency = families.family("store_call_seconds", help, MetricType::Histogram)?;
+        for (call, stats) in stats {
+            if stats.calls.get() > 0 {
+                let labels = [("call", call)];
+                stats.latency.encode(latency.encode_family(&labels)?)?;
             }
         }
         Ok(())

@@ -1,35 +1,29 @@
 //! Tokens and quotas in `/metrics`. The limit on tags with series of their own applies to quotas,
 //! too.
 
-use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::metrics::MetricType;
 
-use super::encode::{Encoded, counters, family, gauge, to_float};
+use super::families::{Encoded, Families, to_float};
 use crate::service::{Service, TokenRefusal};
 
-pub(super) fn encode(service: &Service, encoder: &mut DescriptorEncoder<'_>) -> Encoded {
+pub(super) fn encode(service: &Service, families: &mut Families<'_>) -> Encoded {
     let access = service.access();
-    let tokens = to_float(access.tokens_len() as u64);
-    gauge(encoder, "tokens", "tokens in the access file", tokens)?;
+    let tokens = access.tokens_len() as u64;
+    families.amount("tokens", "tokens in the access file", tokens)?;
     let help = "calls refused by authentication or authorization";
     let refused = TokenRefusal::ALL.map(|why| (why.name(), access.refused_tokens(why)));
-    counters(encoder, "token_refusals", help, "reason", refused)?;
+    families.counters("token_refusals", help, "reason", refused)?;
     let by_quotas = access.refused_by_quotas();
     let help = "calls refused by a quota, by scope of the quota";
     let calls = by_quotas.map(|(on, calls, _)| (on, calls));
-    counters(encoder, "quota_refusals", help, "on", calls)?;
+    families.counters("quota_refusals", help, "on", calls)?;
     let help = "ids requested by calls that a quota refused, by scope of the quota";
     let ids = by_quotas.map(|(on, _, ids)| (on, ids));
-    counters(encoder, "quota_refused_ids", help, "on", ids)?;
-    quotas(service, encoder)
-}
-
-fn quotas(service: &Service, encoder: &mut DescriptorEncoder<'_>) -> Encoded {
-    let quotas = service.access().quotas();
-    let count = to_float(quotas.len() as u64);
-    gauge(encoder, "quotas", "quotas in force", count)?;
+    families.counters("quota_refused_ids", help, "on", ids)?;
+    let quotas = access.quotas();
+    families.amount("quotas", "quotas in force", quotas.len() as u64)?;
     let help = "ids per second that a quota allows";
-    let mut rates = family(encoder, "quota_ids_per_second", help, MetricType::Gauge)?;
+    let mut rates = families.family("quota_ids_per_second", help, MetricType::Gauge)?;
     let shown = service.limits().metrics_tags_max;
     for (scope, per_second) in quotas.iter().take(shown) {
         let labels = [("on", scope.kind()), ("name", scope.name())];

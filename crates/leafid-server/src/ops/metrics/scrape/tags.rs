@@ -4,12 +4,13 @@ mod own;
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use leafid::{Status, Tag};
-use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder};
+use prometheus_client::encoding::MetricEncoder;
 use prometheus_client::metrics::MetricType;
 
-use super::encode::{Encoded, count_of, counter, family, gauge, to_float};
+use super::families::{Encoded, Families, count_of, to_float};
 use crate::service::Service;
 
 use own::OTHER;
@@ -17,18 +18,17 @@ use own::OTHER;
 pub(super) fn encode(
     service: &Service,
     own: &Mutex<BTreeSet<Tag>>,
-    encoder: &mut DescriptorEncoder<'_>,
+    families: &mut Families<'_>,
 ) -> Encoded {
-    let loaded = to_float(service.loaded_len() as u64);
-    gauge(encoder, "tags_loaded", "tags in use", loaded)?;
+    let loaded = service.loaded_len() as u64;
+    families.amount("tags_loaded", "tags in use", loaded)?;
     let (created, refused) = service.created_on_first_use();
-    let help = "tags created on first use";
-    counter(encoder, "tags_created", help, created)?;
+    families.counter("tags_created", "tags created on first use", created)?;
     let help = "tags not created on first use, because there were too many";
-    counter(encoder, "tag_creations_refused", help, refused)?;
+    families.counter("tag_creations_refused", help, refused)?;
     let tags = seen_tags(service, own);
     for series in TAG_SERIES {
-        let mut metric = family(encoder, series.name, series.help, series.kind())?;
+        let mut metric = families.family(series.name, series.help, series.kind())?;
         for seen in &tags {
             series.encode(seen, &mut metric)?;
         }
@@ -59,6 +59,7 @@ fn seen_tags(service: &Service, own: &Mutex<BTreeSet<Tag>>) -> Vec<SeenTag> {
 }
 
 /// The metrics of a tag, or of several together.
+#[derive(Default)]
 struct SeenTag {
     tag: String,
     is_used: bool,
@@ -68,41 +69,30 @@ struct SeenTag {
     rate: f64,
     failures: u64,
     regressions: u64,
-    /// The other metrics have no sensible sum.
-    single: Option<Single>,
-}
-
-struct Single {
-    step: u64,
-    cover_seconds: Option<f64>,
-    headroom: u64,
+    /// The other metrics have no sensible sum: they are those of one tag.
+    step: Option<u64>,
+    cover: Option<Duration>,
+    headroom: Option<u64>,
 }
 
 impl SeenTag {
     fn other() -> Self {
         Self {
             tag: OTHER.into(),
-            is_used: false,
-            issued: 0,
-            skipped: 0,
-            remaining: 0,
-            rate: 0.0,
-            failures: 0,
-            regressions: 0,
-            single: None,
+            ..Self::default()
         }
     }
 
     fn of(status: &Status) -> Self {
-        let mut seen = Self::other();
+        let mut seen = Self {
+            // The name itself, as in the API: labels have escaping rules of their own.
+            tag: status.tag.as_str().to_owned(),
+            step: Some(status.step),
+            cover: status.cover,
+            headroom: Some(status.limit.headroom(status.max_id.unwrap_or(1))),
+            ..Self::default()
+        };
         seen.add(status);
-        // The name itself, as in the API: labels have escaping rules of their own.
-        seen.tag = status.tag.as_str().to_owned();
-        seen.single = Some(Single {
-            step: status.step,
-            cover_seconds: status.cover.map(|cover| cover.as_secs_f64()),
-            headroom: status.limit.headroom(status.max_id.unwrap_or(1)),
-        });
         seen
     }
 
@@ -149,7 +139,7 @@ const TAG_SERIES: &[TagSeries] = &[
     TagSeries {
         name: "segment_step",
         help: "length of the last segment",
-        value: Value::Gauge(|tag| tag.single.as_ref().map(|single| to_float(single.step))),
+        value: Value::Gauge(|tag| tag.step.map(to_float)),
     },
     TagSeries {
         name: "tag_rate",
@@ -159,12 +149,12 @@ const TAG_SERIES: &[TagSeries] = &[
     TagSeries {
         name: "tag_cover_seconds",
         help: "how long the ids in memory last at the measured rate",
-        value: Value::Gauge(|tag| tag.single.as_ref().and_then(|single| single.cover_seconds)),
+        value: Value::Gauge(|tag| tag.cover.map(|cover| cover.as_secs_f64())),
     },
     TagSeries {
         name: "tag_headroom",
         help: "numbers below the limit that are not in any segment yet",
-        value: Value::Gauge(|tag| tag.single.as_ref().map(|single| to_float(single.headroom))),
+        value: Value::Gauge(|tag| tag.headroom.map(to_float)),
     },
     TagSeries {
         name: "tag_store_failures",

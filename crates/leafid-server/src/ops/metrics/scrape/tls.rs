@@ -1,11 +1,9 @@
 //! TLS in `/metrics`. If TLS is off there are no series.
 
-use prometheus_client::encoding::DescriptorEncoder;
-
-use super::encode::{Encoded, counters, gauge};
+use super::families::{Encoded, Families};
 use crate::net::tls::{Outcome, Tls};
 
-pub(super) fn encode(tls: Option<&Tls>, encoder: &mut DescriptorEncoder<'_>) -> Encoded {
+pub(super) fn encode(tls: Option<&Tls>, families: &mut Families<'_>) -> Encoded {
     let Some(tls) = tls else {
         return Ok(());
     };
@@ -13,10 +11,9 @@ pub(super) fn encode(tls: Option<&Tls>, encoder: &mut DescriptorEncoder<'_>) -> 
         let help = "when the certificate expires, or the earliest in its chain, in seconds since \
                     1970";
         let expires = expires.as_duration().as_secs_f64();
-        let name = "tls_certificate_expiry_timestamp_seconds";
-        gauge(encoder, name, help, expires)?;
+        families.gauge("tls_certificate_expiry_timestamp_seconds", help, expires)?;
     }
     let help = "connections by the outcome of the TLS handshake";
     let handshakes = Outcome::ALL.map(|outcome| (outcome.name(), tls.counts.read(outcome)));
-    counters(encoder, "tls_handshakes", help, "outcome", handshakes)
+    families.counters("tls_handshakes", help, "outcome", handshakes)
 }
