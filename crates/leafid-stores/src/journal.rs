@@ -92,10 +92,8 @@ impl FileJournal {
             StoreError::unavailable(message, error)
         };
         private::make_folder(private::folder_of(&path)).map_err(failed)?;
-        let old_lock = match File::options()
-            .write(true)
-            .open(private::beside(&path, ".lock"))
-        {
+        let old_lock = private::beside(&path, ".lock");
+        let old_lock = match private::open_regular(&old_lock, File::options().write(true)) {
             Ok(lock) => Some(lock),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(failed(error)),
@@ -130,7 +128,7 @@ fn open_and_lock(path: &Path) -> Result<(File, FileNumber), StoreError> {
     let mut options = private::options();
     options.create(true).truncate(false).read(true).write(true);
     for _ in 0..OPENS_MAX {
-        let file = options.open(path).map_err(failed)?;
+        let file = private::open_regular(path, &options).map_err(failed)?;
         try_lock(&file, path)?;
         let number = FileNumber::of(&file.metadata().map_err(failed)?);
         match fs::metadata(path) {

@@ -1,9 +1,7 @@
 //! Files and folders that Leafid creates: only their owner can read them, and they survive a power
 //! cut.
 
-#[cfg(feature = "_store")]
-use std::fs;
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -13,6 +11,26 @@ pub(crate) fn options() -> OpenOptions {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options
+}
+
+/// Opens a file of our own, following links: never a named pipe, which would block for ever, nor a
+/// device or folder.
+pub(crate) fn open_regular(path: &Path, options: &OpenOptions) -> io::Result<File> {
+    let check = |metadata: &fs::Metadata| match metadata.is_file() {
+        true => Ok(()),
+        false => Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is not a regular file: remove it",
+        )),
+    };
+    // Checked before it is opened, because opening a pipe may wait.
+    match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        metadata => check(&metadata?)?,
+    }
+    let file = options.open(path)?;
+    check(&file.metadata()?)?;
+    Ok(file)
 }
 
 /// Creates a folder that survives a power cut, with its parents.

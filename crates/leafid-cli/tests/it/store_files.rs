@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -125,7 +125,7 @@ fn a_lost_write_ahead_log_behind_a_link_gives_no_id_twice() {
     fs::create_dir(&disk).unwrap();
     fs::create_dir(folder.path().join("leafid-data")).unwrap();
     fs::File::create(disk.join("leafid.db")).unwrap();
-    std::os::unix::fs::symlink(disk.join("leafid.db"), file(folder.path(), "")).unwrap();
+    symlink(disk.join("leafid.db"), file(folder.path(), "")).unwrap();
     let (server, mut given) = used(&folder);
     for ending in ["-wal", "-shm"] {
         fs::remove_file(disk.join(format!("leafid.db{ending}"))).unwrap();
@@ -318,6 +318,33 @@ fn a_new_store_is_reported_and_a_lost_one_is_refused() {
     fs::remove_file(file(folder.path(), "")).unwrap();
     let mut serve = command(folder.path(), &["serve", "--http", "127.0.0.1:0"]);
     finish(serve.args(SETTINGS)).check_failed(1, "is another database", "");
+}
+
+/// Guards that a server ends with an error that names the path, and never waits, if something else
+/// is where one of its files belongs; nor is the store called new then.
+#[test]
+fn what_is_not_a_regular_file_is_refused() {
+    let make: [fn(&Path); 3] = [
+        |path| assert!(Command::new("mkfifo").arg(path).status().unwrap().success()),
+        |path| symlink("/dev/zero", path).unwrap(),
+        |path| fs::create_dir(path).unwrap(),
+    ];
+    for name in ["leafid.db", "leafid.db-mark", "worker.journal"] {
+        for make in make {
+            let folder = tempdir().unwrap();
+            let data = folder.path().join("leafid-data");
+            fs::create_dir(&data).unwrap();
+            make(&data.join(name));
+            let mut serve = command(folder.path(), &["serve", "--http", "127.0.0.1:0"]);
+            let ended = finish(&mut serve);
+            ended.check_failed(1, "not a regular file", "");
+            let names = [name, "/dev/zero"];
+            let is_named = names.iter().any(|name| ended.errors.contains(name));
+            assert!(is_named, "{ended:?}");
+            let is_new = name != "leafid.db";
+            assert_eq!(ended.errors.contains("new store"), is_new, "{ended:?}");
+        }
+    }
 }
 
 /// Guards that no other user of the machine can read the server's files.

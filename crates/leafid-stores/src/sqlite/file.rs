@@ -246,8 +246,14 @@ impl DatabaseFile {
     }
 
     fn no_mark(&self, error: io::Error) -> StoreError {
-        let path = self.mark_path();
-        StoreError::unavailable(format!("cannot use the file {}", path.display()), error)
+        let message = format!("cannot use the file {}", self.mark_path().display());
+        match error.kind() {
+            // It is damaged, or is not a file.
+            io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => StoreError::Unsupported {
+                message: format!("{message}: {error}"),
+            },
+            _ => StoreError::unavailable(message, error),
+        }
     }
 
     fn behind(&self, found: &MarkRecord, known: &MarkRecord) -> String {

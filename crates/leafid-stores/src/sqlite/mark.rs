@@ -4,7 +4,8 @@
 //!
 //! It is written after each change and before the answer to it, and flushed only now and then:
 //! after a power cut it may be behind the database, which is as good as true. Two records take
-//! turns, so that a torn one leaves the other.
+//! turns, so that a torn one leaves the other. A file that was never written as a whole, because the
+//! machine stopped when it was new, counts as missing; one whose records are damaged does not.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -39,18 +40,27 @@ impl Mark {
         let mut options = private::options();
         let options = options.read(true).write(true).create(true).truncate(false);
         Ok(Self {
-            file: options.open(path)?,
+            file: private::open_regular(path, options)?,
         })
     }
 
-    /// The later of the two records; `None` if there is none.
+    /// The later of the two records; `None` if none was written yet. If both are damaged, the error
+    /// is of the kind `InvalidData`.
     pub(super) fn read(&mut self) -> io::Result<Option<MarkRecord>> {
         let mut text = Vec::new();
         self.file.seek(SeekFrom::Start(0))?;
         let records = &mut self.file;
         records.take(2 * LEN as u64).read_to_end(&mut text)?;
         let records = text.chunks(LEN).filter_map(parse);
-        Ok(records.max_by_key(|record| record.generation))
+        match records.max_by_key(|record| record.generation) {
+            None if !text.chunks(LEN).all(is_unfinished) => Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "neither of its two records can be read, so an older copy of the database would \
+                go unnoticed: check the disk; if the database is not an older copy, delete this \
+                file",
+            )),
+            last => Ok(last),
+        }
     }
 
     pub(super) fn write(&mut self, record: &MarkRecord) -> io::Result<()> {
@@ -86,6 +96,15 @@ fn parse(bytes: &[u8]) -> Option<MarkRecord> {
     })
 }
 
+/// Whether this is the place of a record that was not written as a whole: a power cut leaves zeros
+/// instead of a part of the first write to a place, or ends the file within it.
+fn is_unfinished(bytes: &[u8]) -> bool {
+    let len = bytes.iter().rposition(|byte| *byte != 0);
+    let written = &bytes[..len.map_or(0, |last| last + 1)];
+    let start = &VERSION.as_bytes()[..VERSION.len().min(written.len())];
+    written.len() < LEN && written.starts_with(start)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,5 +133,40 @@ mod tests {
         bytes[LEN + 20] ^= 1;
         std::fs::write(&path, bytes).expect("room");
         assert_eq!(mark.read().expect("the file"), Some(record(u64::MAX - 1)));
+    }
+
+    /// Guards that damage is told from a file that was new when the machine stopped.
+    #[test]
+    fn a_damaged_mark_is_not_a_missing_one() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("mark");
+        let read = |bytes: &[u8]| {
+            std::fs::write(&path, bytes).expect("room");
+            Mark::open(&path).expect("the file").read()
+        };
+        let [first, second] = [render(&record(2)), render(&record(3))];
+        let whole = [first.as_bytes(), second.as_bytes()].concat();
+        for len in 0..first.trim_end().len() {
+            // The end of the file, or zeros, instead of the rest.
+            let mut bytes = whole[..len].to_vec();
+            assert_eq!(read(&bytes).expect("unfinished"), None, "{len}");
+            bytes.resize(LEN, 0);
+            assert_eq!(read(&bytes).expect("unfinished"), None, "{len}");
+            let behind = [&[0; LEN][..], &whole[..len]].concat();
+            assert_eq!(read(&behind).expect("unfinished"), None, "{len}");
+        }
+        let check = |bytes: &[u8]| {
+            let error = read(bytes).expect_err("damaged");
+            assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+        };
+        for damaged in 0..LEN - 1 {
+            let mut bytes = whole.clone();
+            bytes[damaged] ^= 0x11;
+            bytes[LEN + damaged] ^= 0x11;
+            check(&bytes);
+            check(&bytes[..LEN]);
+        }
+        check(&[b'x'; 2 * LEN]);
+        check(b"x");
     }
 }

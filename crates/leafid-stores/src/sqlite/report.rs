@@ -87,7 +87,11 @@ pub(crate) fn file_notes(path: &Path) -> Vec<String> {
     let path = private::resolved(path);
     let shown = path.display();
     let mut notes = Vec::new();
-    if std::fs::metadata(&path).map_or(true, |file| file.len() == 0) {
+    let is_new = match std::fs::metadata(&path) {
+        Ok(file) => file.is_file() && file.len() == 0,
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    };
+    if is_new {
         notes.push(format!(
             "new store: the file {shown} is missing or empty, so it is created now and every tag \
             begins at its start; if ids were issued before, stop this server and name the folder of \

@@ -36,6 +36,30 @@ fn path_in(folder: &TempDir) -> PathBuf {
     folder.path().join("data/deep/worker.journal")
 }
 
+/// Guards that a path of the journal at which something else is does not block its caller.
+#[test]
+fn what_is_not_a_regular_file_is_refused() {
+    for ending in ["", ".lock"] {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = folder.path().join("worker.journal");
+        let path = folder.path().join(format!("worker.journal{ending}"));
+        let check = || {
+            let text = chain(&FileJournal::open(&journal).unwrap_err());
+            assert!(text.contains("cannot open the journal"), "{text}");
+            assert!(text.contains("it is not a regular file"), "{text}");
+        };
+        let made = Command::new("mkfifo").arg(&path).status();
+        assert!(made.unwrap().success());
+        check();
+        fs::remove_file(&path).unwrap();
+        symlink("/dev/zero", &path).unwrap();
+        check();
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        check();
+    }
+}
+
 /// Opens a journal that was closed just now. A child that another test starts at this moment has its
 /// lock until it runs a program of its own.
 fn reopen(path: &Path) -> FileJournal {

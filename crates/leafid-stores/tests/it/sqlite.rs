@@ -143,6 +143,38 @@ async fn a_file_that_cannot_be_opened() {
     assert!(text.contains("cannot make the folder"), "{text}");
 }
 
+/// Guards that a mark of which no record can be read does not count as a missing one: an older copy
+/// of the database would go unnoticed.
+#[tokio::test]
+async fn a_damaged_mark_is_refused_until_it_is_deleted() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = url_of(&url_in(&folder));
+    let options = StoreOptions::default();
+    init(&url, &options).await.unwrap();
+    let mark = folder.path().join("deep/leafid.db-mark");
+    let bytes = std::fs::read(&mark).unwrap();
+    let damaged: Vec<u8> = bytes.iter().map(|byte| byte ^ 0x11).collect();
+    std::fs::write(&mark, damaged).unwrap();
+    let error = leafid_stores::open(&url, &options).await.err().unwrap();
+    assert!(!error.may_recover(), "{error:?}");
+    let text = chain(&error);
+    for part in [
+        &*mark.display().to_string(),
+        "neither of its two records",
+        "delete this file",
+    ] {
+        assert!(text.contains(part), "{text}");
+    }
+    // One that is empty was never written.
+    for content in [None, Some("")] {
+        std::fs::remove_file(&mark).unwrap();
+        if let Some(content) = content {
+            std::fs::write(&mark, content).unwrap();
+        }
+        leafid_stores::open(&url, &options).await.unwrap();
+    }
+}
+
 /// Guards that `init` reports what it did.
 #[tokio::test]
 async fn init_reports_what_it_did() {

@@ -52,7 +52,7 @@ fn loss(lease: &Lease, holder: &str, row: Option<&LeaseRecord>, now_ms: u64) -> 
     } else {
         let reason = format!(
             "it was claimed by {who} before its lease was over: an operator has released it, \
-             or the registry has forgotten it and {FORGOT}"
+             or it is gone from the registry, {FORGOT}"
         );
         (reason, true)
     };
