@@ -6,14 +6,12 @@ mod config;
 mod greeting;
 mod help;
 mod ids;
-mod one_id;
 mod refused;
 mod server;
 mod spec;
 mod table;
 mod transaction;
 mod turn;
-mod wanted;
 
 use super::args::Args;
 
@@ -21,8 +19,7 @@ pub(super) use ids::wait;
 pub(super) use refused::reason;
 pub(super) use spec::{Command, Group, Kind};
 pub(super) use table::COMMANDS;
-pub(super) use turn::{Outcome, Turn};
-pub(super) use wanted::{Ends, Wanted};
+pub(super) use turn::{Ends, Outcome, Turn, Wanted};
 
 /// The result of looking up a command's name.
 pub(super) enum Found {

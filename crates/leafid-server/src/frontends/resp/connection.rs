@@ -123,15 +123,11 @@ struct Around<Silent, Asked> {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
-    fn poll<Silent, Asked>(
+    fn poll(
         &mut self,
-        around: &mut Around<Silent, Asked>,
+        around: &mut Around<impl Future<Output = ()>, impl Future<Output = ()>>,
         context: &mut Context<'_>,
-    ) -> Poll<io::Result<Pause>>
-    where
-        Silent: Future<Output = ()>,
-        Asked: Future<Output = ()>,
-    {
+    ) -> Poll<io::Result<Pause>> {
         self.pulse
             .rest(self.owes(), self.session.is_authenticated());
         // Polled first: a peer that never stops sending uses up tokio's budget for one turn of a
@@ -313,11 +309,7 @@ fn poll_write_all<S: AsyncWrite + Unpin>(
     Pin::new(stream).poll_flush(context)
 }
 
-impl<Silent, Asked> Around<Silent, Asked>
-where
-    Silent: Future<Output = ()>,
-    Asked: Future<Output = ()>,
-{
+impl<Silent: Future<Output = ()>, Asked: Future<Output = ()>> Around<Silent, Asked> {
     /// Is ready when the connection must end because of the peer's silence.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let _asked = self.asked.poll(context);

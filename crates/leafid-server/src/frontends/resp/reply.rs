@@ -14,6 +14,15 @@ pub(super) enum Protocol {
     Resp3,
 }
 
+impl Protocol {
+    pub(super) const fn version(self) -> i64 {
+        match self {
+            Self::Resp2 => 2,
+            Self::Resp3 => 3,
+        }
+    }
+}
+
 /// How an id is encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
@@ -74,9 +83,10 @@ impl Reply<'_> {
         self.bulk(Buffer::new().format(number).as_bytes());
     }
 
-    /// A displayable value as a string.
-    pub(super) fn bulk_text(&mut self, text: impl fmt::Display) {
-        self.bulk(text.to_string().as_bytes());
+    /// A field of a map, whose value is a string.
+    pub(super) fn field(&mut self, name: &str, value: impl fmt::Display) {
+        self.bulk(name.as_bytes());
+        self.bulk(value.to_string().as_bytes());
     }
 
     pub(super) fn null(&mut self) {

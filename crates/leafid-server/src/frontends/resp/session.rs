@@ -5,20 +5,17 @@
 //! neither a lock nor an allocation.
 
 mod answering;
-mod step;
 
 use std::sync::Arc;
 
 use super::command::{self, Turn};
 use super::context::Context;
 use super::parser::{Broken, Parsed, Parser};
-use super::reply::Reply;
 use super::state::{Mode, State};
 use crate::config::Limits;
-use answering::Answering;
-use step::{Step, room};
+use answering::{Step, room};
 
-pub(super) use step::Pending;
+pub(super) use answering::Pending;
 
 /// The state of one connection.
 pub(super) struct Session {
@@ -143,12 +140,8 @@ impl Session {
             .parse(rest, &self.context.limits, is_authenticated)
         {
             Parsed::Command(len) => {
-                let mut answering = Answering {
-                    context: &self.context,
-                    state: &mut self.state,
-                    out,
-                };
-                let (used, step) = answering.command(rest, len, self.parser.args(rest));
+                let mut turn = Turn::new(&self.context, &mut self.state, out);
+                let (used, step) = turn.command(rest, len, self.parser.args(rest));
                 let then = match step {
                     Step::Next => None,
                     Step::Wait(pending) => Some(Then::Wait(pending)),
@@ -179,16 +172,8 @@ impl Session {
     pub(super) async fn resume(&mut self, pending: Pending, out: &mut Vec<u8>) {
         let start = out.len();
         let times = pending.wanted.commands();
-        let mut turn = Turn {
-            context: &self.context,
-            reply: Reply {
-                out,
-                protocol: self.state.protocol,
-            },
-            state: &mut self.state,
-            times,
-            failed: 0,
-        };
+        let mut turn = Turn::new(&self.context, &mut self.state, out);
+        turn.times = times;
         command::wait(&mut turn, pending.wanted).await;
         let failed = turn.failed;
         self.context
@@ -211,12 +196,8 @@ impl Session {
             self.state.replies = self.state.replies.after();
             return Step::Next;
         };
-        let mut answering = Answering {
-            context: &self.context,
-            state: &mut self.state,
-            out,
-        };
-        let step = answering.run(due.at, due.command, due.args, due.times);
+        let mut turn = Turn::new(&self.context, &mut self.state, out);
+        let step = turn.run(due.at, due.command, due.args, due.times);
         self.state.mode = Mode::Executing(execution);
         step
     }
@@ -226,15 +207,14 @@ impl Session {
         if self.state.replies.are_silent() {
             return;
         }
-        let protocol = self.state.protocol;
-        let mut reply = Reply { out, protocol };
+        let mut turn = Turn::new(&self.context, &mut self.state, out);
         let text = broken.text().as_bytes();
         match broken {
             Broken::NotBulk(byte) => {
-                reply.error(&[b"ERR Protocol error: ", text, b"'", &[byte], b"'"]);
+                turn.fail_with(&[b"ERR Protocol error: ", text, b"'", &[byte], b"'"])
             }
-            _ => reply.error(&[b"ERR Protocol error: ", text]),
-        }
+            _ => turn.fail_with(&[b"ERR Protocol error: ", text]),
+        };
     }
 }
 

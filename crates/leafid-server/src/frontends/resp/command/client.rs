@@ -2,7 +2,6 @@
 
 use super::{Outcome, Turn};
 use crate::frontends::resp::args::Args;
-use crate::frontends::resp::reply::Protocol;
 use crate::frontends::resp::state::{Replies, State};
 
 pub(super) const NAME_ERROR: &str =
@@ -44,10 +43,7 @@ pub(super) fn set_library(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
     } else if args.is(2, "LIB-VER") {
         ("lib-ver", &mut turn.state.library_version)
     } else {
-        turn.failed = turn.times;
-        let quoted: [&[u8]; 3] = [b"ERR Unrecognized option '", args.get(2), b"'"];
-        turn.reply.error(&quoted);
-        return Outcome::Done;
+        return turn.fail_with(&[b"ERR Unrecognized option '", args.get(2), b"'"]);
     };
     if is_name(args.get(3)) {
         *kept = args.get(3).into();
@@ -72,10 +68,7 @@ pub(super) fn list(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
         let others = ["master", "replica", "slave", "pubsub"];
         let is_normal = args.is(3, "normal");
         if !is_normal && !others.iter().any(|other| args.is(3, other)) {
-            turn.failed = turn.times;
-            let quoted: [&[u8]; 3] = [b"ERR Unknown client type '", args.get(3), b"'"];
-            turn.reply.error(&quoted);
-            return Outcome::Done;
+            return turn.fail_with(&[b"ERR Unknown client type '", args.get(3), b"'"]);
         }
         is_normal
     } else if args.is(2, "ID") && args.len() > 3 {
@@ -100,19 +93,16 @@ pub(super) fn list(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
 /// A connection in the format of CLIENT LIST. Clients read fields by name, and find all they need.
 fn line(state: &State, command: &str) -> String {
     let text = String::from_utf8_lossy;
-    let protocol = match state.protocol {
-        Protocol::Resp2 => 2,
-        Protocol::Resp3 => 3,
-    };
     format!(
         "id={} addr=?:0 laddr=?:0 fd=0 name={} age=0 idle=0 flags=N db=0 sub=0 psub=0 ssub=0 \
          multi={} qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem=0 \
-         tot-mem=0 events=r cmd={command} user={} redir=-1 resp={protocol} lib-name={} \
+         tot-mem=0 events=r cmd={command} user={} redir=-1 resp={} lib-name={} \
          lib-ver={}\n",
         state.id,
         text(&state.name),
         state.queued().map_or(-1, u64::cast_signed),
         state.caller.token().unwrap_or("default"),
+        state.protocol.version(),
         text(&state.library),
         text(&state.library_version),
     )

@@ -25,8 +25,7 @@ pub(super) fn get(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
     let found = || SETTINGS.iter().filter(|(name, _)| is_asked(name));
     turn.reply.map(found().count());
     for (name, value) in found() {
-        turn.reply.bulk(name.as_bytes());
-        turn.reply.bulk(value.as_bytes());
+        turn.reply.field(name, value);
     }
     Outcome::Done
 }

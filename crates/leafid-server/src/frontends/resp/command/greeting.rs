@@ -112,11 +112,8 @@ fn take_options(turn: &mut Turn<'_>, args: Args<'_>) -> Option<Outcome> {
             turn.state.name = name.into();
             at += 2;
         } else {
-            turn.failed = turn.times;
             let option = args.get(at);
-            let quoted: [&[u8]; 3] = [b"ERR Syntax error in HELLO option '", option, b"'"];
-            turn.reply.error(&quoted);
-            return Some(Outcome::Done);
+            return Some(turn.fail_with(&[b"ERR Syntax error in HELLO option '", option, b"'"]));
         }
     }
     None
@@ -145,24 +142,16 @@ fn admit(turn: &mut Turn<'_>, user: Option<&[u8]>, secret: &[u8]) -> Result<(), 
 }
 
 fn greet(turn: &mut Turn<'_>) {
-    let version = match turn.state.protocol {
-        Protocol::Resp2 => 2,
-        Protocol::Resp3 => 3,
-    };
     let reply = &mut turn.reply;
     reply.map(7);
-    reply.bulk(b"server");
-    reply.bulk(b"redis");
-    reply.bulk(b"version");
-    reply.bulk(REDIS_VERSION.as_bytes());
+    reply.field("server", "redis");
+    reply.field("version", REDIS_VERSION);
     reply.bulk(b"proto");
-    reply.number(version);
+    reply.number(turn.state.protocol.version());
     reply.bulk(b"id");
     reply.number(turn.state.id.cast_signed());
-    reply.bulk(b"mode");
-    reply.bulk(b"standalone");
-    reply.bulk(b"role");
-    reply.bulk(b"master");
+    reply.field("mode", "standalone");
+    reply.field("role", "master");
     reply.bulk(b"modules");
     reply.array(0);
 }

@@ -97,16 +97,11 @@ pub(super) fn decode(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
 /// The parts of an id, with the field names of HTTP.
 fn decoded(reply: &mut Reply<'_>, id: u64, layout: Layout, parts: leafid::Parts) {
     reply.map(if parts.data_center.is_some() { 9 } else { 7 });
-    reply.bulk(b"id");
-    reply.bulk_number(id);
-    reply.bulk(b"layout");
-    reply.bulk_text(layout);
-    reply.bulk(b"time");
-    reply.bulk_text(parts.time());
-    reply.bulk(b"unix_ms");
-    reply.bulk_number(parts.unix_ms);
-    reply.bulk(b"tick");
-    reply.bulk_number(parts.tick);
+    reply.field("id", id);
+    reply.field("layout", layout);
+    reply.field("time", parts.time());
+    reply.field("unix_ms", parts.unix_ms);
+    reply.field("tick", parts.tick);
     reply.bulk(b"worker_id");
     reply.number(parts.worker.get().into());
     if let Some(data_center) = parts.data_center {
@@ -115,8 +110,7 @@ fn decoded(reply: &mut Reply<'_>, id: u64, layout: Layout, parts: leafid::Parts)
         reply.bulk(b"worker_in_data_center");
         reply.number(parts.worker_in_data_center.into());
     }
-    reply.bulk(b"sequence");
-    reply.bulk_number(parts.sequence);
+    reply.field("sequence", parts.sequence);
 }
 
 fn tag<'a>(args: Args<'a>) -> Result<&'a str, std::str::Utf8Error> {

@@ -186,10 +186,8 @@ fn document(reply: &mut Reply<'_>, command: &Command) {
     };
     reply.bulk(command.name.as_bytes());
     reply.map(if command.words.is_empty() { 2 } else { 3 });
-    reply.bulk(b"summary");
-    reply.bulk(command.summary.as_bytes());
-    reply.bulk(b"group");
-    reply.bulk(group.as_bytes());
+    reply.field("summary", command.summary);
+    reply.field("group", group);
     if !command.words.is_empty() {
         reply.bulk(b"subcommands");
         reply.map(command.words.len());

@@ -1,6 +1,5 @@
 //! `Command`: a row of the table of commands.
 
-use super::one_id::takes_one;
 use super::turn::{Outcome, Turn};
 use crate::frontends::resp::args::Args;
 
@@ -75,5 +74,15 @@ impl Command {
     #[inline]
     pub(in crate::frontends::resp) fn can_repeat(&self, args: Args<'_>) -> bool {
         self.kind == Kind::Taking && takes_one(args)
+    }
+}
+
+/// Whether a command that takes ids takes exactly one, so that repeated commands can be combined.
+#[inline]
+fn takes_one(args: Args<'_>) -> bool {
+    match args.len() {
+        2 => !args.is(0, "GET"),
+        3 => args.is(0, "INCRBY") && args.get(2) == b"1",
+        _ => false,
     }
 }

@@ -1,9 +1,8 @@
 //! `Turn`: the execution of a command.
 
-use super::wanted::Wanted;
 use crate::frontends::resp::context::Context;
 use crate::frontends::resp::error;
-use crate::frontends::resp::reply::Reply;
+use crate::frontends::resp::reply::{Form, Reply};
 use crate::frontends::resp::state::State;
 use crate::service::ServiceError;
 
@@ -29,10 +28,65 @@ pub(in crate::frontends::resp) enum Outcome {
     Close,
 }
 
-impl Turn<'_> {
+/// Ids that memory did not hold, and that a command waits for.
+#[derive(Debug)]
+pub(in crate::frontends::resp) enum Wanted {
+    /// One id for each of several commands in a row.
+    Ids { tag: String, count: u64, form: Form },
+    /// Several ids in one answer.
+    Several { tag: String, count: u64 },
+    /// A range of adjacent ids.
+    Run {
+        tag: String,
+        length: u64,
+        ends: Ends,
+    },
+}
+
+/// The form of the answer to a range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::frontends::resp) enum Ends {
+    /// Its last id, as a number: INCRBY.
+    Last,
+    /// Its first and last id, as strings: ID.RANGE.
+    Both,
+}
+
+impl Wanted {
+    /// The number of commands it answers.
+    pub(in crate::frontends::resp) const fn commands(&self) -> u64 {
+        match self {
+            Self::Ids { count, .. } => *count,
+            Self::Several { .. } | Self::Run { .. } => 1,
+        }
+    }
+}
+
+impl<'a> Turn<'a> {
+    /// The execution of a command that was sent once.
+    pub(in crate::frontends::resp) fn new(
+        context: &'a Context,
+        state: &'a mut State,
+        out: &'a mut Vec<u8>,
+    ) -> Self {
+        let protocol = state.protocol;
+        Self {
+            context,
+            state,
+            reply: Reply { out, protocol },
+            times: 1,
+            failed: 0,
+        }
+    }
+
     /// Answers with an error.
     pub(in crate::frontends::resp) fn fail(&mut self, text: &str) -> Outcome {
-        self.reply.error(&[text.as_bytes()]);
+        self.fail_with(&[text.as_bytes()])
+    }
+
+    /// Answers with an error in parts.
+    pub(in crate::frontends::resp) fn fail_with(&mut self, parts: &[&[u8]]) -> Outcome {
+        self.reply.error(parts);
         self.failed = self.times;
         Outcome::Done
     }

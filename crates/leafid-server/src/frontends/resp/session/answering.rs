@@ -1,13 +1,12 @@
-//! `Answering`: one command of a session, from its name to its answer. It is executed, queued for
-//! EXEC, or refused.
+//! One command of a session, from its name to its answer. It is executed, queued for EXEC, or
+//! refused.
 
-use super::step::{Pending, Step, room};
+use crate::config::RespLimits;
 use crate::frontends::resp::args::Args;
-use crate::frontends::resp::command::{self, Command, Found, Outcome, Turn};
-use crate::frontends::resp::context::Context;
+use crate::frontends::resp::command::{self, Command, Found, Outcome, Turn, Wanted};
 use crate::frontends::resp::error::NO_AUTH;
-use crate::frontends::resp::reply::Reply;
-use crate::frontends::resp::state::{Mode, Replies, State};
+use crate::frontends::resp::reply::ID_LEN_MAX;
+use crate::frontends::resp::state::{Mode, Replies};
 
 /// How much of an unknown command is quoted, as in Redis.
 const SHOWN_LEN_MAX: usize = 128;
@@ -16,14 +15,30 @@ const SHOWN_LEN_MAX: usize = 128;
 const TOO_MANY: &[u8] =
     b"BUSY overloaded too many commands in one transaction; send fewer before EXEC";
 
-/// A session without its parser, which lends the arguments of a command.
-pub(super) struct Answering<'a> {
-    pub(super) context: &'a Context,
-    pub(super) state: &'a mut State,
-    pub(super) out: &'a mut Vec<u8>,
+/// What the command waits for.
+#[derive(Debug)]
+pub(in crate::frontends::resp) struct Pending {
+    /// The command that waits for it.
+    pub(super) at: usize,
+    pub(super) wanted: Wanted,
 }
 
-impl Answering<'_> {
+/// The result of a command, as the session sees it.
+pub(super) enum Step {
+    Next,
+    Wait(Pending),
+    Close,
+    /// Ends without an answer, not even to earlier commands of the same read.
+    Abandon,
+}
+
+/// How many ids the answers have room for; at least one.
+pub(super) fn room(out: &[u8], limits: &RespLimits) -> u64 {
+    let room = limits.out_len_max.saturating_sub(out.len()) / ID_LEN_MAX;
+    u64::try_from(room).unwrap_or(u64::MAX).max(1)
+}
+
+impl Turn<'_> {
     /// Answers the command of `len` bytes at the beginning of `stream`, and the same commands after
     /// it if they can be answered together. Returns how many bytes that were.
     pub(super) fn command(&mut self, stream: &[u8], len: usize, args: Args<'_>) -> (usize, Step) {
@@ -63,26 +78,30 @@ impl Answering<'_> {
         let name = args.get(0);
         match found {
             _ if is_cross_protocol(args) => Step::Abandon,
-            Found::Command(command) => {
-                let wrong: [&[u8]; 3] = [
+            Found::Command(command) => self.reject(
+                at,
+                command.name,
+                &[
                     b"ERR wrong number of arguments for '",
                     command.name.as_bytes(),
                     b"' command",
-                ];
-                self.reject(at, command.name, &wrong)
-            }
+                ],
+            ),
             Found::UnknownWord(command) => {
                 let word = args.get(1);
                 let word = &word[..word.len().min(SHOWN_LEN_MAX)];
                 let name = command.name.to_ascii_uppercase();
-                let unknown: [&[u8]; 5] = [
-                    b"ERR unknown subcommand '",
-                    word,
-                    b"'. Try ",
-                    name.as_bytes(),
-                    b" HELP.",
-                ];
-                self.reject(at, command.name, &unknown)
+                self.reject(
+                    at,
+                    command.name,
+                    &[
+                        b"ERR unknown subcommand '",
+                        word,
+                        b"'. Try ",
+                        name.as_bytes(),
+                        b" HELP.",
+                    ],
+                )
             }
             Found::Unknown => match command::reason(name) {
                 Some(_) if self.is_refused() => self.reject(at, "", &[NO_AUTH.as_bytes()]),
@@ -110,31 +129,30 @@ impl Answering<'_> {
             shown.extend_from_slice(arg);
             shown.extend_from_slice(b"' ");
         }
-        let unknown: [&[u8]; 4] = [
-            b"ERR unknown command '",
-            name,
-            b"', with args beginning with: ",
-            &shown,
-        ];
-        self.reject(at, "", &unknown)
+        self.reject(
+            at,
+            "",
+            &[
+                b"ERR unknown command '",
+                name,
+                b"', with args beginning with: ",
+                &shown,
+            ],
+        )
     }
 
     /// Answers with an error instead of executing or queueing a command. If it was sent in a
     /// transaction, EXEC then fails.
     fn reject(&mut self, at: usize, name: &str, error: &[&[u8]]) -> Step {
-        let start = self.out.len();
-        let protocol = self.state.protocol;
-        let mut reply = Reply {
-            out: self.out,
-            protocol,
-        };
+        let start = self.reply.out.len();
         if name == "exec" {
             let _discarded = self.state.take_queue();
             let error = error.concat();
             let error = error.strip_prefix(b"ERR ").unwrap_or(&error);
-            reply.error(&[b"EXECABORT Transaction discarded because of: ", error]);
+            self.reply
+                .error(&[b"EXECABORT Transaction discarded because of: ", error]);
         } else {
-            reply.error(error);
+            self.reply.error(error);
             self.state.abort_transaction();
         }
         self.context.counts.count(at, 0, 1);
@@ -148,7 +166,7 @@ impl Answering<'_> {
             return 1;
         }
         let limits = &self.context.limits;
-        let times_max = limits.repeats_max.min(room(self.out, limits));
+        let times_max = limits.repeats_max.min(room(self.reply.out, limits));
         let (command, mut rest) = stream.split_at(len);
         let mut times = 1;
         while times < times_max && rest.starts_with(command) {
@@ -165,20 +183,11 @@ impl Answering<'_> {
         args: Args<'_>,
         times: u64,
     ) -> Step {
-        let start = self.out.len();
-        let mut turn = Turn {
-            context: self.context,
-            reply: Reply {
-                out: self.out,
-                protocol: self.state.protocol,
-            },
-            state: self.state,
-            times,
-            failed: 0,
-        };
-        let outcome = (command.run)(&mut turn, args);
-        let failed = turn.failed;
-        self.state.hush(self.out, start);
+        let start = self.reply.out.len();
+        (self.times, self.failed) = (times, 0);
+        let outcome = (command.run)(self, args);
+        let failed = self.failed;
+        self.state.hush(self.reply.out, start);
         let (waiting, step) = match outcome {
             Outcome::Done => (0, Step::Next),
             Outcome::Close => (0, Step::Close),
@@ -200,20 +209,15 @@ impl Answering<'_> {
         if kept < times {
             transaction.break_off();
         }
-        let start = self.out.len();
-        let protocol = self.state.protocol;
-        let mut reply = Reply {
-            out: self.out,
-            protocol,
-        };
+        let start = self.reply.out.len();
         for _ in 0..kept {
-            reply.status("QUEUED");
+            self.reply.status("QUEUED");
         }
         if kept < times {
-            let start = reply.out.len();
-            reply.error(&[TOO_MANY]);
-            self.state
-                .repeat_reply(&reply.out[start..], times - kept - 1);
+            let start = self.reply.out.len();
+            self.reply.error(&[TOO_MANY]);
+            let error = &self.reply.out[start..];
+            self.state.repeat_reply(error, times - kept - 1);
         }
         self.context.counts.count(at, 0, times - kept);
         self.settle(start);
@@ -221,7 +225,7 @@ impl Answering<'_> {
 
     /// Ends a command that has been answered.
     fn settle(&mut self, start: usize) {
-        self.state.hush(self.out, start);
+        self.state.hush(self.reply.out, start);
         self.state.replies = self.state.replies.after();
     }
 }
