@@ -1,7 +1,6 @@
 //! The gRPC front end. Messages and services are generated from `proto/` and checked in
 //! (`grpc/generated`).
 
-mod auth;
 mod call;
 mod connection;
 mod counts;
@@ -12,6 +11,7 @@ mod handler;
 mod health;
 mod ids;
 mod method;
+mod methods;
 mod reflection;
 mod reply;
 mod request_body;

@@ -19,13 +19,11 @@ use super::connection::Connection;
 use super::counts::GrpcCounts;
 use super::deadline::Deadline;
 use super::error::Refusal;
-use super::health::HealthFrontEnd;
-use super::ids::IdsFrontEnd;
 use super::method::Method;
+use super::methods::Methods;
 use super::reflection::Reflection;
 use super::reply::{Reply, StreamEnd};
 use super::request_body::RequestBody;
-use super::tags::TagsFrontEnd;
 use super::v1::ids_server::IdsServer;
 use super::v1::tags_server::TagsServer;
 use crate::net::front_end::Slot;
@@ -35,18 +33,21 @@ use crate::service::{Service, ServiceError};
 pub(super) struct Handler {
     pub(super) service: Arc<Service>,
     counts: Arc<GrpcCounts>,
-    ids: IdsServer<IdsFrontEnd>,
-    tags: TagsServer<TagsFrontEnd>,
-    health: HealthServer<HealthFrontEnd>,
+    ids: IdsServer<Methods>,
+    tags: TagsServer<Methods>,
+    health: HealthServer<Methods>,
     reflection: Reflection,
 }
 
 impl Handler {
     pub(super) fn new(service: Arc<Service>, counts: Arc<GrpcCounts>) -> Self {
         let message_len_max = service.limits().body_len_max;
-        let ids = IdsServer::new(IdsFrontEnd::new(Arc::clone(&service)));
-        let tags = TagsServer::new(TagsFrontEnd::new(Arc::clone(&service)));
-        let health = HealthServer::new(HealthFrontEnd::new(Arc::clone(&service)));
+        let methods = Arc::new(Methods {
+            service: Arc::clone(&service),
+        });
+        let ids = IdsServer::from_arc(Arc::clone(&methods));
+        let tags = TagsServer::from_arc(Arc::clone(&methods));
+        let health = HealthServer::from_arc(methods);
         Self {
             service,
             counts,

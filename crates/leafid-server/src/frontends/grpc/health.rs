@@ -11,7 +11,7 @@ use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_server::Health;
 use tonic_health::pb::{HealthCheckRequest, HealthCheckResponse};
 
-use super::ids::Answered;
+use super::methods::{Answered, Methods};
 use super::v1::{ids_server, tags_server};
 use crate::excerpt::shown;
 use crate::service::Service;
@@ -22,19 +22,8 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(500);
 /// The services that can be asked about; the empty name is the server as a whole.
 const NAMES: [&str; 3] = ["", ids_server::SERVICE_NAME, tags_server::SERVICE_NAME];
 
-/// Answers the calls of `grpc.health.v1.Health`.
-pub(super) struct HealthFrontEnd {
-    service: Arc<Service>,
-}
-
-impl HealthFrontEnd {
-    pub(super) fn new(service: Arc<Service>) -> Self {
-        Self { service }
-    }
-}
-
 #[tonic::async_trait]
-impl Health for HealthFrontEnd {
+impl Health for Methods {
     async fn check(&self, request: Request<HealthCheckRequest>) -> Answered<HealthCheckResponse> {
         let name = request.into_inner().service;
         if NAMES.contains(&name.as_str()) {

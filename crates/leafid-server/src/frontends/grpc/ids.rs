@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use leafid::{Id, ParseLayoutError};
 use prost_types::Timestamp;
-use tonic::{Request, Response, Status, Streaming};
+use tonic::{Request, Response, Streaming};
 
-use super::auth::caller;
 use super::connection::Connection;
 use super::error::Refusal;
+use super::methods::{Answered, Methods, answer_in};
 use super::reply::Room;
 use super::stream::Answers;
 use super::v1::ids_server::Ids;
@@ -17,29 +17,14 @@ use super::v1::{
     ReserveRangeRequest, ReserveRangeResponse, StreamRequest,
 };
 use crate::net::unread::FREE_LEN;
-use crate::service::Service;
 
 /// The bytes of an id, in memory and encoded.
 const ID_LEN_MAX: usize = 8 + 10;
 
-/// The result of a method.
-pub(super) type Answered<T> = Result<Response<T>, Status>;
-
-/// Answers the calls of `leafid.v1.Ids`.
-pub(super) struct IdsFrontEnd {
-    service: Arc<Service>,
-}
-
-impl IdsFrontEnd {
-    pub(super) fn new(service: Arc<Service>) -> Self {
-        Self { service }
-    }
-}
-
 #[tonic::async_trait]
-impl Ids for IdsFrontEnd {
+impl Ids for Methods {
     async fn next(&self, request: Request<NextRequest>) -> Answered<NextResponse> {
-        let caller = caller(&self.service, request.metadata())?;
+        let caller = self.caller(&request)?;
         let tag = request.into_inner().tag;
         let id = self.service.next(&caller, &tag).await?.get();
         Ok(Response::new(NextResponse { id }))
@@ -47,24 +32,20 @@ impl Ids for IdsFrontEnd {
 
     async fn next_many(&self, mut request: Request<NextManyRequest>) -> Answered<NextManyResponse> {
         let connection = request.extensions_mut().remove();
-        let caller = caller(&self.service, request.metadata())?;
+        let caller = self.caller(&request)?;
         let NextManyRequest { tag, count } = request.into_inner();
         let count = u64::from(count.max(1));
         let room = room(connection, count.min(self.service.limits().count_max)).await;
         let issued = self.service.next_many(&caller, &tag, count).await?;
         let ids = issued.ids().map(Id::get).collect();
-        let mut answer = Response::new(NextManyResponse { ids });
-        if let Some(room) = room {
-            answer.extensions_mut().insert(room);
-        }
-        Ok(answer)
+        Ok(answer_in(room, NextManyResponse { ids }))
     }
 
     async fn reserve_range(
         &self,
         request: Request<ReserveRangeRequest>,
     ) -> Answered<ReserveRangeResponse> {
-        let caller = caller(&self.service, request.metadata())?;
+        let caller = self.caller(&request)?;
         let ReserveRangeRequest { tag, length } = request.into_inner();
         let run = self.service.take(&caller, &tag, length).await?;
         Ok(Response::new(ReserveRangeResponse {
@@ -77,7 +58,7 @@ impl Ids for IdsFrontEnd {
     type StreamStream = Answers;
 
     async fn stream(&self, request: Request<Streaming<StreamRequest>>) -> Answered<Answers> {
-        let caller = caller(&self.service, request.metadata())?;
+        let caller = self.caller(&request)?;
         // Now, and with each message: an open stream without messages takes memory too.
         self.service.access().check_token(&caller)?;
         let (service, requests) = (Arc::clone(&self.service), request.into_inner());

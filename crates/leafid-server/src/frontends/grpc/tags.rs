@@ -8,43 +8,30 @@ use std::sync::Arc;
 use tonic::{Request, Response};
 
 use super::Method;
-use super::auth::{caller, changer};
 use super::connection::Connection;
 use super::error::Refusal;
-use super::ids::Answered;
+use super::methods::{Answered, Methods, answer_in};
 use super::reply::Room;
 use super::v1::tags_server::Tags;
 use super::v1::{
     self, CreateTagRequest, DeleteTagRequest, GetTagRequest, ListTagsRequest, ListTagsResponse,
     UpdateTagRequest,
 };
-use crate::service::Service;
 
 /// The approximate size of the longest page: its real size is counted once it is made.
 const PAGE_LEN_MAX: usize = 256 * 1024;
 
-/// Answers the calls of `leafid.v1.Tags`.
-pub(super) struct TagsFrontEnd {
-    service: Arc<Service>,
-}
-
-impl TagsFrontEnd {
-    pub(super) fn new(service: Arc<Service>) -> Self {
-        Self { service }
-    }
-}
-
 #[tonic::async_trait]
-impl Tags for TagsFrontEnd {
+impl Tags for Methods {
     async fn create_tag(&self, request: Request<CreateTagRequest>) -> Answered<v1::Tag> {
-        let caller = changer(&self.service, &request, Method::CreateTag)?;
+        let caller = self.changer(&request, Method::CreateTag)?;
         let spec = read::spec(request.into_inner(), self.service.step())?;
         let view = self.service.create_tag(&caller, &spec).await?;
         Ok(Response::new(v1::Tag::from(&view)))
     }
 
     async fn get_tag(&self, request: Request<GetTagRequest>) -> Answered<v1::Tag> {
-        let caller = caller(&self.service, request.metadata())?;
+        let caller = self.caller(&request)?;
         let tag = read::name("name", request.into_inner().name)?;
         let view = self.service.tag(&caller, &tag).await?;
         Ok(Response::new(v1::Tag::from(&view)))
@@ -52,7 +39,7 @@ impl Tags for TagsFrontEnd {
 
     async fn list_tags(&self, mut request: Request<ListTagsRequest>) -> Answered<ListTagsResponse> {
         let connection: Option<Arc<Connection>> = request.extensions_mut().remove();
-        let caller = caller(&self.service, request.metadata())?;
+        let caller = self.caller(&request)?;
         let request = request.into_inner();
         let limits = self.service.limits();
         let page_len = match u32::try_from(request.page_size) {
@@ -74,18 +61,15 @@ impl Tags for TagsFrontEnd {
         let service = &self.service;
         let page = service.tags(&caller, after.as_ref(), page_len).await?;
         let next = page.next.map(|tag| tag.as_str().to_owned());
-        let mut answer = Response::new(ListTagsResponse {
+        let answer = ListTagsResponse {
             tags: page.tags.iter().map(v1::Tag::from).collect(),
             next_page_token: next.unwrap_or_default(),
-        });
-        if let Some(room) = room {
-            answer.extensions_mut().insert(room);
-        }
-        Ok(answer)
+        };
+        Ok(answer_in(room, answer))
     }
 
     async fn update_tag(&self, request: Request<UpdateTagRequest>) -> Answered<v1::Tag> {
-        let caller = changer(&self.service, &request, Method::UpdateTag)?;
+        let caller = self.changer(&request, Method::UpdateTag)?;
         let (tag, patch, next) = read::patch(request.into_inner())?;
         let changed = self.service.change_tag(&caller, &tag, &patch, next);
         let view = changed.await?;
@@ -93,7 +77,7 @@ impl Tags for TagsFrontEnd {
     }
 
     async fn delete_tag(&self, request: Request<DeleteTagRequest>) -> Answered<()> {
-        let caller = changer(&self.service, &request, Method::DeleteTag)?;
+        let caller = self.changer(&request, Method::DeleteTag)?;
         let tag = read::name("name", request.into_inner().name)?;
         self.service.delete_tag(&caller, &tag).await?;
         Ok(Response::new(()))

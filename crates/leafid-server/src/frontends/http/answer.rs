@@ -28,6 +28,10 @@ pub(crate) fn html(body: String) -> Answer {
     of(StatusCode::OK, "text/html;charset=UTF-8", body)
 }
 
+pub(crate) fn ok(body: &impl Serialize) -> Answer {
+    json(StatusCode::OK, body)
+}
+
 pub(crate) fn json(status: StatusCode, body: &impl Serialize) -> Answer {
     // Serialising our own types to memory does not fail.
     let body = serde_json::to_vec(body).unwrap_or_default();

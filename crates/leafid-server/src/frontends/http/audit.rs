@@ -1,7 +1,6 @@
 //! `/v1/audit`: the recorded changes, and who made them.
 
 use axum::extract::{RawQuery, State};
-use hyper::StatusCode;
 
 use super::answer;
 use super::auth::{Served, Who};
@@ -26,5 +25,5 @@ pub(crate) async fn list(
     let count = page_len(request.limit, service.limits());
     let records = service.changes(&caller, count).await?;
     let changes = records.iter().map(Change::from).collect();
-    Ok(answer::json(StatusCode::OK, &ChangeList { changes }))
+    Ok(answer::ok(&ChangeList { changes }))
 }

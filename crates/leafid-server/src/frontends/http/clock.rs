@@ -27,7 +27,7 @@ impl From<ClockView> for Clock {
 )]
 pub(crate) async fn show(State(service): Served) -> Answered {
     let clock = Clock::from(service.clock()?);
-    Ok(answer::json(StatusCode::OK, &clock))
+    Ok(answer::ok(&clock))
 }
 
 /// Accepts the wall clock although it disagrees with the time in ids: for an operator who knows

@@ -1,7 +1,6 @@
 //! `/v1/decode/{id}`: decodes a snowflake id of any layout.
 
 use axum::extract::{Path, RawQuery, State};
-use hyper::StatusCode;
 use leafid::Layout;
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -39,10 +38,7 @@ pub(crate) async fn show(
     };
     let id = number(&id)?;
     let parts = service.decode(id, layout)?;
-    Ok(answer::json(
-        StatusCode::OK,
-        &DecodedId::new(id, layout, parts),
-    ))
+    Ok(answer::ok(&DecodedId::new(id, layout, parts)))
 }
 
 fn layout(text: &str) -> Result<Layout, Problem> {

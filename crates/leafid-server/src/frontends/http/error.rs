@@ -4,7 +4,7 @@
 use leafid::store::{TagField, TagFieldError};
 use leafid::{IssueError, Permanent, TagError};
 
-use super::problem::{Kind, Problem};
+use super::problem::{Kind, Next, Problem};
 use crate::service::{ServiceError, Wording};
 
 /// The terms of HTTP in remediations.
@@ -26,18 +26,14 @@ const WORDING: Wording = Wording {
 
 impl From<ServiceError> for Problem {
     fn from(error: ServiceError) -> Self {
-        let detail = error.to_string();
-        let mut problem = match &error {
-            ServiceError::UnknownTag { tag }
-            | ServiceError::Issue(IssueError::Permanent(Permanent::UnknownTag { tag })) => {
-                Self::unknown_tag(tag, detail)
-            }
-            ServiceError::TagExists { tag } => Self::tag_exists(tag, detail),
-            ServiceError::Decompose(_) => {
-                Self::new(Kind::NOT_OF_LAYOUT, detail, error.remediation(&WORDING))
-            }
-            other => Self::new(Kind::of(other.code()), detail, other.remediation(&WORDING)),
+        let kind = match &error {
+            ServiceError::Decompose(_) => Kind::NOT_OF_LAYOUT,
+            other => Kind::of(other.code()),
         };
+        let mut problem = Self::new(kind, error.to_string(), error.remediation(&WORDING));
+        if let Some(next) = command(&error) {
+            problem = problem.with_next(next);
+        }
         if let Some(field) = error.field(&WORDING) {
             problem = problem.with_field(field);
         }
@@ -45,6 +41,18 @@ impl From<ServiceError> for Problem {
             Some(retry_after) => problem.with_retry_after(retry_after),
             None => problem,
         }
+    }
+}
+
+/// The command that helps, if there is one.
+fn command(error: &ServiceError) -> Option<Next> {
+    match error {
+        ServiceError::UnknownTag { tag }
+        | ServiceError::Issue(IssueError::Permanent(Permanent::UnknownTag { tag })) => {
+            Some(Next::CreateTag(tag.clone()))
+        }
+        ServiceError::TagExists { tag } => Some(Next::ShowTag(tag.clone())),
+        _ => None,
     }
 }
 

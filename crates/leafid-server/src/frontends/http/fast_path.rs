@@ -8,11 +8,11 @@ use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderValue};
 use hyper::{HeaderMap, Method, Request, Response};
 use leafid::Id;
 
-use super::auth;
 use super::body::{AnswerBody, Short};
 use super::handler::Handler;
 use super::problem::Problem;
 use super::route::Route;
+use crate::frontends::bearer;
 
 impl Handler {
     /// Answers at once; `None` when that cannot be done.
@@ -55,7 +55,7 @@ impl Handler {
         if sender.is_err() {
             return None;
         }
-        let caller = match auth::caller(service, request.headers()) {
+        let caller = match bearer::caller(service, request.headers()) {
             Ok(caller) => caller,
             Err(error) => return Some((route, Err(error.into()))),
         };

@@ -14,7 +14,8 @@ use super::problem::Problem;
 use super::request_context::RequestContext;
 use super::route::Route;
 use super::router::{self, Routes};
-use super::{auth, ids, leaf, path};
+use super::{ids, leaf, path};
+use crate::frontends::bearer;
 use crate::net::front_end::Peer;
 use crate::net::unread::Backlog;
 use crate::service::{Caller, Service, ServiceError};
@@ -77,7 +78,7 @@ impl Handler {
         let (context, service) = (&self.context, &*self.context.service);
         let answering = async {
             context.check(route, parts)?;
-            let caller = &auth::caller(service, &parts.headers)?;
+            let caller = &bearer::caller(service, &parts.headers)?;
             if context.creates_nothing(route, &parts.uri, &parts.headers) {
                 let tag = Tag::new(&*path::decode(name)?)?;
                 context.in_time(exists(service, caller, &tag)).await?;

@@ -144,5 +144,5 @@ pub(crate) async fn post_range(
         last: (run.end() - 1).to_string(),
         length: run.len(),
     };
-    Ok(answer::json(StatusCode::OK, &range))
+    Ok(answer::ok(&range))
 }

@@ -121,7 +121,7 @@ pub(crate) async fn decode(State(service): Served, RawQuery(query): RawQuery) ->
             ),
         },
     };
-    Ok(answer::json(StatusCode::OK, &decoded))
+    Ok(answer::ok(&decoded))
 }
 
 fn decoded(service: &Service, id: i64) -> Decoded {

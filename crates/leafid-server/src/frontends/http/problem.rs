@@ -113,7 +113,7 @@ impl Kind {
 
 /// The remediation.
 #[derive(Debug, Clone)]
-enum Next {
+pub(super) enum Next {
     Text(Cow<'static, str>),
     /// The command that creates this tag.
     CreateTag(Tag),
@@ -149,16 +149,10 @@ impl Problem {
         self
     }
 
-    pub(crate) fn unknown_tag(tag: &Tag, detail: String) -> Self {
-        let mut problem = Self::new(Kind::of(Code::UnknownTag), detail, "");
-        problem.0.next = Next::CreateTag(tag.clone());
-        problem
-    }
-
-    pub(crate) fn tag_exists(tag: &Tag, detail: String) -> Self {
-        let mut problem = Self::new(Kind::of(Code::TagExists), detail, "");
-        problem.0.next = Next::ShowTag(tag.clone());
-        problem
+    #[must_use]
+    pub(crate) fn with_next(mut self, next: Next) -> Self {
+        self.0.next = next;
+        self
     }
 
     pub(crate) fn method_not_allowed(allow: &str) -> Self {

@@ -25,7 +25,7 @@ pub(crate) async fn list(State(service): Served, Who(caller): Who) -> Answered {
         .iter()
         .map(|(scope, per_second)| document(scope, *per_second));
     let quotas = quotas.collect();
-    Ok(answer::json(StatusCode::OK, &QuotaList { quotas }))
+    Ok(answer::ok(&QuotaList { quotas }))
 }
 
 /// Limits all ids of this server, at once; 0 blocks them.
@@ -115,10 +115,7 @@ pub(crate) async fn remove_token(
 async fn set(service: &Service, caller: &Caller, scope: &QuotaScope, request: Request) -> Answered {
     let QuotaRequest { ids_per_second } = read_json(request, service.limits()).await?;
     service.set_quota(caller, scope, Some(ids_per_second.get()))?;
-    Ok(answer::json(
-        StatusCode::OK,
-        &document(scope, ids_per_second.get()),
-    ))
+    Ok(answer::ok(&document(scope, ids_per_second.get())))
 }
 
 fn remove(service: &Service, caller: &Caller, scope: &QuotaScope) -> Answered {

@@ -51,7 +51,7 @@ pub(crate) async fn list(
         )
     });
     let tags = page.tags.iter().map(api::Tag::from).collect();
-    Ok(answer::json(StatusCode::OK, &TagList { tags, next }))
+    Ok(answer::ok(&TagList { tags, next }))
 }
 
 /// Creates a tag. Its first id is `start`, or 1.
@@ -90,7 +90,7 @@ pub(crate) async fn show(
     Path(TagPath { tag }): Path<TagPath>,
 ) -> Answered {
     let view = service.tag(&caller, &Tag::new(tag)?).await?;
-    Ok(answer::json(StatusCode::OK, &document(&view)))
+    Ok(answer::ok(&document(&view)))
 }
 
 /// Changes the settings of a tag that the body names; the others stay as they are.
@@ -110,7 +110,7 @@ pub(crate) async fn change(
     let body = JsonBody::read(request, service.limits()).await?;
     let (patch, next) = body::patch(&body)?;
     let view = service.change_tag(&caller, &tag, &patch, next).await?;
-    Ok(answer::json(StatusCode::OK, &document(&view)))
+    Ok(answer::ok(&document(&view)))
 }
 
 /// Deletes a tag. The store remembers how far it went, so that a later tag of the same name repeats

@@ -1,7 +1,6 @@
 //! `/v1/worker` and `/v1/workers`: the worker id of this server, and those of all servers.
 
 use axum::extract::{Path, Request, State};
-use hyper::StatusCode;
 use leafid::store::LeaseRecord;
 use leafid::{RegistryStage, RegistryStatus, WorkerId};
 
@@ -21,7 +20,7 @@ use crate::wall_clock::time;
 pub(crate) async fn show(State(service): Served, Who(caller): Who) -> Answered {
     let status = service.worker(&caller)?;
     let document = own_worker(&status, service.layout());
-    Ok(answer::json(StatusCode::OK, &document))
+    Ok(answer::ok(&document))
 }
 
 /// Lists all worker ids that have ever been held, with their holders.
@@ -35,7 +34,7 @@ pub(crate) async fn list(State(service): Served, Who(caller): Who) -> Answered {
         workers: views.iter().map(worker).collect(),
         worker_max: service.layout().worker_max(),
     };
-    Ok(answer::json(StatusCode::OK, &list))
+    Ok(answer::ok(&list))
 }
 
 /// Frees the worker id of a dead server before its lease ends. The caller states that the server is
@@ -55,7 +54,7 @@ pub(crate) async fn release(
     let id = worker_id(&service, &id)?;
     let ReleaseRequest { dead: _ } = read_json(request, service.limits()).await?;
     let view = service.force_release_worker(&caller, id).await?;
-    Ok(answer::json(StatusCode::OK, &worker(&view)))
+    Ok(answer::ok(&worker(&view)))
 }
 
 fn worker_id(service: &Service, text: &str) -> Result<WorkerId, Problem> {

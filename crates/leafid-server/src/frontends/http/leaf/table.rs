@@ -3,7 +3,6 @@
 use axum::extract::State;
 use leafid::Status;
 use leafid::store::TagRecord;
-use std::fmt::Write as _;
 
 use super::local_time;
 use crate::frontends::http::answer::{self, Answer};
@@ -22,12 +21,9 @@ pub(crate) async fn cache(State(service): Served, Who(caller): Who) -> Answered 
     let columns = [
         "name", "init", "next", "pos", "value0", "max0", "step0", "value1", "max1", "step1",
     ];
-    let mut page = Page::new("cache", &columns);
-    for status in &statuses {
-        page.row(&cache_row(status));
-    }
-    let loaded_len = service.loaded_len();
-    Ok(page.finish(statuses.len() < loaded_len))
+    let rows = statuses.iter().map(cache_row);
+    let has_more = statuses.len() < service.loaded_len();
+    Ok(page("cache", columns, rows, has_more))
 }
 
 fn cache_row(status: &Status) -> [String; 10] {
@@ -63,11 +59,9 @@ pub(crate) async fn db(State(service): Served, Who(caller): Who) -> Answered {
     let limits = service.limits();
     let rows_max = limits.table_rows_max.min(limits.page_len_max);
     let listed = service.tags(&caller, None, rows_max).await?;
-    let mut page = Page::new("db", &["tag", "max", "step", "update"]);
-    for record in &listed.tags {
-        page.row(&db_row(record));
-    }
-    Ok(page.finish(listed.next.is_some()))
+    let columns = ["tag", "max", "step", "update"];
+    let rows = listed.tags.iter().map(db_row);
+    Ok(page("db", columns, rows, listed.next.is_some()))
 }
 
 fn db_row(record: &TagRecord) -> [String; 4] {
@@ -81,55 +75,34 @@ fn db_row(record: &TagRecord) -> [String; 4] {
 }
 
 /// A page with one table.
-struct Page(String);
-
-impl Page {
-    fn new(title: &str, columns: &[&str]) -> Self {
-        let mut html = format!(
-            "<!DOCTYPE html>\n<html><head><meta charset=\"UTF-8\"><title>{title}</title></head>\n<body><table border=\"1\">\n<thead><tr>"
-        );
-        for column in columns {
-            html.push_str("<th>");
-            html.push_str(column);
-            html.push_str("</th>");
+fn page<const N: usize>(
+    title: &str,
+    columns: [&str; N],
+    rows: impl Iterator<Item = [String; N]>,
+    has_more: bool,
+) -> Answer {
+    let columns = columns.map(|column| format!("<th>{column}</th>")).concat();
+    let rows = rows.map(|cells| {
+        let cells = cells.map(|cell| format!("<td>{}</td>", escaped(&cell)));
+        format!("<tr>{}</tr>\n", cells.concat())
+    });
+    let rows: String = rows.collect();
+    let more = match has_more {
+        true => {
+            "<p>There are more: <a href=\"/v1/tags\">/v1/tags</a> lists all, page by page.</p>\n"
         }
-        html.push_str("</tr></thead>\n<tbody>\n");
-        Self(html)
-    }
-
-    fn row(&mut self, cells: &[String]) {
-        self.0.push_str("<tr>");
-        for cell in cells {
-            self.0.push_str("<td>");
-            push_escaped(&mut self.0, cell);
-            self.0.push_str("</td>");
-        }
-        self.0.push_str("</tr>\n");
-    }
-
-    fn finish(mut self, has_more: bool) -> Answer {
-        self.0.push_str("</tbody></table>\n");
-        if has_more {
-            // Writing to a string does not fail.
-            let _written = writeln!(
-                self.0,
-                "<p>There are more: <a href=\"/v1/tags\">/v1/tags</a> lists all, page by page.</p>"
-            );
-        }
-        self.0.push_str("</body></html>\n");
-        answer::html(self.0)
-    }
+        false => "",
+    };
+    answer::html(format!(
+        "<!DOCTYPE html>\n<html><head><meta charset=\"UTF-8\"><title>{title}</title></head>\n\
+         <body><table border=\"1\">\n<thead><tr>{columns}</tr></thead>\n<tbody>\n{rows}\
+         </tbody></table>\n{more}</body></html>\n"
+    ))
 }
 
-fn push_escaped(html: &mut String, text: &str) {
-    for c in text.chars() {
-        match c {
-            '&' => html.push_str("&amp;"),
-            '<' => html.push_str("&lt;"),
-            '>' => html.push_str("&gt;"),
-            '"' => html.push_str("&quot;"),
-            '\'' => html.push_str("&#39;"),
-            c => html.push(c),
-        }
-    }
+fn escaped(text: &str) -> String {
+    // The ampersand first: the others are written with one.
+    let text = text.replace('&', "&amp;").replace('<', "&lt;");
+    let text = text.replace('>', "&gt;").replace('"', "&quot;");
+    text.replace('\'', "&#39;")
 }
