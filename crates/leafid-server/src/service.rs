@@ -30,6 +30,7 @@ mod code;
 mod error;
 mod remediation;
 
+use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -84,7 +85,6 @@ pub use workers::{ClockView, WorkerView};
 /// # })?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
 pub struct Service {
     generators: Generators,
     /// `None`: snowflake ids are off.
@@ -223,10 +223,7 @@ impl Service {
         let subject = scope.to_string();
         self.admit(caller, action, &subject)?;
         let max = self.limits.ids_per_second_max;
-        if let Some(count) = per_second.filter(|per_second| *per_second > max) {
-            let field = "ids_per_second";
-            return Err(ServiceError::BadCount { field, count, max });
-        }
+        ServiceError::check_max("ids_per_second", per_second.unwrap_or(0), max)?;
         let tags_max = self.limits.quotas_max;
         let before = self.access.quota(scope);
         if before == per_second {
@@ -251,13 +248,7 @@ impl Service {
     ) -> Result<Vec<AuditRecord>, ServiceError> {
         self.access.check_admin(caller)?;
         let max = self.limits.page_len_max;
-        if count == 0 || count > max {
-            return Err(ServiceError::BadCount {
-                field: "limit",
-                count: count.into(),
-                max: max.into(),
-            });
-        }
+        ServiceError::check_count("limit", count.into(), max.into())?;
         let _place = self.gate.admin().await;
         Ok(self.audit.recent(count).await?)
     }
@@ -348,5 +339,11 @@ impl Service {
 
     pub(crate) fn generators(&self) -> &Generators {
         &self.generators
+    }
+}
+
+impl fmt::Debug for Service {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Service").finish_non_exhaustive()
     }
 }

@@ -294,11 +294,5 @@ fn scopes<'a>(caller: &'a Caller, tag: Option<&'a str>) -> impl Iterator<Item = 
     all.into_iter().flatten()
 }
 
-impl std::fmt::Debug for Access {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Access").finish_non_exhaustive()
-    }
-}
-
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,6 @@
 //! change remains.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -62,14 +61,6 @@ pub(super) struct Attempt<'a> {
     /// The state before; empty if it did not exist.
     before: String,
     is_settled: bool,
-}
-
-impl fmt::Debug for Audit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Audit")
-            .field("server", &self.server)
-            .finish_non_exhaustive()
-    }
 }
 
 impl Audit {

@@ -300,6 +300,22 @@ impl ServiceError {
         )
     }
 
+    /// Refuses a number above `max`.
+    pub(super) const fn check_max(field: &'static str, count: u64, max: u64) -> Result<(), Self> {
+        match count > max {
+            true => Err(Self::BadCount { field, count, max }),
+            false => Ok(()),
+        }
+    }
+
+    /// Refuses a number above `max`, and 0.
+    pub(super) const fn check_count(field: &'static str, count: u64, max: u64) -> Result<(), Self> {
+        match count {
+            0 => Err(Self::BadCount { field, count, max }),
+            count => Self::check_max(field, count, max),
+        }
+    }
+
     /// Why no range was issued.
     pub(super) fn of_run(self) -> Self {
         match self {

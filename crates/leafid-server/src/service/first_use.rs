@@ -59,9 +59,3 @@ impl FirstUse {
         tracing::info!(target: "audit", tag = tag.to_string(), "tag created on first use");
     }
 }
-
-impl std::fmt::Debug for FirstUse {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("FirstUse").finish_non_exhaustive()
-    }
-}

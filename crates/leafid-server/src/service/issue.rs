@@ -25,11 +25,7 @@ fn fits(
     max_id: Option<u64>,
 ) -> Result<(), ServiceError> {
     let headroom = limit.headroom(max_id.unwrap_or(0));
-    let max = (headroom / SHARE).max(SHARE_MIN);
-    if count > max {
-        return Err(ServiceError::BadCount { field, count, max });
-    }
-    Ok(())
+    ServiceError::check_max(field, count, (headroom / SHARE).max(SHARE_MIN))
 }
 
 impl Service {
@@ -138,7 +134,8 @@ impl Service {
         count: u64,
     ) -> Result<Issued, ServiceError> {
         self.access.check_token(caller)?;
-        self.check_count("count", count, self.limits.count_max)?;
+        self.switched_on()?;
+        ServiceError::check_count("count", count, self.limits.count_max)?;
         self.let_in(caller, tag, count)?;
         self.check_share(caller, "count", tag, count)?;
         match self.generators.try_next_many(tag, count) {
@@ -210,7 +207,8 @@ impl Service {
         length: u64,
     ) -> Result<Segment, ServiceError> {
         self.access.check_token(caller)?;
-        self.check_count("length", length, self.limits.range_len_max)?;
+        self.switched_on()?;
+        ServiceError::check_count("length", length, self.limits.range_len_max)?;
         self.let_in(caller, tag, length)?;
         self.check_share(caller, "length", tag, length)?;
         let taken = self.generators.try_take(tag, length);
@@ -273,19 +271,6 @@ impl Service {
     fn let_in(&self, caller: &Caller, tag: &str, count: u64) -> Result<(), ServiceError> {
         self.access.check(caller, Some(tag), count)?;
         self.switched_on()
-    }
-
-    pub(super) fn check_count(
-        &self,
-        field: &'static str,
-        count: u64,
-        max: u64,
-    ) -> Result<(), ServiceError> {
-        self.switched_on()?;
-        if count == 0 || count > max {
-            return Err(ServiceError::BadCount { field, count, max });
-        }
-        Ok(())
     }
 
     /// Whether a call takes no more than its share of what is left of a tag that is in use here.
