@@ -8,8 +8,8 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use leafid_server::{
-    AccessFile, Addresses, Config, ConfigError, CoreRuntime, Hangups, Listeners, Loaded,
-    ServeError, Server, Stores, Tls, Workers, shutdown_signal, with_causes,
+    AccessFile, Addresses, Config, CoreRuntime, Hangups, Listeners, Loaded, ServeError, Server,
+    Stores, Tls, Workers, shutdown_signal, with_causes,
 };
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 use tokio::signal::unix::{SignalKind, signal};
@@ -55,7 +55,11 @@ fn serve_until_stopped(mut loaded: Loaded) -> Outcome {
     loaded.notes.extend(noted);
     loaded.check_exposure()?;
     loaded.notes.extend(source::notes(&loaded.config)?);
-    let tls = Tls::read(&loaded.config, loaded.config.limits()).map_err(not_encrypted)?;
+    let tls = Tls::read(&loaded.config, loaded.config.limits());
+    let tls = tls.map_err(|error| {
+        let next = "docs/tls.md describes how to create a certificate and its key";
+        Failure::several(error.mistakes, next)
+    })?;
     let tls = tls.map(Arc::new);
     loaded.notes.extend(tls.iter().flat_map(|tls| tls.notes()));
     // Must run before the second thread starts: see its documentation.
@@ -117,23 +121,12 @@ fn read_access(config: &mut Config) -> Outcome<Vec<String>> {
     let Some(path) = &config.access_file else {
         return Ok(Vec::new());
     };
-    let file = AccessFile::read(path, &config.limits()).map_err(not_understood)?;
+    let file = AccessFile::read(path, &config.limits()).map_err(|error| {
+        Failure::several(error.mistakes, "docs/access.md describes the access file")
+    })?;
     config.tokens = file.tokens;
     config.quotas = file.quotas;
     Ok(file.notes)
-}
-
-/// Errors in the access file.
-pub(crate) fn not_understood(error: ConfigError) -> Failure {
-    Failure::several(error.mistakes, "docs/access.md describes the access file")
-}
-
-/// Certificate files that TLS cannot use.
-pub(crate) fn not_encrypted(error: ConfigError) -> Failure {
-    Failure::several(
-        error.mistakes,
-        "docs/tls.md describes how to create a certificate and its key",
-    )
 }
 
 /// Completes at the first signal; the second one exits the process.
@@ -193,20 +186,20 @@ fn leave_open_files(config: &mut Config) {
 
 /// The addresses, and some commands to try.
 fn greeting(addresses: &Addresses, config: &Config) -> String {
-    let Schemes { http, redis, grpc } = Schemes::of(config);
-    let base = format!("{http}://{}", reachable(addresses.http));
+    // With TLS all schemes end in s: https, rediss, grpcs.
+    let s = if config.tls.is_on() { "s" } else { "" };
+    let base = format!("http{s}://{}", reachable(addresses.http));
     let (curl, redis_cli) = clients(config);
-    let others = [(redis, addresses.resp), (grpc, addresses.grpc)];
+    let others = [("redis", addresses.resp), ("grpc", addresses.grpc)];
     let others = others.into_iter().filter_map(|(scheme, address)| {
         let address = address?;
-        Some(format!(", {scheme}://{address}"))
+        Some(format!(", {scheme}{s}://{address}"))
     });
     let others: String = others.collect();
     let redis = addresses.resp.map(reachable).map(|address| {
-        let tag = if config.creates_tags() {
-            "order"
-        } else {
-            "TAG"
+        let tag = match config.creates_tags() {
+            true => "order",
+            false => "TAG",
         };
         let (ip, port) = (address.ip(), address.port());
         format!("  {redis_cli} -h {ip} -p {port} INCR {tag}\n")
@@ -223,36 +216,11 @@ fn greeting(addresses: &Addresses, config: &Config) -> String {
         false => String::new(),
     };
     format!(
-        "leafid {} listens on {http}://{}{others}, ids from {store}\n\
+        "leafid {} listens on http{s}://{}{others}, ids from {store}\n\
          try:\n  {ids}\n{snowflake}{redis}  {curl} '{base}/readyz?verbose'\n",
         env!("CARGO_PKG_VERSION"),
         addresses.http,
     )
-}
-
-/// The URL schemes of the front ends.
-struct Schemes {
-    http: &'static str,
-    redis: &'static str,
-    grpc: &'static str,
-}
-
-impl Schemes {
-    const fn of(config: &Config) -> Self {
-        if config.tls.is_on() {
-            Self {
-                http: "https",
-                redis: "rediss",
-                grpc: "grpcs",
-            }
-        } else {
-            Self {
-                http: "http",
-                redis: "redis",
-                grpc: "grpc",
-            }
-        }
-    }
 }
 
 /// The commands of curl and redis-cli. With tokens they expect a secret in LEAFID_TOKEN; with TLS,

@@ -109,15 +109,7 @@ impl Source {
                 Err(StoreError::UnknownTag) if self.config.creates_tags() => {
                     tag.check_new().map_err(|_| StoreError::UnknownTag)?;
                     match self.generators.create_tag(&self.spec(tag)).await {
-                        Ok(created) => {
-                            let record = AuditRecord {
-                                action: "tag created".into(),
-                                subject: tag.as_str().to_owned(),
-                                after: AuditRecord::of_tag(&created),
-                                ..AuditRecord::default()
-                            };
-                            note(&self.config, record).await;
-                        }
+                        Ok(created) => self.note("tag created", tag, None, Some(&created)).await,
                         Err(StoreError::TagExists) => {}
                         Err(error) => return Err(error),
                     }
@@ -152,9 +144,12 @@ impl Source {
     }
 
     pub(crate) fn create(&self, spec: &TagSpec) -> Outcome<TagRecord> {
-        let created = self.runtime.block_on(self.generators.create_tag(spec))?;
-        self.note("tag created", &spec.tag, None, Some(&created));
-        Ok(created)
+        self.runtime.block_on(async {
+            let created = self.generators.create_tag(spec).await?;
+            let after = Some(&created);
+            self.note("tag created", &spec.tag, None, after).await;
+            Ok(created)
+        })
     }
 
     pub(crate) fn list(&self, after: Option<&Tag>, count: u32) -> Outcome<Vec<TagRecord>> {
@@ -169,30 +164,22 @@ impl Source {
     }
 
     pub(crate) fn set(&self, tag: &Tag, patch: &TagPatch) -> Outcome<TagRecord> {
-        let before = self.read(tag);
-        let after = self
-            .runtime
-            .block_on(self.generators.update_tag(tag, patch))?;
-        if *patch != TagPatch::default() {
-            self.note("tag changed", tag, before.as_ref(), Some(&after));
+        let changing = self.generators.update_tag(tag, patch);
+        if *patch == TagPatch::default() {
+            return Ok(self.runtime.block_on(changing)?);
         }
-        Ok(after)
+        self.change("tag changed", tag, changing, |after| Some(after))
     }
 
     pub(crate) fn raise(&self, tag: &Tag, next: u64) -> Outcome<TagRecord> {
-        let before = self.read(tag);
-        let after = self
-            .runtime
-            .block_on(self.generators.raise_tag(tag, next))?;
-        self.note("tag raised", tag, before.as_ref(), Some(&after));
-        Ok(after)
+        let raising = self.generators.raise_tag(tag, next);
+        self.change("tag raised", tag, raising, |after| Some(after))
     }
 
     pub(crate) fn delete(&self, tag: &Tag) -> Outcome {
-        let before = self.read(tag);
-        self.runtime.block_on(self.generators.delete_tag(tag))?;
-        self.note("tag deleted", tag, before.as_ref(), None);
-        Ok(())
+        self.change("tag deleted", tag, self.generators.delete_tag(tag), |()| {
+            None
+        })
     }
 
     /// The last changes, the newest first.
@@ -201,13 +188,31 @@ impl Source {
         Ok(self.runtime.block_on(audit.recent(count))?)
     }
 
-    /// The row of a tag for the audit log; an invalid row may be changed all the same.
-    fn read(&self, tag: &Tag) -> Option<TagRecord> {
-        let read = self.runtime.block_on(self.generators.read_tag(tag));
-        read.ok().flatten()
+    /// Changes a tag, and records its row before and after.
+    fn change<T>(
+        &self,
+        action: &str,
+        tag: &Tag,
+        changing: impl Future<Output = Result<T, StoreError>>,
+        after: fn(&T) -> Option<&TagRecord>,
+    ) -> Outcome<T> {
+        self.runtime.block_on(async {
+            // An invalid row may be changed all the same.
+            let before = self.generators.read_tag(tag).await.ok().flatten();
+            let changed = changing.await?;
+            self.note(action, tag, before.as_ref(), after(&changed))
+                .await;
+            Ok(changed)
+        })
     }
 
-    fn note(&self, action: &str, tag: &Tag, before: Option<&TagRecord>, after: Option<&TagRecord>) {
+    async fn note(
+        &self,
+        action: &str,
+        tag: &Tag,
+        before: Option<&TagRecord>,
+        after: Option<&TagRecord>,
+    ) {
         let of_tag = |record: Option<&TagRecord>| record.map(AuditRecord::of_tag);
         let record = AuditRecord {
             action: action.to_owned(),
@@ -216,7 +221,7 @@ impl Source {
             after: of_tag(after).unwrap_or_default(),
             ..AuditRecord::default()
         };
-        self.runtime.block_on(note(&self.config, record));
+        note(&self.config, record).await;
     }
 }
 

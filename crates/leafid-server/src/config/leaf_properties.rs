@@ -70,24 +70,10 @@ impl LeafFile<'_> {
         ] {
             self.set(layers, key, text, "");
         }
-        let segment = self.is_on("leaf.segment.enable", "leaf.jdbc.url");
-        self.set(
-            layers,
-            "segment",
-            &segment.to_string(),
-            "leaf.segment.enable",
-        );
-        let snowflake = self.is_on("leaf.snowflake.enable", SERVERS);
-        self.set(
-            layers,
-            "snowflake",
-            &snowflake.to_string(),
-            "leaf.snowflake.enable",
-        );
-        if segment {
+        if self.set_mode(layers, "segment", "leaf.jdbc.url") {
             self.assign_store(layers);
         }
-        if snowflake {
+        if self.set_mode(layers, "snowflake", SERVERS) {
             self.assign_registry(layers);
         }
         self.note_unknown(layers);
@@ -100,13 +86,17 @@ impl LeafFile<'_> {
         }
     }
 
-    /// Leaf's code takes a missing key for `true`, and then does not start without a database or a
-    /// ZooKeeper; here a file that does not say where that is has the mode off.
-    fn is_on(&self, key: &str, place: &str) -> bool {
-        match self.value(key) {
+    /// Sets whether a mode is on, and returns it. Leaf's code takes a missing key for `true`, and
+    /// then does not start without a database or a ZooKeeper; here a file that does not say where
+    /// that is has the mode off.
+    fn set_mode(&self, layers: &mut Layers, mode: &str, place: &str) -> bool {
+        let key = format!("leaf.{mode}.enable");
+        let is_on = match self.value(&key) {
             Some(text) => text.eq_ignore_ascii_case("true"),
             None => self.value(place).is_some(),
-        }
+        };
+        self.set(layers, mode, &is_on.to_string(), &key);
+        is_on
     }
 
     fn assign_store(&self, layers: &mut Layers) {

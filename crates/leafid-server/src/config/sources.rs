@@ -94,11 +94,11 @@ impl Sources {
 
     fn layers(&self) -> Layers {
         let mut layers = Layers::default();
-        match self.file() {
+        match self.path(&self.config, "LEAFID_CONFIG") {
             Some(path) => file::read(&path, true, &mut layers),
             None => file::read(Path::new(DEFAULT_FILE), false, &mut layers),
         }
-        if let Some(path) = self.leaf_file() {
+        if let Some(path) = self.path(&self.leaf_properties, "LEAFID_LEAF_PROPERTIES") {
             leaf_properties::read(&path, &mut layers);
         }
         environment::read(&self.environment, &mut layers);
@@ -106,20 +106,12 @@ impl Sources {
         layers
     }
 
-    fn variable(&self, name: &str) -> Option<PathBuf> {
+    /// A file: the one that is named, else that of a variable.
+    fn path(&self, named: &Option<PathBuf>, variable: &str) -> Option<PathBuf> {
         let mut variables = self.environment.iter();
-        let (_, value) = variables.find(|(known, value)| known == name && !value.is_empty())?;
-        Some(PathBuf::from(value))
-    }
-
-    fn file(&self) -> Option<PathBuf> {
-        let named = self.config.clone();
-        named.or_else(|| self.variable("LEAFID_CONFIG"))
-    }
-
-    fn leaf_file(&self) -> Option<PathBuf> {
-        let named = self.leaf_properties.clone();
-        named.or_else(|| self.variable("LEAFID_LEAF_PROPERTIES"))
+        let is_set = |(name, value): &&(String, String)| name == variable && !value.is_empty();
+        let from_variable = || Some(PathBuf::from(&variables.find(is_set)?.1));
+        named.clone().or_else(from_variable)
     }
 
     fn read_flags(&self, layers: &mut Layers) {

@@ -38,19 +38,14 @@ impl Startup {
     ///
     /// [`ServeError::WeakStore`], [`ServeError::UnfitStore`].
     pub(crate) async fn run(self) -> Result<(), ServeError> {
-        let Self {
-            service,
-            driver,
-            clock,
-            allow_weak_store,
-        } = self;
-        let report = contact(&service, &*clock).await?;
+        let (service, clock) = (&self.service, &*self.clock);
+        let report = contact(service, clock).await?;
         let location = report.location.clone();
-        check_durability(report, allow_weak_store)?;
+        check_durability(report, self.allow_weak_store)?;
         service.health().enter(Phase::Serving);
         tokio::select! {
-            () = driver => Ok(()),
-            never = name_others(&service, &*clock, location), if allow_weak_store => match never {},
+            () = self.driver => Ok(()),
+            never = name_others(service, clock, location), if self.allow_weak_store => match never {},
         }
     }
 }
