@@ -35,9 +35,6 @@ const HAS_PADDING: u8 = 0x08;
 const HAS_PRIORITY: u8 = 0x20;
 const PRIORITY_LEN: usize = 5;
 
-/// A smaller change of what an HPACK table keeps alive is not worth counting.
-const KEPT_LEN_STEP: usize = 16 * 1024;
-
 /// The frame parser of one connection.
 pub(crate) struct Frames {
     /// The header of the next frame, as far as it has arrived.
@@ -48,8 +45,6 @@ pub(crate) struct Frames {
     /// Where those are a part of a header block.
     block: Option<BlockPart>,
     table: HpackTable,
-    /// What it kept alive when that was last asked for.
-    seen_kept_len: usize,
     credit: i64,
     /// When credit was last added for time, and for how many sent bytes.
     since: Instant,
@@ -78,7 +73,6 @@ impl Frames {
             skip,
             block: None,
             table: HpackTable::default(),
-            seen_kept_len: 0,
             credit: CREDIT_MAX,
             since: Instant::now(),
             sent: 0,
@@ -137,17 +131,9 @@ impl Frames {
         }
     }
 
-    /// By how many bytes the memory that the peer's HPACK table keeps alive has changed since the
-    /// last call; 0 as long as that is not worth counting.
-    #[inline]
-    pub(crate) fn kept_change(&mut self) -> isize {
-        let kept_len = self.table.kept_len();
-        if kept_len.abs_diff(self.seen_kept_len) < KEPT_LEN_STEP {
-            return 0;
-        }
-        let change = kept_len.wrapping_sub(self.seen_kept_len).cast_signed();
-        self.seen_kept_len = kept_len;
-        change
+    /// Memory that the peer's HPACK table keeps alive, in bytes.
+    pub(crate) const fn kept_len(&self) -> usize {
+        self.table.kept_len()
     }
 
     /// Reads bytes of a frame with a part of a header block, whose rest has `skip` bytes.

@@ -38,8 +38,8 @@ struct Inner<S> {
     stream: S,
     /// What was read before hyper got its half.
     preface: Preface,
-    /// Over HTTP/2: what comes in, frame by frame.
-    frames: Option<Box<Frames>>,
+    /// Over HTTP/2: what comes in, frame by frame, and what the peer's HPACK table keeps alive.
+    frames: Option<Box<(Frames, Charge)>>,
     /// Written by hyper; sent up to `sent_len`.
     out: Vec<u8>,
     sent_len: usize,
@@ -55,7 +55,9 @@ impl<S: Io> Socket<S> {
     pub(crate) fn new(stream: S, preface: Preface, backlog: Arc<Backlog>) -> Self {
         Self(Arc::new(Mutex::new(Inner {
             stream,
-            frames: preface.is_http2().then(|| Box::new(Frames::new(0))),
+            frames: preface
+                .is_http2()
+                .then(|| Box::new((Frames::new(0), backlog.hold(0)))),
             preface,
             out: Vec::new(),
             sent_len: 0,

@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use crate::config::Limits;
 
-pub(crate) use backlog::{Backlog, Charge, Held, Progress};
+pub(crate) use backlog::{Backlog, Charge, Progress};
 
 /// Fewer bytes are not worth counting: a connection itself needs more.
 pub(crate) const FREE_LEN: usize = 1024;

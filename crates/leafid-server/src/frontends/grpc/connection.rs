@@ -11,7 +11,7 @@ use super::call::{Activity, Snapshot};
 use crate::config::Limits;
 use crate::net::front_end::{ConnectionInfo, Peer, Slot};
 use crate::net::shutdown::Shutdown;
-use crate::net::unread::{Backlog, Held};
+use crate::net::unread::{Backlog, Charge};
 
 /// What an open stream takes, about, with the metadata that it began with.
 const STREAM_LEN: usize = 12 * 1024;
@@ -59,7 +59,7 @@ impl Connection {
 
     /// Counts the memory of a stream, which may stay open without a message for as long as its peer
     /// likes.
-    pub(super) fn hold_stream(&self) -> Option<Held> {
+    pub(super) fn hold_stream(&self) -> Option<Charge> {
         let open_calls = self.activity.snapshot().open_calls;
         (open_calls > FREE_STREAMS).then(|| self.backlog.hold(STREAM_LEN))
     }

@@ -11,6 +11,9 @@ use tokio::sync::Notify;
 use super::{FREE_LEN, Unread};
 use crate::net::http2_frames::{Flood, Frames};
 
+/// A smaller change of what an HPACK table keeps alive is not worth counting.
+const KEPT_LEN_STEP: usize = 16 * 1024;
+
 /// The unread bytes of one connection.
 pub(crate) struct Backlog {
     unread: Arc<Unread>,
@@ -32,13 +35,18 @@ pub(crate) struct Backlog {
 /// Bytes that are counted until they are dropped.
 pub(crate) struct Charge {
     backlog: Arc<Backlog>,
+    kind: Kind,
     len: usize,
 }
 
-/// Bytes beside answers that are counted, until they are dropped.
-pub(crate) struct Held {
-    backlog: Arc<Backlog>,
-    len: usize,
+/// What bytes are part of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Answers: at the bound of the connection no more are made.
+    Answer,
+    /// Something else that is held for the peer: it counts for the process, and keeps no answer
+    /// from being made, because it may go only after that.
+    Other,
 }
 
 /// The state of a connection at one time, to compare later.
@@ -80,39 +88,20 @@ impl Backlog {
         self.bytes() + self.held.load(Ordering::Relaxed)
     }
 
-    /// Counts bytes beside answers until the guard is dropped. They count for the process, and keep
-    /// no answer from being made: they may go only after it.
-    pub(crate) fn hold(self: &Arc<Self>, len: usize) -> Held {
-        self.hold_more(len);
-        Held {
-            backlog: Arc::clone(self),
-            len,
-        }
-    }
-
-    #[cold]
-    fn hold_more(self: &Arc<Self>, len: usize) {
-        self.held.fetch_add(len, Ordering::Relaxed);
-        self.enter();
-        self.unread.add(len);
-    }
-
-    fn hold_less(&self, len: usize) {
-        self.held.fetch_sub(len, Ordering::Relaxed);
-        self.unread.subtract(len);
-    }
-
-    /// Lets the process know of the connection.
-    fn enter(self: &Arc<Self>) {
-        if !self.is_entered.swap(true, Ordering::Relaxed) {
-            self.unread.enter(self);
-        }
-    }
-
-    /// Counts bytes that are held for the peer.
+    /// Counts bytes of answers.
     pub(crate) fn charge(self: &Arc<Self>, len: usize) -> Charge {
+        self.count(Kind::Answer, len)
+    }
+
+    /// Counts bytes beside answers. They keep no answer from being made.
+    pub(crate) fn hold(self: &Arc<Self>, len: usize) -> Charge {
+        self.count(Kind::Other, len)
+    }
+
+    fn count(self: &Arc<Self>, kind: Kind, len: usize) -> Charge {
         let mut charge = Charge {
             backlog: Arc::clone(self),
+            kind,
             len: 0,
         };
         charge.set(len);
@@ -172,14 +161,17 @@ impl Backlog {
         self.stuck(false);
     }
 
-    /// Checks frames that arrived; an error if they are a flood, which ends the connection.
+    /// Checks frames that arrived, and counts what the peer's HPACK table keeps alive; an error if
+    /// they are a flood, which ends the connection.
     #[inline]
-    pub(crate) fn look(self: &Arc<Self>, frames: &mut Frames, bytes: &[u8]) -> io::Result<()> {
+    pub(crate) fn look(
+        &self,
+        (frames, kept): &mut (Frames, Charge),
+        bytes: &[u8],
+    ) -> io::Result<()> {
         let looked = frames.read(bytes, self.sent.load(Ordering::Relaxed));
-        match frames.kept_change() {
-            0 => {}
-            more @ 1.. => self.hold_more(more.unsigned_abs()),
-            less => self.hold_less(less.unsigned_abs()),
+        if frames.kept_len().abs_diff(kept.len) >= KEPT_LEN_STEP {
+            kept.set(frames.kept_len());
         }
         looked.map_err(|Flood| {
             self.unread.flooded();
@@ -232,18 +224,6 @@ impl Backlog {
     }
 }
 
-impl Drop for Backlog {
-    fn drop(&mut self) {
-        self.unread.subtract(*self.held.get_mut());
-    }
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        self.backlog.hold_less(self.len);
-    }
-}
-
 impl Progress {
     /// Whether the peer has read nothing of the waiting answers, or only a trickle, of fewer than
     /// `len_min` bytes since `before`.
@@ -256,18 +236,24 @@ impl Charge {
     /// Counts that many bytes from now on.
     pub(crate) fn set(&mut self, len: usize) {
         let backlog = &self.backlog;
-        if len > self.len {
-            let more = len - self.len;
-            self.len = len;
-            backlog.bytes.fetch_add(more, Ordering::Relaxed);
-            backlog.enter();
-            backlog.unread.add(more);
-        } else if len < self.len {
-            let less = self.len - len;
-            self.len = len;
-            backlog.bytes.fetch_sub(less, Ordering::Relaxed);
-            backlog.unread.subtract(less);
-            backlog.changed.notify_waiters();
+        let counted = match self.kind {
+            Kind::Answer => &backlog.bytes,
+            Kind::Other => &backlog.held,
+        };
+        let before = std::mem::replace(&mut self.len, len);
+        if len > before {
+            counted.fetch_add(len - before, Ordering::Relaxed);
+            // Lets the process know of the connection.
+            if !backlog.is_entered.swap(true, Ordering::Relaxed) {
+                backlog.unread.enter(backlog);
+            }
+            backlog.unread.add(len - before);
+        } else if len < before {
+            counted.fetch_sub(before - len, Ordering::Relaxed);
+            backlog.unread.subtract(before - len);
+            if self.kind == Kind::Answer {
+                backlog.changed.notify_waiters();
+            }
         }
     }
 

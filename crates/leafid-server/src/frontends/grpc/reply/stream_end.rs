@@ -18,7 +18,7 @@ use crate::frontends::grpc::executor::drop_task_when;
 use crate::net::graceful_close::LINGER_MAX;
 use crate::net::poll_on_wake::PollOnWake;
 use crate::net::shutdown::Shutdown;
-use crate::net::unread::{Backlog, Held};
+use crate::net::unread::{Backlog, Charge};
 use crate::service::{Service, ServiceError};
 
 /// The most frames of a stream that still leave once its end has come: one with a caller that
@@ -35,7 +35,7 @@ pub(in crate::frontends::grpc) struct StreamEnd {
     /// Is ready when the peer has read enough, while it has not.
     opened: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     /// Counts the stream's memory.
-    _held: Option<Held>,
+    _held: Option<Charge>,
 }
 
 impl StreamEnd {
@@ -43,7 +43,7 @@ impl StreamEnd {
         deadline: Deadline,
         service: &Arc<Service>,
         shutdown: &Shutdown,
-        held: Option<Held>,
+        held: Option<Charge>,
     ) -> Self {
         let shutdown = shutdown.clone();
         drop_task_when(async move {
