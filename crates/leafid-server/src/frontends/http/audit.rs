@@ -1,9 +1,9 @@
 //! `/v1/audit`: the recorded changes, and who made them.
 
-use axum::extract::{RawQuery, State};
+use axum::extract::RawQuery;
 
 use super::answer;
-use super::auth::{Served, Who};
+use super::auth::Call;
 use super::path::Query;
 use super::problem::Answered;
 use super::tags::page_len;
@@ -16,14 +16,10 @@ use crate::api::{AuditRequest, Change, ChangeList};
     params(AuditRequest),
     responses((status = 200, description = "the changes", body = ChangeList))
 )]
-pub(crate) async fn list(
-    State(service): Served,
-    Who(caller): Who,
-    RawQuery(query): RawQuery,
-) -> Answered {
+pub(crate) async fn list(call: Call, RawQuery(query): RawQuery) -> Answered {
     let request: AuditRequest = Query::parse(query.as_deref())?.to()?;
-    let count = page_len(request.limit, service.limits());
-    let records = service.changes(&caller, count).await?;
+    let count = page_len(request.limit, call.service.limits());
+    let records = call.service.changes(&call.caller, count).await?;
     let changes = records.iter().map(Change::from).collect();
     Ok(answer::ok(&ChangeList { changes }))
 }

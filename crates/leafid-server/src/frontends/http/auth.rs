@@ -1,4 +1,4 @@
-//! `Who`: authentication; finds the caller of a request by its `Authorization` header.
+//! `Call` and `Change`: authentication; find the caller of a request by its `Authorization` header.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,15 +16,20 @@ use crate::service::{Caller, Service};
 /// The extractor of handlers that need the service.
 pub(super) type Served = State<Arc<Service>>;
 
-/// The caller of a request, for handlers of the router.
-pub(super) struct Who(pub(super) Caller);
+/// A call of a handler of the router.
+pub(super) struct Call {
+    pub(super) service: Arc<Service>,
+    pub(super) caller: Caller,
+}
 
-/// The caller of a request that changes something, for handlers of the router. The request has a
-/// token, or declares its body as JSON: a browser does not let a foreign page send either without
+/// A call that changes something. The request has a token, or declares its body as JSON: a browser does not let a foreign page send either without
 /// asking, even if the request does not name its origin.
-pub(super) struct Changer(pub(super) Caller);
+pub(super) struct Change {
+    pub(super) service: Arc<Service>,
+    pub(super) caller: Caller,
+}
 
-impl FromRequestParts<RequestContext> for Changer {
+impl FromRequestParts<RequestContext> for Change {
     type Rejection = Problem;
 
     async fn from_request_parts(
@@ -36,18 +41,21 @@ impl FromRequestParts<RequestContext> for Changer {
             .inspect_err(|error| service.note_unknown(peer, parts.uri.path(), error))?
             .at(peer);
         json::check_declared(&parts.headers, &caller)?;
-        Ok(Self(caller))
+        let service = Arc::clone(service);
+        Ok(Self { service, caller })
     }
 }
 
-impl FromRequestParts<RequestContext> for Who {
+impl FromRequestParts<RequestContext> for Call {
     type Rejection = Problem;
 
     async fn from_request_parts(
         parts: &mut Parts,
         RequestContext { service, .. }: &RequestContext,
     ) -> Result<Self, Problem> {
-        Ok(Self(caller(service, &parts.headers)?.at(peer(parts))))
+        let caller = caller(service, &parts.headers)?.at(peer(parts));
+        let service = Arc::clone(service);
+        Ok(Self { service, caller })
     }
 }
 

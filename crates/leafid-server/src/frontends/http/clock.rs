@@ -4,7 +4,7 @@ use axum::extract::State;
 use hyper::StatusCode;
 
 use super::answer;
-use super::auth::{Changer, Served};
+use super::auth::{Change, Served};
 use super::problem::Answered;
 use crate::api::Clock;
 use crate::service::ClockView;
@@ -37,7 +37,7 @@ pub(crate) async fn show(State(service): Served) -> Answered {
     post, path = "/v1/clock/accept", tag = "workers", operation_id = "accept_clock",
     responses((status = 202, description = "it will be followed at the next look", body = Clock))
 )]
-pub(crate) async fn accept(State(service): Served, Changer(caller): Changer) -> Answered {
-    let clock = Clock::from(service.accept_clock(&caller)?);
+pub(crate) async fn accept(call: Change) -> Answered {
+    let clock = Clock::from(call.service.accept_clock(&call.caller)?);
     Ok(answer::json(StatusCode::ACCEPTED, &clock))
 }

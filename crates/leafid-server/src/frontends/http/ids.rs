@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, Request, State};
+use axum::extract::{Path, Request};
 use bytes::Bytes;
 use hyper::body::Incoming;
 use hyper::http::request::Parts;
@@ -10,7 +10,7 @@ use hyper::{Method, StatusCode};
 use leafid::Tag;
 
 use super::answer;
-use super::auth::{Changer, Served};
+use super::auth::Change;
 use super::json::{JsonBody, check_declared, read_body, read_json};
 use super::path::{self, Query};
 use super::problem::{Answered, Problem};
@@ -130,14 +130,16 @@ fn ids_json(issued: &Issued) -> Bytes {
     responses((status = 200, description = "the run", body = Range))
 )]
 pub(crate) async fn post_range(
-    State(service): Served,
-    Changer(caller): Changer,
+    call: Change,
     Path(TagPath { tag }): Path<TagPath>,
     request: Request,
 ) -> Answered {
     let tag = Tag::new(tag)?;
-    let RangeRequest { length } = read_json(request, service.limits()).await?;
-    let run = service.take(&caller, tag.as_str(), length.get()).await?;
+    let RangeRequest { length } = read_json(request, call.service.limits()).await?;
+    let run = call
+        .service
+        .take(&call.caller, tag.as_str(), length.get())
+        .await?;
     let range = Range {
         tag: tag.as_str().to_owned(),
         first: run.start().to_string(),

@@ -1,26 +1,25 @@
 //! `/v1/quotas`: limits in ids per second (rate limits) for this server, a tag or a token, which
 //! can be changed while it runs.
 
-use axum::extract::{Path, Request, State};
+use axum::extract::{Path, Request};
 use hyper::StatusCode;
 use leafid::Tag;
 
 use super::answer;
-use super::auth::{Changer, Served, Who};
+use super::auth::{Call, Change};
 use super::json::read_json;
 use super::problem::Answered;
 use super::tags::TagPath;
 use crate::api::{Quota, QuotaList, QuotaRequest};
 use crate::config::QuotaScope;
-use crate::service::{Caller, Service};
 
 /// Lists the quotas in force on this server.
 #[utoipa::path(
     get, path = "/v1/quotas", tag = "quotas", operation_id = "list_quotas",
     responses((status = 200, description = "the quotas", body = QuotaList))
 )]
-pub(crate) async fn list(State(service): Served, Who(caller): Who) -> Answered {
-    let quotas = service.quotas(&caller)?;
+pub(crate) async fn list(call: Call) -> Answered {
+    let quotas = call.service.quotas(&call.caller)?;
     let quotas = quotas
         .iter()
         .map(|(scope, per_second)| document(scope, *per_second));
@@ -34,12 +33,8 @@ pub(crate) async fn list(State(service): Served, Who(caller): Who) -> Answered {
     request_body = QuotaRequest,
     responses((status = 200, description = "the quota", body = Quota))
 )]
-pub(crate) async fn set_server(
-    State(service): Served,
-    Changer(caller): Changer,
-    request: Request,
-) -> Answered {
-    set(&service, &caller, &QuotaScope::Server, request).await
+pub(crate) async fn set_server(call: Change, request: Request) -> Answered {
+    set(&call, &QuotaScope::Server, request).await
 }
 
 /// Removes the quota on this server.
@@ -47,8 +42,8 @@ pub(crate) async fn set_server(
     delete, path = "/v1/quotas/server", tag = "quotas", operation_id = "remove_server_quota",
     responses((status = 204, description = "the quota is removed"))
 )]
-pub(crate) async fn remove_server(State(service): Served, Changer(caller): Changer) -> Answered {
-    remove(&service, &caller, &QuotaScope::Server)
+pub(crate) async fn remove_server(call: Change) -> Answered {
+    remove(&call, &QuotaScope::Server)
 }
 
 /// Limits the ids of a tag on this server, at once; 0 blocks them. The tag need not exist.
@@ -59,13 +54,12 @@ pub(crate) async fn remove_server(State(service): Served, Changer(caller): Chang
     responses((status = 200, description = "the quota", body = Quota))
 )]
 pub(crate) async fn set_tag(
-    State(service): Served,
-    Changer(caller): Changer,
+    call: Change,
     Path(TagPath { tag }): Path<TagPath>,
     request: Request,
 ) -> Answered {
     let scope = QuotaScope::Tag(Tag::new(tag)?);
-    set(&service, &caller, &scope, request).await
+    set(&call, &scope, request).await
 }
 
 /// Removes the quota on a tag.
@@ -74,12 +68,8 @@ pub(crate) async fn set_tag(
     params(TagPath),
     responses((status = 204, description = "the quota is removed"))
 )]
-pub(crate) async fn remove_tag(
-    State(service): Served,
-    Changer(caller): Changer,
-    Path(TagPath { tag }): Path<TagPath>,
-) -> Answered {
-    remove(&service, &caller, &QuotaScope::Tag(Tag::new(tag)?))
+pub(crate) async fn remove_tag(call: Change, Path(TagPath { tag }): Path<TagPath>) -> Answered {
+    remove(&call, &QuotaScope::Tag(Tag::new(tag)?))
 }
 
 /// Limits the ids of all callers with one token on this server, at once; 0 blocks them.
@@ -90,12 +80,11 @@ pub(crate) async fn remove_tag(
     responses((status = 200, description = "the quota", body = Quota))
 )]
 pub(crate) async fn set_token(
-    State(service): Served,
-    Changer(caller): Changer,
+    call: Change,
     Path(name): Path<String>,
     request: Request,
 ) -> Answered {
-    set(&service, &caller, &QuotaScope::Token(name), request).await
+    set(&call, &QuotaScope::Token(name), request).await
 }
 
 /// Removes the quota on a token.
@@ -104,22 +93,20 @@ pub(crate) async fn set_token(
     params(("name" = String, Path, description = "the name of the token")),
     responses((status = 204, description = "the quota is removed"))
 )]
-pub(crate) async fn remove_token(
-    State(service): Served,
-    Changer(caller): Changer,
-    Path(name): Path<String>,
-) -> Answered {
-    remove(&service, &caller, &QuotaScope::Token(name))
+pub(crate) async fn remove_token(call: Change, Path(name): Path<String>) -> Answered {
+    remove(&call, &QuotaScope::Token(name))
 }
 
-async fn set(service: &Service, caller: &Caller, scope: &QuotaScope, request: Request) -> Answered {
-    let QuotaRequest { ids_per_second } = read_json(request, service.limits()).await?;
-    service.set_quota(caller, scope, Some(ids_per_second.get()))?;
-    Ok(answer::ok(&document(scope, ids_per_second.get())))
+async fn set(call: &Change, scope: &QuotaScope, request: Request) -> Answered {
+    let QuotaRequest { ids_per_second } = read_json(request, call.service.limits()).await?;
+    let per_second = ids_per_second.get();
+    let Change { service, caller } = call;
+    service.set_quota(caller, scope, Some(per_second))?;
+    Ok(answer::ok(&document(scope, per_second)))
 }
 
-fn remove(service: &Service, caller: &Caller, scope: &QuotaScope) -> Answered {
-    service.set_quota(caller, scope, None)?;
+fn remove(call: &Change, scope: &QuotaScope) -> Answered {
+    call.service.set_quota(&call.caller, scope, None)?;
     Ok(answer::empty(StatusCode::NO_CONTENT))
 }
 

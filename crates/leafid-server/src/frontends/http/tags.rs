@@ -2,7 +2,7 @@
 
 mod body;
 
-use axum::extract::{Path, RawQuery, Request, State};
+use axum::extract::{Path, RawQuery, Request};
 use hyper::StatusCode;
 use hyper::header::{HeaderValue, LOCATION};
 use leafid::Tag;
@@ -10,7 +10,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::answer;
-use super::auth::{Changer, Served, Who};
+use super::auth::{Call, Change};
 use super::json::JsonBody;
 use super::path::Query;
 use super::problem::{Answered, Problem};
@@ -33,16 +33,15 @@ pub(crate) struct TagPath {
     params(PageRequest),
     responses((status = 200, description = "a page of tags", body = TagList))
 )]
-pub(crate) async fn list(
-    State(service): Served,
-    Who(caller): Who,
-    RawQuery(query): RawQuery,
-) -> Answered {
+pub(crate) async fn list(call: Call, RawQuery(query): RawQuery) -> Answered {
     let request: PageRequest = Query::parse(query.as_deref())?.to()?;
     let after = request.after.map(Tag::new).transpose();
     let after = after.map_err(|error| Problem::from(error).with_field("after"))?;
-    let count = page_len(request.limit, service.limits());
-    let page = service.tags(&caller, after.as_ref(), count).await?;
+    let count = page_len(request.limit, call.service.limits());
+    let page = call
+        .service
+        .tags(&call.caller, after.as_ref(), count)
+        .await?;
     let next = page.next.as_ref();
     let next = next.map(|tag| {
         format!(
@@ -61,15 +60,11 @@ pub(crate) async fn list(
     responses((status = 201, description = "the tag", body = api::Tag,
                headers(("Location" = String, description = "its path"))))
 )]
-pub(crate) async fn create(
-    State(service): Served,
-    Changer(caller): Changer,
-    request: Request,
-) -> Answered {
+pub(crate) async fn create(call: Change, request: Request) -> Answered {
     Query::parse(request.uri().query())?.check_empty()?;
-    let body = JsonBody::read(request, service.limits()).await?;
-    let spec = body::spec(&body, service.step())?;
-    let view = service.create_tag(&caller, &spec).await?;
+    let body = JsonBody::read(request, call.service.limits()).await?;
+    let spec = body::spec(&body, call.service.step())?;
+    let view = call.service.create_tag(&call.caller, &spec).await?;
     let mut answer = answer::json(StatusCode::CREATED, &document(&view));
     let location = format!("/v1/tags/{}", percent_encoded(spec.tag.as_str()));
     if let Ok(location) = HeaderValue::from_str(&location) {
@@ -84,12 +79,8 @@ pub(crate) async fn create(
     params(TagPath),
     responses((status = 200, description = "the tag", body = api::Tag))
 )]
-pub(crate) async fn show(
-    State(service): Served,
-    Who(caller): Who,
-    Path(TagPath { tag }): Path<TagPath>,
-) -> Answered {
-    let view = service.tag(&caller, &Tag::new(tag)?).await?;
+pub(crate) async fn show(call: Call, Path(TagPath { tag }): Path<TagPath>) -> Answered {
+    let view = call.service.tag(&call.caller, &Tag::new(tag)?).await?;
     Ok(answer::ok(&document(&view)))
 }
 
@@ -101,15 +92,17 @@ pub(crate) async fn show(
     responses((status = 200, description = "the tag as it is now", body = api::Tag))
 )]
 pub(crate) async fn change(
-    State(service): Served,
-    Changer(caller): Changer,
+    call: Change,
     Path(TagPath { tag }): Path<TagPath>,
     request: Request,
 ) -> Answered {
     let tag = Tag::new(tag)?;
-    let body = JsonBody::read(request, service.limits()).await?;
+    let body = JsonBody::read(request, call.service.limits()).await?;
     let (patch, next) = body::patch(&body)?;
-    let view = service.change_tag(&caller, &tag, &patch, next).await?;
+    let view = call
+        .service
+        .change_tag(&call.caller, &tag, &patch, next)
+        .await?;
     Ok(answer::ok(&document(&view)))
 }
 
@@ -120,12 +113,10 @@ pub(crate) async fn change(
     params(TagPath),
     responses((status = 204, description = "it is gone"))
 )]
-pub(crate) async fn delete(
-    State(service): Served,
-    Changer(caller): Changer,
-    Path(TagPath { tag }): Path<TagPath>,
-) -> Answered {
-    service.delete_tag(&caller, &Tag::new(tag)?).await?;
+pub(crate) async fn delete(call: Change, Path(TagPath { tag }): Path<TagPath>) -> Answered {
+    call.service
+        .delete_tag(&call.caller, &Tag::new(tag)?)
+        .await?;
     Ok(answer::empty(StatusCode::NO_CONTENT))
 }
 

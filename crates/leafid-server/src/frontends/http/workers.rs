@@ -1,11 +1,11 @@
 //! `/v1/worker` and `/v1/workers`: the worker id of this server, and those of all servers.
 
-use axum::extract::{Path, Request, State};
+use axum::extract::{Path, Request};
 use leafid::store::LeaseRecord;
 use leafid::{RegistryStage, RegistryStatus, WorkerId};
 
 use super::answer;
-use super::auth::{Changer, Served, Who};
+use super::auth::{Call, Change};
 use super::json::read_json;
 use super::problem::{Answered, Kind, Problem};
 use crate::api::{OwnWorker, ReleaseRequest, Worker, WorkerList};
@@ -17,9 +17,9 @@ use crate::wall_clock::time;
     get, path = "/v1/worker", tag = "workers", operation_id = "show_worker",
     responses((status = 200, description = "the worker id and the clock of this server", body = OwnWorker))
 )]
-pub(crate) async fn show(State(service): Served, Who(caller): Who) -> Answered {
-    let status = service.worker(&caller)?;
-    let document = own_worker(&status, service.layout());
+pub(crate) async fn show(call: Call) -> Answered {
+    let status = call.service.worker(&call.caller)?;
+    let document = own_worker(&status, call.service.layout());
     Ok(answer::ok(&document))
 }
 
@@ -28,11 +28,11 @@ pub(crate) async fn show(State(service): Served, Who(caller): Who) -> Answered {
     get, path = "/v1/workers", tag = "workers", operation_id = "list_workers",
     responses((status = 200, description = "the worker ids", body = WorkerList))
 )]
-pub(crate) async fn list(State(service): Served, Who(caller): Who) -> Answered {
-    let views = service.workers(&caller).await?;
+pub(crate) async fn list(call: Call) -> Answered {
+    let views = call.service.workers(&call.caller).await?;
     let list = WorkerList {
         workers: views.iter().map(worker).collect(),
-        worker_max: service.layout().worker_max(),
+        worker_max: call.service.layout().worker_max(),
     };
     Ok(answer::ok(&list))
 }
@@ -45,15 +45,10 @@ pub(crate) async fn list(State(service): Served, Who(caller): Who) -> Answered {
     request_body = ReleaseRequest,
     responses((status = 200, description = "the worker id as it is now", body = Worker))
 )]
-pub(crate) async fn release(
-    State(service): Served,
-    Changer(caller): Changer,
-    Path(id): Path<String>,
-    request: Request,
-) -> Answered {
-    let id = worker_id(&service, &id)?;
-    let ReleaseRequest { dead: _ } = read_json(request, service.limits()).await?;
-    let view = service.force_release_worker(&caller, id).await?;
+pub(crate) async fn release(call: Change, Path(id): Path<String>, request: Request) -> Answered {
+    let id = worker_id(&call.service, &id)?;
+    let ReleaseRequest { dead: _ } = read_json(request, call.service.limits()).await?;
+    let view = call.service.force_release_worker(&call.caller, id).await?;
     Ok(answer::ok(&worker(&view)))
 }
 

@@ -1,12 +1,11 @@
 //! Leaf's two tables for people: `/cache` (what is in memory) and `/db` (what the store has).
 
-use axum::extract::State;
 use leafid::Status;
 use leafid::store::TagRecord;
 
 use super::local_time;
 use crate::frontends::http::answer::{self, Answer};
-use crate::frontends::http::auth::{Served, Who};
+use crate::frontends::http::auth::Call;
 use crate::frontends::http::problem::Answered;
 
 /// Shows the segments in memory.
@@ -15,14 +14,14 @@ use crate::frontends::http::problem::Answered;
     responses((status = 200, description = "a table: name, init, next, pos, value0, max0, step0, value1, max1, step1",
                body = String, content_type = "text/html"))
 )]
-pub(crate) async fn cache(State(service): Served, Who(caller): Who) -> Answered {
-    let rows_max = service.limits().table_rows_max as usize;
-    let statuses = service.statuses(&caller, rows_max)?;
+pub(crate) async fn cache(call: Call) -> Answered {
+    let rows_max = call.service.limits().table_rows_max as usize;
+    let statuses = call.service.statuses(&call.caller, rows_max)?;
     let columns = [
         "name", "init", "next", "pos", "value0", "max0", "step0", "value1", "max1", "step1",
     ];
     let rows = statuses.iter().map(cache_row);
-    let has_more = statuses.len() < service.loaded_len();
+    let has_more = statuses.len() < call.service.loaded_len();
     Ok(page("cache", columns, rows, has_more))
 }
 
@@ -54,11 +53,11 @@ fn cache_row(status: &Status) -> [String; 10] {
     responses((status = 200, description = "a table: tag, max, step, update",
                body = String, content_type = "text/html"))
 )]
-pub(crate) async fn db(State(service): Served, Who(caller): Who) -> Answered {
-    service.switched_on()?;
-    let limits = service.limits();
+pub(crate) async fn db(call: Call) -> Answered {
+    call.service.switched_on()?;
+    let limits = call.service.limits();
     let rows_max = limits.table_rows_max.min(limits.page_len_max);
-    let listed = service.tags(&caller, None, rows_max).await?;
+    let listed = call.service.tags(&call.caller, None, rows_max).await?;
     let columns = ["tag", "max", "step", "update"];
     let rows = listed.tags.iter().map(db_row);
     Ok(page("db", columns, rows, listed.next.is_some()))
