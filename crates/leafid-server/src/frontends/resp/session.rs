@@ -13,9 +13,9 @@ use super::context::Context;
 use super::parser::{Broken, Parsed, Parser};
 use super::state::{Mode, State};
 use crate::config::Limits;
-use answering::{Step, room};
+use answering::room;
 
-pub(super) use answering::Pending;
+pub(super) use answering::{Pending, Then};
 
 /// The state of one connection.
 pub(super) struct Session {
@@ -44,19 +44,6 @@ pub(super) struct Fed {
     pub(super) then: Then,
 }
 
-/// What a session needs to continue.
-#[derive(Debug)]
-pub(super) enum Then {
-    /// At least this many bytes, including those that are not consumed.
-    Read(usize),
-    /// That the answers are sent; then the same bytes again.
-    Flush,
-    /// That this is waited for; then the same bytes again.
-    Wait(Pending),
-    /// Nothing: the answers are sent, and the connection ends.
-    Close,
-}
-
 impl Session {
     pub(super) fn new(context: Arc<Context>, id: u64) -> Self {
         let state = State::new(id);
@@ -83,10 +70,10 @@ impl Session {
         }
     }
 
-    /// Answers the commands in `stream` and appends the answers to `out`, until more bytes are
-    /// needed, `out` is full, or a command must wait.
+    /// Answers the commands in `stream`, with the answers in `out`, which is empty before, until more
+    /// bytes are needed, `out` is full, or a command must wait.
     pub(super) fn feed(&mut self, stream: &[u8], out: &mut Vec<u8>) -> Fed {
-        let start = out.len();
+        debug_assert!(out.is_empty(), "the answers of an earlier read");
         let mut consumed = 0;
         loop {
             let then = match self.next(out) {
@@ -95,12 +82,9 @@ impl Session {
                     self.reply_pending(out);
                     None
                 }
-                Next::Execute => match self.execute(out) {
-                    Step::Wait(pending) => Some(Then::Wait(pending)),
-                    _ => None,
-                },
+                Next::Execute => self.execute(out),
                 Next::Read => {
-                    let (used, then) = self.read(&stream[consumed..], out, start);
+                    let (used, then) = self.read(&stream[consumed..], out);
                     consumed += used;
                     then
                 }
@@ -133,7 +117,7 @@ impl Session {
 
     /// Takes the next command from `rest`. Returns how many bytes that consumed, and what is needed
     /// to continue, if anything.
-    fn read(&mut self, rest: &[u8], out: &mut Vec<u8>, start: usize) -> (usize, Option<Then>) {
+    fn read(&mut self, rest: &[u8], out: &mut Vec<u8>) -> (usize, Option<Then>) {
         let is_authenticated = self.state.is_authenticated(&self.context);
         match self
             .parser
@@ -141,17 +125,7 @@ impl Session {
         {
             Parsed::Command(len) => {
                 let mut turn = Turn::new(&self.context, &mut self.state, out);
-                let (used, step) = turn.command(rest, len, self.parser.args(rest));
-                let then = match step {
-                    Step::Next => None,
-                    Step::Wait(pending) => Some(Then::Wait(pending)),
-                    Step::Close => Some(Then::Close),
-                    Step::Abandon => {
-                        out.truncate(start);
-                        Some(Then::Close)
-                    }
-                };
-                (used, then)
+                turn.command(rest, len, self.parser.args(rest))
             }
             Parsed::Nothing(len) => {
                 self.state.replies = self.state.replies.after();
@@ -186,20 +160,20 @@ impl Session {
     }
 
     /// Executes the next command of a transaction.
-    fn execute(&mut self, out: &mut Vec<u8>) -> Step {
+    fn execute(&mut self, out: &mut Vec<u8>) -> Option<Then> {
         let Mode::Executing(mut execution) = std::mem::take(&mut self.state.mode) else {
-            return Step::Next;
+            return None;
         };
         let limits = &self.context.limits;
         let times_max = limits.repeats_max.min(room(out, limits));
         let Some(due) = execution.due(times_max) else {
             self.state.replies = self.state.replies.after();
-            return Step::Next;
+            return None;
         };
         let mut turn = Turn::new(&self.context, &mut self.state, out);
-        let step = turn.run(due.at, due.command, due.args, due.times);
+        let then = turn.run(due.at, due.command, due.args, due.times);
         self.state.mode = Mode::Executing(execution);
-        step
+        then
     }
 
     fn complain(&mut self, broken: Broken, out: &mut Vec<u8>) {

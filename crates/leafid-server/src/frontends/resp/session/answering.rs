@@ -23,13 +23,17 @@ pub(in crate::frontends::resp) struct Pending {
     pub(super) wanted: Wanted,
 }
 
-/// The result of a command, as the session sees it.
-pub(super) enum Step {
-    Next,
+/// What a session needs to continue.
+#[derive(Debug)]
+pub(in crate::frontends::resp) enum Then {
+    /// At least this many bytes, including those that are not consumed.
+    Read(usize),
+    /// That the answers are sent; then the same bytes again.
+    Flush,
+    /// That this is waited for; then the same bytes again.
     Wait(Pending),
+    /// Nothing: the answers are sent, and the connection ends.
     Close,
-    /// Ends without an answer, not even to earlier commands of the same read.
-    Abandon,
 }
 
 /// How many ids the answers have room for; at least one.
@@ -40,8 +44,14 @@ pub(super) fn room(out: &[u8], limits: &RespLimits) -> u64 {
 
 impl Turn<'_> {
     /// Answers the command of `len` bytes at the beginning of `stream`, and the same commands after
-    /// it if they can be answered together. Returns how many bytes that were.
-    pub(super) fn command(&mut self, stream: &[u8], len: usize, args: Args<'_>) -> (usize, Step) {
+    /// it if they can be answered together. Returns how many bytes that were, and what is needed
+    /// to continue, if anything.
+    pub(super) fn command(
+        &mut self,
+        stream: &[u8],
+        len: usize,
+        args: Args<'_>,
+    ) -> (usize, Option<Then>) {
         let (at, found) = command::find(args);
         let command = match found {
             Found::Command(command) if command.takes(args.len()) => command,
@@ -57,13 +67,13 @@ impl Turn<'_> {
         let used = len * usize::try_from(times).unwrap_or(1);
         if self.state.is_queuing() && !command.is_in_transaction() {
             self.queue(at, command, args, times);
-            return (used, Step::Next);
+            return (used, None);
         }
-        let step = self.run(at, command, args, times);
-        if !matches!(step, Step::Wait(_)) && !self.state.is_executing() {
+        let then = self.run(at, command, args, times);
+        if !matches!(then, Some(Then::Wait(_))) && !self.state.is_executing() {
             self.state.replies = self.state.replies.after();
         }
-        (used, step)
+        (used, then)
     }
 
     /// Whether the caller has yet to authenticate. A command that is refused for it is counted.
@@ -74,10 +84,14 @@ impl Turn<'_> {
     }
 
     /// Answers an unknown or forbidden command, with Redis's words if Redis has some.
-    fn refuse(&mut self, at: usize, found: &Found, args: Args<'_>) -> Step {
+    fn refuse(&mut self, at: usize, found: &Found, args: Args<'_>) -> Option<Then> {
         let name = args.get(0);
         match found {
-            _ if is_cross_protocol(args) => Step::Abandon,
+            _ if is_cross_protocol(args) => {
+                // Not even earlier commands of the same read are answered.
+                self.reply.out.clear();
+                Some(Then::Close)
+            }
             Found::Command(command) => self.reject(
                 at,
                 command.name,
@@ -115,7 +129,7 @@ impl Turn<'_> {
     }
 
     /// Redis's error for an unknown command.
-    fn unknown(&mut self, at: usize, args: Args<'_>) -> Step {
+    fn unknown(&mut self, at: usize, args: Args<'_>) -> Option<Then> {
         let name = to_zero(args.get(0));
         let name = &name[..name.len().min(SHOWN_LEN_MAX)];
         let mut shown = Vec::new();
@@ -143,7 +157,7 @@ impl Turn<'_> {
 
     /// Answers with an error instead of executing or queueing a command. If it was sent in a
     /// transaction, EXEC then fails.
-    fn reject(&mut self, at: usize, name: &str, error: &[&[u8]]) -> Step {
+    fn reject(&mut self, at: usize, name: &str, error: &[&[u8]]) -> Option<Then> {
         let start = self.reply.out.len();
         if name == "exec" {
             let _discarded = self.state.take_queue();
@@ -157,7 +171,7 @@ impl Turn<'_> {
         }
         self.context.counts.count(at, 0, 1);
         self.settle(start);
-        Step::Next
+        None
     }
 
     /// How often the first `len` bytes of the stream repeat in a row.
@@ -182,21 +196,24 @@ impl Turn<'_> {
         command: &'static Command,
         args: Args<'_>,
         times: u64,
-    ) -> Step {
+    ) -> Option<Then> {
         let start = self.reply.out.len();
         (self.times, self.failed) = (times, 0);
         let outcome = (command.run)(self, args);
         let failed = self.failed;
         self.state.hush(self.reply.out, start);
-        let (waiting, step) = match outcome {
-            Outcome::Done => (0, Step::Next),
-            Outcome::Close => (0, Step::Close),
-            Outcome::Wait(wanted) => (wanted.commands(), Step::Wait(Pending { at, wanted })),
+        let (waiting, then) = match outcome {
+            Outcome::Done => (0, None),
+            Outcome::Close => (0, Some(Then::Close)),
+            Outcome::Wait(wanted) => {
+                let waiting = wanted.commands();
+                (waiting, Some(Then::Wait(Pending { at, wanted })))
+            }
         };
         self.context
             .counts
             .count(at, times - failed - waiting, failed);
-        step
+        then
     }
 
     /// Queues a command for EXEC.
