@@ -10,7 +10,7 @@ use futures_util::future::{BoxFuture, Either};
 use hyper::body::Incoming;
 use hyper::header::{CONNECTION, HeaderValue};
 use hyper::server::conn::{http1, http2};
-use hyper::service::Service;
+use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::sync::Notify;
@@ -51,10 +51,6 @@ impl Versions {
     }
 }
 
-/// The requests of a connection, as hyper hands them over.
-#[derive(Clone)]
-struct Requests(Arc<Connection>);
-
 /// What all requests of a connection share.
 struct Connection {
     handler: Arc<Handler>,
@@ -83,34 +79,6 @@ enum End {
 /// An answer: most are there at once, and cost no state to wait in.
 type Answering = Either<Ready<Answered>, BoxFuture<'static, Answered>>;
 type Answered = Result<Response<AnswerBody>, Infallible>;
-
-impl Service<Request<Incoming>> for Requests {
-    type Response = Response<AnswerBody>;
-    type Error = Infallible;
-    type Future = Answering;
-
-    fn call(&self, mut request: Request<Incoming>) -> Answering {
-        let connection = &*self.0;
-        count_up(&connection.begun);
-        let is_leaving = connection.handler.context.service.health().is_leaving();
-        if is_leaving {
-            connection.leave();
-        }
-        let answer = match connection.info.slot {
-            Slot::Normal => connection.handler.answer_from_memory(&mut request),
-            Slot::Admin => connection.refuse(&request),
-        };
-        if let Some(answer) = answer {
-            return Either::Left(ready(Ok(connection.answered(answer, is_leaving))));
-        }
-        let connection = Arc::clone(&self.0);
-        Either::Right(Box::pin(async move {
-            let ConnectionInfo { peer, backlog, .. } = &connection.info;
-            let answer = connection.handler.answer(request, *peer, backlog).await;
-            Ok(connection.answered(answer, is_leaving))
-        }))
-    }
-}
 
 /// Relaxed, and no addition: the watch only asks whether anything moved, which two requests of
 /// HTTP/2 that are counted as one do not hide.
@@ -142,10 +110,8 @@ pub(super) async fn serve<S: Io>(
         is_leaving: AtomicBool::new(false),
         leave: Notify::new(),
     });
-    let (io, requests) = (
-        TokioIo::new(socket.for_hyper()),
-        Requests(Arc::clone(&connection)),
-    );
+    let io = TokioIo::new(socket.for_hyper());
+    let requests = service_fn(|request| connection.answer(request));
     let is_over = if is_http2 {
         // In a box of its own: the others shall not take its memory.
         let mut hyper = Box::pin(versions.http2.serve_connection(io, requests));
@@ -162,6 +128,27 @@ pub(super) async fn serve<S: Io>(
 }
 
 impl Connection {
+    fn answer(self: &Arc<Self>, mut request: Request<Incoming>) -> Answering {
+        count_up(&self.begun);
+        let is_leaving = self.handler.context.service.health().is_leaving();
+        if is_leaving {
+            self.leave();
+        }
+        let answer = match self.info.slot {
+            Slot::Normal => self.handler.answer_from_memory(&mut request),
+            Slot::Admin => self.refuse(&request),
+        };
+        if let Some(answer) = answer {
+            return Either::Left(ready(Ok(self.answered(answer, is_leaving))));
+        }
+        let connection = Arc::clone(self);
+        Either::Right(Box::pin(async move {
+            let ConnectionInfo { peer, backlog, .. } = &connection.info;
+            let answer = connection.handler.answer(request, *peer, backlog).await;
+            Ok(connection.answered(answer, is_leaving))
+        }))
+    }
+
     /// Serves it until its end; `false`: it was cut, because its peer was silent or does not read.
     /// `finish` lets it end once what began has been answered.
     async fn drive<S: Io, C: Future>(
