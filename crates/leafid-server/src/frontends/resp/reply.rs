@@ -51,11 +51,7 @@ impl Reply<'_> {
     pub(super) fn error(&mut self, parts: &[&[u8]]) {
         self.out.push(b'-');
         for part in parts {
-            let printed = part.iter().map(|byte| match byte {
-                b'\r' | b'\n' => b' ',
-                other => *other,
-            });
-            self.out.extend(printed);
+            push_printed(self.out, part);
         }
         self.out.extend_from_slice(b"\r\n");
     }
@@ -221,16 +217,20 @@ impl IdLine {
     }
 }
 
+/// Appends a text, with spaces for line ends.
+fn push_printed(out: &mut Vec<u8>, text: &[u8]) {
+    out.extend(text.iter().map(|byte| match byte {
+        b'\r' | b'\n' => b' ',
+        other => *other,
+    }));
+}
+
 /// Replaces line ends by spaces.
 struct OneLine<'a>(&'a mut Vec<u8>);
 
 impl fmt::Write for OneLine<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        let printed = text.bytes().map(|byte| match byte {
-            b'\r' | b'\n' => b' ',
-            other => other,
-        });
-        self.0.extend(printed);
+        push_printed(self.0, text.as_bytes());
         Ok(())
     }
 }
