@@ -196,7 +196,7 @@ impl Service {
     /// [`ServiceError::NoToken`].
     pub fn quotas(&self, caller: &Caller) -> Result<Vec<(QuotaScope, u64)>, ServiceError> {
         self.access.check_look(caller, None)?;
-        let mut quotas = self.access.quotas();
+        let mut quotas = self.access.quotas.all();
         quotas.retain(|(scope, _)| match scope {
             QuotaScope::Tag(tag) => self.access.shows(caller, tag.as_str()),
             QuotaScope::Server | QuotaScope::Token(_) => true,
@@ -225,7 +225,7 @@ impl Service {
         let max = self.limits.ids_per_second_max;
         ServiceError::check_max("ids_per_second", per_second.unwrap_or(0), max)?;
         let tags_max = self.limits.quotas_max;
-        let before = self.access.quota(scope);
+        let before = self.access.quotas.get(scope);
         if before == per_second {
             return Ok(());
         }

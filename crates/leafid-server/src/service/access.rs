@@ -1,5 +1,5 @@
-//! `Access`: authentication by tokens, and rate limits by quotas. Read by every call without a
-//! lock; changed at run time.
+//! `Access`: authentication and authorization by tokens, and rate limits by quotas. Read by every
+//! call without a lock; changed at run time.
 //!
 //! Without a quota, a call reads two flags and neither a clock nor anything that others write.
 //! Left to others: where tokens are written down. Invariant: a revoked token authenticates no
@@ -26,9 +26,9 @@ use tokens::Tokens;
 
 /// The tokens and quotas in force.
 pub(crate) struct Access {
-    tokens: Tokens,
-    quotas: RateLimit,
-    refusals: Refusals,
+    pub(crate) tokens: Tokens,
+    pub(crate) quotas: RateLimit,
+    pub(crate) refusals: Refusals,
     /// The quotas of the last [`Access::apply`]. The holder of the lock changes it.
     applied: Mutex<BTreeMap<QuotaScope, u64>>,
 }
@@ -208,31 +208,6 @@ impl Access {
             None => TokenRefusal::Missing,
         };
         self.let_in_without(why)
-    }
-
-    /// The quota of a scope, if there is one.
-    pub(super) fn quota(&self, scope: &QuotaScope) -> Option<u64> {
-        self.quotas.get(scope)
-    }
-
-    /// The quotas, ordered by what they limit.
-    pub(crate) fn quotas(&self) -> Vec<(QuotaScope, u64)> {
-        self.quotas.all()
-    }
-
-    /// The number of tokens.
-    pub(crate) fn tokens_len(&self) -> usize {
-        self.tokens.len()
-    }
-
-    /// Calls refused by authentication or authorization.
-    pub(crate) fn refused_tokens(&self, why: TokenRefusal) -> u64 {
-        self.refusals.tokens(why)
-    }
-
-    /// Calls and ids refused by quotas, by scope.
-    pub(crate) fn refused_by_quotas(&self) -> [(&'static str, u64, u64); 3] {
-        self.refusals.quotas()
     }
 
     /// Applies a quota, or with `None` removes it. Ids issued before do not count.

@@ -14,7 +14,7 @@ use crate::service::error::ServiceError;
 use crate::service::quota::Bucket;
 
 /// The quotas by what they limit.
-pub(super) struct RateLimit {
+pub(crate) struct RateLimit {
     clock: Arc<dyn Clock>,
     buckets: papaya::HashMap<QuotaScope, Bucket>,
     has_any: AtomicBool,
@@ -73,12 +73,12 @@ impl RateLimit {
     }
 
     /// What the quota on something allows, in ids a second.
-    pub(super) fn get(&self, scope: &QuotaScope) -> Option<u64> {
+    pub(crate) fn get(&self, scope: &QuotaScope) -> Option<u64> {
         self.buckets.pin().get(scope).map(Bucket::per_second)
     }
 
     /// All quotas, ordered by what they limit.
-    pub(super) fn all(&self) -> Vec<(QuotaScope, u64)> {
+    pub(crate) fn all(&self) -> Vec<(QuotaScope, u64)> {
         let buckets = self.buckets.pin();
         let all = buckets.iter();
         let mut all: Vec<_> = all

@@ -25,7 +25,7 @@ pub(crate) const QUOTA_KINDS: [&str; 3] = ["server", "tag", "token"];
 
 /// The refusals since the start.
 #[derive(Debug, Default)]
-pub(super) struct Refusals {
+pub(crate) struct Refusals {
     counts: Sharded<Counts>,
 }
 
@@ -53,12 +53,12 @@ impl Refusals {
         }
     }
 
-    pub(super) fn tokens(&self, why: TokenRefusal) -> u64 {
+    pub(crate) fn tokens(&self, why: TokenRefusal) -> u64 {
         self.sum(|counts| &counts.tokens[why as usize])
     }
 
     /// Kind, calls and ids.
-    pub(super) fn quotas(&self) -> [(&'static str, u64, u64); QUOTA_KINDS.len()] {
+    pub(crate) fn quotas(&self) -> [(&'static str, u64, u64); QUOTA_KINDS.len()] {
         std::array::from_fn(|column| {
             let calls = self.sum(|counts| &counts.quota_calls[column]);
             let ids = self.sum(|counts| &counts.quota_ids[column]);

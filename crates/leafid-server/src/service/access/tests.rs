@@ -72,7 +72,7 @@ fn callers_without_a_token_are_refused_only_where_there_are_tokens() {
     assert!(
         matches!(closed.check_admin(&a), Err(ServiceError::NotAdmin { token }) if token == "a")
     );
-    let counted = TokenRefusal::ALL.map(|why| closed.refused_tokens(why));
+    let counted = TokenRefusal::ALL.map(|why| closed.refusals.tokens(why));
     assert_eq!(counted, [2, 2, 1, 0]);
 }
 
@@ -122,7 +122,7 @@ fn every_quota_that_a_call_comes_under_holds() {
     assert_eq!(take(&access, &b, "t", 2000), Ok(()));
     assert_eq!(take(&access, &b, "t", 1), Err(QuotaScope::Server));
     let expected = [("server", 1, 1), ("tag", 1, 7), ("token", 1, 5)];
-    assert_eq!(access.refused_by_quotas(), expected);
+    assert_eq!(access.refusals.quotas(), expected);
     clock.advance(3 * SECOND);
     assert_eq!(take(&access, &a, "slow", 1), Ok(()));
 }
@@ -145,7 +145,7 @@ fn a_quota_is_changed_at_once_and_forgets_what_was_owed() {
     set(Some(1));
     assert_eq!(take(&access, &anonymous, "t", 1), Ok(()));
     set(None);
-    assert!(access.quotas().is_empty() && !access.quotas.has_any());
+    assert!(access.quotas.all().is_empty() && !access.quotas.has_any());
     assert_eq!(take(&access, &anonymous, "t", 1), Ok(()));
 }
 
@@ -162,7 +162,7 @@ fn quotas_on_tags_are_bounded_and_on_tokens_named() {
     assert!(matches!(set(&token("b")), Err(ServiceError::UnknownToken { name }) if name == "b"));
     assert!(access.set_quota(&tag("y"), None, 1).is_ok());
     let expected = [(QuotaScope::Server, 5), (tag("x"), 5), (token("a"), 5)];
-    assert_eq!(access.quotas(), expected);
+    assert_eq!(access.quotas.all(), expected);
 }
 
 /// Guards what is in force after a reload: the last change of each quota, wherever it was made.
@@ -178,7 +178,7 @@ fn the_last_change_of_a_quota_holds() {
     let same = [spec("a", Some(1)), spec("b", None)];
     access.apply(&same, &first);
     assert_eq!(
-        access.quotas(),
+        access.quotas.all(),
         [
             (tag("api"), 7),
             (tag("both"), 7),
@@ -195,7 +195,7 @@ fn the_last_change_of_a_quota_holds() {
     );
     access.apply(&[spec("a", Some(2))], &[(tag("file"), 1), (tag("both"), 2)]);
     assert_eq!(
-        access.quotas(),
+        access.quotas.all(),
         [
             (tag("api"), 7),
             (tag("both"), 2),
@@ -256,7 +256,7 @@ fn grants_hold_from_the_next_call_on() {
     assert!(takes(&a, "order") && takes(&a, "pay-in") && !takes(&a, "user"));
     assert!(looks(&a, Some("order")) && looks(&a, None) && !looks(&a, Some("user")));
     assert!(access.shows(&a, "pay-x") && !access.shows(&a, "x"));
-    assert_eq!(access.refused_tokens(TokenRefusal::NotAllowed), 2);
+    assert_eq!(access.refusals.tokens(TokenRefusal::NotAllowed), 2);
     access.apply(&[limited(&["order", "pay-*"], TokenScope::All)], &[]);
     assert!(takes(&a, "order"), "nothing has changed");
     access.apply(&[limited(&["order"], TokenScope::Ids)], &[]);

@@ -13,7 +13,7 @@ use crate::service::grants::Grants;
 use crate::sharded::Sharded;
 
 /// The tokens that are known.
-pub(super) struct Tokens {
+pub(crate) struct Tokens {
     by_secret: papaya::HashMap<SecretHash, Entry>,
     /// Whether anonymous callers are refused; true if there are tokens.
     required: AtomicBool,
@@ -61,7 +61,7 @@ impl Tokens {
         self.required.load(Ordering::Relaxed)
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.by_secret.len()
     }
 

@@ -146,7 +146,7 @@ fn refused_callers_are_counted() {
         let access = server.front_end.context.service.access();
         let refused = || {
             let whys = [TokenRefusal::Missing, TokenRefusal::Unknown];
-            whys.map(|why| access.refused_tokens(why))
+            whys.map(|why| access.refusals.tokens(why))
         };
         let before = refused();
         server.ask(&[input]);
@@ -243,7 +243,7 @@ fn a_refused_pipeline_is_counted() {
     let (answers, _) = server.ask(&["INCR order\r\n".repeat(16).as_bytes()]);
     let answers = String::from_utf8(answers).unwrap();
     assert_eq!(answers.matches("-BUSY over_quota").count(), 16, "{answers}");
-    let [_, tag, _] = service.access().refused_by_quotas();
+    let [_, tag, _] = service.access().refusals.quotas();
     assert_eq!(tag, ("tag", 16, 16));
 }
 

@@ -8,19 +8,19 @@ use crate::service::{Service, TokenRefusal};
 
 pub(super) fn encode(service: &Service, families: &mut Families<'_>) -> Encoded {
     let access = service.access();
-    let tokens = access.tokens_len() as u64;
+    let tokens = access.tokens.len() as u64;
     families.amount("tokens", "tokens in the access file", tokens)?;
     let help = "calls refused by authentication or authorization";
-    let refused = TokenRefusal::ALL.map(|why| (why.name(), access.refused_tokens(why)));
+    let refused = TokenRefusal::ALL.map(|why| (why.name(), access.refusals.tokens(why)));
     families.counters("token_refusals", help, "reason", refused)?;
-    let by_quotas = access.refused_by_quotas();
+    let by_quotas = access.refusals.quotas();
     let help = "calls refused by a quota, by scope of the quota";
     let calls = by_quotas.map(|(on, calls, _)| (on, calls));
     families.counters("quota_refusals", help, "on", calls)?;
     let help = "ids requested by calls that a quota refused, by scope of the quota";
     let ids = by_quotas.map(|(on, _, ids)| (on, ids));
     families.counters("quota_refused_ids", help, "on", ids)?;
-    let quotas = access.quotas();
+    let quotas = access.quotas.all();
     families.amount("quotas", "quotas in force", quotas.len() as u64)?;
     let help = "ids per second that a quota allows";
     let mut rates = families.family("quota_ids_per_second", help, MetricType::Gauge)?;
