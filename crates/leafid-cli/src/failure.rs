@@ -156,6 +156,9 @@ impl From<StoreError> for Failure {
         let next = match &error {
             StoreError::UnknownTag => "create it with `leafid tag create TAG`",
             StoreError::TagExists => "look at it with `leafid tag show TAG`",
+            StoreError::FormerKind { .. } => {
+                "choose another name, or create it with `leafid tag create TAG --kind snowflake`"
+            }
             StoreError::LimitReached { .. } => {
                 "raise its limit with `leafid tag set TAG --limit LIMIT`, or use another tag"
             }

@@ -6,8 +6,8 @@ use std::ops::Bound;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use leafid::store::{
-    Reserve, Reserved, SegmentStore, StoreError, StoreReport, StoreResult, TagPatch, TagRecord,
-    TagSpec,
+    Reserve, Reserved, SegmentStore, StoreError, StoreReport, StoreResult, TagKind, TagPatch,
+    TagRecord, TagSpec,
 };
 use leafid::{Generators, Options, Tag};
 
@@ -43,6 +43,9 @@ impl SegmentStore for OwnStore {
     fn reserve<'a>(&'a self, reserve: &'a Reserve) -> StoreResult<'a, Reserved> {
         Box::pin(async {
             self.change(&reserve.tag, |row| {
+                if row.record.settings.kind != TagKind::Segment {
+                    return Err(StoreError::UnknownTag);
+                }
                 let reserved = reserve.reserved(row.record.max_id)?;
                 row.record.max_id = reserved.segment.end();
                 if reserve.is_longest {
@@ -77,7 +80,10 @@ impl SegmentStore for OwnStore {
             let mut rows = self.lock();
             let former = match rows.get(&spec.tag) {
                 Some(row) if !row.is_deleted => return Err(StoreError::TagExists),
-                Some(row) => row.record.max_id,
+                Some(row) => {
+                    spec.check_former(row.record.settings.kind)?;
+                    row.record.max_id
+                }
                 None => 1,
             };
             let mut record = spec.record();

@@ -173,6 +173,14 @@ impl OwnColumns {
         own
     }
 
+    /// What is kept of a deleted tag.
+    pub(crate) fn with_kind(kind: Option<String>) -> Self {
+        Self {
+            kind,
+            ..Self::default()
+        }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -216,7 +224,7 @@ impl OwnColumns {
         }))
     }
 
-    fn kind(&self, tag: &str) -> Result<TagKind, StoreError> {
+    pub(crate) fn kind(&self, tag: &str) -> Result<TagKind, StoreError> {
         let Some(name) = &self.kind else {
             return Ok(TagKind::Segment);
         };

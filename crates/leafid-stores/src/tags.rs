@@ -113,12 +113,14 @@ impl Work for Create {
             let row = connection
                 .row(D::DELETED, &[spec.tag.as_str().into()])
                 .await?;
-            let (rows, deleted) = match row {
-                Some(row) => (row.number(0)?, row.number_or_null(1)?),
-                None => (0, None),
+            let (rows, deleted, kind) = match row {
+                Some(row) => (row.number(0)?, row.number_or_null(1)?, row.text_or_null(2)?),
+                None => (0, None, None),
             };
+            let former = OwnColumns::with_kind(kind).kind(spec.tag.as_str())?;
+            spec.check_former(former)?;
             // Our row can exist although the tag was not deleted: someone removed Leaf's row by
-            // hand. Then its settings and its kind are those of the former tag.
+            // hand. Then its settings are those of the former tag.
             if rows > 0 || !own.is_empty() {
                 write_own(connection, &spec.tag, &own).await?;
             }
@@ -250,10 +252,11 @@ impl Work for Delete {
         Need::Table("delete a tag")
     }
 
-    async fn run<D: Dialect>(self, connection: &mut D, _: Shape) -> Result<(), CallError> {
+    async fn run<D: Dialect>(self, connection: &mut D, shape: Shape) -> Result<(), CallError> {
         let Self(tag) = self;
         let max_id = lock(connection, &tag).await?;
-        write_own(connection, &tag, &OwnColumns::default()).await?;
+        let kind = row_of(connection, shape, &tag).await?.own.kind;
+        write_own(connection, &tag, &OwnColumns::with_kind(kind)).await?;
         let remember = format!(
             "UPDATE leafid_tag SET deleted_max_id = {}(COALESCE(deleted_max_id, 1), ?) \
             WHERE tag = ?",

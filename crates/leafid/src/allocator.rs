@@ -246,8 +246,9 @@ impl Allocator {
                 tag: self.tag.clone(),
                 message: message.clone(),
             },
-            TagState::OtherKind => Permanent::NoSegments {
+            TagState::OtherKind { min_id } => Permanent::NoSegments {
                 tag: self.tag.clone(),
+                min_id: *min_id,
             },
             TagState::Exhausted => Permanent::LimitReached {
                 tag: self.tag.clone(),

@@ -243,7 +243,8 @@ impl Generators {
         if record.settings.kind == TagKind::Segment {
             return Ok(record);
         }
-        let message = crate::Permanent::NoSegments { tag: tag.clone() }.to_string();
+        let (tag, min_id) = (tag.clone(), record.max_id);
+        let message = crate::Permanent::NoSegments { tag, min_id }.to_string();
         Err(StoreError::Unsupported { message })
     }
 

@@ -163,6 +163,9 @@ pub enum Permanent {
     NoSegments {
         /// The tag.
         tag: Tag,
+        /// No snowflake id below this may be issued for the tag: a former tag of this name was a
+        /// segment tag, and may have issued it. 1 if there was none.
+        min_id: u64,
     },
     /// A call requested no ids, or more than 2^63 - 2.
     #[error("cannot issue {count} ids at once: ask for 1 to 9223372036854775806")]

@@ -100,9 +100,10 @@ pub trait SegmentStore: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// [`StoreError::UnknownTag`] when the tag has no row; [`StoreError::LimitReached`] when the
-    /// segment would pass the limit (nothing is reserved then); [`StoreError::Unavailable`] when
-    /// the outcome is unknown or the store cannot be used now.
+    /// [`StoreError::UnknownTag`] when the tag has no row, or is no segment tag;
+    /// [`StoreError::LimitReached`] when the segment would pass the limit (nothing is reserved
+    /// then); [`StoreError::Unavailable`] when the outcome is unknown or the store cannot be used
+    /// now.
     fn reserve<'a>(&'a self, reserve: &'a Reserve) -> StoreResult<'a, Reserved>;
 
     /// Reads the rows of these tags, in one statement for up to [`READ_LEN_MAX`] of them. Tags
@@ -128,7 +129,8 @@ pub trait SegmentStore: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// [`StoreError::TagExists`], [`StoreError::Unavailable`].
+    /// [`StoreError::TagExists`], [`StoreError::FormerKind`] if a former tag of this name had a kind
+    /// that this one may not follow ([`TagSpec::check_former`]), [`StoreError::Unavailable`].
     fn create<'a>(&'a self, spec: &'a TagSpec) -> StoreResult<'a, TagRecord>;
 
     /// Changes what the patch names; the rest stays as it is.
@@ -138,7 +140,7 @@ pub trait SegmentStore: Send + Sync + 'static {
     /// [`StoreError::UnknownTag`], [`StoreError::Unsupported`], [`StoreError::Unavailable`].
     fn update<'a>(&'a self, tag: &'a Tag, patch: &'a TagPatch) -> StoreResult<'a, TagRecord>;
 
-    /// Deletes a tag, and records how far it went.
+    /// Deletes a tag, and records its kind and how far it went.
     ///
     /// # Errors
     ///
@@ -353,6 +355,15 @@ pub enum StoreError {
     /// The tag has a row already.
     #[error("the tag exists already")]
     TagExists,
+    /// A deleted tag of this name had a kind that no other may follow; nothing was created.
+    #[error(
+        "a deleted tag of this name had the kind {former}, and its ids could repeat: choose \
+        another name, or create it with that kind"
+    )]
+    FormerKind {
+        /// That kind.
+        former: TagKind,
+    },
     /// The segment would exceed the tag's limit; nothing was reserved.
     #[error("the tag's limit is reached at {max_id}")]
     LimitReached {

@@ -147,6 +147,32 @@ fn the_former_file_is_kept_and_counts() {
     assert!(former.exists());
 }
 
+/// Guards that a tag which became a snowflake tag after the copy was made does not come back as a
+/// segment tag, deleted or not.
+#[test]
+fn a_snowflake_tag_does_not_come_back_as_a_segment_tag() {
+    let folder = tempdir().unwrap();
+    let leafid = |words: &[&str]| {
+        let place = ["--data-dir", "leafid-data"];
+        run(folder.path(), &[words, &place].concat())
+    };
+    leafid(&["tag", "create", "trace"]).ok();
+    leafid(&["store", "backup", "monday.db"]).ok();
+    for tag in ["trace", "span"] {
+        if tag == "trace" {
+            leafid(&["tag", "delete", tag]).ok();
+        }
+        leafid(&["tag", "create", tag, "--kind", "snowflake"]).ok();
+    }
+    leafid(&["tag", "delete", "span"]).ok();
+    leafid(&["store", "restore", "monday.db", "--margin", "1"]).ok();
+    let shown = leafid(&["tag", "show", "trace", "--json"]).json();
+    assert_eq!(shown["kind"], "snowflake");
+    let span = leafid(&["tag", "create", "span"]);
+    span.check_failed(1, "had the kind snowflake", "");
+    leafid(&["tag", "create", "span", "--kind", "snowflake"]).ok();
+}
+
 /// Guards the restore after a copy was put in place by hand, and of a damaged one.
 #[test]
 fn what_is_no_copy_changes_nothing() {

@@ -294,10 +294,18 @@ impl ServiceError {
     /// Whether the tag issues snowflake ids, so that its ids do not come from segments.
     #[must_use]
     pub const fn has_no_segments(&self) -> bool {
-        matches!(
-            self,
-            Self::Issue(IssueError::Permanent(Permanent::NoSegments { .. }))
-        )
+        self.snowflakes_from().is_some()
+    }
+
+    /// The smallest id that the tag may have, if it issues snowflake ids.
+    #[must_use]
+    pub const fn snowflakes_from(&self) -> Option<u64> {
+        match self {
+            Self::Issue(IssueError::Permanent(Permanent::NoSegments { min_id, .. })) => {
+                Some(*min_id)
+            }
+            _ => None,
+        }
     }
 
     /// Refuses a number above `max`.
@@ -317,10 +325,10 @@ impl ServiceError {
     }
 
     /// Why no range was issued.
-    pub(super) fn of_run(self) -> Self {
+    pub(super) fn of_range(self) -> Self {
         match self {
-            Self::Issue(IssueError::Permanent(Permanent::NoSegments { tag })) => {
-                let what = "runs";
+            Self::Issue(IssueError::Permanent(Permanent::NoSegments { tag, .. })) => {
+                let what = "ranges";
                 Self::SnowflakeTag { tag, what }
             }
             other => other,
@@ -381,6 +389,7 @@ const fn of_store(error: &StoreError) -> Code {
     match error {
         StoreError::UnknownTag => Code::UnknownTag,
         StoreError::TagExists => Code::TagExists,
+        StoreError::FormerKind { .. } => Code::SnowflakeTag,
         StoreError::LimitReached { .. } => Code::LimitReached,
         StoreError::BadRow { .. } => Code::BadRow,
         StoreError::BadField(_) => Code::BadField,

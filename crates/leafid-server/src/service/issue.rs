@@ -2,7 +2,7 @@
 //! memory at once, without a lock and without allocating; the other waits for a segment if memory
 //! holds too few.
 
-use leafid::{Generator, Id, Limit, Segment, Tag};
+use leafid::{Generator, Id, Limit, Permanent, Segment, Tag};
 
 use super::{Caller, Issued, Service, ServiceError};
 use crate::service::health::Phase;
@@ -28,6 +28,21 @@ fn fits(
     ServiceError::check_max(field, count, (headroom / SHARE).max(SHARE_MIN))
 }
 
+/// Refuses snowflake ids of a tag that reach down to where the segments of a former tag of this
+/// name ended: those may have been issued.
+fn above_segments(tag: &str, min_id: u64, first: Option<Id>) -> Result<(), ServiceError> {
+    if first.is_none_or(|first| first.get() >= min_id) {
+        return Ok(());
+    }
+    let tag = Tag::new(tag).map_err(Permanent::BadTag);
+    let message = format!(
+        "a deleted tag of this name had segment ids up to {min_id}, which its snowflake ids have \
+        not reached; create a snowflake tag of another name"
+    );
+    let error = tag.map_or_else(|error| error, |tag| Permanent::BadRow { tag, message });
+    Err(ServiceError::Issue(error.into()))
+}
+
 impl Service {
     /// The next id of a tag of either kind, from memory. Never waits.
     ///
@@ -36,10 +51,20 @@ impl Service {
     /// As [`next`](Self::next); if [`ServiceError::is_worth_waiting`], that call may succeed.
     #[inline]
     pub fn try_next(&self, caller: &Caller, tag: &str) -> Result<Id, ServiceError> {
-        match self.try_segment_next(caller, tag) {
-            Err(error) if error.has_no_segments() => self.try_snowflake_next(caller, Some(tag)),
-            done => done,
-        }
+        self.try_segment_next(caller, tag)
+            .or_else(|error| self.try_snowflake_of(caller, tag, error))
+    }
+
+    /// The next id of a tag whose segments were asked in vain, if it is a snowflake tag.
+    fn try_snowflake_of(
+        &self,
+        caller: &Caller,
+        tag: &str,
+        error: ServiceError,
+    ) -> Result<Id, ServiceError> {
+        let min_id = error.snowflakes_from().ok_or(error)?;
+        let id = self.try_snowflake_next(caller, Some(tag))?;
+        above_segments(tag, min_id, Some(id)).map(|()| id)
     }
 
     /// As [`try_next`](Self::try_next), for repeated requests of one caller.
@@ -65,8 +90,7 @@ impl Service {
                 last.0 = self.generators.generator(tag).ok();
                 Ok(id)
             }
-            Err(error) if error.has_no_segments() => self.try_snowflake_next(caller, Some(tag)),
-            Err(error) => Err(error),
+            Err(error) => self.try_snowflake_of(caller, tag, error),
         }
     }
 
@@ -77,10 +101,13 @@ impl Service {
     /// As [`segment_next`](Self::segment_next), and for snowflake tags as
     /// [`snowflake_next`](Self::snowflake_next).
     pub async fn next(&self, caller: &Caller, tag: &str) -> Result<Id, ServiceError> {
-        match self.segment_next(caller, tag).await {
-            Err(error) if error.has_no_segments() => self.snowflake_next(caller, Some(tag)).await,
-            done => done,
-        }
+        let error = match self.segment_next(caller, tag).await {
+            Err(error) => error,
+            done => return done,
+        };
+        let min_id = error.snowflakes_from().ok_or(error)?;
+        let id = self.snowflake_next(caller, Some(tag)).await?;
+        above_segments(tag, min_id, Some(id)).map(|()| id)
     }
 
     /// The next id of a segment tag, from memory. Never waits.
@@ -143,13 +170,13 @@ impl Service {
                 self.access.charge(caller, Some(tag), count);
                 Ok(Issued::Segment(taken))
             }
-            Err(error) => match self.no_id(caller, error) {
-                error if error.has_no_segments() => {
-                    let ids = self.try_snowflake_next_many(caller, Some(tag), count)?;
-                    Ok(Issued::Snowflake(ids))
-                }
-                error => Err(error),
-            },
+            Err(error) => {
+                let error = self.no_id(caller, error);
+                let min_id = error.snowflakes_from().ok_or(error)?;
+                let ids = self.try_snowflake_next_many(caller, Some(tag), count)?;
+                above_segments(tag, min_id, ids.first())?;
+                Ok(Issued::Snowflake(ids))
+            }
         }
     }
 
@@ -187,11 +214,12 @@ impl Service {
                 self.access.charge(caller, Some(tag), count);
                 Ok(Issued::Segment(taken))
             }
-            Err(error) if error.has_no_segments() => {
+            Err(error) => {
+                let min_id = error.snowflakes_from().ok_or(error)?;
                 let ids = self.take_snowflakes(caller, Some(tag), count).await?;
+                above_segments(tag, min_id, ids.first())?;
                 Ok(Issued::Snowflake(ids))
             }
-            Err(error) => Err(error),
         }
     }
 
@@ -212,9 +240,9 @@ impl Service {
         self.let_in(caller, tag, length)?;
         self.check_share(caller, "length", tag, length)?;
         let taken = self.generators.try_take(tag, length);
-        let run = taken.map_err(|error| self.no_id(caller, error).of_run())?;
+        let range = taken.map_err(|error| self.no_id(caller, error).of_range())?;
         self.access.charge(caller, Some(tag), length);
-        Ok(run)
+        Ok(range)
     }
 
     /// A range of `length` adjacent ids of a tag, for issuing by the caller.
@@ -248,10 +276,10 @@ impl Service {
         self.check_unseen_share(caller, "length", tag, length)
             .await?;
         let taking = || self.generators.take(tag, length);
-        let run = self.or_create(caller, taking).await;
-        let run = run.map_err(ServiceError::of_run)?;
+        let range = self.or_create(caller, taking).await;
+        let range = range.map_err(ServiceError::of_range)?;
         self.access.charge(caller, Some(tag), length);
-        Ok(run)
+        Ok(range)
     }
 
     /// The last id of a tag that this server issued; `None` if there is none. It issues nothing.

@@ -39,6 +39,16 @@ fn server() -> TestServer {
     server
 }
 
+/// What the Redis protocol answers.
+fn redis(server: &TestServer, input: &str) -> String {
+    let mut stream = TcpStream::connect(server.addresses.resp.unwrap()).unwrap();
+    stream.write_all(input.as_bytes()).unwrap();
+    stream.shutdown(Shutdown::Write).unwrap();
+    let mut answers = String::new();
+    stream.read_to_string(&mut answers).unwrap();
+    answers
+}
+
 #[track_caller]
 fn create(server: &TestServer, body: &str) -> Value {
     let reply = server.ask_with("POST /v1/tags", body);
@@ -117,7 +127,7 @@ fn what_only_segments_have_is_refused() {
     let length = r#"{"length":10}"#;
     let ranges = "POST /v1/tags/trace/ranges";
     let problem = server.check_problem(ranges, length, 409, "snowflake_tag");
-    let detail = "tag \"trace\" issues snowflake ids and has no runs";
+    let detail = "tag \"trace\" issues snowflake ids and has no ranges";
     assert_eq!(problem["detail"], detail);
     let reply = server.ask("GET /api/segment/get/trace");
     assert_eq!(reply.status, 500);
@@ -163,14 +173,54 @@ fn a_kind_is_checked_when_a_tag_is_created() {
     assert_eq!(made["kind"], "snowflake");
 }
 
-/// Guards that a tag deleted and created as the other kind changes at once.
+/// Guards that a segment tag deleted and created as a snowflake tag changes at once, and that it is
+/// none again: its snowflake ids could repeat.
 #[test]
-fn a_tag_changes_its_kind_by_a_new_life() {
+fn a_segment_tag_becomes_a_snowflake_tag_by_a_new_life() {
     let server = server();
+    create(&server, r#"{"tag":"order"}"#);
+    server.check("GET /api/segment/get/order", 200, "1");
+    assert_eq!(server.ask("DELETE /v1/tags/order").status, 204);
+    create(&server, r#"{"tag":"order","kind":"snowflake"}"#);
+    let taken = ids(&server.ask("GET /v1/tags/order/ids").json());
+    assert!(taken[0] > 1 << 40, "{taken:?}");
+    assert_eq!(server.ask("DELETE /v1/tags/order").status, 204);
+    for body in [
+        r#"{"tag":"order"}"#.to_owned(),
+        format!(
+            r#"{{"tag":"order","kind":"segment","start":"{}"}}"#,
+            taken[0] - 3
+        ),
+    ] {
+        let problem = server.check_problem("POST /v1/tags", &body, 409, "snowflake_tag");
+        let detail = problem["detail"].as_str().unwrap();
+        assert!(detail.contains("had the kind snowflake"), "{detail}");
+    }
+    server.check_problem("GET /v1/tags/order/ids", "", 404, "unknown_tag");
+}
+
+/// Guards that a snowflake tag issues no id that a former segment tag of its name may have issued,
+/// in any protocol.
+#[test]
+fn snowflake_ids_stay_above_former_segments() {
+    let server = server();
+    let now = ids(&server.ask("GET /v1/tags/trace/ids").json())[0];
+    // An hour ahead.
+    let start = now + ((3_600_000_u64) << 22);
+    create(&server, &format!(r#"{{"tag":"order","start":"{start}"}}"#));
+    server.check("GET /api/segment/get/order", 200, &start.to_string());
+    assert_eq!(server.ask("DELETE /v1/tags/order").status, 204);
+    create(&server, r#"{"tag":"order","kind":"snowflake"}"#);
+    for request in ["GET /v1/tags/order/ids", "GET /v1/tags/order/ids?count=5"] {
+        let problem = server.check_problem(request, "", 500, "bad_row");
+        let detail = problem["detail"].as_str().unwrap();
+        assert!(
+            detail.contains("which its snowflake ids have not reached"),
+            "{detail}"
+        );
+    }
+    assert!(redis(&server, "INCR order\r\n").starts_with("-ERR bad_row"));
     assert_eq!(server.ask("GET /v1/tags/trace/ids").status, 200);
-    assert_eq!(server.ask("DELETE /v1/tags/trace").status, 204);
-    create(&server, r#"{"tag":"trace"}"#);
-    server.check("GET /api/segment/get/trace", 200, "1");
 }
 
 #[test]
@@ -203,16 +253,12 @@ fn a_snowflake_tag_has_no_series_of_a_segment_tag() {
 #[test]
 fn a_snowflake_tag_answers_redis_clients() {
     let server = server();
-    let mut stream = TcpStream::connect(server.addresses.resp.unwrap()).unwrap();
     let input = "INCR trace\r\nINCR trace\r\nINCRBY trace 1\r\nINCRBY trace 2\r\nGET trace\r\n";
-    stream.write_all(input.as_bytes()).unwrap();
-    stream.shutdown(Shutdown::Write).unwrap();
-    let mut answers = String::new();
-    stream.read_to_string(&mut answers).unwrap();
+    let answers = redis(&server, input);
     let lines: Vec<_> = answers.split("\r\n").collect();
     let id = |line: &str| line.trim_start_matches(':').parse::<u64>().unwrap();
     assert!(id(lines[0]) < id(lines[1]) && id(lines[1]) < id(lines[2]));
-    let refusal = "-ERR snowflake_tag tag \"trace\" issues snowflake ids and has no runs";
+    let refusal = "-ERR snowflake_tag tag \"trace\" issues snowflake ids and has no ranges";
     assert_eq!(lines[3], refusal);
     assert_eq!(id(lines[5]), id(lines[2]), "{answers}");
 }

@@ -24,7 +24,7 @@ impl Dialect for MySqlConnection {
     const TOUCH_WORKER: &'static str = "";
     const IS_NAMED: &'static str =
         "biz_tag = ? AND CAST(CONVERT(biz_tag USING utf8mb4) AS BINARY) = ?";
-    const DELETED: &'static str = "SELECT COUNT(*), CAST(MAX(deleted_max_id) AS SIGNED) \
+    const DELETED: &'static str = "SELECT COUNT(*), CAST(MAX(deleted_max_id) AS SIGNED), MAX(kind) \
         FROM leafid_tag WHERE tag = ?";
     const LAYOUT: &'static str = "layout";
     const LEASE_COLUMNS: &'static str = "worker, epoch, holder, address, until_ms";

@@ -21,12 +21,14 @@ struct Row {
     max_id: i64,
     /// How far a former tag of this name went.
     former: u64,
+    is_segment_tag: bool,
     has_own_table: bool,
     identity: Option<String>,
 }
 
 /// The read comes after the change was committed. So it sees every former tag of this name, because
-/// deleting a tag locks the row until how far it went is recorded. If the segment is below that,
+/// deleting a tag locks the row until how far it went is recorded; and a snowflake tag in place of
+/// a segment tag, none of whose ids is issued then. If the segment is below that,
 /// because the row was created again by hand, it is skipped, and another one is reserved above.
 pub(super) async fn reserve(
     connection: &mut MySqlConnection,
@@ -62,6 +64,9 @@ async fn attempt(
     former: u64,
 ) -> Result<(Reserved, Row), CallError> {
     let row = only_row(connection, statements(side_tables, reserve, former)).await?;
+    if !row.is_segment_tag {
+        return Err(StoreError::UnknownTag.into());
+    }
     if !row.is_changed {
         return Err(refusal(reserve, row.max_id, row.former.max(former)));
     }
@@ -81,12 +86,12 @@ fn statements(
         "a.biz_tag = _utf8mb4 {name} \
         AND CAST(CONVERT(a.biz_tag USING utf8mb4) AS BINARY) = {name}"
     );
-    let (deleted, has_own_table) = match own.exists {
-        true => (
-            format!("(SELECT MAX(deleted_max_id) FROM leafid_tag WHERE tag = _utf8mb4 {name})"),
-            "1".into(),
-        ),
-        false => ("NULL".into(), format!("({HAS_OWN_TABLE})")),
+    let of_own = |column: &str| {
+        format!("(SELECT MAX({column}) FROM leafid_tag WHERE tag = _utf8mb4 {name})")
+    };
+    let (deleted, kind, has_own_table) = match own.exists {
+        true => (of_own("deleted_max_id"), of_own("kind"), "1".into()),
+        false => ("NULL".into(), "NULL".into(), format!("({HAS_OWN_TABLE})")),
     };
     let identity = match has_identity {
         true => format!("({})", identity_sql::<MySqlConnection>()),
@@ -94,6 +99,7 @@ fn statements(
     };
     let select = format!(
         "CAST(a.max_id AS SIGNED), CAST({deleted} AS SIGNED), \
+        CAST(COALESCE({kind}, 'segment') = 'segment' AS SIGNED), \
         CAST({has_own_table} AS SIGNED), CAST({identity} AS CHAR) \
         FROM leaf_alloc a WHERE {row}"
     );
@@ -143,7 +149,8 @@ async fn only_row(connection: &mut MySqlConnection, statements: String) -> Resul
         previous: row.try_get(1)?,
         max_id: row.try_get(2)?,
         former: former_life(row.try_get(3)?),
-        has_own_table: row.try_get::<i64, _>(4)? > 0,
-        identity: row.try_get(5)?,
+        is_segment_tag: row.try_get::<i64, _>(4)? > 0,
+        has_own_table: row.try_get::<i64, _>(5)? > 0,
+        identity: row.try_get(6)?,
     })
 }

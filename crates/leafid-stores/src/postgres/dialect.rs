@@ -20,8 +20,8 @@ impl Dialect for PgConnection {
     const TOUCH_TAG: &'static str = ", update_time = now()";
     const TOUCH_WORKER: &'static str = ", updated = now()";
     const IS_NAMED: &'static str = "biz_tag = ?";
-    const DELETED: &'static str = "SELECT count(*), max(deleted_max_id)::bigint FROM leafid_tag \
-        WHERE tag = ?";
+    const DELETED: &'static str = "SELECT count(*), max(deleted_max_id)::bigint, \
+        max(kind)::text FROM leafid_tag WHERE tag = ?";
     const LAYOUT: &'static str = "layout::text";
     const LEASE_COLUMNS: &'static str = "worker::bigint, epoch::bigint, holder::text, \
         address::text, until_ms::bigint";

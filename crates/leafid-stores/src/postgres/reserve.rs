@@ -18,12 +18,18 @@ pub(super) async fn reserve(
     reserve: &Reserve,
 ) -> Result<ReserveOutcome, CallError> {
     let name = name_of(reserve);
-    let former = match own.exists {
-        true => format!("(SELECT max(deleted_max_id) FROM leafid_tag WHERE tag = {name})"),
-        false => "NULL".into(),
+    let (former, is_segment) = match own.exists {
+        true => (
+            format!("(SELECT max(deleted_max_id) FROM leafid_tag WHERE tag = {name})"),
+            format!(
+                "COALESCE((SELECT max(kind) FROM leafid_tag WHERE tag = {name}), 'segment') \
+                = 'segment'"
+            ),
+        ),
+        false => ("NULL".into(), "true".into()),
     };
     if let Some(bounds) = Bounds::of(reserve, 0) {
-        let change = change(&name, &former, bounds, has_identity);
+        let change = change(&name, &former, &is_segment, bounds, has_identity);
         let keep = match reserve.is_longest && own.has_segment_max {
             true => keep_longest(&name, reserve.count),
             false => String::new(),
@@ -42,8 +48,10 @@ pub(super) async fn reserve(
             });
         }
     }
-    let select =
-        format!("SELECT max_id::bigint, {former}::bigint FROM leaf_alloc WHERE biz_tag = {name}");
+    let select = format!(
+        "SELECT max_id::bigint, {former}::bigint FROM leaf_alloc \
+        WHERE biz_tag = {name} AND {is_segment}"
+    );
     let row = only_row(connection, select).await?;
     let row = row.ok_or(StoreError::UnknownTag)?;
     let former = former_life(row.try_get(1)?);
@@ -51,7 +59,13 @@ pub(super) async fn reserve(
 }
 
 /// Reserves, and returns what the row held before and after.
-fn change(name: &str, former: &str, bounds: Bounds, has_identity: bool) -> String {
+fn change(
+    name: &str,
+    former: &str,
+    is_segment: &str,
+    bounds: Bounds,
+    has_identity: bool,
+) -> String {
     let identity = match has_identity {
         true => format!("({})", identity_sql::<PgConnection>()),
         false => "NULL::text".into(),
@@ -69,7 +83,7 @@ fn change(name: &str, former: &str, bounds: Bounds, has_identity: bool) -> Strin
         UPDATE leaf_alloc a SET update_time = now(), \
         max_id = CASE WHEN old.top < {floor} THEN {jump} ELSE old.top END + {count} \
         FROM old WHERE a.biz_tag = old.biz_tag AND old.max_id >= 0 \
-        AND CASE WHEN old.top < {floor} THEN {jump} ELSE old.top END <= {start_max} \
+        AND {is_segment} AND CASE WHEN old.top < {floor} THEN {jump} ELSE old.top END <= {start_max} \
         RETURNING old.top::bigint, a.max_id::bigint, to_regclass('leafid_tag') IS NOT NULL, {identity}"
     )
 }

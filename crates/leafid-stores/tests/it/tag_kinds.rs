@@ -103,10 +103,10 @@ async fn an_unknown_kind_is_a_bad_row() {
     );
 }
 
-/// Guards that a tag whose row of `leaf_alloc` was removed by hand, as users of Leaf do, and
-/// created again, takes nothing over from the former one.
+/// Guards that a snowflake tag whose row of `leaf_alloc` was removed by hand, as users of Leaf do,
+/// is remembered like one that was deleted: segments could repeat its ids.
 #[tokio::test]
-async fn a_row_removed_by_hand_leaves_no_kind_behind() {
+async fn a_row_removed_by_hand_leaves_its_kind_behind() {
     let (maria, postgres) = (shared_mariadb(), shared_postgres());
     let databases = [maria.create_database(), postgres.create_database()];
     let remove = "DELETE FROM leaf_alloc WHERE biz_tag = 'trace'";
@@ -120,7 +120,13 @@ async fn a_row_removed_by_hand_leaves_no_kind_behind() {
         } else {
             postgres.sql(&database.name, remove);
         }
-        let record = store.create(&TagSpec::new(tag("trace"))).await.unwrap();
-        assert_eq!(record.settings.kind, TagKind::Segment, "{url}");
+        let refused = store.create(&TagSpec::new(tag("trace"))).await.unwrap_err();
+        assert!(
+            matches!(refused, StoreError::FormerKind { .. }),
+            "{refused:?}"
+        );
+        assert!(store.read(&[tag("trace")]).await.unwrap().is_empty());
+        let record = store.create(&snowflake("trace")).await.unwrap();
+        assert_eq!(record.settings.kind, TagKind::Snowflake, "{url}");
     }
 }

@@ -144,7 +144,7 @@ impl Allocator {
             TagState::Live => is_idle && state.refill_state != RefillState::Queued,
             TagState::Exhausted => is_idle && needs_room && state.refill_state == RefillState::Idle,
             // Its ids need no store, so neither must its name.
-            TagState::OtherKind => false,
+            TagState::OtherKind { .. } => false,
         };
         if !leaves {
             return Eviction::Wanted;

@@ -235,7 +235,7 @@ impl Allocator {
     /// allocator was evicted meanwhile.
     pub(super) fn on_record(&self, record: &TagRecord, version: u64) -> bool {
         if record.settings.kind != TagKind::Segment {
-            return self.drop_row(TagState::OtherKind, Some(version)).is_some();
+            return self.drop_row(other_kind(record), Some(version)).is_some();
         }
         let mut state = self.lock();
         if state.row.version != version || state.tag_state == TagState::Retired {
@@ -266,7 +266,7 @@ impl Allocator {
     /// Whether it was used, or requested in vain, since its row was last read.
     pub(crate) fn is_in_use(&self) -> bool {
         let state = self.lock();
-        (state.tag_state.may_issue() || state.tag_state == TagState::OtherKind)
+        (state.tag_state.may_issue() || matches!(state.tag_state, TagState::OtherKind { .. }))
             && state.demands.since_row_read(self.buffer.cursor())
     }
 
@@ -282,7 +282,7 @@ impl Allocator {
         let settings = record.settings;
         let version = seen.map(|seen| seen.version);
         if settings.kind != TagKind::Segment {
-            self.drop_row(TagState::OtherKind, version);
+            self.drop_row(other_kind(record), version);
             self.notify();
             return;
         }
@@ -291,7 +291,7 @@ impl Allocator {
             return;
         }
         state.row.version += u64::from(version.is_none());
-        if state.tag_state == TagState::OtherKind {
+        if matches!(state.tag_state, TagState::OtherKind { .. }) {
             // It was deleted and created again; the next request loads it.
             state.tag_state = TagState::New;
         }
@@ -326,10 +326,16 @@ impl Allocator {
         state.row.version += 1;
         if matches!(
             state.tag_state,
-            TagState::Unknown { .. } | TagState::Unusable { .. } | TagState::OtherKind
+            TagState::Unknown { .. } | TagState::Unusable { .. } | TagState::OtherKind { .. }
         ) {
             state.tag_state = TagState::New;
         }
+    }
+}
+
+fn other_kind(record: &TagRecord) -> TagState {
+    TagState::OtherKind {
+        min_id: record.max_id,
     }
 }
 

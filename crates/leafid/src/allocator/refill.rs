@@ -70,8 +70,10 @@ impl Allocator {
     ) -> RefillOutcome {
         match &**error {
             StoreError::UnknownTag => self.on_unknown_tag(shared, version),
-            StoreError::BadRow { message } | StoreError::Unsupported { message } => {
-                self.on_unusable_row(shared, message.clone(), version)
+            StoreError::BadRow { .. }
+            | StoreError::Unsupported { .. }
+            | StoreError::FormerKind { .. } => {
+                self.on_unusable_row(shared, error.to_string(), version)
             }
             _ => self.on_failure(shared, Arc::clone(error)),
         }

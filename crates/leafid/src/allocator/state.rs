@@ -61,7 +61,10 @@ pub(super) enum TagState {
     Unusable { until: Duration, message: String },
     /// Its ids come from another generator. This does not expire: a store that is down must not
     /// stop ids that need no store. Exits: `New` (its row was read again), `Unknown`.
-    OtherKind,
+    OtherKind {
+        /// Where the segments of a former tag of this name ended.
+        min_id: u64,
+    },
     /// Its limit is reached. Exits: `Live` (a larger limit), `Unknown`, `OtherKind`, and where no
     /// segment was drawn `Retired`.
     Exhausted,
@@ -158,7 +161,7 @@ impl State {
             TagState::Live => Stage::Live,
             TagState::Unknown { .. } => Stage::Unknown,
             TagState::Unusable { .. } => Stage::Unusable,
-            TagState::OtherKind => Stage::OtherKind,
+            TagState::OtherKind { .. } => Stage::OtherKind,
             TagState::Exhausted => Stage::Exhausted,
         }
     }

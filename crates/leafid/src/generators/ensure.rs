@@ -36,7 +36,8 @@ impl Generators {
         let found = self.read_tag(&tag).await;
         match found.map_err(|error| self.not_ensured(&tag, error))? {
             Some(record) if record.settings.kind == TagKind::Snowflake => {
-                return Err(Permanent::NoSegments { tag }.into());
+                let min_id = record.max_id;
+                return Err(Permanent::NoSegments { tag, min_id }.into());
             }
             Some(_) => {}
             None => self.create_if_missing(&tag).await?,

@@ -7,8 +7,8 @@ use std::ops::Bound;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::{
-    Reserve, Reserved, SegmentStore, StoreError, StoreReport, StoreResult, TagPatch, TagRecord,
-    TagSpec, Weakness,
+    Reserve, Reserved, SegmentStore, StoreError, StoreReport, StoreResult, TagKind, TagPatch,
+    TagRecord, TagSpec, Weakness,
 };
 use crate::tag::Tag;
 
@@ -37,8 +37,8 @@ pub struct MemoryStore {
 #[derive(Debug, Default)]
 struct Rows {
     live: BTreeMap<Tag, TagRecord>,
-    /// How far deleted tags went.
-    deleted: BTreeMap<Tag, u64>,
+    /// The latest kind of deleted tags, and how far their segments went.
+    deleted: BTreeMap<Tag, (TagKind, u64)>,
 }
 
 impl MemoryStore {
@@ -81,16 +81,24 @@ impl Rows {
 
     /// The row as it is read: not below where a former tag of this name ended.
     fn record(&self, row: &TagRecord) -> TagRecord {
-        let former = self.deleted.get(&row.tag).copied().unwrap_or(0);
+        let former = self.former(&row.tag);
         TagRecord {
             max_id: row.max_id.max(former),
             ..row.clone()
         }
     }
 
+    /// How far a former tag of this name went.
+    fn former(&self, tag: &Tag) -> u64 {
+        self.deleted.get(tag).map_or(0, |(_, max_id)| *max_id)
+    }
+
     fn reserve(&mut self, reserve: &Reserve) -> Result<Reserved, StoreError> {
-        let former = self.deleted.get(&reserve.tag).copied().unwrap_or(0);
+        let former = self.former(&reserve.tag);
         let row = self.row(&reserve.tag)?;
+        if row.settings.kind != TagKind::Segment {
+            return Err(StoreError::UnknownTag);
+        }
         let reserved = reserve.reserved(row.max_id.max(former))?;
         row.max_id = reserved.segment.end();
         if reserve.is_longest {
@@ -104,8 +112,10 @@ impl Rows {
             return Err(StoreError::TagExists);
         }
         let mut record = spec.record();
-        let former = self.deleted.get(&spec.tag).copied().unwrap_or(1);
-        record.max_id = record.max_id.max(former);
+        if let Some((kind, max_id)) = self.deleted.get(&spec.tag) {
+            spec.check_former(*kind)?;
+            record.max_id = record.max_id.max(*max_id);
+        }
         self.live.insert(spec.tag.clone(), record.clone());
         Ok(record)
     }
@@ -124,8 +134,8 @@ impl Rows {
 
     fn delete(&mut self, tag: &Tag) -> Result<(), StoreError> {
         let row = self.live.remove(tag).ok_or(StoreError::UnknownTag)?;
-        let former = self.deleted.entry(row.tag).or_default();
-        *former = row.max_id.max(*former);
+        let max_id = row.max_id.max(self.former(tag));
+        self.deleted.insert(row.tag, (row.settings.kind, max_id));
         Ok(())
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::StoreError;
 use crate::limit::Limit;
 use crate::step::StepPolicy;
 use crate::tag::Tag;
@@ -11,8 +12,8 @@ use crate::tag::Tag;
 /// server, which all tags of that kind share.
 ///
 /// A tag keeps its kind for life. If it could be changed, old and new ids of one tag could meet:
-/// segments may start anywhere, also where snowflake ids are. To change it, delete the tag and
-/// create it again, with a `start` that is right for it.
+/// segments may start anywhere, even where snowflake ids are. A segment tag that is deleted may be
+/// created again as a snowflake tag, but not the reverse ([`TagSpec::check_former`]).
 ///
 /// # Example
 ///
@@ -189,6 +190,33 @@ impl TagSpec {
             description: self.description.clone(),
             updated_ms: None,
         }
+    }
+
+    /// Checks that the tag may follow a deleted one of the same name and of this kind. For stores.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::FormerKind`] for a segment tag after a snowflake tag. Segments may start
+    /// anywhere, and no store knows which snowflake ids were issued, so they could repeat. The
+    /// reverse is safe: the store knows how far segments went ([`TagRecord::max_id`]), and
+    /// snowflake ids below that are refused.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use leafid::{Tag, store::{TagKind, TagSpec}};
+    ///
+    /// let spec = TagSpec::new(Tag::new("order")?);
+    /// assert!(spec.check_former(TagKind::Segment).is_ok());
+    /// assert!(spec.check_former(TagKind::Snowflake).is_err());
+    /// # Ok::<(), leafid::TagError>(())
+    /// ```
+    pub fn check_former(&self, former: TagKind) -> Result<(), StoreError> {
+        let kind = self.settings.kind;
+        if former == TagKind::Segment || former == kind {
+            return Ok(());
+        }
+        Err(StoreError::FormerKind { former })
     }
 }
 

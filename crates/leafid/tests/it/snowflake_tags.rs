@@ -28,11 +28,15 @@ fn check_no_segments(world: &mut World) {
     assert!(error.to_string().contains("issues snowflake ids"));
 }
 
-/// Deletes the tag and creates it again, as another server would.
+/// Deletes the tag and creates it again: as another server would, or as a segment tag by hand,
+/// because no store does that.
 fn swap(world: &World, kind: TagKind) {
-    let memory = &world.store.memory;
-    block_on(memory.delete(&Tag::new("trace").unwrap())).unwrap();
-    block_on(memory.create(&spec(kind))).unwrap();
+    let (memory, tag) = (&world.store.memory, Tag::new("trace").unwrap());
+    block_on(memory.delete(&tag)).unwrap();
+    match kind {
+        TagKind::Segment => memory.put_row(&tag, 1),
+        TagKind::Snowflake => drop(block_on(memory.create(&spec(kind))).unwrap()),
+    }
 }
 
 /// Guards that no call reserves anything for a snowflake tag.
@@ -102,17 +106,48 @@ fn a_snowflake_tag_in_its_place_is_seen() {
     assert!(world.next("trace").unwrap() > 100);
 }
 
-/// Guards that a tag replaced through this very process has its new kind at once.
+/// Guards that a tag replaced through this very process has its new kind at once, and that its
+/// segment ids cannot come again: not as snowflake ids, and not as those of a later segment tag.
 #[test]
 fn a_swap_here_is_seen_at_once() {
-    let mut world = with_snowflake_tag();
-    check_no_segments(&mut world);
-    let generators = world.generators.clone();
-    block_on(generators.delete_tag(&Tag::new("trace").unwrap())).unwrap();
-    block_on(generators.create_tag(&spec(TagKind::Segment))).unwrap();
+    let mut world = World::with_tag("trace", 100, Options::default());
     assert_eq!(world.next("trace").unwrap(), 1);
-    block_on(generators.delete_tag(&Tag::new("trace").unwrap())).unwrap();
+    let (generators, tag) = (world.generators.clone(), Tag::new("trace").unwrap());
+    let max_id = block_on(generators.read_tag(&tag)).unwrap().unwrap().max_id;
+    block_on(generators.delete_tag(&tag)).unwrap();
     block_on(generators.create_tag(&spec(TagKind::Snowflake))).unwrap();
+    check_no_segments(&mut world);
+    let error = world.next("trace").unwrap_err();
+    let IssueError::Permanent(Permanent::NoSegments { min_id, .. }) = error else {
+        panic!("{error:?}");
+    };
+    assert!(min_id == max_id && max_id > 100, "{min_id}, {max_id}");
+    block_on(generators.delete_tag(&tag)).unwrap();
+    let refused = block_on(generators.create_tag(&spec(TagKind::Segment))).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "a deleted tag of this name had the kind snowflake, and its ids could repeat: choose \
+        another name, or create it with that kind"
+    );
+}
+
+/// Guards that a server that still takes the tag for a segment tag reserves nothing once it is a
+/// snowflake tag, and drops what it has in memory.
+#[test]
+fn a_stale_server_reserves_nothing() {
+    let mut world = World::with_tag("trace", 100, Options::default());
+    for id in 1..=100 {
+        assert_eq!(world.next("trace").unwrap(), id);
+    }
+    swap(&world, TagKind::Snowflake);
+    let left = (0..100_000)
+        .take_while(|_| world.next("trace").is_ok())
+        .count();
+    let record = block_on(world.store.memory.list(None, 1))
+        .unwrap()
+        .remove(0);
+    assert!(101 + left as u64 <= record.max_id, "{left}, {record:?}");
+    world.advance(Options::default().unknown_for * 2);
     check_no_segments(&mut world);
 }
 

@@ -33,11 +33,12 @@ pub(super) struct Rows {
     pools: BTreeMap<String, (String, BTreeMap<u32, Held>)>,
 }
 
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 struct Kept {
     max_id: Option<u64>,
     deleted: Option<u64>,
     limit: Option<u64>,
+    kind: Option<String>,
 }
 
 /// The numbers of a worker id's row.
@@ -67,10 +68,12 @@ impl Former {
 }
 
 impl Kept {
-    fn highest(self) -> u64 {
+    fn highest(&self) -> u64 {
         self.max_id.max(self.deleted).unwrap_or(1).max(1)
     }
 }
+
+type OwnRow = (String, Option<i64>, Option<i64>, Option<String>);
 
 /// Reads the numbers of a file; an invalid row, or a missing table, is left out.
 pub(super) fn rows_of(connection: &Connection) -> rusqlite::Result<Rows> {
@@ -80,12 +83,12 @@ pub(super) fn rows_of(connection: &Connection) -> rusqlite::Result<Rows> {
     for (tag, max_id) in tags {
         rows.tags.entry(tag).or_default().max_id = u64::try_from(max_id).ok();
     }
-    let select = "SELECT tag, deleted_max_id, id_limit FROM leafid_tag";
-    let own: Vec<(String, Option<i64>, Option<i64>)> = all(connection, select)?;
+    let select = "SELECT tag, deleted_max_id, id_limit, kind FROM leafid_tag";
+    let own: Vec<OwnRow> = all(connection, select)?;
     let number = |number: Option<i64>| number.and_then(|number| u64::try_from(number).ok());
-    for (tag, deleted, limit) in own {
+    for (tag, deleted, limit, kind) in own {
         let kept = rows.tags.entry(tag).or_default();
-        (kept.deleted, kept.limit) = (number(deleted), number(limit));
+        (kept.deleted, kept.limit, kept.kind) = (number(deleted), number(limit), kind);
     }
     let select = "SELECT pool, layout FROM leafid_pool";
     let pools: Vec<(String, String)> = all(connection, select)?;
@@ -153,12 +156,15 @@ fn raise_tags(
     let names = known.into_iter().flat_map(|rows| rows.tags.keys());
     let names: BTreeSet<&String> = rows.tags.keys().chain(names).collect();
     for tag in names {
-        let of = |rows: &Rows| rows.tags.get(tag).copied().unwrap_or_default();
+        let of = |rows: &Rows| rows.tags.get(tag).cloned().unwrap_or_default();
         let (copy, last) = (of(rows), known.map(of).unwrap_or_default());
         let wanted = copy
             .highest()
             .max(last.highest())
             .saturating_add(options.margin);
+        if let (None, Some(kind)) = (&copy.kind, &last.kind) {
+            keep_kind(transaction, tag, kind)?;
+        }
         let Some(from) = copy.max_id else {
             // Deleted, or created after the copy: if it is created again, it continues from there.
             bury(transaction, tag, wanted)?;
@@ -185,6 +191,15 @@ fn bury(transaction: &Transaction<'_>, tag: &str, max_id: u64) -> Result<(), Cal
         ON CONFLICT (tag) DO UPDATE SET \
         deleted_max_id = max(coalesce(deleted_max_id, 1), excluded.deleted_max_id)";
     transaction.execute(upsert, (tag, whole(max_id)))?;
+    Ok(())
+}
+
+/// Records the kind that a tag got after the copy was made: it has issued ids of that kind since,
+/// of which no row knows.
+fn keep_kind(transaction: &Transaction<'_>, tag: &str, kind: &str) -> Result<(), CallError> {
+    let upsert = "INSERT INTO leafid_tag (tag, kind) VALUES (?, ?) \
+        ON CONFLICT (tag) DO UPDATE SET kind = excluded.kind";
+    transaction.execute(upsert, (tag, kind))?;
     Ok(())
 }
 

@@ -51,7 +51,10 @@ const OF: &[(&str, &[&str])] = &[
     ),
     ("decode", &[PARAMETER, "unknown_layout not_of_layout"]),
     ("list_tags", &[LOOK, PARAMETER, STORE, "bad_tag bad_count"]),
-    ("create_tag", &[CHANGE, BODY, STORE, "bad_tag tag_exists"]),
+    (
+        "create_tag",
+        &[CHANGE, BODY, STORE, "bad_tag tag_exists snowflake_tag"],
+    ),
     ("show_tag", &[LOOK, TAG, STORE]),
     (
         "change_tag",
