@@ -35,7 +35,7 @@ impl Audit {
                 ChangeList { changes }
             }
         };
-        if self.target.json {
+        if self.target.ask.json {
             return output::json(&answer);
         }
         if answer.changes.is_empty() {

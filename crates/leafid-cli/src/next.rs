@@ -31,7 +31,7 @@ impl Next {
     pub(crate) fn run(self) -> Outcome {
         let mut print = Printer {
             tag: &self.tag,
-            json: self.target.json.then(Vec::new),
+            json: self.target.ask.json.then(Vec::new),
         };
         match self.target.target()? {
             Target::Server(client) => self.ask(&client, &mut print)?,

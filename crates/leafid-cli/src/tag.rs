@@ -161,7 +161,7 @@ impl Create {
                 api::Tag::from(&source.create(&spec)?)
             }
         };
-        print_row(row, self.target.json)
+        print_row(row, self.target.ask.json)
     }
 }
 
@@ -177,7 +177,7 @@ fn list(after: Option<&Tag>, count: u32, target: &TargetFlags) -> Outcome {
             TagList { tags, next }
         }
     };
-    print_page(page, target.json)
+    print_page(page, target.ask.json)
 }
 
 fn show(tag: &Tag, target: &TargetFlags) -> Outcome {
@@ -185,7 +185,7 @@ fn show(tag: &Tag, target: &TargetFlags) -> Outcome {
         Target::Server(client) => client.show(tag.as_str())?,
         Target::Store(source) => api::Tag::from(&source.show(tag)?),
     };
-    print_row(row, target.json)
+    print_row(row, target.ask.json)
 }
 
 impl Set {
@@ -210,7 +210,7 @@ impl Set {
                 api::Tag::from(&raised.transpose()?.unwrap_or(record))
             }
         };
-        print_row(row, self.target.json)
+        print_row(row, self.target.ask.json)
     }
 }
 
@@ -219,7 +219,7 @@ fn delete(tag: &Tag, target: &TargetFlags) -> Outcome {
         Target::Server(client) => client.delete(tag.as_str())?,
         Target::Store(source) => source.delete(tag)?,
     }
-    if target.json {
+    if target.ask.json {
         return output::json(&json!({ "deleted": tag.as_str() }));
     }
     output::line(&format!("deleted {}", quoted(tag.as_str())))

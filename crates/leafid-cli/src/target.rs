@@ -13,19 +13,13 @@ use crate::tls::TlsFlags;
 /// Chooses the target: a server by default, a store if one is named.
 #[derive(clap::Args)]
 pub(crate) struct TargetFlags {
-    /// The server to ask [default: http://127.0.0.1:8080] [env: LEAFID_SERVER]
-    #[arg(long, value_name = "URL")]
-    server: Option<String>,
     #[command(flatten)]
-    call: CallFlags,
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
+    pub(crate) ask: AskFlags,
     #[command(flatten)]
     store: StoreFlags,
 }
 
-/// Chooses the server, for commands that only work with one.
+/// Chooses the server.
 #[derive(clap::Args)]
 pub(crate) struct AskFlags {
     /// The server to ask [default: http://127.0.0.1:8080] [env: LEAFID_SERVER]
@@ -61,17 +55,17 @@ impl TargetFlags {
     /// `--leaf-properties`): the settings of `leafid serve` must not turn a command that calls the
     /// server into one that bypasses it.
     pub(crate) fn target(&self) -> Outcome<Target> {
-        match (&self.server, self.store.name_a_store()) {
-            (Some(_), true) => Err(Failure::usage(
+        if !self.store.name_a_store() {
+            return Ok(Target::Server(self.ask.client()?));
+        }
+        if self.ask.server.is_some() {
+            return Err(Failure::usage(
                 "both a server and a store are named",
                 "leave out --server, or --store, --data-dir and --leaf-properties",
-            )),
-            (None, true) => {
-                let loaded = self.store.load_store()?;
-                Ok(Target::Store(Source::open(&loaded.config)?))
-            }
-            (server, false) => Ok(Target::Server(client(server.as_deref(), &self.call)?)),
+            ));
         }
+        let loaded = self.store.load_store()?;
+        Ok(Target::Store(Source::open(&loaded.config)?))
     }
 }
 

@@ -270,9 +270,9 @@ impl FrontEnds {
 /// Serves the connections of all front ends until the shutdown, and for up to `grace` after it.
 async fn serve(acceptor: Acceptor, front_ends: FrontEnds, listeners: Listeners, grace: Duration) {
     tokio::join!(
-        acceptor.serve(front_ends.http, listeners.http.socket),
-        acceptor.serve_if(front_ends.resp, listeners.resp),
-        acceptor.serve_if(front_ends.grpc, listeners.grpc),
+        acceptor.serve(front_ends.http, Some(listeners.http)),
+        acceptor.serve(front_ends.resp, listeners.resp),
+        acceptor.serve(front_ends.grpc, listeners.grpc),
     );
     acceptor.limiter.wait_until_idle(grace).await;
 }

@@ -31,22 +31,14 @@ pub(crate) struct Acceptor {
 }
 
 impl Acceptor {
-    /// Accepts the connections of a front end until the shutdown.
-    pub(crate) async fn serve<F: FrontEnd>(&self, front_end: Arc<F>, listener: TcpListener) {
+    /// Accepts the connections of a front end until the shutdown; none if it is disabled.
+    pub(crate) async fn serve<F: FrontEnd>(&self, front_end: Arc<F>, listener: Option<Listener>) {
+        let Some(Listener { socket, .. }) = listener else {
+            return;
+        };
         tokio::select! {
-            () = self.accept(&front_end, &listener) => {}
+            () = self.accept(&front_end, &socket) => {}
             () = self.shutdown.asked() => {}
-        }
-    }
-
-    /// The same for a front end that may be disabled.
-    pub(crate) async fn serve_if<F: FrontEnd>(
-        &self,
-        front_end: Arc<F>,
-        listener: Option<Listener>,
-    ) {
-        if let Some(listener) = listener {
-            self.serve(front_end, listener.socket).await;
         }
     }
 

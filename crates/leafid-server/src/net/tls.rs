@@ -10,7 +10,7 @@ mod no_verification;
 mod validity;
 
 use std::net::IpAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use jiff::Timestamp;
@@ -65,7 +65,7 @@ pub struct Tls {
 }
 
 /// The configurations made from the files.
-struct Current {
+pub(crate) struct Current {
     /// By protocol.
     servers: [Arc<ServerConfig>; Protocol::ALL.len()],
     /// For calls to other servers.
@@ -74,9 +74,6 @@ struct Current {
     validity: Option<Validity>,
     is_key_open: bool,
 }
-
-/// The files as they were reloaded.
-pub(crate) struct Prepared(Arc<Current>);
 
 impl Tls {
     /// Reads the files that the settings name; `None` if they name none.
@@ -109,22 +106,24 @@ impl Tls {
     }
 
     /// Reads the files again, without applying them.
-    pub(crate) fn prepare(&self) -> Result<Prepared, ConfigError> {
-        let read = Current::read(&self.config, &self.limits)?;
-        Ok(Prepared(Arc::new(read)))
+    pub(crate) fn prepare(&self) -> Result<Current, ConfigError> {
+        Current::read(&self.config, &self.limits)
     }
 
     /// Applies prepared files: new connections use them from now on.
-    pub(crate) fn apply(&self, prepared: Prepared) {
+    pub(crate) fn apply(&self, prepared: Current) {
         let current = self.current.write();
-        *current.unwrap_or_else(PoisonError::into_inner) = prepared.0;
+        *current.unwrap_or_else(PoisonError::into_inner) = Arc::new(prepared);
     }
 
     /// Warnings for the operator about the certificate and its key.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         let current = self.current();
-        let name = |path: &Option<_>| shown(path.as_deref());
+        let name = |path: &Option<PathBuf>| {
+            let path = path.as_deref().map(Path::display);
+            path.map_or_else(String::new, |path| path.to_string())
+        };
         let mut notes = Vec::new();
         if let Some(validity) = current.validity {
             let (now, cert) = (crate::wall_clock::now(), name(&self.config.cert));
@@ -231,11 +230,6 @@ impl Current {
 
 fn named<'a>(setting: &'static str, path: &'a Path) -> Named<'a> {
     Named { setting, path }
-}
-
-fn shown(path: Option<&Path>) -> String {
-    path.map(|path| path.display().to_string())
-        .unwrap_or_default()
 }
 
 /// Requires client certificates signed by one of these authorities.

@@ -41,7 +41,7 @@ pub(crate) struct Metrics {
 #[derive(Default)]
 struct Latest {
     at: Duration,
-    text: Weak<Text>,
+    text: Weak<String>,
 }
 
 impl Metrics {
@@ -78,7 +78,7 @@ impl Metrics {
         let shared = latest.text.upgrade();
         let shared = shared.filter(|_| now.saturating_sub(latest.at) < SHARED_MAX);
         let text = shared.unwrap_or_else(|| {
-            let text = Arc::new(Text(format.write(self.render(service))));
+            let text = Arc::new(format.write(self.render(service)));
             (latest.at, latest.text) = (now, Arc::downgrade(&text));
             text
         });
@@ -100,15 +100,12 @@ impl Metrics {
     }
 }
 
-/// A scrape, while a client still reads it.
-struct Text(String);
-
-/// One client's share of it.
-struct Shared(Arc<Text>);
+/// A client's share of a scrape, while the client still reads it.
+struct Shared(Arc<String>);
 
 impl AsRef<[u8]> for Shared {
     fn as_ref(&self) -> &[u8] {
-        self.0.0.as_bytes()
+        self.0.as_bytes()
     }
 }
 
