@@ -20,6 +20,7 @@
 
 mod by_hand;
 mod concurrency;
+mod kinds;
 mod names;
 mod reserve;
 mod rows;
@@ -99,6 +100,7 @@ where
     let checks = [
         reserve::CHECKS,
         tags::CHECKS,
+        kinds::CHECKS,
         rows::CHECKS,
         names::CHECKS,
         concurrency::CHECKS,
