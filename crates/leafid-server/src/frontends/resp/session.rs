@@ -62,11 +62,11 @@ impl Session {
         self.state.is_authenticated(&self.context)
     }
 
-    /// The bytes of commands that wait for EXEC.
+    /// The bytes of commands that wait for EXEC, or are executed by it.
     pub(super) fn held_len(&self) -> usize {
         match &self.state.mode {
-            Mode::Queuing(transaction) => transaction.held_len(),
-            Mode::Direct | Mode::Executing(_) => 0,
+            Mode::Queuing(transaction) | Mode::Executing(transaction) => transaction.held_len(),
+            Mode::Direct => 0,
         }
     }
 

@@ -56,7 +56,7 @@ impl Transaction {
         }
         let len: usize = args.from(0).map(<[u8]>::len).sum();
         let ranges_len = args.len() * size_of::<Range<usize>>() + size_of::<Queued>();
-        if self.held_len() + len + ranges_len > limits.queue_len_max {
+        if self.used_len() + len + ranges_len > limits.queue_len_max {
             return 0;
         }
         let first = self.ranges.len();
@@ -93,11 +93,18 @@ impl Transaction {
         true
     }
 
-    /// Bytes in use.
-    pub(super) fn held_len(&self) -> usize {
+    /// Bytes that the commands need.
+    fn used_len(&self) -> usize {
         self.bytes.len()
             + self.ranges.len() * size_of::<Range<usize>>()
             + self.queue.len() * size_of::<Queued>()
+    }
+
+    /// Bytes of memory, of which up to a half is unused while the buffers double.
+    pub(super) fn held_len(&self) -> usize {
+        self.bytes.capacity()
+            + self.ranges.capacity() * size_of::<Range<usize>>()
+            + self.queue.capacity() * size_of::<Queued>()
     }
 
     /// The number of commands.

@@ -288,3 +288,25 @@ fn many_errors_are_bounded() {
     };
     check_refused(&server, &tag, "-BUSY overloaded");
 }
+
+/// Guards that the memory of queued commands is counted, all of it, until the last is executed.
+#[test]
+fn what_a_transaction_holds_is_counted() {
+    let server = TestServer::new();
+    let mut session = server.front_end.session();
+    let commands: String = (0..4097).map(|n| format!("INCR t{n}\r\n")).collect();
+    let mut out = Vec::with_capacity(1 << 20);
+    let memory = allocation_counter::measure(|| {
+        let input = format!("MULTI\r\n{commands}");
+        session.feed(input.as_bytes(), &mut out);
+    });
+    let held_len = i64::try_from(session.held_len()).unwrap();
+    // And the session itself.
+    assert!(
+        memory.bytes_current <= held_len + 1024,
+        "{memory:?}, {held_len}"
+    );
+    let fed = session.feed(b"EXEC\r\n", &mut out);
+    assert!(matches!(fed.then, Then::Wait(_)), "{fed:?}");
+    assert_eq!(i64::try_from(session.held_len()).unwrap(), held_len);
+}
