@@ -163,7 +163,7 @@ fn a_registry_that_hung_and_comes_back_empty_is_noticed_within_the_interval() {
         let answered = clock.now();
         store.set(Mood::Well);
         cluster.servers.push(setup(&store, &clock).start());
-        store.set(Mood::Slow(CHECK / 2 - STEP));
+        store.set(Mood::Slow((CHECK / 2).saturating_sub(STEP)));
         cluster.run(SECOND * 20);
         let met = &cluster.met;
         assert!(!met.is_empty(), "nobody knows yet");
@@ -182,7 +182,7 @@ fn a_registry_that_hung_and_comes_back_empty_is_noticed_within_the_interval() {
 fn a_registry_emptied_behind_a_slow_claim_is_noticed_within_the_interval() {
     let (store, clock) = (store(), ManualClock::new());
     store.set_clock(&clock);
-    let slow = Mood::Slow(CHECK / 2 - STEP);
+    let slow = Mood::Slow((CHECK / 2).saturating_sub(STEP));
     store.set(slow);
     let mut cluster = Cluster::new(vec![setup(&store, &clock).start()]);
     while block_on(store.memory.get().leases()).unwrap().is_empty() {
