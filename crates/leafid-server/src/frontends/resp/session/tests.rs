@@ -306,6 +306,7 @@ fn what_a_transaction_holds_is_counted() {
         memory.bytes_current <= held_len + 1024,
         "{memory:?}, {held_len}"
     );
+    out.clear();
     let fed = session.feed(b"EXEC\r\n", &mut out);
     assert!(matches!(fed.then, Then::Wait(_)), "{fed:?}");
     assert_eq!(i64::try_from(session.held_len()).unwrap(), held_len);
