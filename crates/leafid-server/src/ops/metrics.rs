@@ -20,7 +20,7 @@ use prometheus_client::registry::Registry;
 
 use crate::service::Service;
 
-pub(crate) use self::call_counts::{CallCounts, CountedCalls};
+pub(crate) use self::call_counts::{CallCounts, CallMetric, CountedCalls};
 pub(crate) use self::counters::Counters;
 pub(crate) use self::format::Format;
 

@@ -3,7 +3,7 @@
 use tonic::Code;
 
 use super::Method;
-use crate::ops::metrics::{CallCounts, CountedCalls};
+use crate::ops::metrics::{CallCounts, CallMetric, CountedCalls};
 
 /// The number of gRPC statuses.
 const CODES: usize = 17;
@@ -20,16 +20,12 @@ impl GrpcCounts {
 }
 
 impl CountedCalls for GrpcCounts {
-    fn name(&self) -> &'static str {
-        "grpc_calls"
-    }
-
-    fn help(&self) -> &'static str {
-        "gRPC calls by method and status, counted when they end"
-    }
-
-    fn labels(&self) -> [&'static str; 2] {
-        ["method", "code"]
+    fn metric(&self) -> CallMetric {
+        CallMetric {
+            name: "grpc_calls",
+            help: "gRPC calls by method and status, counted when they end",
+            labels: ["method", "code"],
+        }
     }
 
     fn for_each(&self, each: &mut dyn FnMut([&str; 2], u64)) {

@@ -3,7 +3,7 @@
 use hyper::StatusCode;
 
 use super::Route;
-use crate::ops::metrics::{CallCounts, CountedCalls};
+use crate::ops::metrics::{CallCounts, CallMetric, CountedCalls};
 
 /// The statuses that are counted by themselves; any other counts as the last.
 const STATUSES: [u16; 19] = [
@@ -25,16 +25,12 @@ impl HttpCounts {
 }
 
 impl CountedCalls for HttpCounts {
-    fn name(&self) -> &'static str {
-        "http_requests"
-    }
-
-    fn help(&self) -> &'static str {
-        "requests by route and status"
-    }
-
-    fn labels(&self) -> [&'static str; 2] {
-        ["route", "status"]
+    fn metric(&self) -> CallMetric {
+        CallMetric {
+            name: "http_requests",
+            help: "requests by route and status",
+            labels: ["route", "status"],
+        }
     }
 
     fn for_each(&self, each: &mut dyn FnMut([&str; 2], u64)) {

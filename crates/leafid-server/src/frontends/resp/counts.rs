@@ -1,7 +1,7 @@
 //! `RespCounts`: commands of the Redis protocol by name and outcome.
 
 use super::command::{COMMANDS_LEN, command_name};
-use crate::ops::metrics::{CallCounts, CountedCalls};
+use crate::ops::metrics::{CallCounts, CallMetric, CountedCalls};
 
 /// The columns of commands that succeeded, and of those that failed.
 const OUTCOMES: [&str; 2] = ["ok", "error"];
@@ -24,16 +24,12 @@ impl RespCounts {
 }
 
 impl CountedCalls for RespCounts {
-    fn name(&self) -> &'static str {
-        "resp_commands"
-    }
-
-    fn help(&self) -> &'static str {
-        "commands of the Redis protocol by name and outcome"
-    }
-
-    fn labels(&self) -> [&'static str; 2] {
-        ["command", "outcome"]
+    fn metric(&self) -> CallMetric {
+        CallMetric {
+            name: "resp_commands",
+            help: "commands of the Redis protocol by name and outcome",
+            labels: ["command", "outcome"],
+        }
     }
 
     fn for_each(&self, each: &mut dyn FnMut([&str; 2], u64)) {

@@ -41,15 +41,18 @@ impl<const ROWS: usize, const COLUMNS: usize> CallCounts<ROWS, COLUMNS> {
 
 /// The calls of one front end, for a scrape.
 pub(crate) trait CountedCalls: Send + Sync {
-    /// The name of the metric, without prefix and suffix.
-    fn name(&self) -> &'static str;
-
-    /// What the metric counts.
-    fn help(&self) -> &'static str;
-
-    /// The names of the two labels.
-    fn labels(&self) -> [&'static str; 2];
+    fn metric(&self) -> CallMetric;
 
     /// Calls `each` with the values of the two labels and the count, for each counter above zero.
     fn for_each(&self, each: &mut dyn FnMut([&str; 2], u64));
+}
+
+/// A metric of calls.
+pub(crate) struct CallMetric {
+    /// Its name, without prefix and suffix.
+    pub(crate) name: &'static str,
+    /// What it counts.
+    pub(crate) help: &'static str,
+    /// The names of its two labels.
+    pub(crate) labels: [&'static str; 2],
 }

@@ -16,6 +16,7 @@ use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::MetricType;
 
+use super::call_counts::CallMetric;
 use super::counters::Counters;
 use crate::service::Service;
 
@@ -66,8 +67,9 @@ impl Scrape {
 
     fn calls(&self, families: &mut Families<'_>) -> Encoded {
         for calls in &self.counters.calls {
-            let mut metric = families.family(calls.name(), calls.help(), MetricType::Counter)?;
-            let [first, second] = calls.labels();
+            let CallMetric { name, help, labels } = calls.metric();
+            let mut metric = families.family(name, help, MetricType::Counter)?;
+            let [first, second] = labels;
             let mut encoded = Ok(());
             calls.for_each(&mut |[one, other], count| {
                 if encoded.is_ok() {
