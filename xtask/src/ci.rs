@@ -59,6 +59,11 @@ const STEPS: &[Step] = &[
         run: docs,
     },
     Step {
+        name: "package",
+        about: "the crates for others can be packaged",
+        run: package,
+    },
+    Step {
         name: "loom",
         about: "every interleaving of the issuing path, and its weakened variants fail",
         run: loom::check,
@@ -155,6 +160,14 @@ fn test() -> Result<()> {
 fn docs() -> Result<()> {
     let words = ["doc", "--workspace", "--all-features", "--no-deps"];
     run(cargo(&words).env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+/// Without building what is in the packages: the other checks have built the same files.
+fn package() -> Result<()> {
+    let words = ["package", "--no-verify", "--allow-dirty", "--quiet"];
+    let crates = ["leafid", "leafid-stores", "leafid-server"];
+    let crates = crates.iter().flat_map(|name| ["-p", name]);
+    run(cargo(&words).args(crates))
 }
 
 /// How many seeds a run of the checks tries.
