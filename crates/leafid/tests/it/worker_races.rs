@@ -146,9 +146,17 @@ fn a_restart_overtakes_a_stop() {
     let worker = server.next().worker;
     let held = machine.row();
     server.registry.stop();
-    server.advance(SECOND * 3 / 2);
+    let noted = || machine.journal.record().lease.expect("a lease");
+    let stopped_ms = machine.now_ms();
+    while noted().below_ms > stopped_ms + 1 {
+        server.advance(SECOND / 10);
+    }
     machine.store.set(Mood::Down);
     server.advance(SECOND * 5);
+    assert!(
+        !noted().acknowledged,
+        "it has noted that it gives the row back"
+    );
     assert_eq!(machine.row(), held, "what it sent is on its way");
 
     machine.store.set(Mood::Well);
