@@ -222,7 +222,13 @@ impl Allocator {
             return None;
         }
         let was_live = state.tag_state.may_issue();
-        state.tag_state = tag_state;
+        state.tag_state = match tag_state {
+            // The store may have forgotten segments of which this process knows.
+            TagState::OtherKind { min_id } => TagState::OtherKind {
+                min_id: min_id.max(state.bounds.floor.unwrap_or(1)),
+            },
+            other => other,
+        };
         state.row.gone(was_live);
         state.demands.row_gone();
         state.usage.restart();

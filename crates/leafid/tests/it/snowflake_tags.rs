@@ -131,6 +131,22 @@ fn a_swap_here_is_seen_at_once() {
     );
 }
 
+/// Guards that a process keeps what it knows of its segments when the store has forgotten it.
+#[test]
+fn a_forgotten_segment_is_not_issued_as_snowflakes() {
+    let mut world = World::with_tag("trace", 100, Options::default());
+    assert_eq!(world.next("trace").unwrap(), 1);
+    let tag = Tag::new("trace").unwrap();
+    world.store.memory.put_max_id(&tag, 1).unwrap();
+    swap(&world, TagKind::Snowflake);
+    world.advance(Options::default().refresh_interval * 2);
+    let error = world.next("trace").unwrap_err();
+    let IssueError::Permanent(Permanent::NoSegments { min_id, .. }) = error else {
+        panic!("{error:?}");
+    };
+    assert!(min_id > 100, "{min_id}");
+}
+
 /// Guards that a server that still takes the tag for a segment tag reserves nothing once it is a
 /// snowflake tag, and drops what it has in memory.
 #[test]
