@@ -133,6 +133,10 @@ impl Allocator {
             return Eviction::InUse;
         }
         let is_idle = !state.is_wanted(shared, now) && (needs_room || !is_held);
+        // Its ids need no store, so neither must its name; and it must not become a segment tag.
+        if state.row.was_snowflake && state.tag_state != TagState::Retired {
+            return Eviction::Wanted;
+        }
         let leaves = match state.tag_state {
             TagState::Retired => return Eviction::Evicted,
             // No caller waits: all were answered.
@@ -143,7 +147,7 @@ impl Allocator {
             // A segment may be on its way.
             TagState::Live => is_idle && state.refill_state != RefillState::Queued,
             TagState::Exhausted => is_idle && needs_room && state.refill_state == RefillState::Idle,
-            // Its ids need no store, so neither must its name.
+            // Kept above.
             TagState::OtherKind { .. } => false,
         };
         if !leaves {

@@ -49,7 +49,7 @@ impl Allocator {
     ) -> RefillOutcome {
         match record {
             Some(record) => {
-                if self.on_record(record, version) {
+                if self.on_record(shared, record, version) {
                     shared.emit(&Event::Loaded { tag: &self.tag });
                 }
                 RefillOutcome::Again

@@ -224,9 +224,11 @@ impl Allocator {
         let was_live = state.tag_state.may_issue();
         state.tag_state = match tag_state {
             // The store may have forgotten segments of which this process knows.
-            TagState::OtherKind { min_id } => TagState::OtherKind {
-                min_id: min_id.max(state.bounds.floor.unwrap_or(1)),
-            },
+            TagState::OtherKind { min_id } => {
+                state.row.was_snowflake = true;
+                let min_id = min_id.max(state.bounds.floor.unwrap_or(1));
+                TagState::OtherKind { min_id }
+            }
             other => other,
         };
         state.row.gone(was_live);
@@ -239,13 +241,17 @@ impl Allocator {
 
     /// Takes over the row as it was read; `false` if it has another version by now, or this
     /// allocator was evicted meanwhile.
-    pub(super) fn on_record(&self, record: &TagRecord, version: u64) -> bool {
+    pub(super) fn on_record(&self, shared: &Shared, record: &TagRecord, version: u64) -> bool {
         if record.settings.kind != TagKind::Segment {
             return self.drop_row(other_kind(record), Some(version)).is_some();
         }
         let mut state = self.lock();
         if state.row.version != version || state.tag_state == TagState::Retired {
             return false;
+        }
+        if state.row.was_snowflake {
+            state.tag_state = no_segments_again(shared);
+            return true;
         }
         state.tag_state = TagState::Live;
         state.row.found(record.settings);
@@ -298,8 +304,7 @@ impl Allocator {
         }
         state.row.version += u64::from(version.is_none());
         if matches!(state.tag_state, TagState::OtherKind { .. }) {
-            // It was deleted and created again; the next request loads it.
-            state.tag_state = TagState::New;
+            state.tag_state = no_segments_again(shared);
         }
         if !state.tag_state.may_issue() {
             return;
@@ -336,6 +341,17 @@ impl Allocator {
         ) {
             state.tag_state = TagState::New;
         }
+    }
+}
+
+/// No store turns a snowflake tag into a segment tag.
+fn no_segments_again(shared: &Shared) -> TagState {
+    let message = "it was a snowflake tag and has become a segment tag, by hand or because its \
+        store went back, so that ids could repeat; if none of its snowflake ids is in use, restart \
+        this process";
+    TagState::Unusable {
+        until: shared.unknown_until(),
+        message: message.to_owned(),
     }
 }
 

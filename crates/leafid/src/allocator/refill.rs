@@ -86,7 +86,7 @@ impl Allocator {
     ) -> Result<RefillOutcome, StoreError> {
         if self.lock().tag_state == TagState::New {
             let (record, was_created) = self.read_or_create(shared).await?;
-            if !self.on_record(&record, version) {
+            if !self.on_record(shared, &record, version) {
                 return Ok(RefillOutcome::Again);
             }
             shared.emit(&if was_created {

@@ -60,7 +60,7 @@ pub(super) enum TagState {
     /// Its row cannot be used. Exits: `New` (time), `Retired`.
     Unusable { until: Duration, message: String },
     /// Its ids come from another generator. This does not expire: a store that is down must not
-    /// stop ids that need no store. Exits: `New` (its row was read again), `Unknown`.
+    /// stop ids that need no store. Exits: `Unknown`, `Unusable`, `New` (it may have been changed).
     OtherKind {
         /// Where the segments of a former tag of this name ended.
         min_id: u64,

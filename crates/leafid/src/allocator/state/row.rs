@@ -21,6 +21,9 @@ pub(in crate::allocator) struct Row {
     pub(in crate::allocator) is_absent: bool,
     /// It was deleted, and the store has not been asked for it since.
     pub(in crate::allocator) is_dropped: bool,
+    /// It was that of a snowflake tag. Its ids are not known here, so it is never again that of a
+    /// segment tag.
+    pub(in crate::allocator) was_snowflake: bool,
     /// The part of the numbers left at which the last warning was logged, in hundredths.
     warned_below: u64,
 }
@@ -32,6 +35,7 @@ impl Row {
             version: 0,
             is_absent: false,
             is_dropped: false,
+            was_snowflake: false,
             warned_below: UNWARNED,
         }
     }
