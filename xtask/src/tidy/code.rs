@@ -32,8 +32,8 @@ impl Code {
             }
         }
         let tests_from = (1..)
-            .zip(blanked.lines())
-            .find(|(_, line)| *line == "#[cfg(test)]")
+            .zip(blanked.lines().zip(blanked.lines().skip(1)))
+            .find(|(_, (mark, item))| *mark == "#[cfg(test)]" && item.starts_with("mod tests {"))
             .map_or(usize::MAX, |(line, _)| line);
         Self {
             blanked,
@@ -236,5 +236,7 @@ mod tests {
         );
         assert_eq!(code.lines_with_word("restore"), [4]);
         assert_eq!(Code::of("a\n#[cfg(test)]\nmod tests {}").tests_from, 2);
+        let import = "#[cfg(test)]\nuse a::b;\n#[cfg(test)]\nmod tests {}";
+        assert_eq!(Code::of(import).tests_from, 3);
     }
 }

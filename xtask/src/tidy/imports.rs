@@ -238,7 +238,7 @@ struct Token<'a> {
 fn tokens(file: &SourceFile) -> Vec<Token<'_>> {
     let mut tokens = Vec::new();
     for (line, mut rest) in (1..).zip(file.code.blanked.lines()) {
-        if line >= file.code.tests_from && is_tests_module(file, line) {
+        if line >= file.code.tests_from {
             break;
         }
         while let Some(first) = rest.chars().next() {
@@ -257,13 +257,6 @@ fn tokens(file: &SourceFile) -> Vec<Token<'_>> {
         }
     }
     tokens
-}
-
-/// Whether the module of the tests begins here.
-fn is_tests_module(file: &SourceFile, line: usize) -> bool {
-    let mut from_here = file.code.blanked.lines().skip(line - 1);
-    let is_marked = from_here.next().is_some_and(|line| line == "#[cfg(test)]");
-    is_marked && from_here.next().is_some_and(|line| line == "mod tests {")
 }
 
 const TEST_ONLY: [&str; 7] = ["#", "[", "cfg", "(", "test", ")", "]"];
