@@ -23,6 +23,7 @@ mod ids;
 mod number;
 mod problem;
 mod quota;
+#[cfg(test)]
 pub(crate) mod schema;
 mod tag;
 mod worker;

@@ -3,6 +3,11 @@
 //!
 //! Everything is passed in: the store, the listeners, the shutdown. See [`Server`].
 
+// Only tests describe the API and compare it with the file that the server embeds. Elsewhere the
+// macros of utoipa generate nothing, and utoipa is not compiled.
+#[cfg(not(test))]
+extern crate leafid_no_openapi as utoipa;
+
 pub mod api;
 mod config;
 mod error;

@@ -4,6 +4,7 @@ use leafid::{Layout, Parts};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+#[cfg(test)]
 use super::schema;
 
 /// By which layout.

@@ -5,6 +5,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::bounds::{COUNT_MAX, RANGE_LEN_MAX};
 use super::number::{Whole, given};
+#[cfg(test)]
 use super::schema;
 
 /// How many ids.

@@ -9,6 +9,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::bounds::PAGE_LEN_MAX;
 use super::number::{Text, Whole, absent, given};
+#[cfg(test)]
 use super::schema;
 use crate::wall_clock::time;
 

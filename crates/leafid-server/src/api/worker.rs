@@ -4,6 +4,7 @@ use serde::de::{Deserializer, Error as _, Unexpected};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+#[cfg(test)]
 use super::schema;
 
 /// The worker id of this server, and its clock.

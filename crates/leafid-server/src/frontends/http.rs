@@ -11,7 +11,10 @@ mod clock;
 mod connection;
 mod counts;
 mod csrf;
-#[expect(unused_qualifications, reason = "utoipa's macros write them")]
+#[cfg_attr(
+    test,
+    expect(unused_qualifications, reason = "utoipa's macros write them")
+)]
 mod decode;
 mod error;
 mod fast_path;
@@ -27,7 +30,10 @@ mod quotas;
 mod request_context;
 mod route;
 mod router;
-#[expect(unused_qualifications, reason = "utoipa's macros write them")]
+#[cfg_attr(
+    test,
+    expect(unused_qualifications, reason = "utoipa's macros write them")
+)]
 mod tags;
 mod workers;
 

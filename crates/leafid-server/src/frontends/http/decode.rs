@@ -9,14 +9,14 @@ use super::answer;
 use super::auth::Served;
 use super::path::Query;
 use super::problem::{Answered, Kind, Problem};
-use crate::api::{DecodedId, LayoutRequest, schema};
+use crate::api::{DecodedId, LayoutRequest};
 
 /// The id to decode.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 pub(crate) struct IdPath {
     /// The id, in decimal.
-    #[param(schema_with = schema::id)]
+    #[param(schema_with = crate::api::schema::id)]
     id: String,
 }
 

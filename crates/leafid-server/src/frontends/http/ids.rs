@@ -15,7 +15,7 @@ use super::json::{JsonBody, check_declared, read_body, read_json};
 use super::path::{self, Query};
 use super::problem::{Answered, Problem};
 use super::tags::TagPath;
-use crate::api::{Ids, IdsRequest, Range, RangeRequest, Whole};
+use crate::api::{IdsRequest, Range, RangeRequest, Whole};
 use crate::net::unread::{Backlog, Charge, FREE_LEN};
 use crate::service::{Caller, Issued, Service};
 
@@ -49,7 +49,7 @@ pub(super) async fn answer(
 #[utoipa::path(
     get, path = "/v1/tags/{tag}/ids", tag = "ids", operation_id = "get_ids",
     params(TagPath, IdsRequest),
-    responses((status = 200, description = "the ids", body = Ids))
+    responses((status = 200, description = "the ids", body = crate::api::Ids))
 )]
 pub(crate) async fn get(called: Called<'_>, tag: &str, query: Option<&str>) -> Answered {
     let IdsRequest { count } = Query::parse(query)?.to()?;
@@ -61,7 +61,7 @@ pub(crate) async fn get(called: Called<'_>, tag: &str, query: Option<&str>) -> A
     post, path = "/v1/tags/{tag}/ids", tag = "ids", operation_id = "post_ids",
     params(TagPath),
     request_body(content = IdsRequest, description = "how many; one without a body"),
-    responses((status = 200, description = "the ids", body = Ids))
+    responses((status = 200, description = "the ids", body = crate::api::Ids))
 )]
 pub(crate) async fn post(
     called: Called<'_>,

@@ -19,8 +19,6 @@ use super::path;
 use super::problem::{Answered, Kind, Problem};
 use crate::service::{Caller, Service};
 
-pub(crate) use error::LeafError;
-
 /// A decoded id, or `errorMsg`.
 #[derive(Serialize, ToSchema)]
 #[serde(untagged)]
@@ -55,7 +53,7 @@ pub(crate) enum Decoded {
     responses(
         (status = 200, description = "the id", body = String, content_type = "text/plain",
          example = "2001"),
-        (status = 500, description = "no id was issued", body = LeafError),
+        (status = 500, description = "no id was issued", body = error::LeafError),
     )
 )]
 pub(crate) async fn segment(service: &Service, caller: &Caller, key: &str) -> Answered {
@@ -81,7 +79,7 @@ pub(crate) async fn segment(service: &Service, caller: &Caller, key: &str) -> An
     responses(
         (status = 200, description = "the id", body = String, content_type = "text/plain",
          example = "1169786042799259000"),
-        (status = 500, description = "no id was issued", body = LeafError),
+        (status = 500, description = "no id was issued", body = error::LeafError),
     )
 )]
 pub(crate) async fn snowflake(service: &Service, caller: &Caller, key: &str) -> Answered {

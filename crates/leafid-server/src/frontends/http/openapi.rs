@@ -1,49 +1,15 @@
-//! `/openapi.json`: the description of the API, made from the code. `docs/openapi.json` is the
-//! same text, checked in; a test compares the two.
+//! `/openapi.json`: the description of the API. The server embeds the text, so that only tests make
+//! it from the code, in `document.rs`, and compare the two. `docs/openapi.json` is a copy.
 
+#[cfg(test)]
+mod document;
+#[cfg(test)]
 mod problems;
-
-use std::sync::LazyLock;
 
 use bytes::Bytes;
 use hyper::StatusCode;
-use utoipa::OpenApi;
-use utoipa::openapi::OpenApi as Document;
-use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 
 use super::answer::{self, Answer};
-use crate::api::Problem;
-
-use super::{audit, clock, decode, ids, leaf, probes, quotas, tags, workers};
-
-#[derive(OpenApi)]
-#[openapi(
-    info(
-        title = "Leafid",
-        description = "Ids that are unique across servers and ascending per tag and server.\n\nErrors are problem documents (RFC 9457) with a stable `code`, except on Leaf's own paths, which answer as Leaf does.\n\nA call of another method answers 405 with `Allow`; a body that is not declared as JSON 415.",
-        license(name = "Apache-2.0", identifier = "Apache-2.0"),
-    ),
-    tags(
-        (name = "ids", description = "issue ids"),
-        (name = "tags", description = "create, change and list sequences of ids"),
-        (name = "quotas", description = "how many ids per second this server may issue"),
-        (name = "workers", description = "the worker ids of snowflake ids, and the clock"),
-        (name = "audit", description = "who changed what"),
-        (name = "leaf", description = "Leaf's own API, for callers of Leaf: it answers as Java Leaf does, so only its regular part is described. It accepts every method, answers every error with status 500, and ignores unknown parameters"),
-        (name = "operation", description = "health and metrics"),
-    ),
-    paths(
-        ids::get, ids::post, ids::post_range, decode::show,
-        tags::list, tags::create, tags::show, tags::change, tags::delete,
-        workers::show, workers::list, workers::release, clock::show, clock::accept,
-        quotas::list, quotas::set_server, quotas::remove_server, quotas::set_tag,
-        quotas::remove_tag, quotas::set_token, quotas::remove_token, audit::list,
-        leaf::segment, leaf::snowflake, leaf::table::cache, leaf::table::db, leaf::decode,
-        probes::livez, probes::readyz, probes::metrics, openapi_json,
-    ),
-    components(schemas(Problem)),
-)]
-struct Api;
 
 /// This description.
 #[utoipa::path(
@@ -51,10 +17,8 @@ struct Api;
     responses((status = 200, description = "this description", content_type = "application/json"))
 )]
 pub(crate) async fn openapi_json() -> Answer {
-    // One text for all, so that clients which do not read it cannot make the server hold many
-    // copies.
-    static TEXT: LazyLock<Bytes> = LazyLock::new(|| openapi().into());
-    answer::of(StatusCode::OK, "application/json", TEXT.clone())
+    let text = Bytes::from_static(openapi().as_bytes());
+    answer::of(StatusCode::OK, "application/json", text)
 }
 
 /// The description of the API, in OpenAPI 3.1, with a line break at its end.
@@ -65,64 +29,6 @@ pub(crate) async fn openapi_json() -> Answer {
 /// assert!(leafid_server::openapi().contains("/v1/tags/{tag}/ids"));
 /// ```
 #[must_use]
-pub fn openapi() -> String {
-    // Serialising to memory does not fail.
-    let text = document().to_pretty_json().unwrap_or_default();
-    // Characters that are not ASCII only occur in texts, where they may be escaped: some are
-    // invisible.
-    let mut ascii = String::with_capacity(text.len());
-    for c in text.chars().chain(['\n']) {
-        match c.is_ascii() {
-            true => ascii.push(c),
-            false => {
-                let mut units = [0; 2];
-                let units = c.encode_utf16(&mut units).iter();
-                ascii.extend(units.map(|unit| format!("\\u{unit:04x}")));
-            }
-        }
-    }
-    ascii
-}
-
-pub(crate) fn document() -> Document {
-    let mut document = Api::openapi();
-    let components = document.components.get_or_insert_default();
-    let mut token = Http::new(HttpAuthScheme::Bearer);
-    token.description = Some(
-        "The secret of a token in the access file. A server without an access file requires none."
-            .to_owned(),
-    );
-    components.add_security_scheme(problems::TOKEN, SecurityScheme::Http(token));
-    problems::describe(&mut document);
-    document
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::Value;
-
-    use super::*;
-
-    /// Guards that the described bounds are those in force.
-    #[test]
-    fn bounds_are_those_in_force() {
-        let description = serde_json::to_value(document()).unwrap();
-        let schemas = &description["components"]["schemas"];
-        let limits = crate::config::Limits::default();
-        let count = &schemas["IdsRequest"]["properties"]["count"]["maximum"];
-        assert_eq!(count, &Value::from(limits.count_max));
-        let length = &schemas["RangeRequest"]["properties"]["length"]["maximum"];
-        assert_eq!(length, &Value::from(limits.range_len_max));
-        let rate = &schemas["QuotaRequest"]["properties"]["ids_per_second"]["maximum"];
-        assert_eq!(rate, &Value::from(limits.ids_per_second_max));
-        let list = description["paths"]["/v1/tags"]["get"]["parameters"]
-            .as_array()
-            .unwrap();
-        let limit = list
-            .iter()
-            .find(|parameter| parameter["name"] == "limit")
-            .unwrap();
-        assert_eq!(limit["schema"]["maximum"], Value::from(limits.page_len_max));
-        assert_eq!(limit["schema"]["default"], Value::from(limits.page_len));
-    }
+pub const fn openapi() -> &'static str {
+    include_str!("openapi.json")
 }

@@ -48,6 +48,7 @@ macro_rules! kinds {
                 code: $code,
                 title: $title,
             };)*
+            #[cfg(test)]
             const OF_HTTP: &[Self] = &[$(Self::$name),*];
         }
     };
@@ -84,6 +85,7 @@ impl Kind {
     pub(crate) const SNOWFLAKE_TAG: Self = Self::of(Code::SnowflakeTag);
 
     /// The kind with this code; `None` if no problem has it.
+    #[cfg(test)]
     pub(super) fn named(code: &str) -> Option<Self> {
         let of_service = Code::ALL.iter().map(|code| Self::of(*code));
         let mut all = Self::OF_HTTP.iter().copied().chain(of_service);

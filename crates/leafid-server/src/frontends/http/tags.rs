@@ -14,7 +14,7 @@ use super::auth::{Call, Change};
 use super::json::JsonBody;
 use super::path::Query;
 use super::problem::{Answered, Problem};
-use crate::api::{self, Live, PageRequest, TagChange, TagList, TagRequest, Whole, schema};
+use crate::api::{self, Live, PageRequest, TagList, Whole};
 use crate::config::{Limits, percent_encoded};
 use crate::service::TagView;
 
@@ -23,7 +23,7 @@ use crate::service::TagView;
 #[into_params(parameter_in = Path)]
 pub(crate) struct TagPath {
     /// Its name, percent-encoded.
-    #[param(schema_with = schema::tag)]
+    #[param(schema_with = api::schema::tag)]
     pub(super) tag: String,
 }
 
@@ -56,7 +56,7 @@ pub(crate) async fn list(call: Call, RawQuery(query): RawQuery) -> Answered {
 /// Creates a tag. Its first id is `start`, or 1.
 #[utoipa::path(
     post, path = "/v1/tags", tag = "tags", operation_id = "create_tag",
-    request_body = TagRequest,
+    request_body = api::TagRequest,
     responses((status = 201, description = "the tag", body = api::Tag,
                headers(("Location" = String, description = "its path"))))
 )]
@@ -88,7 +88,7 @@ pub(crate) async fn show(call: Call, Path(TagPath { tag }): Path<TagPath>) -> An
 #[utoipa::path(
     patch, path = "/v1/tags/{tag}", tag = "tags", operation_id = "change_tag",
     params(TagPath),
-    request_body = TagChange,
+    request_body = api::TagChange,
     responses((status = 200, description = "the tag as it is now", body = api::Tag))
 )]
 pub(crate) async fn change(

@@ -184,7 +184,7 @@ mod tests {
     /// Guards that every call in the description has its problems.
     #[test]
     fn every_call_of_our_own_names_its_problems() {
-        let document = crate::frontends::http::openapi::document();
+        let document = crate::frontends::http::openapi::document::document();
         let described = serde_json::to_value(document).unwrap();
         for (path, item) in described["paths"].as_object().unwrap() {
             for (method, call) in item.as_object().unwrap() {
