@@ -2,10 +2,11 @@
 //! Baidu's layout, on a real MariaDB.
 
 use std::path::Path;
+use std::time::Duration;
 
-use leafid::Layout;
+use leafid::{Clock, Layout, SystemClock};
 use leafid_stores::baidu::TABLE_SQL;
-use leafid_testbed::{Database, shared_mariadb};
+use leafid_testbed::{Database, Proxy, shared_mariadb};
 use tempfile::tempdir;
 
 use crate::server_process::{Server, command, finish, until};
@@ -59,6 +60,65 @@ fn a_database_without_the_table_gets_the_statement_that_makes_it() {
     let failed = finish(&mut command(folder.path(), &words));
     failed.check_failed(1, "no table WORKER_NODE", "");
     assert!(failed.errors.contains(TABLE_SQL), "{failed:?}");
+}
+
+/// Guards that a user who may not read the table, so that a lost row would go unnoticed, is refused.
+#[test]
+fn a_user_who_may_only_insert_is_refused() {
+    let folder = tempdir().unwrap();
+    let (server, database) = (shared_mariadb(), shared_mariadb().create_database());
+    let user = format!("{}_ins", database.name);
+    let grant = format!(
+        "{TABLE_SQL}; CREATE USER '{user}'@'%' IDENTIFIED BY 'x'; \
+         GRANT INSERT ON WORKER_NODE TO '{user}'@'%'"
+    );
+    server.sql(&database.name, &grant);
+    let (_, place) = database.url.split_once('@').unwrap();
+    let url = format!("mysql://{user}:x@{place}");
+    let mut words = [
+        &["serve", "--http", "127.0.0.1:0"][..],
+        &arguments(&database, "own"),
+    ]
+    .concat();
+    words[6] = &url;
+    let failed = finish(&mut command(folder.path(), &words));
+    failed.check_failed(1, "SELECT", "");
+    assert!(failed.errors.contains("WORKER_NODE"), "{failed:?}");
+}
+
+/// Guards that a look which hangs does not delay the next one: the table may lose the row meanwhile.
+#[test]
+fn a_look_that_hangs_delays_nothing() {
+    let folder = tempdir().unwrap();
+    let database = shared_mariadb().create_database();
+    shared_mariadb().sql(&database.name, TABLE_SQL);
+    let proxy = Proxy::new(shared_mariadb().port());
+    let direct = format!(":{}/", shared_mariadb().port());
+    let url = database
+        .url
+        .replace(&direct, &format!(":{}/", proxy.port()));
+    assert_ne!(url, database.url);
+    let mut words = arguments(&database, "own").to_vec();
+    words[3] = &url;
+    words.extend(["--registry-check", "1s"]);
+    let server = Server::start(folder.path(), &words);
+    let issues = || server.get("/api/snowflake/get/order").0 == 200;
+    assert!(issues());
+    proxy.delay(Duration::from_secs(60));
+    until("warned", || {
+        server
+            .log()
+            .contains("cannot read this server's row")
+            .then_some(())
+    });
+    shared_mariadb().sql(&database.name, "DELETE FROM WORKER_NODE");
+    proxy.pass();
+    let clock = SystemClock::new();
+    let passed = clock.now();
+    until("refused snowflake ids", || (!issues()).then_some(()));
+    // Ten times `registry-check`, for a busy machine; a call to the store may take 15 s.
+    let took = clock.now().saturating_sub(passed);
+    assert!(took < Duration::from_secs(10), "{took:?}");
 }
 
 /// Guards: where the table gives a number again, the server that had it stops issuing.

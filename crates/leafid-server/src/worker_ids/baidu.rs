@@ -12,6 +12,7 @@ use leafid::WorkerRegistry;
 use leafid::store::StoreError;
 use leafid_stores::baidu::{WorkerKind, WorkerNode, assign, is_assigned};
 use leafid_stores::{StoreOptions, StoreUrl};
+use tokio::time::MissedTickBehavior;
 
 use crate::config::Config;
 
@@ -39,13 +40,25 @@ impl WorkerNodeRow {
             kind: WorkerKind::Actual,
         };
         let options = config.store_options();
-        Ok(Self {
+        let row = Self {
             number: assign(&url, &node, &options).await?,
             interval: config.workers.check_interval / 2,
             url,
             options,
             node,
-        })
+        };
+        // A user who may insert but not select would leave it unguarded.
+        match row.is_there().await? {
+            true => Ok(row),
+            false => Err(StoreError::unavailable(
+                "the row that was inserted into WORKER_NODE is not there",
+                "another server answered, or it was deleted",
+            )),
+        }
+    }
+
+    async fn is_there(&self) -> Result<bool, StoreError> {
+        is_assigned(&self.url, self.number, &self.node, &self.options).await
     }
 
     pub(super) const fn number(&self) -> u64 {
@@ -53,11 +66,29 @@ impl WorkerNodeRow {
     }
 
     /// Stops a registry once the row is gone. A database that does not answer changes nothing.
+    ///
+    /// A look that hangs ends when the next one is due, so that a table which lost the row during
+    /// it is noticed within two intervals of answering again.
     pub(crate) async fn watch(self, registry: WorkerRegistry) {
+        let mut looks = tokio::time::interval(self.interval);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut fails = false;
         loop {
-            tokio::time::sleep(self.interval).await;
-            let looked = is_assigned(&self.url, self.number, &self.node, &self.options);
-            match looked.await {
+            looks.tick().await;
+            let looked = tokio::time::timeout(self.interval, self.is_there()).await;
+            let looked = looked.unwrap_or_else(|elapsed| {
+                Err(StoreError::unavailable(
+                    "the database does not answer",
+                    elapsed,
+                ))
+            });
+            let failed_before = std::mem::replace(&mut fails, looked.is_err());
+            match looked {
+                Ok(true) if failed_before => tracing::info!(
+                    worker = self.number,
+                    registry = %self.url,
+                    "this server's row in WORKER_NODE can be read again"
+                ),
                 Ok(true) => {}
                 Ok(false) => {
                     registry.stop();
@@ -70,7 +101,14 @@ impl WorkerNodeRow {
                     );
                     return;
                 }
-                Err(error) => tracing::debug!(%error, "cannot look at the row in WORKER_NODE"),
+                Err(_) if failed_before => {}
+                Err(error) => tracing::warn!(
+                    worker = self.number,
+                    registry = %self.url,
+                    %error,
+                    "cannot read this server's row in WORKER_NODE: if the table loses it \
+                     meanwhile, that goes unnoticed, and ids can repeat"
+                ),
             }
         }
     }
