@@ -32,6 +32,7 @@
 //! | `conformance` | the suites that stores and registries must pass |
 
 pub mod blocking;
+pub mod format;
 pub mod store;
 
 mod allocator;
