@@ -329,3 +329,29 @@ fn silent_streams_are_bounded_together() {
     header(&mut head, "te", "trailers");
     open_requests("100 connections of silent streams", "grpc://", &head);
 }
+
+/// Guards: calls whose only message does not come, with much metadata in little text.
+#[test]
+fn calls_without_a_message_are_bounded_together() {
+    let mut head = vec![0x83, 0x86, 0x01, 1, b'x'];
+    header(&mut head, ":path", "/leafid.v1.Ids/Next");
+    header(&mut head, "content-type", "application/grpc");
+    header(&mut head, "te", "trailers");
+    for _ in 0..100 {
+        header(&mut head, "x", "");
+    }
+    open_requests("100 connections of silent calls", "grpc://", &head);
+}
+
+/// Guards: requests that announce a short body, and have many short fields.
+#[test]
+fn requests_without_their_short_body_are_bounded_together() {
+    let mut head = b"\x83\x86\x01\x09localhost".to_vec();
+    header(&mut head, ":path", "/v1/tags/order/ids");
+    header(&mut head, "content-type", "application/json");
+    header(&mut head, "content-length", "2");
+    for number in 0..45 {
+        header(&mut head, &format!("x{number:02}"), "");
+    }
+    open_requests("100 connections of short bodies", "http://", &head);
+}

@@ -4,6 +4,7 @@
 use std::future::pending;
 use std::sync::Arc;
 
+use hyper::HeaderMap;
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
@@ -11,12 +12,12 @@ use super::call::{Activity, Snapshot};
 use crate::config::Limits;
 use crate::net::front_end::{ConnectionInfo, Peer, Slot};
 use crate::net::shutdown::Shutdown;
-use crate::net::unread::{Backlog, Charge};
+use crate::net::unread::{Backlog, Charge, request_len};
 
-/// What an open stream takes, about, with the metadata that it began with.
-const STREAM_LEN: usize = 12 * 1024;
-/// So many streams are in the cost of a connection.
-const FREE_STREAMS: u64 = 8;
+/// So many open calls are in the cost of a connection, unless they have much metadata.
+const FREE_CALLS: u64 = 8;
+/// So many fields of metadata are usual.
+const FREE_FIELDS: usize = 32;
 
 /// One connection.
 pub(super) struct Connection {
@@ -57,11 +58,17 @@ impl Connection {
         }
     }
 
-    /// Counts the memory of a stream, which may stay open without a message for as long as its peer
-    /// likes.
-    pub(super) fn hold_stream(&self) -> Option<Charge> {
-        let open_calls = self.activity.snapshot().open_calls;
-        (open_calls > FREE_STREAMS).then(|| self.backlog.hold(STREAM_LEN))
+    /// The memory that a call with these headers takes while its peer keeps it open; 0 if it is in
+    /// the cost of the connection.
+    pub(super) fn call_len(&self, headers: &HeaderMap) -> usize {
+        let is_free =
+            headers.len() <= FREE_FIELDS && self.activity.snapshot().open_calls <= FREE_CALLS;
+        if is_free { 0 } else { request_len(headers) }
+    }
+
+    /// Counts the memory of a call that its peer keeps open.
+    pub(super) fn hold(&self, call_len: usize) -> Option<Charge> {
+        (call_len > 0).then(|| self.backlog.hold(call_len))
     }
 
     /// Has the connection close gracefully.

@@ -72,20 +72,16 @@ impl Handler {
             let Started {
                 answering,
                 deadline,
-                is_stream,
+                stream_len,
             } = started;
             let service = &handler.service;
             let answer = match deadline.bound(answering, service.limits().answer_max).await {
                 Ok(answer) => answer.unwrap_or_else(|never| match never {}),
                 Err(late) => refusal(late),
             };
-            let end = is_stream.then(|| {
-                StreamEnd::new(
-                    deadline,
-                    service,
-                    &connection.shutdown,
-                    connection.hold_stream(),
-                )
+            let end = stream_len.map(|call_len| {
+                let held = connection.hold(call_len);
+                StreamEnd::new(deadline, service, &connection.shutdown, held)
             });
             Reply::of(answer, call, end, &connection.backlog)
         }
@@ -105,14 +101,18 @@ impl Handler {
         }
         let method = Method::of(request.uri().path());
         call.count_as(method, &self.counts);
+        let call_len = connection.call_len(request.headers());
         let called = self
             .check(connection, method, request.headers())
-            .and_then(|deadline| Ok((deadline, self.call(connection, method, request)?)));
+            .and_then(|deadline| {
+                let answering = self.call(connection, method, request, call_len)?;
+                Ok((deadline, answering))
+            });
         match called {
             Ok((deadline, answering)) => Started {
                 answering,
                 deadline,
-                is_stream: method.is_streaming(),
+                stream_len: method.is_streaming().then_some(call_len),
             },
             Err(error) => Started::answered(refusal(error)),
         }
@@ -147,10 +147,12 @@ impl Handler {
         connection: &Arc<Connection>,
         method: Method,
         request: Request<Incoming>,
+        call_len: usize,
     ) -> Result<Answering, Refusal> {
         use Method as M;
         let body_max = method.takes_one().then_some(self.service.limits().body_max);
-        let mut request = request.map(|body| RequestBody::new(body, body_max));
+        let mut request =
+            request.map(|body| RequestBody::new(body, body_max, Arc::clone(connection), call_len));
         if !matches!(method, M::Next | M::Stream) {
             // Extensions are heap-allocated, and these are the methods called most.
             request.extensions_mut().insert(Arc::clone(connection));
@@ -173,8 +175,8 @@ impl Handler {
 struct Started {
     answering: Answering,
     deadline: Deadline,
-    /// Whether its answer is a stream.
-    is_stream: bool,
+    /// If its answer is a stream: the memory of the call.
+    stream_len: Option<usize>,
 }
 
 impl Started {
@@ -183,7 +185,7 @@ impl Started {
         Self {
             answering: Box::pin(ready(Ok(answer))),
             deadline: Deadline::NONE,
-            is_stream: false,
+            stream_len: None,
         }
     }
 }

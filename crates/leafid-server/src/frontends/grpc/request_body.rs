@@ -1,10 +1,12 @@
-//! `RequestBody`: the body of a call, with a deadline if it is a single message. The messages of a
-//! stream may take any time.
+//! `RequestBody`: the body of a call. A single message has a deadline, and until it has come the
+//! memory of the call is counted. The messages of a stream may take any time; its memory is counted
+//! with its answer.
 //!
-//! A body that arrives at once, as it usually does, needs no timer.
+//! A body that arrives at once, as it usually does, needs neither a timer nor a count.
 
 use std::error::Error;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -13,33 +15,53 @@ use hyper::body::{Body, Frame, Incoming};
 use tokio::time::Sleep;
 use tonic::Status;
 
+use super::connection::Connection;
 use super::error::Refusal;
+use crate::net::unread::Charge;
 
 /// The body of a call.
 pub(super) struct RequestBody {
     body: Incoming,
     /// How long it may take; `None` for a stream.
     body_max: Option<Duration>,
-    /// Is ready when it has taken too long. `None` until something has waited for it.
-    late: Option<Pin<Box<Sleep>>>,
+    connection: Arc<Connection>,
+    /// The memory of the call, if it counts.
+    call_len: usize,
+    /// `None` until something has waited for it.
+    waiting: Option<Waiting>,
+}
+
+/// Waits for the rest of a body.
+struct Waiting {
+    /// Is ready when it has taken too long.
+    late: Pin<Box<Sleep>>,
+    _held: Option<Charge>,
 }
 
 impl RequestBody {
-    pub(super) const fn new(body: Incoming, body_max: Option<Duration>) -> Self {
+    pub(super) const fn new(
+        body: Incoming,
+        body_max: Option<Duration>,
+        connection: Arc<Connection>,
+        call_len: usize,
+    ) -> Self {
         Self {
             body,
             body_max,
-            late: None,
+            connection,
+            call_len,
+            waiting: None,
         }
     }
 
     /// Waits for the rest of it, until the deadline.
     fn poll_late(&mut self, body_max: Duration, context: &mut Context<'_>) -> Poll<Status> {
-        let late = self
-            .late
-            .get_or_insert_with(|| Box::pin(tokio::time::sleep(body_max)));
-        late.as_mut()
-            .poll(context)
+        let waiting = self.waiting.get_or_insert_with(|| Waiting {
+            late: Box::pin(tokio::time::sleep(body_max)),
+            _held: self.connection.hold(self.call_len),
+        });
+        let late = waiting.late.as_mut();
+        late.poll(context)
             .map(|()| Refusal::timeout(body_max).into())
     }
 }

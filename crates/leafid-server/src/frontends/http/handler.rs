@@ -17,7 +17,7 @@ use super::router::{self, Routes};
 use super::{ids, leaf, path};
 use crate::frontends::bearer;
 use crate::net::front_end::Peer;
-use crate::net::unread::Backlog;
+use crate::net::unread::{Backlog, request_len};
 use crate::service::{Caller, Service, ServiceError};
 
 /// Answers requests.
@@ -53,17 +53,12 @@ impl Handler {
         answer.map(AnswerBody::from)
     }
 
-    /// What a request holds until all of its body has come in. Names and values refer to the buffers
-    /// that they came in.
+    /// What a request holds until all of its body has come in.
     fn held_len(&self, parts: &Parts, body: &Incoming) -> usize {
-        let fields = parts.headers.iter();
-        let head_len: usize = fields
-            .map(|(name, value)| name.as_str().len() + value.len())
-            .sum();
         let body_len_max = self.context.service.limits().body_len_max;
         let body_len = body.size_hint().upper().map(usize::try_from);
         let body_len = body_len.and_then(Result::ok).unwrap_or(body_len_max);
-        head_len + body_len.min(body_len_max)
+        request_len(&parts.headers) + body_len.min(body_len_max)
     }
 
     /// The short way of the routes that issue ids: past the router, and past what it allocates.
