@@ -16,8 +16,6 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use hyper::HeaderMap;
-
 use crate::config::Limits;
 
 pub(crate) use backlog::{Backlog, Charge, Progress};
@@ -27,13 +25,10 @@ const REQUEST_LEN: usize = 9 * 1024;
 /// What a header field takes beside its text, about, in a table that is half empty.
 const FIELD_LEN: usize = 160;
 
-/// The memory of a request with these headers while it is open, about. Their texts refer to the
+/// The memory of a request while it is open, about. The texts of its header fields refer to the
 /// buffers that they came in.
-pub(crate) fn request_len(headers: &HeaderMap) -> usize {
-    let fields = headers.iter();
-    fields.fold(REQUEST_LEN, |len, (name, value)| {
-        len + name.as_str().len() + value.len() + FIELD_LEN
-    })
+pub(crate) const fn request_len(fields: usize, text_len: usize) -> usize {
+    REQUEST_LEN + fields * FIELD_LEN + text_len
 }
 
 /// Fewer bytes are not worth counting: a connection itself needs more.

@@ -4,7 +4,6 @@
 use std::future::pending;
 use std::sync::Arc;
 
-use hyper::HeaderMap;
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
@@ -58,12 +57,14 @@ impl Connection {
         }
     }
 
-    /// The memory that a call with these headers takes while its peer keeps it open; 0 if it is in
+    /// The memory that a call with this metadata takes while its peer keeps it open; 0 if it is in
     /// the cost of the connection.
-    pub(super) fn call_len(&self, headers: &HeaderMap) -> usize {
-        let is_free =
-            headers.len() <= FREE_FIELDS && self.activity.snapshot().open_calls <= FREE_CALLS;
-        if is_free { 0 } else { request_len(headers) }
+    pub(super) fn call_len(&self, fields: usize, text_len: usize) -> usize {
+        let open_calls = self.activity.snapshot().open_calls;
+        match fields > FREE_FIELDS || open_calls > FREE_CALLS {
+            true => request_len(fields, text_len),
+            false => 0,
+        }
     }
 
     /// Counts the memory of a call that its peer keeps open.

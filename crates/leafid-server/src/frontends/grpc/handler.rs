@@ -101,21 +101,25 @@ impl Handler {
         }
         let method = Method::of(request.uri().path());
         call.count_as(method, &self.counts);
-        let call_len = connection.call_len(request.headers());
-        let called = self
-            .check(connection, method, request.headers())
-            .and_then(|deadline| {
-                let answering = self.call(connection, method, request, call_len)?;
-                Ok((deadline, answering))
-            });
-        match called {
-            Ok((deadline, answering)) => Started {
-                answering,
-                deadline,
-                stream_len: method.is_streaming().then_some(call_len),
-            },
-            Err(error) => Started::answered(refusal(error)),
-        }
+        let started = self.begin(connection, method, request);
+        started.unwrap_or_else(|error| Started::answered(refusal(error)))
+    }
+
+    fn begin(
+        &self,
+        connection: &Arc<Connection>,
+        method: Method,
+        request: Request<Incoming>,
+    ) -> Result<Started, Refusal> {
+        let headers = request.headers();
+        let text_len = check_metadata(headers, self.service.limits().head_len_max)?;
+        let deadline = self.check(connection, method, headers)?;
+        let call_len = connection.call_len(headers.len(), text_len);
+        Ok(Started {
+            answering: self.call(connection, method, request, call_len)?,
+            deadline,
+            stream_len: method.is_streaming().then_some(call_len),
+        })
     }
 
     /// Whether the method may be called, and its deadline.
@@ -129,7 +133,6 @@ impl Handler {
             // The call is served, but the next one must go to another connection.
             connection.send_goaway();
         }
-        check_metadata(headers, self.service.limits().head_len_max)?;
         let deadline = Deadline::of(headers)?;
         if deadline.has_passed() {
             return Err(Refusal::deadline_exceeded());
@@ -201,15 +204,16 @@ fn not_grpc(request: &Request<Incoming>) -> Option<StatusCode> {
     }
 }
 
-/// Refuses a call with too much metadata, measured as HTTP/2 does.
-fn check_metadata(headers: &HeaderMap, len_max: usize) -> Result<(), Refusal> {
+/// Refuses a call with too much metadata, measured as HTTP/2 does; returns the length of its texts.
+fn check_metadata(headers: &HeaderMap, len_max: usize) -> Result<usize, Refusal> {
     let lens = headers
         .iter()
-        .map(|(name, value)| name.as_str().len() + value.len() + 32);
-    let len: usize = lens.sum();
+        .map(|(name, value)| name.as_str().len() + value.len());
+    let text_len: usize = lens.sum();
+    let len = text_len + headers.len() * 32;
     match len > len_max {
         true => Err(Refusal::too_much_metadata(len, len_max)),
-        false => Ok(()),
+        false => Ok(text_len),
     }
 }
 

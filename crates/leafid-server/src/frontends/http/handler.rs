@@ -58,7 +58,9 @@ impl Handler {
         let body_len_max = self.context.service.limits().body_len_max;
         let body_len = body.size_hint().upper().map(usize::try_from);
         let body_len = body_len.and_then(Result::ok).unwrap_or(body_len_max);
-        request_len(&parts.headers) + body_len.min(body_len_max)
+        let fields = parts.headers.iter();
+        let text_len = fields.map(|(name, value)| name.as_str().len() + value.len());
+        request_len(parts.headers.len(), text_len.sum()) + body_len.min(body_len_max)
     }
 
     /// The short way of the routes that issue ids: past the router, and past what it allocates.
