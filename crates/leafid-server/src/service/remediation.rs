@@ -60,6 +60,8 @@ impl ServiceError {
             }
             Self::MayNotCreate { .. } => wording
                 .fill("use a token with admin = true, or have the tag created with <create-tag>"),
+            Self::Store(StoreError::FormerKind { .. }) => wording
+                .fill("choose another name, or create it with <create-tag> and the kind snowflake"),
             Self::Decompose(_) => {
                 wording.fill("name the layout that the id was made with, as <layout>")
             }

@@ -73,8 +73,20 @@ pub(super) enum CallOutcome {
         lease: Lease,
         /// When that was, on the boot clock.
         began: Duration,
+        pace: ReadPace,
         row: Result<Option<LeaseRecord>, StoreError>,
     },
+}
+
+/// How long a read of our own row may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ReadPace {
+    /// Until the next one is due, so that one that hangs delays nothing. A registry that takes
+    /// longer counts as down.
+    Prompt,
+    /// As long as any other call. Beside the prompt ones while those fail: a registry that is only
+    /// slow gives our worker id to another server, and lets us know.
+    Patient,
 }
 
 pub(super) fn extend(
@@ -116,19 +128,35 @@ pub(super) fn report(
 }
 
 /// Reads our own row.
-pub(super) fn read_own_row(shared: Arc<Shared>, lease: Lease) -> BoxFuture<'static, CallOutcome> {
+pub(super) fn read_own_row(
+    shared: Arc<Shared>,
+    lease: Lease,
+    pace: ReadPace,
+) -> BoxFuture<'static, CallOutcome> {
     Box::pin(async move {
         let began = shared.core.timeline.clock().now();
         let row = match shared.store() {
             Ok(store) => {
-                let max = shared.options.row_read_interval();
-                let row = shared.within(max, store.lease(lease.worker)).await;
-                shared.note(Access::Read, row.as_ref().err());
-                row
+                let read = store.lease(lease.worker);
+                match pace {
+                    ReadPace::Prompt => {
+                        let row = shared
+                            .within(shared.options.row_read_interval(), read)
+                            .await;
+                        shared.note(Access::Read, row.as_ref().err());
+                        row
+                    }
+                    ReadPace::Patient => shared.within(shared.options.call_max, read).await,
+                }
             }
             Err(error) => Err(error),
         };
-        CallOutcome::RowRead { lease, began, row }
+        CallOutcome::RowRead {
+            lease,
+            began,
+            pace,
+            row,
+        }
     })
 }
 

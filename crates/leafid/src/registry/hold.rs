@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 
-use super::calls::{CallOutcome, extend, read_own_row, report};
+use super::calls::{CallOutcome, ReadPace, extend, read_own_row, report};
 use super::claim::Extended;
 use super::clock_check::{self, Verdict};
 use super::driver::{DriverState, End, WorkerUntil};
@@ -41,6 +41,10 @@ pub(super) struct Held {
     journal_fails: bool,
     reports_fail: bool,
     row_reads_fail: bool,
+    /// The last prompt read of our own row got no answer.
+    is_row_late: bool,
+    /// A patient one is under way.
+    reads_patiently: bool,
 }
 
 impl DriverState {
@@ -163,8 +167,12 @@ impl DriverState {
         }
         if is_due(held.row_read_at) {
             held.row_read_at = None;
-            held.calls
-                .push(read_own_row(Arc::clone(shared), held.lease));
+            let read = |pace| read_own_row(Arc::clone(shared), held.lease, pace);
+            held.calls.push(read(ReadPace::Prompt));
+            if held.is_row_late && !held.reads_patiently {
+                held.reads_patiently = true;
+                held.calls.push(read(ReadPace::Patient));
+            }
         }
         if is_due(held.report_at) {
             held.report_at = None;
@@ -248,9 +256,23 @@ impl DriverState {
             }
             CallOutcome::RowRead {
                 lease,
+                pace: ReadPace::Patient,
+                row,
+                ..
+            } => {
+                held.reads_patiently = false;
+                return match row {
+                    Ok(row) => self.lost_or_adopted(held, lease, row.as_ref(), false),
+                    Err(_) => None,
+                };
+            }
+            CallOutcome::RowRead {
+                lease,
                 began,
                 row: Ok(row),
+                ..
             } => {
+                held.is_row_late = false;
                 // From its beginning: it may have shown the state of that moment.
                 held.row_read_at = Some(began + self.shared.options.row_read_interval());
                 held.row_reads_fail = false;
@@ -264,6 +286,7 @@ impl DriverState {
                 lease,
                 began,
                 row: Err(error),
+                ..
             } => return self.on_unreadable_row(held, lease, began, &error),
             CallOutcome::Extended(Err(error)) => {
                 let retry_after = self.retry_after();
@@ -302,6 +325,7 @@ impl DriverState {
         // From its beginning: the registry may have come back while this read got no answer, and
         // the next one must end within `check_interval` of that.
         held.row_read_at = Some(began + retry_after);
+        held.is_row_late = true;
         if let StoreError::Unsupported { message } = error {
             return Some(self.lose(lease, message));
         }
@@ -344,6 +368,8 @@ impl Held {
             journal_fails: false,
             reports_fail: false,
             row_reads_fail: false,
+            is_row_late: false,
+            reads_patiently: false,
         }
     }
 

@@ -202,6 +202,31 @@ fn a_registry_emptied_behind_a_slow_claim_is_noticed_within_the_interval() {
     );
 }
 
+/// Guards a registry that never answers within half of the interval, but does answer: it gives the
+/// worker id to another server, so that must be noticed before the lease ends.
+#[test]
+fn an_emptied_registry_that_is_slow_is_noticed() {
+    let (store, clock) = (store(), ManualClock::new());
+    store.set_clock(&clock);
+    let slow = Mood::Slow(CHECK * 4 / 5);
+    let mut cluster = Cluster::new(vec![setup(&store, &clock).start()]);
+    cluster.run(SECOND * 20);
+    store.set(slow);
+    cluster.run(SECOND * 20);
+    store.memory.set(MemoryLeaseStore::new());
+    let emptied = clock.now();
+    cluster.servers.push(setup(&store, &clock).start());
+    cluster.run(SECOND * 120);
+    let (met, known_after) = (&cluster.met, CHECK * 3);
+    let is_late = |at: &Duration| *at >= emptied + known_after;
+    assert!(
+        !met.iter().any(is_late),
+        "{:?} after {emptied:?}",
+        met.last()
+    );
+    assert_eq!(cluster.servers[0].log.count("WorkerLost"), 1);
+}
+
 /// Guards that restoring a registry during an outage hides nothing: the row is read as soon as the
 /// registry answers, whatever the random pauses between other calls are.
 #[test]

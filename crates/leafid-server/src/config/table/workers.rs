@@ -175,9 +175,11 @@ pub(super) const REGISTRY_CHECK: Setting = Setting {
     doc: "How recently the server must have read its own row in the registry. It reads the \
           row again after half of this time, and the registry counts as down if it has not \
           answered for all of it. A registry that was emptied, or restored from an older \
-          copy, can go unnoticed for this long, counted from when it answers again; ids can \
-          repeat during that time, and not after it, except that ids issued ahead of the clock \
-          (`ahead-max`) can be repeated until their time has come. Shorter notices sooner; longer asks the registry less often.",
+          copy, can go unnoticed for this long, counted from when it answers again, or for as \
+          long as an answer takes, if that is longer than half of it; ids can repeat during \
+          that time, and not after it, except that ids issued ahead of the clock (`ahead-max`) \
+          can be repeated until their time has come. Shorter notices sooner; longer asks the \
+          registry less often.",
     field: Field::Time(TENTH..=MINUTE, |config| {
         Some(&mut config.workers.check_interval)
     }),

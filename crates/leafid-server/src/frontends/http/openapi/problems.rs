@@ -31,7 +31,7 @@ const TAG: &str = "bad_tag unknown_tag";
 /// Problems with the store's row of a tag.
 const STORE: &str = "bad_row unsupported";
 /// Reasons for which no ids are issued.
-const ISSUE: &str = "bad_count foreign_page limit_reached over_quota bad_row \
+const ISSUE: &str = "bad_count foreign_page limit_reached snowflake_tag over_quota bad_row \
                      mode_off not_yet shutting_down overloaded";
 /// Reasons for which no snowflake ids are issued.
 const SNOWFLAKE: &str = "layout_ended no_worker clock_behind";
@@ -45,10 +45,7 @@ const RELEASE: &str = "unknown_worker worker_alive worker_held worker_changed";
 const OF: &[(&str, &[&str])] = &[
     ("get_ids", &[LOOK, PARAMETER, TAG, ISSUE, SNOWFLAKE]),
     ("post_ids", &[LOOK, BODY, TAG, ISSUE, SNOWFLAKE]),
-    (
-        "post_ranges",
-        &[LOOK, CHANGE, BODY, TAG, ISSUE, "snowflake_tag"],
-    ),
+    ("post_ranges", &[LOOK, CHANGE, BODY, TAG, ISSUE]),
     ("decode", &[PARAMETER, "unknown_layout not_of_layout"]),
     ("list_tags", &[LOOK, PARAMETER, STORE, "bad_tag bad_count"]),
     (
