@@ -295,3 +295,36 @@ fn inode(file: &Metadata) -> u64 {
 fn inode(_: &Metadata) -> u64 {
     0
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Guards that a failed flush is not retried: the device accepts every byte, and cannot be
+    /// flushed. No server opens one as its journal.
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn a_failed_flush_is_final() {
+        let file = File::options().read(true).write(true).open("/dev/null");
+        let file = file.unwrap();
+        let journal = FileJournal {
+            file: Arc::new(JournalFile {
+                path: "/dev/null".into(),
+                number: FileNumber::of(&file.metadata().unwrap()),
+                _old_lock: None,
+                calls: AtomicU64::new(0),
+                state: Mutex::new(State {
+                    call: 0,
+                    failure: None,
+                    slots: Slots::new(file),
+                }),
+            }),
+        };
+        let record = JournalRecord::new("6f1c", "leaf");
+        for _ in 0..2 {
+            let error = journal.write(&record).await.unwrap_err();
+            assert!(matches!(error, StoreError::Unsupported { .. }), "{error:?}");
+            assert!(error.to_string().contains("Invalid argument"), "{error}");
+        }
+    }
+}

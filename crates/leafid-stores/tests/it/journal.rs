@@ -7,7 +7,7 @@ use std::process::Command;
 
 use leafid::WorkerId;
 use leafid::blocking::block_on;
-use leafid::store::{Journal, JournalLease, JournalRecord, JournalRegistry, StoreError};
+use leafid::store::{Journal, JournalLease, JournalRecord, JournalRegistry};
 use leafid_stores::FileJournal;
 use tempfile::TempDir;
 
@@ -212,21 +212,6 @@ fn a_second_process_is_refused() {
     drop(journal);
     assert!(other().contains("opened: None"), "{}", other());
     drop(reopen(&path));
-}
-
-/// Guards that a failed flush is not retried: the device accepts every byte, and cannot be flushed.
-#[cfg(target_os = "linux")]
-#[tokio::test]
-async fn a_failed_flush_is_final() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("worker.journal");
-    symlink("/dev/null", &path).unwrap();
-    let journal = FileJournal::open(&path).unwrap();
-    for _ in 0..2 {
-        let error = journal.write(&record(6)).await.unwrap_err();
-        assert!(matches!(error, StoreError::Unsupported { .. }), "{error:?}");
-        assert!(error.to_string().contains("Invalid argument"), "{error}");
-    }
 }
 
 /// Guards that a running server notices when its file is removed or replaced, because a second
