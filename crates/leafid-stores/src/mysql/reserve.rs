@@ -27,9 +27,9 @@ struct Row {
 }
 
 /// The read comes after the change was committed. So it sees every former tag of this name, because
-/// deleting a tag locks the row until how far it went is recorded; and a snowflake tag in place of
-/// a segment tag, none of whose ids is issued then. If the segment is below that,
-/// because the row was created again by hand, it is skipped, and another one is reserved above.
+/// deleting a tag locks the row until how far it went is recorded. If the segment is below that,
+/// because the row was created again by hand, it is skipped, and another one is reserved above. If
+/// the row is that of a snowflake tag by now, the segment is lost, and none of its ids is issued.
 pub(super) async fn reserve(
     connection: &mut MySqlConnection,
     side_tables: SideTables,

@@ -97,8 +97,8 @@ impl Dialect for Connection {
     const TOUCH_WORKER: &'static str = ", updated = strftime('%Y-%m-%dT%H:%M:%fZ', 'now')";
     const IS_NAMED: &'static str = "biz_tag = ?";
     /// The row without a name stands for all tags that a restored file did not know.
-    const DELETED: &'static str = "SELECT count(*) FILTER (WHERE tag <> ''), max(deleted_max_id), max(kind) \
-        FROM leafid_tag WHERE tag IN (?, '')";
+    const DELETED: &'static str = "SELECT count(*) FILTER (WHERE tag <> ''), \
+        max(deleted_max_id), max(kind) FROM leafid_tag WHERE tag IN (?, '')";
     const LAYOUT: &'static str = "layout";
     const LEASE_COLUMNS: &'static str = "worker, epoch, holder, address, until_ms";
 
