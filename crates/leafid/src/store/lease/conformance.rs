@@ -21,6 +21,7 @@
 mod bind;
 mod claims;
 mod concurrency;
+mod counting_store;
 mod identity;
 mod reporting;
 mod rows;
