@@ -19,10 +19,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::call::{Calls, KeptConnection};
+use crate::call::{Calls, KeptConnection, Question};
 use crate::dial::Server;
 use crate::fail_over::first_of;
 use crate::lease_options::place_of;
+use crate::timeout::within;
 use crate::transport::transport_of;
 use crate::url::StoreUrl;
 use crate::{StoreOptions, lease_row};
@@ -38,7 +39,7 @@ pub(crate) struct EtcdLeases {
     layout: String,
     identity: String,
     location: String,
-    /// The connection of the last read of one row. Authentication costs etcd a tenth of a second of
+    /// The connection of the last read of one row that was answered. Authentication costs etcd a tenth of a second of
     /// CPU, which is too much for a call that comes every few seconds.
     kept: KeptConnection<Session>,
 }
@@ -90,12 +91,18 @@ impl EtcdLeases {
     }
 
     /// The first server that answers this request, and its answer. Only for requests that change
-    /// nothing.
+    /// nothing. The answer of an only server is waited for as long as any other.
     async fn ask(&self, method: &str, question: &Value) -> Result<(Session, Value), StoreError> {
-        let timeout = self.options.connect_timeout_of(self.servers.len());
+        let connect_timeout = self.options.connect_timeout_of(self.servers.len());
+        let timeout = match self.servers.len() {
+            1 => self.options.statement_timeout,
+            _ => connect_timeout,
+        };
         let attempts = self.servers.iter().map(|server| {
             let attempt = async move {
-                let mut session = Session::open(server).await?;
+                let name = &server.name;
+                let late = || format!("{name} gave no connection within {connect_timeout:?}");
+                let mut session = within(connect_timeout, Session::open(server), late).await?;
                 let answer = session.call(method, question).await?;
                 Ok((session, answer))
             };
@@ -127,16 +134,6 @@ impl EtcdLeases {
                 key.to_owned(),
             )),
         }
-    }
-
-    async fn look(&self, worker: &str) -> Result<Option<LeaseRecord>, StoreError> {
-        let question = json!({ "key": encode(&format!("{}{worker}", self.rows)) });
-        let again = async |session: &mut Session| session.call("kv/range", &question).await;
-        let anew = async || self.ask("kv/range", &question).await;
-        let range: Range = parse(self.kept.ask(again, anew).await?)?;
-        let pair = range.kvs.first();
-        let row = pair.map(|pair| lease_row::read(worker, &decode(&pair.value)?));
-        row.transpose()
     }
 
     async fn read_all(&self) -> Result<Vec<LeaseRecord>, StoreError> {
@@ -188,6 +185,39 @@ impl EtcdLeases {
             // from here.
             weaknesses: Vec::new(),
         })
+    }
+}
+
+/// The question for the row of a worker id.
+struct RowQuestion<'a> {
+    leases: &'a EtcdLeases,
+    worker: String,
+}
+
+impl RowQuestion<'_> {
+    fn range(&self) -> Value {
+        json!({ "key": encode(&format!("{}{}", self.leases.rows, self.worker)) })
+    }
+
+    fn row(&self, answer: Value) -> Result<Option<LeaseRecord>, StoreError> {
+        let range: Range = parse(answer)?;
+        let pair = range.kvs.first();
+        let row = pair.map(|pair| lease_row::read(&self.worker, &decode(&pair.value)?));
+        row.transpose()
+    }
+}
+
+impl Question for RowQuestion<'_> {
+    type Connection = Session;
+    type Answer = Option<LeaseRecord>;
+
+    async fn again(&self, session: &mut Session) -> Result<Option<LeaseRecord>, StoreError> {
+        self.row(session.call("kv/range", &self.range()).await?)
+    }
+
+    async fn anew(&self) -> Result<(Session, Option<LeaseRecord>), StoreError> {
+        let (session, answer) = self.leases.ask("kv/range", &self.range()).await?;
+        Ok((session, self.row(answer)?))
     }
 }
 
@@ -256,8 +286,11 @@ impl LeaseStore for EtcdLeases {
 
     fn lease(&self, worker: WorkerId) -> StoreResult<'_, Option<LeaseRecord>> {
         let what = format!("read the row of worker id {worker}");
-        let worker = worker.to_string();
-        Box::pin(async move { self.calls.bounded(&what, self.look(&worker)).await })
+        let question = RowQuestion {
+            leases: self,
+            worker: worker.to_string(),
+        };
+        Box::pin(async move { self.calls.ask(&what, &self.kept, &question).await })
     }
 
     fn swap<'a>(&'a self, swap: &'a LeaseSwap) -> StoreResult<'a, bool> {

@@ -79,7 +79,7 @@ pub(crate) fn place_of(url: &StoreUrl, pool: &str) -> String {
             let path = crate::private::resolved(path);
             format!("sqlite:{} pool {pool}", path.display())
         }
-        None => format!("{url}{} pool {pool}", url.session()),
+        None => format!("{}{} pool {pool}", url.database(), url.session()),
     }
 }
 

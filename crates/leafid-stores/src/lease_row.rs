@@ -84,4 +84,19 @@ mod tests {
         check_damaged("0", &row.replace("2,", "9223372036854775808,"));
         check_damaged("0", &row.replace("2,", "2.5,"));
     }
+
+    /// Guards that no text of a row panics, and that a row is written as it was read.
+    #[test]
+    fn rows_of_any_text_are_read_or_refused() {
+        leafid_fuzz::fuzz("lease-rows", |data| {
+            let text = str::from_utf8(data).unwrap_or_default();
+            let (worker, row) = text.split_once(' ').unwrap_or_default();
+            let Ok(record) = read(worker, row) else {
+                return false;
+            };
+            let again = read(worker, &write(&record).unwrap());
+            assert_eq!(again.ok(), Some(record));
+            true
+        });
+    }
 }

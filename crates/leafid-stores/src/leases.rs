@@ -21,6 +21,10 @@ const LAYOUT_LEN_MAX: usize = 255;
 const HOLDER_LEN_MAX: usize = 128;
 const ADDRESS_LEN_MAX: usize = 255;
 
+/// Enough for the reads of one row that can be under way at once, of which late ones wait long, and
+/// another call.
+const CONNECTIONS_MIN: usize = 4;
+
 /// The row of `leafid_pool` with the identity of the whole database. No pool can have this name.
 pub(crate) const IDENTITY: &str = "#identity";
 
@@ -183,6 +187,8 @@ pub(crate) struct SqlLeases<S: Backend> {
 
 impl<S: Backend> SqlLeases<S> {
     pub(crate) fn new(backend: S, url: &StoreUrl, pool: &str, options: &StoreOptions) -> Self {
+        let connections_max = options.connections_max.max(CONNECTIONS_MIN);
+        let options = &options.with_connections_max(connections_max);
         Self {
             store: SqlStore::new(backend, url, options),
             pool: pool.to_owned(),
@@ -280,8 +286,7 @@ impl<S: Backend> LeaseStore for SqlLeases<S> {
     fn lease(&self, worker: WorkerId) -> StoreResult<'_, Option<LeaseRecord>> {
         let what = move || format!("read the row of worker id {worker}");
         let pool = self.pool.clone();
-        let row = self.store.run(Lease { pool, worker });
-        let row = self.store.bounded(what, row);
+        let row = self.store.look(what, Lease { pool, worker });
         // The holder stops for good, instead of waiting until the row can be read again.
         Box::pin(async move {
             row.await

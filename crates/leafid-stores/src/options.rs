@@ -23,16 +23,18 @@ use crate::remedies::Remedies;
 pub struct StoreOptions {
     /// The maximum number of connections at once, at least 1; SQLite always has one. More allow
     /// more tags to be refilled at the same time, and cost the database a connection each. Redis
-    /// and etcd use one for each call, however many those are. One more is open while an old one is
-    /// replaced. Default 8.
+    /// and etcd use one for each call, however many those are, and a registry of worker ids in a
+    /// database may use 4, so that a late read of a row leaves one for the next. One more is open
+    /// while an old one is replaced. Default 8.
     pub connections_max: usize,
     /// How long connecting to one server may take. Of several servers each gets at most an equal
     /// part of `statement_timeout`, so that the last one is reached in time. Default 10 s: enough
     /// for a server that takes a second for each of the eight round trips of connecting.
     pub connect_timeout: Duration,
     /// How long a call may take in total: waiting for a connection, connecting, and every
-    /// statement. Shorter detects a hanging database sooner; longer tolerates a slow one. Default
-    /// 15 s.
+    /// statement. Only the read of one row of a registry has this time twice: for a connection, and
+    /// then for its answer. Shorter detects a hanging database sooner; longer tolerates a slow one.
+    /// Default 15 s.
     pub statement_timeout: Duration,
     /// The maximum age of a connection, so that a first server which came back is used again, and a
     /// new table is noticed. A new one is made beside the old one, which serves until then; in

@@ -21,7 +21,7 @@ use redis::{
 use tokio::task::JoinSet;
 use url::Url;
 
-use crate::call::{Calls, KeptConnection};
+use crate::call::{Calls, KeptConnection, Question};
 use crate::dial::Server;
 use crate::lease_options::place_of;
 use crate::timeout::within;
@@ -74,7 +74,7 @@ pub(crate) struct RedisLeases {
     layout: String,
     identity: String,
     location: String,
-    /// The connection of the last read of one row.
+    /// The connection of the last read of one row that was answered.
     kept: KeptConnection<Session>,
 }
 
@@ -138,18 +138,27 @@ impl RedisLeases {
         let mut session = self.connect().await?;
         session.run(script, key, arguments).await.map_err(explain)
     }
+}
 
-    async fn look(&self, worker: &str) -> Result<Option<String>, StoreError> {
-        let again = async |session: &mut Session| {
-            let row = session.run(LEASE, &self.rows, &[worker]).await;
-            row.map_err(explain)
-        };
-        let anew = async || {
-            let mut session = self.connect().await?;
-            let row = again(&mut session).await?;
-            Ok((session, row))
-        };
-        self.kept.ask(again, anew).await
+/// The question for the row of a worker id.
+struct RowQuestion<'a> {
+    leases: &'a RedisLeases,
+    worker: String,
+}
+
+impl Question for RowQuestion<'_> {
+    type Connection = Session;
+    type Answer = Option<String>;
+
+    async fn again(&self, session: &mut Session) -> Result<Option<String>, StoreError> {
+        let row = session.run(LEASE, &self.leases.rows, &[&self.worker]).await;
+        row.map_err(explain)
+    }
+
+    async fn anew(&self) -> Result<(Session, Option<String>), StoreError> {
+        let mut session = self.leases.connect().await?;
+        let row = self.again(&mut session).await?;
+        Ok((session, row))
     }
 }
 
@@ -261,10 +270,14 @@ impl LeaseStore for RedisLeases {
 
     fn lease(&self, worker: WorkerId) -> StoreResult<'_, Option<LeaseRecord>> {
         let what = format!("read the row of worker id {worker}");
-        let worker = worker.to_string();
+        let question = RowQuestion {
+            leases: self,
+            worker: worker.to_string(),
+        };
         Box::pin(async move {
-            let row = self.calls.bounded(&what, self.look(&worker)).await?;
-            row.map(|row| lease_row::read(&worker, &row)).transpose()
+            let row = self.calls.ask(&what, &self.kept, &question).await?;
+            row.map(|row| lease_row::read(&question.worker, &row))
+                .transpose()
         })
     }
 

@@ -13,7 +13,7 @@ use leafid::store::{
 };
 
 use crate::backend::Backend;
-use crate::pool::Pool;
+use crate::pool::{Pool, PooledConnection};
 use crate::sql::{Dialect, Work, failed};
 use crate::sql_error::CallError;
 use crate::timeout::within;
@@ -72,6 +72,29 @@ impl<S: Backend> SqlStore<S> {
         pooled.give_back(answer)
     }
 
+    /// Reads with a time-out of its own for the statement, which begins when it has a connection:
+    /// one that waited for an established connection is as patient as any other.
+    pub(crate) async fn look<W: Work>(
+        &self,
+        what: impl Fn() -> String + Send + Sync,
+        work: W,
+    ) -> Result<W::Answer, StoreError> {
+        let mut pooled = self.connection(&what).await?;
+        let answer = async {
+            let answer = self.pool.backend().run(&mut pooled.connection, work).await;
+            pooled.give_back(answer)
+        };
+        self.bounded(&what, answer).await
+    }
+
+    pub(crate) async fn connection(
+        &self,
+        what: impl Fn() -> String + Send,
+    ) -> Result<PooledConnection<'_, S>, StoreError> {
+        let take = async { Ok(self.pool.take().await?) };
+        self.bounded(what, take).await
+    }
+
     pub(crate) async fn transact<W: Work>(&self, work: W) -> Result<W::Answer, CallError> {
         let mut pooled = self.pool.take().await?;
         let backend = self.pool.backend();
@@ -98,7 +121,7 @@ impl<S: Backend> SqlStore<S> {
     }
 
     /// The server in use, or all of them.
-    fn in_use(&self) -> String {
+    pub(crate) fn in_use(&self) -> String {
         self.pool.in_use().unwrap_or_else(|| self.location.clone())
     }
 

@@ -19,6 +19,8 @@ mod tree;
 
 mod view;
 
+mod look;
+
 use std::collections::BTreeMap;
 use std::future::Future;
 
@@ -28,7 +30,7 @@ use leafid::store::{
     LeaseRecord, LeaseStore, LeaseSwap, StoreError, StoreReport, StoreResult, new_identity,
 };
 
-use crate::call::Calls;
+use crate::call::{Calls, KeptConnection};
 use crate::lease_options::place_of;
 use crate::transport::transport_of;
 use crate::url::StoreUrl;
@@ -52,24 +54,8 @@ pub(crate) struct ZooKeeperLeases {
     address: Option<String>,
     calls: Calls,
     location: String,
-}
-
-/// A look that the caller may give up on, because the server hangs. The next call opens another
-/// session, with another server where there is one.
-struct Unanswered<'a>(Option<&'a Sessions>);
-
-impl Unanswered<'_> {
-    fn end(mut self) {
-        self.0 = None;
-    }
-}
-
-impl Drop for Unanswered<'_> {
-    fn drop(&mut self) {
-        if let Some(sessions) = self.0 {
-            sessions.close();
-        }
-    }
+    /// The session of the last look at one row that was answered.
+    kept: KeptConnection<Session>,
 }
 
 /// Our row of a worker id, and its version.
@@ -89,6 +75,7 @@ impl ZooKeeperLeases {
             address: address.map(str::to_owned),
             calls: Calls::new(url, options),
             location: place_of(url, pool),
+            kept: KeptConnection::default(),
         }
     }
 
@@ -237,15 +224,6 @@ impl ZooKeeperLeases {
         Ok(records)
     }
 
-    async fn read_one(&self, worker: WorkerId) -> Result<Option<LeaseRecord>, StoreError> {
-        let session = self.session().await?;
-        session.sync(&self.tree.rows()).await?;
-        let row = self.row(&session, worker).await?.map(|(row, _)| row);
-        let forever = self.forever(&session).await?;
-        let owner = self.owner(&session, &forever, worker).await?;
-        Ok(view(worker, row, &owner).map(|view| view.record))
-    }
-
     async fn try_swap(&self, swap: &LeaseSwap) -> Result<bool, StoreError> {
         let worker = swap.record.worker;
         let session = self.session().await?;
@@ -367,13 +345,7 @@ impl LeaseStore for ZooKeeperLeases {
     }
 
     fn lease(&self, worker: WorkerId) -> StoreResult<'_, Option<LeaseRecord>> {
-        let what = format!("read the row of worker id {worker}");
-        Box::pin(async move {
-            let unanswered = Unanswered(Some(&self.sessions));
-            let row = self.bounded(&what, self.read_one(worker)).await;
-            unanswered.end();
-            row
-        })
+        Box::pin(self.look(worker))
     }
 
     fn swap<'a>(&'a self, swap: &'a LeaseSwap) -> StoreResult<'a, bool> {

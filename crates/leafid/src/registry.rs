@@ -20,6 +20,8 @@ mod own_row;
 mod peers;
 mod release;
 mod retrying_store;
+mod row_read;
+mod rows_seen;
 mod start;
 mod status;
 mod timekeeper;
@@ -41,6 +43,7 @@ use crate::worker_id::WorkerId;
 
 use calls::{FailedWrites, Reachability};
 use retrying_store::RetryingStore;
+use rows_seen::RowsSeen;
 
 pub use accept_clock::ClockAhead;
 pub use builder::RegistryBuilder;
@@ -97,6 +100,7 @@ impl Drop for Handle {
 pub(crate) struct Shared {
     pub(crate) core: Arc<Core>,
     pub(crate) store: Option<Arc<dyn LeaseStore>>,
+    rows_seen: Arc<RowsSeen>,
     pub(crate) journal: Arc<dyn Journal>,
     pub(crate) peers: Arc<dyn PeerClocks>,
     pub(crate) observer: Arc<dyn Observer>,
@@ -157,6 +161,8 @@ impl WorkerRegistry {
 
     fn of(parts: RegistryBuilder) -> (Self, RegistryDriver) {
         let options = parts.options;
+        let core = Arc::new(Core::new(options.snowflake, Arc::clone(&parts.clock)));
+        let rows_seen = Arc::new(RowsSeen::default());
         let store = parts.store.map(|store| {
             let (clock, observer) = (Arc::clone(&parts.clock), Arc::clone(&parts.observer));
             let conflict_retry =
@@ -164,11 +170,14 @@ impl WorkerRegistry {
             Arc::new(RetryingStore {
                 store,
                 conflict_retry,
+                core: Arc::clone(&core),
+                rows_seen: Arc::clone(&rows_seen),
             }) as Arc<dyn LeaseStore>
         });
         let shared = Arc::new(Shared {
-            core: Arc::new(Core::new(options.snowflake, parts.clock)),
+            core,
             store,
+            rows_seen,
             journal: parts.journal,
             peers: parts.peers,
             observer: parts.observer,

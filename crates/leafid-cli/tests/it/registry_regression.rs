@@ -4,13 +4,14 @@
 
 use std::collections::BTreeMap;
 use std::thread;
+use std::time::Duration;
 
 use leafid::SystemClock;
-use leafid_testbed::{Etcd, Redis, ZooKeeper};
+use leafid_testbed::{Etcd, Proxy, Redis, ZooKeeper, shared_mariadb};
 use serde_json::json;
 use tempfile::{TempDir, tempdir};
 
-use crate::server_process::{Server, until};
+use crate::server_process::{Server, run, until};
 use crate::snowflake_load::{Callers, Given, now_ms};
 
 fn start(folder: &TempDir, registry: &str) -> Server {
@@ -156,6 +157,75 @@ fn a_registry_restored_from_a_backup_is_noticed() {
                 redis.stop();
                 redis.put_back(&backup);
                 redis.start_again();
+            });
+        });
+    });
+}
+
+/// How long a registry that is slow takes for an answer: longer than half of `registry-check`.
+const SLOW_MS: u64 = 1600;
+
+/// `proxy` is on the way to the registry at `url`.
+fn check_slow(kind: &str, url: &str, proxy: &Proxy, forget: impl Fn()) {
+    let (clock, folder) = (SystemClock::new(), tempdir().unwrap());
+    let words = [
+        "--segment=false",
+        "--registry",
+        url,
+        "--registry-check",
+        "2s",
+        "--store-statement-timeout",
+        "2400ms",
+    ];
+    let server = Server::start(folder.path(), &words);
+    held(&server);
+    // After the first read of its row, which establishes the connection.
+    let read_ms = now_ms(&clock) + 1500;
+    until("first read", || (now_ms(&clock) > read_ms).then_some(()));
+    proxy.delay(Duration::from_millis(SLOW_MS));
+    until("outage", || {
+        let is_missed = server.metric("leafid_registry_up").total_cmp(&0.0).is_eq();
+        is_missed.then_some(())
+    });
+    forget();
+    let forgot_ms = now_ms(&clock);
+    until("notice", || {
+        (server.metric(REGRESSIONS) > 0.0).then_some(())
+    });
+    let took_ms = now_ms(&clock) - forgot_ms;
+    println!("{kind}: answers after {SLOW_MS} ms, noticed after {took_ms} ms");
+    // Two answers; the rest is for a busy machine.
+    assert!(took_ms < 3 * SLOW_MS, "{kind}: {took_ms} ms");
+}
+
+/// Guards a registry that answers, but always later than a read of our own row may take, and almost
+/// as late as any call may: that it was emptied is noticed as soon as it says so. Most cannot
+/// establish a new connection in that time.
+#[test]
+fn a_slow_registry_that_is_emptied_is_noticed() {
+    let (etcd, redis, mariadb) = (Etcd::start(), Redis::start(), shared_mariadb());
+    let database = mariadb.create_database();
+    let init = ["store", "init", "--store", &database.url];
+    run(tempdir().unwrap().path(), &init).ok();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let proxy = Proxy::new(etcd.port());
+            check_slow("etcd", &etcd.url_at(proxy.port()), &proxy, || {
+                let all = json!({ "key": "AA==", "range_end": "AA==" });
+                etcd.call("kv/deleterange", &all);
+            });
+        });
+        scope.spawn(|| {
+            let proxy = Proxy::new(redis.port());
+            check_slow("redis", &redis.url_at(proxy.port()), &proxy, || {
+                redis.flush();
+            });
+        });
+        scope.spawn(|| {
+            let proxy = Proxy::new(mariadb.port());
+            let url = mariadb.url_at(proxy.port(), &database.name);
+            check_slow("mariadb", &url, &proxy, || {
+                mariadb.sql(&database.name, "DELETE FROM leafid_worker");
             });
         });
     });

@@ -170,7 +170,13 @@ impl Simulation {
         } else {
             let registry = Arc::clone(&self.registry);
             let identity = self.servers[at].disk.identity;
-            builder.store(SimLeaseStore::new(registry, identity, process))
+            let read_interval = self.field.plan.options.check_interval / 2;
+            builder.store(SimLeaseStore::new(
+                registry,
+                identity,
+                process,
+                read_interval,
+            ))
         };
         let (registry, driver) = builder.options(options).build();
         let end = Arc::clone(&has_ended);

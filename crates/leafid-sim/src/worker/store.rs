@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
+use futures_util::future::{Either, pending, select};
 use leafid::store::{LeaseRecord, LeaseStore, LeaseSwap, StoreError, StoreReport, StoreResult};
 use leafid::{Clock as _, WorkerId};
 
@@ -130,6 +131,8 @@ pub(crate) struct SimLeaseStore {
     registry: Arc<Registry>,
     identity: Identity,
     process: Process,
+    /// From one read of its row to the next: one that takes longer is not waited for.
+    read_interval: Duration,
     /// The rows that it wrote, as they were acknowledged to it last.
     promised: Mutex<BTreeMap<WorkerId, LeaseRecord>>,
     /// It has read a row of its own, or has written one.
@@ -139,23 +142,30 @@ pub(crate) struct SimLeaseStore {
 /// A call that may end without an answer: it fails on the way, or is given up.
 struct Unanswered<'a> {
     connection: &'a SimLeaseStore,
-    is_answered: bool,
+    /// It was answered, or is known to hinder its process.
+    is_settled: bool,
 }
 
 impl Drop for Unanswered<'_> {
     fn drop(&mut self) {
-        if !self.is_answered {
+        if !self.is_settled {
             self.connection.hindered();
         }
     }
 }
 
 impl SimLeaseStore {
-    pub(crate) fn new(registry: Arc<Registry>, identity: Identity, process: Process) -> Self {
+    pub(crate) fn new(
+        registry: Arc<Registry>,
+        identity: Identity,
+        process: Process,
+        read_interval: Duration,
+    ) -> Self {
         Self {
             registry,
             identity,
             process,
+            read_interval,
             promised: Mutex::default(),
             is_known: AtomicBool::new(false),
         }
@@ -170,23 +180,32 @@ impl SimLeaseStore {
         if self.is_known.load(Ordering::Relaxed) {
             return self.registry.network.call(effect);
         }
-        self.look(effect)
+        self.look(effect, pending())
     }
 
-    /// The same for a call that is the read itself.
+    /// The same for a call that is the read itself. From `overdue` on it hinders nothing: the next
+    /// read begins, and this one is only waited for.
     fn look<'a, T: Send + 'static>(
         &'a self,
         effect: impl Future<Output = Result<T, StoreError>> + Send + 'static,
+        overdue: impl Future<Output = ()> + Send + Unpin + 'a,
     ) -> StoreResult<'a, T> {
         let unanswered = Unanswered {
             connection: self,
-            is_answered: false,
+            is_settled: false,
         };
         let call = self.registry.network.call(async move { Ok(effect.await) });
         Box::pin(async move {
             let mut unanswered = unanswered;
-            let answer = call.await;
-            unanswered.is_answered = answer.is_ok();
+            let answer = match select(call, overdue).await {
+                Either::Left((answer, _)) => answer,
+                Either::Right(((), call)) => {
+                    self.hindered();
+                    unanswered.is_settled = true;
+                    call.await
+                }
+            };
+            unanswered.is_settled |= answer.is_ok();
             answer?
         })
     }
@@ -308,7 +327,9 @@ impl LeaseStore for SimLeaseStore {
     fn lease(&self, worker: WorkerId) -> StoreResult<'_, Option<LeaseRecord>> {
         let (registry, identity) = (Arc::clone(&self.registry), self.identity);
         let promised = lock(&self.promised).get(&worker).cloned();
-        let call = self.look(async move { registry.look(worker, identity, promised).await });
+        let overdue = self.registry.network.clock.sleep(self.read_interval);
+        let look = async move { registry.look(worker, identity, promised).await };
+        let call = self.look(look, overdue);
         Box::pin(async move {
             let look = call.await?;
             look.row.iter().for_each(|row| self.acknowledge(row));

@@ -32,7 +32,7 @@ enum CreateMode {
     Sequential = 2,
 }
 
-/// One session at a time, opened by the first call that needs it.
+/// One session for all calls but looks at one row, opened by the first call that needs it.
 pub(super) struct Sessions {
     /// `HOST:PORT` of each.
     servers: Vec<String>,
@@ -78,6 +78,13 @@ impl Sessions {
             return Ok(self.over(client));
         }
         *current = None;
+        let session = self.open(tree).await?;
+        *current = Some(Arc::clone(&session.client));
+        Ok(session)
+    }
+
+    /// Another session, with our part of the tree in place, for the caller alone.
+    pub(super) async fn open(&self, tree: &Tree) -> Result<Session, StoreError> {
         let session = self.over(&self.connect().await?);
         for (path, acl) in [
             (tree.forever(), Acl::Open),
@@ -86,7 +93,6 @@ impl Sessions {
         ] {
             session.make_folder(&path, acl).await?;
         }
-        *current = Some(Arc::clone(&session.client));
         Ok(session)
     }
 

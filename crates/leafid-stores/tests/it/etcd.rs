@@ -9,8 +9,8 @@ use serde_json::json;
 
 use crate::registries::{
     check_error, check_hanging, check_large_numbers, check_leases_conform, check_misconfigured,
-    check_pools_are_apart, check_restart, check_unknown_outcome, claim, extend, leases_at,
-    leases_with, new_pool,
+    check_pools_are_apart, check_restart, check_slow_reads, check_unknown_outcome, claim, extend,
+    leases_at, leases_with, new_pool,
 };
 
 #[test]
@@ -39,6 +39,12 @@ async fn etcd_outcome_unknown() {
 async fn etcd_hanging() {
     let server = Etcd::start();
     check_hanging(&server.url(), || server.pause(), || server.resume()).await;
+}
+
+#[tokio::test]
+async fn etcd_answers_late() {
+    let server = shared_etcd();
+    check_slow_reads(|port| server.url_at(port), server.port(), 1).await;
 }
 
 #[tokio::test]

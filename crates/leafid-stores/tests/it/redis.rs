@@ -7,7 +7,8 @@ use leafid_testbed::{Redis, shared_redis};
 
 use crate::registries::{
     check_error, check_hanging, check_large_numbers, check_leases_conform, check_misconfigured,
-    check_pools_are_apart, check_restart, check_unknown_outcome, claim, leases_at, new_pool,
+    check_pools_are_apart, check_restart, check_slow_reads, check_unknown_outcome, claim,
+    leases_at, new_pool,
 };
 use crate::{chain, url_of};
 
@@ -37,6 +38,12 @@ async fn redis_outcome_unknown() {
 async fn redis_hanging() {
     let server = Redis::start();
     check_hanging(&server.url(), || server.pause(), || server.resume()).await;
+}
+
+#[tokio::test]
+async fn redis_answers_late() {
+    let server = shared_redis();
+    check_slow_reads(|port| server.url_at(port), server.port(), 1).await;
 }
 
 #[tokio::test]

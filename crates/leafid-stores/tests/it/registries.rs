@@ -112,6 +112,30 @@ pub(crate) async fn check_hanging(url: &str, pause: impl FnOnce(), resume: impl 
     assert!(leases.swap(&claim(2)).await.unwrap());
 }
 
+/// Guards that a read of a row does not wait in vain for one that began before it: each gets its
+/// answer, if that takes no longer than the time-out. `takes` is how long one reply takes, of which
+/// `replies` make an answer.
+pub(crate) async fn check_slow_reads(url_at: impl Fn(u16) -> String, port: u16, replies: u32) {
+    const ANSWER: Duration = Duration::from_millis(1200);
+    let proxy = Proxy::new(port);
+    let options = StoreOptions::default().with_statement_timeout(ANSWER * 5 / 3);
+    let leases = leases_with(&url_at(proxy.port()), &new_pool(), &options).await;
+    leases.swap(&claim(0)).await.unwrap();
+    let worker = WorkerId::new(0);
+    // The connection is there then.
+    let kept = leases.lease(worker).await.unwrap();
+    assert!(kept.is_some());
+    proxy.delay(ANSWER / replies);
+    let second = async {
+        tokio::time::sleep(ANSWER / 6).await;
+        leases.lease(worker).await
+    };
+    let (first, second) = tokio::join!(leases.lease(worker), second);
+    for row in [first, second, leases.lease(worker).await] {
+        assert_eq!(row.unwrap(), kept);
+    }
+}
+
 /// Guards that rows survive `kill -9`, and that the next call succeeds without help.
 pub(crate) async fn check_restart(url: &str, kill: impl FnOnce(), start_again: impl FnOnce()) {
     let leases = leases_at(url, &new_pool()).await;

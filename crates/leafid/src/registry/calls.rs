@@ -7,9 +7,10 @@ use std::time::Duration;
 use super::Shared;
 use super::claim::{self, Extended};
 use super::clock_check::SecondSource;
+use super::row_read::RowRead;
 use crate::event::Event;
 use crate::lease::Lease;
-use crate::store::{BoxFuture, LeaseRecord, StoreError};
+use crate::store::{BoxFuture, StoreError};
 
 /// Whether the registry answers, as the last call to it showed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -68,25 +69,7 @@ pub(super) enum CallOutcome {
     Extended(Result<Extended, StoreError>),
     Reported(Result<(), StoreError>),
     ClockChecked(Option<SecondSource>),
-    RowRead {
-        /// The lease when the read began.
-        lease: Lease,
-        /// When that was, on the boot clock.
-        began: Duration,
-        pace: ReadPace,
-        row: Result<Option<LeaseRecord>, StoreError>,
-    },
-}
-
-/// How long a read of our own row may take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ReadPace {
-    /// Until the next one is due, so that one that hangs delays nothing. A registry that takes
-    /// longer counts as down.
-    Prompt,
-    /// As long as any other call. Beside the prompt ones while those fail: a registry that is only
-    /// slow gives our worker id to another server, and lets us know.
-    Patient,
+    RowRead(RowRead),
 }
 
 pub(super) fn extend(
@@ -127,39 +110,6 @@ pub(super) fn report(
     })
 }
 
-/// Reads our own row.
-pub(super) fn read_own_row(
-    shared: Arc<Shared>,
-    lease: Lease,
-    pace: ReadPace,
-) -> BoxFuture<'static, CallOutcome> {
-    Box::pin(async move {
-        let began = shared.core.timeline.clock().now();
-        let row = match shared.store() {
-            Ok(store) => {
-                let read = store.lease(lease.worker);
-                match pace {
-                    ReadPace::Prompt => {
-                        let row = shared
-                            .within(shared.options.row_read_interval(), read)
-                            .await;
-                        shared.note(Access::Read, row.as_ref().err());
-                        row
-                    }
-                    ReadPace::Patient => shared.within(shared.options.call_max, read).await,
-                }
-            }
-            Err(error) => Err(error),
-        };
-        CallOutcome::RowRead {
-            lease,
-            began,
-            pace,
-            row,
-        }
-    })
-}
-
 impl Shared {
     /// Makes a call that reads, gives up on it after `call_max`, and records whether it was
     /// answered.
@@ -192,10 +142,7 @@ impl Shared {
         let timer = self.core.timeline.clock().sleep(max);
         match futures_util::future::select(std::pin::pin!(call), timer).await {
             futures_util::future::Either::Left((answer, _)) => answer,
-            futures_util::future::Either::Right(_) => Err(StoreError::unavailable(
-                format!("no answer within {max:?}"),
-                "timed out",
-            )),
+            futures_util::future::Either::Right(_) => Err(no_answer_within(max)),
         }
     }
 
@@ -234,4 +181,8 @@ impl Shared {
         drop(state);
         self.emit(&Event::RegistryDown { error });
     }
+}
+
+pub(super) fn no_answer_within(max: Duration) -> StoreError {
+    StoreError::unavailable(format!("no answer within {max:?}"), "timed out")
 }

@@ -7,11 +7,12 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 
-use super::calls::{CallOutcome, ReadPace, extend, read_own_row, report};
+use super::calls::{CallOutcome, extend, report};
 use super::claim::Extended;
 use super::clock_check::{self, Verdict};
 use super::driver::{DriverState, End, WorkerUntil};
 use super::grant::{self, Action, Margins, Now};
+use super::row_read::{RowReads, read_own_row};
 use super::{RegistryStage, Shared};
 use crate::error_kind::ErrorKind;
 use crate::event::Event;
@@ -21,8 +22,6 @@ use crate::timeline::Comparison;
 
 /// How often the server reports to others that it is alive. Source: Leaf.
 const REPORT_INTERVAL: Duration = Duration::from_secs(3);
-/// From one read of our own row that failed to the next, if that is sooner than the usual interval.
-const ROW_READ_RETRY: Duration = Duration::from_secs(1);
 /// How often a second source is asked while the clocks disagree.
 const CLOCK_CHECK_INTERVAL_MIN: Duration = Duration::from_secs(1);
 const CLOCK_CHECK_INTERVAL_MAX: Duration = Duration::from_secs(30);
@@ -30,21 +29,16 @@ const CLOCK_CHECK_INTERVAL_MAX: Duration = Duration::from_secs(30);
 /// A worker id, while it is held.
 pub(super) struct Held {
     pub(super) lease: Lease,
-    calls: FuturesUnordered<BoxFuture<'static, CallOutcome>>,
+    pub(super) calls: FuturesUnordered<BoxFuture<'static, CallOutcome>>,
+    pub(super) row_reads: RowReads,
     /// When each kind of call is due; `None` while one is under way.
-    extend_at: Option<Duration>,
-    row_read_at: Option<Duration>,
+    pub(super) extend_at: Option<Duration>,
     report_at: Option<Duration>,
     clock_check_at: Option<Duration>,
     clock_check_interval: Duration,
     disagrees: bool,
     journal_fails: bool,
     reports_fail: bool,
-    row_reads_fail: bool,
-    /// The last prompt read of our own row got no answer.
-    is_row_late: bool,
-    /// A patient one is under way.
-    reads_patiently: bool,
 }
 
 impl DriverState {
@@ -52,7 +46,7 @@ impl DriverState {
     pub(super) async fn hold(&mut self, lease: Lease) -> End {
         let mut held = Held::new(lease);
         if let Some(claimed) = self.claimed_at.take() {
-            held.row_read_at = Some(claimed + self.shared.options.row_read_interval());
+            held.row_reads.due_at = Some(claimed + self.shared.options.row_read_interval());
         }
         self.on_claimed(lease);
         loop {
@@ -165,14 +159,10 @@ impl DriverState {
             held.calls
                 .push(extend(Arc::clone(shared), held.lease, until_ms, names));
         }
-        if is_due(held.row_read_at) {
-            held.row_read_at = None;
-            let read = |pace| read_own_row(Arc::clone(shared), held.lease, pace);
-            held.calls.push(read(ReadPace::Prompt));
-            if held.is_row_late && !held.reads_patiently {
-                held.reads_patiently = true;
-                held.calls.push(read(ReadPace::Patient));
-            }
+        if is_due(held.row_reads.due_at) {
+            held.row_reads.due_at = None;
+            let read = read_own_row(Arc::clone(shared), held.lease);
+            held.calls.push(read);
         }
         if is_due(held.report_at) {
             held.report_at = None;
@@ -254,40 +244,7 @@ impl DriverState {
             CallOutcome::Extended(Ok(Extended::Elsewhere)) => {
                 return Some(self.lose_elsewhere(held.lease));
             }
-            CallOutcome::RowRead {
-                lease,
-                pace: ReadPace::Patient,
-                row,
-                ..
-            } => {
-                held.reads_patiently = false;
-                return match row {
-                    Ok(row) => self.lost_or_adopted(held, lease, row.as_ref(), false),
-                    Err(_) => None,
-                };
-            }
-            CallOutcome::RowRead {
-                lease,
-                began,
-                row: Ok(row),
-                ..
-            } => {
-                held.is_row_late = false;
-                // From its beginning: it may have shown the state of that moment.
-                held.row_read_at = Some(began + self.shared.options.row_read_interval());
-                held.row_reads_fail = false;
-                if self.shared.lock().failed_writes.swap {
-                    // It can be read again; perhaps it can be written, too.
-                    held.extend_at = held.extend_at.map(|at| at.min(now));
-                }
-                return self.lost_or_adopted(held, lease, row.as_ref(), false);
-            }
-            CallOutcome::RowRead {
-                lease,
-                began,
-                row: Err(error),
-                ..
-            } => return self.on_unreadable_row(held, lease, began, &error),
+            CallOutcome::RowRead(read) => return self.on_row_read(held, read),
             CallOutcome::Extended(Err(error)) => {
                 let retry_after = self.retry_after();
                 held.extend_at = Some(now + retry_after);
@@ -308,31 +265,6 @@ impl DriverState {
                     return self.accept_wall(held);
                 }
             }
-        }
-        None
-    }
-
-    /// A registry that does not answer may come back with our row. One that refuses, such as a file
-    /// that was replaced, will not.
-    fn on_unreadable_row(
-        &mut self,
-        held: &mut Held,
-        lease: Lease,
-        began: Duration,
-        error: &StoreError,
-    ) -> Option<End> {
-        let retry_after = ROW_READ_RETRY.min(self.shared.options.row_read_interval());
-        // From its beginning: the registry may have come back while this read got no answer, and
-        // the next one must end within `check_interval` of that.
-        held.row_read_at = Some(began + retry_after);
-        held.is_row_late = true;
-        if let StoreError::Unsupported { message } = error {
-            return Some(self.lose(lease, message));
-        }
-        if !error.may_recover() && !held.row_reads_fail {
-            held.row_reads_fail = true;
-            self.shared
-                .emit(&Event::RegistryFailed { error, retry_after });
         }
         None
     }
@@ -359,17 +291,14 @@ impl Held {
         Self {
             lease,
             calls: FuturesUnordered::new(),
+            row_reads: RowReads::default(),
             extend_at: Some(Duration::ZERO),
-            row_read_at: Some(Duration::ZERO),
             report_at: Some(Duration::ZERO),
             clock_check_at: Some(Duration::ZERO),
             clock_check_interval: CLOCK_CHECK_INTERVAL_MIN,
             disagrees: false,
             journal_fails: false,
             reports_fail: false,
-            row_reads_fail: false,
-            is_row_late: false,
-            reads_patiently: false,
         }
     }
 
@@ -378,7 +307,7 @@ impl Held {
         let step = shared.options.step_interval;
         let now = shared.core.timeline.clock().now();
         // What has become due meanwhile, such as while the journal was written, begins at once.
-        let row_read_at = self.row_read_at.filter(|_| shared.store.is_some());
+        let row_read_at = self.row_reads.due_at.filter(|_| shared.store.is_some());
         row_read_at.map_or(step, |at| at.saturating_sub(now).min(step))
     }
 }

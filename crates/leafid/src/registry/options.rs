@@ -65,8 +65,9 @@ pub struct RegistryOptions {
     pub journal_ahead: Duration,
     /// The maximum age of the last read of this server's own row in the registry: it is read again
     /// after half of this, and the registry counts as down if it has not answered for all of it. A
-    /// registry that was emptied, or restored from an older copy, can go unnoticed for this long;
-    /// ids can repeat meanwhile. At least 100 ms. Default: 5 s.
+    /// registry that was emptied, or restored from an older copy, can go unnoticed for this long, or
+    /// for twice as long as an answer takes, if that is longer and within `call_max`; ids can repeat
+    /// meanwhile. At least 100 ms. Default: 5 s.
     pub check_interval: Duration,
     /// How far this machine's clock may be off, from the registry's, from the mean of the peers'
     /// and behind its own last report, when a worker id is claimed. Default: 10 s.

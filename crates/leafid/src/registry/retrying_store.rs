@@ -1,15 +1,21 @@
 //! `RetryingStore`: a registry whose calls are retried after conflicts with other transactions,
-//! like those to a store of segments. Everything else passes through.
+//! like those to a store of segments. It keeps which rows it has read; everything else passes
+//! through.
 
 use std::sync::Arc;
 
+use super::rows_seen::RowsSeen;
 use crate::conflict_retry::ConflictRetry;
+use crate::snowflake::Core;
 use crate::store::{LeaseRecord, LeaseStore, LeaseSwap, StoreReport, StoreResult};
 use crate::worker_id::WorkerId;
 
 pub(super) struct RetryingStore {
     pub(super) store: Arc<dyn LeaseStore>,
     pub(super) conflict_retry: ConflictRetry,
+    /// Has the time.
+    pub(super) core: Arc<Core>,
+    pub(super) rows_seen: Arc<RowsSeen>,
 }
 
 impl LeaseStore for RetryingStore {
@@ -26,7 +32,12 @@ impl LeaseStore for RetryingStore {
     }
 
     fn leases(&self) -> StoreResult<'_, Vec<LeaseRecord>> {
-        Box::pin(self.conflict_retry.run(|| self.store.leases()))
+        Box::pin(async {
+            let read_ms = self.core.timeline.now_ms();
+            let rows = self.conflict_retry.run(|| self.store.leases()).await?;
+            self.rows_seen.keep(read_ms, &rows);
+            Ok(rows)
+        })
     }
 
     fn lease(&self, worker: WorkerId) -> StoreResult<'_, Option<LeaseRecord>> {
@@ -34,7 +45,13 @@ impl LeaseStore for RetryingStore {
     }
 
     fn swap<'a>(&'a self, swap: &'a LeaseSwap) -> StoreResult<'a, bool> {
-        Box::pin(self.conflict_retry.run(|| self.store.swap(swap)))
+        Box::pin(async {
+            let is_written = self.conflict_retry.run(|| self.store.swap(swap)).await?;
+            if is_written {
+                self.rows_seen.add(swap.record.worker);
+            }
+            Ok(is_written)
+        })
     }
 
     fn report<'a>(&'a self, record: &'a LeaseRecord, now_ms: u64) -> StoreResult<'a, ()> {

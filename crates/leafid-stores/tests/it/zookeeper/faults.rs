@@ -5,6 +5,7 @@ use leafid_testbed::Proxy;
 
 use super::*;
 use crate::chain;
+use crate::registries::check_slow_reads;
 
 async fn open_at(url: &str, timeout: Duration) -> Arc<dyn LeaseStore> {
     let options = StoreOptions::default().with_statement_timeout(timeout);
@@ -88,6 +89,13 @@ async fn a_server_that_hangs_gives_way_to_another() {
             assert!(answered, "{url}");
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn zookeeper_answers_late() {
+    let server = ZooKeeper::start();
+    // To sync, the row, the children and the report of one of them.
+    check_slow_reads(|port| server.url_at(port), server.port(), 4).await;
 }
 
 /// Guards that a lost reply is an error although the change may have been made.
