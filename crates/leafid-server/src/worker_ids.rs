@@ -10,7 +10,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 
 use leafid::store::{Journal, LeaseStore, MemoryJournal, StoreError};
-use leafid::{RegistryOptions, WorkerChoice, WorkerId};
+use leafid::{ErrorKind, RegistryOptions, WorkerChoice, WorkerId};
 use leafid_stores::{FileJournal, LeaseOptions, StoreUrl};
 
 use crate::config::{Config, WorkerIdSource};
@@ -103,24 +103,67 @@ impl Workers {
         }))
     }
 
-    /// A number that was never used before, so that there is nothing to lease or to record.
+    /// A number that was never used before, so that there is nothing to record. It is leased too,
+    /// where the database has the table of leases: servers with other kinds of worker ids share it.
     async fn of_worker_node(config: &Config, http: SocketAddr) -> Result<Self, ServeError> {
         let url = registry_url(config)?.ok_or_else(|| ServeError::WorkerId {
             message: "worker-id is worker-node, but registry is none: set registry to the URL of \
                       the database with the table WORKER_NODE"
                 .into(),
         })?;
-        let row = WorkerNodeRow::insert(url.clone(), name(config, http), config, http).await;
-        let row = row.map_err(|error| unopened(&url, error))?;
-        let worker = WorkerId::new(u32::try_from(row.number()).unwrap_or(u32::MAX));
-        config.workers.layout.check_worker(worker)?;
+        let (leases, leased) = match leases(config).await? {
+            Some(leases) => leased(leases, &url).await?,
+            None => (None, Vec::new()),
+        };
+        let (row, worker) = loop {
+            let row = WorkerNodeRow::insert(url.clone(), name(config, http), config, http).await;
+            let row = row.map_err(|error| unopened(&url, error))?;
+            let worker = WorkerId::new(u32::try_from(row.number()).unwrap_or(u32::MAX));
+            // A number above the largest ends the search.
+            config.workers.layout.check_worker(worker)?;
+            if !leased.contains(&worker) {
+                break (row, worker);
+            }
+        };
+        let row = match leases {
+            Some(_) => row,
+            None => row
+                .without_lease()
+                .await
+                .map_err(|error| unopened(&url, error))?,
+        };
         Ok(Self {
-            leases: None,
+            leases,
             journal: Arc::new(MemoryJournal::new()),
             choice: WorkerChoice::Exactly(worker),
             preferred: None,
             worker_node: Some(row),
         })
+    }
+}
+
+/// A registry with the worker ids that are leased in it now; none where its tables are missing.
+async fn leased(
+    leases: Arc<dyn LeaseStore>,
+    url: &StoreUrl,
+) -> Result<(Option<Arc<dyn LeaseStore>>, Vec<WorkerId>), ServeError> {
+    let now_ms = u64::try_from(crate::wall_clock::now().as_millisecond()).unwrap_or(0);
+    match leases.leases().await {
+        Ok(rows) => {
+            let held = rows.iter().filter(|row| row.until_ms > now_ms);
+            let held = held.map(|row| row.worker).collect();
+            Ok((Some(leases), held))
+        }
+        Err(error) if error.kind() == ErrorKind::Misconfigured => {
+            tracing::warn!(
+                registry = %url,
+                %error,
+                "worker ids of WORKER_NODE are not leased: a server with another kind of worker-id \
+                 on this database could have the same one; run leafid store init"
+            );
+            Ok((None, Vec::new()))
+        }
+        Err(error) => Err(unopened(url, error)),
     }
 }
 

@@ -7,6 +7,7 @@
 
 use leafid::store::StoreError;
 
+use crate::backend::Backend as _;
 use crate::mysql::Mysql;
 use crate::servers::Servers;
 use crate::store::SqlStore;
@@ -138,22 +139,128 @@ pub async fn is_assigned(
     node: &WorkerNode,
     options: &StoreOptions,
 ) -> Result<bool, StoreError> {
-    let store = open(url, options)?;
-    let look = async {
-        let mut pooled = store.pool.take().await?;
-        let backend = store.pool.backend();
-        let answer = backend.is_assigned(&mut pooled.connection, number, node);
-        let answer = answer.await;
-        pooled.give_back(answer)
-    };
-    store
-        .bounded(|| "look at a row of WORKER_NODE".into(), look)
+    AssignedRow::new(url, number, node, options)?
+        .is_there()
         .await
+}
+
+/// The row that [`assign`] inserted, to be looked at again and again over a connection that is kept.
+///
+/// A connection older than [`StoreOptions::connection_age_max`] is replaced in the background: it
+/// may lead to a server that is no longer the one that assigns numbers.
+///
+/// # Example
+///
+/// ```no_run
+/// use leafid_stores::StoreOptions;
+/// use leafid_stores::baidu::{AssignedRow, WorkerNode, assign};
+///
+/// # async fn example(node: WorkerNode) -> Result<(), Box<dyn std::error::Error>> {
+/// let (url, options) = ("mysql://uid:secret@db1:3306/uid".parse()?, StoreOptions::default());
+/// let worker = assign(&url, &node, &options).await?;
+/// let row = AssignedRow::new(&url, worker, &node, &options)?;
+/// assert!(row.is_there().await?);
+/// # Ok(()) }
+/// ```
+pub struct AssignedRow {
+    store: SqlStore<Servers<Mysql>>,
+    number: u64,
+    node: WorkerNode,
+}
+
+impl AssignedRow {
+    /// The row with this number. Connects at the first look.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unsupported`] if the store is not MySQL or MariaDB.
+    ///
+    /// # Example
+    ///
+    /// See [`AssignedRow`].
+    pub fn new(
+        url: &StoreUrl,
+        number: u64,
+        node: &WorkerNode,
+        options: &StoreOptions,
+    ) -> Result<Self, StoreError> {
+        Ok(Self {
+            store: open(url, options)?,
+            number,
+            node: node.clone(),
+        })
+    }
+
+    /// As [`is_assigned`]; `false` also if the database is another one than before. Looks may
+    /// overlap. Each waits for a connection, and then for its answer, for up to
+    /// [`StoreOptions::statement_timeout`].
+    ///
+    /// # Errors
+    ///
+    /// As [`assign`]; nothing is known of the row then.
+    ///
+    /// # Example
+    ///
+    /// See [`AssignedRow`].
+    pub async fn is_there(&self) -> Result<bool, StoreError> {
+        match self.look().await {
+            Err(_) if self.store.pool.backend().refusal().is_some() => Ok(false),
+            answer => answer,
+        }
+    }
+
+    /// Whether the database has the table in which worker ids are leased: servers with other kinds
+    /// of worker ids may use it, and know nothing of rows in `WORKER_NODE`.
+    ///
+    /// # Errors
+    ///
+    /// As [`assign`]; also for a user without the right to SELECT from `leafid_worker`, who is told
+    /// the same whether the table exists or not.
+    ///
+    /// # Example
+    ///
+    /// ```no_run
+    /// use leafid_stores::baidu::AssignedRow;
+    ///
+    /// # async fn example(row: AssignedRow) -> Result<(), Box<dyn std::error::Error>> {
+    /// assert!(!row.has_leases().await?);
+    /// # Ok(()) }
+    /// ```
+    pub async fn has_leases(&self) -> Result<bool, StoreError> {
+        let what = || "look for the table leafid_worker".into();
+        let mut pooled = self.store.connection(what).await?;
+        let backend = self.store.pool.backend();
+        let look = async {
+            let answer = backend.has_leases(&mut pooled.connection).await;
+            pooled.give_back(answer)
+        };
+        self.store.bounded(what, look).await
+    }
+
+    async fn look(&self) -> Result<bool, StoreError> {
+        let what = || "look at a row of WORKER_NODE".into();
+        let mut pooled = self.store.connection(what).await?;
+        let backend = self.store.pool.backend();
+        let look = async {
+            let answer = backend.is_assigned(&mut pooled.connection, self.number, &self.node);
+            let answer = answer.await;
+            pooled.give_back(answer)
+        };
+        self.store.bounded(what, look).await
+    }
+}
+
+impl std::fmt::Debug for AssignedRow {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AssignedRow")
+            .field("number", &self.number)
+            .finish_non_exhaustive()
+    }
 }
 
 fn open(url: &StoreUrl, options: &StoreOptions) -> Result<SqlStore<Servers<Mysql>>, StoreError> {
     match url.place() {
-        Place::Mysql(servers) => {
+        Place::Mysql(servers) | Place::GearKey { servers, .. } => {
             let backend = Servers::new(Mysql::WORKER_NODE, servers, options);
             Ok(SqlStore::new(backend, url, options))
         }

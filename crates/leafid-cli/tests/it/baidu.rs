@@ -1,6 +1,7 @@
 //! Guards `worker-id = "worker-node"`: worker ids from the table of Baidu's uid-generator, with
 //! Baidu's layout, on a real MariaDB.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use leafid_stores::baidu::TABLE_SQL;
 use leafid_testbed::{Database, Proxy, shared_mariadb};
 use tempfile::tempdir;
 
-use crate::server_process::{Server, command, finish, until};
+use crate::server_process::{Server, command, finish, run, until};
 
 /// Baidu's own epoch leaves its layout no time; this is one that users set.
 const LAYOUT: &str = "baidu@2024-01-01T00:00:00Z";
@@ -49,6 +50,78 @@ fn each_start_takes_a_new_number() {
     assert_eq!(workers, [1, 2]);
     let rows = shared_mariadb().sql(&database.name, "SELECT ID, TYPE FROM WORKER_NODE");
     assert_eq!(rows, "1\t2\n2\t2");
+}
+
+/// Guards that servers of both kinds of worker ids on one database never have the same one.
+#[test]
+fn leased_numbers_are_passed_over_and_ours_are_leased() {
+    let folder = tempdir().unwrap();
+    let database = shared_mariadb().create_database();
+    shared_mariadb().sql(&database.name, TABLE_SQL);
+    run(folder.path(), &["store", "init", "--store", &database.url]).ok();
+    let start = |own: &str, id: &str| {
+        let mut words = arguments(&database, own).to_vec();
+        words[1] = id;
+        let server = Server::start(folder.path(), &words);
+        let worker = until("worker id", || server.json("/v1/worker")["worker"].as_u64());
+        (server, worker)
+    };
+    let servers = [
+        start("a", "auto"),
+        start("b", "auto"),
+        start("c", "worker-node"),
+        start("d", "worker-node"),
+        start("e", "auto"),
+        start("f", "auto"),
+    ];
+    let workers: Vec<u64> = servers.iter().map(|(_, worker)| *worker).collect();
+    let distinct: BTreeSet<_> = workers.iter().collect();
+    assert_eq!(distinct.len(), 6, "{workers:?}");
+    // The table gives 1 first, which an automatic one has.
+    assert_eq!(workers, [0, 1, 2, 3, 4, 5]);
+    servers.into_iter().for_each(|(server, _)| server.stop());
+}
+
+/// Guards that a number that is not leased is given up when others can lease it, and that a user who
+/// cannot tell whether they can is refused.
+#[test]
+fn an_unleased_number_ends_with_the_table_of_leases() {
+    let folder = tempdir().unwrap();
+    let database = shared_mariadb().create_database();
+    shared_mariadb().sql(&database.name, TABLE_SQL);
+    let words = arguments(&database, "own").to_vec();
+    let server = Server::start(
+        folder.path(),
+        &[&words[..], &["--registry-check", "1s"]].concat(),
+    );
+    assert_eq!(server.get("/api/snowflake/get/order").0, 200);
+    assert!(server.log().contains("are not leased"), "{}", server.log());
+    let user = format!("{}_node", database.name);
+    let grant = format!(
+        "CREATE USER '{user}'@'%' IDENTIFIED BY 'x'; \
+         GRANT SELECT, INSERT ON WORKER_NODE TO '{user}'@'%'"
+    );
+    shared_mariadb().sql(&database.name, &grant);
+    let (_, place) = database.url.split_once('@').unwrap();
+    let url = format!("mysql://{user}:x@{place}");
+    let mut words = [
+        &["serve", "--http", "127.0.0.1:0"][..],
+        &arguments(&database, "other"),
+    ]
+    .concat();
+    words[6] = &url;
+    let failed = finish(&mut command(folder.path(), &words));
+    failed.check_failed(1, "leafid_worker", "");
+    run(folder.path(), &["store", "init", "--store", &database.url]).ok();
+    until("refused snowflake ids", || {
+        (server.get("/api/snowflake/get/order").0 != 200).then_some(())
+    });
+    assert!(
+        server.log().contains("restart this server"),
+        "{}",
+        server.log()
+    );
+    server.stop();
 }
 
 #[test]
@@ -119,6 +192,34 @@ fn a_look_that_hangs_delays_nothing() {
     // Ten times `registry-check`, for a busy machine; a call to the store may take 15 s.
     let took = clock.now().saturating_sub(passed);
     assert!(took < Duration::from_secs(10), "{took:?}");
+}
+
+/// Guards that a database which never answers within half of `registry-check`, and makes no new
+/// connection in any time, is not taken for one that is down: it gives the number to another server.
+#[test]
+fn a_row_that_is_gone_from_a_slow_database_stops_snowflake_ids() {
+    let folder = tempdir().unwrap();
+    let database = shared_mariadb().create_database();
+    shared_mariadb().sql(&database.name, TABLE_SQL);
+    let proxy = Proxy::new(shared_mariadb().port());
+    let url = shared_mariadb().url_at(proxy.port(), &database.name);
+    let mut words = arguments(&database, "own").to_vec();
+    words[3] = &url;
+    words.extend(["--registry-check", "1s", "--store-statement-timeout", "3s"]);
+    let server = Server::start(folder.path(), &words);
+    proxy.delay(Duration::from_millis(800));
+    until("warned", || {
+        let log = server.log();
+        log.contains("cannot read this server's row").then_some(())
+    });
+    shared_mariadb().sql(&database.name, "DELETE FROM WORKER_NODE");
+    let clock = SystemClock::new();
+    let lost = clock.now();
+    let issues = || server.get("/api/snowflake/get/order").0 == 200;
+    until("refused snowflake ids", || (!issues()).then_some(()));
+    // Two answers take 1.6 s; the rest is for a busy machine.
+    let took = clock.now().saturating_sub(lost);
+    assert!(took < Duration::from_secs(6), "{took:?}");
 }
 
 /// Guards: where the table gives a number again, the server that had it stops issuing.

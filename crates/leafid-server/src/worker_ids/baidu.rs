@@ -4,25 +4,46 @@
 //! The table gives a number once, as long as it keeps its rows. Where it was emptied, or restored
 //! from an older copy, it gives numbers again that are in use. So the row is looked at every half
 //! `registry-check`: a server that does not find its own issues no more snowflake ids.
+//!
+//! A look that is not answered when the next one is due counts as failed, and is waited for beside
+//! the next ones, as with any registry of worker ids: a database that is only slow gives the number
+//! to another server, and tells us late.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use futures_util::StreamExt as _;
+use futures_util::future::OptionFuture;
+use futures_util::stream::FuturesUnordered;
 use leafid::WorkerRegistry;
 use leafid::store::StoreError;
-use leafid_stores::baidu::{WorkerKind, WorkerNode, assign, is_assigned};
-use leafid_stores::{StoreOptions, StoreUrl};
+use leafid_stores::StoreUrl;
+use leafid_stores::baidu::{AssignedRow, WorkerKind, WorkerNode, assign};
 use tokio::time::MissedTickBehavior;
 
 use crate::config::Config;
 
+/// How many late looks are waited for at once: one over a connection that may be dead without
+/// either side knowing, and one over another connection.
+const LATE_MAX: usize = 2;
+
 /// The row that a server inserted at its start.
 pub struct WorkerNodeRow {
     url: StoreUrl,
-    options: StoreOptions,
     number: u64,
-    node: WorkerNode,
+    row: AssignedRow,
     interval: Duration,
+    /// Its number is not leased, because the database had no table for that.
+    is_unleased: bool,
+}
+
+/// What a look has shown.
+#[derive(PartialEq, Eq)]
+enum Look {
+    Kept,
+    Gone,
+    /// Worker ids can be leased now, and ours is not.
+    Unleased,
 }
 
 impl WorkerNodeRow {
@@ -40,15 +61,21 @@ impl WorkerNodeRow {
             kind: WorkerKind::Actual,
         };
         let options = config.store_options();
+        let number = assign(&url, &node, &options).await?;
+        // Each look makes the connection of the next one, so that no old one leads to a server that
+        // has been replaced; a slow server is asked over the one that is there.
+        let options = options
+            .with_connection_age_max(Duration::ZERO)
+            .with_connections_max(options.connections_max.max(LATE_MAX + 1));
         let row = Self {
-            number: assign(&url, &node, &options).await?,
+            row: AssignedRow::new(&url, number, &node, &options)?,
             interval: config.workers.check_interval / 2,
+            is_unleased: false,
             url,
-            options,
-            node,
+            number,
         };
         // A user who may insert but not select would leave it unguarded.
-        match row.is_there().await? {
+        match row.row.is_there().await? {
             true => Ok(row),
             false => Err(StoreError::unavailable(
                 "the row that was inserted into WORKER_NODE is not there",
@@ -57,59 +84,110 @@ impl WorkerNodeRow {
         }
     }
 
-    async fn is_there(&self) -> Result<bool, StoreError> {
-        is_assigned(&self.url, self.number, &self.node, &self.options).await
-    }
-
     pub(super) const fn number(&self) -> u64 {
         self.number
     }
 
-    /// Stops a registry once the row is gone. A database that does not answer changes nothing.
-    ///
-    /// A look that hangs ends when the next one is due, so that a table which lost the row during
-    /// it is noticed within two intervals of answering again.
+    /// Says that its number is not leased. An error if it could be, or if nobody can tell.
+    pub(super) async fn without_lease(mut self) -> Result<Self, StoreError> {
+        self.is_unleased = true;
+        match self.row.has_leases().await? {
+            false => Ok(self),
+            true => Err(StoreError::unavailable(
+                "the table leafid_worker came while the server started",
+                "start it again",
+            )),
+        }
+    }
+
+    /// Stops a registry once the row is gone, or once other servers may lease its number. A
+    /// database that does not answer changes nothing.
     pub(crate) async fn watch(self, registry: WorkerRegistry) {
-        let mut looks = tokio::time::interval(self.interval);
-        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let shown = self.until_lost().await;
+        registry.stop();
+        let reason = match shown {
+            Look::Unleased => {
+                "the database has the table leafid_worker now, in which this server's worker id is \
+                 not leased, so another server may get it; restart this server"
+            }
+            _ => {
+                "this server's row in WORKER_NODE is gone, so another server may get its worker \
+                 id; restore the table's rows, or raise its AUTO_INCREMENT above every worker id \
+                 in use, and restart this server"
+            }
+        };
+        tracing::error!(
+            worker = self.number,
+            registry = %self.url,
+            "snowflake ids stop: {reason}"
+        );
+    }
+
+    async fn look(&self) -> Result<Look, StoreError> {
+        if !self.row.is_there().await? {
+            return Ok(Look::Gone);
+        }
+        match self.is_unleased && self.row.has_leases().await? {
+            true => Ok(Look::Unleased),
+            false => Ok(Look::Kept),
+        }
+    }
+
+    /// Looks until the number is not this server's any more, and says why.
+    async fn until_lost(&self) -> Look {
+        let mut ticks = tokio::time::interval(self.interval);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut look = None;
+        let mut late = FuturesUnordered::new();
         let mut fails = false;
         loop {
-            looks.tick().await;
-            let looked = tokio::time::timeout(self.interval, self.is_there()).await;
-            let looked = looked.unwrap_or_else(|elapsed| {
-                Err(StoreError::unavailable(
-                    "the database does not answer",
-                    elapsed,
-                ))
-            });
-            let failed_before = std::mem::replace(&mut fails, looked.is_err());
-            match looked {
-                Ok(true) if failed_before => tracing::info!(
-                    worker = self.number,
-                    registry = %self.url,
-                    "this server's row in WORKER_NODE can be read again"
-                ),
-                Ok(true) => {}
-                Ok(false) => {
-                    registry.stop();
-                    tracing::error!(
-                        worker = self.number,
-                        registry = %self.url,
-                        "snowflake ids stop: this server's row in WORKER_NODE is gone, so another \
-                         server may get its worker id; restore the table's rows, or raise its \
-                         AUTO_INCREMENT above every worker id in use, and restart this server"
-                    );
-                    return;
+            tokio::select! {
+                biased;
+                Some(answer) = OptionFuture::from(look.as_mut()) => {
+                    look = None;
+                    match answer {
+                        Ok(shown) if shown != Look::Kept => return shown,
+                        answer => self.log(&mut fails, answer.err()),
+                    }
                 }
-                Err(_) if failed_before => {}
-                Err(error) => tracing::warn!(
-                    worker = self.number,
-                    registry = %self.url,
-                    %error,
-                    "cannot read this server's row in WORKER_NODE: if the table loses it \
-                     meanwhile, that goes unnoticed, and ids can repeat"
-                ),
+                Some(answer) = late.next() => {
+                    if let Ok(shown) = answer && shown != Look::Kept {
+                        return shown;
+                    }
+                }
+                _ = ticks.tick() => {
+                    if let Some(overdue) = look.replace(Box::pin(self.look())) {
+                        let error = StoreError::unavailable(
+                            format!("no answer within {:?}", self.interval),
+                            "the database does not answer",
+                        );
+                        self.log(&mut fails, Some(error));
+                        if late.len() < LATE_MAX {
+                            late.push(overdue);
+                        }
+                    }
+                }
             }
+        }
+    }
+
+    /// Logs the first of several failures in a row, and their end.
+    fn log(&self, fails: &mut bool, error: Option<StoreError>) {
+        let failed_before = std::mem::replace(fails, error.is_some());
+        match error {
+            None if failed_before => tracing::info!(
+                worker = self.number,
+                registry = %self.url,
+                "this server's row in WORKER_NODE can be read again"
+            ),
+            Some(error) if !failed_before => tracing::warn!(
+                worker = self.number,
+                registry = %self.url,
+                %error,
+                "cannot read this server's row in WORKER_NODE: if the table loses it meanwhile, \
+                 that goes unnoticed, and ids can repeat"
+            ),
+            _ => {}
         }
     }
 }
