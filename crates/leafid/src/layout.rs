@@ -1,4 +1,4 @@
-//! `Layout`: how a snowflake id divides its bits among time, worker id and sequence; how an id is
+//! `Layout`: how a snowflake id divides its bits among time, worker id, sequence and shard; how an id is
 //! composed and decoded; when the bits of time run out.
 //!
 //! Everything here is arithmetic: it reads no clock and keeps no state. Which fields may be
@@ -9,6 +9,7 @@ mod epoch;
 mod error;
 mod parts;
 mod preset;
+mod shard;
 mod spec;
 #[cfg(test)]
 mod tests;
@@ -20,18 +21,21 @@ pub(crate) use civil::Instant;
 pub use epoch::{Epoch, ParseEpochError};
 pub use error::{ComposeError, DecomposeError, EndWarning, LayoutError};
 pub use parts::{Fields, Parts};
+use shard::SHARD_BITS_MAX;
 pub use spec::{LayoutSpec, ParseTimeUnitError, SequencePlace, TimeUnit};
 pub use text::ParseLayoutError;
 
 /// How a snowflake id divides its bits: time on top, then worker id and sequence, or sequence and
-/// worker id.
+/// worker id; and a shard at the bottom, if it has one.
 ///
 /// As text it is a preset's name (`leaf`), a preset with an epoch (`leaf@2020-01-01T00:00:00Z`), or
 /// widths from top to bottom (`time41x1ms/worker10/sequence12@2020-01-01T00:00:00Z`;
-/// `worker5:5` has 5 bits of data centre and 5 of worker). Equal layouts have the same text.
+/// `worker5:5` has 5 bits of data centre and 5 of worker). A shard comes last:
+/// `time41x1ms/worker10/sequence8/shard4@2020-01-01T00:00:00Z`. Equal layouts have the same text.
 ///
 /// Ids of one worker are **ordered** as their (tick, sequence). They are **unique** as long as no
-/// two have the same tick, worker id and sequence. A layout is a plain value, so **thread-safe**.
+/// two have the same tick, worker id and sequence, whatever their shards: the sequence counts over
+/// all shards. A layout is a plain value, so **thread-safe**.
 ///
 /// # Example
 ///
@@ -51,6 +55,8 @@ pub struct Layout {
     worker_bits: u8,
     data_center_bits: u8,
     sequence_bits: u8,
+    /// At the bottom, so that the order of ids does not depend on it.
+    shard_bits: u8,
     /// How far the worker id is above the bottom; follows from the widths and the place.
     worker_shift: u8,
     /// How far the sequence is above the bottom; follows from the widths and the place.
@@ -77,6 +83,7 @@ impl Layout {
     pub const fn new(spec: LayoutSpec) -> Result<Self, LayoutError> {
         let below_time = spec.worker_bits.saturating_add(spec.sequence_bits);
         let sum = spec.time_bits.saturating_add(below_time);
+        let sum = sum.saturating_add(spec.shard_bits);
         if sum != 63 && sum != 53 {
             return Err(LayoutError::WidthSum { sum });
         }
@@ -86,6 +93,10 @@ impl Layout {
         let worker_bits = spec.worker_bits;
         if worker_bits > u32::BITS {
             return Err(LayoutError::WideWorker { worker_bits });
+        }
+        let shard_bits = spec.shard_bits;
+        if shard_bits > SHARD_BITS_MAX {
+            return Err(LayoutError::WideShard { shard_bits });
         }
         let data_center_bits = spec.data_center_bits;
         if data_center_bits > worker_bits {
@@ -104,11 +115,16 @@ impl Layout {
             SequencePlace::Low => (spec.sequence_bits, 0),
             SequencePlace::AboveWorker => (0, spec.worker_bits),
         };
+        let (worker_shift, sequence_shift) = (
+            worker_shift + spec.shard_bits,
+            sequence_shift + spec.shard_bits,
+        );
         Self {
             time_bits: spec.time_bits as u8,
             worker_bits: spec.worker_bits as u8,
             data_center_bits: spec.data_center_bits as u8,
             sequence_bits: spec.sequence_bits as u8,
+            shard_bits: spec.shard_bits as u8,
             worker_shift: worker_shift as u8,
             sequence_shift: sequence_shift as u8,
             unit: spec.unit,
@@ -146,7 +162,7 @@ impl Layout {
     /// ```
     /// use leafid::{Fields, Layout, WorkerId};
     ///
-    /// let fields = Fields { tick: 1, worker: WorkerId::new(33), sequence: 0 };
+    /// let fields = Fields { tick: 1, worker: WorkerId::new(33), sequence: 0, shard: 0 };
     /// assert_eq!(Layout::TWITTER.try_compose(fields)?.get(), 4_329_472);
     /// # Ok::<(), leafid::ComposeError>(())
     /// ```
@@ -155,6 +171,7 @@ impl Layout {
             tick,
             worker,
             sequence,
+            shard,
         } = fields;
         if tick > self.ticks_max() {
             let max = self.ticks_max();
@@ -169,6 +186,10 @@ impl Layout {
             let max = self.sequence_max();
             return Err(ComposeError::Sequence { sequence, max });
         }
+        if shard > self.shard_max() {
+            let max = self.shard_max();
+            return Err(ComposeError::Shard { shard, max });
+        }
         let number = self.number(fields);
         match Id::new(number) {
             Some(id) => Ok(id),
@@ -181,6 +202,7 @@ impl Layout {
         (fields.tick << self.time_shift())
             | ((fields.worker.get() as u64) << self.worker_shift)
             | (fields.sequence << self.sequence_shift)
+            | fields.shard as u64
     }
 
     /// Decodes an id into its parts.
@@ -207,6 +229,10 @@ impl Layout {
             data_center,
             worker_in_data_center: worker & mask(worker_bits) as u32,
             sequence: (id >> self.sequence_shift) & mask(self.sequence_bits),
+            shard: match self.shard_bits {
+                0 => None,
+                bits => Some((id & mask(bits)) as u32),
+            },
         }
     }
 
@@ -363,7 +389,7 @@ impl Layout {
     /// How far the timestamp is above the bottom.
     #[inline]
     const fn time_shift(self) -> u32 {
-        self.worker_bits as u32 + self.sequence_bits as u32
+        self.worker_bits as u32 + self.sequence_bits as u32 + self.shard_bits as u32
     }
 
     /// How long a tick is.

@@ -89,6 +89,7 @@ mod samples {
             tick: tick.expect("within the layout's time"),
             worker: SEVEN,
             sequence,
+            shard: 0,
         };
         Layout::LEAF.compose(fields).get()
     }

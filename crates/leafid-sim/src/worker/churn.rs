@@ -103,6 +103,7 @@ fn layout() -> Layout {
         worker_bits: WORKER_BITS,
         data_center_bits: 0,
         sequence_bits: 4,
+        shard_bits: 0,
         unit: TimeUnit::Ms1,
         epoch: Epoch::from_unix_ms(1_735_689_600_000),
         sequence_place: SequencePlace::Low,

@@ -140,6 +140,7 @@ fn layout(random: &mut Rng) -> Layout {
         worker_bits,
         data_center_bits: 0,
         sequence_bits,
+        shard_bits: 0,
         unit: random
             .choice([TimeUnit::Ms1, TimeUnit::Ms10, TimeUnit::S1])
             .unwrap_or(TimeUnit::Ms1),

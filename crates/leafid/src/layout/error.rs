@@ -22,8 +22,8 @@ use crate::worker_id::WorkerId;
 pub enum LayoutError {
     /// The widths do not add up.
     #[error(
-        "the widths add up to {sum} bits: change them so that time, worker and sequence make 63 \
-         together, or 53 for ids that fit a JavaScript number"
+        "the widths add up to {sum} bits: change them so that time, worker, sequence and shard make \
+         63 together, or 53 for ids that fit a JavaScript number"
     )]
     WidthSum {
         /// What they add up to.
@@ -50,6 +50,29 @@ pub enum LayoutError {
         data_center_bits: u32,
         /// How many bits the worker id has.
         worker_bits: u32,
+    },
+    /// The shard is too wide.
+    #[error("the shard has {shard_bits} bits: give it at most 16")]
+    WideShard {
+        /// How many bits it has.
+        shard_bits: u32,
+    },
+    /// The shard does not fit.
+    #[error("shard {shard} does not fit the layout {layout}, whose largest is {}", layout.shard_max())]
+    NoSuchShard {
+        /// The shard.
+        shard: u32,
+        /// The layout.
+        layout: Layout,
+    },
+    /// The layout has no shards.
+    #[error(
+        "the layout {layout} has no shards: leave the shard out, or use a layout with some, as in \
+         time41x1ms/worker10/sequence8/shard4@2020-01-01T00:00:00Z"
+    )]
+    NoShards {
+        /// The layout.
+        layout: Layout,
     },
     /// The worker id does not fit.
     #[error("worker id {worker} does not fit the layout, whose largest is {max}")]
@@ -162,7 +185,7 @@ impl fmt::Display for EndWarning {
 /// ```
 /// use leafid::{ComposeError, Fields, Layout, WorkerId};
 ///
-/// let fields = Fields { tick: 1, worker: WorkerId::new(1024), sequence: 0 };
+/// let fields = Fields { tick: 1, worker: WorkerId::new(1024), sequence: 0, shard: 0 };
 /// let error = Layout::LEAF.try_compose(fields).unwrap_err();
 /// assert_eq!(error.to_string(), "the worker id is 1024: this layout has room for 0 to 1023");
 /// ```
@@ -193,7 +216,15 @@ pub enum ComposeError {
         /// The largest one.
         max: u64,
     },
-    /// Tick, worker id and sequence are all 0, or the id has 64 bits.
+    /// The shard is beyond its bits.
+    #[error("the shard is {shard}: this layout has room for 0 to {max}")]
+    Shard {
+        /// The shard.
+        shard: u32,
+        /// The largest one.
+        max: u32,
+    },
+    /// All fields are 0, or the id has 64 bits.
     #[error("these fields make {number}, which is not an id: an id lies between 1 and 2^63 - 1")]
     NoId {
         /// The number they make.

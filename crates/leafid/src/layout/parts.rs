@@ -1,18 +1,18 @@
-//! `Fields`: the three numbers from which an id is composed. `Parts`: a decoded id.
+//! `Fields`: the numbers from which an id is composed. `Parts`: a decoded id.
 
 use std::fmt;
 
 use super::civil::Instant;
 use crate::WorkerId;
 
-/// The three numbers from which an id is composed.
+/// The numbers from which an id is composed.
 ///
 /// # Example
 ///
 /// ```
 /// use leafid::{Fields, Layout, WorkerId};
 ///
-/// let fields = Fields { tick: 1, worker: WorkerId::new(3), sequence: 2 };
+/// let fields = Fields { tick: 1, worker: WorkerId::new(3), sequence: 2, shard: 0 };
 /// assert_eq!(Layout::SONYFLAKE_V1.compose(fields).get(), 16_908_291);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -23,6 +23,8 @@ pub struct Fields {
     pub worker: WorkerId,
     /// The number of the id within the tick.
     pub sequence: u64,
+    /// The shard; 0 if the layout has none.
+    pub shard: u32,
 }
 
 /// A decoded id.
@@ -52,6 +54,8 @@ pub struct Parts {
     pub worker_in_data_center: u32,
     /// The number of the id within the tick.
     pub sequence: u64,
+    /// The shard; `None` if the layout has none.
+    pub shard: Option<u32>,
 }
 
 impl Parts {
@@ -77,6 +81,10 @@ impl Parts {
             tick: self.tick,
             worker: self.worker,
             sequence: self.sequence,
+            shard: match self.shard {
+                Some(shard) => shard,
+                None => 0,
+            },
         }
     }
 }

@@ -8,6 +8,7 @@ const LEAF: LayoutSpec = LayoutSpec {
     worker_bits: 10,
     data_center_bits: 0,
     sequence_bits: 12,
+    shard_bits: 0,
     unit: TimeUnit::Ms1,
     epoch: Epoch::TWITTER,
     sequence_place: SequencePlace::Low,

@@ -19,6 +19,7 @@ use super::Epoch;
 ///     worker_bits: 21,
 ///     data_center_bits: 0,
 ///     sequence_bits: 13,
+///     shard_bits: 0,
 ///     unit: TimeUnit::S1,
 ///     epoch: "2026-01-01T00:00:00+08:00".parse()?,
 ///     sequence_place: SequencePlace::Low,
@@ -36,6 +37,8 @@ pub struct LayoutSpec {
     pub data_center_bits: u32,
     /// Bits of the sequence.
     pub sequence_bits: u32,
+    /// Bits of the shard, which is at the bottom, at most 16; 0 for none.
+    pub shard_bits: u32,
     /// How long a tick is.
     pub unit: TimeUnit,
     /// When tick 0 began.

@@ -190,6 +190,7 @@ fn spec_of(layout: Layout) -> LayoutSpec {
         worker_bits: layout.worker_bits(),
         data_center_bits: layout.data_center_bits(),
         sequence_bits: layout.sequence_bits(),
+        shard_bits: layout.shard_bits(),
         unit: layout.unit(),
         epoch: layout.epoch(),
         sequence_place: layout.sequence_place(),
@@ -237,6 +238,7 @@ fn fields_out_of_range_are_named() {
             tick,
             worker,
             sequence,
+            shard: 0,
         };
         let error = Layout::LEAF.try_compose(fields).unwrap_err();
         assert_eq!(error.to_string(), expected);
@@ -304,11 +306,14 @@ fn any_layout(random: &mut fastrand::Rng) -> Layout {
     let total = *random.choice(&[53, 63]).unwrap();
     let time_bits = random.u32(20..=48);
     let worker_bits = random.u32(0..=(total - time_bits).min(32));
+    let counted_bits = total - time_bits - worker_bits;
+    let shard_bits = random.u32(0..=counted_bits.min(16));
     let spec = LayoutSpec {
         time_bits,
         worker_bits,
         data_center_bits: random.u32(0..=worker_bits),
-        sequence_bits: total - time_bits - worker_bits,
+        sequence_bits: counted_bits - shard_bits,
+        shard_bits,
         unit: *random
             .choice(&[TimeUnit::Ms1, TimeUnit::Ms10, TimeUnit::S1])
             .unwrap(),
@@ -325,6 +330,7 @@ fn any_fields(layout: Layout, random: &mut fastrand::Rng) -> Fields {
         tick: random.u64(1..=layout.ticks_max()),
         worker: WorkerId::new(random.u32(0..=layout.worker_max())),
         sequence: random.u64(0..=layout.sequence_max()),
+        shard: random.u32(0..=layout.shard_max()),
     }
 }
 
@@ -350,6 +356,7 @@ fn samples_come_back_and_ascend() {
         assert_eq!(layout.tick_of(parts.unix_ms), Some(fields.tick), "{layout}");
         let other = Fields {
             worker: fields.worker,
+            shard: fields.shard,
             ..any_fields(layout, &mut random)
         };
         let by_time = (other.tick, other.sequence).cmp(&(fields.tick, fields.sequence));
@@ -379,4 +386,62 @@ fn every_number_is_decoded_and_composed_again() {
             assert_eq!(checked.ok(), fits.then_some(parts), "{layout} {number}");
         }
     }
+}
+
+/// Guards that a shard changes neither the other parts nor the order of ids, and that those which
+/// the layout has not are refused.
+#[test]
+fn shards_are_below_the_other_parts() {
+    let layout = layout_of("time41x1ms/worker10/sequence8/shard4@2020-01-01T00:00:00Z");
+    assert_eq!((layout.total_bits(), layout.shard_max()), (63, 15));
+    let id = |sequence, shard| {
+        let fields = Fields {
+            tick: 7,
+            worker: WorkerId::new(3),
+            sequence,
+            shard,
+        };
+        layout.try_compose(fields)
+    };
+    let (first, last) = (id(0, 0).unwrap(), id(0, 15).unwrap());
+    assert_eq!(first.get(), (7 << 18 | 3 << 8) << 4);
+    assert!(first < last && last < id(1, 0).unwrap());
+    assert_eq!(layout.with_shard(last, 0), Ok(first));
+    assert_eq!(layout.decompose(last.get()).shard, Some(15));
+    let error = id(0, 16).unwrap_err().to_string();
+    assert_eq!(error, "the shard is 16: this layout has room for 0 to 15");
+    let error = layout.check_shard(16).unwrap_err().to_string();
+    assert!(error.contains("whose largest is 15"), "{error}");
+    assert!(Layout::LEAF.with_shard(first, 1).is_err());
+    let leaf = spec_of(Layout::LEAF);
+    let wide = LayoutSpec {
+        sequence_bits: 0,
+        time_bits: 36,
+        shard_bits: 17,
+        ..leaf
+    };
+    let error = Layout::new(wide).unwrap_err().to_string();
+    assert_eq!(error, "the shard has 17 bits: give it at most 16");
+}
+
+/// Source of the checksum: the catalogue of CRCs, CRC-32/ISO-HDLC, and `zlib.crc32` of Python.
+#[test]
+fn keys_have_the_shard_of_their_checksum() {
+    let layout = layout_of("time41x1ms/worker10/sequence6/shard6@2020-01-01T00:00:00Z");
+    let check = |key: &str, crc: u32| {
+        assert_eq!(layout.shard_of_key(key.as_bytes()), Ok(crc % 64), "{key}");
+    };
+    check("", 0);
+    check("123456789", 0xcbf4_3926);
+    check("customer 4711", 0xc7b9_971e);
+    check("订单", 0xc2c1_5bb3);
+    let mut counts = [0_u32; 64];
+    for number in 0..64_000 {
+        let shard = layout.shard_of_key(format!("customer {number}").as_bytes());
+        counts[usize::try_from(shard.unwrap()).unwrap()] += 1;
+    }
+    assert!(
+        counts.iter().all(|count| (700..1300).contains(count)),
+        "{counts:?}"
+    );
 }

@@ -94,7 +94,10 @@ fn write_widths(layout: Layout, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     if is_low {
         write!(f, "/sequence{}", layout.sequence_bits())?;
     }
-    Ok(())
+    match layout.shard_bits() {
+        0 => Ok(()),
+        bits => write!(f, "/shard{bits}"),
+    }
 }
 
 /// A preset's name, a preset's name with `@` and an epoch, or widths with `@` and an epoch.
@@ -134,6 +137,10 @@ fn parse_widths(text: &str) -> Option<Result<LayoutSpec, ParseTimeUnitError>> {
     let mut segments = text.split('/');
     let (time_bits, unit) = segments.next()?.strip_prefix("time")?.split_once('x')?;
     let (second, third) = (segments.next()?, segments.next()?);
+    let shard_bits = match segments.next() {
+        None => 0,
+        Some(shard) => bits(shard.strip_prefix("shard")?)?,
+    };
     if segments.next().is_some() {
         return None;
     }
@@ -154,6 +161,7 @@ fn parse_widths(text: &str) -> Option<Result<LayoutSpec, ParseTimeUnitError>> {
         worker_bits,
         data_center_bits,
         sequence_bits,
+        shard_bits,
         unit,
         epoch: Epoch::from_unix_ms(0),
         sequence_place,
@@ -209,6 +217,14 @@ mod tests {
             own,
             "time32x1s/worker4:6/sequence21@2026-01-01T00:00:00.500Z",
         );
+        let sharded = "time41x1ms/worker10/sequence8/shard4@2026-01-01T00:00:00Z";
+        check(sharded, sharded);
+        let sharded = "time39x10ms/sequence4/worker12/shard8@2026-01-01T00:00:00Z";
+        check(sharded, sharded);
+        check(
+            "time41x1ms/worker10/sequence12/shard0@1288834974657",
+            "leaf",
+        );
         let turned = "time41x10ms/sequence12/worker2:8@2026-01-01T00:00:00Z";
         check(turned, turned);
     }
@@ -241,6 +257,9 @@ mod tests {
             "time41x1ms/worker10",
             "time41x1ms/worker10/sequence12/x",
             "time41x1ms/worker:10/sequence12",
+            "time41x1ms/worker10/sequence8/shard",
+            "time41x1ms/worker10/shard4/sequence8",
+            "time41x1ms/worker10/sequence8/shard2/shard2",
             "time+41x1ms/worker10/sequence12",
             "time41x1ms/worker10/worker12",
             "time41x1ms/worker4294967295:1/sequence12",

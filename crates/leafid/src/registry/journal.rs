@@ -184,7 +184,7 @@ fn number_at(layout: Layout, unix_ms: u64, low: u64) -> u64 {
         None if unix_ms > layout.end_unix_ms() => layout.ticks_max(),
         None => 0,
     };
-    let low_bits = layout.worker_bits() + layout.sequence_bits();
+    let low_bits = layout.worker_bits() + layout.sequence_bits() + layout.shard_bits();
     (tick << low_bits) | (low & !(u64::MAX << low_bits))
 }
 

@@ -59,7 +59,7 @@ const NO_WORKER_RETRY: Duration = Duration::from_millis(50);
 impl Core {
     pub(crate) fn new(options: SnowflakeOptions, clock: Arc<dyn Clock>) -> Self {
         Self {
-            state: SnowflakeState::new(options.layout),
+            state: SnowflakeState::new(options.layout, options.shard),
             timeline: Timeline::new(clock, options.policy),
             ahead_max: ahead_max_ticks(&options),
             options,
@@ -75,8 +75,9 @@ impl Core {
         }
     }
 
-    /// Whether the layout can be used at this time.
+    /// Whether the layout can be used at this time, and has the shard.
     pub(crate) fn check(&self) -> Result<Option<EndWarning>, LayoutError> {
+        self.options.layout.check_shard(self.options.shard)?;
         let now_ms = self.timeline.now_ms();
         self.options
             .layout

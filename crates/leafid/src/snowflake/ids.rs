@@ -4,6 +4,7 @@ use std::iter::FusedIterator;
 
 use super::number::Numbers;
 use crate::id::Id;
+use crate::layout::LayoutError;
 
 /// The snowflake ids of one call: for its caller alone, **ascending**, of one worker id. They are
 /// adjacent within a tick; between ticks there may be a gap.
@@ -39,6 +40,35 @@ impl SnowflakeIds {
             range_end: next,
             id: 0,
         }
+    }
+
+    /// The same ids in another shard: they are as distinct from all others as before, because no
+    /// other id has their tick, worker id and sequence.
+    ///
+    /// # Errors
+    ///
+    /// [`LayoutError::NoSuchShard`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use leafid::{Layout, Snowflake, WorkerId};
+    ///
+    /// let layout: Layout = "time41x1ms/worker10/sequence8/shard4@2020-01-01T00:00:00Z".parse()?;
+    /// let snowflake = Snowflake::with_worker_id(layout, WorkerId::new(7))?;
+    /// let shard = layout.shard_of_key(b"customer 4711")?;
+    /// let ids = snowflake.try_next_many(3)?.in_shard(shard)?;
+    /// assert!(ids.map(|id| layout.decompose(id.get()).shard).all(|of_id| of_id == Some(shard)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn in_shard(self, shard: u32) -> Result<Self, LayoutError> {
+        self.numbers.layout().check_shard(shard)?;
+        Ok(Self {
+            numbers: self.numbers.in_shard(shard),
+            // The id of the present range has the former shard.
+            range_end: self.next,
+            ..self
+        })
     }
 
     /// Continues with the next tick.

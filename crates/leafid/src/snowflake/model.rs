@@ -21,6 +21,7 @@ fn layout() -> Layout {
         data_center_bits: 0,
         worker_bits: 22,
         sequence_bits: 0,
+        shard_bits: 0,
         unit: leaf.unit(),
         epoch: leaf.epoch(),
         sequence_place: leaf.sequence_place(),
@@ -93,7 +94,7 @@ fn model(preemptions: usize, body: impl Fn() + Send + Sync + 'static) {
 }
 
 fn state(first: Grant) -> Arc<SnowflakeState> {
-    let state = SnowflakeState::new(layout());
+    let state = SnowflakeState::new(layout(), 0);
     state.grant(first);
     state.set_fast(Some(NOW), || 0);
     Arc::new(state)

@@ -1,5 +1,10 @@
 //! `Numbers`: the parts of an id in the order in which they are counted: worker id above, then the
 //! tick, then the sequence. `state.rs` says what that is for.
+//!
+//! A shard is no part of a number: it is put below the other parts when the id is made. Numbers are
+//! distinct, so ids are, whatever shards callers ask for; and since it is at the bottom, ids ascend
+//! as their numbers do, also between shards. So one sequence serves all shards. A sequence for each
+//! would need a word and a lease bound for each, and ids of a server would ascend per shard only.
 
 use crate::id::Id;
 use crate::layout::{Fields, Layout, SequencePlace};
@@ -19,10 +24,14 @@ pub(super) struct Numbers {
     low_mask: u64,
     worker_bits: u32,
     worker_shift: u32,
+    shard_bits: u32,
+    /// The shard of the ids.
+    shard: u64,
 }
 
 impl Numbers {
-    pub(super) const fn new(layout: Layout) -> Self {
+    /// A shard that the layout has not counts as shard 0: `Core::check` refuses it before any id.
+    pub(super) fn new(layout: Layout, shard: u32) -> Self {
         let sequence_bits = layout.sequence_bits();
         let counted_bits = sequence_bits + layout.time_bits();
         let (low_mask, worker_shift) = match layout.sequence_place() {
@@ -39,7 +48,16 @@ impl Numbers {
             low_mask,
             worker_bits: layout.worker_bits(),
             worker_shift,
+            shard_bits: layout.shard_bits(),
+            shard: layout.check_shard(shard).map_or(0, |()| shard.into()),
         }
+    }
+
+    /// The same numbers with ids of another shard, which the layout has.
+    pub(super) fn in_shard(self, shard: u32) -> Self {
+        debug_assert!(self.layout.check_shard(shard).is_ok());
+        let shard = u64::from(shard) & u64::from(self.layout.shard_max());
+        Self { shard, ..self }
     }
 
     pub(super) const fn layout(&self) -> Layout {
@@ -93,11 +111,12 @@ impl Numbers {
     /// How far the ids of a number and of the next one are apart, within a tick.
     #[inline]
     pub(super) fn stride(&self) -> u64 {
-        if self.low_mask == 0 {
-            1 << self.worker_bits
+        let stride_bits = if self.low_mask == 0 {
+            self.worker_bits
         } else {
-            1
-        }
+            0
+        };
+        1 << (stride_bits + self.shard_bits)
     }
 
     /// The id of a number. The same as [`Layout::compose`] of its parts, without decoding it:
@@ -106,7 +125,8 @@ impl Numbers {
     pub(super) fn id(&self, number: u64) -> Id {
         let high = (number & (self.counted_mask ^ self.low_mask)) << self.worker_bits;
         let worker = number >> self.counted_bits << self.worker_shift;
-        let id = Id::from_checked(high | worker | number & self.low_mask);
+        let counted = high | worker | number & self.low_mask;
+        let id = Id::from_checked(counted << self.shard_bits | self.shard);
         debug_assert!(id == self.composed(number));
         id
     }
@@ -116,6 +136,7 @@ impl Numbers {
             tick: self.tick(number),
             worker: self.worker(number),
             sequence: self.sequence(number),
+            shard: u32::try_from(self.shard).unwrap_or_default(),
         })
     }
 }
@@ -129,8 +150,13 @@ mod tests {
     #[test]
     fn the_short_ways_say_the_same() {
         let presets = Layout::PRESETS.into_iter().map(|(_, layout)| layout);
-        for layout in presets.filter(|layout| layout.total_bits() < u64::BITS) {
-            let numbers = Numbers::new(layout);
+        let sharded = [
+            "time41x1ms/worker10/sequence8/shard4@2020-01-01T00:00:00Z",
+            "time39x10ms/sequence4/worker12/shard8@2020-01-01T00:00:00Z",
+        ];
+        let layouts = presets.chain(sharded.map(|text| text.parse().unwrap()));
+        for layout in layouts.filter(|layout| layout.total_bits() < u64::BITS) {
+            let numbers = Numbers::new(layout, layout.shard_max());
             let mut rng = fastrand::Rng::with_seed(7);
             let mut number = |worker: u32| {
                 let tick = rng.u64(1..=layout.ticks_max());

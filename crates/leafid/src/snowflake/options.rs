@@ -22,6 +22,9 @@ use crate::setters::setters;
 pub struct SnowflakeOptions {
     /// How an id divides its bits. Default: [`Layout::LEAF`].
     pub layout: Layout,
+    /// The shard of ids whose caller names none; a layout without shards has shard 0 only. Default:
+    /// 0.
+    pub shard: u32,
     /// What happens when the clock is behind. Default: borrow.
     pub policy: ClockPolicy,
     /// How far ids may run ahead of the clock under the policy borrow. More allows longer bursts at
@@ -36,6 +39,7 @@ impl Default for SnowflakeOptions {
     fn default() -> Self {
         Self {
             layout: Layout::LEAF,
+            shard: 0,
             policy: ClockPolicy::Borrow,
             ahead_max: Duration::from_secs(1),
             wait_max: Duration::from_secs(1),
@@ -46,6 +50,7 @@ impl Default for SnowflakeOptions {
 impl SnowflakeOptions {
     setters! {
         layout: Layout => with_layout,
+        shard: u32 => with_shard,
         policy: ClockPolicy => with_policy,
         ahead_max: Duration => with_ahead_max,
         wait_max: Duration => with_wait_max,

@@ -108,10 +108,10 @@ pub(crate) struct Grant {
 }
 
 impl SnowflakeState {
-    pub(crate) fn new(layout: Layout) -> Self {
+    pub(crate) fn new(layout: Layout, shard: u32) -> Self {
         let jitter_max = jitter_max(layout);
         Self {
-            numbers: Numbers::new(layout),
+            numbers: Numbers::new(layout, shard),
             fast_min: jitter_max + FAST_LEN * layout.unit().ms(),
             next: CachePadded::new(AtomicU64::new(HALTED)),
             bounds: CachePadded::new(Bounds {

@@ -18,6 +18,7 @@ mod recovery;
 mod registry;
 mod registry_quirks;
 mod registry_regression;
+mod shards;
 mod snowflake_tags;
 mod store_conformance;
 mod store_regression;

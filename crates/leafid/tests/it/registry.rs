@@ -317,6 +317,29 @@ fn a_layout_follows_another_only_above_its_ids() {
     assert!(back > above, "{back} after {above}");
 }
 
+/// Guards that the shard counts among the bits below the time: ids of a layout with shards are not
+/// taken for smaller ones.
+#[test]
+fn no_layout_follows_one_with_shards_below_its_ids() {
+    let journal = MemoryJournal::new();
+    let clock = ManualClock::new();
+    let start = |layout: &str| {
+        let mut setup = Setup::new(&store());
+        setup.store = None;
+        setup.journal = Arc::new(journal.clone());
+        setup.clock = clock.clone();
+        setup.options.choice = WorkerChoice::Exactly(WorkerId::new(5));
+        setup.options.snowflake.layout = layout.parse().unwrap();
+        setup.start()
+    };
+    let sharded = "time41x1ms/worker10/sequence8/shard4@2010-11-04T01:42:54.657Z";
+    let last = start(sharded).try_next().unwrap();
+    let refused = start("leaf@2010-11-04T01:43:04.657Z").try_next();
+    let text = refused.unwrap_err().to_string();
+    assert!(text.contains("set the former layout"), "{text}");
+    assert!(start(sharded).try_next().unwrap() > last);
+}
+
 /// Guards that ids of all units stay inside their lease, whose ends lie between ticks.
 #[test]
 fn leases_are_kept_in_every_unit() {

@@ -296,6 +296,7 @@ async fn exhausted(handles: &LeaseHandles) -> Outcome {
         data_center_bits: 0,
         worker_bits: 1,
         sequence_bits: 21,
+        shard_bits: 0,
         unit: leaf.unit(),
         epoch: leaf.epoch(),
         sequence_place: leaf.sequence_place(),
