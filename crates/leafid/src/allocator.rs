@@ -7,6 +7,7 @@
 
 mod demand;
 mod eviction;
+mod form;
 mod load;
 mod outcome;
 mod queue;
@@ -16,18 +17,21 @@ mod shared;
 mod state;
 mod status;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use event_listener::Event as Notify;
 use futures_util::future::{Either, select};
 
 use crate::error::{IssueError, Permanent};
+use crate::format::IdFormat;
 use crate::id::Id;
+use crate::other_kind::OtherKind;
 use crate::segment::{Segment, SegmentBuffer, TakenMany};
 use crate::tag::Tag;
 
 use demand::Demand;
+use form::{OtherKindCell, StateGuard};
 pub(crate) use refill::RefillOutcome;
 pub(crate) use shared::{Shared, within};
 use state::{RefillState, State, TagState};
@@ -37,6 +41,10 @@ pub use status::{Stage, Status};
 pub(crate) struct Allocator {
     buffer: SegmentBuffer,
     tag: Tag,
+    /// Known before the first segment is put in, and for life.
+    format: OnceLock<Arc<dyn IdFormat>>,
+    /// Where the ids come from, if the tag has no segments.
+    other_kind: OtherKindCell,
     state: Mutex<State>,
     /// Notified of each change that a waiting caller may need.
     changed: Notify,
@@ -54,6 +62,8 @@ impl Allocator {
         Self {
             buffer: SegmentBuffer::new(),
             tag,
+            format: OnceLock::new(),
+            other_kind: OtherKindCell::default(),
             state: Mutex::new(State::new(now)),
             changed: Notify::new(),
         }
@@ -61,6 +71,24 @@ impl Allocator {
 
     pub(crate) fn tag(&self) -> &Tag {
         &self.tag
+    }
+
+    /// The format of its numbers.
+    #[inline]
+    pub(crate) fn format(&self) -> Option<Arc<dyn IdFormat>> {
+        self.format.get().cloned()
+    }
+
+    /// The same, for a look.
+    #[inline]
+    pub(crate) fn format_ref(&self) -> Option<&Arc<dyn IdFormat>> {
+        self.format.get()
+    }
+
+    /// Where its ids come from, if it is known to have no segments. Takes no lock.
+    #[inline]
+    pub(crate) fn other_kind(&self) -> Option<OtherKind> {
+        self.other_kind.get()
     }
 
     /// Takes one id. Never waits.
@@ -248,6 +276,8 @@ impl Allocator {
             },
             TagState::OtherKind { min_id } => Permanent::NoSegments {
                 tag: self.tag.clone(),
+                kind: state.row.kind(),
+                form: state.row.form(),
                 min_id: *min_id,
             },
             TagState::Exhausted => Permanent::LimitReached {
@@ -275,8 +305,9 @@ impl Allocator {
         self.changed.notify(usize::MAX);
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> StateGuard<'_> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        StateGuard::new(state, &self.other_kind)
     }
 }
 

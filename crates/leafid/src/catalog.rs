@@ -4,11 +4,13 @@
 use std::sync::Arc;
 
 use crate::allocator::Allocator;
+use crate::format::{Form, FormatCompiler, FormatError, IdFormat};
 use crate::generators::Generators;
+use crate::limit::Limit;
 use crate::segment::Segment;
 use crate::store::{
-    Reserve, SegmentStore, StoreError, StoreReport, StoreResult, StoreState, TagKind, TagPatch,
-    TagRecord, TagSpec,
+    Reserve, SegmentStore, StoreError, StoreReport, StoreResult, StoreState, TagFieldError,
+    TagKind, TagPatch, TagRecord, TagSpec,
 };
 use crate::tag::Tag;
 
@@ -42,6 +44,7 @@ impl Generators {
             message: error.to_string(),
         })?;
         spec.check()?;
+        let spec = &self.with_room_for_format(spec)?;
         let created = self.call_store(|store| store.create(spec)).await;
         if let Ok(_) | Err(StoreError::TagExists) = &created
             && let Some(allocator) = self.loaded(spec.tag.as_str())
@@ -222,6 +225,57 @@ impl Generators {
         self.read_segment_tag(tag).await
     }
 
+    /// What the ids of a tag look like, by its row.
+    ///
+    /// # Errors
+    ///
+    /// [`FormatError::Invalid`] for a format that the compiler of [`Options`](crate::Options)
+    /// refuses, and [`FormatError::Unavailable`] without one.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use leafid::format::Form;
+    /// use leafid::{Generators, Options, Tag, store::{MemoryStore, TagSpec}};
+    ///
+    /// let (generators, _driver) = Generators::open(MemoryStore::new(), Options::default());
+    /// let record = TagSpec::new(Tag::new("order")?).record();
+    /// assert!(matches!(generators.form_of(&record)?, Form::Plain));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn form_of(&self, record: &TagRecord) -> Result<Form, FormatError> {
+        let compiler = self.options().formats.as_ref().map(FormatCompiler::get);
+        Form::of(record, compiler)
+    }
+
+    /// Whether the segments of a tag are those of its periods.
+    fn is_calendar(&self, record: &TagRecord) -> bool {
+        matches!(self.form_of(record), Ok(Form::Calendar(_)))
+    }
+
+    /// The tag with a limit that its format can write. The format is checked.
+    fn with_room_for_format(&self, spec: &TagSpec) -> Result<TagSpec, StoreError> {
+        let mut spec = spec.clone();
+        let form = self.form_of(&spec.record()).map_err(|error| match error {
+            FormatError::Invalid(message) => {
+                TagFieldError::bad_format(spec.format.as_deref(), &message).into()
+            }
+            error => StoreError::Unsupported {
+                message: error.to_string(),
+            },
+        })?;
+        if let Form::Calendar(format) = &form {
+            check_period_name(&spec, &**format)?;
+        }
+        if let Form::Formatted(format) = form
+            && spec.settings.kind == TagKind::Segment
+        {
+            let largest = Limit::new(format.largest()).unwrap_or_default();
+            spec.settings.limit = spec.settings.limit.min(largest);
+        }
+        Ok(spec)
+    }
+
     /// The row, after a reservation if it is behind what this process has seen: a change or
     /// deletion would make the lower value look original to servers that saw less.
     async fn repair_row(&self, record: TagRecord) -> Result<TagRecord, StoreError> {
@@ -240,11 +294,10 @@ impl Generators {
 
     async fn read_segment_tag(&self, tag: &Tag) -> Result<TagRecord, StoreError> {
         let record = self.read_tag(tag).await?.ok_or(StoreError::UnknownTag)?;
-        if record.settings.kind == TagKind::Segment {
+        if record.settings.kind == TagKind::Segment && !self.is_calendar(&record) {
             return Ok(record);
         }
-        let (tag, min_id) = (tag.clone(), record.max_id);
-        let message = crate::Permanent::NoSegments { tag, min_id }.to_string();
+        let message = record.no_segments().to_string();
         Err(StoreError::Unsupported { message })
     }
 
@@ -346,4 +399,23 @@ impl Generators {
     fn loaded(&self, tag: &str) -> Option<Arc<Allocator>> {
         self.shared().tags.pin().get(tag).cloned()
     }
+}
+
+/// Refuses a calendar counter whose periods would have no valid names.
+fn check_period_name(spec: &TagSpec, format: &dyn IdFormat) -> Result<(), StoreError> {
+    /// In 2001, as long as any label of four digits for the year.
+    const ANY_MS: u64 = 1_000_000_000_000;
+    let label = format
+        .period(ANY_MS)
+        .map_or(0, |period| period.label.to_string().len() + 1);
+    let max = Tag::LEN_MAX - label;
+    let len = spec.tag.as_str().chars().count();
+    if len <= max {
+        return Ok(());
+    }
+    let message = format!(
+        "the tags of its periods, NAME@LABEL, would be too long: give a tag with this format at most \
+         {max} characters, this one has {len}"
+    );
+    Err(TagFieldError::bad_format(spec.format.as_deref(), &message).into())
 }

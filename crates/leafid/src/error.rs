@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error_kind::ErrorKind;
+use crate::format::Form;
 use crate::limit::Limit;
-use crate::store::StoreError;
+use crate::store::{StoreError, TagKind};
 use crate::tag::{Tag, TagError};
 
 /// Why no id was issued: for now, or until somebody changes something. There is no third.
@@ -156,13 +157,14 @@ pub enum Permanent {
         source: Arc<StoreError>,
     },
     /// The tag's ids do not come from segments.
-    #[error(
-        "tag \"{tag}\" issues snowflake ids and has no segments: take its ids from a snowflake \
-         generator"
-    )]
+    #[error("tag \"{tag}\" issues {} and has no segments: take its ids from {}", source_of(*kind).0, source_of(*kind).1)]
     NoSegments {
         /// The tag.
         tag: Tag,
+        /// Its kind: segment for a calendar counter, whose periods have the segments.
+        kind: TagKind,
+        /// What its ids look like.
+        form: Form,
         /// No snowflake id below this may be issued for the tag: a former tag of this name was a
         /// segment tag, and may have issued it. 1 if there was none.
         min_id: u64,
@@ -179,6 +181,18 @@ pub enum Permanent {
         /// The tag.
         tag: Tag,
     },
+}
+
+/// The ids of a tag without segments, and where to take them.
+fn source_of(kind: TagKind) -> (String, &'static str) {
+    match kind {
+        TagKind::Segment => (
+            "numbers that restart with each period".to_owned(),
+            "the tag of the period",
+        ),
+        TagKind::Snowflake => ("snowflake ids".to_owned(), "a snowflake generator"),
+        TagKind::Family(family) => (format!("{family} ids"), "a generator of that family"),
+    }
 }
 
 impl IssueError {

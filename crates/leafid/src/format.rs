@@ -1,5 +1,5 @@
-//! Ids as text and back: digits of several radixes, and check digits. Pure functions of their
-//! input: no clock, no state, **thread-safe**.
+//! Ids as text and back: digits of several radixes, check digits, and the contract of a tag's
+//! format. Pure functions of their input: no clock, no state, **thread-safe**.
 //!
 //! ```
 //! use leafid::format::{CheckDigit, Radix};
@@ -15,7 +15,11 @@
 //! ```
 
 mod check_digit;
+mod form;
+mod id_format;
 mod radix;
 
 pub use check_digit::{CheckDigit, CheckDigitError};
+pub use form::{Form, TextGenerator};
+pub use id_format::{CompileFormat, FormatCompiler, FormatContext, FormatError, IdFormat, Period};
 pub use radix::{ParseRadixError, Radix};

@@ -1,6 +1,7 @@
 //! `Generators`: ids of any tag of a store, by name.
 
 mod ensure;
+mod formatted;
 mod status;
 mod try_next;
 
@@ -19,6 +20,8 @@ use crate::options::Options;
 use crate::segment::{Segment, TakenMany};
 use crate::store::SegmentStore;
 use crate::tag::Tag;
+
+pub use formatted::Formatted;
 
 /// Issues ids of any tag of a store.
 ///

@@ -47,6 +47,7 @@ mod error;
 mod error_kind;
 mod escaped;
 mod event;
+mod family;
 mod generator;
 mod generators;
 mod id;
@@ -55,6 +56,7 @@ mod layout;
 mod lease;
 mod limit;
 mod options;
+mod other_kind;
 mod registry;
 mod segment;
 #[cfg(feature = "serde")]
@@ -77,8 +79,9 @@ pub use error::{IssueError, Permanent, Transient, TransientReason};
 pub use error_kind::ErrorKind;
 pub use escaped::Escaped;
 pub use event::{Event, Observer};
+pub use family::{Family, ParseFamilyError};
 pub use generator::Generator;
-pub use generators::Generators;
+pub use generators::{Formatted, Generators};
 pub use id::{Id, ParseIdError};
 pub use id_generator::{GenerateError, IdFuture, IdGenerator, Ids};
 pub use layout::{
@@ -88,6 +91,7 @@ pub use layout::{
 pub use lease::Lease;
 pub use limit::{Limit, ParseLimitError};
 pub use options::Options;
+pub use other_kind::OtherKind;
 pub use registry::{
     ClockAhead, Closed, PeerClocks, RegistryBuilder, RegistryDriver, RegistryOptions,
     RegistryStage, RegistryStatus, WorkerChoice, WorkerRegistry,

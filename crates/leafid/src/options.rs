@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::format::FormatCompiler;
 use crate::setters::setters;
 use crate::step::StepPolicy;
 use crate::store::TagSettings;
@@ -61,6 +62,9 @@ pub struct Options {
     /// After this long a call to the store counts as failed with its outcome unknown, whatever the
     /// store itself promises. Default: 30 s.
     pub call_max: Duration,
+    /// Understands the formats of tags. Without it, tags that have a format or are of a family
+    /// issue nothing.
+    pub formats: Option<FormatCompiler>,
     /// Seed of the random part of retry times, and of the order in which loaded tags are visited.
     /// Default: random.
     pub seed: u64,
@@ -81,6 +85,7 @@ impl Default for Options {
             retry_min: Duration::from_millis(50),
             retry_max: Duration::from_secs(5),
             call_max: Duration::from_secs(30),
+            formats: None,
             seed: fastrand::u64(..),
         }
     }
@@ -100,6 +105,7 @@ impl Options {
         retry_min: Duration => with_retry_min,
         retry_max: Duration => with_retry_max,
         call_max: Duration => with_call_max,
+        formats: Option<FormatCompiler> => with_formats,
         seed: u64 => with_seed,
     }
 }

@@ -22,6 +22,7 @@ mod weak;
 use std::error::Error as StdError;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use crate::limit::Limit;
 use crate::segment::Segment;
@@ -129,8 +130,10 @@ pub trait SegmentStore: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// [`StoreError::TagExists`], [`StoreError::FormerKind`] if a former tag of this name had a kind
-    /// that this one may not follow ([`TagSpec::check_former`]), [`StoreError::Unavailable`].
+    /// [`StoreError::TagExists`], [`StoreError::FormerKind`] and [`StoreError::FormerFormat`] if a
+    /// former tag of this name had a kind or a format that this one may not follow
+    /// ([`TagSpec::check_former`]), [`StoreError::Unsupported`] if the store cannot keep all
+    /// settings, [`StoreError::Unavailable`].
     fn create<'a>(&'a self, spec: &'a TagSpec) -> StoreResult<'a, TagRecord>;
 
     /// Changes what the patch names; the rest stays as it is.
@@ -140,7 +143,7 @@ pub trait SegmentStore: Send + Sync + 'static {
     /// [`StoreError::UnknownTag`], [`StoreError::Unsupported`], [`StoreError::Unavailable`].
     fn update<'a>(&'a self, tag: &'a Tag, patch: &'a TagPatch) -> StoreResult<'a, TagRecord>;
 
-    /// Deletes a tag, and records its kind and how far it went.
+    /// Deletes a tag, and records its kind, its format and how far it went.
     ///
     /// # Errors
     ///
@@ -363,6 +366,17 @@ pub enum StoreError {
     FormerKind {
         /// That kind.
         former: TagKind,
+    },
+    /// A deleted tag of this name had another format; nothing was created.
+    #[error(
+        "a deleted tag of this name had {}, and its ids could repeat: choose another name, or \
+        create it {}",
+        record::format_in_words(former.as_deref()),
+        if former.is_some() { "with that format" } else { "without a format" }
+    )]
+    FormerFormat {
+        /// That format; `None` for plain ids.
+        former: Option<Arc<str>>,
     },
     /// The segment would exceed the tag's limit; nothing was reserved.
     #[error("the tag's limit is reached at {max_id}")]

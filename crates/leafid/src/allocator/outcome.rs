@@ -11,7 +11,7 @@ use crate::error::Permanent;
 use crate::event::Event;
 use crate::limit::Limit;
 use crate::segment::Segment;
-use crate::store::{Reserved, StoreError, TagKind, TagRecord};
+use crate::store::{Reserved, StoreError, TagRecord};
 
 impl Allocator {
     /// A segment was reserved: answers demands from it and puts the rest into the buffer.
@@ -232,22 +232,32 @@ impl Allocator {
             other => other,
         };
         state.row.gone(was_live);
-        state.demands.row_gone();
         state.usage.restart();
         self.buffer.close();
         state.usage.skipped += self.buffer.skip_to(state.bounds.floor.unwrap_or(1));
+        state.demands.row_read(self.buffer.cursor());
+        self.other_kind.row_read();
         Some(was_live)
     }
 
     /// Takes over the row as it was read; `false` if it has another version by now, or this
     /// allocator was evicted meanwhile.
     pub(super) fn on_record(&self, shared: &Shared, record: &TagRecord, version: u64) -> bool {
-        if record.settings.kind != TagKind::Segment {
-            return self.drop_row(other_kind(record), Some(version)).is_some();
-        }
         let mut state = self.lock();
         if state.row.version != version || state.tag_state == TagState::Retired {
             return false;
+        }
+        match self.learn_form(shared, &mut state, record) {
+            Ok(true) => {}
+            Ok(false) => {
+                drop(state);
+                return self.drop_row(other_kind(record), Some(version)).is_some();
+            }
+            Err(message) => {
+                state.tag_state = unusable(shared, message);
+                state.refill_state = RefillState::Idle;
+                return true;
+            }
         }
         if state.row.was_snowflake {
             state.tag_state = no_segments_again(shared);
@@ -278,8 +288,11 @@ impl Allocator {
     /// Whether it was used, or requested in vain, since its row was last read.
     pub(crate) fn is_in_use(&self) -> bool {
         let state = self.lock();
-        (state.tag_state.may_issue() || matches!(state.tag_state, TagState::OtherKind { .. }))
-            && state.demands.since_row_read(self.buffer.cursor())
+        let since_row_read = state.demands.since_row_read(self.buffer.cursor());
+        match state.tag_state {
+            TagState::OtherKind { .. } => since_row_read || self.other_kind.was_asked(),
+            _ => state.tag_state.may_issue() && since_row_read,
+        }
     }
 
     /// Takes over the row as it was reread, and the state at the time of the request; `None` if it
@@ -293,14 +306,23 @@ impl Allocator {
     ) {
         let settings = record.settings;
         let version = seen.map(|seen| seen.version);
-        if settings.kind != TagKind::Segment {
-            self.drop_row(other_kind(record), version);
-            self.notify();
+        let mut state = self.lock();
+        if !state.row.is_at(version) || state.tag_state == TagState::Retired {
             return;
         }
-        let mut state = self.lock();
-        if !state.row.is_at(version) {
-            return;
+        match self.learn_form(shared, &mut state, record) {
+            Ok(true) => {}
+            Ok(false) => {
+                drop(state);
+                self.drop_row(other_kind(record), version);
+                self.notify();
+                return;
+            }
+            Err(message) => {
+                self.buffer.close();
+                state.tag_state = unusable(shared, message);
+                return;
+            }
         }
         state.row.version += u64::from(version.is_none());
         if matches!(state.tag_state, TagState::OtherKind { .. }) {
@@ -349,10 +371,12 @@ fn no_segments_again(shared: &Shared) -> TagState {
     let message = "it was a snowflake tag and has become a segment tag, by hand or because its \
         store went back, so that ids could repeat; if none of its snowflake ids is in use, restart \
         this process";
-    TagState::Unusable {
-        until: shared.unknown_until(),
-        message: message.to_owned(),
-    }
+    unusable(shared, message.to_owned())
+}
+
+fn unusable(shared: &Shared, message: String) -> TagState {
+    let until = shared.unknown_until();
+    TagState::Unusable { until, message }
 }
 
 fn other_kind(record: &TagRecord) -> TagState {

@@ -72,7 +72,8 @@ impl Allocator {
             StoreError::UnknownTag => self.on_unknown_tag(shared, version),
             StoreError::BadRow { .. }
             | StoreError::Unsupported { .. }
-            | StoreError::FormerKind { .. } => {
+            | StoreError::FormerKind { .. }
+            | StoreError::FormerFormat { .. } => {
                 self.on_unusable_row(shared, error.to_string(), version)
             }
             _ => self.on_failure(shared, Arc::clone(error)),

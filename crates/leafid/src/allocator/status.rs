@@ -8,6 +8,8 @@ use crate::segment::Segment;
 use crate::step::StepPolicy;
 use crate::tag::Tag;
 
+const SECONDS_A_DAY: f64 = 24.0 * 3600.0;
+
 /// The state of one tag in this process. A snapshot; the fields are read one after the other.
 ///
 /// # Example
@@ -91,6 +93,36 @@ pub enum Stage {
     OtherKind,
     /// Its numbers are exhausted.
     Exhausted,
+}
+
+impl Status {
+    /// For how many days the numbers between `max_id`, where the tag's next segment starts, and the
+    /// limit last, if this process goes on at its measured [`rate`](Self::rate); `None` while there
+    /// is none.
+    ///
+    /// Of several processes that issue from one tag, each knows its own rate only: what is left
+    /// lasts for the numbers divided by the sum of their rates.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use leafid::store::{MemoryStore, SegmentStore, TagSpec};
+    /// use leafid::{Generators, Options, Tag, blocking};
+    ///
+    /// let store = MemoryStore::new();
+    /// blocking::block_on(store.create(&TagSpec::new(Tag::new("order")?)))?;
+    /// let (generators, driver) = Generators::open(store, Options::default());
+    /// assert!(generators.try_next("order").is_err());
+    /// let status = generators.status("order").expect("it was asked for");
+    /// assert_eq!(status.headroom_days(1), None);
+    /// # drop(driver);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn headroom_days(&self, max_id: u64) -> Option<f64> {
+        let lasts = cover(self.limit.headroom(max_id), self.rate)?;
+        Some(lasts.as_secs_f64() / SECONDS_A_DAY)
+    }
 }
 
 impl Stage {

@@ -1,7 +1,5 @@
 //! `CheckDigit`: a last digit or two by which a mistyped id is noticed.
 
-use std::borrow::Cow;
-
 /// A check digit at the end of a text, by which a person's mistake is noticed before an id is
 /// looked up.
 ///
@@ -14,7 +12,7 @@ use std::borrow::Cow;
 /// | `Damm` | digits | a digit | each wrong digit, all swapped neighbours; not leading zeros |
 /// | `Verhoeff` | digits | a digit | each wrong digit, all swapped neighbours |
 /// | `Mod37_36` | letters, digits | a letter or digit | each wrong character, nearly all swapped neighbours |
-/// | `Mod97_10` | letters, digits | two digits | each wrong character, all swapped neighbours |
+/// | `Mod97_10` | letters, digits | two digits | each wrong character of the same kind, letter or digit, all swapped neighbours of a kind |
 ///
 /// Sources: ISO/IEC 7812-1 annex B (Luhn), H. M. Damm (2004), J. Verhoeff (1969), ISO/IEC 7064.
 ///
@@ -94,9 +92,28 @@ impl CheckDigit {
     ///
     /// See [`CheckDigit`].
     pub fn push(self, text: &mut String) -> Result<(), CheckDigitError> {
-        let digit = self.of(text)?;
-        text.push_str(&digit);
+        let digits = self.of(text)?;
+        text.push_str(digits);
         Ok(())
+    }
+
+    /// The check digit of the characters that the scheme counts: ASCII digits, and ASCII letters
+    /// in a scheme for letters. All others are skipped, letters in a scheme for digits included.
+    /// Allocates nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`CheckDigitError::TooShort`] for a text without such a character.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use leafid::format::CheckDigit;
+    ///
+    /// assert_eq!(CheckDigit::Luhn.of_counted("ORD-7992739871"), Ok("3"));
+    /// ```
+    pub fn of_counted(self, text: &str) -> Result<&'static str, CheckDigitError> {
+        self.of_values(values(text, self.radix()))
     }
 
     /// The text without its check digit, if that is right.
@@ -119,58 +136,76 @@ impl CheckDigit {
     }
 
     /// The check digit of a text.
-    fn of(self, text: &str) -> Result<Cow<'static, str>, CheckDigitError> {
-        let values = self.values(text)?;
+    fn of(self, text: &str) -> Result<&'static str, CheckDigitError> {
+        let radix = self.radix();
+        let uncounted = |character: char| character.is_alphanumeric() && !character.is_digit(radix);
+        match text.find(uncounted) {
+            Some(position) => Err(CheckDigitError::NotDigits { position }),
+            None => self.of_values(values(text, radix)),
+        }
+    }
+
+    /// The check digit of values of 0 to 35. Allocates nothing: it is part of issuing an id.
+    fn of_values(
+        self,
+        values: impl DoubleEndedIterator<Item = usize> + Clone,
+    ) -> Result<&'static str, CheckDigitError> {
+        if values.clone().next().is_none() {
+            return Err(CheckDigitError::TooShort);
+        }
         Ok(match self {
-            Self::Luhn => digit(luhn(&values)),
-            Self::Damm => digit(damm(&values)),
-            Self::Verhoeff => digit(verhoeff(&values)),
-            Self::Mod37_36 => digit(mod_37_36(&values)),
-            Self::Mod97_10 => format!("{:02}", mod_97_10(&values)).into(),
+            Self::Luhn => digit(luhn(values)),
+            Self::Damm => digit(damm(values)),
+            Self::Verhoeff => digit(verhoeff(values)),
+            Self::Mod37_36 => digit(mod_37_36(values)),
+            Self::Mod97_10 => two_digits(mod_97_10(values)),
         })
     }
 
-    /// The values of all letters and digits, 0 to 35.
-    fn values(self, text: &str) -> Result<Vec<usize>, CheckDigitError> {
-        let radix = match self {
+    /// How many values a counted character may have.
+    const fn radix(self) -> u32 {
+        match self {
             Self::Luhn | Self::Damm | Self::Verhoeff => 10,
             Self::Mod37_36 | Self::Mod97_10 => 36,
-        };
-        let mut values = Vec::with_capacity(text.len());
-        for (position, character) in text.char_indices() {
-            match character.to_digit(radix) {
-                Some(value) => values.push(value as usize),
-                None if character.is_alphanumeric() => {
-                    return Err(CheckDigitError::NotDigits { position });
-                }
-                None => {}
-            }
         }
-        if values.is_empty() {
-            return Err(CheckDigitError::TooShort);
-        }
-        Ok(values)
     }
 }
 
-/// The character of a value, 0 to 35.
-fn digit(value: usize) -> Cow<'static, str> {
-    Cow::Borrowed(&"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[value..=value])
+/// The values of all letters and digits, 0 to 35; other characters have none.
+fn values(text: &str, radix: u32) -> impl DoubleEndedIterator<Item = usize> + Clone {
+    let values = text
+        .chars()
+        .filter_map(move |character| character.to_digit(radix));
+    values.map(|value| value as usize)
 }
 
-fn luhn(values: &[usize]) -> usize {
+/// The character of a value, 0 to 35.
+fn digit(value: usize) -> &'static str {
+    &"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[value..=value]
+}
+
+/// The two digits of a value, 0 to 99.
+fn two_digits(value: usize) -> &'static str {
+    const PAIRS: &str = "\
+        00010203040506070809101112131415161718192021222324252627282930313233343536373839\
+        40414243444546474849505152535455565758596061626364656667686970717273747576777879\
+        8081828384858687888990919293949596979899";
+    &PAIRS[2 * value..2 * value + 2]
+}
+
+fn luhn(values: impl DoubleEndedIterator<Item = usize>) -> usize {
     let doubled = |value: usize| value * 2 - if value > 4 { 9 } else { 0 };
-    let counted = values.iter().rev().enumerate();
+    let counted = values.rev().enumerate();
     let sum: usize = counted
         .map(|(index, value)| match index % 2 {
-            0 => doubled(*value),
-            _ => *value,
+            0 => doubled(value),
+            _ => value,
         })
         .sum();
     (10 - sum % 10) % 10
 }
 
-fn damm(values: &[usize]) -> usize {
+fn damm(values: impl Iterator<Item = usize>) -> usize {
     const TABLE: [[usize; 10]; 10] = [
         [0, 3, 1, 7, 5, 9, 8, 6, 4, 2],
         [7, 0, 9, 2, 1, 5, 4, 8, 6, 3],
@@ -183,21 +218,16 @@ fn damm(values: &[usize]) -> usize {
         [9, 4, 3, 8, 6, 1, 7, 2, 0, 5],
         [2, 5, 8, 1, 4, 3, 6, 7, 9, 0],
     ];
-    let step = |interim: usize, value: &usize| TABLE[interim][*value];
-    values.iter().fold(0, step)
+    values.fold(0, |interim: usize, value| TABLE[interim][value])
 }
 
-fn verhoeff(values: &[usize]) -> usize {
+fn verhoeff(values: impl DoubleEndedIterator<Item = usize>) -> usize {
     const PERMUTATION: [usize; 10] = [1, 5, 7, 6, 2, 8, 3, 0, 9, 4];
     let permuted =
         |index: usize, value: usize| (0..index % 8).fold(value, |value, _| PERMUTATION[value]);
-    let check = values
-        .iter()
-        .rev()
-        .enumerate()
-        .fold(0, |check, (index, value)| {
-            pentagon(check, permuted(index + 1, *value))
-        });
+    let check = values.rev().enumerate().fold(0, |check, (index, value)| {
+        pentagon(check, permuted(index + 1, value))
+    });
     // The inverse: turns go back, mirror images stay.
     if (1..5).contains(&check) {
         5 - check
@@ -216,8 +246,8 @@ const fn pentagon(first: usize, second: usize) -> usize {
     }
 }
 
-fn mod_37_36(values: &[usize]) -> usize {
-    let product = values.iter().fold(36, |product: usize, value| {
+fn mod_37_36(values: impl Iterator<Item = usize>) -> usize {
+    let product = values.fold(36, |product: usize, value| {
         let sum = (product + value) % 36;
         (if sum == 0 { 36 } else { sum }) * 2 % 37
     });
@@ -225,12 +255,11 @@ fn mod_37_36(values: &[usize]) -> usize {
     (37 - product) % 36
 }
 
-fn mod_97_10(values: &[usize]) -> usize {
-    let step = |rest: usize, value: &usize| {
-        let width = if *value > 9 { 100 } else { 10 };
+fn mod_97_10(values: impl Iterator<Item = usize>) -> usize {
+    let rest = values.fold(0, |rest: usize, value| {
+        let width = if value > 9 { 100 } else { 10 };
         (rest * width + value) % 97
-    };
-    let rest = values.iter().fold(0, step);
+    });
     98 - rest * 100 % 97
 }
 
@@ -336,5 +365,6 @@ mod tests {
         let mut text = String::from("x1");
         CheckDigit::Luhn.push(&mut text).unwrap_err();
         assert_eq!(text, "x1");
+        assert_eq!(CheckDigit::Luhn.of_counted("x1é"), Ok("8"));
     }
 }

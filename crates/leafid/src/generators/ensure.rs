@@ -15,8 +15,9 @@ impl Generators {
     ///
     /// # Errors
     ///
-    /// [`Permanent::BadTag`]; [`Permanent::NoSegments`] for a snowflake tag; [`IssueError::Transient`] when
-    /// the store does not answer, and [`Permanent::Misconfigured`] when it refuses.
+    /// [`Permanent::BadTag`]; [`Permanent::NoSegments`] for a tag of another kind than segment;
+    /// [`IssueError::Transient`] when the store does not answer, and [`Permanent::Misconfigured`]
+    /// when it refuses.
     ///
     /// # Example
     ///
@@ -35,9 +36,8 @@ impl Generators {
         let tag = Tag::new(tag).map_err(Permanent::BadTag)?;
         let found = self.read_tag(&tag).await;
         match found.map_err(|error| self.not_ensured(&tag, error))? {
-            Some(record) if record.settings.kind == TagKind::Snowflake => {
-                let min_id = record.max_id;
-                return Err(Permanent::NoSegments { tag, min_id }.into());
+            Some(record) if record.settings.kind != TagKind::Segment => {
+                return Err(record.no_segments().into());
             }
             Some(_) => {}
             None => self.create_if_missing(&tag).await?,

@@ -15,11 +15,12 @@
 //!         Handles { first: store.clone(), second: store, by_hand: None }
 //!     },
 //! );
-//! assert!(passed.unwrap() >= 30);
+//! assert!(passed.unwrap() >= 40);
 //! ```
 
 mod by_hand;
 mod concurrency;
+mod formats;
 mod kinds;
 mod names;
 mod reserve;
@@ -101,6 +102,7 @@ where
         reserve::CHECKS,
         tags::CHECKS,
         kinds::CHECKS,
+        formats::CHECKS,
         rows::CHECKS,
         names::CHECKS,
         concurrency::CHECKS,

@@ -37,8 +37,8 @@ pub struct MemoryStore {
 #[derive(Debug, Default)]
 struct Rows {
     live: BTreeMap<Tag, TagRecord>,
-    /// The latest kind of deleted tags, and how far their segments went.
-    deleted: BTreeMap<Tag, (TagKind, u64)>,
+    /// What is left of deleted tags: their row, with how far the segments of that name went.
+    deleted: BTreeMap<Tag, TagRecord>,
 }
 
 impl MemoryStore {
@@ -60,13 +60,17 @@ impl MemoryStore {
     }
 
     /// Creates the row of a tag past the store, with the settings of a new one: as an operator's
-    /// own `INSERT` does, which ignores that the tag existed before. For tests.
+    /// own `INSERT` does, which ignores that the tag existed before. Only its format is that of the
+    /// deleted tag. For tests.
     pub fn put_row(&self, tag: &Tag, max_id: u64) {
+        let mut rows = self.lock();
+        let format = rows.deleted.get(tag).and_then(|row| row.format.clone());
         let record = TagRecord {
             max_id,
+            format,
             ..TagSpec::new(tag.clone()).record()
         };
-        self.lock().live.insert(tag.clone(), record);
+        rows.live.insert(tag.clone(), record);
     }
 
     fn lock(&self) -> MutexGuard<'_, Rows> {
@@ -90,7 +94,7 @@ impl Rows {
 
     /// How far a former tag of this name went.
     fn former(&self, tag: &Tag) -> u64 {
-        self.deleted.get(tag).map_or(0, |(_, max_id)| *max_id)
+        self.deleted.get(tag).map_or(0, |row| row.max_id)
     }
 
     fn reserve(&mut self, reserve: &Reserve) -> Result<Reserved, StoreError> {
@@ -112,9 +116,9 @@ impl Rows {
             return Err(StoreError::TagExists);
         }
         let mut record = spec.record();
-        if let Some((kind, max_id)) = self.deleted.get(&spec.tag) {
-            spec.check_former(*kind)?;
-            record.max_id = record.max_id.max(*max_id);
+        if let Some(former) = self.deleted.get(&spec.tag) {
+            spec.check_former(former.settings.kind, former.format.as_deref())?;
+            record.max_id = record.max_id.max(former.max_id);
         }
         self.live.insert(spec.tag.clone(), record.clone());
         Ok(record)
@@ -135,7 +139,8 @@ impl Rows {
     fn delete(&mut self, tag: &Tag) -> Result<(), StoreError> {
         let row = self.live.remove(tag).ok_or(StoreError::UnknownTag)?;
         let max_id = row.max_id.max(self.former(tag));
-        self.deleted.insert(row.tag, (row.settings.kind, max_id));
+        self.deleted
+            .insert(tag.clone(), TagRecord { max_id, ..row });
         Ok(())
     }
 }

@@ -2,9 +2,11 @@
 //! settings are here, whoever names them: a server's clients, the command line, or a program.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::record::{TagKind, TagPatch, TagSettings, TagSpec};
+use crate::escaped::Escaped;
 use crate::limit::Limit;
 use crate::step::StepPolicy;
 
@@ -34,6 +36,8 @@ pub enum TagField {
     Cover,
     /// The largest id.
     Limit,
+    /// How its ids are written.
+    Format,
     /// What the tag is for.
     Description,
 }
@@ -50,6 +54,7 @@ impl TagField {
             Self::StepMax => "step_max",
             Self::Cover => "cover",
             Self::Limit => "limit",
+            Self::Format => "format",
             Self::Description => "description",
         }
     }
@@ -93,14 +98,22 @@ impl TagFieldError {
     }
 }
 
+impl TagFieldError {
+    /// Of a format that cannot be understood.
+    pub(crate) fn bad_format(format: Option<&str>, message: &str) -> Self {
+        let value = format!("\"{}\"", Escaped(format.unwrap_or_default()));
+        Self::new(TagField::Format, value, format!("valid: {message}"))
+    }
+}
+
 impl TagSpec {
     /// A tag with the settings that a caller named. The others have their defaults, and `step` is
     /// that of segment tags without one.
     ///
     /// # Errors
     ///
-    /// As [`check`](Self::check), and for any setting but the description that is named of a
-    /// snowflake tag.
+    /// As [`check`](Self::check), and for any setting but format and description that is named of
+    /// a tag of another kind than segment.
     ///
     /// # Example
     ///
@@ -110,27 +123,30 @@ impl TagSpec {
     ///
     /// let tag = Tag::new("order")?;
     /// let named = TagPatch { step: Some(5000), ..TagPatch::default() };
-    /// let spec = TagSpec::with_named(tag.clone(), TagKind::Segment, None, named.clone(), 1000)?;
+    /// let (segment, snowflake) = (TagKind::Segment, TagKind::Snowflake);
+    /// let spec = TagSpec::with_named(tag.clone(), segment, None, None, named.clone(), 1000)?;
     /// assert_eq!((spec.start, spec.settings.step), (1, 5000));
-    /// let refused = TagSpec::with_named(tag, TagKind::Snowflake, None, named, 1000);
+    /// let refused = TagSpec::with_named(tag, snowflake, None, None, named, 1000);
     /// assert_eq!(refused.unwrap_err().field, TagField::Step);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn with_named(
         tag: crate::Tag,
         kind: TagKind,
+        format: Option<Arc<str>>,
         start: Option<u64>,
         named: TagPatch,
         step: u32,
     ) -> Result<Self, TagFieldError> {
         let mut spec = Self::new(tag);
         spec.settings.kind = kind;
+        spec.format = format;
         if kind == TagKind::Segment {
             spec.settings.step = named.step.unwrap_or(step);
             spec.settings.policy = named.policy.flatten();
             spec.settings.limit = named.limit.unwrap_or_default();
         } else if let Some(start) = start {
-            return Err(not_of_snowflakes(TagField::Start, start));
+            return Err(not_of(kind, TagField::Start, start));
         } else {
             named.check_kind(kind)?;
         }
@@ -144,8 +160,8 @@ impl TagSpec {
     ///
     /// # Errors
     ///
-    /// For a start or a step of 0, or above its maximum, a policy or a description out of bounds,
-    /// and a snowflake tag with settings that differ from the defaults.
+    /// For a start or a step of 0, or above its maximum, a policy, a format or a description out of
+    /// bounds, and a tag of another kind than segment with settings that differ from the defaults.
     ///
     /// # Example
     ///
@@ -167,11 +183,43 @@ impl TagSpec {
             limit: Some(settings.limit).filter(|limit| *limit != default.limit),
             description: Some(self.description.clone()),
         };
-        if settings.kind == TagKind::Snowflake && self.start != 1 {
-            return Err(not_of_snowflakes(TagField::Start, self.start));
+        if settings.kind != TagKind::Segment && self.start != 1 {
+            return Err(not_of(settings.kind, TagField::Start, self.start));
+        }
+        if let Some(format) = &self.format {
+            Self::check_format(format)?;
         }
         named.check_kind(settings.kind)?;
         named.check()
+    }
+
+    /// Checks the length and the characters of a format. Whether it has a meaning is known to
+    /// [`CompileFormat`](crate::format::CompileFormat) alone.
+    ///
+    /// # Errors
+    ///
+    /// For a text that is empty, has more than 500 characters, or a control character.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use leafid::store::TagSpec;
+    ///
+    /// assert!(TagSpec::check_format("TS{number}").is_ok());
+    /// assert!(TagSpec::check_format("TS\n").is_err());
+    /// ```
+    pub fn check_format(format: &str) -> Result<(), TagFieldError> {
+        let len_max = TagSettings::FORMAT_LEN_MAX;
+        let wanted = format!("1 to {len_max} characters, none of them a control character");
+        let len = format.chars().count();
+        let value = if !(1..=len_max).contains(&len) {
+            format!("{len} characters long")
+        } else if format.chars().any(char::is_control) {
+            format!("\"{}\"", Escaped(format))
+        } else {
+            return Ok(());
+        };
+        Err(TagFieldError::new(TagField::Format, value, wanted))
     }
 }
 
@@ -224,7 +272,7 @@ impl TagPatch {
     ///
     /// # Errors
     ///
-    /// For a step, policy or limit of a snowflake tag.
+    /// For a step, policy or limit of any but a segment tag.
     ///
     /// # Example
     ///
@@ -234,7 +282,7 @@ impl TagPatch {
     /// let patch = TagPatch { step: Some(5000), ..TagPatch::default() };
     /// assert_eq!(patch.check_kind(TagKind::Segment), Ok(()));
     /// let error = patch.check_kind(TagKind::Snowflake).unwrap_err();
-    /// let text = "step is 5000, but must be left out: a snowflake tag has no step";
+    /// let text = "step is 5000, but must be left out: tags of the kind snowflake have no step";
     /// assert_eq!(error.to_string(), text);
     /// ```
     pub fn check_kind(&self, kind: TagKind) -> Result<(), TagFieldError> {
@@ -242,14 +290,14 @@ impl TagPatch {
             return Ok(());
         }
         if let Some(step) = self.step {
-            return Err(not_of_snowflakes(TagField::Step, step));
+            return Err(not_of(kind, TagField::Step, step));
         }
         if let Some(policy) = self.policy {
             let name = policy.map_or("default", |policy| policy.name());
-            return Err(not_of_snowflakes(TagField::Policy, name));
+            return Err(not_of(kind, TagField::Policy, name));
         }
         match self.limit {
-            Some(limit) => Err(not_of_snowflakes(TagField::Limit, limit)),
+            Some(limit) => Err(not_of(kind, TagField::Limit, limit)),
             None => Ok(()),
         }
     }
@@ -340,8 +388,8 @@ fn seconds(duration: Duration) -> String {
     format!("{} s", duration.as_secs_f64())
 }
 
-fn not_of_snowflakes(field: TagField, value: impl std::fmt::Display) -> TagFieldError {
-    let wanted = format!("left out: a snowflake tag has no {}", field.name());
+fn not_of(kind: TagKind, field: TagField, value: impl std::fmt::Display) -> TagFieldError {
+    let wanted = format!("left out: tags of the kind {kind} have no {}", field.name());
     TagFieldError::new(field, value, wanted)
 }
 

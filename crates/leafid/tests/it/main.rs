@@ -12,6 +12,7 @@ mod closing;
 mod cluster;
 mod errors;
 mod foreign_journal;
+mod fuzz;
 mod lease_conformance;
 mod races;
 mod recovery;

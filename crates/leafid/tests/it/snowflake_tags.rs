@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use leafid::blocking::block_on;
 use leafid::store::{SegmentStore as _, StoreError, TagKind, TagSettings, TagSpec};
-use leafid::{IssueError, Options, Permanent, Stage, Tag};
+use leafid::{Formatted, IssueError, Options, OtherKind, Permanent, Stage, Tag};
 
 use crate::world::{Mood, World};
 
@@ -35,7 +35,9 @@ fn swap(world: &World, kind: TagKind) {
     block_on(memory.delete(&tag)).unwrap();
     match kind {
         TagKind::Segment => memory.put_row(&tag, 1),
-        TagKind::Snowflake => drop(block_on(memory.create(&spec(kind))).unwrap()),
+        TagKind::Snowflake | TagKind::Family(_) => {
+            drop(block_on(memory.create(&spec(kind))).unwrap());
+        }
     }
 }
 
@@ -198,4 +200,90 @@ fn a_snowflake_tag_is_created_on_first_use() {
     let mut world = World::new(Options::default().with_create_missing(Some(created)));
     check_no_segments(&mut world);
     assert!(world.store.reserves().is_empty());
+}
+
+/// The answer of the calls that front ends make.
+#[track_caller]
+fn answered(world: &World) -> OtherKind {
+    match world
+        .generators
+        .try_next_formatted("trace", |_| Ok(()))
+        .unwrap()
+    {
+        Formatted::OtherKind(other) => other,
+        Formatted::Numbers { ids, .. } => panic!("the number {ids}"),
+        Formatted::Refused(error) => panic!("{error}"),
+    }
+}
+
+/// Guards that a caller who asks in the way of the front ends, without the allocator's lock, learns
+/// the same, and that its asking keeps the row in sight: a tag deleted elsewhere is given up.
+#[test]
+fn the_way_without_the_lock_ends_with_the_row() {
+    let mut world = with_snowflake_tag();
+    check_no_segments(&mut world);
+    let refresh = Options::default().refresh_interval;
+    for _ in 0..5 {
+        world.advance(refresh * 2);
+        assert_eq!(
+            (answered(&world).kind, answered(&world).min_id),
+            (TagKind::Snowflake, 1)
+        );
+    }
+    let reads = world.store.reads.lock().unwrap().len();
+    assert!((5..=7).contains(&reads), "{reads}");
+    block_on(world.store.memory.delete(&Tag::new("trace").unwrap())).unwrap();
+    answered(&world);
+    world.advance(refresh * 2);
+    assert!(
+        world
+            .generators
+            .try_next_formatted("trace", |_| Ok(()))
+            .is_err()
+    );
+    let error = world.next("trace").unwrap_err();
+    let is_unknown = matches!(error, IssueError::Permanent(Permanent::UnknownTag { .. }));
+    assert!(is_unknown, "{error:?}");
+    assert!(world.generators.other_kind("trace").is_none());
+}
+
+/// Guards that the way without the lock is closed by whatever closes the other: a deletion and a
+/// change of the kind through this process, and a row that says otherwise.
+#[test]
+fn the_way_without_the_lock_is_closed_at_once() {
+    let mut world = with_snowflake_tag();
+    check_no_segments(&mut world);
+    answered(&world);
+    let (generators, tag) = (world.generators.clone(), Tag::new("trace").unwrap());
+    block_on(generators.delete_tag(&tag)).unwrap();
+    assert!(generators.try_next_formatted("trace", |_| Ok(())).is_err());
+    block_on(generators.create_tag(&spec(TagKind::Snowflake))).unwrap();
+    assert!(
+        generators
+            .try_next_formatted("trace", |_| Ok(()))
+            .unwrap_err()
+            .is_retryable()
+    );
+    world.settle();
+    answered(&world);
+    swap(&world, TagKind::Segment);
+    world.advance(Options::default().refresh_interval * 2);
+    check_no_segments_again(&mut world);
+    for _ in 0..3 {
+        let error = generators
+            .try_next_formatted("trace", |_| Ok(()))
+            .unwrap_err();
+        let is_refused = matches!(error, IssueError::Permanent(Permanent::BadRow { .. }));
+        assert!(is_refused, "{error:?}");
+    }
+}
+
+/// Guards the smallest id that a snowflake tag may have, also where no error says it.
+#[test]
+fn the_way_without_the_lock_says_where_segments_ended() {
+    let mut world = World::with_tag("trace", 100, Options::default());
+    assert_eq!(world.next("trace").unwrap(), 1);
+    swap(&world, TagKind::Snowflake);
+    world.advance(Options::default().refresh_interval * 2);
+    assert!(answered(&world).min_id > 100, "{:?}", answered(&world));
 }

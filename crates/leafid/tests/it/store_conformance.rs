@@ -47,6 +47,7 @@ enum Fault {
     ReadLeavesOut,
     PreviousWrong,
     KindForgotten,
+    FormatForgotten,
     ProbeChanges,
     FormerLifeIgnored,
 }
@@ -158,6 +159,9 @@ impl SegmentStore for Broken {
             if self.is(Fault::KindForgotten) {
                 spec.settings.kind = TagKind::Segment;
             }
+            if self.is(Fault::FormatForgotten) {
+                spec.format = None;
+            }
             let mut record = self.inner.create(&spec).await?;
             if self.is(Fault::DeleteForgets) {
                 record.max_id = spec.start.max(1);
@@ -247,6 +251,8 @@ fn broken_stores_do_not_conform() {
     check(Fault::ReadLeavesOut, "read many");
     check(Fault::PreviousWrong, "a floor heals");
     check(Fault::KindForgotten, "kinds keep");
+    check(Fault::FormatForgotten, "formats keep");
+    check(Fault::FormatForgotten, "a format is for life");
     check(Fault::ProbeChanges, "probe");
     check(Fault::FormerLifeIgnored, "a row made by hand");
 }

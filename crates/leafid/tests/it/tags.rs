@@ -3,7 +3,7 @@
 use leafid::store::{
     SegmentStore as _, StoreError, TagField, TagKind, TagPatch, TagSettings, TagSpec,
 };
-use leafid::{IssueError, Permanent};
+use leafid::{IssueError, Limit, Permanent};
 
 use crate::world::{World, fixed, seconds, tag};
 
@@ -191,4 +191,33 @@ fn too_many_tags_are_refused() {
         error.is_retryable() && error.to_string().contains("2 tags are loaded"),
         "{error}"
     );
+}
+
+/// Guards the forecast: what is left below the limit at the measured rate, and nothing without one.
+#[test]
+fn headroom_is_told_in_days() {
+    let mut world = World::new(fixed());
+    let mut spec = TagSpec::new(tag("order"));
+    spec.settings.step = 10_000;
+    spec.settings.limit = Limit::new(10_000 + 8_640_000).unwrap();
+    world.run(world.store.clone().create(&spec)).unwrap();
+    let days = |world: &World| {
+        let status = world.generators.status("order").unwrap();
+        status.headroom_days(status.max_id.unwrap_or(1))
+    };
+    assert!(world.generators.try_next("order").is_err());
+    assert_eq!(days(&world), None, "no rate is known");
+    for _ in 0..100 {
+        world.next("order").unwrap();
+    }
+    world.advance(seconds(10));
+    // 10 ids a second leave 8,640,000 numbers for 864,000 s.
+    let told = days(&world).unwrap();
+    assert!((told - 10.0).abs() < 1e-6, "{told}");
+    world.advance(seconds(10));
+    let told = days(&world).unwrap();
+    assert!((told - 20.0).abs() < 1e-6, "half the rate: {told}");
+    let status = world.generators.status("order").unwrap();
+    let used_up = status.headroom_days(status.limit.largest() + 1);
+    assert_eq!(used_up, Some(0.0));
 }

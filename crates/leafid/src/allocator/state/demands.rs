@@ -40,11 +40,6 @@ impl Demands {
         self.read_cursor = cursor;
     }
 
-    /// The row is gone.
-    pub(in crate::allocator) fn row_gone(&mut self) {
-        self.has_missed = false;
-    }
-
     /// Whether ids were taken, or requested in vain, since the row was read.
     pub(in crate::allocator) fn since_row_read(&self, cursor: u64) -> bool {
         self.has_missed || self.read_cursor != cursor

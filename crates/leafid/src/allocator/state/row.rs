@@ -1,8 +1,10 @@
 //! `Row`: the row of a tag, as far as it is known.
 
+use crate::allocator::form::KnownForm;
+use crate::format::Form;
 use crate::limit::Limit;
 use crate::step::StepPolicy;
-use crate::store::TagSettings;
+use crate::store::{TagKind, TagSettings};
 
 /// A warning is logged when this many hundredths of a tag's numbers are left.
 const LIMIT_WARNINGS: [u64; 2] = [10, 1];
@@ -25,6 +27,8 @@ pub(in crate::allocator) struct Row {
     /// segment tag.
     pub(in crate::allocator) was_snowflake: bool,
     /// The part of the numbers left at which the last warning was logged, in hundredths.
+    /// What its ids look like, once a row was read; kept when the row is gone.
+    pub(in crate::allocator) known: Option<KnownForm>,
     warned_below: u64,
 }
 
@@ -36,6 +40,7 @@ impl Row {
             is_absent: false,
             is_dropped: false,
             was_snowflake: false,
+            known: None,
             warned_below: UNWARNED,
         }
     }
@@ -68,6 +73,17 @@ impl Row {
     /// Whether it has not changed since this version; `None` means a change made now.
     pub(in crate::allocator) fn is_at(&self, version: Option<u64>) -> bool {
         version.is_none_or(|version| version == self.version)
+    }
+
+    pub(in crate::allocator) fn kind(&self) -> TagKind {
+        self.known
+            .as_ref()
+            .map_or(TagKind::Segment, |known| known.kind)
+    }
+
+    pub(in crate::allocator) fn form(&self) -> Form {
+        let known = self.known.as_ref();
+        known.map_or(Form::Plain, |known| known.form.clone())
     }
 
     pub(in crate::allocator) fn limit(&self) -> Limit {

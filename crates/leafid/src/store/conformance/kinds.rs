@@ -22,6 +22,11 @@ pub(super) const CHECKS: &[Check] = &[
         "a deleted snowflake tag is not created again as a segment tag",
         no_segments_after_snowflakes
     ),
+    check!(
+        "every kind",
+        "each kind is kept; a deleted tag of any but segments keeps its kind",
+        every_kind
+    ),
 ];
 
 async fn kinds_keep(handles: &Handles) -> Outcome {
@@ -88,6 +93,42 @@ async fn no_segments_after_snowflakes(handles: &Handles) -> Outcome {
             })?;
         }
         same("the row", &row(&*handles.second, "order").await?, &None)?;
+    }
+    Ok(())
+}
+
+async fn every_kind(handles: &Handles) -> Outcome {
+    for kind in TagKind::all() {
+        let spec = TagSpec {
+            tag: tag(kind.name()),
+            ..spec_of(kind)
+        };
+        let created = create_as(&*handles.first, &spec).await?;
+        same("the created kind", &created.settings.kind, &kind)?;
+        let read = row(&*handles.second, kind.name()).await?;
+        let read = read.map(|row| row.settings.kind);
+        same("the kind read back", &read, &Some(kind))?;
+        if kind == TagKind::Segment {
+            continue;
+        }
+        let none = handles.first.reserve(&wish(kind.name(), 1)).await;
+        refused("a segment of any but a segment tag", none, |error| {
+            matches!(error, StoreError::UnknownTag)
+        })?;
+        delete(&*handles.second, kind.name()).await?;
+        for other in TagKind::all().filter(|other| *other != kind) {
+            let spec = TagSpec {
+                tag: tag(kind.name()),
+                ..spec_of(other)
+            };
+            let created = handles.first.create(&spec).await;
+            refused(
+                "a tag of another kind",
+                created,
+                |error| matches!(error, StoreError::FormerKind { former } if *former == kind),
+            )?;
+        }
+        create_as(&*handles.first, &spec).await?;
     }
     Ok(())
 }

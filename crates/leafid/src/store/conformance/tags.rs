@@ -88,6 +88,7 @@ fn full_spec(name: &str) -> TagSpec {
             }),
             limit: Limit::JS53,
         },
+        format: None,
         description: Some("orders of the shop".into()),
     }
 }

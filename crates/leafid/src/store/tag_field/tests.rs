@@ -73,16 +73,51 @@ fn a_policy_is_within_its_bounds() {
     assert_eq!(unknown.to_string(), wanted);
 }
 
-/// Guards that whoever builds a spec of a snowflake tag is told what it does not have.
 #[test]
-fn a_snowflake_tag_has_no_settings() {
+fn a_format_is_short_and_has_no_control_characters() {
+    let with = |format: String| {
+        let format = Some(format.into());
+        let mut spec = spec();
+        spec.format = format;
+        spec.check()
+    };
+    assert_eq!(with("{number}".into()), Ok(()));
+    assert_eq!(with("订".repeat(500)), Ok(()));
+    let wanted = "but must be 1 to 500 characters, none of them a control character";
+    let check_len = |len: usize| {
+        let text = format!("format is {len} characters long, {wanted}");
+        check(with("a".repeat(len)), &text);
+    };
+    check_len(0);
+    check_len(501);
+    check(
+        with("a\nb".into()),
+        &format!("format is \"a\\u{{a}}b\", {wanted}"),
+    );
+    let tag = Tag::new("order").unwrap();
+    let format = Some("\u{7f}".into());
+    let named = TagPatch::default();
+    let refused = TagSpec::with_named(tag, TagKind::Segment, format, None, named, 1);
+    assert_eq!(refused.unwrap_err().field, TagField::Format);
+}
+
+/// Guards that whoever builds a spec of any but a segment tag is told what it does not have.
+#[test]
+fn only_segment_tags_have_settings() {
+    for kind in TagKind::all().filter(|kind| *kind != TagKind::Segment) {
+        check_no_settings(kind);
+    }
+}
+
+fn check_no_settings(kind: TagKind) {
     let with = |change: fn(&mut TagSpec)| {
         let mut spec = spec();
-        spec.settings.kind = TagKind::Snowflake;
+        spec.settings.kind = kind;
         change(&mut spec);
         spec.check().map_err(|error| error.field)
     };
     assert_eq!(with(|spec| spec.description = Some("spans".into())), Ok(()));
+    assert_eq!(with(|spec| spec.format = Some("x_{id}".into())), Ok(()));
     assert_eq!(with(|spec| spec.start = 2), Err(TagField::Start));
     assert_eq!(with(|spec| spec.settings.step = 2), Err(TagField::Step));
     assert_eq!(
@@ -94,9 +129,8 @@ fn a_snowflake_tag_has_no_settings() {
         Err(TagField::Limit)
     );
     let tag = || Tag::new("trace").unwrap();
-    let kind = TagKind::Snowflake;
-    let started = TagSpec::with_named(tag(), kind, Some(1), TagPatch::default(), 77);
+    let started = TagSpec::with_named(tag(), kind, None, Some(1), TagPatch::default(), 77);
     assert_eq!(started.unwrap_err().field, TagField::Start);
-    let made = TagSpec::with_named(tag(), kind, None, TagPatch::default(), 77).unwrap();
+    let made = TagSpec::with_named(tag(), kind, None, None, TagPatch::default(), 77).unwrap();
     assert_eq!(made.settings.step, TagSettings::STEP_DEFAULT);
 }
