@@ -81,7 +81,8 @@ impl SegmentStore for OwnStore {
             let former = match rows.get(&spec.tag) {
                 Some(row) if !row.is_deleted => return Err(StoreError::TagExists),
                 Some(row) => {
-                    spec.check_former(row.record.settings.kind)?;
+                    let former = &row.record;
+                    spec.check_former(former.settings.kind, former.format.as_deref())?;
                     row.record.max_id
                 }
                 None => 1,

@@ -70,6 +70,7 @@ impl AuditRecord {
     ///     tag: Tag::new("order")?,
     ///     max_id: 1001,
     ///     settings: TagSettings::default(),
+    ///     format: None,
     ///     description: Some("of the shop".into()),
     ///     updated_ms: None,
     ///     segment_max: None,
@@ -82,7 +83,7 @@ impl AuditRecord {
     pub fn of_tag(record: &TagRecord) -> String {
         let settings = &record.settings;
         let mut text = match settings.kind {
-            TagKind::Snowflake => "kind=snowflake".to_owned(),
+            kind @ (TagKind::Snowflake | TagKind::Family(_)) => format!("kind={kind}"),
             TagKind::Segment => format!(
                 "max_id={} step={} policy={} limit={}",
                 record.max_id,
@@ -91,6 +92,9 @@ impl AuditRecord {
                 settings.limit
             ),
         };
+        if let Some(format) = &record.format {
+            text.push_str(&format!(" format={:?}", Escaped(format).to_string()));
+        }
         if let Some(description) = &record.description {
             text.push_str(&format!(
                 " description={:?}",
@@ -164,7 +168,7 @@ pub fn open_audit(
             options,
         )),
         #[cfg(feature = "mysql")]
-        Place::Mysql(servers) => Arc::new(SqlAudit::new(
+        Place::Mysql(servers) | Place::GearKey { servers, .. } => Arc::new(SqlAudit::new(
             Servers::new(crate::mysql::Mysql::STORE, servers, options),
             url,
             options,
@@ -175,11 +179,11 @@ pub fn open_audit(
             Arc::new(SqlAudit::new(backend, url, options))
         }
         #[cfg(feature = "redis")]
-        Place::Redis(_) => return Err(crate::leases_only("redis")),
+        Place::Redis(_) => return Err(crate::open::leases_only("redis")),
         #[cfg(feature = "etcd")]
-        Place::Etcd(_) => return Err(crate::leases_only("etcd")),
+        Place::Etcd(_) => return Err(crate::open::leases_only("etcd")),
         #[cfg(feature = "zookeeper")]
-        Place::ZooKeeper(_) => return Err(crate::leases_only("zookeeper")),
+        Place::ZooKeeper(_) => return Err(crate::open::leases_only("zookeeper")),
     })
 }
 

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use leafid::store::{SegmentStore, StoreError};
 
 #[cfg(feature = "mysql")]
+use crate::gear_key::GearKeyStore;
+#[cfg(feature = "mysql")]
 use crate::mysql::Mysql;
 #[cfg(feature = "postgres")]
 use crate::postgres::Postgres;
@@ -61,6 +63,13 @@ fn listed(one: &StoreUrl, options: &StoreOptions) -> Vec<(StoreUrl, Arc<dyn Segm
             .iter()
             .map(|server| Servers::listed(Mysql::STORE, server, options))
             .map(|backend| Arc::new(SqlStore::new(backend, one, options)) as _)
+            .collect(),
+        #[cfg(feature = "mysql")]
+        Place::GearKey { servers, zone } => servers
+            .iter()
+            .map(|server| Servers::listed(Mysql::GEAR_KEY, server, options))
+            .map(|backend| SqlStore::new(backend, one, options))
+            .map(|sql| Arc::new(GearKeyStore::new(sql, zone.as_deref())) as _)
             .collect(),
         #[cfg(feature = "postgres")]
         Place::Postgres(servers) => servers

@@ -1,7 +1,7 @@
 //! Stores for Leafid: SQLite, MySQL and MariaDB, PostgreSQL; Redis, etcd and ZooKeeper for worker
 //! ids.
 //!
-//! [`open`] turns a [`StoreUrl`] into a [`SegmentStore`], [`open_leases`] into a [`LeaseStore`];
+//! [`open`] turns a [`StoreUrl`] into a [`SegmentStore`](leafid::store::SegmentStore), [`open_leases`] into a [`LeaseStore`](leafid::store::LeaseStore);
 //! [`init`] creates the tables. A store here translates between the contract and one database; it
 //! does not retry, cache or log.
 //!
@@ -114,6 +114,9 @@ pub mod baidu;
 mod sqlite;
 
 #[cfg(feature = "mysql")]
+pub mod gear_key;
+
+#[cfg(feature = "mysql")]
 mod mysql;
 
 #[cfg(feature = "postgres")]
@@ -148,6 +151,12 @@ mod options;
 #[cfg(feature = "_store")]
 mod remedies;
 
+#[cfg(feature = "_store")]
+mod open;
+
+#[cfg(feature = "_sql")]
+mod init;
+
 #[cfg(feature = "_sql")]
 mod connector;
 
@@ -156,23 +165,6 @@ pub mod blocking;
 
 #[cfg(all(doctest, feature = "sqlite"))]
 mod pages;
-
-#[cfg(feature = "_store")]
-use std::sync::Arc;
-
-#[cfg(feature = "_sql")]
-use leafid::store::SegmentStore;
-#[cfg(feature = "_store")]
-use leafid::store::{LeaseStore, StoreError};
-
-#[cfg(feature = "_sql")]
-use crate::leases::SqlLeases;
-#[cfg(feature = "_sqlx")]
-use crate::servers::Servers;
-#[cfg(feature = "_sql")]
-use crate::store::SqlStore;
-#[cfg(feature = "_store")]
-use crate::url::Place;
 
 #[cfg(feature = "_sql")]
 pub use crate::audit::{AuditRecord, AuditStore, open_audit};
@@ -184,10 +176,16 @@ pub use crate::backup::{
 pub use crate::connector::{ConnectError, Connector, connect};
 #[cfg(feature = "_sql")]
 pub use crate::each::open_each;
+#[cfg(feature = "_sql")]
+pub use crate::init::{InitReport, init};
 pub use crate::journal::FileJournal;
 pub use crate::leaf_worker_file::leaf_worker_file;
 #[cfg(feature = "_store")]
 pub use crate::lease_options::{LeaseOptions, POOL_LEN_MAX};
+#[cfg(feature = "_sql")]
+pub use crate::open::open;
+#[cfg(feature = "_store")]
+pub use crate::open::open_leases;
 #[cfg(feature = "_store")]
 pub use crate::options::StoreOptions;
 pub use crate::read::{FILE_LEN_MAX, read_file, read_text};
@@ -195,136 +193,6 @@ pub use crate::read::{FILE_LEN_MAX, read_file, read_text};
 pub use crate::remedies::Remedies;
 #[cfg(feature = "_store")]
 pub use crate::url::{StoreUrl, UrlError, known_schemes};
-
-/// Opens a store.
-///
-/// SQLite opens its file, and creates it with its folder and tables when they are missing. A
-/// server is not contacted before the first call, so that a program can start while its database
-/// is down; the first call then says so.
-///
-/// # Errors
-///
-/// [`StoreError::Unavailable`] when the SQLite file cannot be opened or made.
-///
-/// # Example
-///
-/// ```
-/// use leafid_stores::{StoreOptions, open};
-///
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # tokio::runtime::Runtime::new()?.block_on(async {
-/// let store = open(&"mysql://leaf:secret@127.0.0.1:1/leaf".parse()?, &StoreOptions::default()).await?;
-/// let error = store.inspect().await.unwrap_err();
-/// assert!(error.is_retryable());
-/// # Ok(()) })
-/// # }
-/// ```
-#[cfg(feature = "_sql")]
-pub async fn open(
-    url: &StoreUrl,
-    options: &StoreOptions,
-) -> Result<Arc<dyn SegmentStore>, StoreError> {
-    Ok(match url.place() {
-        #[cfg(feature = "sqlite")]
-        Place::Sqlite(path) => {
-            let store = SqlStore::new(sqlite::Sqlite::new(path, options), url, options);
-            store.warm_up().await?;
-            Arc::new(store)
-        }
-        #[cfg(feature = "mysql")]
-        Place::Mysql(servers) => Arc::new(SqlStore::new(
-            Servers::new(mysql::Mysql::STORE, servers, options),
-            url,
-            options,
-        )),
-        #[cfg(feature = "postgres")]
-        Place::Postgres(servers) => Arc::new(SqlStore::new(
-            Servers::new(postgres::Postgres, servers, options),
-            url,
-            options,
-        )),
-        #[cfg(feature = "redis")]
-        Place::Redis(_) => return Err(leases_only("redis")),
-        #[cfg(feature = "etcd")]
-        Place::Etcd(_) => return Err(leases_only("etcd")),
-        #[cfg(feature = "zookeeper")]
-        Place::ZooKeeper(_) => return Err(leases_only("zookeeper")),
-    })
-}
-
-#[cfg(all(feature = "_sql", feature = "_registry"))]
-fn leases_only(product: &str) -> StoreError {
-    StoreError::Unsupported {
-        message: format!(
-            "{product} is known as a registry of worker ids only; keep segments in sqlite, mysql or postgres"
-        ),
-    }
-}
-
-/// Opens a registry of worker ids.
-///
-/// As [`open`], this contacts no server before the first call. On MySQL and PostgreSQL
-/// [`bind`](LeaseStore::bind) creates the tables of the registry if `leaf_alloc` is in the
-/// database and they are not; in any other database [`init`] has to run first.
-///
-/// # Errors
-///
-/// [`StoreError::Unsupported`] when the pool has no such name; [`StoreError::Unavailable`] when the
-/// SQLite file cannot be opened or made.
-///
-/// # Example
-///
-/// ```
-/// use leafid_stores::{LeaseOptions, StoreOptions, open_leases};
-///
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # tokio::runtime::Runtime::new()?.block_on(async {
-/// # let folder = tempfile::tempdir()?;
-/// # let text = format!("sqlite:{}/leafid.db", folder.path().display());
-/// # let url = text.parse()?;
-/// let registry = open_leases(&url, &LeaseOptions::new("shop"), &StoreOptions::default()).await?;
-/// assert_eq!(registry.bind("leaf").await?, "leaf");
-/// assert!(registry.leases().await?.is_empty());
-/// # Ok(()) })
-/// # }
-/// ```
-#[cfg(feature = "_store")]
-pub async fn open_leases(
-    url: &StoreUrl,
-    lease_options: &LeaseOptions,
-    options: &StoreOptions,
-) -> Result<Arc<dyn LeaseStore>, StoreError> {
-    let pool = lease_options.checked_pool()?;
-    Ok(match url.place() {
-        #[cfg(feature = "sqlite")]
-        Place::Sqlite(path) => {
-            let leases = SqlLeases::new(sqlite::Sqlite::new(path, options), url, pool, options);
-            leases.warm_up().await?;
-            Arc::new(leases)
-        }
-        #[cfg(feature = "mysql")]
-        Place::Mysql(servers) => {
-            let backend = Servers::new(mysql::Mysql::STORE, servers, options);
-            Arc::new(SqlLeases::new(backend, url, pool, options))
-        }
-        #[cfg(feature = "postgres")]
-        Place::Postgres(servers) => {
-            let backend = Servers::new(postgres::Postgres, servers, options);
-            Arc::new(SqlLeases::new(backend, url, pool, options))
-        }
-        #[cfg(feature = "redis")]
-        Place::Redis(server) => Arc::new(redis::RedisLeases::new(server, url, pool, options)),
-        #[cfg(feature = "etcd")]
-        Place::Etcd(servers) => Arc::new(etcd::EtcdLeases::new(servers, url, pool, options)),
-        #[cfg(feature = "zookeeper")]
-        Place::ZooKeeper(ensemble) => {
-            let address = lease_options.address.as_deref();
-            Arc::new(zookeeper::ZooKeeperLeases::new(
-                ensemble, url, pool, address, options,
-            ))
-        }
-    })
-}
 
 /// What whoever starts a server on this store should know first: that its file is not there yet,
 /// or that it goes with the container it is in. Empty for stores that are no file.
@@ -343,122 +211,8 @@ pub async fn open_leases(
 pub fn file_notes(url: &StoreUrl) -> Vec<String> {
     match url.place() {
         #[cfg(feature = "sqlite")]
-        Place::Sqlite(path) => sqlite::file_notes(path),
+        url::Place::Sqlite(path) => sqlite::file_notes(path),
         #[cfg(any(feature = "_url", feature = "zookeeper"))]
         _ => Vec::new(),
-    }
-}
-
-/// What [`init`] did.
-///
-/// # Example
-///
-/// ```
-/// use leafid_stores::InitReport;
-///
-/// let mut report = InitReport::default();
-/// report.created.push("leafid_worker".into());
-/// report.added.push("leafid_tag.segment_max".into());
-/// report.found.extend(["leaf_alloc".into(), "leafid_tag".into()]);
-/// assert_eq!(
-///     report.to_string(),
-///     "created leafid_worker; added leafid_tag.segment_max; found leaf_alloc, leafid_tag"
-/// );
-/// ```
-#[cfg(feature = "_sql")]
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct InitReport {
-    /// Tables that were missing and are there now.
-    pub created: Vec<String>,
-    /// Columns that our own tables lacked, because an older version made them, and that are there
-    /// now.
-    pub added: Vec<String>,
-    /// Tables that were there. Nothing else of them was changed.
-    pub found: Vec<String>,
-}
-
-#[cfg(feature = "_sql")]
-impl std::fmt::Display for InitReport {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let parts = [
-            ("created", &self.created),
-            ("added", &self.added),
-            ("found", &self.found),
-        ];
-        let parts = parts.iter().filter(|(_, tables)| !tables.is_empty());
-        let parts: Vec<String> = parts
-            .map(|(verb, tables)| format!("{verb} {}", tables.join(", ")))
-            .collect();
-        f.write_str(&parts.join("; "))
-    }
-}
-
-/// Creates the tables that are missing: Leaf's `leaf_alloc`, our own `leafid_tag`, those of a
-/// registry of worker ids, `leafid_worker` and `leafid_pool`, and `leafid_audit`, which records
-/// changes; and adds to `leafid_tag` the columns that an older version did not make. What exists is
-/// left as it is. Servers may run meanwhile, also those of the older version.
-///
-/// # Errors
-///
-/// [`StoreError::Unavailable`] when the store cannot be reached or the user may not create
-/// tables.
-///
-/// # Example
-///
-/// ```
-/// use leafid_stores::{StoreOptions, init};
-///
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # tokio::runtime::Runtime::new()?.block_on(async {
-/// # let folder = tempfile::tempdir()?;
-/// # let text = format!("sqlite:{}/leafid.db", folder.path().display());
-/// let report = init(&text.parse()?, &StoreOptions::default()).await?;
-/// let tables = ["leaf_alloc", "leafid_tag", "leafid_worker", "leafid_pool", "leafid_audit"];
-/// assert_eq!(report.created, tables);
-/// # Ok(()) })
-/// # }
-/// ```
-#[cfg(feature = "_sql")]
-pub async fn init(url: &StoreUrl, options: &StoreOptions) -> Result<InitReport, StoreError> {
-    // Nothing is reserved yet that could be lost.
-    let allow_weak = true;
-    let options = &StoreOptions {
-        allow_weak,
-        ..*options
-    };
-    match url.place() {
-        #[cfg(feature = "sqlite")]
-        Place::Sqlite(path) => {
-            SqlStore::new(sqlite::Sqlite::new(path, options), url, options)
-                .init()
-                .await
-        }
-        #[cfg(feature = "mysql")]
-        Place::Mysql(servers) => {
-            SqlStore::new(
-                Servers::new(mysql::Mysql::STORE, servers, options),
-                url,
-                options,
-            )
-            .init()
-            .await
-        }
-        #[cfg(feature = "postgres")]
-        Place::Postgres(servers) => {
-            SqlStore::new(
-                Servers::new(postgres::Postgres, servers, options),
-                url,
-                options,
-            )
-            .init()
-            .await
-        }
-        #[cfg(feature = "redis")]
-        Place::Redis(_) => Err(leases_only("redis")),
-        #[cfg(feature = "etcd")]
-        Place::Etcd(_) => Err(leases_only("etcd")),
-        #[cfg(feature = "zookeeper")]
-        Place::ZooKeeper(_) => Err(leases_only("zookeeper")),
     }
 }

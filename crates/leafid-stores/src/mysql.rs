@@ -17,14 +17,15 @@ use url::Url;
 
 use self::report::Variables;
 use self::schema::Schema;
-use crate::StoreOptions;
 use crate::backend::probe;
 use crate::row::{ReserveOutcome, SideTables};
 use crate::schema::{Shape, TABLES};
-use crate::servers::{Look, Product};
+use crate::servers::{Look, Product, create_beside, create_missing};
 use crate::sql::{Dialect, Row as _};
 use crate::sql_error::{CallError, SqlError};
 use crate::transport::Encryption;
+use crate::url::servers::{GEAR_KEY_OPTION, public};
+use crate::{InitReport, StoreOptions};
 
 /// Counts our own table.
 const HAS_OWN_TABLE: &str = "SELECT COUNT(*) FROM information_schema.tables \
@@ -39,6 +40,8 @@ impl Mysql {
     pub(crate) const STORE: Self = Self(schema::TABLES);
     /// For the table `WORKER_NODE` alone.
     pub(crate) const WORKER_NODE: Self = Self(schema::WORKER_NODE);
+    /// For the table `gear_key` alone.
+    pub(crate) const GEAR_KEY: Self = Self(schema::GEAR_KEY);
 }
 
 impl Product for Mysql {
@@ -50,12 +53,32 @@ impl Product for Mysql {
     const CREATE: [&'static str; TABLES.len()] = create::CREATE;
     const CREATE_LOCK: Option<&'static str> = None;
     const ADD_COLUMN: &'static str = "ALTER TABLE leafid_tag ADD COLUMN";
+    const FORMAT: &'static str = "varchar(500) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin";
     const FOUND_TABLES: &'static str = "SELECT CAST(table_name AS CHAR) \
         FROM information_schema.tables \
         WHERE table_schema = DATABASE() AND table_name LIKE 'leaf%'";
     /// Not `UNIX_TIMESTAMP(NOW())`, which is wrong in the hour in which summer time ends.
     const CLOCK_MS: &'static str = "SELECT CAST(TIMESTAMPDIFF(MICROSECOND, \
         '1970-01-01 00:00:00', UTC_TIMESTAMP(3)) DIV 1000 AS SIGNED)";
+
+    async fn create_missing(
+        &self,
+        connection: &mut MySqlConnection,
+        shape: Shape,
+    ) -> Result<InitReport, CallError> {
+        if self.0 != schema::GEAR_KEY {
+            return create_missing::<Self>(connection, shape).await;
+        }
+        let mut report = create_beside::<Self>(connection, shape).await?;
+        let table = "gear_key".to_owned();
+        match connection.execute(crate::gear_key::TABLE_SQL, &[]).await {
+            Ok(_) => report.created.push(table),
+            // The table exists.
+            Err(error) if error.number() == Some(1050) => report.found.push(table),
+            Err(error) => return Err(error.into()),
+        }
+        Ok(report)
+    }
 
     fn server(url: &Url) -> MySqlConnectOptions {
         let options = url.as_str().parse();
@@ -65,6 +88,13 @@ impl Product for Mysql {
     /// [`set_session`](Product::set_session) sets the character set.
     fn without_session(server: MySqlConnectOptions) -> MySqlConnectOptions {
         server.set_names(false).timezone("+00:00".to_owned())
+    }
+
+    fn public(&self, url: &Url) -> String {
+        match self.0 == schema::GEAR_KEY {
+            true => public(url) + GEAR_KEY_OPTION,
+            false => public(url),
+        }
     }
 
     fn name(server: &MySqlConnectOptions) -> String {
@@ -88,9 +118,14 @@ impl Product for Mysql {
         options: &StoreOptions,
     ) -> Result<(), SqlError> {
         let lock_seconds = options.statement_timeout.as_secs().max(1);
+        // Others on this table write their own time zone into its DATETIME columns.
+        let time_zone = match self.0 == schema::GEAR_KEY {
+            true => ", time_zone = @@global.time_zone",
+            false => "",
+        };
         let settings = format!(
             "SET NAMES utf8mb4, SESSION autocommit = 1, completion_type = 0, sql_select_limit = 18446744073709551615, \
-            innodb_lock_wait_timeout = {lock_seconds}, sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'"
+            innodb_lock_wait_timeout = {lock_seconds}, sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'{time_zone}"
         );
         connection.execute(&settings, &[]).await.map(drop)
     }

@@ -12,13 +12,14 @@ use sqlx::{AssertSqlSafe, PgConnection};
 use url::Url;
 
 use self::schema::Schema;
-use crate::StoreOptions;
 use crate::row::{ReserveOutcome, SideTables};
 use crate::schema::{OwnTable, Shape, TABLES};
-use crate::servers::{Look, Product};
+use crate::servers::{Look, Product, create_missing};
 use crate::sql::{Dialect, Row as _};
 use crate::sql_error::{CallError, SqlError};
 use crate::transport::Encryption;
+use crate::url::servers::public;
+use crate::{InitReport, StoreOptions};
 
 #[derive(Clone, Copy)]
 pub(crate) struct Postgres;
@@ -35,12 +36,21 @@ impl Product for Postgres {
     /// conflicts. The number is the letters `leafid` in ASCII.
     const CREATE_LOCK: Option<&'static str> = Some("SELECT pg_advisory_xact_lock(119182681598308)");
     const ADD_COLUMN: &'static str = "ALTER TABLE leafid_tag ADD COLUMN IF NOT EXISTS";
+    const FORMAT: &'static str = "varchar(500)";
     /// The tables that a statement finds without naming a schema.
     const FOUND_TABLES: &'static str = "SELECT name FROM unnest(ARRAY['leaf_alloc', \
         'leafid_tag', 'leafid_worker', 'leafid_pool', 'leafid_audit']) AS name \
         WHERE to_regclass(name) IS NOT NULL";
     const CLOCK_MS: &'static str =
         "SELECT floor(EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::bigint";
+
+    async fn create_missing(
+        &self,
+        connection: &mut PgConnection,
+        shape: Shape,
+    ) -> Result<InitReport, CallError> {
+        create_missing::<Self>(connection, shape).await
+    }
 
     fn server(url: &Url) -> PgConnectOptions {
         let options = url.as_str().parse();
@@ -54,6 +64,10 @@ impl Product for Postgres {
             Some(_) => server,
             None => server.application_name("leafid"),
         }
+    }
+
+    fn public(&self, url: &Url) -> String {
+        public(url)
     }
 
     fn name(server: &PgConnectOptions) -> String {

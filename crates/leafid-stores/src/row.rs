@@ -3,8 +3,9 @@
 //!
 //! The columns, in the order in which every statement selects them: `biz_tag`, `max_id`, `step`,
 //! `description`, `update_time` in milliseconds, `policy`, `step_max`, `cover_seconds`,
-//! `id_limit`, `kind`, `deleted_max_id`, `segment_max`.
+//! `id_limit`, `kind`, `deleted_max_id`, `segment_max`, `format`.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use leafid::store::{
@@ -18,7 +19,7 @@ use crate::sql::Row;
 use crate::sql_error::{CallError, SqlError};
 
 /// What is impossible without our own table.
-pub(crate) const KEEP_OWN: &str = "keep a kind, a policy or a limit";
+pub(crate) const KEEP_OWN: &str = "keep a kind, a format, a policy or a limit";
 
 /// A row as it is stored, valid or not.
 #[derive(Debug, Clone)]
@@ -33,9 +34,14 @@ pub(crate) struct StoredRow {
     pub(crate) deleted_max_id: Option<i64>,
     /// The length of the longest segment.
     pub(crate) segment_max: Option<i64>,
+    pub(crate) format: Option<String>,
 }
 
-/// The columns of our own table; all empty if it has no row.
+/// Stands behind the kind of numbers with a format: versions that know of no formats find a kind that
+/// they do not know, and issue no numbers of the tag, which could be texts of others.
+const TEXT_MARK: &str = "+text";
+
+/// The settings in our own table that may change or are the tag's kind; all empty if it has no row.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct OwnColumns {
     pub(crate) policy: Option<String>,
@@ -114,6 +120,7 @@ impl StoredRow {
             },
             deleted_max_id: row.number_or_null(10)?,
             segment_max: row.number_or_null(11)?,
+            format: row.text_or_null(12)?,
         })
     }
 
@@ -131,6 +138,11 @@ impl StoredRow {
         let max_id = u64::try_from(self.max_id)
             .map_err(|_| bad_row(&self.tag, "max_id", self.max_id, "0 or more"))?;
         let max_id = max_id.max(former_life(self.deleted_max_id));
+        let format = self.format.as_deref();
+        let format = format.map(|text| format_of(&self.tag, text)).transpose()?;
+        if format.is_none() && self.own.has_texts() {
+            return Err(bad_row(&self.tag, "format", "null", "the tag's format"));
+        }
         let segment_max = self
             .segment_max
             .and_then(|length| u64::try_from(length).ok());
@@ -144,6 +156,7 @@ impl StoredRow {
             max_id,
             segment_max,
             settings,
+            format,
             description,
             updated_ms,
         }))
@@ -165,11 +178,16 @@ impl StoredRow {
 }
 
 impl OwnColumns {
-    pub(crate) fn of(settings: &TagSettings) -> Self {
+    pub(crate) fn of(spec: &TagSpec) -> Self {
+        let settings = &spec.settings;
         let mut own = Self::default();
         own.set_policy(settings.policy);
         own.set_limit(settings.limit);
-        own.kind = (settings.kind != TagKind::Segment).then(|| settings.kind.name().to_owned());
+        own.kind = match (settings.kind, &spec.format) {
+            (TagKind::Segment, None) => None,
+            (kind, Some(_)) if kind.is_numbered() => Some(format!("{kind}{TEXT_MARK}")),
+            (kind, _) => Some(kind.name().to_owned()),
+        };
         own
     }
 
@@ -228,9 +246,16 @@ impl OwnColumns {
         let Some(name) = &self.kind else {
             return Ok(TagKind::Segment);
         };
-        let wanted = "segment, snowflake or null";
-        name.parse()
+        let wanted = "segment, snowflake, a family of ids such as uuid7, or null";
+        let kind = name.strip_suffix(TEXT_MARK).unwrap_or(name);
+        kind.parse()
             .map_err(|_| bad_row(tag, "kind", Escaped(name), wanted))
+    }
+
+    /// Whether the tag's numbers leave as texts only.
+    fn has_texts(&self) -> bool {
+        let kind = self.kind.as_deref();
+        kind.is_some_and(|kind| kind.ends_with(TEXT_MARK))
     }
 
     fn limit(&self, tag: &str) -> Result<Limit, StoreError> {
@@ -295,10 +320,24 @@ pub(crate) fn check_kept_or_above(
     check_kept(reserve, reserved, max_id.min(end))
 }
 
-/// Checks that a new tag starts where it should.
-pub(crate) fn check_started(row: &StoredRow, max_id: i64) -> Result<(), StoreError> {
+/// Checks that a new tag starts where it should, and has the format that was written.
+pub(crate) fn check_created(
+    row: &StoredRow,
+    max_id: i64,
+    format: Option<&str>,
+) -> Result<(), StoreError> {
     let wanted = u64::try_from(max_id).unwrap_or(0);
-    check_max_id(&row.tag, row.max_id, wanted).map_err(|message| StoreError::BadRow { message })
+    check_max_id(&row.tag, row.max_id, wanted).map_err(|message| StoreError::BadRow { message })?;
+    if row.format.as_deref() == format {
+        return Ok(());
+    }
+    let message = format!(
+        "the row of tag {:?} does not have the format that was written: look for a trigger or a \
+        rule on leafid_tag, and for the type of format, which must be varchar(500) with the \
+        character set utf8mb4 or UTF8",
+        row.tag
+    );
+    Err(StoreError::BadRow { message })
 }
 
 fn check_max_id(tag: &str, found: i64, wanted: u64) -> Result<(), String> {
@@ -345,6 +384,12 @@ fn step(tag: &str, step: i64) -> Result<u32, StoreError> {
     fits.ok_or_else(|| bad_row(tag, "step", step, "1 to 2147483647"))
 }
 
+fn format_of(tag: &str, format: &str) -> Result<Arc<str>, StoreError> {
+    let checked = TagSpec::check_format(format);
+    checked.map_err(|error| bad_row(tag, "format", error.value, &error.wanted))?;
+    Ok(format.into())
+}
+
 fn positive(tag: &str, column: &str, number: Option<i64>, default: u64) -> Result<u64, StoreError> {
     let Some(number) = number else {
         return Ok(default);
@@ -357,7 +402,12 @@ fn clamped(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-fn bad_row(tag: &str, column: &str, value: impl std::fmt::Display, wanted: &str) -> StoreError {
+pub(crate) fn bad_row(
+    tag: &str,
+    column: &str,
+    value: impl std::fmt::Display,
+    wanted: &str,
+) -> StoreError {
     let message = format!("the row of tag {tag:?} has {column} {value}: it must be {wanted}");
     StoreError::BadRow { message }
 }

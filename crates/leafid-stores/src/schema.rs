@@ -25,9 +25,10 @@ pub(crate) const TABLES: [&str; 5] = [
 ];
 
 /// The columns of `leafid_tag` that older versions did not create, and their names for people.
-const COLUMNS: [(&str, &str); 2] = [
+const COLUMNS: [(&str, &str); 3] = [
     ("kind", "leafid_tag.kind"),
     ("segment_max", "leafid_tag.segment_max"),
+    ("format", "leafid_tag.format"),
 ];
 
 /// The tables that keep ids unique, and the columns that identify their rows.
@@ -37,6 +38,10 @@ pub(crate) const KEYS: [(&str, &[&str]); 4] = [
     ("leafid_worker", &["pool", "worker"]),
     ("leafid_pool", &["pool"]),
 ];
+
+/// Alike for a table of others.
+#[cfg(feature = "_sqlx")]
+const GEAR_KEY: (&str, &[&str]) = ("gear_key", &["key_name"]);
 
 /// Which of [`TABLES`] exist, and which columns their unique keys have.
 #[cfg(feature = "_sqlx")]
@@ -66,6 +71,7 @@ impl FoundKeys {
         let is_there = |table: &str| self.tables.contains(table);
         let lacking = KEYS
             .iter()
+            .chain([&GEAR_KEY])
             .filter(|(table, columns)| is_there(table) && !self.has(table, columns));
         let weak = lacking.map(|(table, columns)| {
             let columns = columns.join(", ");
@@ -93,6 +99,8 @@ pub(crate) struct OwnTable {
     has_kind: bool,
     /// Whether it can record the length of the longest segment.
     pub(crate) has_segment_max: bool,
+    /// Whether it can keep formats.
+    pub(crate) has_format: bool,
 }
 
 impl OwnTable {
@@ -102,6 +110,7 @@ impl OwnTable {
         exists: true,
         has_kind: true,
         has_segment_max: true,
+        has_format: true,
     };
 
     #[cfg(any(feature = "sqlite", feature = "postgres"))]
@@ -116,6 +125,7 @@ impl OwnTable {
         self.exists = true;
         self.has_kind |= column.eq_ignore_ascii_case("kind");
         self.has_segment_max |= column.eq_ignore_ascii_case("segment_max");
+        self.has_format |= column.eq_ignore_ascii_case("format");
     }
 
     /// Whether it may have been created or upgraded since it was last checked.
@@ -126,7 +136,7 @@ impl OwnTable {
 
     /// The missing columns: their names, and those with the table. None if the table is missing.
     pub(crate) fn missing(self) -> impl Iterator<Item = (&'static str, &'static str)> {
-        let has = [self.has_kind, self.has_segment_max];
+        let has = [self.has_kind, self.has_segment_max, self.has_format];
         let columns = COLUMNS.into_iter().zip(has);
         columns.filter_map(move |(column, has)| (self.exists && !has).then_some(column))
     }
@@ -175,7 +185,12 @@ impl FoundTables {
 
     /// The report of creating all missing tables, and adding missing columns to our own table.
     pub(crate) fn report(&self, own: OwnTable) -> InitReport {
-        let (created, found) = TABLES.iter().partition(|table| self.is_missing(table));
+        self.report_of(&TABLES, own)
+    }
+
+    /// The same for some of the tables.
+    pub(crate) fn report_of(&self, tables: &[&'static str], own: OwnTable) -> InitReport {
+        let (created, found) = tables.iter().partition(|table| self.is_missing(table));
         let names = |tables: Vec<&&str>| tables.iter().map(ToString::to_string).collect();
         InitReport {
             created: names(created),

@@ -18,9 +18,11 @@ use crate::row::{ReserveOutcome, SideTables};
 use crate::schema::Shape;
 use crate::sql::{Dialect, Need, Row as _, Work};
 use crate::sql_error::{CallError, SqlError};
-use crate::url::servers::public;
 use crate::{InitReport, StoreOptions};
-use create::{create_missing, create_registry, found_tables};
+#[cfg(feature = "mysql")]
+pub(crate) use create::create_beside;
+pub(crate) use create::create_missing;
+use create::{create_registry, found_tables};
 pub(crate) use product::{Look, Product};
 
 pub(crate) struct Servers<P: Product> {
@@ -49,7 +51,10 @@ pub(crate) struct Session<P: Product> {
 
 impl<P: Product> Servers<P> {
     pub(crate) fn new(product: P, servers: &[Url], options: &StoreOptions) -> Self {
-        let one = |url: &Url| (P::server(url).disable_statement_logging(), public(url));
+        let one = |url: &Url| {
+            let server = P::server(url).disable_statement_logging();
+            (server, product.public(url))
+        };
         Self {
             product,
             servers: servers.iter().map(one).collect(),
@@ -286,10 +291,11 @@ impl<P: Product> Backend for Servers<P> {
     async fn init(&self, session: &mut Session<P>) -> Result<InitReport, CallError> {
         let connection = &mut session.connection;
         if !P::ALWAYS_IN_TRANSACTION {
-            return create_missing::<P>(connection, session.shape).await;
+            return self.product.create_missing(connection, session.shape).await;
         }
         let mut transaction = self.begin(connection).await?;
-        let answer = create_missing::<P>(&mut transaction, session.shape).await;
+        let created = self.product.create_missing(&mut transaction, session.shape);
+        let answer = created.await;
         finish(transaction, answer).await
     }
 

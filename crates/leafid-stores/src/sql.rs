@@ -12,7 +12,7 @@ use std::future::Future;
 use leafid::Tag;
 use leafid::store::StoreError;
 
-use crate::schema::Shape;
+use crate::schema::{OwnTable, Shape};
 use crate::sql_error::{CallError, SqlError, SqlErrorKind};
 
 /// The value of a `?` in a statement.
@@ -87,8 +87,6 @@ pub(crate) trait Dialect: Send {
     /// Whether the row of a tag is the one with its name, byte for byte. Its values:
     /// [`name`](Self::name).
     const IS_NAMED: &'static str;
-    /// How many rows `leafid_tag` has for a tag, and up to where a former tag of this name went.
-    const DELETED: &'static str;
     /// The column `layout` of `leafid_pool`.
     const LAYOUT: &'static str;
     /// The columns `worker`, `epoch`, `holder`, `address`, `until_ms` of `leafid_worker`.
@@ -120,6 +118,10 @@ pub(crate) trait Dialect: Send {
 
     /// Reads a whole number of 64 bits from a column.
     fn number(column: &str) -> String;
+
+    /// Selects how many rows `leafid_tag` has for a tag, up to where a former tag of this name
+    /// went, its kind and its format.
+    fn deleted(own: OwnTable) -> String;
 
     /// Selects the columns of a `StoredRow`, up to and with the `FROM`.
     fn select(shape: Shape) -> String;

@@ -207,6 +207,9 @@ impl<S: Backend> SegmentStore for SqlStore<S> {
         let what = || format!("create tag {:?}", spec.tag.as_str());
         Box::pin(self.bounded(what, async {
             check_settings(Some(spec.settings.step), spec.description.as_deref())?;
+            if let Some(format) = &spec.format {
+                TagSpec::check_format(format).map_err(StoreError::from)?;
+            }
             self.transact(tags::Create(spec.clone())).await
         }))
     }

@@ -4,7 +4,7 @@
 use leafid::Tag;
 use leafid::store::{StoreError, TagPatch, TagRecord, TagSpec};
 
-use crate::row::{KEEP_OWN, OwnColumns, StoredRow, check_started, first_max_id, padded, records};
+use crate::row::{KEEP_OWN, OwnColumns, StoredRow, check_created, first_max_id, padded, records};
 use crate::schema::Shape;
 use crate::sql::{Dialect, InsertError, Need, Row, Value, Work};
 use crate::sql_error::{CallError, SqlError};
@@ -59,6 +59,11 @@ pub(crate) struct List {
 impl Work for List {
     type Answer = Vec<TagRecord>;
 
+    /// A format in a column that came later must not be skipped.
+    fn need(&self) -> Need {
+        Need::Look
+    }
+
     async fn run<D: Dialect>(
         self,
         connection: &mut D,
@@ -93,7 +98,8 @@ impl Work for Create {
     type Answer = TagRecord;
 
     fn need(&self) -> Need {
-        match OwnColumns::of(&self.0.settings).is_empty() {
+        let is_plain = OwnColumns::of(&self.0).is_empty();
+        match is_plain {
             true => Need::Sight,
             false => Need::Table(KEEP_OWN),
         }
@@ -105,25 +111,17 @@ impl Work for Create {
         shape: Shape,
     ) -> Result<TagRecord, CallError> {
         let Self(spec) = self;
-        let own = OwnColumns::of(&spec.settings);
+        if spec.format.is_some() && !shape.own.has_format {
+            return Err(CallError::unsupported(
+                "cannot keep a format: leafid_tag is of an older version: call \
+                leafid_stores::init",
+            ));
+        }
         let mut max_id = first_max_id(&spec)?;
         insert(connection, shape, &spec, max_id).await?;
         // Only now: a transaction that deletes the tag holds the lock for which the insert waited.
         if shape.own.exists {
-            let row = connection
-                .row(D::DELETED, &[spec.tag.as_str().into()])
-                .await?;
-            let (rows, deleted, kind) = match row {
-                Some(row) => (row.number(0)?, row.number_or_null(1)?, row.text_or_null(2)?),
-                None => (0, None, None),
-            };
-            let former = OwnColumns::with_kind(kind).kind(spec.tag.as_str())?;
-            spec.check_former(former)?;
-            // Our row can exist although the tag was not deleted: someone removed Leaf's row by
-            // hand. Then its settings are those of the former tag.
-            if rows > 0 || !own.is_empty() {
-                write_own(connection, &spec.tag, &own).await?;
-            }
+            let deleted = create_own(connection, shape, &spec).await?;
             if let Some(deleted) = deleted.filter(|deleted| *deleted > max_id) {
                 let update = "UPDATE leaf_alloc SET max_id = ? WHERE biz_tag = ?";
                 let values = [deleted.into(), spec.tag.as_str().into()];
@@ -136,11 +134,44 @@ impl Work for Create {
             Err(CallError::Store(StoreError::UnknownTag)) => Err(cannot_hold(&spec.tag)),
             row => {
                 let row = row?;
-                check_started(&row, max_id)?;
+                check_created(&row, max_id, spec.format.as_deref())?;
                 record_of(row)
             }
         }
     }
+}
+
+/// Writes the tag's row of our own table where it needs one, and returns up to where a former tag of
+/// this name went.
+async fn create_own<D: Dialect>(
+    connection: &mut D,
+    shape: Shape,
+    spec: &TagSpec,
+) -> Result<Option<i64>, CallError> {
+    let (tag, own) = (spec.tag.as_str(), OwnColumns::of(spec));
+    let row = connection
+        .row(&D::deleted(shape.own), &[tag.into()])
+        .await?;
+    let (rows, deleted) = match &row {
+        Some(row) => (row.number(0)?, row.number_or_null(1)?),
+        None => (0, None),
+    };
+    if let Some(row) = row.filter(|_| rows > 0) {
+        let former = OwnColumns::with_kind(row.text_or_null(2)?).kind(tag)?;
+        spec.check_former(former, row.text_or_null(3)?.as_deref())?;
+    }
+    // Our row can exist although the tag was not deleted: someone removed Leaf's row by hand. Then
+    // its settings are those of the former tag.
+    if rows > 0 || !own.is_empty() || spec.format.is_some() {
+        write_own(connection, &spec.tag, &own).await?;
+    }
+    // Nothing else writes it: a tag keeps its format, even deleted.
+    if shape.own.has_format && (rows > 0 || spec.format.is_some()) {
+        let update = "UPDATE leafid_tag SET format = ? WHERE tag = ?";
+        let values = [spec.format.as_deref().into(), tag.into()];
+        connection.execute(update, &values).await?;
+    }
+    Ok(deleted)
 }
 
 async fn insert<D: Dialect>(
@@ -207,10 +238,7 @@ impl Work for Update {
     type Answer = TagRecord;
 
     fn need(&self) -> Need {
-        match self.needs_own() {
-            true => Need::Look,
-            false => Need::Nothing,
-        }
+        Need::Look
     }
 
     async fn run<D: Dialect>(

@@ -26,7 +26,8 @@ use ensemble::Ensemble;
 ///
 /// - `sqlite:PATH` or `sqlite://PATH`: the rest is the path, as it stands.
 /// - `mysql://USER:PASSWORD@HOST:PORT/DATABASE`, also `mariadb://`, with the options `ssl-mode`,
-///   `ssl-ca`, `ssl-cert`, `ssl-key`, `socket`.
+///   `ssl-ca`, `ssl-cert`, `ssl-key`, `socket`. With `table=gear_key`, and `zone` for the dates in
+///   ids, the tags are the rows of ns4_gear_idgen: see the module `gear_key`.
 /// - `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, also `postgresql://`, with the options
 ///   `sslmode`, `sslrootcert`, `sslcert`, `sslkey`, `host` (a socket's folder),
 ///   `application_name`, `options`.
@@ -42,7 +43,7 @@ use ensemble::Ensemble;
 ///
 /// Special characters in a user or password are percent-encoded. Several servers are written as
 /// several URLs with commas between, or as several `HOST:PORT` in one URL. [`Display`] and
-/// [`Debug`] leave passwords and options out.
+/// [`Debug`] leave passwords and all options but `table` out.
 ///
 /// [`Display`]: fmt::Display
 /// [`Debug`]: fmt::Debug
@@ -65,6 +66,13 @@ pub(crate) enum Place {
     Sqlite(PathBuf),
     #[cfg(feature = "mysql")]
     Mysql(Vec<Url>),
+    /// The table `gear_key` on MySQL servers.
+    #[cfg(feature = "mysql")]
+    GearKey {
+        servers: Vec<Url>,
+        /// The time zone of dates, if it is named.
+        zone: Option<String>,
+    },
     #[cfg(feature = "postgres")]
     Postgres(Vec<Url>),
     #[cfg(feature = "redis")]
@@ -114,6 +122,15 @@ impl StoreUrl {
                 let alone = |server: &Url| Self(Place::Mysql(vec![server.clone()]));
                 servers.iter().map(alone).collect()
             }
+            #[cfg(feature = "mysql")]
+            Place::GearKey { servers, zone } => {
+                let alone = |server: &Url| {
+                    let servers = vec![server.clone()];
+                    let zone = zone.clone();
+                    Self(Place::GearKey { servers, zone })
+                };
+                servers.iter().map(alone).collect()
+            }
             #[cfg(feature = "postgres")]
             Place::Postgres(servers) => {
                 let alone = |server: &Url| Self(Place::Postgres(vec![server.clone()]));
@@ -124,8 +141,44 @@ impl StoreUrl {
         }
     }
 
+    /// The table that holds the tags; `None` where a store has none.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use leafid_stores::StoreUrl;
+    ///
+    /// let url: StoreUrl = "mysql://gear@db1/gear?table=gear_key".parse()?;
+    /// assert_eq!(url.table(), Some("gear_key"));
+    /// # Ok::<(), leafid_stores::UrlError>(())
+    /// ```
+    #[must_use]
+    pub const fn table(&self) -> Option<&'static str> {
+        match &self.0 {
+            #[cfg(feature = "sqlite")]
+            Place::Sqlite(_) => Some("leaf_alloc"),
+            #[cfg(feature = "mysql")]
+            Place::Mysql(_) => Some("leaf_alloc"),
+            #[cfg(feature = "mysql")]
+            Place::GearKey { .. } => Some("gear_key"),
+            #[cfg(feature = "postgres")]
+            Place::Postgres(_) => Some("leaf_alloc"),
+            #[cfg(feature = "_registry")]
+            _ => None,
+        }
+    }
+
     pub(crate) fn place(&self) -> &Place {
         &self.0
+    }
+
+    /// The database, whichever table has the tags: worker ids are in tables of our own.
+    pub(crate) fn database(&self) -> Self {
+        match &self.0 {
+            #[cfg(feature = "mysql")]
+            Place::GearKey { servers, .. } => Self(Place::Mysql(servers.clone())),
+            _ => self.clone(),
+        }
     }
 }
 
@@ -135,7 +188,9 @@ impl StoreUrl {
     pub(crate) fn session(&self) -> String {
         let session: Vec<String> = match &self.0 {
             #[cfg(feature = "mysql")]
-            Place::Mysql(servers) => servers::mysql_session(servers),
+            Place::Mysql(servers) | Place::GearKey { servers, .. } => {
+                servers::mysql_session(servers)
+            }
             #[cfg(feature = "postgres")]
             Place::Postgres(servers) => servers::postgres_session(servers),
             #[cfg(any(feature = "sqlite", feature = "_registry"))]
@@ -163,9 +218,7 @@ impl FromStr for StoreUrl {
             #[cfg(feature = "sqlite")]
             "sqlite" => sqlite_path(text).map(|path| Self(Place::Sqlite(path))),
             #[cfg(feature = "mysql")]
-            "mysql" | "mariadb" => {
-                servers::mysql(text, scheme).map(|servers| Self(Place::Mysql(servers)))
-            }
+            "mysql" | "mariadb" => servers::mysql(text, scheme).map(Self),
             #[cfg(feature = "postgres")]
             "postgres" | "postgresql" => {
                 servers::postgres(text, scheme).map(|servers| Self(Place::Postgres(servers)))
@@ -214,9 +267,20 @@ impl fmt::Display for StoreUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             #[cfg(feature = "sqlite")]
+            // Two slashes at the start would be read as those of the scheme.
+            Place::Sqlite(path) if path.as_os_str().as_encoded_bytes().starts_with(b"//") => {
+                write!(f, "sqlite://{}", path.display())
+            }
+            #[cfg(feature = "sqlite")]
             Place::Sqlite(path) => write!(f, "sqlite:{}", path.display()),
             #[cfg(feature = "mysql")]
             Place::Mysql(servers) => f.write_str(&servers::public_list(servers)),
+            #[cfg(feature = "mysql")]
+            Place::GearKey { servers, .. } => {
+                let one = |server| servers::public(server) + servers::GEAR_KEY_OPTION;
+                let shown: Vec<String> = servers.iter().map(one).collect();
+                f.write_str(&shown.join(","))
+            }
             #[cfg(feature = "postgres")]
             Place::Postgres(servers) => f.write_str(&servers::public_list(servers)),
             #[cfg(feature = "redis")]
@@ -265,6 +329,7 @@ mod tests {
     fn urls_are_read_and_shown_without_passwords() {
         check("sqlite:a/b.db", "sqlite:a/b.db");
         check("sqlite://a/b.db", "sqlite:a/b.db");
+        check("sqlite:////a/b.db", "sqlite:////a/b.db");
         check("sqlite:///a/b%20c.db", "sqlite:/a/b%20c.db");
         check(
             "mysql://leaf:s3cret@db:3307/leaf",
@@ -285,6 +350,10 @@ mod tests {
         check(
             "postgresql://u:s3cret@[::1]:5/x?sslmode=require",
             "postgresql://u@[::1]:5/x",
+        );
+        check(
+            "mysql://u:s3cret@a,b/x?ssl-mode=required&table=gear_key&zone=+08:00",
+            "mysql://u@a/x?table=gear_key,mysql://u@b/x?table=gear_key",
         );
         check("redis://:s3cret@h:6380/3", "redis://h:6380/3");
         check("rediss://u:s3cret@[::1]?ssl-ca=ca.pem", "rediss://u@[::1]");
@@ -330,6 +399,16 @@ mod tests {
         check_error("mysql://u:s3cret@h:99999/x", "invalid port");
         check_error("mysql://u:s3cret@h/x?sslmod=x", "unknown option \"sslmod\"");
         check_error("mysql://u:s3cret@h/x?ssl-mode=sometimes", "ssl_mode");
+        check_error("mysql://u:s3cret@h/x?table=orders", "table is \"orders\"");
+        check_error("mysql://u:s3cret@h/x?zone=UTC", "zone needs table=gear_key");
+        check_error(
+            "mysql://u:s3cret@h/x?table=gear_key&zone=a}b",
+            "zone is \"a}b\"",
+        );
+        check_error(
+            "mysql://u:s3cret@a/x?table=gear_key,mysql://u:s3cret@b/x",
+            "alike for all servers",
+        );
         check_error(
             "mysql://u:s3cret@h/x,postgres://u:s3cret@h/x",
             "of one kind",

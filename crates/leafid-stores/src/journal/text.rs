@@ -342,4 +342,22 @@ mod tests {
             assert!(matches!(error, StoreError::Unsupported { .. }), "{error:?}");
         }
     }
+
+    /// Guards that no text of a journal panics, and that a valid one is written as it was read.
+    #[test]
+    fn journals_of_any_text_are_read_or_refused() {
+        leafid_fuzz::fuzz("journals", |data| {
+            let text = str::from_utf8(data).unwrap_or_default();
+            // Without a checksum all are damaged.
+            assert_eq!(parse(data).err(), Some(Problem::Damaged));
+            let Ok(found) = parse(with_crc(text).as_bytes()) else {
+                return false;
+            };
+            if let Some(file) = &found.file {
+                let written = rendered(&found.record, file, found.number);
+                assert_eq!(parse(written.as_bytes()), Ok(found));
+            }
+            true
+        });
+    }
 }

@@ -20,6 +20,7 @@ pub(super) const CREATE: [&str; TABLES.len()] = [
         kind VARCHAR(16) DEFAULT NULL,
         deleted_max_id BIGINT DEFAULT NULL,
         segment_max BIGINT DEFAULT NULL,
+        format VARCHAR(500) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin DEFAULT NULL,
         PRIMARY KEY (tag)
     ) ENGINE=InnoDB",
     "CREATE TABLE IF NOT EXISTS leafid_worker (

@@ -4,7 +4,7 @@ use leafid::Tag;
 use sqlx::mysql::MySqlRow;
 use sqlx::{AssertSqlSafe, MySqlConnection};
 
-use crate::schema::Shape;
+use crate::schema::{OwnTable, Shape};
 use crate::sql::{Dialect, InsertError, Value, bound};
 use crate::sql_error::SqlError;
 
@@ -24,8 +24,6 @@ impl Dialect for MySqlConnection {
     const TOUCH_WORKER: &'static str = "";
     const IS_NAMED: &'static str =
         "biz_tag = ? AND CAST(CONVERT(biz_tag USING utf8mb4) AS BINARY) = ?";
-    const DELETED: &'static str = "SELECT COUNT(*), CAST(MAX(deleted_max_id) AS SIGNED), MAX(kind) \
-        FROM leafid_tag WHERE tag = ?";
     const LAYOUT: &'static str = "layout";
     const LEASE_COLUMNS: &'static str = "worker, epoch, holder, address, until_ms";
 
@@ -50,21 +48,36 @@ impl Dialect for MySqlConnection {
         format!("CAST({column} AS SIGNED)")
     }
 
+    fn deleted(own: OwnTable) -> String {
+        let format = match own.has_format {
+            true => "MAX(format)",
+            false => "CAST(NULL AS CHAR)",
+        };
+        format!(
+            "SELECT COUNT(*), CAST(MAX(deleted_max_id) AS SIGNED), MAX(kind), {format} \
+            FROM leafid_tag WHERE tag = ?"
+        )
+    }
+
     fn select(shape: Shape) -> String {
         let segment_max = match shape.own.has_segment_max {
             true => "t.segment_max",
             false => "NULL",
         };
+        let format = match shape.own.has_format {
+            true => "t.format",
+            false => "CAST(NULL AS CHAR)",
+        };
         let own = match shape.own.exists {
             true => format!(
                 "t.policy, CAST(t.step_max AS SIGNED), CAST(t.cover_seconds AS SIGNED), \
             CAST(t.id_limit AS SIGNED), t.kind, CAST(t.deleted_max_id AS SIGNED), \
-            CAST({segment_max} AS SIGNED) FROM leaf_alloc a LEFT JOIN leafid_tag t \
+            CAST({segment_max} AS SIGNED), {format} FROM leaf_alloc a LEFT JOIN leafid_tag t \
             ON t.tag = CONVERT(a.biz_tag USING utf8mb4) COLLATE utf8mb4_bin"
             ),
             false => "CAST(NULL AS CHAR), CAST(NULL AS SIGNED), CAST(NULL AS SIGNED), \
             CAST(NULL AS SIGNED), CAST(NULL AS CHAR), CAST(NULL AS SIGNED), \
-            CAST(NULL AS SIGNED) FROM leaf_alloc a"
+            CAST(NULL AS SIGNED), CAST(NULL AS CHAR) FROM leaf_alloc a"
                 .to_owned(),
         };
         format!(
@@ -136,7 +149,7 @@ impl Dialect for MySqlConnection {
             1045 | 1698 => "user or password is wrong",
             1049 => "the database does not exist: create it",
             1142 | 1143 | 1227 => {
-                "the user lacks a privilege: grant SELECT, INSERT, UPDATE and DELETE on the tables (and CREATE for leafid_stores::init)"
+                "the user lacks a privilege: grant SELECT, INSERT, UPDATE and DELETE on the tables (and CREATE and ALTER for leafid_stores::init)"
             }
             1047 => "the node is not part of a Galera cluster that has its majority",
             1146 => "a table is missing: call leafid_stores::init",

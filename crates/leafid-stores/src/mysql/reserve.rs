@@ -99,7 +99,7 @@ fn statements(
     };
     let select = format!(
         "CAST(a.max_id AS SIGNED), CAST({deleted} AS SIGNED), \
-        CAST(COALESCE({kind}, 'segment') = 'segment' AS SIGNED), \
+        CAST(COALESCE({kind}, 'segment') IN ('segment', 'segment+text') AS SIGNED), \
         CAST({has_own_table} AS SIGNED), CAST({identity} AS CHAR) \
         FROM leaf_alloc a WHERE {row}"
     );

@@ -10,6 +10,8 @@ use crate::sql_error::SqlError;
 
 /// The tables of segments and of a registry.
 pub(super) const TABLES: &str = "'leaf_alloc', 'leafid_tag', 'leafid_worker', 'leafid_pool'";
+/// The table of ns4_gear_idgen.
+pub(super) const GEAR_KEY: &str = "'gear_key'";
 /// Baidu's table of worker ids.
 pub(super) const WORKER_NODE: &str = "'WORKER_NODE'";
 

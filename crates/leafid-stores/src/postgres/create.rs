@@ -19,7 +19,8 @@ pub(super) const CREATE: [&str; TABLES.len()] = [
         id_limit bigint,
         kind varchar(16),
         deleted_max_id bigint,
-        segment_max bigint
+        segment_max bigint,
+        format varchar(500)
     )",
     "CREATE TABLE IF NOT EXISTS leafid_worker (
         pool varchar(64) COLLATE \"C\" NOT NULL,

@@ -3,7 +3,7 @@
 use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, PgConnection};
 
-use crate::schema::Shape;
+use crate::schema::{OwnTable, Shape};
 use crate::sql::{Dialect, Value, bound};
 use crate::sql_error::SqlError;
 
@@ -20,8 +20,6 @@ impl Dialect for PgConnection {
     const TOUCH_TAG: &'static str = ", update_time = now()";
     const TOUCH_WORKER: &'static str = ", updated = now()";
     const IS_NAMED: &'static str = "biz_tag = ?";
-    const DELETED: &'static str = "SELECT count(*), max(deleted_max_id)::bigint, \
-        max(kind)::text FROM leafid_tag WHERE tag = ?";
     const LAYOUT: &'static str = "layout::text";
     const LEASE_COLUMNS: &'static str = "worker::bigint, epoch::bigint, holder::text, \
         address::text, until_ms::bigint";
@@ -47,20 +45,35 @@ impl Dialect for PgConnection {
         format!("{column}::bigint")
     }
 
+    fn deleted(own: OwnTable) -> String {
+        let format = match own.has_format {
+            true => "max(format)",
+            false => "NULL",
+        };
+        format!(
+            "SELECT count(*), max(deleted_max_id)::bigint, max(kind)::text, {format}::text \
+            FROM leafid_tag WHERE tag = ?"
+        )
+    }
+
     fn select(Shape { own: own_table, .. }: Shape) -> String {
         let segment_max = match own_table.has_segment_max {
             true => "t.segment_max",
             false => "NULL",
         };
+        let format = match own_table.has_format {
+            true => "t.format",
+            false => "NULL",
+        };
         let own = match own_table.exists {
             true => format!(
                 "t.policy::text, t.step_max::bigint, t.cover_seconds::bigint, t.id_limit::bigint, \
-            t.kind::text, t.deleted_max_id::bigint, {segment_max}::bigint \
+            t.kind::text, t.deleted_max_id::bigint, {segment_max}::bigint, {format}::text \
             FROM leaf_alloc a LEFT JOIN leafid_tag t ON t.tag = a.biz_tag COLLATE \"C\""
             ),
             false => {
                 "NULL::text, NULL::bigint, NULL::bigint, NULL::bigint, NULL::text, NULL::bigint, \
-            NULL::bigint FROM leaf_alloc a"
+            NULL::bigint, NULL::text FROM leaf_alloc a"
                     .to_owned()
             }
         };
@@ -104,7 +117,7 @@ impl Dialect for PgConnection {
             "28P01" | "28000" => "user or password is wrong",
             "3D000" => "the database does not exist: create it",
             "42501" => {
-                "the user lacks a privilege: grant SELECT, INSERT, UPDATE and DELETE on the tables (and CREATE on the schema for leafid_stores::init)"
+                "the user lacks a privilege: grant SELECT, INSERT, UPDATE and DELETE on the tables (and CREATE on the schema for leafid_stores::init, which adds columns as the owner of the table)"
             }
             "42P01" => "a table is missing: call leafid_stores::init",
             "42703" => {

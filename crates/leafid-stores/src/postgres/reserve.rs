@@ -23,7 +23,7 @@ pub(super) async fn reserve(
             format!("(SELECT max(deleted_max_id) FROM leafid_tag WHERE tag = {name})"),
             format!(
                 "COALESCE((SELECT max(kind) FROM leafid_tag WHERE tag = {name}), 'segment') \
-                = 'segment'"
+                IN ('segment', 'segment+text')"
             ),
         ),
         false => ("NULL".into(), "true".into()),

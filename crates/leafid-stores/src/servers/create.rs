@@ -18,14 +18,40 @@ pub(super) async fn found_tables<P: Product>(
 }
 
 /// A server that waits for the tables may be creating those of its registry meanwhile.
-pub(super) async fn create_missing<P: Product>(
+pub(crate) async fn create_missing<P: Product>(
     connection: &mut P::Connection,
     shape: Shape,
 ) -> Result<InitReport, CallError> {
+    let found = create_tables::<P>(connection, shape, &TABLES).await?;
+    let own = match found.is_missing("leafid_tag") {
+        true => OwnTable::default(),
+        false => add_columns::<P>(connection, shape).await?,
+    };
+    Ok(found.report(own))
+}
+
+/// Creates the tables beside those of another system that has the tags: of the registry, and the
+/// audit log.
+#[cfg(feature = "mysql")]
+pub(crate) async fn create_beside<P: Product>(
+    connection: &mut P::Connection,
+    shape: Shape,
+) -> Result<InitReport, CallError> {
+    let beside = &TABLES[2..];
+    let found = create_tables::<P>(connection, shape, beside).await?;
+    Ok(found.report_of(beside, OwnTable::default()))
+}
+
+/// Creates the missing ones of these tables; returns which ones existed.
+async fn create_tables<P: Product>(
+    connection: &mut P::Connection,
+    shape: Shape,
+    tables: &[&str],
+) -> Result<FoundTables, CallError> {
     lock_tables::<P>(connection).await?;
     let found = found_tables::<P>(connection).await?;
     for (table, sql) in TABLES.iter().zip(P::CREATE) {
-        if found.is_missing(table) {
+        if tables.contains(table) && found.is_missing(table) {
             connection.execute(sql, &[]).await?;
         }
     }
@@ -35,11 +61,7 @@ pub(super) async fn create_missing<P: Product>(
         layout: new_identity(),
     };
     keep.run(connection, shape).await?;
-    let own = match found.is_missing("leafid_tag") {
-        true => OwnTable::default(),
-        false => add_columns::<P>(connection, shape).await?,
-    };
-    Ok(found.report(own))
+    Ok(found)
 }
 
 /// Adds to our own table what an older version did not create, and returns its former state.
@@ -51,6 +73,7 @@ async fn add_columns<P: Product>(
     for (column, _) in own.missing() {
         let kind = match column {
             "kind" => "varchar(16)",
+            "format" => P::FORMAT,
             _ => "bigint",
         };
         let add = format!("{} {column} {kind} DEFAULT NULL", P::ADD_COLUMN);

@@ -4,11 +4,11 @@ use leafid::store::{Reserve, StoreError, StoreReport, Transport};
 use sqlx::ConnectOptions;
 use url::Url;
 
-use crate::StoreOptions;
 use crate::row::{ReserveOutcome, SideTables};
 use crate::schema::{Shape, TABLES};
 use crate::sql::Dialect;
 use crate::sql_error::{CallError, SqlError};
+use crate::{InitReport, StoreOptions};
 
 /// One kind of database server.
 pub(crate) trait Product: Copy + Send + Sync + 'static {
@@ -24,16 +24,28 @@ pub(crate) trait Product: Copy + Send + Sync + 'static {
     const CREATE_LOCK: Option<&'static str>;
     /// Adds a column, whose name and type follow.
     const ADD_COLUMN: &'static str;
+    /// The type of the column of formats.
+    const FORMAT: &'static str;
     /// Selects the names of the tables.
     const FOUND_TABLES: &'static str;
     /// The clock, in milliseconds since 1970-01-01T00:00:00Z.
     const CLOCK_MS: &'static str;
+
+    /// Creates what `init` creates, and returns a report of it.
+    fn create_missing(
+        &self,
+        connection: &mut Self::Connection,
+        shape: Shape,
+    ) -> impl Future<Output = Result<InitReport, CallError>> + Send;
 
     /// How to connect to the server of a checked URL.
     fn server(url: &Url) -> Self::Options;
 
     /// Takes out of options of the program's own what our statements do not expect.
     fn without_session(server: Self::Options) -> Self::Options;
+
+    /// The same by its URL: what people may write themselves, but for the password.
+    fn public(&self, url: &Url) -> String;
 
     /// The server as people may see it.
     fn name(server: &Self::Options) -> String;

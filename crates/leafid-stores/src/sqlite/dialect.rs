@@ -5,7 +5,7 @@ use std::future::{Future, ready};
 use rusqlite::types::Value as Cell;
 use rusqlite::{Connection, Error, params_from_iter};
 
-use crate::schema::Shape;
+use crate::schema::{OwnTable, Shape};
 use crate::sql::{Dialect, Row, Value};
 use crate::sql_error::{CallError, SqlError, SqlErrorKind};
 
@@ -96,9 +96,6 @@ impl Dialect for Connection {
     const TOUCH_TAG: &'static str = ", update_time = CAST(unixepoch('subsec') * 1000 AS INTEGER)";
     const TOUCH_WORKER: &'static str = ", updated = strftime('%Y-%m-%dT%H:%M:%fZ', 'now')";
     const IS_NAMED: &'static str = "biz_tag = ?";
-    /// The row without a name stands for all tags that a restored file did not know.
-    const DELETED: &'static str = "SELECT count(*) FILTER (WHERE tag <> ''), \
-        max(deleted_max_id), max(kind) FROM leafid_tag WHERE tag IN (?, '')";
     const LAYOUT: &'static str = "layout";
     const LEASE_COLUMNS: &'static str = "worker, epoch, holder, address, until_ms";
 
@@ -122,9 +119,16 @@ impl Dialect for Connection {
         column.to_owned()
     }
 
+    /// The row without a name stands for all tags that a restored file did not know.
+    fn deleted(_: OwnTable) -> String {
+        "SELECT count(*) FILTER (WHERE tag <> ''), max(deleted_max_id), max(kind), max(format) \
+            FROM leafid_tag WHERE tag IN (?, '')"
+            .to_owned()
+    }
+
     fn select(_: Shape) -> String {
         "SELECT a.biz_tag, a.max_id, a.step, a.description, a.update_time, t.policy, t.step_max, \
-            t.cover_seconds, t.id_limit, t.kind, t.deleted_max_id, t.segment_max \
+            t.cover_seconds, t.id_limit, t.kind, t.deleted_max_id, t.segment_max, t.format \
             FROM leaf_alloc a LEFT JOIN leafid_tag t ON t.tag = a.biz_tag"
             .to_owned()
     }

@@ -169,4 +169,19 @@ mod tests {
         check(&[b'x'; 2 * LEN]);
         check(b"x");
     }
+
+    /// Guards that no text of a mark panics, and that a record is written as it was read.
+    #[test]
+    fn marks_of_any_text_are_read_or_refused() {
+        leafid_fuzz::fuzz("marks", |data| {
+            let text = str::from_utf8(data).unwrap_or_default();
+            let _damaged = (parse(data), is_unfinished(data));
+            let sum = CRC.checksum(text.as_bytes());
+            let Some(record) = parse(format!("{text} {sum:08x}").as_bytes()) else {
+                return false;
+            };
+            assert_eq!(parse(render(&record).as_bytes()), Some(record));
+            true
+        });
+    }
 }

@@ -10,7 +10,7 @@ pub(super) fn reserve(connection: &Connection, reserve: &Reserve) -> Result<Rese
     let tag = reserve.tag.as_str();
     let select = "SELECT a.max_id, t.deleted_max_id \
         FROM leaf_alloc a LEFT JOIN leafid_tag t ON t.tag = a.biz_tag \
-        WHERE a.biz_tag = ? AND coalesce(t.kind, 'segment') = 'segment'";
+        WHERE a.biz_tag = ? AND coalesce(t.kind, 'segment') IN ('segment', 'segment+text')";
     let row = connection.query_row(select, [tag], |row| <(i64, Option<i64>)>::try_from(row));
     let (max_id, deleted) = row.optional()?.ok_or(StoreError::UnknownTag)?;
     let former = former_life(deleted);

@@ -23,7 +23,8 @@ const TABLE_SQL: [&str; 7] = [
         id_limit INTEGER,
         kind TEXT,
         deleted_max_id INTEGER,
-        segment_max INTEGER
+        segment_max INTEGER,
+        format TEXT
     ) WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS leafid_worker (
         pool TEXT NOT NULL,
@@ -82,7 +83,7 @@ pub(super) fn create(connection: &mut Connection) -> Result<(FoundTables, OwnTab
     // Another process may have been faster.
     for (column, _) in own_table(&transaction)?.missing() {
         let kind = match column {
-            "kind" => "TEXT",
+            "kind" | "format" => "TEXT",
             _ => "INTEGER",
         };
         let add = format!("ALTER TABLE leafid_tag ADD COLUMN {column} {kind}");
@@ -119,7 +120,7 @@ fn has_key(connection: &Connection, table: &str) -> rusqlite::Result<bool> {
     connection.query_row(select, [table], |row| row.get(0))
 }
 
-fn own_table(connection: &Connection) -> rusqlite::Result<OwnTable> {
+pub(super) fn own_table(connection: &Connection) -> rusqlite::Result<OwnTable> {
     let columns = names(
         connection,
         "SELECT name FROM pragma_table_info('leafid_tag')",

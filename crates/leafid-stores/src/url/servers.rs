@@ -5,11 +5,14 @@ use std::str::FromStr;
 
 use ::url::Url;
 
+#[cfg(feature = "mysql")]
+use super::Place;
 use super::{UrlError, is_scheme};
 
 #[cfg(feature = "mysql")]
 const MYSQL_OPTIONS: &[&str] = &[
     "ssl-mode", "sslmode", "ssl-ca", "sslca", "ssl-cert", "sslcert", "ssl-key", "sslkey", "socket",
+    "table", "zone",
 ];
 
 #[cfg(feature = "postgres")]
@@ -32,10 +35,51 @@ const POSTGRES_OPTIONS: &[&str] = &[
 const TLS_OPTIONS: &[&str] = &["ssl-ca", "ssl-cert", "ssl-key"];
 
 #[cfg(feature = "mysql")]
-pub(super) fn mysql(text: &str, scheme: &str) -> Result<Vec<Url>, UrlError> {
-    let servers = servers(text, scheme, &["mysql", "mariadb"], MYSQL_OPTIONS)?;
+pub(super) fn mysql(text: &str, scheme: &str) -> Result<Place, UrlError> {
+    let mut servers = servers(text, scheme, &["mysql", "mariadb"], MYSQL_OPTIONS)?;
     check_each::<sqlx::mysql::MySqlConnectOptions>(&servers, scheme)?;
-    Ok(servers)
+    let bad = |reason: String| UrlError::BadOption {
+        scheme: scheme.to_owned(),
+        reason,
+    };
+    let named: Vec<_> = servers.iter_mut().map(take_table).collect();
+    let is_mixed = named.windows(2).any(|two| two[0] != two[1]);
+    match named.into_iter().next().unwrap_or_default() {
+        _ if is_mixed => Err(bad("table and zone must be alike for all servers".into())),
+        (None, None) => Ok(Place::Mysql(servers)),
+        (None, Some(_)) => Err(bad("zone needs table=gear_key".into())),
+        (Some(table), _) if table != "gear_key" => {
+            let known = "the one table besides Leaf's is gear_key";
+            Err(bad(format!("table is {table:?}: {known}")))
+        }
+        (_, Some(zone)) if !crate::gear_key::is_zone(&zone) => {
+            let wanted = "name a time zone such as Asia/Shanghai or +08:00";
+            Err(bad(format!("zone is {zone:?}: {wanted}")))
+        }
+        (Some(_), zone) => Ok(Place::GearKey { servers, zone }),
+    }
+}
+
+/// Takes the options `table` and `zone` out of a URL, which the driver does not know.
+#[cfg(feature = "mysql")]
+fn take_table(server: &mut Url) -> (Option<String>, Option<String>) {
+    let (mut table, mut zone) = (None, None);
+    let mut left = Vec::new();
+    for (name, value) in server.query_pairs() {
+        match &*name {
+            "table" => table = Some(value.into_owned()),
+            // A plus means a space in a URL.
+            "zone" => zone = Some(value.replace(' ', "+")),
+            _ => left.push((name.into_owned(), value.into_owned())),
+        }
+    }
+    if table.is_some() || zone.is_some() {
+        server.set_query(None);
+        if !left.is_empty() {
+            server.query_pairs_mut().extend_pairs(left);
+        }
+    }
+    (table, zone)
 }
 
 #[cfg(feature = "postgres")]
@@ -252,6 +296,10 @@ pub(super) fn postgres_session(servers: &[Url]) -> Vec<String> {
     }
     session
 }
+
+/// The option that chooses the table `gear_key`.
+#[cfg(feature = "mysql")]
+pub(crate) const GEAR_KEY_OPTION: &str = "?table=gear_key";
 
 /// A server without password and options.
 pub(crate) fn public(server: &Url) -> String {

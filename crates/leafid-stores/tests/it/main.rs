@@ -19,8 +19,11 @@ mod durability;
 mod etcd;
 #[cfg(all(feature = "mysql", feature = "postgres"))]
 mod faults;
+mod fuzz;
 #[cfg(feature = "mysql")]
 mod galera;
+#[cfg(feature = "mysql")]
+mod gear_key;
 mod journal;
 #[cfg(all(feature = "sqlite", feature = "mysql", feature = "postgres"))]
 mod leases;

@@ -1,7 +1,8 @@
 //! SQLite.
 
-use leafid::store::{Reserve, StoreError, TagPatch, TagSpec};
-use leafid_stores::{StoreOptions, init};
+use leafid::Family;
+use leafid::store::{Reserve, StoreError, TagKind, TagPatch, TagSpec};
+use leafid_stores::{Knowledge, RestoreOptions, StoreOptions, backup, init, restore};
 use tempfile::TempDir;
 
 use crate::{
@@ -38,6 +39,64 @@ async fn a_file_keeps_what_was_reserved() {
     let store = open_at(&url).await;
     assert_eq!(take(&*store, "order", 10).await.to_string(), "[11, 21)");
     assert_eq!(store.inspect().await.unwrap().identity, identity);
+}
+
+/// Guards that a version that knows of kinds and not of formats issues no numbers of a tag with one:
+/// it reserves of kind `segment` only, and a kind that it does not know is a bad row for it.
+#[tokio::test]
+async fn a_format_is_seen_by_versions_without_formats() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = url_in(&folder);
+    let store = open_at(&url).await;
+    let spec = |name: &str, kind, format: Option<&str>| {
+        let mut spec = TagSpec::new(tag(name));
+        spec.settings.kind = kind;
+        spec.format = format.map(Into::into);
+        spec
+    };
+    let format = Some("{number radix=36}");
+    let kinds = [
+        ("plain", TagKind::Segment, None, None),
+        ("order", TagKind::Segment, format, Some("segment+text")),
+        ("trace", TagKind::Snowflake, format, Some("snowflake+text")),
+        ("flake", TagKind::Snowflake, None, Some("snowflake")),
+        (
+            "session",
+            TagKind::Family(Family::Uuid7),
+            Some("s-{id}"),
+            Some("uuid7"),
+        ),
+    ];
+    for (name, kind, format, _) in kinds {
+        store.create(&spec(name, kind, format)).await.unwrap();
+        let records = store.read(&[tag(name)]).await.unwrap();
+        let record = &records[0];
+        assert_eq!(
+            (record.settings.kind, record.format.as_deref()),
+            (kind, format)
+        );
+    }
+    assert_eq!(take(&*store, "order", 10).await.to_string(), "[1, 11)");
+    // Deleted and made again, it has the same kind and format.
+    store.delete(&tag("order")).await.unwrap();
+    store
+        .create(&spec("order", TagKind::Segment, format))
+        .await
+        .unwrap();
+    assert_eq!(take(&*store, "order", 10).await.to_string(), "[11, 21)");
+    let file = rusqlite::Connection::open(url_of(&url).file().unwrap()).unwrap();
+    for (name, _, _, kind) in kinds {
+        let written = file.query_row(
+            "SELECT max(kind) FROM leafid_tag WHERE tag = ?",
+            [name],
+            |row| row.get::<_, Option<String>>(0),
+        );
+        assert_eq!(written.unwrap().as_deref(), kind, "{name}");
+    }
+    let forget = "UPDATE leafid_tag SET format = NULL WHERE tag = 'order'";
+    file.execute(forget, []).unwrap();
+    let error = store.read(&[tag("order")]).await.unwrap_err();
+    assert!(matches!(error, StoreError::BadRow { .. }), "{error}");
 }
 
 /// Guards that fifty first starts at once on one file end in one file with everything in it.
@@ -207,6 +266,12 @@ async fn what_does_not_fit_is_refused() {
         let error = store.create(&spec).await.unwrap_err();
         assert!(matches!(error, StoreError::Unsupported { .. }), "{error:?}");
     }
+    let formatted = TagSpec {
+        format: Some("é".repeat(501).into()),
+        ..TagSpec::new(tag("order"))
+    };
+    let error = store.create(&formatted).await.unwrap_err();
+    assert!(matches!(error, StoreError::BadField(_)), "{error:?}");
     create(&*store, "order").await;
     let patch = TagPatch {
         step: Some(u32::MAX),
@@ -239,4 +304,74 @@ async fn a_row_created_again_by_hand_continues_above_its_former_ids() {
     segments.push(reserved.segment);
     segments.push(take(&*other, "order", 10).await);
     check_disjoint(segments);
+}
+
+/// Guards that a restore knows the formats, and the kind, that tags got after the copy was made, so
+/// that none of their ids repeats; the replaced file may be too old to have formats.
+#[tokio::test]
+async fn a_restore_keeps_formats_that_are_newer_than_the_copy() {
+    for is_older in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let (url, options) = (url_of(&url_in(&folder)), StoreOptions::default());
+        let copy = folder.path().join("copy.db");
+        let store = open_at(&url_in(&folder)).await;
+        store
+            .create(&formatted("copied", "A{number}"))
+            .await
+            .unwrap();
+        create(&*store, "turned").await;
+        let mut swapped = formatted("swapped", "S{number}");
+        store.create(&swapped).await.unwrap();
+        backup(&url, &copy, &options).await.unwrap();
+        store
+            .create(&formatted("later", "L{number}"))
+            .await
+            .unwrap();
+        store.delete(&tag("turned")).await.unwrap();
+        let mut turned = formatted("turned", "u_{id}");
+        turned.settings.kind = TagKind::Family(Family::Uuid7);
+        store.create(&turned).await.unwrap();
+        store.delete(&tag("swapped")).await.unwrap();
+        swapped.settings.kind = TagKind::Snowflake;
+        store.create(&swapped).await.unwrap();
+        drop(store);
+        if is_older {
+            let older = "ALTER TABLE leafid_tag DROP COLUMN format";
+            sql_at(&url_in(&folder), older.into()).await;
+        }
+
+        let how = RestoreOptions::default();
+        let report = restore(&url, &copy, &how, &options).await.unwrap();
+        assert_ne!(report.knowledge, Knowledge::Nothing, "{report:?}");
+        let kinds = rusqlite::Connection::open(url.file().unwrap()).unwrap();
+        let kind = "SELECT kind FROM leafid_tag WHERE tag = 'swapped'";
+        let kind: String = kinds.query_row(kind, [], |row| row.get(0)).unwrap();
+        assert_eq!(kind, "snowflake+text");
+        let store = open_at(&url_in(&folder)).await;
+        let read = store.read(&[tag("copied")]).await.unwrap().remove(0);
+        assert_eq!(read.format.as_deref(), Some("A{number}"));
+        let read = store.read(&[tag("turned")]).await.unwrap().remove(0);
+        assert_eq!(read.settings.kind, turned.settings.kind);
+        if is_older {
+            continue;
+        }
+        assert_eq!(read.format, turned.format);
+        let refused = store.create(&TagSpec::new(tag("later"))).await.unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "a deleted tag of this name had the format \"L{number}\", and its ids could repeat: \
+            choose another name, or create it with that format"
+        );
+        store
+            .create(&formatted("later", "L{number}"))
+            .await
+            .unwrap();
+    }
+}
+
+fn formatted(name: &str, format: &str) -> TagSpec {
+    TagSpec {
+        format: Some(format.into()),
+        ..TagSpec::new(tag(name))
+    }
 }

@@ -39,7 +39,8 @@ async fn check_old_table_is_named(url: &str) {
 
 async fn check_old_table_is_made_whole(url: &str) {
     let report = init(&url_of(url), &StoreOptions::default()).await.unwrap();
-    assert_eq!(report.added, ["leafid_tag.kind", "leafid_tag.segment_max"]);
+    let added = ["kind", "segment_max", "format"].map(|column| format!("leafid_tag.{column}"));
+    assert_eq!(report.added, added);
     let store = open_at(url).await;
     let made = store.create(&snowflake("trace")).await.unwrap();
     assert_eq!(made.settings.kind, TagKind::Snowflake);
@@ -99,7 +100,8 @@ async fn an_unknown_kind_is_a_bad_row() {
     assert!(matches!(error, StoreError::BadRow { .. }), "{error:?}");
     assert_eq!(
         error.to_string(),
-        "the row of tag \"trace\" has kind uuid: it must be segment, snowflake or null"
+        "the row of tag \"trace\" has kind uuid: it must be segment, snowflake, a family of ids \
+        such as uuid7, or null"
     );
 }
 

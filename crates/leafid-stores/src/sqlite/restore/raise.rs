@@ -9,6 +9,7 @@ use super::MarkRecord;
 use crate::backup::{Knowledge, RaisedTag, RestoreOptions, RestoreReport};
 use crate::leases::IDENTITY;
 use crate::sql_error::CallError;
+use crate::sqlite::schema::own_table;
 
 /// This many worker ids above the largest known one may have been claimed since.
 const WORKERS_MORE: u32 = 32;
@@ -39,6 +40,7 @@ struct Kept {
     deleted: Option<u64>,
     limit: Option<u64>,
     kind: Option<String>,
+    format: Option<String>,
 }
 
 /// The numbers of a worker id's row.
@@ -73,7 +75,13 @@ impl Kept {
     }
 }
 
-type OwnRow = (String, Option<i64>, Option<i64>, Option<String>);
+type OwnRow = (
+    String,
+    Option<i64>,
+    Option<i64>,
+    Option<String>,
+    Option<String>,
+);
 
 /// Reads the numbers of a file; an invalid row, or a missing table, is left out.
 pub(super) fn rows_of(connection: &Connection) -> rusqlite::Result<Rows> {
@@ -83,12 +91,18 @@ pub(super) fn rows_of(connection: &Connection) -> rusqlite::Result<Rows> {
     for (tag, max_id) in tags {
         rows.tags.entry(tag).or_default().max_id = u64::try_from(max_id).ok();
     }
-    let select = "SELECT tag, deleted_max_id, id_limit, kind FROM leafid_tag";
-    let own: Vec<OwnRow> = all(connection, select)?;
+    // The replaced file may be of an older version.
+    let format = match own_table(connection)?.has_format {
+        true => "format",
+        false => "NULL",
+    };
+    let select = format!("SELECT tag, deleted_max_id, id_limit, kind, {format} FROM leafid_tag");
+    let own: Vec<OwnRow> = all(connection, &select)?;
     let number = |number: Option<i64>| number.and_then(|number| u64::try_from(number).ok());
-    for (tag, deleted, limit, kind) in own {
+    for (tag, deleted, limit, kind, format) in own {
         let kept = rows.tags.entry(tag).or_default();
-        (kept.deleted, kept.limit, kept.kind) = (number(deleted), number(limit), kind);
+        (kept.deleted, kept.limit) = (number(deleted), number(limit));
+        (kept.kind, kept.format) = (kind, format);
     }
     let select = "SELECT pool, layout FROM leafid_pool";
     let pools: Vec<(String, String)> = all(connection, select)?;
@@ -162,8 +176,9 @@ fn raise_tags(
             .highest()
             .max(last.highest())
             .saturating_add(options.margin);
-        if let (None, Some(kind)) = (&copy.kind, &last.kind) {
-            keep_kind(transaction, tag, kind)?;
+        let has_new_kind = last.kind.is_some() && last.kind != copy.kind;
+        if has_new_kind || copy.format.is_none() && last.format.is_some() {
+            keep_kind(transaction, tag, &last)?;
         }
         let Some(from) = copy.max_id else {
             // Deleted, or created after the copy: if it is created again, it continues from there.
@@ -194,12 +209,12 @@ fn bury(transaction: &Transaction<'_>, tag: &str, max_id: u64) -> Result<(), Cal
     Ok(())
 }
 
-/// Records the kind that a tag got after the copy was made: it has issued ids of that kind since,
-/// of which no row knows.
-fn keep_kind(transaction: &Transaction<'_>, tag: &str, kind: &str) -> Result<(), CallError> {
-    let upsert = "INSERT INTO leafid_tag (tag, kind) VALUES (?, ?) \
-        ON CONFLICT (tag) DO UPDATE SET kind = excluded.kind";
-    transaction.execute(upsert, (tag, kind))?;
+/// Records the kind and the format that a tag got after the copy was made: it has issued such ids
+/// since, of which no row knows.
+fn keep_kind(transaction: &Transaction<'_>, tag: &str, last: &Kept) -> Result<(), CallError> {
+    let upsert = "INSERT INTO leafid_tag (tag, kind, format) VALUES (?, ?, ?) \
+        ON CONFLICT (tag) DO UPDATE SET kind = excluded.kind, format = excluded.format";
+    transaction.execute(upsert, (tag, &last.kind, &last.format))?;
     Ok(())
 }
 

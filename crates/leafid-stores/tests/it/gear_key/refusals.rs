@@ -1,0 +1,141 @@
+//! What is refused: rows at their end, bad rows, and what the table has no place for.
+
+use leafid::Limit;
+use leafid::store::{StoreError, TagKind, TagPatch, TagSpec};
+use leafid_testbed::shared_mariadb;
+
+use super::{GEAR_SQL, SHIPPED, record, with};
+use crate::{allowing_weak, open_at, open_with, tag, take, wish};
+
+/// Guards that a row never starts again at 1, as ns4_gear_idgen does.
+#[tokio::test]
+async fn a_row_ends_at_the_limit() {
+    let database = with(shared_mariadb(), &[GEAR_SQL, SHIPPED]);
+    let store = open_at(&database.url).await;
+    let sql = |statement: &str| shared_mariadb().sql(&database.name, statement);
+    let last = Limit::INT64.largest();
+    sql(&format!(
+        "UPDATE gear_key SET key_value = {last} - 10, key_cache = 1000"
+    ));
+    let refused = store.reserve(&wish("TEST-KEY", 11)).await.unwrap_err();
+    assert!(matches!(refused, StoreError::LimitReached { max_id } if max_id == last - 9));
+    assert_eq!(take(&*store, "TEST-KEY", 10).await.end(), last + 1);
+    for value in [
+        "9223372036854775806",
+        "9223372036854775807",
+        "99999999999999999999999999999999999999999999999999",
+    ] {
+        sql(&format!("UPDATE gear_key SET key_value = {value}"));
+        let refused = store.reserve(&wish("TEST-KEY", 1)).await.unwrap_err();
+        assert!(
+            matches!(refused, StoreError::LimitReached { .. }),
+            "{refused:?}"
+        );
+        assert_eq!(record(&*store, "TEST-KEY").await.max_id, last + 1);
+        let kept = sql("SELECT key_value FROM gear_key WHERE key_name = 'TEST-KEY'");
+        assert_eq!(kept, value);
+    }
+}
+
+/// Guards that a row which no program can use is named, and spoils no other.
+#[tokio::test]
+async fn a_bad_row_is_named() {
+    let database = with(shared_mariadb(), &[GEAR_SQL, SHIPPED]);
+    let store = open_at(&database.url).await;
+    let spoil = "UPDATE gear_key SET key_value = NULL WHERE key_name = 'TEST-KEY'; \
+        UPDATE gear_key SET key_cache = 0 WHERE key_name = 'TEST-KEY4'; \
+        INSERT INTO gear_key (key_value) VALUES (7)";
+    shared_mariadb().sql(&database.name, spoil);
+    let error = store.reserve(&wish("TEST-KEY", 1)).await.unwrap_err();
+    let text = "the row of tag \"TEST-KEY\" has key_value null: it must be 0 or more";
+    assert_eq!(error.to_string(), text);
+    let error = store.read(&[tag("TEST-KEY4")]).await.unwrap_err();
+    let text = "the row of tag \"TEST-KEY4\" has key_cache 0: it must be 1 to 2147483647";
+    assert_eq!(error.to_string(), text);
+    let tags = ["TEST-KEY", "TEST-KEY4", "TEST-KEY7"].map(tag);
+    assert_eq!(store.read(&tags).await.unwrap().len(), 1);
+}
+
+/// Guards that a trigger which changes what is written issues no number twice.
+#[tokio::test]
+async fn a_trigger_that_clamps_is_noticed() {
+    let clamp = "CREATE TRIGGER clamp BEFORE UPDATE ON gear_key FOR EACH ROW \
+        SET NEW.key_value = LEAST(NEW.key_value, 520220)";
+    let database = with(shared_mariadb(), &[GEAR_SQL, SHIPPED, clamp]);
+    let refused = open_at(&database.url).await;
+    let error = refused.reserve(&wish("TEST-KEY", 1)).await.unwrap_err();
+    assert!(error.weak_store().is_some(), "{error:?}");
+    let store = open_with(&database.url, allowing_weak()).await;
+    let error = store.reserve(&wish("TEST-KEY", 10)).await.unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("has key_value 520220 after 520226"), "{text}");
+    assert!(text.contains("[520217, 520227) is lost"), "{text}");
+}
+
+/// Guards that what the table has no place for is refused, and changes nothing.
+#[tokio::test]
+async fn what_has_no_place_is_refused() {
+    let database = with(shared_mariadb(), &[GEAR_SQL, SHIPPED]);
+    let store = open_at(&database.url).await;
+    let name = tag("TEST-KEY");
+    let before = record(&*store, "TEST-KEY").await;
+    let is_refused = |refused: Result<(), StoreError>, part: &str| {
+        let error = refused.unwrap_err();
+        assert!(matches!(error, StoreError::Unsupported { .. }), "{error:?}");
+        assert!(error.to_string().contains(part), "{error}");
+    };
+    is_refused(store.delete(&name).await, "expect every row to stay");
+    let patch = TagPatch {
+        limit: Some(Limit::JS53),
+        ..TagPatch::default()
+    };
+    let updated = store.update(&name, &patch).await.map(drop);
+    is_refused(updated, "no place for a policy, a limit or a description");
+    let spec = |change: fn(&mut TagSpec)| {
+        let mut spec = TagSpec::new(tag("new"));
+        change(&mut spec);
+        spec
+    };
+    for (spec, part) in [
+        (
+            spec(|spec| spec.settings.kind = TagKind::Snowflake),
+            "any kind but segment",
+        ),
+        (
+            spec(|spec| spec.description = Some("x".into())),
+            "a description",
+        ),
+        (
+            spec(|spec| spec.settings.limit = Limit::JS53),
+            "no place for a policy, a limit",
+        ),
+        (
+            spec(|spec| spec.tag = tag(&"x".repeat(51))),
+            "more than 50 characters",
+        ),
+        (
+            spec(|spec| spec.format = Some("{number}".into())),
+            "{zone Asia/Shanghai}TS${date6}{number total=16}",
+        ),
+        (
+            spec(|spec| {
+                let prefix = "x".repeat(21);
+                let format = format!("{{zone Asia/Shanghai}}{prefix}{{number total=40}}");
+                spec.format = Some(format.into());
+            }),
+            "more than 20 characters",
+        ),
+        (
+            spec(|spec| spec.tag = tag("\u{1F600}")),
+            "cannot hold its name",
+        ),
+        (
+            spec(|spec| spec.tag = tag("test-KEY")),
+            "considers it equal to an existing name",
+        ),
+    ] {
+        is_refused(store.create(&spec).await.map(drop), part);
+    }
+    assert_eq!(record(&*store, "TEST-KEY").await, before);
+    assert_eq!(store.list(None, 100).await.unwrap().len(), 5);
+}
