@@ -8,7 +8,7 @@
 //! ```
 //! use leafid_server::api::{Ids, IdsRequest};
 //!
-//! let request = IdsRequest { count: Some(3.into()) };
+//! let request = IdsRequest { count: Some(3.into()), ..IdsRequest::default() };
 //! assert_eq!(serde_json::to_string(&request)?, r#"{"count":3}"#);
 //! let answer: Ids = serde_json::from_str(r#"{"ids":["1","2","3"]}"#)?;
 //! assert_eq!(answer.ids.len(), 3);
@@ -29,15 +29,17 @@ mod tag;
 mod worker;
 
 pub use audit::{AuditRequest, Change, ChangeList};
-pub use bounds::{COUNT_MAX, IDS_PER_SECOND_MAX, PAGE_LEN_MAX, RANGE_LEN_MAX};
+pub use bounds::{COUNT_MAX, IDS_PER_SECOND_MAX, PAGE_LEN_MAX, RANGE_LEN_MAX, SHARD_MAX};
 pub use clock::Clock;
-pub use decode::{DecodedId, LayoutRequest};
+pub use decode::{
+    DecodeAnswer, DecodedId, DecodedNumber, DecodedOfTag, DecodedText, LayoutRequest, Reading,
+};
 pub use ids::{Ids, IdsRequest, Range, RangeRequest};
-pub use number::{Rate, Text, Wanted, Whole};
+pub use number::{Index, Rate, Text, Wanted, Whole};
 pub use problem::Problem;
 pub use quota::{Quota, QuotaList, QuotaRequest};
 pub use tag::{
-    Live, Nothing, PageRequest, Policy, SegmentTagRequest, SnowflakeTagRequest, Tag, TagChange,
+    Live, Nothing, OtherTagRequest, PageRequest, Policy, SegmentTagRequest, Tag, TagChange,
     TagList, TagRequest,
 };
 pub use worker::{OwnWorker, ReleaseRequest, Worker, WorkerList};

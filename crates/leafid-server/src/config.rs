@@ -9,6 +9,7 @@
 mod access;
 mod addresses;
 mod derived;
+mod format_keys;
 mod limits;
 mod tls;
 mod values;
@@ -41,11 +42,14 @@ mod secrets;
 
 #[cfg(test)]
 mod document;
+#[cfg(test)]
+mod fuzz;
 
 pub(crate) use access::SecretHash;
 pub use access::{AccessFile, QuotaScope, TagPattern, TokenScope, TokenSpec};
 pub use addresses::Addresses;
 pub use error::ConfigError;
+pub use format_keys::FormatKeys;
 pub use limits::{Limits, RespLimits};
 pub use loaded::{Loaded, Shown};
 pub use origin::Origin;

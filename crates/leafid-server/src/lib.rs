@@ -20,13 +20,14 @@ mod ops;
 mod server;
 mod service;
 mod sharded;
+mod tag_id;
 mod wall_clock;
 mod worker_ids;
 
 pub use config::{
-    AccessFile, Addresses, Config, ConfigError, Limits, Loaded, LogFormat, Origin, QuotaScope,
-    RespLimits, SETTINGS, Setting, Shown, Sources, TagPattern, TlsConfig, TokenScope, TokenSpec,
-    WorkerConfig, WorkerIdSource, percent_encoded, without_password,
+    AccessFile, Addresses, Config, ConfigError, FormatKeys, Limits, Loaded, LogFormat, Origin,
+    QuotaScope, RespLimits, SETTINGS, Setting, Shown, Sources, TagPattern, TlsConfig, TokenScope,
+    TokenSpec, WorkerConfig, WorkerIdSource, percent_encoded, without_password,
 };
 pub use error::{ServeError, with_causes};
 pub use frontends::http::openapi;
@@ -38,7 +39,8 @@ pub use ops::reload::Hangups;
 pub use server::{Server, Stores, warm_up};
 pub use service::health::{Health, Readiness};
 pub use service::{
-    AuditRecord, Caller, ClockView, Code, Issued, Service, ServiceError, SnowflakeParts, TagPage,
-    TagView, WorkerView,
+    AuditRecord, Caller, ClockView, Code, Issued, IssuedId, Service, ServiceError, ShardChoice,
+    SnowflakeParts, TagPage, TagView, Texts, TwoShards, WorkerView,
 };
+pub use tag_id::TagId;
 pub use worker_ids::{WorkerNodeRow, Workers};

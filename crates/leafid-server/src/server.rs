@@ -107,6 +107,9 @@ impl Server {
         let opened = workers
             .map(|workers| instruments.open_registry(config, workers, peers.clone(), http_addr));
         let (registry, registry_driver) = opened.unzip();
+        if let Some(registry) = &registry {
+            instruments.set_snowflake(registry);
+        }
         let worker_node = worker_node.zip(registry.clone());
         let kinds = Kinds {
             segment: config.segment,
@@ -117,7 +120,7 @@ impl Server {
         let regressions = Arc::clone(&instruments.regressions);
         let health = Health::new(kinds, generators.clone(), Arc::clone(clock), regressions);
         let service = Arc::new(Service::new(
-            generators,
+            (generators, instruments.formats.clone()),
             registry.map(|registry| (registry, peers)),
             health,
             Arc::clone(clock),

@@ -17,12 +17,19 @@ mod quota;
 
 // Results.
 mod create_on_first_use;
+mod decode;
 mod first_use;
+mod forms;
 mod issue;
 mod issued;
+mod periods;
+mod ranges;
+mod shards;
+mod share;
 mod snowflake;
 mod snowflakes;
 mod tags;
+mod texts;
 mod workers;
 
 // Errors.
@@ -33,9 +40,11 @@ mod remediation;
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use leafid::store::TagSettings;
 use leafid::{Clock, Generators, Layout, Parts, Stage, Status, WorkerRegistry};
+use leafid_formats::{Formats, Keys};
 
 use crate::config::{Config, Limits, QuotaScope, TokenSpec};
 use crate::service::health::Health;
@@ -51,12 +60,14 @@ pub use error::ServiceError;
 use first_use::FirstUse;
 use gate::Gate;
 pub(crate) use issue::LastTag;
-pub use issued::Issued;
+pub use issued::{Issued, IssuedId};
 pub use leafid_stores::AuditRecord;
 pub(crate) use remediation::Wording;
+pub use shards::{ShardChoice, TwoShards};
 pub use snowflake::SnowflakeParts;
 use snowflakes::Snowflakes;
 pub use tags::{TagPage, TagView};
+pub use texts::Texts;
 pub use workers::{ClockView, WorkerView};
 
 /// Answers all requests of the front ends.
@@ -80,16 +91,20 @@ pub use workers::{ClockView, WorkerView};
 /// while !service.health().readiness().is_ready() {
 ///     tokio::task::yield_now().await;
 /// }
-/// assert_eq!(service.next(&Caller::anonymous(), "order").await?.get(), 1);
+/// assert_eq!(service.next(&Caller::anonymous(), "order").await?.to_string(), "1");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # })?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Service {
     generators: Generators,
+    formats: Formats,
     /// `None`: snowflake ids are off.
     snowflakes: Option<Snowflakes>,
     access: Access,
+    clock: Arc<dyn Clock>,
+    /// How long the periods of calendar counters are kept.
+    periods_kept: Duration,
     audit: Audit,
     first_use: Arc<FirstUse>,
     gate: Gate,
@@ -99,13 +114,15 @@ pub struct Service {
     step: u32,
     /// Whether segment ids are served at all.
     segment: bool,
+    /// Whether the store is gear_idgen's, whose callers take numbers and texts of one sequence.
+    gear_numbers: bool,
     /// How snowflake ids divide their bits.
     layout: Layout,
 }
 
 impl Service {
     pub(crate) fn new(
-        generators: Generators,
+        (generators, formats): (Generators, Formats),
         workers: Option<(WorkerRegistry, Peers)>,
         health: Health,
         clock: Arc<dyn Clock>,
@@ -122,10 +139,13 @@ impl Service {
         let first_use = FirstUse::new(Arc::clone(&clock), created, per_minute);
         Self {
             audit,
-            access: Access::new(clock, &config.tokens, &config.quotas),
+            access: Access::new(Arc::clone(&clock), &config.tokens, &config.quotas),
+            clock,
+            periods_kept: config.periods_kept,
             first_use: Arc::new(first_use),
             gate: Gate::new(&limits),
             generators,
+            formats,
             snowflakes: workers.map(|(registry, peers)| {
                 Snowflakes::new(registry, peers, config.workers.clock_offset_max)
             }),
@@ -133,6 +153,9 @@ impl Service {
             limits,
             step: config.step,
             segment: config.segment,
+            gear_numbers: config
+                .store_url()
+                .is_ok_and(|url| url.table() == Some("gear_key")),
             layout: config.workers.layout,
         }
     }
@@ -179,6 +202,16 @@ impl Service {
     #[must_use]
     pub fn needs_token(&self) -> bool {
         self.access.needs_token()
+    }
+
+    /// Writes opaque ids with these keys from now on, and reads those that they wrote. Tags whose
+    /// key was missing issue ids within a second.
+    ///
+    /// # Example
+    ///
+    /// See [`FormatKeys`](crate::FormatKeys).
+    pub fn apply_format_keys(&self, keys: Keys) {
+        self.formats.replace_keys(keys);
     }
 
     /// Applies the tokens and quotas of an access file that was reloaded. Connections of a token that

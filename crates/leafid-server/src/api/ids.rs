@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::bounds::{COUNT_MAX, RANGE_LEN_MAX};
-use super::number::{Whole, given};
+use super::bounds::{COUNT_MAX, RANGE_LEN_MAX, SHARD_MAX};
+use super::number::{Index, Whole, given};
 #[cfg(test)]
 use super::schema;
 
@@ -18,6 +18,18 @@ pub struct IdsRequest {
     #[schema(schema_with = schema::count, required = false)]
     #[param(minimum = 1, maximum = 10_000, default = 1, value_type = Option<u64>)]
     pub count: Option<Whole<COUNT_MAX>>,
+    /// The shard of the ids, from 0, of a snowflake tag; the server's own if it is missing.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schema(schema_with = schema::shard, required = false)]
+    #[param(minimum = 0, maximum = 65_535, value_type = Option<u64>)]
+    pub shard: Option<Index<SHARD_MAX>>,
+    /// A key in place of the shard: the CRC-32 of its UTF-8 bytes modulo the number of shards.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard_key: Option<String>,
 }
 
 /// Ids, ascending but not always adjacent.

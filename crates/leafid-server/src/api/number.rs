@@ -66,6 +66,34 @@ impl<'de, const MAX: u64> Deserialize<'de> for Rate<MAX> {
     }
 }
 
+/// A whole number from 0 to `MAX`, as a number or its digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Index<const MAX: u64>(u64);
+
+impl<const MAX: u64> Index<MAX> {
+    /// The number.
+    #[must_use]
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
+impl<const MAX: u64> From<u64> for Index<MAX> {
+    fn from(number: u64) -> Self {
+        Self(number)
+    }
+}
+
+impl<'de, const MAX: u64> Deserialize<'de> for Index<MAX> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Scalar {
+            wanted: format_args!("a whole number from 0 to {MAX}"),
+            takes_text: true,
+            parse: |text| digits(text).filter(|number| *number <= MAX).map(Self),
+        })
+    }
+}
+
 /// A value by its text, such as the kind of a tag or a limit; a number is read as its digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Text<T>(pub T);

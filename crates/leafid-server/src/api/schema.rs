@@ -2,13 +2,13 @@
 
 use std::sync::LazyLock;
 
-use leafid::store::TagSettings;
+use leafid::store::{TagKind, TagSettings};
 use leafid::{Escaped, Layout, Limit, StepPolicy, Tag};
 use serde_json::Value;
 use utoipa::openapi::schema::{AdditionalProperties, ObjectBuilder, SchemaType, Type};
 use utoipa::openapi::{OneOfBuilder, Schema};
 
-use super::bounds::{COUNT_MAX, RANGE_LEN_MAX};
+use super::bounds::{COUNT_MAX, RANGE_LEN_MAX, SHARD_MAX};
 
 /// The longest text of a layout, in characters.
 const LAYOUT_LEN_MAX: usize = 100;
@@ -25,6 +25,13 @@ fn number(pattern: String, max: u64) -> ObjectBuilder {
         // `usize` has 64 bits on every supported platform.
         .maximum(Some(usize::try_from(max).unwrap_or(usize::MAX)))
         .pattern(Some(pattern))
+}
+
+/// A shard, from 0.
+pub(crate) fn shard() -> Schema {
+    let pattern = format!("^0*(0|{})$", up_to(SHARD_MAX));
+    let schema = number(pattern, SHARD_MAX).minimum(Some(0_usize));
+    Schema::Object(schema.build())
 }
 
 /// The regular expression of the numbers from 1 to `max`.
@@ -162,20 +169,33 @@ pub(crate) fn segment_kind() -> Schema {
         .into()
 }
 
-pub(crate) fn snowflake_kind() -> Schema {
+pub(crate) fn other_kind() -> Schema {
+    let kinds = TagKind::all().filter(|kind| *kind != TagKind::Segment);
     string()
-        .enum_values(Some(["snowflake"]))
+        .enum_values(Some(kinds.map(TagKind::name)))
         .description(Some(
-            "Its ids are snowflake ids. This never changes for a tag.",
+            "Its ids are snowflake ids, or of a family such as UUIDs. This never changes for a tag.",
         ))
         .into()
 }
 
-/// A field of the other kind of tag: it may be given, but must be null.
+pub(crate) fn format() -> Schema {
+    ObjectBuilder::new()
+        .schema_type(either(Type::String, Type::Null))
+        .min_length(Some(1))
+        .max_length(Some(TagSettings::FORMAT_LEN_MAX))
+        .description(Some(
+            "How its ids are written, such as SO-{date %Y%m%d}-{number width=6}; see \
+             docs/formats.md. This never changes for a tag.",
+        ))
+        .into()
+}
+
+/// A field of segment tags: it may be given, but must be null.
 pub(crate) fn nothing() -> Schema {
     ObjectBuilder::new()
         .schema_type(Type::Null)
-        .description(Some("Not allowed for a snowflake tag."))
+        .description(Some("Only a segment tag has this."))
         .into()
 }
 
@@ -230,13 +250,6 @@ fn of_policy(name: &str) -> ObjectBuilder {
 }
 
 /// An id in decimal: some layouts use all 64 bits.
-pub(crate) fn id() -> Schema {
-    string()
-        .pattern(Some(format!("^0*(0|{})$", up_to(u64::MAX))))
-        .examples(["1169786042799259000"])
-        .into()
-}
-
 /// A layout, as far as its form goes.
 pub(crate) fn layout() -> Schema {
     let presets: Vec<&str> = Layout::PRESETS.iter().map(|(name, _)| *name).collect();

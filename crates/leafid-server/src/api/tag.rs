@@ -30,35 +30,44 @@ pub struct PageRequest {
     pub limit: Option<Whole<PAGE_LEN_MAX>>,
 }
 
-/// A tag to be created: of the one kind or the other.
+/// A tag to be created: of segments, or of another kind.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(untagged)]
 pub enum TagRequest {
     /// A tag whose ids come from segments.
     Segment(SegmentTagRequest),
-    /// A tag whose ids are snowflake ids.
-    Snowflake(SnowflakeTagRequest),
+    /// A tag whose ids are snowflake ids, or of a family such as UUIDs.
+    Other(OtherTagRequest),
 }
 
 impl TagRequest {
-    /// A request for a tag with the settings that a caller named. Those that a snowflake tag does
-    /// not have are left out of one: see [`TagSpec::with_named`](leafid::store::TagSpec::with_named).
+    /// A request for a tag with the settings that a caller named. Those that only segment tags have
+    /// are left out of others: see [`TagSpec::with_named`](leafid::store::TagSpec::with_named).
     #[must_use]
-    pub fn new(tag: &leafid::Tag, kind: TagKind, start: Option<u64>, named: TagPatch) -> Self {
+    pub fn new(
+        tag: &leafid::Tag,
+        kind: TagKind,
+        format: Option<&str>,
+        start: Option<u64>,
+        named: TagPatch,
+    ) -> Self {
+        let format = format.map(str::to_owned);
         let tag = tag.as_str().to_owned();
         match kind {
             TagKind::Segment => Self::Segment(SegmentTagRequest {
                 tag,
                 kind: Some(Text(kind)),
+                format,
                 start: start.map(Whole::from),
                 step: named.step.map(u64::from).map(Whole::from),
                 policy: named.policy.flatten().map(Policy::from),
                 limit: named.limit.map(Text),
                 description: named.description.flatten(),
             }),
-            TagKind::Snowflake => Self::Snowflake(SnowflakeTagRequest {
+            TagKind::Snowflake | TagKind::Family(_) => Self::Other(OtherTagRequest {
                 tag,
                 kind: Text(kind),
+                format,
                 start: None,
                 step: None,
                 policy: None,
@@ -69,9 +78,9 @@ impl TagRequest {
     }
 }
 
-/// A field of the other kind of tag: it may be given, but must be null.
+/// A field of segment tags: it may be given, but must be null.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-#[serde(expecting = "left out: a snowflake tag has none")]
+#[serde(expecting = "left out: only a segment tag has one")]
 pub struct Nothing;
 
 /// A tag whose ids come from segments.
@@ -84,6 +93,10 @@ pub struct SegmentTagRequest {
     /// `segment`, which is the default.
     #[schema(schema_with = schema::segment_kind, required = false)]
     pub kind: Option<Text<TagKind>>,
+    /// How its ids are written; for life.
+    #[serde(skip_serializing_if = "absent")]
+    #[schema(schema_with = schema::format, required = false)]
+    pub format: Option<String>,
     /// The first id; 1 when it is missing.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
     #[schema(schema_with = schema::start, required = false)]
@@ -106,16 +119,20 @@ pub struct SegmentTagRequest {
     pub description: Option<String>,
 }
 
-/// A tag whose ids are snowflake ids.
+/// A tag whose ids are snowflake ids, or of a family such as UUIDs.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct SnowflakeTagRequest {
+pub struct OtherTagRequest {
     /// Its name.
     #[schema(schema_with = schema::new_tag)]
     pub tag: String,
-    /// `snowflake`.
-    #[schema(schema_with = schema::snowflake_kind)]
+    /// `snowflake`, or a family such as `uuid7`.
+    #[schema(schema_with = schema::other_kind)]
     pub kind: Text<TagKind>,
+    /// How its ids are written; for life.
+    #[serde(skip_serializing_if = "absent")]
+    #[schema(schema_with = schema::format, required = false)]
+    pub format: Option<String>,
     /// Null or left out.
     #[serde(skip_serializing_if = "absent")]
     #[schema(schema_with = schema::nothing, required = false)]
@@ -227,18 +244,22 @@ pub struct Tag {
     /// Its name.
     #[schema(example = "order")]
     pub tag: String,
-    /// Where its ids come from: `segment` or `snowflake`.
+    /// Where its ids come from: `segment`, `snowflake`, or a family such as `uuid7`.
     #[schema(example = "segment")]
     pub kind: String,
-    /// The first id not yet given to any segment; null for a snowflake tag.
+    /// How its ids are written; null for plain numbers, and for the usual text of a family.
+    #[schema(example = "SO-{number width=8}")]
+    #[serde(default)]
+    pub format: Option<String>,
+    /// The first id not yet given to any segment; null for a tag of another kind.
     #[schema(example = "2001")]
     pub max_id: Option<String>,
-    /// The smallest step; null for a snowflake tag.
+    /// The smallest step; null for a tag of another kind.
     #[schema(example = 1000)]
     pub step: Option<u32>,
     /// The step policy; null is the server's default.
     pub policy: Option<Policy>,
-    /// The largest id: `int32`, `js53`, `int64`, or a number; null for a snowflake tag.
+    /// The largest id: `int32`, `js53`, `int64`, or a number; null for a tag of another kind.
     #[schema(example = "int64")]
     pub limit: Option<String>,
     /// What it is for.
@@ -246,7 +267,7 @@ pub struct Tag {
     /// When the row last changed, if the store knows.
     #[schema(format = DateTime)]
     pub updated: Option<String>,
-    /// Its state on this server; null if it has not been used here or is a snowflake tag, missing
+    /// Its state on this server; null if it has not been used here or is of another kind, missing
     /// in lists.
     #[serde(skip_serializing_if = "absent")]
     pub live: Option<Option<Live>>,
@@ -272,6 +293,10 @@ pub struct Live {
     pub cover_seconds: Option<f64>,
     /// Numbers below the limit that are not in any segment yet.
     pub headroom: String,
+    /// For how many days these last at that rate, which is this server's alone; null while there
+    /// is no rate.
+    #[schema(example = 5_212_418.4)]
+    pub headroom_days: Option<f64>,
     /// Segments reserved.
     pub segments: u64,
     /// Ids reserved that will never be issued.
@@ -301,6 +326,7 @@ impl From<&TagRecord> for Tag {
         Self {
             tag: record.tag.as_str().to_owned(),
             kind: record.settings.kind.to_string(),
+            format: record.format.as_deref().map(str::to_owned),
             max_id: of_segments.map(|_| record.max_id.to_string()),
             step: of_segments.map(|settings| settings.step),
             policy: of_segments.and_then(|settings| settings.policy.map(Policy::from)),
@@ -324,6 +350,7 @@ impl Live {
             rate: status.rate,
             cover_seconds: status.cover.map(|cover| cover.as_secs_f64()),
             headroom: status.limit.headroom(max_id).to_string(),
+            headroom_days: status.headroom_days(max_id),
             segments: status.reserves,
             skipped: status.skipped,
             failures: status.failures,

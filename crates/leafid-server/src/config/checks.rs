@@ -60,6 +60,7 @@ impl Layers {
             ("store", store.map(|error| error.to_string())),
             ("registry", registry_problem(config)),
             ("worker-id", worker_problem(config)),
+            ("shard", shard_problem(config)),
             ("tls-cert", needs("tls-key", tls.key.is_none())),
             ("tls-key", needs("tls-cert", tls.cert.is_none())),
             ("tls-client-ca", needs("tls-cert", tls.cert.is_none())),
@@ -73,6 +74,12 @@ impl Layers {
             }
         }
     }
+}
+
+fn shard_problem(config: &Config) -> Option<String> {
+    let workers = &config.workers;
+    let checked = workers.layout.check_shard(workers.shard);
+    checked.err().map(|error| error.to_string())
 }
 
 fn registry_problem(config: &Config) -> Option<String> {

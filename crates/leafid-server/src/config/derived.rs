@@ -1,6 +1,8 @@
 //! What follows from the settings: the URLs of store and registry, and the options and bounds of
 //! the parts that they set.
 
+use std::time::Duration;
+
 use leafid::{RegistryOptions, SnowflakeOptions};
 use leafid_stores::{Remedies, StoreOptions, StoreUrl, UrlError};
 
@@ -135,6 +137,7 @@ impl Config {
             .with_snowflake(
                 SnowflakeOptions::default()
                     .with_layout(workers.layout)
+                    .with_shard(workers.shard)
                     .with_policy(workers.clock_policy)
                     .with_ahead_max(workers.ahead_max)
                     .with_wait_max(self.wait_max),
@@ -143,7 +146,14 @@ impl Config {
             .with_check_interval(workers.check_interval)
             .with_clock_offset_max(workers.clock_offset_max)
             .with_step_interval(workers.step_interval)
+            .with_call_max(self.registry_call_max())
             .with_journal_ahead(workers.journal_ahead)
+    }
+
+    /// A read may wait for a connection, and then for its answer, for the time-out each.
+    fn registry_call_max(&self) -> Duration {
+        let call_max = RegistryOptions::default().call_max;
+        call_max.max(self.store_options().statement_timeout * 2)
     }
 }
 

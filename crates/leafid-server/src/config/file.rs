@@ -23,7 +23,7 @@ pub(super) fn read(path: &Path, must_exist: bool, layers: &mut Layers) {
     }
 }
 
-fn parse(text: &str, path: &Path, layers: &mut Layers) {
+pub(super) fn parse(text: &str, path: &Path, layers: &mut Layers) {
     let line_of = |offset: usize| text[..offset].matches('\n').count() + 1;
     let table = match DeTable::parse(text) {
         Ok(table) => table.into_inner(),

@@ -12,7 +12,7 @@ use std::time::Duration;
 use leafid::StepPolicy;
 use leafid::store::TagSettings;
 
-use bounds::{DAY, HOUR, MINUTE, SECOND, TEN_MINUTES, TENTH};
+use bounds::{CENTURY, DAY, HOUR, MINUTE, SECOND, TEN_MINUTES, TENTH};
 
 use super::setting::{Field, Setting};
 use super::values::{Config, LogFormat};
@@ -146,6 +146,14 @@ pub const SETTINGS: &[Setting] = &[
     },
     access::CREATE_TAGS_PER_MINUTE,
     Setting {
+        key: "periods-kept",
+        doc: "How long the tags of past periods of calendar counters are kept, such as \
+              order@20261122 of a tag order that restarts each day. When a period begins, older \
+              ones are deleted, 100 at most. A period that begins again, because a clock went \
+              back, continues after its last number all the same.",
+        field: Field::Time(DAY..=CENTURY, |config| Some(&mut config.periods_kept)),
+    },
+    Setting {
         key: "step",
         doc: "The smallest segment of a tag that is created without a step of its own. \
               Larger means fewer statements while a tag is new; a crash loses up to two \
@@ -240,6 +248,7 @@ pub const SETTINGS: &[Setting] = &[
     workers::WORKER_ID,
     workers::WORKER_ADDRESS,
     workers::LAYOUT,
+    workers::SHARD,
     workers::CLOCK_POLICY,
     workers::AHEAD_MAX,
     workers::WORKER_LEASE,
@@ -263,6 +272,7 @@ pub const SETTINGS: &[Setting] = &[
         field: Field::Count(0..=1024, |config| Some(&mut config.threads)),
     },
     access::ACCESS_FILE,
+    access::FORMAT_KEYS,
     access::INSECURE,
     access::ALLOWED_HOSTS,
     Setting {

@@ -65,6 +65,8 @@ pub struct Config {
     pub create_tags: Option<bool>,
     /// How many tags per minute are created on first use.
     pub create_tags_per_minute: u32,
+    /// How long the tags of the periods of calendar counters are kept.
+    pub periods_kept: Duration,
     /// The step of tags that are created without one.
     pub step: u32,
     /// The step policy of tags without one.
@@ -86,6 +88,8 @@ pub struct Config {
     /// The file of tokens and quotas, which [`AccessFile::read`](super::AccessFile::read)
     /// reads.
     pub access_file: Option<PathBuf>,
+    /// The file of the keys of opaque ids.
+    pub format_keys: Option<PathBuf>,
     /// The tokens that callers need; if empty, none is needed.
     pub tokens: Vec<TokenSpec>,
     /// Quotas in ids per second at start, besides those of the tokens.
@@ -138,6 +142,7 @@ impl Default for Config {
             segment: true,
             create_tags: None,
             create_tags_per_minute: 600,
+            periods_kept: Duration::from_secs(90 * 86_400),
             step: leafid::store::TagSettings::STEP_DEFAULT,
             policy: StepPolicy::default(),
             wait_max: Duration::from_secs(1),
@@ -148,6 +153,7 @@ impl Default for Config {
             workers: WorkerConfig::default(),
             threads: 0,
             access_file: None,
+            format_keys: None,
             tokens: Vec::new(),
             quotas: Vec::new(),
             shutdown_delay: Duration::ZERO,

@@ -29,6 +29,8 @@ pub struct WorkerConfig {
     pub leaf_port: Option<u16>,
     /// How an id divides its bits.
     pub layout: Layout,
+    /// The shard of snowflake ids whose caller names none.
+    pub shard: u32,
     /// What happens when the clock is behind.
     pub clock_policy: ClockPolicy,
     /// How far ids may run ahead of the clock.
@@ -55,6 +57,7 @@ impl Default for WorkerConfig {
             address: String::new(),
             leaf_port: None,
             layout: options.snowflake.layout,
+            shard: options.snowflake.shard,
             clock_policy: options.snowflake.policy,
             ahead_max: options.snowflake.ahead_max,
             lease: options.lease,

@@ -5,6 +5,7 @@ mod call;
 mod connection;
 mod counts;
 mod deadline;
+mod decode;
 mod error;
 mod executor;
 mod handler;

@@ -18,6 +18,7 @@ mod csrf;
 mod decode;
 mod error;
 mod fast_path;
+mod gear;
 mod handler;
 mod ids;
 mod json;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 
-use crate::config::{AccessFile, ConfigError};
+use crate::config::{AccessFile, ConfigError, FormatKeys};
 use crate::net::tls::Tls;
 use crate::service::Service;
 
@@ -22,7 +22,7 @@ use crate::service::Service;
 /// # fn example(service: std::sync::Arc<leafid_server::Service>) -> std::io::Result<()> {
 /// // Do this first: from here on the signal does not end the process.
 /// let hangups = leafid_server::Hangups::listen()?;
-/// let reloading = hangups.reload(service, Some("access.toml".into()), None);
+/// let reloading = hangups.reload(service, Some("access.toml".into()), None, None);
 /// tokio::spawn(reloading);
 /// # Ok(())
 /// # }
@@ -45,7 +45,7 @@ impl Hangups {
         Ok(Self(signal(SignalKind::hangup())?))
     }
 
-    /// Reloads the access file and the certificate at each SIGHUP, if they are given, and logs the
+    /// Reloads the access file, the format keys and the certificate at each SIGHUP, if they are given, and logs the
     /// outcome. The future is never ready.
     ///
     /// # Example
@@ -55,10 +55,12 @@ impl Hangups {
         mut self,
         service: Arc<Service>,
         access_file: Option<PathBuf>,
+        format_keys: Option<PathBuf>,
         tls: Option<Arc<Tls>>,
     ) {
         let timeout = service.limits().reload_max;
         let mut tokens = Reader::new("keeping the previous tokens and quotas", timeout);
+        let mut keys = Reader::new("keeping the previous format keys", timeout);
         let mut certificate = Reader::new("keeping the previous certificate", timeout);
         while self.0.recv().await.is_some() {
             // The tokens first, so that a removed token is refused soon.
@@ -67,6 +69,16 @@ impl Hangups {
                 let read = move || AccessFile::read(&path, &limits);
                 if let Some(file) = tokens.read(read).await {
                     apply_access(&service, file, access_file.as_deref());
+                }
+            }
+            if let Some(path) = format_keys.clone() {
+                let shown = path.display().to_string();
+                if let Some(read) = keys.read(move || FormatKeys::read(&path)).await {
+                    service.apply_format_keys(read.keys);
+                    for note in read.notes {
+                        tracing::warn!("{note}");
+                    }
+                    tracing::info!("reloaded the format keys {shown}");
                 }
             }
             if let Some(tls) = &tls {

@@ -4,10 +4,12 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use leafid::format::FormatCompiler;
 use leafid::store::SegmentStore;
 use leafid::{
     Clock, Driver, Generators, Observer, Options, RegistryDriver, SystemClock, WorkerRegistry,
 };
+use leafid_formats::{Families, Formats};
 
 use crate::config::Config;
 use crate::ops::event_log::{EventCounts, EventLog};
@@ -18,6 +20,8 @@ use crate::worker_ids::{self, DurabilityChecked, Peers, Workers};
 /// The event log, to which stores and drivers report.
 pub(super) struct Instruments {
     pub(super) clock: Arc<dyn Clock>,
+    pub(super) formats: Formats,
+    families: Families,
     pub(super) events: Arc<EventCounts>,
     pub(super) regressions: Arc<Regressions>,
     event_log: Arc<dyn Observer>,
@@ -34,13 +38,22 @@ impl Instruments {
             Arc::clone(&regressions),
             Arc::clone(&clock),
         );
+        let families = Families::new(Arc::clone(&clock));
         Self {
             clock,
+            formats: Formats::new().with_families(families.clone()),
+            families,
             events,
             regressions,
             event_log: Arc::new(event_log),
             store_calls: Arc::new(StoreCalls::new()),
         }
+    }
+
+    /// TSID and CosId take their bits for a server from its lease, with the embedded store too:
+    /// random ones could repeat after a restart whose clock is behind.
+    pub(super) fn set_snowflake(&self, registry: &WorkerRegistry) {
+        self.families.set_snowflake(registry.snowflake());
     }
 
     pub(super) fn open_generators(
@@ -54,7 +67,7 @@ impl Instruments {
             Arc::new(store),
             Arc::clone(&self.clock),
             Arc::clone(&self.event_log),
-            options(config),
+            options(config, self.formats.clone().alone(config.is_embedded())),
         )
     }
 
@@ -84,8 +97,9 @@ impl Instruments {
     }
 }
 
-fn options(config: &Config) -> Options {
+fn options(config: &Config, formats: Formats) -> Options {
     Options::default()
+        .with_formats(Some(FormatCompiler::new(formats)))
         .with_policy(config.policy)
         .with_wait_max(config.wait_max)
         .with_refresh_interval(config.refresh_interval)

@@ -22,6 +22,8 @@ pub struct Caller {
     pub(super) pass: Option<Pass>,
     /// The address of the peer, if the front end knows it.
     address: Option<SocketAddr>,
+    /// The shard of its snowflake ids, if the request names one.
+    shard: Option<u32>,
 }
 
 /// A token in a caller's hand. Each thread that authenticates callers has one, with a counter on a
@@ -104,6 +106,7 @@ impl Caller {
         Self {
             pass: None,
             address: None,
+            shard: None,
         }
     }
 
@@ -112,6 +115,7 @@ impl Caller {
         Self {
             pass: Some(pass),
             address: None,
+            shard: None,
         }
     }
 
@@ -128,6 +132,18 @@ impl Caller {
     #[must_use]
     pub fn at(self, address: Option<SocketAddr>) -> Self {
         Self { address, ..self }
+    }
+
+    /// The same caller, for snowflake ids of a shard that the layout has.
+    pub(super) fn with_shard(self, shard: u32) -> Self {
+        let shard = Some(shard);
+        Self { shard, ..self }
+    }
+
+    /// The shard of its snowflake ids; `None`: the server's own.
+    #[inline]
+    pub(super) const fn shard(&self) -> Option<u32> {
+        self.shard
     }
 
     /// The address of the peer; `None` if unknown.

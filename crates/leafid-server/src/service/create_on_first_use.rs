@@ -139,11 +139,11 @@ impl Service {
     }
 }
 
-fn transient(tag: Tag, reason: TransientReason) -> IssueError {
+pub(super) fn transient(tag: Tag, reason: TransientReason) -> IssueError {
     IssueError::Transient(Box::new(Transient::new(tag, CREATION_RETRY, reason)))
 }
 
-fn failed(tag: &Tag, error: StoreError) -> ServiceError {
+pub(super) fn failed(tag: &Tag, error: StoreError) -> ServiceError {
     match error {
         error @ (StoreError::Unavailable { .. } | StoreError::Conflict { .. }) => {
             transient(tag.clone(), TransientReason::StoreFailed(Arc::new(error))).into()

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use leafid::store::{StoreError, TagFieldError};
+use leafid::format::FormatError;
+use leafid::store::{StoreError, TagFieldError, TagKind};
 use leafid::{
-    ClockAhead, DecomposeError, IssueError, Permanent, SnowflakeError, Tag, TransientReason,
-    WorkerId,
+    ClockAhead, DecomposeError, IssueError, LayoutError, Permanent, SnowflakeError, Tag,
+    TransientReason, WorkerId,
 };
 
 use super::code::Code;
@@ -101,13 +102,46 @@ pub enum ServiceError {
         /// The tag.
         tag: Tag,
     },
-    /// The tag issues snowflake ids, and lacks this.
-    #[error("tag \"{tag}\" issues snowflake ids and has no {what}")]
-    SnowflakeTag {
+    /// The tag's ids do not come from segments, so that it lacks this.
+    #[error("tag \"{tag}\" issues {kind} ids and has no {what}")]
+    NoSegments {
         /// The tag.
         tag: Tag,
+        /// Its kind.
+        kind: TagKind,
         /// What it lacks.
         what: &'static str,
+    },
+    /// The text is no id of the tag.
+    #[error("this is no id of tag \"{tag}\": {why}")]
+    NotOfTag {
+        /// The tag.
+        tag: Tag,
+        /// Why not.
+        why: String,
+    },
+    /// The ids of the tag have no shard.
+    #[error("the ids of tag \"{tag}\" have no shard: only snowflake ids have one")]
+    NoShards {
+        /// The tag.
+        tag: String,
+    },
+    /// The layout of this server has no such shard.
+    #[error(transparent)]
+    Shard(#[from] LayoutError),
+    /// The tag's ids are texts, and ranges are of numbers.
+    #[error("tag \"{tag}\" issues texts and has no ranges of numbers")]
+    TextTag {
+        /// The tag.
+        tag: String,
+    },
+    /// The tag's format cannot write the number that was taken, which is lost.
+    #[error("no id of tag \"{tag}\": {error}")]
+    Format {
+        /// The tag.
+        tag: String,
+        /// Why not.
+        error: FormatError,
     },
     /// The maximum number of calls is waiting.
     #[error("{max} calls are already waiting for ids, which is the limit")]
@@ -118,6 +152,9 @@ pub enum ServiceError {
     /// All connections are taken.
     #[error("the server has reached connections-max, its limit on connections")]
     TooManyConnections,
+    /// The process holds as much for its peers as it may.
+    #[error("the server holds as many bytes for its connections as unread-max allows")]
+    TooMuchHeld,
     /// The store did not answer within the time limit of an answer.
     #[error("the store did not answer in time")]
     StoreTimeout,
@@ -227,8 +264,14 @@ impl ServiceError {
             Self::BadCount { .. } => Code::BadCount,
             Self::UnknownTag { .. } => Code::UnknownTag,
             Self::TagExists { .. } => Code::TagExists,
-            Self::SnowflakeTag { .. } => Code::SnowflakeTag,
-            Self::Overloaded { .. } | Self::TooManyConnections => Code::Overloaded,
+            Self::NoSegments { kind, .. } => of_kind(*kind),
+            Self::NoShards { .. } | Self::Shard(LayoutError::NoShards { .. }) => Code::NoShards,
+            Self::NotOfTag { .. } | Self::Shard(_) => Code::BadField,
+            Self::TextTag { .. } => Code::TextTag,
+            Self::Format { error, .. } => of_format(error),
+            Self::Overloaded { .. } | Self::TooManyConnections | Self::TooMuchHeld => {
+                Code::Overloaded
+            }
             Self::ShuttingDown => Code::ShuttingDown,
             Self::OverQuota { .. } => Code::OverQuota,
             Self::NoToken => Code::NoToken,
@@ -252,7 +295,9 @@ impl ServiceError {
             Self::OverQuota { retry_after, .. } | Self::TooManyNewTags { retry_after, .. } => {
                 Some(*retry_after)
             }
-            Self::Overloaded { .. } | Self::TooManyConnections => Some(OVERLOAD_RETRY),
+            Self::Overloaded { .. } | Self::TooManyConnections | Self::TooMuchHeld => {
+                Some(OVERLOAD_RETRY)
+            }
             Self::NotStarted { .. }
             | Self::StoreTimeout
             | Self::ShuttingDown
@@ -294,18 +339,10 @@ impl ServiceError {
     /// Whether the tag issues snowflake ids, so that its ids do not come from segments.
     #[must_use]
     pub const fn has_no_segments(&self) -> bool {
-        self.snowflakes_from().is_some()
-    }
-
-    /// The smallest id that the tag may have, if it issues snowflake ids.
-    #[must_use]
-    pub const fn snowflakes_from(&self) -> Option<u64> {
-        match self {
-            Self::Issue(IssueError::Permanent(Permanent::NoSegments { min_id, .. })) => {
-                Some(*min_id)
-            }
-            _ => None,
-        }
+        matches!(
+            self,
+            Self::Issue(IssueError::Permanent(Permanent::NoSegments { .. }))
+        )
     }
 
     /// Refuses a number above `max`.
@@ -327,9 +364,16 @@ impl ServiceError {
     /// Why no range was issued.
     pub(super) fn of_range(self) -> Self {
         match self {
-            Self::Issue(IssueError::Permanent(Permanent::NoSegments { tag, .. })) => {
+            Self::Issue(IssueError::Permanent(Permanent::NoSegments {
+                tag,
+                kind: TagKind::Segment,
+                ..
+            })) => Self::TextTag {
+                tag: tag.as_str().to_owned(),
+            },
+            Self::Issue(IssueError::Permanent(Permanent::NoSegments { tag, kind, .. })) => {
                 let what = "ranges";
-                Self::SnowflakeTag { tag, what }
+                Self::NoSegments { tag, kind, what }
             }
             other => other,
         }
@@ -364,12 +408,28 @@ const fn of_issue(error: &IssueError) -> Code {
             Permanent::UnknownTag { .. } => Code::UnknownTag,
             Permanent::LimitReached { .. } => Code::LimitReached,
             Permanent::BadRow { .. } => Code::BadRow,
-            Permanent::NoSegments { .. } => Code::SnowflakeTag,
+            Permanent::NoSegments { kind, .. } => of_kind(*kind),
             Permanent::BadCount { .. } => Code::BadCount,
             Permanent::Stopped { .. } => Code::ShuttingDown,
             // Misconfigured, or a reason that is new.
             _ => Code::StoreUnavailable,
         },
+    }
+}
+
+const fn of_kind(kind: TagKind) -> Code {
+    match kind {
+        TagKind::Snowflake => Code::SnowflakeTag,
+        // A calendar counter, or a family.
+        _ => Code::TextTag,
+    }
+}
+
+const fn of_format(error: &FormatError) -> Code {
+    match error {
+        FormatError::TooLong(_) => Code::LimitReached,
+        FormatError::Unavailable(_) => Code::NoWorker,
+        _ => Code::BadRow,
     }
 }
 
@@ -389,7 +449,8 @@ const fn of_store(error: &StoreError) -> Code {
     match error {
         StoreError::UnknownTag => Code::UnknownTag,
         StoreError::TagExists => Code::TagExists,
-        StoreError::FormerKind { .. } => Code::SnowflakeTag,
+        StoreError::FormerKind { former } => of_kind(*former),
+        StoreError::FormerFormat { .. } => Code::FormerFormat,
         StoreError::LimitReached { .. } => Code::LimitReached,
         StoreError::BadRow { .. } => Code::BadRow,
         StoreError::BadField(_) => Code::BadField,

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use leafid::format::FormatCompiler;
 use leafid::store::{MemoryStore, TagSettings};
 use leafid::{Clock, Driver, Generators, Options, SystemClock};
+use leafid_formats::{Families, Formats};
 
 use super::{Audit, Service};
 use crate::config::{Config, Limits, TokenSpec};
@@ -22,8 +24,11 @@ impl Service {
             step: 1_000_000,
             ..TagSettings::default()
         };
-        let options = Options::default().with_create_missing(Some(settings));
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+        let formats = Formats::new().with_families(Families::new(Arc::clone(&clock)));
+        let options = Options::default()
+            .with_create_missing(Some(settings))
+            .with_formats(Some(FormatCompiler::new(formats.clone())));
         let store = Arc::new(MemoryStore::new());
         let (generators, driver) =
             Generators::open_with(store, Arc::clone(&clock), Arc::new(()), options);
@@ -35,7 +40,15 @@ impl Service {
         let health = Health::new(kinds, generators.clone(), Arc::clone(&clock), regressions);
         health.enter(Phase::Serving);
         let (audit, _scribe) = Audit::new(String::new(), Arc::clone(&clock), None);
-        let service = Self::new(generators, None, health, clock, audit, limits, &config);
+        let service = Self::new(
+            (generators, formats),
+            None,
+            health,
+            clock,
+            audit,
+            limits,
+            &config,
+        );
         (service, driver)
     }
 }

@@ -2,31 +2,18 @@
 //! memory at once, without a lock and without allocating; the other waits for a segment if memory
 //! holds too few.
 
-use leafid::{Generator, Id, Limit, Permanent, Segment, Tag};
+use leafid::format::IdFormat;
+use leafid::store::TagKind;
+use leafid::{Formatted, Generator, Id, OtherKind, Permanent, SnowflakeIds, Tag};
 
-use super::{Caller, Issued, Service, ServiceError};
+use super::forms::cannot_write;
+use super::{Caller, Issued, IssuedId, Service, ServiceError};
 use crate::service::health::Phase;
 
 /// The tag that a caller requested last, already resolved: repeated requests for one tag need no
 /// look-up.
 #[derive(Debug, Default)]
 pub(crate) struct LastTag(Option<Generator>);
-
-/// One call may take this part of the ids that are left below a tag's limit, so that a caller
-/// cannot exhaust a tag before an operator notices.
-const SHARE: u64 = 1000;
-/// One call may always take this many.
-const SHARE_MIN: u64 = 1000;
-
-fn fits(
-    field: &'static str,
-    count: u64,
-    limit: Limit,
-    max_id: Option<u64>,
-) -> Result<(), ServiceError> {
-    let headroom = limit.headroom(max_id.unwrap_or(0));
-    ServiceError::check_max(field, count, (headroom / SHARE).max(SHARE_MIN))
-}
 
 /// Refuses snowflake ids of a tag that reach down to where the segments of a former tag of this
 /// name ended: those may have been issued.
@@ -50,21 +37,61 @@ impl Service {
     ///
     /// As [`next`](Self::next); if [`ServiceError::is_worth_waiting`], that call may succeed.
     #[inline]
-    pub fn try_next(&self, caller: &Caller, tag: &str) -> Result<Id, ServiceError> {
-        self.try_segment_next(caller, tag)
-            .or_else(|error| self.try_snowflake_of(caller, tag, error))
+    pub fn try_next(&self, caller: &Caller, tag: &str) -> Result<IssuedId, ServiceError> {
+        match self.try_numbers(caller, tag)? {
+            Formatted::Numbers { ids, format } => self.written(tag, ids, format.as_ref()),
+            Formatted::Refused(error) => Err(cannot_write(tag, error)),
+            Formatted::OtherKind(other) => self.try_other_kind(caller, tag, other),
+        }
     }
 
-    /// The next id of a tag whose segments were asked in vain, if it is a snowflake tag.
-    fn try_snowflake_of(
+    /// Takes an id of a tag from its segments in memory, if it has segments.
+    #[inline]
+    fn try_numbers(&self, caller: &Caller, tag: &str) -> Result<Formatted<Id>, ServiceError> {
+        self.let_in(caller, tag, 1)?;
+        match self
+            .generators
+            .try_next_formatted(tag, |format| self.check_format(format))
+        {
+            Ok(taken) => {
+                if let Formatted::Numbers { .. } = taken {
+                    self.access.charge(caller, Some(tag), 1);
+                }
+                Ok(taken)
+            }
+            Err(error) => Err(self.no_id(caller, error)),
+        }
+    }
+
+    /// The next id of a tag without segments, from memory.
+    fn try_other_kind(
         &self,
         caller: &Caller,
         tag: &str,
-        error: ServiceError,
-    ) -> Result<Id, ServiceError> {
-        let min_id = error.snowflakes_from().ok_or(error)?;
+        other: OtherKind,
+    ) -> Result<IssuedId, ServiceError> {
+        if other.kind != TagKind::Snowflake {
+            return self.try_text(caller, tag, other);
+        }
         let id = self.try_snowflake_next(caller, Some(tag))?;
-        above_segments(tag, min_id, Some(id)).map(|()| id)
+        self.snowflake_of(tag, id, &other)
+    }
+
+    /// A snowflake id as the tag writes it, if the tag may have it.
+    fn snowflake_of(&self, tag: &str, id: Id, other: &OtherKind) -> Result<IssuedId, ServiceError> {
+        above_segments(tag, other.min_id, Some(id))?;
+        self.written(tag, id, other.form.format())
+    }
+
+    /// Snowflake ids as the tag writes them, if the tag may have them.
+    fn snowflakes_of(
+        &self,
+        tag: &str,
+        ids: SnowflakeIds,
+        other: &OtherKind,
+    ) -> Result<Issued, ServiceError> {
+        above_segments(tag, other.min_id, ids.first())?;
+        self.all_written(tag, Issued::Snowflake(ids), other.form.format())
     }
 
     /// As [`try_next`](Self::try_next), for repeated requests of one caller.
@@ -77,20 +104,23 @@ impl Service {
         caller: &Caller,
         tag: &str,
         last: &mut LastTag,
-    ) -> Result<Id, ServiceError> {
+    ) -> Result<IssuedId, ServiceError> {
         if let Some(generator) = last.0.as_ref().filter(|last| last.tag().as_str() == tag) {
             self.let_in(caller, tag, 1)?;
             if let Ok(id) = generator.try_next() {
                 self.access.charge(caller, Some(tag), 1);
-                return Ok(id);
+                return Ok(IssuedId::Number(id));
             }
         }
-        match self.try_segment_next(caller, tag) {
-            Ok(id) => {
+        match self.try_numbers(caller, tag)? {
+            // Of plain numbers only: a generator knows no format.
+            Formatted::Numbers { ids, format: None } => {
                 last.0 = self.generators.generator(tag).ok();
-                Ok(id)
+                Ok(IssuedId::Number(ids))
             }
-            Err(error) => self.try_snowflake_of(caller, tag, error),
+            Formatted::Numbers { ids, format } => self.written(tag, ids, format.as_ref()),
+            Formatted::Refused(error) => Err(cannot_write(tag, error)),
+            Formatted::OtherKind(other) => self.try_other_kind(caller, tag, other),
         }
     }
 
@@ -100,31 +130,58 @@ impl Service {
     ///
     /// As [`segment_next`](Self::segment_next), and for snowflake tags as
     /// [`snowflake_next`](Self::snowflake_next).
-    pub async fn next(&self, caller: &Caller, tag: &str) -> Result<Id, ServiceError> {
-        let error = match self.segment_next(caller, tag).await {
-            Err(error) => error,
-            done => return done,
-        };
-        let min_id = error.snowflakes_from().ok_or(error)?;
-        let id = self.snowflake_next(caller, Some(tag)).await?;
-        above_segments(tag, min_id, Some(id)).map(|()| id)
+    pub async fn next(&self, caller: &Caller, tag: &str) -> Result<IssuedId, ServiceError> {
+        match self.try_next(caller, tag) {
+            // On the heap, so that the usual call stays small.
+            Err(error) if error.is_worth_waiting() => Box::pin(self.wait_next(caller, tag)).await,
+            done => done,
+        }
     }
 
-    /// The next id of a segment tag, from memory. Never waits.
+    async fn wait_next(&self, caller: &Caller, tag: &str) -> Result<IssuedId, ServiceError> {
+        let _waiting = self.gate.wait()?;
+        match self.wait_numbers(caller, tag).await? {
+            Formatted::Numbers { ids, format } => self.written(tag, ids, format.as_ref()),
+            Formatted::OtherKind(other) if other.kind == TagKind::Snowflake => {
+                let id = self.take_snowflake(caller, Some(tag)).await?;
+                self.snowflake_of(tag, id, &other)
+            }
+            Formatted::Refused(error) => Err(cannot_write(tag, error)),
+            Formatted::OtherKind(other) => self.wait_text(caller, tag, other).await,
+        }
+    }
+
+    /// Takes an id of a tag from its segments, if it has segments; waits for one if needed.
+    async fn wait_numbers(
+        &self,
+        caller: &Caller,
+        tag: &str,
+    ) -> Result<Formatted<Id>, ServiceError> {
+        self.started().await?;
+        let check = |format: &dyn IdFormat| self.check_format(format);
+        let taking = || self.generators.next_formatted(tag, check);
+        let taken = self.or_create(caller, taking).await?;
+        if let Formatted::Numbers { .. } = taken {
+            self.access.charge(caller, Some(tag), 1);
+        }
+        Ok(taken)
+    }
+
+    /// The next id of a tag of any kind but snowflake, from memory. Never waits.
     ///
     /// # Errors
     ///
     /// As [`segment_next`](Self::segment_next).
     #[inline]
-    pub fn try_segment_next(&self, caller: &Caller, tag: &str) -> Result<Id, ServiceError> {
-        self.let_in(caller, tag, 1)?;
-        let taken = self.generators.try_next(tag);
-        let id = taken.map_err(|error| self.no_id(caller, error))?;
-        self.access.charge(caller, Some(tag), 1);
-        Ok(id)
+    pub fn try_segment_next(&self, caller: &Caller, tag: &str) -> Result<IssuedId, ServiceError> {
+        match self.try_numbers(caller, tag)? {
+            Formatted::Numbers { ids, format } => self.written(tag, ids, format.as_ref()),
+            Formatted::Refused(error) => Err(cannot_write(tag, error)),
+            Formatted::OtherKind(other) => self.try_text(caller, tag, other),
+        }
     }
 
-    /// The next id of a segment tag; waits for a segment if needed.
+    /// The next id of a tag of any kind but snowflake; waits for a segment if needed.
     ///
     /// # Errors
     ///
@@ -133,18 +190,52 @@ impl Service {
     /// example for a snowflake tag. If tags are created on first use,
     /// [`ServiceError::MayNotCreate`] and [`ServiceError::TooManyNewTags`].
     #[inline]
-    pub async fn segment_next(&self, caller: &Caller, tag: &str) -> Result<Id, ServiceError> {
+    pub async fn segment_next(&self, caller: &Caller, tag: &str) -> Result<IssuedId, ServiceError> {
         match self.try_segment_next(caller, tag) {
-            // On the heap, so that the usual call stays small.
-            Err(error) if error.is_worth_waiting() => Box::pin(self.wait_next(caller, tag)).await,
+            Err(error) if error.is_worth_waiting() => {
+                Box::pin(self.wait_segment_next(caller, tag)).await
+            }
             done => done,
         }
     }
 
-    async fn wait_next(&self, caller: &Caller, tag: &str) -> Result<Id, ServiceError> {
+    async fn wait_segment_next(
+        &self,
+        caller: &Caller,
+        tag: &str,
+    ) -> Result<IssuedId, ServiceError> {
         let _waiting = self.gate.wait()?;
-        self.started().await?;
-        let id = self.or_create(caller, || self.generators.next(tag)).await?;
+        match self.wait_numbers(caller, tag).await? {
+            Formatted::Numbers { ids, format } => self.written(tag, ids, format.as_ref()),
+            Formatted::Refused(error) => Err(cannot_write(tag, error)),
+            Formatted::OtherKind(other) => self.wait_text(caller, tag, other).await,
+        }
+    }
+
+    /// The next number of a segment tag; waits for a segment if needed. Only rows of gear_idgen give
+    /// out numbers beside texts: elsewhere a number could be the text of another one, or show what an
+    /// opaque format hides.
+    ///
+    /// # Errors
+    ///
+    /// [`ServiceError::TextTag`]; and as [`segment_next`](Self::segment_next).
+    pub(crate) async fn next_number(&self, caller: &Caller, tag: &str) -> Result<Id, ServiceError> {
+        self.let_in(caller, tag, 1)?;
+        self.check_number(tag)?;
+        let id = match self.generators.try_next(tag) {
+            Ok(id) => id,
+            Err(error) => {
+                let error = self.no_id(caller, error);
+                if !error.is_worth_waiting() {
+                    return Err(error);
+                }
+                let _waiting = self.gate.wait()?;
+                self.started().await?;
+                self.or_create(caller, || self.generators.next(tag)).await?
+            }
+        };
+        // The tag may have been loaded only now. Then the number is lost.
+        self.check_number(tag)?;
         self.access.charge(caller, Some(tag), 1);
         Ok(id)
     }
@@ -165,18 +256,19 @@ impl Service {
         ServiceError::check_count("count", count, self.limits.count_max)?;
         self.let_in(caller, tag, count)?;
         self.check_share(caller, "count", tag, count)?;
-        match self.generators.try_next_many(tag, count) {
-            Ok(taken) => {
+        let check = |format: &dyn IdFormat| self.check_format(format);
+        let taken = self.generators.try_next_many_formatted(tag, count, check);
+        match taken.map_err(|error| self.no_id(caller, error))? {
+            Formatted::Numbers { ids, format } => {
                 self.access.charge(caller, Some(tag), count);
-                Ok(Issued::Segment(taken))
+                self.all_written(tag, Issued::Segment(ids), format.as_ref())
             }
-            Err(error) => {
-                let error = self.no_id(caller, error);
-                let min_id = error.snowflakes_from().ok_or(error)?;
+            Formatted::OtherKind(other) if other.kind == TagKind::Snowflake => {
                 let ids = self.try_snowflake_next_many(caller, Some(tag), count)?;
-                above_segments(tag, min_id, ids.first())?;
-                Ok(Issued::Snowflake(ids))
+                self.snowflakes_of(tag, ids, &other)
             }
+            Formatted::Refused(error) => Err(cannot_write(tag, error)),
+            Formatted::OtherKind(other) => self.try_texts(caller, tag, count, other),
         }
     }
 
@@ -208,141 +300,53 @@ impl Service {
         let _waiting = self.gate.wait()?;
         self.started().await?;
         self.check_unseen_share(caller, "count", tag, count).await?;
-        let taking = || self.generators.next_many(tag, count);
-        match self.or_create(caller, taking).await {
-            Ok(taken) => {
+        let check = |format: &dyn IdFormat| self.check_format(format);
+        let taking = || self.generators.next_many_formatted(tag, count, check);
+        match self.or_create(caller, taking).await? {
+            Formatted::Numbers { ids, format } => {
                 self.access.charge(caller, Some(tag), count);
-                Ok(Issued::Segment(taken))
+                self.all_written(tag, Issued::Segment(ids), format.as_ref())
             }
-            Err(error) => {
-                let min_id = error.snowflakes_from().ok_or(error)?;
+            Formatted::OtherKind(other) if other.kind == TagKind::Snowflake => {
                 let ids = self.take_snowflakes(caller, Some(tag), count).await?;
-                above_segments(tag, min_id, ids.first())?;
-                Ok(Issued::Snowflake(ids))
+                self.snowflakes_of(tag, ids, &other)
             }
+            Formatted::Refused(error) => Err(cannot_write(tag, error)),
+            Formatted::OtherKind(other) => self.wait_texts(caller, tag, count, other).await,
         }
     }
 
-    /// A range of `length` adjacent ids of a tag, from memory. Never waits.
-    ///
-    /// # Errors
-    ///
-    /// As [`take`](Self::take).
-    pub fn try_take(
-        &self,
-        caller: &Caller,
-        tag: &str,
-        length: u64,
-    ) -> Result<Segment, ServiceError> {
-        self.access.check_token(caller)?;
-        self.switched_on()?;
-        ServiceError::check_count("length", length, self.limits.range_len_max)?;
-        self.let_in(caller, tag, length)?;
-        self.check_share(caller, "length", tag, length)?;
-        let taken = self.generators.try_take(tag, length);
-        let range = taken.map_err(|error| self.no_id(caller, error).of_range())?;
-        self.access.charge(caller, Some(tag), length);
-        Ok(range)
-    }
-
-    /// A range of `length` adjacent ids of a tag, for issuing by the caller.
-    ///
-    /// # Errors
-    ///
-    /// As [`segment_next`](Self::segment_next), and [`ServiceError::BadCount`],
-    /// [`ServiceError::SnowflakeTag`].
-    pub async fn take(
-        &self,
-        caller: &Caller,
-        tag: &str,
-        length: u64,
-    ) -> Result<Segment, ServiceError> {
-        match self.try_take(caller, tag, length) {
-            Err(error) if error.is_worth_waiting() => {
-                Box::pin(self.wait_take(caller, tag, length)).await
-            }
-            done => done,
-        }
-    }
-
-    async fn wait_take(
-        &self,
-        caller: &Caller,
-        tag: &str,
-        length: u64,
-    ) -> Result<Segment, ServiceError> {
-        let _waiting = self.gate.wait()?;
-        self.started().await?;
-        self.check_unseen_share(caller, "length", tag, length)
-            .await?;
-        let taking = || self.generators.take(tag, length);
-        let range = self.or_create(caller, taking).await;
-        let range = range.map_err(ServiceError::of_range)?;
-        self.access.charge(caller, Some(tag), length);
-        Ok(range)
-    }
-
-    /// The last id of a tag that this server issued; `None` if there is none. It issues nothing.
-    /// Snowflake tags share one generator, and this is the last id of all of them.
+    /// The last id of a tag that this server issued, as the tag writes it; `None` if there is
+    /// none, if its text holds more than the number, such as a date, and for calendar counters and
+    /// families. It issues nothing. Snowflake tags share one generator, and this is the last id of
+    /// all of them.
     #[must_use]
-    pub fn last(&self, tag: &str) -> Option<Id> {
-        let is_snowflake = || {
-            let status = self.generators.status(tag)?;
-            (status.stage == leafid::Stage::OtherKind).then_some(())
+    pub fn last(&self, tag: &str) -> Option<IssuedId> {
+        let (id, format) = match self.generators.other_kind(tag) {
+            Some(OtherKind {
+                kind: TagKind::Snowflake,
+                form,
+                ..
+            }) => (self.last_snowflake()?, form.format().cloned()),
+            Some(_) => return None,
+            None => (self.generators.last(tag)?, self.generators.format(tag)),
         };
-        let last = self.generators.last(tag);
-        last.or_else(|| is_snowflake().and_then(|()| self.last_snowflake()))
+        match format {
+            Some(format) if !format.is_stable() => None,
+            format => self.written(tag, id, format.as_ref()).ok(),
+        }
     }
 
     /// Whether a caller may have that many segment ids here now. Its permissions are checked first.
     #[inline]
-    fn let_in(&self, caller: &Caller, tag: &str, count: u64) -> Result<(), ServiceError> {
+    pub(super) fn let_in(
+        &self,
+        caller: &Caller,
+        tag: &str,
+        count: u64,
+    ) -> Result<(), ServiceError> {
         self.access.check(caller, Some(tag), count)?;
         self.switched_on()
-    }
-
-    /// Whether a call takes no more than its share of what is left of a tag that is in use here.
-    /// Single ids are not limited: exhausting a tag with them takes its time.
-    fn check_share(
-        &self,
-        caller: &Caller,
-        field: &'static str,
-        tag: &str,
-        count: u64,
-    ) -> Result<(), ServiceError> {
-        if count <= SHARE_MIN || !self.access.is_shared_out(caller) {
-            return Ok(());
-        }
-        match self.generators.status(tag) {
-            Some(status) => fits(field, count, status.limit, status.max_id),
-            None => Ok(()),
-        }
-    }
-
-    /// The same for a tag of which this server may know nothing yet.
-    async fn check_unseen_share(
-        &self,
-        caller: &Caller,
-        field: &'static str,
-        tag: &str,
-        count: u64,
-    ) -> Result<(), ServiceError> {
-        if count <= SHARE_MIN || !self.access.is_shared_out(caller) {
-            return Ok(());
-        }
-        let known = self.generators.status(tag);
-        if known.is_some_and(|status| status.max_id.is_some()) {
-            return self.check_share(caller, field, tag, count);
-        }
-        // An invalid or missing tag gets its error from the code that takes the ids.
-        let Ok(tag) = Tag::new(tag) else {
-            return Ok(());
-        };
-        let _place = self.gate.caller_call().await;
-        match self.generators.read_tag(&tag).await? {
-            Some(record) => fits(field, count, record.settings.limit, Some(record.max_id)),
-            None => Ok(()),
-        }
     }
 
     /// Whether segment ids are served here.
@@ -359,7 +363,7 @@ impl Service {
     }
 
     /// Nothing is reserved before the store's settings were checked.
-    async fn started(&self) -> Result<(), ServiceError> {
+    pub(super) async fn started(&self) -> Result<(), ServiceError> {
         if self.health.phase() != Phase::Starting {
             return Ok(());
         }

@@ -1,8 +1,37 @@
-//! `Issued`: the ids that one call took of a tag of either kind.
+//! `IssuedId` and `Issued`: what one call took of a tag of any kind.
 
 use leafid::{Id, SnowflakeIds, TakenMany};
 
-/// The ids that one call took: for its caller alone, **ascending**, not always adjacent.
+use super::texts::Texts;
+
+/// One id: for its caller alone.
+///
+/// # Example
+///
+/// ```
+/// use leafid_server::IssuedId;
+///
+/// let id = IssuedId::Text("SO-20261122-000017".to_owned());
+/// assert_eq!(id.to_string(), "SO-20261122-000017");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum IssuedId {
+    /// Of a tag whose ids are numbers.
+    Number(Id),
+    /// Of a tag with a format, or of a family.
+    Text(String),
+}
+
+impl std::fmt::Display for IssuedId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Number(id) => id.fmt(f),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+/// The ids that one call took: for its caller alone, numbers **ascending**, not always adjacent.
 ///
 /// # Example
 ///
@@ -12,7 +41,7 @@ use leafid::{Id, SnowflakeIds, TakenMany};
 ///
 /// let snowflake = Snowflake::with_worker_id(Layout::LEAF, WorkerId::new(7))?;
 /// let issued = Issued::Snowflake(snowflake.try_next_many(3)?);
-/// assert_eq!((issued.len(), issued.ids().count()), (3, 3));
+/// assert_eq!((issued.len(), issued.numbers().count()), (3, 3));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -21,6 +50,8 @@ pub enum Issued {
     Segment(TakenMany),
     /// Of a snowflake tag.
     Snowflake(SnowflakeIds),
+    /// Of a tag with a format, or of a family.
+    Texts(Texts),
 }
 
 impl Issued {
@@ -30,6 +61,7 @@ impl Issued {
         match self {
             Self::Segment(taken) => taken.len(),
             Self::Snowflake(ids) => u64::try_from(ids.len()).unwrap_or(u64::MAX),
+            Self::Texts(texts) => u64::try_from(texts.len()).unwrap_or(u64::MAX),
         }
     }
 
@@ -39,13 +71,23 @@ impl Issued {
         self.len() == 0
     }
 
-    /// The ids, ascending.
-    pub fn ids(&self) -> impl Iterator<Item = Id> {
+    /// The ids that are numbers, ascending; none if they are texts.
+    pub fn numbers(&self) -> impl Iterator<Item = Id> {
         let (taken, snowflakes) = match self {
             Self::Segment(taken) => (Some(taken), None),
             Self::Snowflake(ids) => (None, Some(ids.clone())),
+            Self::Texts(_) => (None, None),
         };
         let taken = taken.into_iter().flat_map(TakenMany::ids);
         taken.chain(snowflakes.into_iter().flatten())
+    }
+
+    /// The ids that are texts, in the order in which they were made; none if they are numbers.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        let texts = match self {
+            Self::Texts(texts) => Some(texts),
+            Self::Segment(_) | Self::Snowflake(_) => None,
+        };
+        texts.into_iter().flat_map(Texts::iter)
     }
 }

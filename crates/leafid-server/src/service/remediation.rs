@@ -36,6 +36,7 @@ impl ServiceError {
             Self::Issue(IssueError::Permanent(Permanent::BadTag(_))) => Some("tag"),
             Self::NextBehind { .. } => Some((wording.tag_field)(TagField::Next)),
             Self::Decompose(_) => Some("id"),
+            Self::NoShards { .. } | Self::Shard(_) => Some("shard"),
             Self::Store(StoreError::BadField(error)) => Some((wording.tag_field)(error.field)),
             _ => None,
         }
@@ -61,7 +62,11 @@ impl ServiceError {
             Self::MayNotCreate { .. } => wording
                 .fill("use a token with admin = true, or have the tag created with <create-tag>"),
             Self::Store(StoreError::FormerKind { .. }) => wording
-                .fill("choose another name, or create it with <create-tag> and the kind snowflake"),
+                .fill("choose another name, or create it with <create-tag> and its former kind"),
+            Self::NoShards { .. } => "leave the shard out, or name a tag of kind snowflake".into(),
+            Self::Shard(_) => {
+                "leave the shard out, or name one that the server's layout has".into()
+            }
             Self::Decompose(_) => {
                 wording.fill("name the layout that the id was made with, as <layout>")
             }

@@ -120,7 +120,7 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// [`ServiceError::UnknownTag`], [`ServiceError::SnowflakeTag`], [`ServiceError::Store`].
+    /// [`ServiceError::UnknownTag`], [`ServiceError::NoSegments`], [`ServiceError::Store`].
     pub async fn update_tag(
         &self,
         caller: &Caller,
@@ -139,9 +139,9 @@ impl Service {
             read => read.ok().flatten(),
         };
         let kind = before.as_ref().map(|record| record.settings.kind);
-        if is_of_segments && kind == Some(TagKind::Snowflake) {
+        if is_of_segments && let Some(kind) = kind.filter(|kind| *kind != TagKind::Segment) {
             let (tag, what) = (tag.clone(), "step, policy or limit");
-            return Err(ServiceError::SnowflakeTag { tag, what });
+            return Err(ServiceError::NoSegments { tag, kind, what });
         }
         if is_empty {
             // Only to be raised, which is another call.
@@ -190,9 +190,10 @@ impl Service {
     async fn check_next(&self, tag: &Tag, next: u64) -> Result<(), ServiceError> {
         let record = self.generators.read_tag(tag).await?;
         let record = record.ok_or(ServiceError::UnknownTag { tag: tag.clone() })?;
-        if record.settings.kind == TagKind::Snowflake {
+        let kind = record.settings.kind;
+        if kind != TagKind::Segment {
             let (tag, what) = (tag.clone(), "next");
-            return Err(ServiceError::SnowflakeTag { tag, what });
+            return Err(ServiceError::NoSegments { tag, kind, what });
         }
         if next <= record.max_id {
             let (tag, max_id) = (tag.clone(), record.max_id);
@@ -205,7 +206,7 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// [`ServiceError::UnknownTag`], [`ServiceError::SnowflakeTag`], [`ServiceError::NextBehind`],
+    /// [`ServiceError::UnknownTag`], [`ServiceError::NoSegments`], [`ServiceError::NextBehind`],
     /// [`ServiceError::Store`].
     pub async fn raise_tag(
         &self,

@@ -65,7 +65,7 @@ impl Service {
     ) -> Result<Id, ServiceError> {
         self.access.check(caller, tag, 1)?;
         let snowflakes = self.snowflakes()?;
-        let id = snowflakes.snowflake.try_next()?;
+        let id = self.sharded(caller, snowflakes.snowflake.try_next()?)?;
         snowflakes.count(1, Some(id));
         self.access.charge(caller, tag, 1);
         Ok(id)
@@ -93,9 +93,19 @@ impl Service {
     }
 
     async fn wait_snowflake(&self, caller: &Caller, tag: Option<&str>) -> Result<Id, ServiceError> {
-        let snowflakes = self.snowflakes()?;
         let _waiting = self.gate.wait()?;
-        let id = snowflakes.snowflake.next().await?;
+        self.take_snowflake(caller, tag).await
+    }
+
+    /// An id for a call that has been admitted to wait.
+    pub(super) async fn take_snowflake(
+        &self,
+        caller: &Caller,
+        tag: Option<&str>,
+    ) -> Result<Id, ServiceError> {
+        self.access.check(caller, tag, 1)?;
+        let snowflakes = self.snowflakes()?;
+        let id = self.sharded(caller, snowflakes.snowflake.next().await?)?;
         snowflakes.count(1, Some(id));
         self.access.charge(caller, tag, 1);
         Ok(id)
@@ -114,7 +124,7 @@ impl Service {
     ) -> Result<SnowflakeIds, ServiceError> {
         self.access.check(caller, tag, count)?;
         let snowflakes = self.snowflakes()?;
-        let ids = snowflakes.snowflake.try_next_many(count)?;
+        let ids = self.all_sharded(caller, snowflakes.snowflake.try_next_many(count)?)?;
         snowflakes.count(count, ids.highest());
         self.access.charge(caller, tag, count);
         Ok(ids)
@@ -130,6 +140,7 @@ impl Service {
         self.access.check(caller, tag, count)?;
         let snowflakes = self.snowflakes()?;
         let ids = snowflakes.snowflake.next_many(count).await?;
+        let ids = self.all_sharded(caller, ids)?;
         snowflakes.count(count, ids.highest());
         self.access.charge(caller, tag, count);
         Ok(ids)

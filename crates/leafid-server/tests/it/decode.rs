@@ -14,9 +14,21 @@ fn ids_come_apart_by_any_layout() {
         json!({
             "id": "1169786042799259000", "layout": "leaf", "time": "2019-09-06T01:35:00.834Z",
             "unix_ms": "1567733700834", "tick": "278898726177", "worker_id": 39,
-            "sequence": "3448",
+            "sequence": "3448", "marks": [], "readings": reply.json()["readings"],
         })
     );
+    let names = |reply: &serde_json::Value| {
+        let readings = reply["readings"].as_array().unwrap().iter();
+        let name = |reading: &serde_json::Value| reading["name"].as_str().unwrap().to_owned();
+        readings.map(name).collect::<Vec<_>>()
+    };
+    assert!(names(&reply.json()).contains(&"twitter".to_owned()));
+    // Beyond the server's layout.
+    let large = server.ask("GET /v1/decode/18446744073709551615").json();
+    assert_eq!(names(&large), ["discord", "tsid"]);
+    let object_id = server.ask("GET /v1/decode/507f1f77bcf86cd799439011").json();
+    assert_eq!(names(&object_id), ["objectid-old", "objectid"]);
+    assert_eq!(object_id["readings"][0]["time"], "2012-10-17T21:13:27Z");
     let check = |path: &str, time: &str, worker_id: u32, sequence: &str| {
         let decoded = server.ask(&format!("GET /v1/decode/{path}")).json();
         assert_eq!(decoded["time"], time, "{path}");
@@ -55,7 +67,10 @@ fn what_is_no_id_or_no_layout_is_refused() {
     bad("-1", "at most 64 bits");
     bad("18446744073709551616", "at most 64 bits");
     let other = |path: &str, detail: &str| check(404, "not_of_layout", path, detail);
-    other("9223372036854775808", "an id of the layout leaf is at most");
+    other(
+        "9223372036854775808?layout=leaf",
+        "an id of the layout leaf is at most",
+    );
     other(
         "9007199254740992?layout=js53",
         "is at most 9007199254740991",

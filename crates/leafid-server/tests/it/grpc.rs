@@ -82,7 +82,10 @@ impl Line {
     }
 
     pub(crate) fn next(&self, tag: &str) -> Result<u64, Status> {
-        let answered = self.run(self.ids().next(NextRequest { tag: tag.into() }));
+        let answered = self.run(self.ids().next(NextRequest {
+            tag: tag.into(),
+            ..NextRequest::default()
+        }));
         answered.map(|answer: Response<NextResponse>| answer.into_inner().id)
     }
 }

@@ -85,7 +85,7 @@ fn unknown_fields_are_answered_with_near_ones_at_their_place() {
     );
     let dotted = r#"{"tag":"x","po.licy":1}"#;
     check(dotted, "po.licy", "did you mean \"policy\"?");
-    let known = "known here: tag, kind, start, step, policy, limit, description";
+    let known = "known here: tag, kind, format, start, step, policy, limit, description";
     check(r#"{"tag":"x","zookeeper":1}"#, "zookeeper", known);
     server.check_problem(
         "POST /v1/tags?after=x",

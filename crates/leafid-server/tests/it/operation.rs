@@ -127,6 +127,7 @@ fn metrics_count_what_happened() {
     for name in [
         "tag_rate",
         "tag_headroom",
+        "tag_headroom_seconds",
         "process_start_time_seconds",
         "connections",
         "calls_waiting",

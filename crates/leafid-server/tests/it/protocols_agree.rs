@@ -106,11 +106,23 @@ fn grpc(line: &Line, ask: Ask, tag: &str) -> Answer {
     let answered: Result<Vec<u64>, Status> = line.run(async {
         let mut ids = line.ids();
         Ok(match ask {
-            Ask::One => vec![ids.next(NextRequest { tag }).await?.into_inner().id],
+            Ask::One => vec![
+                ids.next(NextRequest {
+                    tag,
+                    ..NextRequest::default()
+                })
+                .await?
+                .into_inner()
+                .id,
+            ],
             Ask::Many(count) => {
                 // A field that is not there is 0, and means one id.
                 let count = u32::try_from(count).unwrap();
-                let request = NextManyRequest { tag, count };
+                let request = NextManyRequest {
+                    tag,
+                    count,
+                    ..NextManyRequest::default()
+                };
                 ids.next_many(request).await?.into_inner().ids
             }
             Ask::Run(length) => {

@@ -226,22 +226,22 @@ const OTHERWISE: &[(&str, &str, &str)] = &[
     ),
     (
         "ID.DECODE 1169786042799259000 leaf\r\nID.DECODE x\r\nID.DECODE 1 2 3\r\n",
-        "*14\r\n$2\r\nid\r\n$19\r\n1169786042799259000\r\n$6\r\nlayout\r\n$4\r\nleaf\r\n$4\r\n\
+        "*16\r\n$2\r\nid\r\n$19\r\n1169786042799259000\r\n$6\r\nlayout\r\n$4\r\nleaf\r\n$4\r\n\
          time\r\n$24\r\n2019-09-06T01:35:00.834Z\r\n$7\r\nunix_ms\r\n$13\r\n1567733700834\r\n\
          $4\r\ntick\r\n$12\r\n278898726177\r\n$9\r\nworker_id\r\n:39\r\n$8\r\nsequence\r\n$4\r\n\
-         3448\r\n-ERR bad_field an id is a whole number of at most 64 bits, in decimal\r\n-ERR \
-         syntax error\r\n",
+         3448\r\n$5\r\nmarks\r\n*0\r\n-ERR bad_field an id is a whole number of at most 64 bits in \
+         decimal, or a text of a family\r\n-ERR syntax error\r\n",
         "a command of ours",
     ),
     (
         "HELLO 3\r\nID.DECODE 175928847299117063 discord\r\n",
         "%7\r\n$6\r\nserver\r\n$5\r\nredis\r\n$7\r\nversion\r\n$6\r\n7.0.15\r\n$5\r\nproto\r\n\
          :3\r\n$2\r\nid\r\n:N\r\n$4\r\nmode\r\n$10\r\nstandalone\r\n$4\r\nrole\r\n$6\r\nmaster\
-         \r\n$7\r\nmodules\r\n*0\r\n%9\r\n$2\r\nid\r\n$18\r\n175928847299117063\r\n$6\r\nlayout\
+         \r\n$7\r\nmodules\r\n*0\r\n%10\r\n$2\r\nid\r\n$18\r\n175928847299117063\r\n$6\r\nlayout\
          \r\n$7\r\ndiscord\r\n$4\r\ntime\r\n$24\r\n2016-04-30T11:18:25.796Z\r\n$7\r\nunix_ms\r\n\
          $13\r\n1462015105796\r\n$4\r\ntick\r\n$11\r\n41944705796\r\n$9\r\nworker_id\r\n:32\r\n\
          $11\r\ndata_center\r\n:1\r\n$21\r\nworker_in_data_center\r\n:0\r\n$8\r\nsequence\r\n$1\
-         \r\n7\r\n",
+         \r\n7\r\n$5\r\nmarks\r\n*0\r\n",
         "a command of ours",
     ),
 ];

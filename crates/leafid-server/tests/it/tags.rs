@@ -36,6 +36,12 @@ fn a_tag_lives_from_its_creation_to_its_deletion() {
     );
     assert_eq!(live["policy"]["name"], "leaf");
     assert_eq!(live["headroom"], "9007199254733992");
+    let (rate, days) = (live["rate"].as_f64().unwrap(), &live["headroom_days"]);
+    let expected = 9_007_199_254_733_992.0 / rate / 86_400.0;
+    assert!(
+        (days.as_f64().unwrap() / expected - 1.0).abs() < 1e-6,
+        "{live}"
+    );
 
     let changed = server.ask_with(
         "PATCH /v1/tags/order%2F1",
@@ -132,7 +138,7 @@ fn bad_fields_are_named_with_what_they_may_be() {
     assert_eq!(next, "did you mean \"step\"?");
     let next = bad(r#"{"tag":"x","max_id":5}"#, "unknown_field", "max_id");
     assert!(
-        next.starts_with("known here: tag, kind, start, step"),
+        next.starts_with("known here: tag, kind, format, start, step"),
         "{next}"
     );
     server.check_problem("POST /v1/tags", "nonsense", 400, "bad_json");

@@ -12,7 +12,8 @@ use leafid::store::{
 };
 use leafid::{Tag, blocking::block_on};
 use leafid_server::{
-    Addresses, Config, Limits, Listeners, ServeError, Server, Service, Stores, Tls, Workers,
+    Addresses, Config, IssuedId, Limits, Listeners, ServeError, Server, Service, Stores, Tls,
+    Workers,
 };
 use leafid_stores::AuditStore;
 use serde_json::Value;
@@ -40,6 +41,15 @@ pub(crate) struct TestServer {
 }
 
 impl TestServer {
+    /// The last number issued for a plain tag; 0 if there is none.
+    pub(crate) fn last(&self, tag: &str) -> u64 {
+        match self.service.last(tag) {
+            Some(IssuedId::Number(id)) => id.get(),
+            Some(IssuedId::Text(text)) => panic!("the tag {tag} has a format: {text}"),
+            None => 0,
+        }
+    }
+
     /// On a new SQLite file, with tags created on first use.
     pub(crate) fn new() -> Self {
         Self::with(&Config::default(), Limits::default())

@@ -51,6 +51,16 @@ pub(super) const ACCESS_FILE: Setting = Setting {
     field: Field::File(|config| &mut config.access_file),
 };
 
+pub(super) const FORMAT_KEYS: Setting = Setting {
+    key: "format-keys",
+    doc: "A file of the secret keys with which {opaque} in the formats of tags makes numbers \
+          unguessable (docs/formats.md): a line ID = KEY for each, the current one first, as \
+          `leafid format-key` prints them. All servers have the same keys. To rotate, add the new \
+          key below the others on all servers, and then move it to the top. Read at start and \
+          again at each SIGHUP; if the file has a mistake then, nothing changes.",
+    field: Field::File(|config| &mut config.format_keys),
+};
+
 pub(super) const CREATE_TAGS_PER_MINUTE: Setting = Setting {
     key: "create-tags-per-minute",
     doc: "How many tags per minute are created on first use (`create-tags`); after a quiet \

@@ -71,7 +71,10 @@ pub(super) const WORKER_ID: Setting = Setting {
           (`worker-lease`) has expired. worker-node: a new one at each start from the table \
           WORKER_NODE of Baidu's uid-generator, in the MySQL database that `registry` names; \
           each start uses one up, and a server whose row is gone (see `registry-check`) stops \
-          issuing snowflake ids.",
+          issuing snowflake ids. Where the database has the tables of `leafid store init`, the \
+          number is leased too, so that servers with other kinds of worker-id can share it; \
+          without them they must not, and the server stops issuing snowflake ids once the \
+          tables come.",
     field: Field::Text {
         value: "ID",
         allowed: "auto, ordinal, worker-node, or a number that fits the layout",
@@ -131,6 +134,14 @@ pub(super) const LAYOUT: Setting = Setting {
     },
 };
 
+pub(super) const SHARD: Setting = Setting {
+    key: "shard",
+    doc: "The shard of snowflake ids whose caller names none, in a `layout` with shards, such as \
+          time41x1ms/worker10/sequence8/shard4@2020-01-01T00:00:00Z. A server beside each shard \
+          of a database has its number; callers can name a shard or a key in each call.",
+    field: Field::Count(0..=65_535, |config| Some(&mut config.workers.shard)),
+};
+
 pub(super) const CLOCK_POLICY: Setting = Setting {
     key: "clock-policy",
     doc: "What happens when the clock is behind the last id. borrow: ids continue, their \
@@ -175,11 +186,16 @@ pub(super) const REGISTRY_CHECK: Setting = Setting {
     doc: "How recently the server must have read its own row in the registry. It reads the \
           row again after half of this time, and the registry counts as down if it has not \
           answered for all of it. A registry that was emptied, or restored from an older \
-          copy, can go unnoticed for this long, counted from when it answers again, or for as \
-          long as an answer takes, if that is longer than half of it; ids can repeat during \
-          that time, and not after it, except that ids issued ahead of the clock (`ahead-max`) \
-          can be repeated until their time has come. Shorter notices sooner; longer asks the \
-          registry less often.",
+          copy, can go unnoticed for this long, counted from when it answers again, or for \
+          twice as long as a read takes, if that is longer; ids can repeat during that time, \
+          and not after it, except that ids issued ahead of the clock (`ahead-max`) can be \
+          repeated until their time has come. A read takes one answer of Redis and etcd, up to \
+          two of MySQL, three of ZooKeeper and four of PostgreSQL. A known limit: a registry \
+          whose reads always take longer than `store-statement-timeout`, or that answers slowly \
+          and leaves some reads without any answer, can go unnoticed for longer, at worst until \
+          the lease ends; where connections died without a sign, and reads over new ones take \
+          longer than half of this time, `store-statement-timeout` is added once. Shorter notices \
+          sooner; longer asks the registry less often.",
     field: Field::Time(TENTH..=MINUTE, |config| {
         Some(&mut config.workers.check_interval)
     }),

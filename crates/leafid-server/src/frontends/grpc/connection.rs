@@ -12,11 +12,14 @@ use crate::config::Limits;
 use crate::net::front_end::{ConnectionInfo, Peer, Slot};
 use crate::net::shutdown::Shutdown;
 use crate::net::unread::{Backlog, Charge, request_len};
+use crate::service::ServiceError;
 
 /// So many open calls are in the cost of a connection, unless they have much metadata.
 const FREE_CALLS: u64 = 8;
 /// So many fields of metadata are usual.
 const FREE_FIELDS: usize = 32;
+/// So many bytes of metadata are usual.
+const FREE_TEXT_LEN: usize = 2 * 1024;
 
 /// One connection.
 pub(super) struct Connection {
@@ -61,15 +64,24 @@ impl Connection {
     /// the cost of the connection.
     pub(super) fn call_len(&self, fields: usize, text_len: usize) -> usize {
         let open_calls = self.activity.snapshot().open_calls;
-        match fields > FREE_FIELDS || open_calls > FREE_CALLS {
+        let is_large = fields > FREE_FIELDS || text_len > FREE_TEXT_LEN;
+        match is_large || open_calls > FREE_CALLS {
             true => request_len(fields, text_len),
             false => 0,
         }
     }
 
-    /// Counts the memory of a call that its peer keeps open.
-    pub(super) fn hold(&self, call_len: usize) -> Option<Charge> {
-        (call_len > 0).then(|| self.backlog.hold(call_len))
+    /// Counts the memory of a call that its peer keeps open. Refuses it while the process holds too
+    /// much: one task can take a hundred calls before the connections that were cut have ended.
+    pub(super) fn hold(&self, call_len: usize) -> Result<Option<Charge>, ServiceError> {
+        if call_len == 0 {
+            return Ok(None);
+        }
+        let held = self.backlog.hold(call_len);
+        match self.backlog.is_process_full() {
+            true => Err(ServiceError::TooMuchHeld),
+            false => Ok(Some(held)),
+        }
     }
 
     /// Has the connection close gracefully.
@@ -215,6 +227,29 @@ mod tests {
         stream.reply_taken();
         drop(stream);
         assert_eq!(end_of(&connection).await, (Close::Gracefully, 1));
+    }
+
+    /// Guards that the usual calls are free, and that many, wide and long ones count.
+    #[tokio::test]
+    async fn large_calls_count() {
+        let connection = open();
+        let _calls = [(); 8].map(|()| begin(&connection));
+        assert_eq!(connection.call_len(10, 500), 0);
+        assert!(connection.call_len(10, 15_500) > 15_500);
+        assert!(connection.call_len(40, 500) > 40 * 100);
+        let _ninth = begin(&connection);
+        assert!(connection.call_len(10, 500) > 0);
+    }
+
+    /// Guards that a process that holds too much takes no more, even from calls of one task.
+    #[tokio::test]
+    async fn a_full_process_refuses_calls() {
+        let connection = open();
+        let limit = Limits::default().unread_max;
+        let held = connection.hold(limit).unwrap();
+        assert!(connection.hold(10_000).is_err());
+        drop(held);
+        assert!(connection.hold(10_000).is_ok());
     }
 
     /// Guards: where the socket takes no more, it does not matter how few replies are pending.

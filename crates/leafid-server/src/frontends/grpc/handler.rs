@@ -75,14 +75,22 @@ impl Handler {
                 stream_len,
             } = started;
             let service = &handler.service;
-            let answer = match deadline.bound(answering, service.limits().answer_max).await {
-                Ok(answer) => answer.unwrap_or_else(|never| match never {}),
-                Err(late) => refusal(late),
+            let held = stream_len
+                .map(|call_len| connection.hold(call_len))
+                .transpose();
+            let (answer, held) = match held {
+                Ok(held) => {
+                    let answer_max = service.limits().answer_max;
+                    let answer = match deadline.bound(answering, answer_max).await {
+                        Ok(answer) => answer.unwrap_or_else(|never| match never {}),
+                        Err(late) => refusal(late),
+                    };
+                    (answer, held)
+                }
+                Err(error) => (refusal(error.into()), None),
             };
-            let end = stream_len.map(|call_len| {
-                let held = connection.hold(call_len);
-                StreamEnd::new(deadline, service, &connection.shutdown, held)
-            });
+            let end =
+                held.map(|held| StreamEnd::new(deadline, service, &connection.shutdown, held));
             Reply::of(answer, call, end, &connection.backlog)
         }
     }
@@ -161,7 +169,7 @@ impl Handler {
             request.extensions_mut().insert(Arc::clone(connection));
         }
         Ok(match method {
-            M::Next | M::NextMany | M::ReserveRange | M::Stream | M::Decode => {
+            M::Next | M::NextMany | M::ReserveRange | M::Stream | M::Decode | M::DecodeText => {
                 self.ids.clone().call(request)
             }
             M::CreateTag | M::GetTag | M::ListTags | M::UpdateTag | M::DeleteTag => {

@@ -2,21 +2,21 @@
 
 use std::sync::Arc;
 
-use leafid::{Id, ParseLayoutError};
-use prost_types::Timestamp;
+use leafid::Id;
 use tonic::{Request, Response, Streaming};
 
 use super::connection::Connection;
-use super::error::Refusal;
 use super::methods::{Answered, Methods, answer_in};
 use super::reply::Room;
 use super::stream::Answers;
 use super::v1::ids_server::Ids;
 use super::v1::{
-    DecodeRequest, DecodeResponse, NextManyRequest, NextManyResponse, NextRequest, NextResponse,
-    ReserveRangeRequest, ReserveRangeResponse, StreamRequest,
+    DecodeRequest, DecodeResponse, DecodeTextRequest, DecodeTextResponse, NextManyRequest,
+    NextManyResponse, NextRequest, NextResponse, ReserveRangeRequest, ReserveRangeResponse,
+    StreamRequest, next_many_request, next_request, stream_request,
 };
 use crate::net::unread::FREE_LEN;
+use crate::service::{IssuedId, ShardChoice};
 
 /// The bytes of an id, in memory and encoded.
 const ID_LEN_MAX: usize = 8 + 10;
@@ -24,21 +24,38 @@ const ID_LEN_MAX: usize = 8 + 10;
 #[tonic::async_trait]
 impl Ids for Methods {
     async fn next(&self, request: Request<NextRequest>) -> Answered<NextResponse> {
-        let caller = self.caller(&request)?;
-        let tag = request.into_inner().tag;
-        let id = self.service.next(&caller, &tag).await?.get();
-        Ok(Response::new(NextResponse { id }))
+        let mut caller = self.caller(&request)?;
+        let NextRequest { tag, in_shard } = request.into_inner();
+        if let Some(shard) = in_shard {
+            caller = self.service.in_shard(&caller, &tag, &shard.into()).await?;
+        }
+        let answer = match self.service.next(&caller, &tag).await? {
+            IssuedId::Number(id) => NextResponse {
+                id: id.get(),
+                text: String::new(),
+            },
+            IssuedId::Text(text) => NextResponse { id: 0, text },
+        };
+        Ok(Response::new(answer))
     }
 
     async fn next_many(&self, mut request: Request<NextManyRequest>) -> Answered<NextManyResponse> {
         let connection = request.extensions_mut().remove();
-        let caller = self.caller(&request)?;
-        let NextManyRequest { tag, count } = request.into_inner();
+        let mut caller = self.caller(&request)?;
+        let NextManyRequest {
+            tag,
+            count,
+            in_shard,
+        } = request.into_inner();
+        if let Some(shard) = in_shard {
+            caller = self.service.in_shard(&caller, &tag, &shard.into()).await?;
+        }
         let count = u64::from(count.max(1));
         let room = room(connection, count.min(self.service.limits().count_max)).await;
         let issued = self.service.next_many(&caller, &tag, count).await?;
-        let ids = issued.ids().map(Id::get).collect();
-        Ok(answer_in(room, NextManyResponse { ids }))
+        let ids = issued.numbers().map(Id::get).collect();
+        let texts = issued.texts().map(str::to_owned).collect();
+        Ok(answer_in(room, NextManyResponse { ids, texts }))
     }
 
     async fn reserve_range(
@@ -66,26 +83,44 @@ impl Ids for Methods {
     }
 
     async fn decode(&self, request: Request<DecodeRequest>) -> Answered<DecodeResponse> {
-        let DecodeRequest { id, layout } = request.into_inner();
-        let layout = if layout.is_empty() {
-            self.service.layout()
-        } else {
-            let parsed = layout.parse();
-            parsed.map_err(|error: ParseLayoutError| {
-                Refusal::bad_field("layout", error.to_string())
-            })?
-        };
-        let parts = self.service.decode(id, layout)?;
-        let data_center = parts.data_center;
-        Ok(Response::new(DecodeResponse {
-            layout: layout.to_string(),
-            time: Some(timestamp(parts.unix_ms)),
-            tick: parts.tick,
-            worker_id: parts.worker.get(),
-            data_center,
-            worker_in_data_center: data_center.map(|_| parts.worker_in_data_center),
-            sequence: parts.sequence,
-        }))
+        let answer = super::decode::number(&self.service, request.into_inner())?;
+        Ok(Response::new(answer))
+    }
+
+    async fn decode_text(
+        &self,
+        request: Request<DecodeTextRequest>,
+    ) -> Answered<DecodeTextResponse> {
+        let caller = self.caller(&request)?;
+        let answer = super::decode::text(&self.service, &caller, request.into_inner()).await?;
+        Ok(Response::new(answer))
+    }
+}
+
+impl From<next_request::InShard> for ShardChoice {
+    fn from(shard: next_request::InShard) -> Self {
+        match shard {
+            next_request::InShard::Shard(number) => Self::Number(number),
+            next_request::InShard::ShardKey(key) => Self::Key(key),
+        }
+    }
+}
+
+impl From<next_many_request::InShard> for ShardChoice {
+    fn from(shard: next_many_request::InShard) -> Self {
+        match shard {
+            next_many_request::InShard::Shard(number) => Self::Number(number),
+            next_many_request::InShard::ShardKey(key) => Self::Key(key),
+        }
+    }
+}
+
+impl From<stream_request::InShard> for ShardChoice {
+    fn from(shard: stream_request::InShard) -> Self {
+        match shard {
+            stream_request::InShard::Shard(number) => Self::Number(number),
+            stream_request::InShard::ShardKey(key) => Self::Key(key),
+        }
     }
 }
 
@@ -97,14 +132,5 @@ async fn room(connection: Option<Arc<Connection>>, count: u64) -> Option<Room> {
             Some(Room::new(connection.backlog.room(len_max).await))
         }
         _ => None,
-    }
-}
-
-/// Milliseconds since 1970 as a protobuf timestamp.
-pub(super) fn timestamp(unix_ms: i64) -> Timestamp {
-    let ms = i32::try_from(unix_ms.rem_euclid(1000)).unwrap_or_default();
-    Timestamp {
-        seconds: unix_ms.div_euclid(1000),
-        nanos: ms * 1_000_000,
     }
 }

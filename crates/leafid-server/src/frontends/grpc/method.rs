@@ -10,6 +10,7 @@ named! {
         ReserveRange "leafid.v1.Ids/ReserveRange"
         Stream "leafid.v1.Ids/Stream"
         Decode "leafid.v1.Ids/Decode"
+        DecodeText "leafid.v1.Ids/DecodeText"
         CreateTag "leafid.v1.Tags/CreateTag"
         GetTag "leafid.v1.Tags/GetTag"
         ListTags "leafid.v1.Tags/ListTags"

@@ -17,7 +17,7 @@ use tonic::Status;
 
 use super::connection::Connection;
 use super::error::Refusal;
-use crate::net::unread::Charge;
+use crate::net::unread::{Charge, FREE_LEN};
 
 /// The body of a call.
 pub(super) struct RequestBody {
@@ -27,6 +27,8 @@ pub(super) struct RequestBody {
     connection: Arc<Connection>,
     /// The memory of the call, if it counts.
     call_len: usize,
+    /// The bytes of the message that have come.
+    received_len: usize,
     /// `None` until something has waited for it.
     waiting: Option<Waiting>,
 }
@@ -35,7 +37,7 @@ pub(super) struct RequestBody {
 struct Waiting {
     /// Is ready when it has taken too long.
     late: Pin<Box<Sleep>>,
-    _held: Option<Charge>,
+    held: Option<Charge>,
 }
 
 impl RequestBody {
@@ -50,16 +52,31 @@ impl RequestBody {
             body_max,
             connection,
             call_len,
+            received_len: 0,
             waiting: None,
         }
     }
 
-    /// Waits for the rest of it, until the deadline.
+    /// Waits for the rest of it, until the deadline. What has come is kept until then, and counts.
     fn poll_late(&mut self, body_max: Duration, context: &mut Context<'_>) -> Poll<Status> {
-        let waiting = self.waiting.get_or_insert_with(|| Waiting {
-            late: Box::pin(tokio::time::sleep(body_max)),
-            _held: self.connection.hold(self.call_len),
-        });
+        let held_len = match self.received_len > FREE_LEN {
+            true => self.call_len + self.received_len,
+            false => self.call_len,
+        };
+        let waiting = match &mut self.waiting {
+            Some(waiting) => waiting,
+            none => none.insert(Waiting {
+                late: Box::pin(tokio::time::sleep(body_max)),
+                held: None,
+            }),
+        };
+        match &mut waiting.held {
+            Some(held) => held.set(held_len),
+            none => match self.connection.hold(held_len) {
+                Ok(held) => *none = held,
+                Err(error) => return Poll::Ready(Refusal::from(error).into()),
+            },
+        }
         let late = waiting.late.as_mut();
         late.poll(context)
             .map(|()| Refusal::timeout(body_max).into())
@@ -75,6 +92,9 @@ impl Body for RequestBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
         if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(context) {
+            if let Some(Ok(frame)) = &frame {
+                self.received_len += frame.data_ref().map_or(0, Bytes::len);
+            }
             return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
         }
         match self.body_max {

@@ -14,7 +14,7 @@ use tonic::{Status, Streaming};
 
 use super::error::Refusal;
 use super::v1::{StreamRequest, StreamResponse};
-use crate::service::{Caller, Issued, LastTag, Service, ServiceError};
+use crate::service::{Caller, Issued, IssuedId, LastTag, Service, ServiceError, ShardChoice};
 
 type Waiting = Pin<Box<dyn Future<Output = Result<Issued, ServiceError>> + Send>>;
 
@@ -45,12 +45,23 @@ impl Answers {
 
     /// Answers a message out of memory, or has it wait.
     fn answer(&mut self, request: StreamRequest) -> Option<StreamResponse> {
-        let StreamRequest { tag, count } = request;
+        let StreamRequest {
+            tag,
+            count,
+            in_shard,
+        } = request;
+        if let Some(shard) = in_shard {
+            self.wait_in(tag, count, shard.into());
+            return None;
+        }
         let answered = match count {
             0 | 1 => {
                 let (caller, last_tag) = (&self.caller, &mut self.last_tag);
                 let id = self.service.try_next_again(caller, &tag, last_tag);
-                id.map(|id| ids_answer(vec![id.get()]))
+                id.map(|id| match id {
+                    IssuedId::Number(id) => ids_answer(vec![id.get()], Vec::new()),
+                    IssuedId::Text(text) => ids_answer(Vec::new(), vec![text]),
+                })
             }
             _ => {
                 let issued = self.service.try_next_many(&self.caller, &tag, count.into());
@@ -68,6 +79,16 @@ impl Answers {
             }
             answered => Some(answered.unwrap_or_else(failed_answer)),
         }
+    }
+
+    /// Has a message wait that names a shard: the tag may have to be read first.
+    fn wait_in(&mut self, tag: String, count: u32, shard: ShardChoice) {
+        let (service, caller) = (Arc::clone(&self.service), self.caller.clone());
+        let count = count.max(1).into();
+        self.waiting = Some(Box::pin(async move {
+            let caller = service.in_shard(&caller, &tag, &shard).await?;
+            service.next_many(&caller, &tag, count).await
+        }));
     }
 }
 
@@ -95,16 +116,22 @@ impl Stream for Answers {
 }
 
 fn issued_answer(issued: &Issued) -> StreamResponse {
-    ids_answer(issued.ids().map(leafid::Id::get).collect())
+    let texts = issued.texts().map(str::to_owned).collect();
+    ids_answer(issued.numbers().map(leafid::Id::get).collect(), texts)
 }
 
-fn ids_answer(ids: Vec<u64>) -> StreamResponse {
-    StreamResponse { ids, failure: None }
+fn ids_answer(ids: Vec<u64>, texts: Vec<String>) -> StreamResponse {
+    StreamResponse {
+        ids,
+        failure: None,
+        texts,
+    }
 }
 
 fn failed_answer(error: ServiceError) -> StreamResponse {
     StreamResponse {
         ids: Vec::new(),
+        texts: Vec::new(),
         failure: Some(Refusal::from(error).into()),
     }
 }

@@ -4,15 +4,18 @@
 //!
 //! Anything unusual is left to the slower path, which can report errors.
 
+use http_body_util::Full;
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderValue};
 use hyper::{HeaderMap, Method, Request, Response};
 use leafid::Id;
 
 use super::body::{AnswerBody, Short};
 use super::handler::Handler;
+use super::ids::push_json;
 use super::problem::Problem;
 use super::route::Route;
 use crate::frontends::bearer;
+use crate::service::IssuedId;
 
 impl Handler {
     /// Answers at once; `None` when that cannot be done.
@@ -22,7 +25,7 @@ impl Handler {
     ) -> Option<Response<AnswerBody>> {
         let (route, taken) = self.take_at_once(request)?;
         let answer = match taken {
-            Ok(id) => with_id(route, id, std::mem::take(request.headers_mut())),
+            Ok(id) => with_id(route, &id, std::mem::take(request.headers_mut())),
             Err(problem) => {
                 let host = request.headers().get(HOST);
                 let answer = self.context.explain(route, request.uri(), host, &problem);
@@ -34,7 +37,7 @@ impl Handler {
     }
 
     /// Takes the id, or is refused it. What was refused once is not asked for again: it counts.
-    fn take_at_once<B>(&self, request: &Request<B>) -> Option<(Route, Result<Id, Problem>)> {
+    fn take_at_once<B>(&self, request: &Request<B>) -> Option<(Route, Result<IssuedId, Problem>)> {
         let uri = request.uri();
         let service = &*self.context.service;
         let path = uri.path();
@@ -61,7 +64,10 @@ impl Handler {
         };
         let taken = match route {
             Route::SegmentGet => service.try_segment_next(&caller, name),
-            Route::SnowflakeGet => service.try_snowflake_next(&caller, Some(name)),
+            Route::SnowflakeGet => {
+                let id = service.try_snowflake_next(&caller, Some(name));
+                id.map(IssuedId::Number)
+            }
             _ => service.try_next(&caller, name),
         };
         match taken {
@@ -73,18 +79,15 @@ impl Handler {
 }
 
 /// The answer with an id, in the header map of the request.
-fn with_id(route: Route, id: Id, mut headers: HeaderMap) -> Response<AnswerBody> {
-    let mut digits = itoa::Buffer::new();
-    let digits = digits.format(id.get()).as_bytes();
-    let (content_type, body) = match route {
-        Route::Ids => (
-            const { HeaderValue::from_static("application/json") },
-            Short::new(&[b"{\"ids\":[\"", digits, b"\"]}"]),
-        ),
-        _ => (
-            const { HeaderValue::from_static("text/plain;charset=UTF-8") },
-            Short::new(&[digits]),
-        ),
+fn with_id(route: Route, id: &IssuedId, mut headers: HeaderMap) -> Response<AnswerBody> {
+    let is_json = route == Route::Ids;
+    let content_type = match is_json {
+        true => const { HeaderValue::from_static("application/json") },
+        false => const { HeaderValue::from_static("text/plain;charset=UTF-8") },
+    };
+    let body = match id {
+        IssuedId::Number(id) => number_body(is_json, *id),
+        IssuedId::Text(text) => text_body(is_json, text),
     };
     headers.clear();
     headers.insert(CONTENT_TYPE, content_type);
@@ -92,9 +95,35 @@ fn with_id(route: Route, id: Id, mut headers: HeaderMap) -> Response<AnswerBody>
         CACHE_CONTROL,
         const { HeaderValue::from_static("no-store") },
     );
-    let mut answer = Response::new(AnswerBody::from(body.unwrap_or_default()));
+    let mut answer = Response::new(body);
     *answer.headers_mut() = headers;
     answer
+}
+
+fn number_body(is_json: bool, id: Id) -> AnswerBody {
+    let mut digits = itoa::Buffer::new();
+    let digits = digits.format(id.get()).as_bytes();
+    let body = match is_json {
+        true => Short::new(&[b"{\"ids\":[\"", digits, b"\"]}"]),
+        false => Short::new(&[digits]),
+    };
+    AnswerBody::from(body.unwrap_or_default())
+}
+
+fn text_body(is_json: bool, text: &str) -> AnswerBody {
+    if !is_json && let Some(short) = Short::new(&[text.as_bytes()]) {
+        return AnswerBody::from(short);
+    }
+    let mut body = Vec::with_capacity(text.len() + 12);
+    match is_json {
+        true => {
+            body.extend_from_slice(b"{\"ids\":[");
+            push_json(&mut body, text);
+            body.extend_from_slice(b"]}");
+        }
+        false => body.extend_from_slice(text.as_bytes()),
+    }
+    AnswerBody::from(Full::new(body.into()))
 }
 
 #[cfg(test)]
@@ -104,6 +133,8 @@ mod tests {
     use allocation_counter::measure;
     use http_body_util::Empty;
     use hyper::body::Bytes;
+    use leafid::store::{TagKind, TagSpec};
+    use leafid::{Family, Tag};
     use tokio::runtime::Runtime;
 
     use super::*;
@@ -115,7 +146,7 @@ mod tests {
     struct TestServer {
         handler: Handler,
         /// Runs the driver.
-        _runtime: Runtime,
+        runtime: Runtime,
     }
 
     impl TestServer {
@@ -126,7 +157,7 @@ mod tests {
             runtime.spawn(driver);
             let caller = Caller::anonymous();
             let first = runtime.block_on(service.next(&caller, "order"));
-            assert_eq!(first.unwrap().get(), 1);
+            assert_eq!(first.unwrap().to_string(), "1");
             let handler = Handler::new(RequestContext {
                 service: Arc::new(service),
                 metrics: Arc::new(Metrics::for_tests()),
@@ -134,10 +165,7 @@ mod tests {
                 hosts: Arc::new(Hosts::default()),
                 scheme: "http",
             });
-            Self {
-                handler,
-                _runtime: runtime,
-            }
+            Self { handler, runtime }
         }
     }
 
@@ -170,6 +198,50 @@ mod tests {
                 }
             });
             assert_eq!(counted.count_total, 0, "{target}");
+        }
+    }
+
+    /// Guards: an id that is a text costs no more than its text, whatever its source.
+    #[test]
+    fn a_text_costs_one_allocation() {
+        let server = TestServer::new();
+        let service = &server.handler.context.service;
+        let tags = [
+            (
+                "coded",
+                TagKind::Segment,
+                Some("SO-{number width=8 radix=62}"),
+            ),
+            (
+                "daily",
+                TagKind::Segment,
+                Some("{date %Y%m%d}{number width=9 restart=day}"),
+            ),
+            ("ksuid", TagKind::Family(Family::Ksuid), None),
+        ];
+        for (name, kind, format) in tags {
+            let mut spec = TagSpec::new(Tag::new(name).unwrap());
+            spec.settings.kind = kind;
+            if kind == TagKind::Segment {
+                // No segment is fetched meanwhile.
+                spec.settings.step = 1_000_000;
+            }
+            spec.format = format.map(Arc::from);
+            let target = format!("/api/segment/get/{name}");
+            let mut requests: Vec<_> = (0..100).map(|_| request(&target)).collect();
+            server.runtime.block_on(async {
+                let caller = Caller::anonymous();
+                service.create_tag(&caller, &spec).await.unwrap();
+                service.next(&caller, name).await.unwrap();
+            });
+            let mut warm = request(&target);
+            assert!(server.handler.answer_from_memory(&mut warm).is_some());
+            let counted = measure(|| {
+                for request in &mut requests {
+                    assert!(server.handler.answer_from_memory(request).is_some());
+                }
+            });
+            assert_eq!(counted.count_total, 100, "{name}");
         }
     }
 

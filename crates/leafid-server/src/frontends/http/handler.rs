@@ -107,7 +107,10 @@ impl Handler {
     /// Refuses a request for ids, for which there is no place; `None`: it is not for ids.
     pub(super) fn refuse<B>(&self, request: &Request<B>) -> Option<Response<AnswerBody>> {
         let uri = request.uri();
-        let (route, _) = Route::issuing(uri.path())?;
+        let is_gear = uri.path() == Route::GearGetId.path();
+        let gear = is_gear.then_some(Route::GearGetId);
+        let issuing = Route::issuing(uri.path()).map(|(route, _)| route);
+        let route = issuing.or(gear)?;
         let host = request.headers().get(HOST);
         let problem = Problem::from(ServiceError::TooManyConnections);
         let mut answer = self.context.explain(route, uri, host, &problem);

@@ -13,11 +13,11 @@ use super::answer;
 use super::auth::Change;
 use super::json::{JsonBody, check_declared, read_body, read_json};
 use super::path::{self, Query};
-use super::problem::{Answered, Problem};
+use super::problem::{Answered, Kind, Problem};
 use super::tags::TagPath;
-use crate::api::{IdsRequest, Range, RangeRequest, Whole};
+use crate::api::{IdsRequest, Index, Range, RangeRequest, Whole};
 use crate::net::unread::{Backlog, Charge, FREE_LEN};
-use crate::service::{Caller, Issued, Service};
+use crate::service::{Caller, Issued, Service, ShardChoice};
 
 /// The bytes of an id with its quotes and comma.
 const ID_LEN_MAX: usize = 19 + 3;
@@ -52,8 +52,7 @@ pub(super) async fn answer(
     responses((status = 200, description = "the ids", body = crate::api::Ids))
 )]
 pub(crate) async fn get(called: Called<'_>, tag: &str, query: Option<&str>) -> Answered {
-    let IdsRequest { count } = Query::parse(query)?.to()?;
-    issue(called, tag, count.map_or(1, Whole::get)).await
+    issue(called, tag, Query::parse(query)?.to()?).await
 }
 
 /// Issues ids of a tag; one id if the request has no body.
@@ -76,16 +75,25 @@ pub(crate) async fn post(
     }
     Query::parse(request.uri.query())?.check_empty()?;
     check_declared(&request.headers, called.caller)?;
-    let IdsRequest { count } = JsonBody::parse(&request.headers, &body)?.to()?;
-    issue(called, tag, count.map_or(1, Whole::get)).await
+    issue(called, tag, JsonBody::parse(&request.headers, &body)?.to()?).await
 }
 
-async fn issue(called: Called<'_>, tag: &str, count: u64) -> Answered {
+async fn issue(called: Called<'_>, tag: &str, request: IdsRequest) -> Answered {
     let Called {
         service,
         caller,
         backlog,
     } = called;
+    let count = request.count.map_or(1, Whole::get);
+    if request.shard.is_some() || request.shard_key.is_some() {
+        // First: what a request may name depends on the layout.
+        service.check_shards()?;
+    }
+    let sharded = match shard(request)? {
+        None => None,
+        Some(shard) => Some(service.in_shard(caller, tag, &shard).await?),
+    };
+    let caller = sharded.as_ref().unwrap_or(caller);
     let room = room(backlog, count.min(service.limits().count_max)).await;
     let issued = service.next_many(caller, tag, count).await?;
     Ok(answer::of(
@@ -93,9 +101,18 @@ async fn issue(called: Called<'_>, tag: &str, count: u64) -> Answered {
         "application/json",
         match room {
             Some(room) => room.keep(ids_json(&issued)),
-            None => ids_json(&issued),
+            None => backlog.keep(ids_json(&issued)),
         },
     ))
+}
+
+fn shard(request: IdsRequest) -> Result<Option<ShardChoice>, Problem> {
+    let number = request.shard.map(Index::get);
+    let number = number.map(|number| u32::try_from(number).unwrap_or(u32::MAX));
+    ShardChoice::of(number, request.shard_key).map_err(|error| {
+        let next = "send shard or shard_key, not both";
+        Problem::new(Kind::BAD_FIELD, error.to_string(), next).with_field("shard")
+    })
 }
 
 /// Waits until the answer may hold that many ids; `None`: they are too few to count.
@@ -112,13 +129,23 @@ fn ids_json(issued: &Issued) -> Bytes {
     let mut json = Vec::with_capacity(len * ID_LEN_MAX + 10);
     let mut digits = itoa::Buffer::new();
     json.extend_from_slice(b"{\"ids\":[");
-    for (index, id) in issued.ids().enumerate() {
+    for (index, id) in issued.numbers().enumerate() {
         json.extend_from_slice(if index == 0 { b"\"" } else { b",\"" });
         json.extend_from_slice(digits.format(id.get()).as_bytes());
         json.push(b'"');
     }
+    for (index, text) in issued.texts().enumerate() {
+        json.extend_from_slice(if index == 0 { b"" } else { b"," });
+        push_json(&mut json, text);
+    }
     json.extend_from_slice(b"]}");
     json.into()
+}
+
+/// Appends a text as JSON, in quotes.
+pub(super) fn push_json(json: &mut Vec<u8>, text: &str) {
+    // Writing to memory does not fail.
+    let _written = serde_json::to_writer(json, text);
 }
 
 /// Reserves a range of adjacent ids for the caller, who issues them without asking again. A

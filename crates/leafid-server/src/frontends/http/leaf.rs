@@ -17,7 +17,7 @@ use super::answer::{self, Answer};
 use super::auth::Served;
 use super::path;
 use super::problem::{Answered, Kind, Problem};
-use crate::service::{Caller, Service};
+use crate::service::{Caller, IssuedId, Service};
 
 /// A decoded id, or `errorMsg`.
 #[derive(Serialize, ToSchema)]
@@ -61,7 +61,8 @@ pub(crate) async fn segment(service: &Service, caller: &Caller, key: &str) -> An
         return Err(no_key("/api/segment/get/{key}"));
     }
     match service.segment_next(caller, &path::decode(key)?).await {
-        Ok(id) => Ok(number(id)),
+        Ok(IssuedId::Number(id)) => Ok(number(id)),
+        Ok(IssuedId::Text(text)) => Ok(answer::text(StatusCode::OK, text)),
         // Leaf's clients see only the detail.
         Err(error) if error.has_no_segments() => {
             let detail = format!("this tag issues snowflake ids: ask for /api/snowflake/get/{key}");
@@ -152,5 +153,27 @@ fn local_time(ms: i64, format: &str) -> String {
             .strftime(format)
             .to_string(),
         Err(_) => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Guards that no query of Leaf's API panics: the id is the first value of that name.
+    #[test]
+    fn any_query_is_read_or_refused() {
+        leafid_fuzz::fuzz("queries", |data| {
+            let text = str::from_utf8(data).unwrap_or_default();
+            let Ok(id) = query_value(text, "snowflakeId") else {
+                return false;
+            };
+            let query: String = form_urlencoded::Serializer::new(String::new())
+                .append_pair("snowflakeId", &id)
+                .append_pair("snowflakeId", "2")
+                .finish();
+            assert_eq!(query_value(&query, "snowflakeId").ok(), Some(id));
+            true
+        });
     }
 }

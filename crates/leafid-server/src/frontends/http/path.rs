@@ -129,4 +129,29 @@ mod tests {
         let empty = |query| Query::parse(query).is_ok_and(|query| query.check_empty().is_ok());
         assert!(empty(None) && empty(Some("&")) && !empty(Some("limit")));
     }
+
+    /// Guards that no query panics, and that its parameters are encoded as a query with the same.
+    #[test]
+    fn any_query_is_read_or_refused() {
+        leafid_fuzz::fuzz("queries", |data| {
+            let text = str::from_utf8(data).unwrap_or_default();
+            if let Ok(name) = decode(text) {
+                let encoded = crate::config::percent_encoded(&name);
+                assert_eq!(decode(&encoded).ok(), Some(name.clone()));
+            }
+            let Ok(query) = Query::parse(Some(text)) else {
+                return false;
+            };
+            let _known = query.to::<crate::api::LayoutRequest>();
+            let Value::Object(parameters) = &query.0 else {
+                return false;
+            };
+            let mut again = form_urlencoded::Serializer::new(String::new());
+            for (name, value) in parameters {
+                again.append_pair(name, value.as_str().unwrap());
+            }
+            assert_eq!(Query::parse(Some(&again.finish())).unwrap().0, query.0);
+            true
+        });
+    }
 }

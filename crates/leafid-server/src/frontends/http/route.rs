@@ -16,6 +16,7 @@ named! {
         Tags "/v1/tags"
         Tag "/v1/tags/{tag}"
         DecodeId "/v1/decode/{id}"
+        GearGetId "/getId"
         Worker "/v1/worker"
         Workers "/v1/workers"
         WorkerRelease "/v1/workers/{id}/release"
@@ -67,7 +68,7 @@ impl Route {
     pub(crate) const fn issues(self) -> bool {
         matches!(
             self,
-            Self::SegmentGet | Self::SnowflakeGet | Self::Ids | Self::Ranges
+            Self::SegmentGet | Self::SnowflakeGet | Self::Ids | Self::Ranges | Self::GearGetId
         )
     }
 

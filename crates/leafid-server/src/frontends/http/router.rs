@@ -21,7 +21,7 @@ use super::answer::Answer;
 use super::problem::{Kind, Problem};
 use super::request_context::RequestContext;
 use super::route::Route;
-use super::{audit, clock, decode, ids, leaf, openapi, path, probes, quotas, tags, workers};
+use super::{audit, clock, decode, gear, ids, leaf, openapi, path, probes, quotas, tags, workers};
 use crate::excerpt::shown;
 use crate::net::unread::{Backlog, Charge};
 
@@ -36,6 +36,7 @@ pub(super) fn routes(context: &RequestContext) -> Routes {
         .route(Route::Cache.path(), any(leaf::table::cache))
         .route(Route::Db.path(), any(leaf::table::db))
         .route(Route::Decode.path(), any(leaf::decode))
+        .route(Route::GearGetId.path(), get(gear::get_id))
         .route(Route::Ranges.path(), post(ids::post_range))
         .route(Route::Tags.path(), get(tags::list).post(tags::create))
         .route(

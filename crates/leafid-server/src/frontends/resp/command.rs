@@ -3,6 +3,7 @@
 
 mod client;
 mod config;
+mod decode;
 mod greeting;
 mod help;
 mod ids;

@@ -120,6 +120,12 @@ impl Backlog {
         self.charge(len_max)
     }
 
+    /// Whether all connections together hold more than they may, those included that were cut and
+    /// have not ended.
+    pub(crate) fn is_process_full(&self) -> bool {
+        self.unread.bytes() > self.unread.total_max
+    }
+
     /// Whether more of an answer may be made now.
     #[inline]
     pub(crate) fn is_open(&self) -> bool {

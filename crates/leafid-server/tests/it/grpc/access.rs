@@ -44,6 +44,7 @@ fn a_token_is_asked_for_and_says_what_its_holder_may_do() {
     let next = |authorization: &str| {
         let request = NextRequest {
             tag: "order".into(),
+            ..NextRequest::default()
         };
         line.run(line.ids().next(with(authorization, request)))
     };
@@ -94,12 +95,19 @@ fn a_quota_that_is_used_up_says_when_to_come_back() {
     let line = guarded();
     let status = line.run(async {
         let tag = "order".into();
-        let first = with("Bearer admin", NextRequest { tag });
+        let first = with(
+            "Bearer admin",
+            NextRequest {
+                tag,
+                ..NextRequest::default()
+            },
+        );
         line.ids().next(first).await.unwrap();
         loop {
             let request = NextManyRequest {
                 tag: "order".into(),
                 count: 100,
+                ..NextManyRequest::default()
             };
             if let Err(status) = line.ids().next_many(with("Bearer ids", request)).await {
                 break status;
@@ -127,6 +135,7 @@ fn a_full_server_lets_operators_in_and_sends_callers_for_ids_away() {
         let mut ids = IdsClient::new(second);
         let request = NextRequest {
             tag: "order".into(),
+            ..NextRequest::default()
         };
         let status = ids.next(request).await.unwrap_err();
         check_status(&status, Code::ResourceExhausted, "OVERLOADED", None);
@@ -154,6 +163,7 @@ fn an_idle_connection_is_closed_gracefully() {
         let mut between = Wire::new(&line.server).await;
         let request = NextRequest {
             tag: "order".into(),
+            ..NextRequest::default()
         };
         IdsClient::new(between.clone())
             .next(request.clone())
@@ -185,7 +195,10 @@ fn a_token_is_good_for_its_tags_and_its_scope() {
     };
     let line = Line::to(TestServer::with(&config, Limits::default()));
     let next = |authorization: &str, tag: &str| {
-        let request = NextRequest { tag: tag.into() };
+        let request = NextRequest {
+            tag: tag.into(),
+            ..NextRequest::default()
+        };
         line.run(line.ids().next(with(authorization, request)))
     };
     assert_eq!(next("Bearer admin", "pay-in").unwrap().into_inner().id, 1);

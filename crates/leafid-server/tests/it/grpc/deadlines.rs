@@ -21,7 +21,10 @@ use super::{Line, Wire, check_status, counted};
 use crate::test_server::{Moody, TestServer, eventually};
 
 fn request(tag: &str) -> Request<NextRequest> {
-    Request::new(NextRequest { tag: tag.into() })
+    Request::new(NextRequest {
+        tag: tag.into(),
+        ..NextRequest::default()
+    })
 }
 
 /// A store that never answers.
@@ -79,6 +82,7 @@ fn a_call_waits_as_long_as_its_caller_does() {
     let asked = StreamRequest {
         tag: "order".into(),
         count: 1,
+        ..StreamRequest::default()
     };
     let mut call = Request::new(futures_util::stream::iter([asked]));
     call.metadata_mut()

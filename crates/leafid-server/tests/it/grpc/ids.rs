@@ -18,6 +18,7 @@ fn ids_come_one_by_one_by_the_batch_and_by_the_run() {
         let request = NextManyRequest {
             tag: "order".into(),
             count,
+            ..NextManyRequest::default()
         };
         let answered = line.run(line.ids().next_many(request));
         answered.map(|answer| answer.into_inner().ids)
@@ -154,6 +155,7 @@ fn calls_at_once_get_ids_of_their_own() {
             async move {
                 let request = NextRequest {
                     tag: "order".into(),
+                    ..NextRequest::default()
                 };
                 client.next(request).await.unwrap().into_inner().id
             }

@@ -13,7 +13,10 @@ use super::{Line, check_status, counted};
 use crate::test_server::TestServer;
 
 fn request(tag: &str) -> Request<NextRequest> {
-    Request::new(NextRequest { tag: tag.into() })
+    Request::new(NextRequest {
+        tag: tag.into(),
+        ..NextRequest::default()
+    })
 }
 
 #[test]
@@ -29,6 +32,7 @@ fn a_message_too_large_is_refused() {
     let asked = ["order", &large].map(|tag| StreamRequest {
         tag: tag.into(),
         count: 1,
+        ..StreamRequest::default()
     });
     let status = line.run(async {
         let requests = futures_util::stream::iter(asked);
@@ -47,6 +51,7 @@ fn a_compressed_message_is_refused() {
     let line = Line::new();
     let mut request = Request::new(NextRequest {
         tag: "order".to_owned(),
+        ..NextRequest::default()
     });
     let encoding = "gzip".parse().unwrap();
     request.metadata_mut().insert("grpc-encoding", encoding);

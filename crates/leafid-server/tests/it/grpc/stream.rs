@@ -33,7 +33,13 @@ impl Talk {
     fn ask(&self, tag: &str, count: u32) {
         let tag = tag.to_owned();
         let asked = self.asked.as_ref().unwrap();
-        asked.send(StreamRequest { tag, count }).unwrap();
+        asked
+            .send(StreamRequest {
+                tag,
+                count,
+                ..StreamRequest::default()
+            })
+            .unwrap();
     }
 
     async fn answer(&mut self) -> StreamResponse {

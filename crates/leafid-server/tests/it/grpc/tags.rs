@@ -97,6 +97,8 @@ fn a_tag_lives_from_its_creation_to_its_deletion() {
     assert_eq!((live.stage.as_str(), live.step), ("live", 2000));
     assert_eq!((live.issued, live.remaining), (1, 1999));
     assert_eq!(live.headroom, 9_007_199_254_733_992);
+    let days = 9_007_199_254_733_992.0 / live.rate / 86_400.0;
+    assert!((live.headroom_days.unwrap() / days - 1.0).abs() < 1e-6);
     assert_eq!(live.policy, Some(cover(60, 8000)));
 
     line.delete("order/1").unwrap();

@@ -5,12 +5,35 @@ pub struct NextRequest {
     /// The tag: 1 to 128 characters.
     #[prost(string, tag = "1")]
     pub tag: ::prost::alloc::string::String,
+    /// The shard of the id, for a snowflake tag on servers whose layout has shards. Nothing: the
+    /// server's own.
+    #[prost(oneof = "next_request::InShard", tags = "2, 3")]
+    pub in_shard: ::core::option::Option<next_request::InShard>,
 }
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+/// Nested message and enum types in `NextRequest`.
+pub mod next_request {
+    /// The shard of the id, for a snowflake tag on servers whose layout has shards. Nothing: the
+    /// server's own.
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
+    pub enum InShard {
+        /// A shard, from 0.
+        #[prost(uint32, tag = "2")]
+        Shard(u32),
+        /// A key, such as a customer's number: the shard is the CRC-32 of its UTF-8 bytes modulo the
+        /// number of shards.
+        #[prost(string, tag = "3")]
+        ShardKey(::prost::alloc::string::String),
+    }
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct NextResponse {
-    /// The id. A string in JavaScript, whose numbers hold 53 bits.
+    /// The id. A string in JavaScript, whose numbers hold 53 bits. 0 for a tag whose ids are texts.
     #[prost(uint64, tag = "1")]
     pub id: u64,
+    /// The id of a tag with a format or of a family, such as a UUID. Empty for a tag whose ids are
+    /// numbers.
+    #[prost(string, tag = "2")]
+    pub text: ::prost::alloc::string::String,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct NextManyRequest {
@@ -20,12 +43,36 @@ pub struct NextManyRequest {
     /// The number of ids, 1 to 10,000. 0, or nothing, means 1.
     #[prost(uint32, tag = "2")]
     pub count: u32,
+    /// The shard of the ids, for a snowflake tag on servers whose layout has shards. Nothing: the
+    /// server's own.
+    #[prost(oneof = "next_many_request::InShard", tags = "3, 4")]
+    pub in_shard: ::core::option::Option<next_many_request::InShard>,
+}
+/// Nested message and enum types in `NextManyRequest`.
+pub mod next_many_request {
+    /// The shard of the ids, for a snowflake tag on servers whose layout has shards. Nothing: the
+    /// server's own.
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
+    pub enum InShard {
+        /// A shard, from 0.
+        #[prost(uint32, tag = "3")]
+        Shard(u32),
+        /// A key, such as a customer's number: the shard is the CRC-32 of its UTF-8 bytes modulo the
+        /// number of shards.
+        #[prost(string, tag = "4")]
+        ShardKey(::prost::alloc::string::String),
+    }
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct NextManyResponse {
-    /// The requested number of ids: ascending, not always adjacent.
+    /// The requested number of ids: ascending, not always adjacent. Empty for a tag whose ids are
+    /// texts.
     #[prost(uint64, repeated, packed = "false", tag = "1")]
     pub ids: ::prost::alloc::vec::Vec<u64>,
+    /// The requested number of ids of a tag with a format or of a family, in the order in which they
+    /// were made.
+    #[prost(string, repeated, tag = "2")]
+    pub texts: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ReserveRangeRequest {
@@ -58,6 +105,25 @@ pub struct StreamRequest {
     /// The number of ids, 1 to 10,000. 0, or nothing, means 1.
     #[prost(uint32, tag = "2")]
     pub count: u32,
+    /// The shard of the ids, for a snowflake tag on servers whose layout has shards. Nothing: the
+    /// server's own.
+    #[prost(oneof = "stream_request::InShard", tags = "3, 4")]
+    pub in_shard: ::core::option::Option<stream_request::InShard>,
+}
+/// Nested message and enum types in `StreamRequest`.
+pub mod stream_request {
+    /// The shard of the ids, for a snowflake tag on servers whose layout has shards. Nothing: the
+    /// server's own.
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
+    pub enum InShard {
+        /// A shard, from 0.
+        #[prost(uint32, tag = "3")]
+        Shard(u32),
+        /// A key, such as a customer's number: the shard is the CRC-32 of its UTF-8 bytes modulo the
+        /// number of shards.
+        #[prost(string, tag = "4")]
+        ShardKey(::prost::alloc::string::String),
+    }
 }
 /// The answer to one message: ids or a failure.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -68,6 +134,9 @@ pub struct StreamResponse {
     /// Why there are none. The stream continues.
     #[prost(message, optional, tag = "2")]
     pub failure: ::core::option::Option<Failure>,
+    /// The requested number of ids of a tag with a format or of a family.
+    #[prost(string, repeated, tag = "3")]
+    pub texts: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
 /// Why one message of a stream got no ids: the status with which a separate call would have ended.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -121,6 +190,76 @@ pub struct DecodeResponse {
     /// Its number within the tick.
     #[prost(uint64, tag = "7")]
     pub sequence: u64,
+    /// What is impossible about it, for people: its time is in the future, or the registry has no row
+    /// for its worker id.
+    #[prost(string, repeated, tag = "8")]
+    pub marks: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Its shard; missing if the layout has none.
+    #[prost(uint32, optional, tag = "9")]
+    pub shard: ::core::option::Option<u32>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct DecodeTextRequest {
+    /// The id: a text, or a number in decimal; up to 128 bytes are read without a tag.
+    #[prost(string, tag = "1")]
+    pub text: ::prost::alloc::string::String,
+    /// The tag that issued it. Empty: any. Reading a tag may need a token.
+    #[prost(string, tag = "2")]
+    pub tag: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct DecodeTextResponse {
+    /// The id of the tag; missing if no tag was given.
+    #[prost(message, optional, tag = "1")]
+    pub of_tag: ::core::option::Option<DecodedOfTag>,
+    /// What the text may be, the most likely first; empty if a tag was given, or if nothing fits.
+    #[prost(message, repeated, tag = "2")]
+    pub readings: ::prost::alloc::vec::Vec<Reading>,
+}
+/// An id of a tag, decoded exactly.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct DecodedOfTag {
+    /// The tag.
+    #[prost(string, tag = "1")]
+    pub tag: ::prost::alloc::string::String,
+    /// The number behind the text; missing for a family.
+    #[prost(uint64, optional, tag = "2")]
+    pub number: ::core::option::Option<u64>,
+    /// When it was made; missing if it does not say.
+    #[prost(message, optional, tag = "3")]
+    pub time: ::core::option::Option<::prost_types::Timestamp>,
+    /// The other parts, by name.
+    #[prost(map = "string, string", tag = "4")]
+    pub parts: ::std::collections::HashMap<
+        ::prost::alloc::string::String,
+        ::prost::alloc::string::String,
+    >,
+    /// What is impossible about it, for people: its time is in the future, or the registry has no row
+    /// for its worker id.
+    #[prost(string, repeated, tag = "5")]
+    pub marks: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+}
+/// What an unknown text may be.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Reading {
+    /// The family or layout, such as uuid7.
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    /// When it was made; missing if it does not say.
+    #[prost(message, optional, tag = "2")]
+    pub time: ::core::option::Option<::prost_types::Timestamp>,
+    /// The other parts, by name.
+    #[prost(map = "string, string", tag = "3")]
+    pub parts: ::std::collections::HashMap<
+        ::prost::alloc::string::String,
+        ::prost::alloc::string::String,
+    >,
+    /// What is impossible or unlikely about this reading, for people.
+    #[prost(string, repeated, tag = "4")]
+    pub marks: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// How likely it is beside the others, 0 to 100; no probability.
+    #[prost(uint32, tag = "5")]
+    pub score: u32,
 }
 /// Generated server implementations.
 pub mod ids_server {
@@ -149,7 +288,8 @@ pub mod ids_server {
             tonic::Status,
         >;
         /// Reserves a range of adjacent ids for the caller, who issues them without asking again. A
-        /// snowflake tag has no ranges: FAILED_PRECONDITION, SNOWFLAKE_TAG.
+        /// snowflake tag has no ranges: FAILED_PRECONDITION, SNOWFLAKE_TAG; nor has a tag whose ids are
+        /// texts: TEXT_TAG.
         async fn reserve_range(
             &self,
             request: tonic::Request<super::ReserveRangeRequest>,
@@ -178,6 +318,16 @@ pub mod ids_server {
             &self,
             request: tonic::Request<super::DecodeRequest>,
         ) -> std::result::Result<tonic::Response<super::DecodeResponse>, tonic::Status>;
+        /// Decodes an id as text: exactly if a tag is given, and otherwise every family and layout that
+        /// fits, which may be none. Issues nothing. A text that the tag does not issue is an
+        /// INVALID_ARGUMENT, BAD_FIELD; an unknown tag a NOT_FOUND, UNKNOWN_TAG.
+        async fn decode_text(
+            &self,
+            request: tonic::Request<super::DecodeTextRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::DecodeTextResponse>,
+            tonic::Status,
+        >;
     }
     /// Issues and decodes ids.
     #[derive(Debug)]
@@ -474,6 +624,49 @@ pub mod ids_server {
                     };
                     Box::pin(fut)
                 }
+                "/leafid.v1.Ids/DecodeText" => {
+                    #[allow(non_camel_case_types)]
+                    struct DecodeTextSvc<T: Ids>(pub Arc<T>);
+                    impl<T: Ids> tonic::server::UnaryService<super::DecodeTextRequest>
+                    for DecodeTextSvc<T> {
+                        type Response = super::DecodeTextResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::DecodeTextRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Ids>::decode_text(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = DecodeTextSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
                 _ => {
                     Box::pin(async move {
                         let mut response = http::Response::new(
@@ -546,6 +739,13 @@ pub struct Tag {
     /// lists. Set by the server alone.
     #[prost(message, optional, tag = "9")]
     pub live: ::core::option::Option<Live>,
+    /// For KIND_FAMILY the family, such as uuid7.
+    #[prost(string, tag = "10")]
+    pub family: ::prost::alloc::string::String,
+    /// How its ids are written, such as "SO-{date %Y%m%d}-{number width=6}": up to 500 characters. For
+    /// life: it cannot be changed. Empty for plain numbers, and for the usual text of a family.
+    #[prost(string, tag = "11")]
+    pub format: ::prost::alloc::string::String,
 }
 /// A step policy: how the step of a tag adapts.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -627,6 +827,10 @@ pub struct Live {
     /// The store's last error, until it answers again.
     #[prost(string, tag = "13")]
     pub last_error: ::prost::alloc::string::String,
+    /// For how many days `headroom` lasts at `rate`, which is this server's alone; missing while
+    /// there is no rate.
+    #[prost(double, optional, tag = "14")]
+    pub headroom_days: ::core::option::Option<f64>,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct CreateTagRequest {
@@ -693,6 +897,9 @@ pub enum Kind {
     /// From the time, the server's worker id and a sequence. Such a tag has no max id, step, policy or
     /// limit.
     Snowflake = 2,
+    /// Texts of a family, such as UUIDs, made by each server from time and random bits. Such a tag has
+    /// no max id, step, policy or limit.
+    Family = 3,
 }
 impl Kind {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -704,6 +911,7 @@ impl Kind {
             Self::Unspecified => "KIND_UNSPECIFIED",
             Self::Segment => "KIND_SEGMENT",
             Self::Snowflake => "KIND_SNOWFLAKE",
+            Self::Family => "KIND_FAMILY",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -712,6 +920,7 @@ impl Kind {
             "KIND_UNSPECIFIED" => Some(Self::Unspecified),
             "KIND_SEGMENT" => Some(Self::Segment),
             "KIND_SNOWFLAKE" => Some(Self::Snowflake),
+            "KIND_FAMILY" => Some(Self::Family),
             _ => None,
         }
     }

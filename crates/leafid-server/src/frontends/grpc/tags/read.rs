@@ -1,9 +1,10 @@
 //! Reads the messages about a tag.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use leafid::store::{TagKind, TagPatch, TagSpec};
-use leafid::{Limit, StepPolicy, Tag};
+use leafid::{Limit, ParseFamilyError, StepPolicy, Tag};
 
 use crate::frontends::grpc::error::Refusal;
 use crate::frontends::grpc::v1::{self, CreateTagRequest, Kind, Policy, UpdateTagRequest, policy};
@@ -25,7 +26,10 @@ pub(super) fn spec(request: CreateTagRequest, step: u32) -> Result<TagSpec, Refu
     let name = name("tag.name", tag.name)?;
     Ok(TagSpec::with_named(
         name,
-        kind(tag.kind)?,
+        kind(tag.kind, &tag.family)?,
+        Some(tag.format)
+            .filter(|format| !format.is_empty())
+            .map(Arc::from),
         start,
         named,
         step,
@@ -80,12 +84,19 @@ fn paths(tag: &v1::Tag, named: Vec<String>) -> Vec<String> {
     taken.map(|(path, _)| path.to_owned()).collect()
 }
 
-fn kind(kind: i32) -> Result<TagKind, Refusal> {
+fn kind(kind: i32, family: &str) -> Result<TagKind, Refusal> {
     match Kind::try_from(kind) {
         Ok(Kind::Unspecified | Kind::Segment) => Ok(TagKind::Segment),
         Ok(Kind::Snowflake) => Ok(TagKind::Snowflake),
+        Ok(Kind::Family) => {
+            let family = family.parse().map(TagKind::Family);
+            family.map_err(|error: ParseFamilyError| {
+                Refusal::bad_field("tag.family", error.to_string())
+            })
+        }
         Err(_) => {
-            let message = format!("{kind} is no kind: send KIND_SEGMENT or KIND_SNOWFLAKE");
+            let message =
+                format!("{kind} is no kind: send KIND_SEGMENT, KIND_SNOWFLAKE or KIND_FAMILY");
             Err(Refusal::bad_field("tag.kind", message))
         }
     }

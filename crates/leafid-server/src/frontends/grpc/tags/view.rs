@@ -3,7 +3,7 @@
 use leafid::store::{TagKind, TagRecord};
 use leafid::{Status, StepPolicy};
 
-use crate::frontends::grpc::ids::timestamp;
+use crate::frontends::grpc::decode::timestamp;
 use crate::frontends::grpc::v1::{Kind, Live, Policy, Tag, policy};
 use crate::service::TagView;
 
@@ -25,6 +25,11 @@ impl From<&TagRecord> for Tag {
         let kind = match record.settings.kind {
             TagKind::Segment => Kind::Segment,
             TagKind::Snowflake => Kind::Snowflake,
+            TagKind::Family(_) => Kind::Family,
+        };
+        let family = match record.settings.kind {
+            TagKind::Family(family) => family.name(),
+            TagKind::Segment | TagKind::Snowflake => "",
         };
         Self {
             name: record.tag.as_str().to_owned(),
@@ -36,6 +41,8 @@ impl From<&TagRecord> for Tag {
             description: record.description.clone().unwrap_or_default(),
             update_time: record.updated_ms.map(timestamp),
             live: None,
+            family: family.to_owned(),
+            format: record.format.as_deref().unwrap_or_default().to_owned(),
         }
     }
 }
@@ -66,6 +73,7 @@ fn live_of(status: &Status, max_id: u64) -> Live {
         rate: status.rate,
         cover: status.cover.and_then(|cover| cover.try_into().ok()),
         headroom: status.limit.headroom(max_id),
+        headroom_days: status.headroom_days(max_id),
         segments: status.reserves,
         skipped: status.skipped,
         failures: status.failures,

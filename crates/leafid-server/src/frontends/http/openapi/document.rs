@@ -8,7 +8,7 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use super::problems;
 use crate::api::Problem;
 use crate::frontends::http::{
-    audit, clock, decode, ids, leaf, openapi, probes, quotas, tags, workers,
+    audit, clock, decode, gear, ids, leaf, openapi, probes, quotas, tags, workers,
 };
 
 #[derive(OpenApi)]
@@ -25,6 +25,7 @@ use crate::frontends::http::{
         (name = "workers", description = "the worker ids of snowflake ids, and the clock"),
         (name = "audit", description = "who changed what"),
         (name = "leaf", description = "Leaf's own API, for callers of Leaf: it answers as Java Leaf does, so only its regular part is described. It accepts every method, answers every error with status 500, and ignores unknown parameters"),
+        (name = "gear", description = "the API of ns4_gear_idgen, for its callers: every failure is a 200"),
         (name = "operation", description = "health and metrics"),
     ),
     paths(
@@ -33,7 +34,7 @@ use crate::frontends::http::{
         workers::show, workers::list, workers::release, clock::show, clock::accept,
         quotas::list, quotas::set_server, quotas::remove_server, quotas::set_tag,
         quotas::remove_tag, quotas::set_token, quotas::remove_token, audit::list,
-        leaf::segment, leaf::snowflake, leaf::table::cache, leaf::table::db, leaf::decode,
+        gear::get_id, leaf::segment, leaf::snowflake, leaf::table::cache, leaf::table::db, leaf::decode,
         probes::livez, probes::readyz, probes::metrics, openapi::openapi_json,
     ),
     components(schemas(Problem)),

@@ -1,18 +1,25 @@
 //! What the body of a request about a tag asks for.
 
+use std::sync::Arc;
+
 use leafid::Tag;
 use leafid::store::{TagFieldError, TagKind, TagPatch, TagSpec};
 
-use crate::api::{Policy, SegmentTagRequest, SnowflakeTagRequest, TagChange, Text, Whole};
+use crate::api::{OtherTagRequest, Policy, SegmentTagRequest, TagChange, Text, Whole};
 use crate::frontends::http::json::JsonBody;
 use crate::frontends::http::problem::Problem;
 
 /// The tag to create; `step` is that of segment tags without one.
 pub(super) fn spec(body: &JsonBody, step: u32) -> Result<TagSpec, Problem> {
-    if body.text("kind") == Some(TagKind::Snowflake.name()) {
-        let request: SnowflakeTagRequest = body.to()?;
+    let kind = body
+        .text("kind")
+        .and_then(|kind| kind.parse::<TagKind>().ok());
+    if kind.is_some_and(|kind| kind != TagKind::Segment) {
+        let request: OtherTagRequest = body.to()?;
         let mut spec = TagSpec::new(Tag::new(request.tag)?);
-        spec.settings.kind = TagKind::Snowflake;
+        let Text(kind) = request.kind;
+        spec.settings.kind = kind;
+        spec.format = request.format.map(Arc::from);
         spec.description = request.description;
         return Ok(spec);
     }
@@ -28,6 +35,7 @@ pub(super) fn spec(body: &JsonBody, step: u32) -> Result<TagSpec, Problem> {
     Ok(TagSpec::with_named(
         tag,
         TagKind::Segment,
+        request.format.map(Arc::from),
         start,
         named,
         step,

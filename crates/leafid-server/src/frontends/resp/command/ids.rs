@@ -1,16 +1,16 @@
 //! Commands that take ids, and those that only report on them.
 
-use leafid::{Layout, Segment};
+use leafid::Segment;
 
-use super::{Ends, Outcome, Turn, Wanted};
+use super::{Ends, Outcome, Turn, Wanted, decode};
 use crate::frontends::resp::args::Args;
 use crate::frontends::resp::reply::{Form, Reply};
-use crate::service::{Issued, ServiceError};
+use crate::service::{Issued, IssuedId, ServiceError, ShardChoice};
 
 const BAD_TAG: &str = "ERR bad_tag a tag is a text in UTF-8";
+const BAD_KEY: &str = "ERR bad_field a shard key is a text in UTF-8";
 const NOT_UPWARDS: &str = "ERR bad_count a range of ids has a length of at least 1: the numbers of \
                            a tag never go back, or ids would come twice";
-const BAD_ID: &str = "ERR bad_field an id is a whole number of at most 64 bits, in decimal";
 
 pub(super) fn incr(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
     issue(turn, args, Form::Number)
@@ -36,7 +36,7 @@ pub(super) fn next(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
         return issue(turn, args, Form::Bulk);
     }
     if args.len() > 3 {
-        return turn.syntax_error();
+        return next_in_shard(turn, args);
     }
     let Some(count) = args.number(2) else {
         return turn.not_an_integer();
@@ -56,6 +56,39 @@ pub(super) fn next(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
     Outcome::Done
 }
 
+/// `ID.NEXT tag [count] SHARD shard`, or with `SHARDKEY key`.
+fn next_in_shard(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
+    let (count, at) = match args.len() {
+        4 => (None, 2),
+        5 => (Some(args.number(2)), 3),
+        _ => return turn.syntax_error(),
+    };
+    let shard = if args.is(at, "SHARD") {
+        let number = args.number(at + 1).map(u32::try_from);
+        let Some(Ok(number)) = number else {
+            return turn.not_an_integer();
+        };
+        ShardChoice::Number(number)
+    } else if args.is(at, "SHARDKEY") {
+        match str::from_utf8(args.get(at + 1)) {
+            Ok(key) => ShardChoice::Key(key.to_owned()),
+            Err(_) => return turn.fail(BAD_KEY),
+        }
+    } else {
+        return turn.syntax_error();
+    };
+    let count = match count {
+        None => None,
+        Some(None) => return turn.not_an_integer(),
+        Some(Some(count)) => Some(u64::try_from(count)),
+    };
+    let (Ok(count), Ok(tag)) = (count.transpose(), tag(args)) else {
+        return refuse(turn, args);
+    };
+    let tag = tag.to_owned();
+    Outcome::Wait(Wanted::InShard { tag, count, shard })
+}
+
 pub(super) fn get(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
     let Ok(tag) = tag(args) else {
         return turn.fail(BAD_TAG);
@@ -65,52 +98,10 @@ pub(super) fn get(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
         return turn.fail_of(&error, 1);
     }
     match service.last(tag) {
-        Some(id) => turn.reply.bulk_number(id.get()),
+        Some(id) => one(&mut turn.reply, &id, Form::Bulk),
         None => turn.reply.null(),
     }
     Outcome::Done
-}
-
-pub(super) fn decode(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
-    let text = |at| std::str::from_utf8(args.get(at)).unwrap_or_default();
-    let service = &turn.context.service;
-    let layout = match args.len() {
-        2 => service.layout(),
-        3 => match text(2).parse() {
-            Ok(layout) => layout,
-            Err(error) => return turn.fail(&format!("ERR bad_field {error}")),
-        },
-        _ => return turn.syntax_error(),
-    };
-    let digits = text(1);
-    let id = digits.parse().ok().filter(|_| !digits.starts_with('+'));
-    let Some(id) = id else {
-        return turn.fail(BAD_ID);
-    };
-    match service.decode(id, layout) {
-        Ok(parts) => decoded(&mut turn.reply, id, layout, parts),
-        Err(error) => return turn.fail_of(&error, 1),
-    }
-    Outcome::Done
-}
-
-/// The parts of an id, with the field names of HTTP.
-fn decoded(reply: &mut Reply<'_>, id: u64, layout: Layout, parts: leafid::Parts) {
-    reply.map(if parts.data_center.is_some() { 9 } else { 7 });
-    reply.field("id", id);
-    reply.field("layout", layout);
-    reply.field("time", parts.time());
-    reply.field("unix_ms", parts.unix_ms);
-    reply.field("tick", parts.tick);
-    reply.bulk(b"worker_id");
-    reply.number(parts.worker.get().into());
-    if let Some(data_center) = parts.data_center {
-        reply.bulk(b"data_center");
-        reply.number(data_center.into());
-        reply.bulk(b"worker_in_data_center");
-        reply.number(parts.worker_in_data_center.into());
-    }
-    reply.field("sequence", parts.sequence);
 }
 
 fn tag<'a>(args: Args<'a>) -> Result<&'a str, std::str::Utf8Error> {
@@ -163,7 +154,7 @@ fn from_memory(
     // Fewer are available, or only one is wanted: one by one.
     for given in 0..count {
         match service.try_next(caller, tag) {
-            Ok(id) => turn.reply.run(id.get(), 1, form),
+            Ok(id) => one(&mut turn.reply, &id, form),
             Err(error) => return Err(turn.stopped(error, count - given)),
         }
     }
@@ -190,7 +181,7 @@ fn take(turn: &mut Turn<'_>, args: Args<'_>, length: i64, ends: Ends) -> Outcome
     Outcome::Done
 }
 
-/// Waits for ids, and answers.
+/// Waits for ids or for a tag, and answers.
 pub(in crate::frontends::resp) async fn wait(turn: &mut Turn<'_>, wanted: Wanted) {
     let (service, caller) = (&turn.context.service, &turn.state.caller);
     match wanted {
@@ -207,6 +198,23 @@ pub(in crate::frontends::resp) async fn wait(turn: &mut Turn<'_>, wanted: Wanted
             Ok(run) => answer_run(&mut turn.reply, run, ends),
             Err(error) => drop(turn.fail_of(&error, 1)),
         },
+        Wanted::InShard { tag, count, shard } => {
+            wait_in_shard(turn, &tag, count, &shard).await;
+        }
+        Wanted::Decoded { tag, id } => decode::wait(turn, &tag, &id).await,
+    }
+}
+
+async fn wait_in_shard(turn: &mut Turn<'_>, tag: &str, count: Option<u64>, shard: &ShardChoice) {
+    let (service, caller) = (&turn.context.service, &turn.state.caller);
+    let issuing = async {
+        let caller = service.in_shard(caller, tag, shard).await?;
+        service.next_many(&caller, tag, count.unwrap_or(1)).await
+    };
+    match (issuing.await, count) {
+        (Ok(issued), None) => each(&mut turn.reply, &issued, Form::Bulk),
+        (Ok(issued), Some(_)) => several(&mut turn.reply, &issued),
+        (Err(error), _) => drop(turn.fail_of(&error, 1)),
     }
 }
 
@@ -233,11 +241,19 @@ async fn wait_for_each(
     }
     for given in 0..count {
         match service.next(caller, tag).await {
-            Ok(id) => turn.reply.run(id.get(), 1, form),
+            Ok(id) => one(&mut turn.reply, &id, form),
             Err(error) => return Err(turn.stopped(error, count - given)),
         }
     }
     Ok(())
+}
+
+/// Writes one id. A text is a bulk string whatever the command: Redis has no other form for it.
+fn one(reply: &mut Reply<'_>, id: &IssuedId, form: Form) {
+    match id {
+        IssuedId::Number(id) => reply.run(id.get(), 1, form),
+        IssuedId::Text(text) => reply.bulk(text.as_bytes()),
+    }
 }
 
 /// Writes each id as an answer of its own.
@@ -251,6 +267,11 @@ fn each(reply: &mut Reply<'_>, issued: &Issued, form: Form) {
         Issued::Snowflake(ids) => {
             for id in ids.clone() {
                 reply.run(id.get(), 1, form);
+            }
+        }
+        Issued::Texts(texts) => {
+            for text in texts.iter() {
+                reply.bulk(text.as_bytes());
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The table of supported commands. The most frequent come first, as the search starts at the top.
 
 use super::{Command, Group, Kind};
-use super::{client, config, greeting, help, ids, server, transaction};
+use super::{client, config, decode, greeting, help, ids, server, transaction};
 
 const fn command(name: &'static str, arity: i32, kind: Kind, group: Group) -> Command {
     Command {
@@ -35,12 +35,13 @@ pub(in crate::frontends::resp) const COMMANDS: &[Command] = &[
     row!("incr" 2 Taking Ids "tag" "Take the next id of a tag" ids::incr),
     row!("incrby" 3 Taking Ids "tag count"
         "Take a range of adjacent ids of a tag; the answer is the last of them" ids::incrby),
-    row!("id.next" -2 Taking Ids "tag [count]"
+    row!("id.next" -2 Taking Ids "tag [count] [SHARD shard | SHARDKEY key]"
         "Take the next id of a tag, or several, as strings" ids::next),
     row!("id.range" 3 Taking Ids "tag length"
         "Take a range of adjacent ids of a tag; the answer is the first and the last" ids::range),
     row!("get" 2 Asking Ids "tag" "The last id of a tag that this server issued" ids::get),
-    row!("id.decode" -2 Plain Ids "id [layout]" "The parts of a snowflake id" ids::decode),
+    row!("id.decode" -2 Plain Ids "id [layout | TAG tag]"
+        "What an id says: by a layout, by its tag, or by what it looks like" decode::decode),
     row!("ping" -1 Plain Connection "[message]" "Whether the server answers" greeting::ping),
     row!("multi" 1 InTransaction Transactions "" "Begin a transaction" transaction::multi),
     row!("exec" 1 InTransaction Transactions "" "Execute a transaction" transaction::exec),

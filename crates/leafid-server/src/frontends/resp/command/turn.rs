@@ -4,7 +4,7 @@ use crate::frontends::resp::context::Context;
 use crate::frontends::resp::error;
 use crate::frontends::resp::reply::{Form, Reply};
 use crate::frontends::resp::state::State;
-use crate::service::ServiceError;
+use crate::service::{ServiceError, ShardChoice};
 
 /// The execution of a command: what it may read, and where it writes its answer.
 pub(in crate::frontends::resp) struct Turn<'a> {
@@ -28,7 +28,7 @@ pub(in crate::frontends::resp) enum Outcome {
     Close,
 }
 
-/// Ids that memory did not hold, and that a command waits for.
+/// Ids that memory did not hold, or a tag to be read, that a command waits for.
 #[derive(Debug)]
 pub(in crate::frontends::resp) enum Wanted {
     /// One id for each of several commands in a row.
@@ -41,6 +41,14 @@ pub(in crate::frontends::resp) enum Wanted {
         length: u64,
         ends: Ends,
     },
+    /// Ids of a shard; one, without a count.
+    InShard {
+        tag: String,
+        count: Option<u64>,
+        shard: ShardChoice,
+    },
+    /// What an id says, by its tag.
+    Decoded { tag: String, id: String },
 }
 
 /// The form of the answer to a range.
@@ -57,7 +65,10 @@ impl Wanted {
     pub(in crate::frontends::resp) const fn commands(&self) -> u64 {
         match self {
             Self::Ids { count, .. } => *count,
-            Self::Several { .. } | Self::Run { .. } => 1,
+            Self::Several { .. }
+            | Self::Run { .. }
+            | Self::InShard { .. }
+            | Self::Decoded { .. } => 1,
         }
     }
 }

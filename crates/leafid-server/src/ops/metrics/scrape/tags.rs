@@ -73,7 +73,10 @@ struct SeenTag {
     step: Option<u64>,
     cover: Option<Duration>,
     headroom: Option<u64>,
+    headroom_days: Option<f64>,
 }
+
+const SECONDS_A_DAY: f64 = 86_400.0;
 
 impl SeenTag {
     fn other() -> Self {
@@ -84,12 +87,14 @@ impl SeenTag {
     }
 
     fn of(status: &Status) -> Self {
+        let max_id = status.max_id.unwrap_or(1);
         let mut seen = Self {
             // The name itself, as in the API: labels have escaping rules of their own.
             tag: status.tag.as_str().to_owned(),
             step: Some(status.step),
             cover: status.cover,
-            headroom: Some(status.limit.headroom(status.max_id.unwrap_or(1))),
+            headroom: Some(status.limit.headroom(max_id)),
+            headroom_days: status.headroom_days(max_id),
             ..Self::default()
         };
         seen.add(status);
@@ -155,6 +160,11 @@ const TAG_SERIES: &[TagSeries] = &[
         name: "tag_headroom",
         help: "numbers below the limit that are not in any segment yet",
         value: Value::Gauge(|tag| tag.headroom.map(to_float)),
+    },
+    TagSeries {
+        name: "tag_headroom_seconds",
+        help: "how long these numbers last at the measured rate of this process",
+        value: Value::Gauge(|tag| tag.headroom_days.map(|days| days * SECONDS_A_DAY)),
     },
     TagSeries {
         name: "tag_store_failures",

@@ -1,0 +1,113 @@
+//! The periods of calendar counters: each has a tag of its own in the store, made when its first
+//! id is requested. A tag that is deleted keeps how far it went, so that a period never restarts.
+
+use leafid::store::{StoreError, TagKind, TagRecord, TagSettings, TagSpec};
+use leafid::{IssueError, Limit, Permanent, Stage, Tag};
+
+use super::create_on_first_use::failed;
+use super::forms::Counter;
+use super::{Service, ServiceError};
+
+/// How many old periods are deleted at once.
+const OLD_MAX: u32 = 100;
+
+impl Service {
+    /// Takes ids of a period, which begins if it has no tag yet.
+    pub(super) async fn or_begin<T, F>(
+        &self,
+        tag: &str,
+        counter: &Counter,
+        take: impl Fn() -> F,
+    ) -> Result<T, ServiceError>
+    where
+        F: Future<Output = Result<T, IssueError>>,
+    {
+        let period = match take().await {
+            Err(IssueError::Permanent(Permanent::UnknownTag { tag })) => tag,
+            taken => return Ok(taken?),
+        };
+        let tag = Tag::new(tag).map_err(|error| IssueError::from(Permanent::BadTag(error)))?;
+        self.begin_period(&tag, &period, counter).await?;
+        Ok(take().await?)
+    }
+
+    async fn begin_period(
+        &self,
+        tag: &Tag,
+        period: &Tag,
+        counter: &Counter,
+    ) -> Result<(), ServiceError> {
+        let _place = self.gate.caller_call().await;
+        let status = self.generators.status(period.as_str());
+        if status.is_some_and(|status| status.stage != Stage::Unknown) {
+            // Another caller was faster.
+            return Ok(());
+        }
+        let record = self.generators.read_tag(tag).await;
+        let record = record.map_err(|error| failed(tag, error))?;
+        let record = record.ok_or_else(|| ServiceError::UnknownTag { tag: tag.clone() })?;
+        let spec = period_spec(period.clone(), &record, counter);
+        match self.generators.create_tag(&spec).await {
+            Ok(_) | Err(StoreError::TagExists) => {}
+            Err(error) => return Err(failed(period, error)),
+        }
+        tracing::info!(target: "audit", tag = period.to_string(), "period begun");
+        self.delete_old_periods(tag, counter).await;
+        Ok(())
+    }
+
+    /// Deletes the tags of periods that ended long ago. What fails is tried again when the next
+    /// period begins.
+    async fn delete_old_periods(&self, tag: &Tag, counter: &Counter) {
+        let oldest = counter.label_before(self.periods_kept);
+        let (Some(oldest), Ok(after)) = (oldest, Tag::new(format!("{tag}@"))) else {
+            return;
+        };
+        let Ok(listed) = self.generators.list_tags(Some(&after), OLD_MAX).await else {
+            return;
+        };
+        for record in listed {
+            let label = record.tag.as_str().strip_prefix(after.as_str());
+            let label = label.and_then(|label| label.parse::<u64>().ok());
+            let is_old = label.is_some_and(|label| {
+                label < oldest && record.description.as_deref() == Some(&*description(tag, label))
+            });
+            if is_old {
+                match self.generators.delete_tag(&record.tag).await {
+                    Ok(()) => {
+                        let tag = record.tag.to_string();
+                        tracing::info!(target: "audit", tag, "old period deleted");
+                    }
+                    Err(error) => {
+                        let tag = record.tag.to_string();
+                        tracing::warn!(tag, %error, "old period not deleted");
+                        return;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What tells a period from a tag that somebody gave such a name.
+fn description(tag: &Tag, label: u64) -> String {
+    let name: String = tag
+        .as_str()
+        .chars()
+        .take(TagSettings::DESCRIPTION_LEN_MAX / 2)
+        .collect();
+    format!("period {label} of {name}")
+}
+
+fn period_spec(period: Tag, parent: &TagRecord, counter: &Counter) -> TagSpec {
+    let limit = Limit::new(counter.period.len()).unwrap_or_default();
+    TagSpec {
+        settings: TagSettings {
+            kind: TagKind::Segment,
+            limit: limit.min(parent.settings.limit),
+            ..parent.settings
+        },
+        description: Some(description(&parent.tag, counter.period.label)),
+        ..TagSpec::new(period)
+    }
+}
