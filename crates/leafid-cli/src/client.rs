@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use leafid::Escaped;
 use leafid_server::api::{
-    COUNT_MAX, ChangeList, Ids, IdsRequest, OwnWorker, Problem, Quota, QuotaList, QuotaRequest,
+    COUNT_MAX, ChangeList, DecodedOfTag, Ids, OwnWorker, Problem, Quota, QuotaList, QuotaRequest,
     ReleaseRequest, Tag, TagChange, TagList, TagRequest, Worker, WorkerList,
 };
 use leafid_server::{percent_encoded, with_causes};
@@ -17,6 +17,7 @@ use ureq::http::{HeaderValue, Method, Request};
 use ureq::tls::TlsConfig;
 
 use crate::failure::{Failure, Outcome};
+use crate::shard::ShardFlags;
 
 /// The server, unless another one is named.
 pub(crate) const DEFAULT_SERVER: &str = "http://127.0.0.1:8080";
@@ -91,9 +92,19 @@ impl Client {
 
     /// Takes up to `count` ids; the server issues at most `COUNT_MAX` at once.
     pub(crate) fn take(&self, tag: &str, count: u64) -> Outcome<Vec<String>> {
+        self.take_in(tag, count, &ShardFlags::default())
+    }
+
+    /// As [`take`](Self::take), in a shard.
+    pub(crate) fn take_in(
+        &self,
+        tag: &str,
+        count: u64,
+        shard: &ShardFlags,
+    ) -> Outcome<Vec<String>> {
         let path = format!("/v1/tags/{}/ids", percent_encoded(tag));
-        let count = Some(count.min(COUNT_MAX).into());
-        let answer: Ids = self.call(Method::POST, &path, &IdsRequest { count }, tag)?;
+        let request = shard.request(count.min(COUNT_MAX));
+        let answer: Ids = self.call(Method::POST, &path, &request, tag)?;
         Ok(answer.ids)
     }
 
@@ -111,6 +122,11 @@ impl Client {
 
     pub(crate) fn show(&self, tag: &str) -> Outcome<Tag> {
         self.get(&path_of(tag), tag)
+    }
+
+    pub(crate) fn decode(&self, id: &str, tag: &str) -> Outcome<DecodedOfTag> {
+        let (id, of) = (percent_encoded(id), percent_encoded(tag));
+        self.get(&format!("/v1/decode/{id}?tag={of}"), tag)
     }
 
     pub(crate) fn set(&self, tag: &str, change: &TagChange) -> Outcome<Tag> {

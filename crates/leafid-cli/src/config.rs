@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use leafid_server::{AccessFile, ConfigError, Loaded, Setting, Shown, Sources, Tls};
+use leafid_server::{AccessFile, ConfigError, FormatKeys, Loaded, Setting, Shown, Sources, Tls};
 use serde_json::json;
 
 use crate::failure::{Failure, Outcome};
@@ -74,6 +74,9 @@ fn notes(sources: &Sources) -> Result<Vec<String>, ConfigError> {
         let file = AccessFile::read(path, &loaded.config.limits())?;
         loaded.notes.extend(file.notes);
         loaded.config.tokens = file.tokens;
+    }
+    if let Some(path) = &loaded.config.format_keys {
+        loaded.notes.extend(FormatKeys::read(path)?.notes);
     }
     loaded.check_exposure()?;
     let Loaded {

@@ -5,6 +5,7 @@ use std::fmt::Display;
 use std::io::{self, ErrorKind, Write as _};
 use std::process::ExitCode;
 
+use leafid::format::FormatError;
 use leafid::store::{StoreError, TagFieldError};
 use leafid::{Escaped, IssueError, Tag};
 use leafid_server::{LogFormat, with_causes};
@@ -147,6 +148,13 @@ impl From<TagFieldError> for Failure {
     }
 }
 
+impl From<FormatError> for Failure {
+    fn from(error: FormatError) -> Self {
+        let next = "see docs/formats.md, or ask a server with `leafid next TAG --server URL`";
+        Self::new(error, next)
+    }
+}
+
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         let error = match error {
@@ -157,7 +165,10 @@ impl From<StoreError> for Failure {
             StoreError::UnknownTag => "create it with `leafid tag create TAG`",
             StoreError::TagExists => "look at it with `leafid tag show TAG`",
             StoreError::FormerKind { .. } => {
-                "choose another name, or create it with `leafid tag create TAG --kind snowflake`"
+                "choose another name, or create it with `leafid tag create TAG --kind KIND`"
+            }
+            StoreError::FormerFormat { .. } => {
+                "choose another name, or create it with the format that it had"
             }
             StoreError::LimitReached { .. } => {
                 "raise its limit with `leafid tag set TAG --limit LIMIT`, or use another tag"

@@ -20,7 +20,7 @@ pub(crate) struct Flags<const ALL: bool> {
     leaf_properties: Option<PathBuf>,
 }
 
-const STORE_KEYS: [&str; 7] = [
+const STORE_KEYS: [&str; 8] = [
     "store",
     "data-dir",
     "store-password-file",
@@ -28,6 +28,7 @@ const STORE_KEYS: [&str; 7] = [
     "store-connect-timeout",
     "store-statement-timeout",
     "create-tags",
+    "format-keys",
 ];
 
 impl<const ALL: bool> Flags<ALL> {

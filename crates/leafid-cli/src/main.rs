@@ -20,8 +20,10 @@ mod worker;
 mod client;
 mod failure;
 mod flags;
+mod format_key;
 mod log;
 mod output;
+mod shard;
 mod source;
 mod target;
 mod tls;
@@ -59,6 +61,7 @@ enum Command {
     Serve(serve::Serve),
     Next(next::Next),
     Decode(decode::Decode),
+    FormatKey(format_key::FormatKey),
     #[command(subcommand)]
     Tag(tag::Tags),
     #[command(subcommand)]
@@ -81,6 +84,7 @@ impl Command {
             Self::Serve(serve) => serve.run(),
             Self::Next(next) => next.run(),
             Self::Decode(decode) => decode.run(),
+            Self::FormatKey(format_key) => format_key.run(),
             Self::Tag(tags) => tags.run(),
             Self::Worker(workers) => workers.run(),
             Self::Quota(quotas) => quotas.run(),

@@ -8,8 +8,8 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use leafid_server::{
-    AccessFile, Addresses, Config, CoreRuntime, Hangups, Listeners, Loaded, ServeError, Server,
-    Stores, Tls, Workers, shutdown_signal, with_causes,
+    AccessFile, Addresses, Config, CoreRuntime, FormatKeys, Hangups, Listeners, Loaded, ServeError,
+    Server, Stores, Tls, Workers, shutdown_signal, with_causes,
 };
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 use tokio::signal::unix::{SignalKind, signal};
@@ -55,6 +55,10 @@ fn serve_until_stopped(mut loaded: Loaded) -> Outcome {
     loaded.notes.extend(noted);
     loaded.check_exposure()?;
     loaded.notes.extend(source::notes(&loaded.config)?);
+    let keys = source::format_keys(&loaded.config)?;
+    loaded
+        .notes
+        .extend(keys.iter().flat_map(|read| read.notes.clone()));
     let tls = Tls::read(&loaded.config, loaded.config.limits());
     let tls = tls.map_err(|error| {
         let next = "docs/tls.md describes how to create a certificate and its key";
@@ -74,13 +78,15 @@ fn serve_until_stopped(mut loaded: Loaded) -> Outcome {
     // others.
     let runtime = CoreRuntime::new().map_err(source::not_started)?;
     let mut served = Ok(());
-    runtime.block_on(pin!(async { served = serve(&loaded.config, tls).await }));
+    runtime.block_on(pin!(async {
+        served = serve(&loaded.config, keys, tls).await;
+    }));
     // Nothing that still runs needs waiting for: all requests have been answered.
     runtime.shutdown_background();
     served
 }
 
-async fn serve(config: &Config, tls: Option<Arc<Tls>>) -> Outcome {
+async fn serve(config: &Config, keys: Option<FormatKeys>, tls: Option<Arc<Tls>>) -> Outcome {
     let stop = stop()?;
     let hangups = Hangups::listen().map_err(no_signals)?;
     survive_file_size_limit().map_err(no_signals)?;
@@ -96,8 +102,11 @@ async fn serve(config: &Config, tls: Option<Arc<Tls>>) -> Outcome {
         audit: Some(source::open_audit(config)?),
     };
     let server = Server::new(config, config.limits(), stores, listeners);
-    let access_file = config.access_file.clone();
-    tokio::spawn(hangups.reload(server.service(), access_file, tls));
+    if let Some(read) = keys {
+        server.service().apply_format_keys(read.keys);
+    }
+    let (access_file, format_keys) = (config.access_file.clone(), config.format_keys.clone());
+    tokio::spawn(hangups.reload(server.service(), access_file, format_keys, tls));
     // The server runs even if its greeting cannot be written.
     let greeting = greeting(&server.addresses(), config);
     let _ = output::print(match config.log {

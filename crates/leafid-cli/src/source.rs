@@ -3,9 +3,12 @@
 use std::fmt::Display;
 use std::sync::Arc;
 
+use leafid::format::{CompileFormat as _, FormatCompiler, FormatContext};
 use leafid::store::{SegmentStore, StoreError, TagKind, TagPatch, TagRecord, TagSettings, TagSpec};
-use leafid::{Clock as _, Generators, Options, Segment, SystemClock, Tag};
-use leafid_server::{Config, with_causes};
+use leafid::{Clock as _, Escaped, Family, Generators, Options, SystemClock, Tag};
+use leafid_formats::{Families, Formats, Mark};
+use leafid_server::api::DecodedOfTag;
+use leafid_server::{Config, FormatKeys, TagId, with_causes};
 use leafid_stores::{AuditRecord, AuditStore, StoreUrl};
 use tokio::runtime::{Builder, Runtime};
 
@@ -26,8 +29,26 @@ pub(crate) async fn open(config: &Config) -> Outcome<Arc<dyn SegmentStore>> {
 }
 
 /// Generators that keep nothing in memory: nothing runs their driver.
-pub(crate) fn generators(store: Arc<dyn SegmentStore>) -> Generators {
-    Generators::open(store, Options::default()).0
+pub(crate) fn generators(store: Arc<dyn SegmentStore>, formats: Formats) -> Generators {
+    let formats = Some(FormatCompiler::new(formats));
+    Generators::open(store, Options::default().with_formats(formats)).0
+}
+
+/// The formats of tags, with the keys that the settings name.
+pub(crate) fn formats(config: &Config) -> Outcome<Formats> {
+    let families = Families::new(Arc::new(SystemClock::new()));
+    let formats = Formats::new().with_families(families);
+    let formats = formats.alone(config.is_embedded());
+    if let Some(read) = format_keys(config)? {
+        formats.replace_keys(read.keys);
+    }
+    Ok(formats)
+}
+
+/// The keys of opaque ids, if the settings name a file of them.
+pub(crate) fn format_keys(config: &Config) -> Outcome<Option<FormatKeys>> {
+    let read = config.format_keys.as_deref().map(FormatKeys::read);
+    Ok(read.transpose()?)
 }
 
 /// Opens the audit log of that store.
@@ -90,20 +111,37 @@ pub(crate) fn not_started(error: impl Display) -> Failure {
     Failure::new(message, "raise the limit on open files (ulimit -n)")
 }
 
+/// Ids of a tag without segments of its own. Those of a family need no server.
+fn others(record: &TagRecord, formats: &Formats, count: u64) -> Outcome<Vec<String>> {
+    let TagKind::Family(family) = record.settings.kind else {
+        return Err(made_by_servers(&record.tag));
+    };
+    // Their bits for a process are few: a server beside this one could make the same id.
+    if matches!(family, Family::Tsid | Family::CosId) {
+        return Err(made_by_servers(&record.tag));
+    }
+    let family = formats.family(family, record.format.as_deref())?;
+    let texts = (0..count).map(|_| {
+        let mut text = String::new();
+        family.push_next(&mut text).map(|()| text)
+    });
+    Ok(texts.collect::<Result<_, _>>()?)
+}
+
 impl Source {
     pub(crate) fn open(config: &Config) -> Outcome<Self> {
         let runtime = runtime()?;
         let store = runtime.block_on(open(config))?;
         Ok(Self {
             runtime,
-            generators: generators(store),
+            generators: generators(store, formats(config)?),
             config: Box::new(config.clone()),
         })
     }
 
     /// Takes exactly `count` ids out of the store: a whole step would be lost with this process.
     /// Refuses a snowflake tag: this process holds no worker id.
-    pub(crate) fn take(&self, tag: &Tag, count: u64) -> Outcome<Segment> {
+    pub(crate) fn take(&self, tag: &Tag, count: u64) -> Outcome<Vec<String>> {
         let reserving = async {
             match self.generators.reserve(tag, count).await {
                 Err(StoreError::UnknownTag) if self.config.creates_tags() => {
@@ -119,12 +157,25 @@ impl Source {
             }
         };
         let reserved = self.runtime.block_on(reserving);
-        if matches!(reserved, Err(StoreError::Unsupported { .. }))
-            && self.show(tag)?.settings.kind == TagKind::Snowflake
-        {
-            return Err(made_by_servers(tag));
+        if matches!(reserved, Err(StoreError::Unsupported { .. })) {
+            return others(&self.show(tag)?, &formats(&self.config)?, count);
         }
-        Ok(reserved?)
+        let segment = reserved?;
+        let ids = segment.start()..segment.end();
+        let Some(format) = self.show(tag)?.format else {
+            return Ok(ids.map(|id| id.to_string()).collect());
+        };
+        let format = formats(&self.config)?.compile(tag, &format)?;
+        let now = SystemClock::new().wall().as_millis();
+        let context = FormatContext {
+            unix_ms: u64::try_from(now).unwrap_or(u64::MAX),
+            worker_id: None,
+        };
+        let written = ids.map(|id| {
+            let mut text = String::new();
+            format.write(id, &context, &mut text).map(|()| text)
+        });
+        Ok(written.collect::<Result<_, _>>()?)
     }
 
     /// A tag with the settings of one that is created on first use.
@@ -161,6 +212,26 @@ impl Source {
     pub(crate) fn show(&self, tag: &Tag) -> Outcome<TagRecord> {
         let record = self.runtime.block_on(self.generators.read_tag(tag))?;
         Ok(record.ok_or(StoreError::UnknownTag)?)
+    }
+
+    /// What an id of a tag says. This process knows no worker ids.
+    pub(crate) fn decode(&self, id: &str, tag: &Tag) -> Outcome<DecodedOfTag> {
+        let record = self.show(tag)?;
+        let layout = self.config.workers.layout;
+        let decoded = TagId::decode(&self.generators, layout, &record, id).map_err(|why| {
+            let (id, tag) = (Escaped(id), quoted(tag.as_str()));
+            let message = format!("\"{id}\" is not an id of the tag {tag}: {why}");
+            Failure::usage(message, "give an id as it was issued")
+        })?;
+        let now_ms = SystemClock::new().wall().as_millis();
+        let now_ms = i64::try_from(now_ms).unwrap_or(i64::MAX);
+        let mark = decoded.unix_ms().and_then(|ms| Mark::of_time(ms, now_ms));
+        Ok(DecodedOfTag::new(
+            id,
+            tag.as_str(),
+            &decoded,
+            mark.as_slice(),
+        ))
     }
 
     pub(crate) fn set(&self, tag: &Tag, patch: &TagPatch) -> Outcome<TagRecord> {
@@ -253,7 +324,7 @@ impl Drop for Source {
 fn made_by_servers(tag: &Tag) -> Failure {
     let tag = quoted(tag.as_str());
     Failure::new(
-        format!("the tag {tag} issues snowflake ids, which only a running server makes"),
+        format!("the tag {tag} has ids that only a running server makes"),
         format!("ask a server: leafid next {tag} --server http://HOST:PORT"),
     )
 }

@@ -1,5 +1,7 @@
 //! `leafid tag`: creates, lists, shows, changes and deletes tags.
 
+use std::sync::Arc;
+
 use leafid::store::{TagKind, TagPatch, TagSettings, TagSpec};
 use leafid::{Limit, StepPolicy, Tag};
 use leafid_server::api::{self, TagChange, TagList, TagRequest};
@@ -16,6 +18,8 @@ use crate::target::{Target, TargetFlags};
 Examples:
   leafid tag create order --start 1000000 --description 'order numbers'
   leafid tag create trace --kind snowflake
+  leafid tag create session --kind uuid7
+  leafid tag create invoice --format 'SO-{date %Y%m%d}-{number width=6 restart=day}'
   leafid tag list
   leafid tag set order --step 5000
   leafid tag set order --next 2000000
@@ -56,9 +60,14 @@ pub(crate) enum Tags {
 pub(crate) struct Create {
     /// The tag: 1 to 128 characters.
     tag: Tag,
-    /// Where its ids come from, permanently: segment, or snowflake, which has no other settings.
+    /// Where its ids come from, permanently: segment, snowflake, or a family such as uuid7. Only
+    /// segment tags have a start, a step, a policy and a limit.
     #[arg(long, value_name = "KIND", default_value_t)]
     kind: TagKind,
+    /// How its ids are written, permanently, such as 'SO-{date %Y%m%d}-{number width=6}'; see
+    /// docs/formats.md.
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<String>,
     /// Its first id [default: 1]
     #[arg(long, value_name = "ID")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=Limit::INT64.largest()))]
@@ -149,17 +158,17 @@ impl Create {
         check_new(&self.tag)?;
         let named = self.settings.named(self.description.map(Some));
         let (tag, kind, start) = (self.tag, self.kind, self.start);
-        let step = TagSettings::STEP_DEFAULT;
-        TagSpec::with_named(tag.clone(), kind, start, named.clone(), step)?;
+        let format: Option<Arc<str>> = self.format.map(Arc::from);
+        let spec = |named: TagPatch, step: u32| {
+            TagSpec::with_named(tag.clone(), kind, format.clone(), start, named, step)
+        };
+        spec(named.clone(), TagSettings::STEP_DEFAULT)?;
         let row = match self.target.target()? {
             Target::Server(client) => {
-                let request = TagRequest::new(&tag, kind, start, named);
+                let request = TagRequest::new(&tag, kind, format.as_deref(), start, named);
                 client.create(tag.as_str(), &request)?
             }
-            Target::Store(source) => {
-                let spec = TagSpec::with_named(tag, kind, start, named, source.step())?;
-                api::Tag::from(&source.create(&spec)?)
-            }
+            Target::Store(source) => api::Tag::from(&source.create(&spec(named, source.step())?)?),
         };
         print_row(row, self.target.ask.json)
     }
@@ -232,10 +241,12 @@ fn print_row(row: api::Tag, is_json: bool) -> Outcome {
     let policy = policy_name(&row).map(str::to_owned);
     let headroom = headroom(&row).map(|left| left.to_string());
     let live = row.live.flatten();
+    let days = live.as_ref().and_then(|live| live.headroom_days);
     let remaining = live.as_ref().map(|live| live.remaining.to_string());
     output::fields([
         ("tag", Some(row.tag)),
         ("kind", Some(row.kind)),
+        ("format", row.format),
         (
             "next segment",
             row.max_id.map(|max_id| format!("from {max_id}")),
@@ -244,6 +255,7 @@ fn print_row(row: api::Tag, is_json: bool) -> Outcome {
         ("policy", policy),
         ("limit", row.limit),
         ("ids left", headroom),
+        ("days left here", days.map(|days| format!("{days:.1}"))),
         ("description", row.description),
         ("updated", row.updated),
         ("issued here", live.map(|live| live.issued)),

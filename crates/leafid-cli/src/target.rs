@@ -51,6 +51,11 @@ pub(crate) enum Target {
 }
 
 impl TargetFlags {
+    /// Whether the command line names a server or a store.
+    pub(crate) fn is_named(&self) -> bool {
+        self.ask.server.is_some() || self.store.name_a_store()
+    }
+
     /// A store is only used if the command line names it (`--store`, `--data-dir` or
     /// `--leaf-properties`): the settings of `leafid serve` must not turn a command that calls the
     /// server into one that bypasses it.

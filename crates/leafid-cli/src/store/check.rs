@@ -38,10 +38,11 @@ impl Check {
         config.allow_weak_store = true;
         let source = Source::open(&config)?;
         let (url, options) = (source::url(&config)?, config.store_options());
+        let formats = source::formats(&config)?;
         let looks = source.runtime.block_on(async {
             let mut looks = Vec::new();
             for (url, store) in open_each(&url, &options).await? {
-                let answer = look(&source::generators(store)).await;
+                let answer = look(&source::generators(store, formats.clone())).await;
                 looks.push(Look { url, answer });
             }
             Ok::<_, StoreError>(looks)
@@ -169,7 +170,7 @@ impl Look {
             report.product,
             report.location,
             report.identity,
-            tables(report, unusable.is_some())
+            tables(report, unusable.is_some(), self.url.table())
         );
         if let Some(transport) = &report.transport {
             text.push_str(&format!("connected {transport}\n"));
@@ -207,9 +208,10 @@ impl Look {
     }
 }
 
-fn tables(report: &StoreReport, is_unusable: bool) -> &'static str {
+fn tables(report: &StoreReport, is_unusable: bool, table: Option<&str>) -> &'static str {
     match report.has_own_table {
         _ if is_unusable => "ids cannot be reserved from it",
+        _ if table == Some("gear_key") => "gear_key",
         true => "leaf_alloc, leafid_tag",
         false => "leaf_alloc only (`leafid store init` adds policies, limits and deleted tags)",
     }

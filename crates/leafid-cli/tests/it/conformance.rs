@@ -23,12 +23,32 @@ fn finish(command: &mut Command) -> (bool, String) {
     (output.status.success(), printed)
 }
 
+/// No schema can say which texts are formats of a tag or ids of some family: those that are not are
+/// refused, although they fit the schema.
+const NO_SCHEMA: &str = r#"
+[checks.negative_data_rejection]
+# With 414, which an array in place of a parameter gets: it is too long.
+expected-statuses = [400, 401, 403, 404, 405, 406, 409, 414, 415, 422, 428, 429, "5xx"]
+
+[[operations]]
+include-name = "POST /v1/tags"
+checks.positive_data_acceptance.enabled = false
+
+[[operations]]
+include-name = "GET /v1/decode/{id}"
+checks.positive_data_acceptance.enabled = false
+"#;
+
 /// Runs Schemathesis on all calls but Leaf's own, which answer as Leaf does. The server creates no
 /// tag on first use, so that a deleted one stays deleted.
 fn check_contract(server: &Server, more: &[&str]) {
     let folder = clients().installed("schemathesis", &[], install_python);
     let mut schemathesis = Command::new(folder.join("bin/schemathesis"));
-    schemathesis.args(["run", "--checks", "all", "--exclude-tag", "leaf"]);
+    let config = folder.join("leafid-operations.toml");
+    fs::write(&config, NO_SCHEMA).unwrap();
+    schemathesis.arg("--config-file").arg(&config);
+    // All checks, which is the default; to name them would win over the file.
+    schemathesis.args(["run", "--exclude-tag", "leaf"]);
     // The same requests each time, so that a finding can be reproduced.
     schemathesis.args(["--seed", "1", "--no-color"]).args(more);
     schemathesis.arg(format!("{}/openapi.json", server.url));

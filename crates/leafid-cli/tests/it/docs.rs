@@ -64,6 +64,8 @@ check_pages! {
     backup "docs/backup.md"
     config "docs/config.md"
     faults "docs/faults.md"
+    formats "docs/formats.md"
+    from_gear "docs/from-gear.md"
     from_leaf "docs/from-leaf.md"
     grpc "docs/grpc.md"
     http "docs/http.md"

@@ -268,6 +268,7 @@ fn the_checks_see_what_is_wrong() {
                 tick: Layout::LEAF.tick_of(time_ms.cast_signed()).unwrap(),
                 worker: WorkerId::new(1),
                 sequence: 0,
+                shard: 0,
             })
             .get(),
         asked_ms: now_ms,

@@ -38,7 +38,7 @@ fn a_snowflake_tag_issues_through_a_server_only() {
     assert_eq!(json!(workers), json!([own["worker"]]));
 
     let both = [&create[..], &["--step", "5"]].concat();
-    leafid(&both).check_failed(2, "has no step", "--step");
+    leafid(&both).check_failed(2, "have no step", "--step");
     leafid(&["tag", "create", "x", "--kind", "uuid"]).check_usage();
     server.stop();
 
@@ -46,7 +46,7 @@ fn a_snowflake_tag_issues_through_a_server_only() {
     let next = on_store(&["next", "trace"]);
     next.check_failed(1, "only a running server makes", "--server");
     let set = on_store(&["tag", "set", "trace", "--step", "5"]);
-    set.check_failed(2, "has no step", "--step");
+    set.check_failed(2, "have no step", "--step");
     let shown = on_store(&["tag", "show", "trace", "--json"]).json();
     assert_eq!(
         (&shown["kind"], &shown["max_id"]),

@@ -133,7 +133,7 @@ fn tables_of_sqlite_are_put_in_place() {
     let columns = "max_id INTEGER NOT NULL DEFAULT 1, step INTEGER NOT NULL, description TEXT, \
         update_time INTEGER NOT NULL DEFAULT 0";
     let own = "policy TEXT, step_max INTEGER, cover_seconds INTEGER, id_limit INTEGER, kind TEXT, \
-        deleted_max_id INTEGER, segment_max INTEGER";
+        deleted_max_id INTEGER, segment_max INTEGER, format TEXT";
     let copy = format!(
         "CREATE TABLE new_alloc (biz_tag TEXT NOT NULL PRIMARY KEY, {columns}); \
         INSERT INTO new_alloc SELECT * FROM leaf_alloc; \

@@ -130,7 +130,8 @@ impl Session {
         let flags = [":8080", ":8081", ":6380", ":50051"]
             .iter()
             .fold(flags.to_owned(), |flags, port| flags.replace(port, ":0"));
-        serve.args(flags.split_whitespace());
+        // A shell takes the quotes away.
+        serve.args(flags.split_whitespace().map(|flag| flag.trim_matches('\'')));
         let server = Server::launch(serve, &self.work());
         // Only a client with a certificate could ask.
         if !flags.contains("--tls-client-ca") {
