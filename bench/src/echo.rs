@@ -10,8 +10,9 @@ use tonic::{Request, Response, Status, Streaming};
 
 use v1::ids_server::{Ids, IdsServer};
 use v1::{
-    DecodeRequest, DecodeResponse, NextManyRequest, NextManyResponse, NextRequest, NextResponse,
-    ReserveRangeRequest, ReserveRangeResponse, StreamRequest, StreamResponse,
+    DecodeRequest, DecodeResponse, DecodeTextRequest, DecodeTextResponse, NextManyRequest,
+    NextManyResponse, NextRequest, NextResponse, ReserveRangeRequest, ReserveRangeResponse,
+    StreamRequest, StreamResponse,
 };
 
 /// Made from `proto/leafid/v1`.
@@ -49,7 +50,10 @@ type Answered = Result<StreamResponse, Status>;
 #[tonic::async_trait]
 impl Ids for Echo {
     async fn next(&self, _: Request<NextRequest>) -> Result<Response<NextResponse>, Status> {
-        Ok(Response::new(NextResponse { id: ID }))
+        Ok(Response::new(NextResponse {
+            id: ID,
+            ..NextResponse::default()
+        }))
     }
 
     type StreamStream =
@@ -61,6 +65,7 @@ impl Ids for Echo {
     ) -> Result<Response<Self::StreamStream>, Status> {
         let answer: fn(Result<StreamRequest, Status>) -> Answered = |request| {
             request.map(|_| StreamResponse {
+                texts: Vec::new(),
                 ids: vec![ID],
                 failure: None,
             })
@@ -83,6 +88,13 @@ impl Ids for Echo {
     }
 
     async fn decode(&self, _: Request<DecodeRequest>) -> Result<Response<DecodeResponse>, Status> {
+        Err(not_measured())
+    }
+
+    async fn decode_text(
+        &self,
+        _: Request<DecodeTextRequest>,
+    ) -> Result<Response<DecodeTextResponse>, Status> {
         Err(not_measured())
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use crate::cpu;
-use crate::load::{REQUEST, Tally};
+use crate::load::Tally;
 
 /// h2load, and the body of its requests.
 pub(crate) struct H2Load {
@@ -16,11 +16,11 @@ pub(crate) struct H2Load {
 }
 
 impl H2Load {
-    pub(crate) fn new() -> Self {
+    /// For ids of a tag whose name is one letter.
+    pub(crate) fn new(tag: u8) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let len = u8::try_from(REQUEST.len()).expect("a short message");
-        // Not compressed, and the length in four bytes.
-        let frame = [&[0, 0, 0, 0, len], REQUEST].concat();
+        // Not compressed, and the length in four bytes; then a `NextRequest`: field 1, one byte.
+        let frame = [0, 0, 0, 0, 3, 0x0a, 1, tag];
         fs::write(folder.path().join("body"), frame).expect("a file in a temporary folder");
         Self { folder }
     }

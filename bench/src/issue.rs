@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crossbeam_utils::CachePadded;
-use leafid::Generator;
+use leafid::store::{TagKind, TagSpec};
+use leafid::{Formatted, Generator, Tag, blocking};
 
 use crate::rounds::{Rounds, case};
 
@@ -18,6 +19,11 @@ const TAGS: u32 = 1000;
 
 pub(crate) fn run() {
     let generators = leafid_bench::generators(TAGS);
+    let mut spec = TagSpec::new(Tag::new("trace").expect("a tag"));
+    spec.settings.kind = TagKind::Snowflake;
+    blocking::block_on(generators.create_tag(&spec)).expect("a store in memory");
+    let other = blocking::block_on(generators.next_formatted("trace", |_| Ok(())));
+    assert!(matches!(other, Ok(Formatted::OtherKind(_))), "{other:?}");
     let bare: &'static CachePadded<AtomicU64> = Box::leak(Box::default());
     let held: &'static Generator =
         Box::leak(Box::new(generators.generator("tag-7").expect("a tag")));
@@ -49,6 +55,24 @@ pub(crate) fn run() {
                     generators
                         .try_next(&names[at])
                         .expect("the segment is long"),
+                );
+            }
+        }),
+        case("try_next_formatted, by name, 1 tag", move |count| {
+            for _ in 0..count {
+                black_box(
+                    generators
+                        .try_next_formatted(black_box("tag-7"), |_| Ok(()))
+                        .is_ok(),
+                );
+            }
+        }),
+        case("the same, a tag without segments", move |count| {
+            for _ in 0..count {
+                black_box(
+                    generators
+                        .try_next_formatted(black_box("trace"), |_| Ok(()))
+                        .is_ok(),
                 );
             }
         }),

@@ -10,6 +10,7 @@ mod http;
 mod ids;
 mod open;
 mod resp;
+mod resp_texts;
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -22,10 +23,11 @@ use rustix::time::ClockId;
 
 use crate::rounds::cpu_time;
 
-pub(crate) use grpc::{GrpcStreams, REQUEST};
+pub(crate) use grpc::GrpcStreams;
 pub(crate) use http::HttpSpeech;
 pub(crate) use ids::Expected;
 pub(crate) use resp::RespSpeech;
+pub(crate) use resp_texts::RespTextSpeech;
 
 /// How long the last answers may take to come.
 const ANSWER_MAX: Duration = Duration::from_secs(30);

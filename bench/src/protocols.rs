@@ -1,6 +1,7 @@
 //! The server's front ends beside others' servers: each scenario prints a table, with what must be
 //! reached and whether it is.
 
+mod formats;
 mod grpc;
 mod http;
 mod idle;
@@ -20,11 +21,12 @@ use crate::machine;
 
 type Scenario = fn(&Settings);
 
-const SCENARIOS: [(&str, Scenario); 8] = [
+const SCENARIOS: [(&str, Scenario); 9] = [
     ("http", http::run),
     ("pipelined", http::run_pipelined),
     ("resp", resp::run),
     ("grpc", grpc::run),
+    ("formats", formats::run),
     ("paced", paced::run),
     ("open-loop", open_loop::run),
     ("idle", idle::run),

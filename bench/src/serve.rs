@@ -108,6 +108,29 @@ pub(crate) fn get(address: SocketAddr, path: &str) -> Option<String> {
     Some(answer)
 }
 
+/// One POST of JSON on a connection of its own, which must create something.
+pub(crate) fn create(address: SocketAddr, path: &str, body: &str) {
+    let mut stream = TcpStream::connect(address).expect("the server runs");
+    let len = body.len();
+    write!(
+        stream,
+        "POST {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
+         Content-Type: application/json\r\nContent-Length: {len}\r\n\r\n{body}"
+    )
+    .expect("a short request");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
+}
+
+/// Runs a command of the binary that was built beside this one, and returns what it prints.
+pub(crate) fn command(arguments: &[&str]) -> Vec<u8> {
+    let output = Command::new(binary()).args(arguments).output();
+    let output = output.expect("build it first: cargo build --release");
+    assert!(output.status.success(), "{arguments:?}: {output:?}");
+    output.stdout
+}
+
 fn binary() -> PathBuf {
     let own = std::env::current_exe().expect("this program has a path");
     own.with_file_name("leafid")

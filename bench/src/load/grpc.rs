@@ -27,8 +27,8 @@ use tonic::{Request, Status, Streaming};
 use super::ids::Expected;
 use super::{Tally, own_cpu};
 
-/// A `StreamRequest` and a `NextRequest` for the tag `t`: field 1, one byte long.
-pub(crate) const REQUEST: &[u8] = &[0x0a, 1, b't'];
+/// A `StreamRequest` for the tag `t`: field 1, one byte long.
+const REQUEST: &[u8] = &[0x0a, 1, b't'];
 const PATH: &str = "/leafid.v1.Ids/Stream";
 /// So large that the flow control of the load never holds a server back.
 const WINDOW_LEN: u32 = 4 * 1024 * 1024;

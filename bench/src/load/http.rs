@@ -1,4 +1,4 @@
-//! `HttpSpeech`: one GET again and again, and answers with a number as their body.
+//! `HttpSpeech`: one GET again and again, and answers with an id as their body.
 
 use super::ids::{Expected, number};
 use super::{Heard, Speech};
@@ -59,8 +59,7 @@ impl HttpSpeech {
 
     /// Takes note of a body under the last head.
     fn note(&mut self, body: &[u8]) {
-        let id = number(body).filter(|_| self.last.status == 200);
-        if !id.is_some_and(|id| self.expected.note(id)) {
+        if !(self.last.status == 200 && self.expected.note_text(body)) {
             self.failures += 1;
             if self.failures == 1 {
                 let head = String::from_utf8_lossy(&self.last.bytes);

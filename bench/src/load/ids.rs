@@ -1,14 +1,28 @@
-//! `Expected`: whether the number in an answer is the one that may be there.
+//! `Expected`: whether the id in an answer is one that may be there.
+
+use std::collections::HashSet;
+use std::hash::{BuildHasher as _, RandomState};
 
 /// Ids above this are counted and not checked: a bit for each is 256 MiB then.
 const CHECKED_MAX: u64 = 1 << 31;
 
-/// What numbers may be answered.
+/// What may be answered.
 pub(crate) enum Expected {
     /// Always this one: a server that issues nothing.
     Constant(u64),
-    /// Each only once.
+    /// Numbers, each only once.
     Ids(Ids),
+    /// Texts, each only once.
+    Texts(Texts),
+}
+
+/// Which texts have come, by their hashes: of ten million, two have the same with a probability of
+/// one in 400,000.
+#[derive(Default)]
+pub(crate) struct Texts {
+    hasher: RandomState,
+    seen: HashSet<u64>,
+    repeated: u64,
 }
 
 /// Which ids have come; they begin near 0 and leave few gaps.
@@ -23,11 +37,24 @@ impl Expected {
         Self::Ids(Ids::default())
     }
 
+    pub(crate) fn texts() -> Self {
+        Self::Texts(Texts::default())
+    }
+
+    /// Takes note of the text of an answer; whether it may be there.
+    pub(super) fn note_text(&mut self, text: &[u8]) -> bool {
+        match self {
+            Self::Texts(texts) => texts.note(text),
+            _ => number(text).is_some_and(|number| self.note(number)),
+        }
+    }
+
     /// Takes note of a number; whether it may be there.
     pub(super) fn note(&mut self, number: u64) -> bool {
         match self {
             Self::Constant(constant) => number == *constant,
             Self::Ids(ids) => ids.note(number),
+            Self::Texts(texts) => texts.note(&number.to_le_bytes()),
         }
     }
 
@@ -35,7 +62,16 @@ impl Expected {
         match self {
             Self::Constant(_) => 0,
             Self::Ids(ids) => ids.repeated,
+            Self::Texts(texts) => texts.repeated,
         }
+    }
+}
+
+impl Texts {
+    fn note(&mut self, text: &[u8]) -> bool {
+        let is_new = !text.is_empty() && self.seen.insert(self.hasher.hash_one(text));
+        self.repeated += u64::from(!is_new);
+        is_new
     }
 }
 
@@ -81,6 +117,18 @@ mod tests {
         }
         assert!(!expected.note(70));
         assert_eq!(expected.repeated(), 1);
+    }
+
+    #[test]
+    fn a_text_that_comes_twice_is_seen() {
+        let mut expected = Expected::texts();
+        for text in ["SO-1", "SO-2", "17"] {
+            assert!(expected.note_text(text.as_bytes()), "{text}");
+        }
+        assert!(!expected.note_text(b"SO-2") && !expected.note_text(b""));
+        assert_eq!(expected.repeated(), 2);
+        let mut numbers = Expected::ids();
+        assert!(numbers.note_text(b"17") && !numbers.note_text(b"SO-1"));
     }
 
     #[test]

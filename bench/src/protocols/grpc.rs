@@ -20,7 +20,7 @@ const MESSAGES_MIN: f64 = 2e6;
 pub(super) fn run(settings: &Settings) {
     let (echo, leafid) = (grpc_echo(), Leafid::start(&[]));
     let length = settings.length(11, Duration::from_secs(1));
-    let h2load = H2Load::new();
+    let h2load = H2Load::new(b't');
     let servers = [
         ("tonic echo", echo.address, echo.process()),
         ("leafid", leafid.serve.grpc, leafid.serve.process()),
