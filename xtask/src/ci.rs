@@ -167,6 +167,7 @@ fn package() -> Result<()> {
     let words = ["package", "--no-verify", "--allow-dirty", "--quiet"];
     let crates = [
         "leafid",
+        "leafid-formats",
         "leafid-stores",
         "leafid-no-openapi",
         "leafid-server",

@@ -16,8 +16,9 @@ use crate::run::root;
 use crate::tidy::{Finding, SourceFile, source_files};
 
 /// The crates whose API is a promise, and the file that lists it.
-const CRATES: [(&str, &str); 2] = [
+const CRATES: [(&str, &str); 3] = [
     ("leafid", "crates/leafid/public-api.txt"),
+    ("leafid-formats", "crates/leafid-formats/public-api.txt"),
     ("leafid-stores", "crates/leafid-stores/public-api.txt"),
 ];
 

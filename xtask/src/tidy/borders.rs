@@ -10,7 +10,7 @@ const GUARDED: [&str; 3] = [
 ];
 /// The only callers of a store: the driver's side of a tag, tags as things, the registry of worker
 /// ids, and the server's watched store, which passes calls on.
-const STORE_CALLERS: [&str; 12] = [
+const STORE_CALLERS: [&str; 13] = [
     "crates/leafid/src/allocator/load.rs",
     "crates/leafid/src/allocator/refill.rs",
     "crates/leafid/src/catalog.rs",
@@ -21,6 +21,7 @@ const STORE_CALLERS: [&str; 12] = [
     "crates/leafid/src/registry/clock_check.rs",
     "crates/leafid/src/registry/release.rs",
     "crates/leafid/src/registry/retrying_store.rs",
+    "crates/leafid/src/registry/row_read.rs",
     "crates/leafid/src/registry/start.rs",
     "crates/leafid-server/src/ops/instrumented_store.rs",
 ];

@@ -15,6 +15,7 @@ const LAYERS: [&[&str]; 9] = [
         "log_rate_limit",
         "named",
         "sharded",
+        "tag_id",
         "wall_clock",
     ],
     &["api"],
