@@ -192,8 +192,8 @@ impl AssignedRow {
     }
 
     /// As [`is_assigned`]; `false` also if the database is another one than before. Looks may
-    /// overlap. Each waits for a connection, and then for its answer, for up to
-    /// [`StoreOptions::statement_timeout`].
+    /// overlap. Each waits for a connection for up to [`StoreOptions::statement_timeout`], and then
+    /// for its answer for up to [`StoreOptions::look_timeout`].
     ///
     /// # Errors
     ///
@@ -234,7 +234,7 @@ impl AssignedRow {
             let answer = backend.has_leases(&mut pooled.connection).await;
             pooled.give_back(answer)
         };
-        self.store.bounded(what, look).await
+        self.store.bounded_look(what, look).await
     }
 
     async fn look(&self) -> Result<bool, StoreError> {
@@ -246,7 +246,7 @@ impl AssignedRow {
             let answer = answer.await;
             pooled.give_back(answer)
         };
-        self.store.bounded(what, look).await
+        self.store.bounded_look(what, look).await
     }
 }
 

@@ -8,20 +8,23 @@
 
 mod session;
 
+use std::sync::{Arc, Weak};
+
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use leafid::WorkerId;
 use leafid::store::{
-    LeaseRecord, LeaseStore, LeaseSwap, StoreError, StoreReport, StoreResult, Transport,
+    BoxFuture, LeaseRecord, LeaseStore, LeaseSwap, StoreError, StoreReport, StoreResult, Transport,
     new_identity,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::call::{Calls, KeptConnection, Question};
+use crate::call::Calls;
 use crate::dial::Server;
 use crate::fail_over::first_of;
+use crate::kept_connection::{KeptConnection, Question};
 use crate::lease_options::place_of;
 use crate::timeout::within;
 use crate::transport::transport_of;
@@ -39,9 +42,11 @@ pub(crate) struct EtcdLeases {
     layout: String,
     identity: String,
     location: String,
-    /// The connection of the last read of one row that was answered. Authentication costs etcd a tenth of a second of
-    /// CPU, which is too much for a call that comes every few seconds.
-    kept: KeptConnection<Session>,
+    /// The connection of reads of one row. Authentication costs etcd a tenth of a second of CPU,
+    /// which is too much for a call that comes every few seconds.
+    kept: Arc<KeptConnection<Session>>,
+    /// Itself, for what goes on in the background.
+    this: Weak<Self>,
 }
 
 #[derive(Deserialize)]
@@ -77,8 +82,13 @@ struct Header {
 }
 
 impl EtcdLeases {
-    pub(crate) fn new(servers: &[Url], url: &StoreUrl, pool: &str, options: &StoreOptions) -> Self {
-        Self {
+    pub(crate) fn new(
+        servers: &[Url],
+        url: &StoreUrl,
+        pool: &str,
+        options: &StoreOptions,
+    ) -> Arc<Self> {
+        Arc::new_cyclic(|this| Self {
             servers: servers.iter().map(|url| Server::new(url, PORT)).collect(),
             calls: Calls::new(url, options),
             options: *options,
@@ -86,8 +96,9 @@ impl EtcdLeases {
             layout: format!("/leafid/{pool}/layout"),
             identity: format!("/leafid/{pool}/identity"),
             location: place_of(url, pool),
-            kept: KeptConnection::default(),
-        }
+            kept: KeptConnection::new(options),
+            this: this.clone(),
+        })
     }
 
     /// The first server that answers this request, and its answer. Only for requests that change
@@ -218,6 +229,15 @@ impl Question for RowQuestion<'_> {
     async fn anew(&self) -> Result<(Session, Option<LeaseRecord>), StoreError> {
         let (session, answer) = self.leases.ask("kv/range", &self.range()).await?;
         Ok((session, self.row(answer)?))
+    }
+
+    fn renewal(&self) -> Option<BoxFuture<'static, Result<Session, StoreError>>> {
+        let (leases, worker) = (self.leases.this.upgrade()?, self.worker.clone());
+        Some(Box::pin(async move {
+            let leases = &leases;
+            let (session, _) = RowQuestion { leases, worker }.anew().await?;
+            Ok(session)
+        }))
     }
 }
 

@@ -124,6 +124,8 @@ mod postgres;
 
 #[cfg(feature = "_registry")]
 mod call;
+#[cfg(feature = "_registry")]
+mod kept_connection;
 
 #[cfg(feature = "_dial")]
 mod dial;

@@ -142,17 +142,13 @@ pub async fn open_leases(
             Arc::new(SqlLeases::new(backend, url, pool, options))
         }
         #[cfg(feature = "redis")]
-        Place::Redis(server) => {
-            Arc::new(crate::redis::RedisLeases::new(server, url, pool, options))
-        }
+        Place::Redis(server) => crate::redis::RedisLeases::new(server, url, pool, options),
         #[cfg(feature = "etcd")]
-        Place::Etcd(servers) => Arc::new(crate::etcd::EtcdLeases::new(servers, url, pool, options)),
+        Place::Etcd(servers) => crate::etcd::EtcdLeases::new(servers, url, pool, options),
         #[cfg(feature = "zookeeper")]
         Place::ZooKeeper(ensemble) => {
             let address = lease_options.address.as_deref();
-            Arc::new(crate::zookeeper::ZooKeeperLeases::new(
-                ensemble, url, pool, address, options,
-            ))
+            crate::zookeeper::ZooKeeperLeases::new(ensemble, url, pool, address, options)
         }
     })
 }

@@ -7,6 +7,10 @@ use leafid::store::{StoreError, StoreReport, WeakStore};
 
 use crate::remedies::Remedies;
 
+/// The most statements that any system needs for one row, one after the other: PostgreSQL begins a
+/// transaction, sets its time-outs, reads and commits.
+const LOOK_STEPS: u32 = 4;
+
 /// Bounds of a store.
 ///
 /// # Example
@@ -24,17 +28,17 @@ pub struct StoreOptions {
     /// The maximum number of connections at once, at least 1; SQLite always has one. More allow
     /// more tags to be refilled at the same time, and cost the database a connection each. Redis
     /// and etcd use one for each call, however many those are, and a registry of worker ids in a
-    /// database may use 4, so that a late read of a row leaves one for the next. One more is open
-    /// while an old one is replaced. Default 8.
+    /// database that is slow may use 10, so that late reads of a row leave one for the next. One
+    /// more is open while an old one is replaced. Default 8.
     pub connections_max: usize,
     /// How long connecting to one server may take. Of several servers each gets at most an equal
     /// part of `statement_timeout`, so that the last one is reached in time. Default 10 s: enough
     /// for a server that takes a second for each of the eight round trips of connecting.
     pub connect_timeout: Duration,
     /// How long a call may take in total: waiting for a connection, connecting, and every
-    /// statement. Only the read of one row of a registry has this time twice: for a connection, and
-    /// then for its answer. Shorter detects a hanging database sooner; longer tolerates a slow one.
-    /// Default 15 s.
+    /// statement. Only the read of one row of a registry has more: this time for a connection, and
+    /// then [`look_timeout`](Self::look_timeout). Shorter detects a hanging database sooner; longer
+    /// tolerates a slow one. Default 15 s.
     pub statement_timeout: Duration,
     /// The maximum age of a connection, so that a first server which came back is used again, and a
     /// new table is noticed. A new one is made beside the old one, which serves until then; in
@@ -83,6 +87,23 @@ impl StoreOptions {
     pub const fn with_statement_timeout(mut self, statement_timeout: Duration) -> Self {
         self.statement_timeout = statement_timeout;
         self
+    }
+
+    /// How long the read of one row of a registry may take once it has a connection: four times
+    /// [`statement_timeout`](Self::statement_timeout), because some systems answer it in four steps.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use leafid_stores::StoreOptions;
+    ///
+    /// let options = StoreOptions::default().with_statement_timeout(Duration::from_secs(2));
+    /// assert_eq!(options.look_timeout(), Duration::from_secs(8));
+    /// ```
+    #[must_use]
+    pub const fn look_timeout(&self) -> Duration {
+        self.statement_timeout.saturating_mul(LOOK_STEPS)
     }
 
     /// Sets [`connection_age_max`](Self::connection_age_max).

@@ -8,9 +8,11 @@
 
 mod report;
 
+use std::sync::{Arc, Weak};
+
 use leafid::WorkerId;
 use leafid::store::{
-    LeaseKey, LeaseRecord, LeaseStore, LeaseSwap, StoreError, StoreReport, StoreResult,
+    BoxFuture, LeaseKey, LeaseRecord, LeaseStore, LeaseSwap, StoreError, StoreReport, StoreResult,
     new_identity,
 };
 use redis::aio::MultiplexedConnection;
@@ -21,8 +23,9 @@ use redis::{
 use tokio::task::JoinSet;
 use url::Url;
 
-use crate::call::{Calls, KeptConnection, Question};
+use crate::call::Calls;
 use crate::dial::Server;
+use crate::kept_connection::{KeptConnection, Question};
 use crate::lease_options::place_of;
 use crate::timeout::within;
 use crate::transport::transport_of;
@@ -74,8 +77,10 @@ pub(crate) struct RedisLeases {
     layout: String,
     identity: String,
     location: String,
-    /// The connection of the last read of one row that was answered.
-    kept: KeptConnection<Session>,
+    /// The connection of reads of one row.
+    kept: Arc<KeptConnection<Session>>,
+    /// Itself, for what goes on in the background.
+    this: Weak<Self>,
 }
 
 /// A connection, and the task that drives it while this exists.
@@ -85,8 +90,13 @@ struct Session {
 }
 
 impl RedisLeases {
-    pub(crate) fn new(server: &Url, url: &StoreUrl, pool: &str, options: &StoreOptions) -> Self {
-        Self {
+    pub(crate) fn new(
+        server: &Url,
+        url: &StoreUrl,
+        pool: &str,
+        options: &StoreOptions,
+    ) -> Arc<Self> {
+        Arc::new_cyclic(|this| Self {
             server: Server::new(server, PORT),
             calls: Calls::new(url, options),
             options: *options,
@@ -94,8 +104,9 @@ impl RedisLeases {
             layout: format!("leafid:{{{pool}}}:layout"),
             identity: format!("leafid:{{{pool}}}:identity"),
             location: place_of(url, pool),
-            kept: KeptConnection::default(),
-        }
+            kept: KeptConnection::new(options),
+            this: this.clone(),
+        })
     }
 
     async fn connect(&self) -> Result<Session, StoreError> {
@@ -159,6 +170,15 @@ impl Question for RowQuestion<'_> {
         let mut session = self.leases.connect().await?;
         let row = self.again(&mut session).await?;
         Ok((session, row))
+    }
+
+    fn renewal(&self) -> Option<BoxFuture<'static, Result<Session, StoreError>>> {
+        let (leases, worker) = (self.leases.this.upgrade()?, self.worker.clone());
+        Some(Box::pin(async move {
+            let leases = &leases;
+            let (session, _) = RowQuestion { leases, worker }.anew().await?;
+            Ok(session)
+        }))
     }
 }
 

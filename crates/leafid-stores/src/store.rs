@@ -27,6 +27,7 @@ pub(crate) struct SqlStore<S: Backend> {
     pub(crate) pool: Arc<Pool<S>>,
     location: String,
     timeout: Duration,
+    look_timeout: Duration,
     remedies: Remedies,
 }
 
@@ -46,6 +47,7 @@ impl<S: Backend> SqlStore<S> {
             )),
             location,
             timeout: options.statement_timeout,
+            look_timeout: options.look_timeout(),
             remedies: options.remedies,
         }
     }
@@ -72,8 +74,8 @@ impl<S: Backend> SqlStore<S> {
         pooled.give_back(answer)
     }
 
-    /// Reads with a time-out of its own for the statement, which begins when it has a connection:
-    /// one that waited for an established connection is as patient as any other.
+    /// Reads with a time-out of its own for the answer, which begins when it has a connection: one
+    /// that waited for an established connection is as patient as any other.
     pub(crate) async fn look<W: Work>(
         &self,
         what: impl Fn() -> String + Send + Sync,
@@ -84,7 +86,7 @@ impl<S: Backend> SqlStore<S> {
             let answer = self.pool.backend().run(&mut pooled.connection, work).await;
             pooled.give_back(answer)
         };
-        self.bounded(&what, answer).await
+        self.bounded_look(&what, answer).await
     }
 
     pub(crate) async fn connection(
@@ -108,9 +110,27 @@ impl<S: Backend> SqlStore<S> {
         what: impl FnOnce() -> String + Send,
         work: impl Future<Output = Result<T, CallError>> + Send,
     ) -> Result<T, StoreError> {
+        self.bounded_by(self.timeout, what, work).await
+    }
+
+    /// The same for a read that has its connection: at most for [`StoreOptions::look_timeout`].
+    pub(crate) async fn bounded_look<T>(
+        &self,
+        what: impl FnOnce() -> String + Send,
+        work: impl Future<Output = Result<T, CallError>> + Send,
+    ) -> Result<T, StoreError> {
+        self.bounded_by(self.look_timeout, what, work).await
+    }
+
+    async fn bounded_by<T>(
+        &self,
+        timeout: Duration,
+        what: impl FnOnce() -> String + Send,
+        work: impl Future<Output = Result<T, CallError>> + Send,
+    ) -> Result<T, StoreError> {
         let began = self.pool.now();
-        let late = || format!("no answer within {:?}", self.timeout);
-        let answer = within(self.timeout, work, late).await;
+        let late = || format!("no answer within {timeout:?}");
+        let answer = within(timeout, work, late).await;
         answer.map_err(|fault| {
             let error = self.explain(&what(), fault);
             if matches!(error, StoreError::Unavailable { .. }) {

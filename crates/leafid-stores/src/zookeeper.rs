@@ -23,6 +23,7 @@ mod look;
 
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::sync::{Arc, Weak};
 
 use futures_util::future::try_join_all;
 use leafid::WorkerId;
@@ -30,7 +31,8 @@ use leafid::store::{
     LeaseRecord, LeaseStore, LeaseSwap, StoreError, StoreReport, StoreResult, new_identity,
 };
 
-use crate::call::{Calls, KeptConnection};
+use crate::call::Calls;
+use crate::kept_connection::KeptConnection;
 use crate::lease_options::place_of;
 use crate::transport::transport_of;
 use crate::url::StoreUrl;
@@ -54,8 +56,10 @@ pub(crate) struct ZooKeeperLeases {
     address: Option<String>,
     calls: Calls,
     location: String,
-    /// The session of the last look at one row that was answered.
-    kept: KeptConnection<Session>,
+    /// The session of looks at one row.
+    kept: Arc<KeptConnection<Session>>,
+    /// Itself, for what goes on in the background.
+    this: Weak<Self>,
 }
 
 /// Our row of a worker id, and its version.
@@ -68,15 +72,16 @@ impl ZooKeeperLeases {
         pool: &str,
         address: Option<&str>,
         options: &StoreOptions,
-    ) -> Self {
-        Self {
+    ) -> Arc<Self> {
+        Arc::new_cyclic(|this| Self {
             sessions: Sessions::new(ensemble, options),
             tree: Tree::new(&ensemble.chroot, pool),
             address: address.map(str::to_owned),
             calls: Calls::new(url, options),
             location: place_of(url, pool),
-            kept: KeptConnection::default(),
-        }
+            kept: KeptConnection::new(options),
+            this: this.clone(),
+        })
     }
 
     async fn bounded<T>(

@@ -93,7 +93,7 @@ pub use limit::{Limit, ParseLimitError};
 pub use options::Options;
 pub use other_kind::OtherKind;
 pub use registry::{
-    ClockAhead, Closed, PeerClocks, RegistryBuilder, RegistryDriver, RegistryOptions,
+    ClockAhead, Closed, LateReads, PeerClocks, RegistryBuilder, RegistryDriver, RegistryOptions,
     RegistryStage, RegistryStatus, WorkerChoice, WorkerRegistry,
 };
 pub use segment::{Segment, SegmentIds, TakenIds, TakenMany};

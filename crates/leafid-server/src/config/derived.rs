@@ -147,13 +147,19 @@ impl Config {
             .with_clock_offset_max(workers.clock_offset_max)
             .with_step_interval(workers.step_interval)
             .with_call_max(self.registry_call_max())
+            .with_late_read_max(self.late_read_max())
             .with_journal_ahead(workers.journal_ahead)
     }
 
-    /// A read may wait for a connection, and then for its answer, for the time-out each.
     fn registry_call_max(&self) -> Duration {
         let call_max = RegistryOptions::default().call_max;
         call_max.max(self.store_options().statement_timeout * 2)
+    }
+
+    /// A read of one row may wait for a connection, and then for its answers.
+    fn late_read_max(&self) -> Duration {
+        let options = self.store_options();
+        options.statement_timeout + options.look_timeout()
     }
 }
 

@@ -13,19 +13,18 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
-use futures_util::future::OptionFuture;
+use futures_util::future::{Abortable, OptionFuture};
 use futures_util::stream::FuturesUnordered;
-use leafid::WorkerRegistry;
 use leafid::store::StoreError;
+use leafid::{Clock as _, LateReads, SystemClock, WorkerRegistry};
 use leafid_stores::StoreUrl;
 use leafid_stores::baidu::{AssignedRow, WorkerKind, WorkerNode, assign};
 use tokio::time::MissedTickBehavior;
 
 use crate::config::Config;
 
-/// How many late looks are waited for at once: one over a connection that may be dead without
-/// either side knowing, and one over another connection.
-const LATE_MAX: usize = 2;
+/// Enough for the looks that can be under way at once, of which eight are late ([`LateReads`]).
+const CONNECTIONS_MIN: usize = 9;
 
 /// The row that a server inserted at its start.
 pub struct WorkerNodeRow {
@@ -66,7 +65,7 @@ impl WorkerNodeRow {
         // has been replaced; a slow server is asked over the one that is there.
         let options = options
             .with_connection_age_max(Duration::ZERO)
-            .with_connections_max(options.connections_max.max(LATE_MAX + 1));
+            .with_connections_max(options.connections_max.max(CONNECTIONS_MIN));
         let row = Self {
             row: AssignedRow::new(&url, number, &node, &options)?,
             interval: config.workers.check_interval / 2,
@@ -137,8 +136,10 @@ impl WorkerNodeRow {
     async fn until_lost(&self) -> Look {
         let mut ticks = tokio::time::interval(self.interval);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let clock = SystemClock::new();
+        let mut began = Duration::ZERO;
         let mut look = None;
-        let mut late = FuturesUnordered::new();
+        let (mut late, mut late_reads) = (FuturesUnordered::new(), LateReads::default());
         let mut fails = false;
         loop {
             tokio::select! {
@@ -150,21 +151,23 @@ impl WorkerNodeRow {
                         answer => self.log(&mut fails, answer.err()),
                     }
                 }
-                Some(answer) = late.next() => {
-                    if let Ok(shown) = answer && shown != Look::Kept {
+                Some((began, answer)) = late.next() => {
+                    late_reads.end(began);
+                    if let Ok(Ok(shown)) = answer && shown != Look::Kept {
                         return shown;
                     }
                 }
                 _ = ticks.tick() => {
+                    let now = clock.now();
+                    let overdue_began = std::mem::replace(&mut began, now);
                     if let Some(overdue) = look.replace(Box::pin(self.look())) {
                         let error = StoreError::unavailable(
                             format!("no answer within {:?}", self.interval),
                             "the database does not answer",
                         );
                         self.log(&mut fails, Some(error));
-                        if late.len() < LATE_MAX {
-                            late.push(overdue);
-                        }
+                        let overdue = Abortable::new(overdue, late_reads.begin(overdue_began, now));
+                        late.push(async move { (overdue_began, overdue.await) });
                     }
                 }
             }

@@ -2,12 +2,12 @@
 //! other calls it would come after everything that a slow server has not answered yet.
 
 use leafid::WorkerId;
-use leafid::store::{LeaseRecord, StoreError};
+use leafid::store::{BoxFuture, LeaseRecord, StoreError};
 
 use super::ZooKeeperLeases;
 use super::session::{Session, Sessions};
 use super::view::view;
-use crate::call::Question;
+use crate::kept_connection::Question;
 
 impl ZooKeeperLeases {
     pub(super) async fn look(&self, worker: WorkerId) -> Result<Option<LeaseRecord>, StoreError> {
@@ -48,6 +48,15 @@ impl Question for RowQuestion<'_> {
         let mut session = self.leases.sessions.open(&self.leases.tree).await?;
         let row = self.again(&mut session).await?;
         Ok((session, row))
+    }
+
+    fn renewal(&self) -> Option<BoxFuture<'static, Result<Session, StoreError>>> {
+        let (leases, worker) = (self.leases.this.upgrade()?, self.worker);
+        Some(Box::pin(async move {
+            let leases = &leases;
+            let (session, _) = RowQuestion { leases, worker }.anew().await?;
+            Ok(session)
+        }))
     }
 }
 

@@ -9,8 +9,8 @@ use serde_json::json;
 
 use crate::registries::{
     check_error, check_hanging, check_large_numbers, check_leases_conform, check_misconfigured,
-    check_pools_are_apart, check_restart, check_slow_reads, check_unknown_outcome, claim, extend,
-    leases_at, leases_with, new_pool,
+    check_moved_address, check_pools_are_apart, check_restart, check_slow_reads,
+    check_unknown_outcome, claim, extend, leases_at, leases_with, new_pool,
 };
 
 #[test]
@@ -45,6 +45,12 @@ async fn etcd_hanging() {
 async fn etcd_answers_late() {
     let server = shared_etcd();
     check_slow_reads(|port| server.url_at(port), server.port(), 1).await;
+}
+
+#[tokio::test]
+async fn an_address_of_etcd_that_moved_is_noticed() {
+    let (server, other) = (Etcd::start(), Etcd::start());
+    check_moved_address(|port| server.url_at(port), server.port(), other.port()).await;
 }
 
 #[tokio::test]

@@ -7,8 +7,8 @@ use leafid_testbed::{Redis, shared_redis};
 
 use crate::registries::{
     check_error, check_hanging, check_large_numbers, check_leases_conform, check_misconfigured,
-    check_pools_are_apart, check_restart, check_slow_reads, check_unknown_outcome, claim,
-    leases_at, new_pool,
+    check_moved_address, check_pools_are_apart, check_restart, check_slow_reads,
+    check_unknown_outcome, claim, leases_at, new_pool,
 };
 use crate::{chain, url_of};
 
@@ -44,6 +44,12 @@ async fn redis_hanging() {
 async fn redis_answers_late() {
     let server = shared_redis();
     check_slow_reads(|port| server.url_at(port), server.port(), 1).await;
+}
+
+#[tokio::test]
+async fn an_address_of_redis_that_moved_is_noticed() {
+    let (server, other) = (Redis::start(), Redis::start());
+    check_moved_address(|port| server.url_at(port), server.port(), other.port()).await;
 }
 
 #[tokio::test]

@@ -134,6 +134,33 @@ pub(crate) async fn check_slow_reads(url_at: impl Fn(u16) -> String, port: u16, 
     for row in [first, second, leases.lease(worker).await] {
         assert_eq!(row.unwrap(), kept);
     }
+    // Each reply is in time, and all of them together are not.
+    proxy.delay(ANSWER);
+    assert_eq!(leases.lease(worker).await.unwrap(), kept);
+}
+
+/// Guards that the connection that is kept for reads of a row is replaced once it is old: the address
+/// may lead to another server by now, here `other_port`, while the former one still answers over it.
+pub(crate) async fn check_moved_address(
+    url_at: impl Fn(u16) -> String,
+    port: u16,
+    other_port: u16,
+) {
+    let proxy = Proxy::new(port);
+    let options = StoreOptions::default().with_connection_age_max(Duration::from_secs(1));
+    let leases = leases_with(&url_at(proxy.port()), &new_pool(), &options).await;
+    leases.swap(&claim(0)).await.unwrap();
+    let read = || leases.lease(WorkerId::new(0));
+    assert!(read().await.unwrap().is_some());
+    proxy.lead_to(&[other_port]);
+    assert!(read().await.unwrap().is_some(), "over the kept connection");
+    for _ in 0..200 {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        if read().await.unwrap().is_none() {
+            return;
+        }
+    }
+    panic!("the former server is still asked");
 }
 
 /// Guards that rows survive `kill -9`, and that the next call succeeds without help.

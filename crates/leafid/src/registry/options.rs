@@ -66,9 +66,12 @@ pub struct RegistryOptions {
     /// The maximum age of the last read of this server's own row in the registry: it is read again
     /// after half of this, and the registry counts as down if it has not answered for all of it. A
     /// registry that was emptied, or restored from an older copy, can go unnoticed for this long, or
-    /// for twice as long as an answer takes, if that is longer and within `call_max`; ids can repeat
-    /// meanwhile. At least 100 ms. Default: 5 s.
+    /// for twice as long as an answer takes, if that is longer and within `late_read_max`; ids can
+    /// repeat meanwhile. At least 100 ms. Default: 5 s.
     pub check_interval: Duration,
+    /// How long a read of this server's own row is waited for, beside those that follow it. Default:
+    /// 75 s.
+    pub late_read_max: Duration,
     /// How far this machine's clock may be off, from the registry's, from the mean of the peers'
     /// and behind its own last report, when a worker id is claimed. Default: 10 s.
     pub clock_offset_max: Duration,
@@ -95,6 +98,7 @@ impl Default for RegistryOptions {
             step_interval: Duration::from_secs(1),
             journal_ahead: Duration::from_secs(3),
             check_interval: Duration::from_secs(5),
+            late_read_max: Duration::from_secs(75),
             clock_offset_max: Duration::from_secs(10),
             call_max: Duration::from_secs(30),
             retry_min: Duration::from_millis(100),
@@ -114,6 +118,7 @@ impl RegistryOptions {
         step_interval: Duration => with_step_interval,
         journal_ahead: Duration => with_journal_ahead,
         check_interval: Duration => with_check_interval,
+        late_read_max: Duration => with_late_read_max,
         clock_offset_max: Duration => with_clock_offset_max,
         call_max: Duration => with_call_max,
         retry_min: Duration => with_retry_min,

@@ -9,12 +9,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::{Either, select};
+use futures_util::future::{AbortRegistration, Abortable, Either, select};
 
 use super::Shared;
 use super::calls::{Access, CallOutcome, no_answer_within};
 use super::driver::{DriverState, End};
 use super::hold::Held;
+use super::late_reads::LateReads;
 use crate::event::Event;
 use crate::lease::Lease;
 use crate::store::{BoxFuture, LeaseRecord, StoreError};
@@ -22,15 +23,11 @@ use crate::store::{BoxFuture, LeaseRecord, StoreError};
 /// From one read of our own row that failed to the next, if that is sooner than the usual interval.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// How many late reads are waited for at once: one over a connection that may be dead without
-/// either side knowing, and one over another connection.
-const LATE_MAX: usize = 2;
-
 /// The reads of our own row while a worker id is held.
 pub(super) struct RowReads {
     /// When the next one is due; `None` while one is under way that is not late.
     pub(super) due_at: Option<Duration>,
-    late_len: usize,
+    late: LateReads,
     /// The last one failed for good, which was reported.
     fail: bool,
 }
@@ -39,7 +36,7 @@ impl Default for RowReads {
     fn default() -> Self {
         Self {
             due_at: Some(Duration::ZERO),
-            late_len: 0,
+            late: LateReads::default(),
             fail: false,
         }
     }
@@ -61,6 +58,8 @@ enum ReadOutcome {
     /// It goes on if it is waited for. Exits: `Late`.
     Overdue(BoxFuture<'static, Row>),
     Late(Row),
+    /// Others are waited for in its place.
+    GivenUp,
 }
 
 /// Reads our own row, until the next read is due.
@@ -90,20 +89,24 @@ pub(super) fn read_own_row(shared: Arc<Shared>, lease: Lease) -> BoxFuture<'stat
     })
 }
 
-/// Waits for a late read, which so takes as long as any other call may.
+/// Waits for a late read.
 fn await_late(
     shared: Arc<Shared>,
     (lease, began): (Lease, Duration),
     read: BoxFuture<'static, Row>,
+    end: AbortRegistration,
 ) -> BoxFuture<'static, CallOutcome> {
     Box::pin(async move {
-        let left = shared.options.call_max;
+        let left = shared.options.late_read_max;
         let left = left.saturating_sub(shared.options.row_read_interval());
-        let row = shared.within(left, read).await;
+        let outcome = match Abortable::new(shared.within(left, read), end).await {
+            Ok(row) => ReadOutcome::Late(row),
+            Err(_) => ReadOutcome::GivenUp,
+        };
         CallOutcome::RowRead(RowRead {
             lease,
             began,
-            outcome: ReadOutcome::Late(row),
+            outcome,
         })
     })
 }
@@ -137,15 +140,16 @@ impl DriverState {
             }
             ReadOutcome::Overdue(read) => {
                 held.row_reads.due_at = Some(began + interval);
-                if held.row_reads.late_len < LATE_MAX {
-                    held.row_reads.late_len += 1;
-                    let shared = Arc::clone(&self.shared);
-                    held.calls.push(await_late(shared, (lease, began), read));
-                }
+                let shared = Arc::clone(&self.shared);
+                let now = shared.core.timeline.clock().now();
+                let end = held.row_reads.late.begin(began, now);
+                let late = await_late(shared, (lease, began), read, end);
+                held.calls.push(late);
                 None
             }
+            ReadOutcome::GivenUp => None,
             ReadOutcome::Late(row) => {
-                held.row_reads.late_len -= 1;
+                held.row_reads.late.end(began);
                 match row {
                     Ok(row) => self.lost_or_adopted(held, lease, row.as_ref(), false),
                     Err(StoreError::Unsupported { message }) => Some(self.lose(lease, &message)),

@@ -3,6 +3,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -28,6 +29,8 @@ pub(crate) enum Mood {
     Hanging,
     /// It answers after this time, with what it held before.
     Slow(Duration),
+    /// The same for every other read of a row; the others are never answered.
+    HalfLost(Duration),
     /// It can be read.
     ReadOnly,
     /// It makes the change, and its answer is lost.
@@ -58,6 +61,8 @@ pub(crate) struct Registry {
     location: Mutex<String>,
     /// Its own clock: that of this server.
     clock: Mutex<Option<ManualClock>>,
+    /// Whether the next read of a row is lost, if every other one is.
+    loses_next: AtomicBool,
 }
 
 impl Registry {
@@ -95,7 +100,7 @@ impl Registry {
             }),
             Mood::Well | Mood::ReadOnly => call.await,
             Mood::Down => Err(StoreError::unavailable("cannot reach the registry", "down")),
-            Mood::Slow(time) => {
+            Mood::Slow(time) | Mood::HalfLost(time) => {
                 let answer = call.await;
                 let clock = self.clock.lock().unwrap().clone().expect("set_clock");
                 clock.sleep(time).await;
@@ -142,6 +147,10 @@ impl LeaseStore for Registry {
     fn lease(&self, worker: WorkerId) -> StoreResult<'_, Option<LeaseRecord>> {
         Box::pin(async move {
             let memory = self.memory.get();
+            let is_lossy = matches!(*self.mood.lock().unwrap(), Mood::HalfLost(_));
+            if is_lossy && self.loses_next.fetch_xor(true, Ordering::Relaxed) {
+                return std::future::pending().await;
+            }
             self.answer(memory.lease(worker)).await
         })
     }

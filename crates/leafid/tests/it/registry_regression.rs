@@ -236,6 +236,23 @@ fn an_emptied_registry_that_is_slow_is_noticed() {
     }
 }
 
+/// Guards a registry that answers late and loses every other read: which of them will be answered
+/// cannot be known, and those that never are must not take the place of one that will be.
+#[test]
+fn an_emptied_registry_that_is_slow_and_loses_answers_is_noticed() {
+    for takes in [CHECK, CHECK * 2, CHECK * 5, CHECK * 9] {
+        let (store, clock) = (store(), ManualClock::new());
+        store.set_clock(&clock);
+        let mut cluster = Cluster::new(vec![setup(&store, &clock).start()]);
+        cluster.run(SECOND * 20);
+        store.set(Mood::HalfLost(takes));
+        cluster.run(SECOND * 120);
+        store.memory.set(MemoryLeaseStore::new());
+        cluster.run(takes * 3);
+        assert_eq!(cluster.servers[0].log.count("WorkerLost"), 1, "{takes:?}");
+    }
+}
+
 /// Guards that restoring a registry during an outage hides nothing: the row is read as soon as the
 /// registry answers, whatever the random pauses between other calls are.
 #[test]

@@ -189,13 +189,11 @@ pub(super) const REGISTRY_CHECK: Setting = Setting {
           copy, can go unnoticed for this long, counted from when it answers again, or for \
           twice as long as a read takes, if that is longer; ids can repeat during that time, \
           and not after it, except that ids issued ahead of the clock (`ahead-max`) can be \
-          repeated until their time has come. A read takes one answer of Redis and etcd, up to \
-          two of MySQL, three of ZooKeeper and four of PostgreSQL. A known limit: a registry \
-          whose reads always take longer than `store-statement-timeout`, or that answers slowly \
-          and leaves some reads without any answer, can go unnoticed for longer, at worst until \
-          the lease ends; where connections died without a sign, and reads over new ones take \
-          longer than half of this time, `store-statement-timeout` is added once. Shorter notices \
-          sooner; longer asks the registry less often.",
+          repeated until their time has come. Up to eight late reads are waited for beside the \
+          next ones, each for up to five times `store-statement-timeout`; where some are never \
+          answered, each of those can add the time of a read. A registry whose answers always \
+          take longer counts as down, which can go unnoticed until the lease ends. Shorter \
+          notices sooner; longer asks the registry less often.",
     field: Field::Time(TENTH..=MINUTE, |config| {
         Some(&mut config.workers.check_interval)
     }),

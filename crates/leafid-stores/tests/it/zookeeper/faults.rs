@@ -5,7 +5,7 @@ use leafid_testbed::Proxy;
 
 use super::*;
 use crate::chain;
-use crate::registries::check_slow_reads;
+use crate::registries::{check_moved_address, check_slow_reads};
 
 async fn open_at(url: &str, timeout: Duration) -> Arc<dyn LeaseStore> {
     let options = StoreOptions::default().with_statement_timeout(timeout);
@@ -96,6 +96,12 @@ async fn zookeeper_answers_late() {
     let server = ZooKeeper::start();
     // To sync, the row, the children and the report of one of them.
     check_slow_reads(|port| server.url_at(port), server.port(), 4).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_address_of_zookeeper_that_moved_is_noticed() {
+    let (server, other) = (ZooKeeper::start(), ZooKeeper::start());
+    check_moved_address(|port| server.url_at(port), server.port(), other.port()).await;
 }
 
 /// Guards that a lost reply is an error although the change may have been made.
