@@ -21,6 +21,7 @@ mod commands;
 mod conformance;
 mod decode;
 mod docs;
+mod families;
 mod full_disk;
 mod journals;
 mod leaf;

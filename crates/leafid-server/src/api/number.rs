@@ -110,7 +110,7 @@ impl Wanted for Limit {
 }
 
 impl Wanted for TagKind {
-    const WANTED: &'static str = "segment or snowflake";
+    const WANTED: &'static str = "segment, snowflake, or a family of ids such as uuid7";
 }
 
 impl<T: Wanted> Serialize for Text<T> {
