@@ -40,10 +40,8 @@ pub(crate) trait Speech {
     /// Reads the whole answers at the front, and says how many bytes and how many answers those
     /// were.
     fn read(&mut self, bytes: &[u8]) -> Heard;
-    /// How many answers were no success so far.
-    fn failures(&self) -> u64;
-    /// How many ids came twice so far.
-    fn repeated(&self) -> u64;
+    /// What was answered so far.
+    fn expected(&self) -> &Expected;
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,7 +9,6 @@ const HEADERS_MAX: usize = 32;
 pub(crate) struct HttpSpeech {
     path: &'static str,
     expected: Expected,
-    failures: u64,
     /// The head of the last answer, whose next one is mostly the same; it changes with the date
     /// and with the length of the number.
     last: Head,
@@ -27,7 +26,6 @@ impl HttpSpeech {
         Self {
             path,
             expected,
-            failures: 0,
             last: Head::default(),
         }
     }
@@ -59,15 +57,10 @@ impl HttpSpeech {
 
     /// Takes note of a body under the last head.
     fn note(&mut self, body: &[u8]) {
-        if !(self.last.status == 200 && self.expected.note_text(body)) {
-            self.failures += 1;
-            if self.failures == 1 {
-                let head = String::from_utf8_lossy(&self.last.bytes);
-                eprintln!(
-                    "an answer is no success: {head}{}",
-                    String::from_utf8_lossy(body)
-                );
-            }
+        let is_success = self.last.status == 200 && self.expected.note_text(body);
+        if !is_success {
+            let answer = [&self.last.bytes, body].concat();
+            self.expected.count(false, &answer);
         }
     }
 }
@@ -91,12 +84,8 @@ impl Speech for HttpSpeech {
         heard
     }
 
-    fn failures(&self) -> u64 {
-        self.failures
-    }
-
-    fn repeated(&self) -> u64 {
-        self.expected.repeated()
+    fn expected(&self) -> &Expected {
+        &self.expected
     }
 }
 
@@ -118,7 +107,7 @@ mod tests {
             let second = speech.read(&bytes.as_bytes()[first.len..]);
             assert_eq!(first.answers + second.answers, 3, "cut at {cut}");
             assert_eq!(first.len + second.len, bytes.len(), "cut at {cut}");
-            assert_eq!(speech.failures(), 0, "cut at {cut}");
+            assert_eq!(speech.expected.failures(), 0, "cut at {cut}");
         }
     }
 
@@ -132,6 +121,9 @@ mod tests {
             answer(200, "7"),
         ];
         speech.read(bytes.concat().as_bytes());
-        assert_eq!((speech.failures(), speech.repeated()), (3, 1));
+        assert_eq!(
+            (speech.expected.failures(), speech.expected.repeated()),
+            (3, 1)
+        );
     }
 }

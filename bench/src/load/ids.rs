@@ -1,4 +1,4 @@
-//! `Expected`: whether the id in an answer is one that may be there.
+//! `Expected`: whether the id in an answer is one that may be there, and how many answers were none.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher as _, RandomState};
@@ -6,8 +6,13 @@ use std::hash::{BuildHasher as _, RandomState};
 /// Ids above this are counted and not checked: a bit for each is 256 MiB then.
 const CHECKED_MAX: u64 = 1 << 31;
 
-/// What may be answered.
-pub(crate) enum Expected {
+/// What may be answered, and how often something else was.
+pub(crate) struct Expected {
+    answers: Answers,
+    failures: u64,
+}
+
+enum Answers {
     /// Always this one: a server that issues nothing.
     Constant(u64),
     /// Numbers, each only once.
@@ -33,36 +38,73 @@ pub(crate) struct Ids {
 }
 
 impl Expected {
-    pub(crate) fn ids() -> Self {
-        Self::Ids(Ids::default())
+    /// Always this number.
+    pub(crate) fn constant(number: u64) -> Self {
+        Self::new(Answers::Constant(number))
     }
 
+    /// Numbers, each only once.
+    pub(crate) fn ids() -> Self {
+        Self::new(Answers::Ids(Ids::default()))
+    }
+
+    /// Texts, each only once.
     pub(crate) fn texts() -> Self {
-        Self::Texts(Texts::default())
+        Self::new(Answers::Texts(Texts::default()))
+    }
+
+    fn new(answers: Answers) -> Self {
+        Self {
+            answers,
+            failures: 0,
+        }
+    }
+
+    /// Counts an answer that is no success, and shows the first.
+    #[inline]
+    pub(super) fn count(&mut self, is_success: bool, answer: &[u8]) {
+        if !is_success {
+            self.fail(answer);
+        }
+    }
+
+    #[cold]
+    fn fail(&mut self, answer: &[u8]) {
+        self.failures += 1;
+        if self.failures == 1 {
+            let answer = String::from_utf8_lossy(answer);
+            eprintln!("an answer is no success: {answer}");
+        }
+    }
+
+    /// How many answers were no success.
+    pub(crate) fn failures(&self) -> u64 {
+        self.failures
     }
 
     /// Takes note of the text of an answer; whether it may be there.
     pub(super) fn note_text(&mut self, text: &[u8]) -> bool {
-        match self {
-            Self::Texts(texts) => texts.note(text),
+        match &mut self.answers {
+            Answers::Texts(texts) => texts.note(text),
             _ => number(text).is_some_and(|number| self.note(number)),
         }
     }
 
     /// Takes note of a number; whether it may be there.
     pub(super) fn note(&mut self, number: u64) -> bool {
-        match self {
-            Self::Constant(constant) => number == *constant,
-            Self::Ids(ids) => ids.note(number),
-            Self::Texts(texts) => texts.note(&number.to_le_bytes()),
+        match &mut self.answers {
+            Answers::Constant(constant) => number == *constant,
+            Answers::Ids(ids) => ids.note(number),
+            Answers::Texts(texts) => texts.note(&number.to_le_bytes()),
         }
     }
 
-    pub(super) fn repeated(&self) -> u64 {
-        match self {
-            Self::Constant(_) => 0,
-            Self::Ids(ids) => ids.repeated,
-            Self::Texts(texts) => texts.repeated,
+    /// How many ids came twice.
+    pub(crate) fn repeated(&self) -> u64 {
+        match &self.answers {
+            Answers::Constant(_) => 0,
+            Answers::Ids(ids) => ids.repeated,
+            Answers::Texts(texts) => texts.repeated,
         }
     }
 }

@@ -3,35 +3,26 @@
 use super::ids::Expected;
 use super::{Heard, Speech};
 
+/// The command that takes an id.
+pub(super) fn incr(key: &str) -> Vec<u8> {
+    format!("*2\r\n$4\r\nINCR\r\n${}\r\n{key}\r\n", key.len()).into_bytes()
+}
+
 /// `INCR` and what may be answered.
 pub(crate) struct RespSpeech {
     key: &'static str,
     expected: Expected,
-    failures: u64,
 }
 
 impl RespSpeech {
     pub(crate) fn new(key: &'static str, expected: Expected) -> Self {
-        Self {
-            key,
-            expected,
-            failures: 0,
-        }
-    }
-
-    /// An answer that is no integer, or none that may be there.
-    fn failed(&mut self, line: &[u8]) {
-        self.failures += 1;
-        if self.failures == 1 {
-            eprintln!("an answer is no success: {}", String::from_utf8_lossy(line));
-        }
+        Self { key, expected }
     }
 }
 
 impl Speech for RespSpeech {
     fn request(&self) -> Vec<u8> {
-        let Self { key, .. } = self;
-        format!("*2\r\n$4\r\nINCR\r\n${}\r\n{key}\r\n", key.len()).into_bytes()
+        incr(self.key)
     }
 
     fn read(&mut self, bytes: &[u8]) -> Heard {
@@ -47,9 +38,8 @@ impl Speech for RespSpeech {
             match byte {
                 b'\n' => {
                     let is_plain = is_integer && at - start > 2;
-                    if !(is_plain && self.expected.note(number)) {
-                        self.failed(&bytes[start..at]);
-                    }
+                    let is_success = is_plain && self.expected.note(number);
+                    self.expected.count(is_success, &bytes[start..at]);
                     (number, is_integer, start) = (0, true, at + 1);
                     heard.answers += 1;
                 }
@@ -62,12 +52,8 @@ impl Speech for RespSpeech {
         heard
     }
 
-    fn failures(&self) -> u64 {
-        self.failures
-    }
-
-    fn repeated(&self) -> u64 {
-        self.expected.repeated()
+    fn expected(&self) -> &Expected {
+        &self.expected
     }
 }
 
@@ -83,7 +69,7 @@ mod tests {
             let first = speech.read(&bytes[..cut]);
             let second = speech.read(&bytes[first.len..]);
             assert_eq!(first.answers + second.answers, 3, "cut at {cut}");
-            assert_eq!(speech.failures(), 0, "cut at {cut}");
+            assert_eq!(speech.expected.failures(), 0, "cut at {cut}");
         }
     }
 
@@ -91,6 +77,9 @@ mod tests {
     fn what_is_no_success_is_counted() {
         let mut speech = RespSpeech::new("t", Expected::ids());
         speech.read(b":7\r\n-ERR no 8\r\n:\r\n:-9\r\n:7\r\n");
-        assert_eq!((speech.failures(), speech.repeated()), (4, 1));
+        assert_eq!(
+            (speech.expected.failures(), speech.expected.repeated()),
+            (4, 1)
+        );
     }
 }

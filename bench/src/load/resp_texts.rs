@@ -2,13 +2,13 @@
 //! integers: ids of any tag.
 
 use super::ids::Expected;
+use super::resp::incr;
 use super::{Heard, Speech};
 
 /// `INCR` and what may be answered.
 pub(crate) struct RespTextSpeech {
     key: &'static str,
     expected: Expected,
-    failures: u64,
 }
 
 impl RespTextSpeech {
@@ -16,17 +16,6 @@ impl RespTextSpeech {
         Self {
             key,
             expected: Expected::texts(),
-            failures: 0,
-        }
-    }
-
-    fn note(&mut self, id: Option<&[u8]>, line: &[u8]) {
-        if id.is_some_and(|id| self.expected.note_text(id)) {
-            return;
-        }
-        self.failures += 1;
-        if self.failures == 1 {
-            eprintln!("an answer is no success: {}", String::from_utf8_lossy(line));
         }
     }
 }
@@ -39,8 +28,7 @@ fn line(bytes: &[u8]) -> Option<(&[u8], usize)> {
 
 impl Speech for RespTextSpeech {
     fn request(&self) -> Vec<u8> {
-        let Self { key, .. } = self;
-        format!("*2\r\n$4\r\nINCR\r\n${}\r\n{key}\r\n", key.len()).into_bytes()
+        incr(self.key)
     }
 
     fn read(&mut self, bytes: &[u8]) -> Heard {
@@ -55,19 +43,16 @@ impl Speech for RespTextSpeech {
                 },
                 _ => (None, 0),
             };
-            self.note(id, first);
+            let is_success = id.is_some_and(|id| self.expected.note_text(id));
+            self.expected.count(is_success, first);
             heard.len += len + more;
             heard.answers += 1;
         }
         heard
     }
 
-    fn failures(&self) -> u64 {
-        self.failures
-    }
-
-    fn repeated(&self) -> u64 {
-        self.expected.repeated()
+    fn expected(&self) -> &Expected {
+        &self.expected
     }
 }
 
@@ -84,7 +69,7 @@ mod tests {
             let second = speech.read(&bytes[first.len..]);
             assert_eq!(first.answers + second.answers, 3, "cut at {cut}");
             assert_eq!(first.len + second.len, bytes.len(), "cut at {cut}");
-            assert_eq!(speech.failures(), 0, "cut at {cut}");
+            assert_eq!(speech.expected.failures(), 0, "cut at {cut}");
         }
     }
 
@@ -92,6 +77,9 @@ mod tests {
     fn what_is_no_success_is_counted() {
         let mut speech = RespTextSpeech::new("t");
         speech.read(b"$1\r\n7\r\n-ERR no 8\r\n$-1\r\n:7\r\n");
-        assert_eq!((speech.failures(), speech.repeated()), (3, 1));
+        assert_eq!(
+            (speech.expected.failures(), speech.expected.repeated()),
+            (3, 1)
+        );
     }
 }

@@ -127,7 +127,7 @@ fn closed<S: Speech>(
     let outcome = contest::run(cases.collect(), length);
     for (tag, load) in all().into_iter().zip(loads) {
         let speech = load.speech();
-        let wrong = (speech.failures(), speech.repeated());
+        let wrong = (speech.expected().failures(), speech.expected().repeated());
         assert_eq!(wrong, (0, 0), "{}: failures, repeated ids", tag.name);
     }
     outcome

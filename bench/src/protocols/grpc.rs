@@ -34,7 +34,7 @@ pub(super) fn run(settings: &Settings) {
     let outcome = contest::run(cases.into(), length);
     outcome.print("unary, h2load, 8 connections x 32", Some(Goal::rate(0.9)));
 
-    let expected = [Expected::Constant(echo::ID), Expected::ids()];
+    let expected = [Expected::constant(echo::ID), Expected::ids()];
     let mut streams: Vec<_> = servers
         .iter()
         .zip(expected)

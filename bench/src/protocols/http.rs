@@ -53,14 +53,14 @@ fn by_own_load(nginx: &Peer, leafid: &Leafid, pipelined: usize, settings: &Setti
         }),
     ];
     let outcome = contest::run(cases, length);
-    assert_eq!(to_nginx.speech().failures(), 0, "nginx failed");
-    assert_eq!(to_leafid.speech().failures(), 0, "leafid failed");
+    assert_eq!(to_nginx.speech().expected().failures(), 0, "nginx failed");
+    assert_eq!(to_leafid.speech().expected().failures(), 0, "leafid failed");
     outcome
 }
 
 /// What nginx must answer.
 pub(super) fn constant() -> HttpSpeech {
-    HttpSpeech::new(PATH, Expected::Constant(NGINX_NUMBER))
+    HttpSpeech::new(PATH, Expected::constant(NGINX_NUMBER))
 }
 
 /// What Leafid must answer.

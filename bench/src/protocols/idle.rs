@@ -59,7 +59,7 @@ pub(super) fn run(settings: &Settings) {
          a connection; errors: {}",
         yes_or_no(ratio(0.99) <= RATIO_MAX),
         as_f64(after.saturating_sub(before)) / as_f64(open as u64),
-        to_with.speech().failures() + to_without.speech().failures(),
+        to_with.speech().expected().failures() + to_without.speech().expected().failures(),
     );
     outcome.print_noise("idle");
 }

@@ -43,12 +43,12 @@ pub(super) fn run(settings: &Settings) {
     println!("each reply of the store {STORE_DELAY:?} late, a segment for 4 s of the rate\n");
     print(&outcome);
     let changes = (store.max_id() - before) / STEP;
-    let failures = to_leafid.speech().failures();
+    let failures = to_leafid.speech().expected().failures();
     println!(
         "\nsegments reserved meanwhile: {changes}; errors: {failures} (must be 0: {}); ids that \
          came twice: {}",
         yes_or_no(failures == 0),
-        to_leafid.speech().repeated()
+        to_leafid.speech().expected().repeated()
     );
 }
 

@@ -32,8 +32,8 @@ pub(super) fn run(settings: &Settings) {
             }),
         ];
         print(rate, cpu_max, &contest::run(cases, length));
-        assert_eq!(to_nginx.speech().failures(), 0, "nginx failed");
-        assert_eq!(to_leafid.speech().failures(), 0, "leafid failed");
+        assert_eq!(to_nginx.speech().expected().failures(), 0, "nginx failed");
+        assert_eq!(to_leafid.speech().expected().failures(), 0, "leafid failed");
     }
 }
 
