@@ -7,7 +7,8 @@
 //! cargo run --release -p leafid-bench -- slow-store   # a store that answers in a second
 //! cargo run --release -p leafid-bench -- idle-tags    # a million tags, a thousand in use
 //! cargo run --release -p leafid-bench -- start        # start to first durable id, memory
-//! cargo run --release -p leafid-bench -- protocols        # each protocol beside others' servers
+//! cargo run --release -p leafid-bench -- opaque       # opaque ids: distinct texts, time
+//! cargo run --release -p leafid-bench -- protocols    # each protocol beside others' servers
 //! ```
 #![expect(
     clippy::print_stdout,
@@ -28,6 +29,7 @@ mod idle_tags;
 mod issue;
 mod load;
 mod machine;
+mod opaque;
 mod outage;
 mod pace;
 mod peers;
@@ -52,6 +54,7 @@ fn main() -> ExitCode {
         Some("slow-store") => slow_store::run(),
         Some("idle-tags") => idle_tags::run(),
         Some("start") => start::run(),
+        Some("opaque") => opaque::run(),
         Some("protocols") => {
             if let Err(usage) = protocols::run(std::env::args().skip(2)) {
                 eprintln!("{usage}");
@@ -62,7 +65,7 @@ fn main() -> ExitCode {
         Some("grpc-echo") => echo::run_child(std::env::args().skip(2)),
         _ => {
             eprintln!(
-                "usage: leafid-bench issue|snowflake|outage|slow-store|idle-tags|start|protocols"
+                "usage: leafid-bench issue|snowflake|outage|slow-store|idle-tags|start|opaque|protocols"
             );
             return ExitCode::from(2);
         }

@@ -2,7 +2,6 @@
 //! rotation; and a statistical test that radix 62 and Sqids do not pass.
 
 use std::collections::HashSet;
-use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -87,35 +86,15 @@ fn numbers_stay_within_63_bits() {
     );
 }
 
-/// How many of the texts of these numbers, written with digits, are distinct.
-fn distinct_texts(format: &dyn IdFormat, numbers: Range<u64>, digits: u32) -> usize {
-    let mut seen = vec![false; 10_usize.pow(digits)];
-    for number in numbers {
-        let text = write(format, number, 0);
-        assert_eq!(text.len(), digits as usize);
-        seen[text.parse::<usize>().unwrap()] = true;
-    }
-    seen.iter().filter(|is_seen| **is_seen).count()
-}
-
-/// A part of the smallest domain.
+/// A part of the smallest domain; `leafid-bench opaque` writes all of it, and ten million of others.
 #[test]
 fn numbers_in_a_row_have_different_texts() {
     let format = format_of("order", "{opaque width=6 key=imJ2}");
-    assert_eq!(distinct_texts(&*format, 0..20_000, 6), 20_000);
-}
-
-/// All of the smallest domain, and 10 million of a larger one.
-#[test]
-#[ignore = "takes minutes without optimisation: cargo test --release -- --ignored"]
-fn ten_million_numbers_have_ten_million_texts() {
-    let smallest = format_of("order", "{opaque width=6 key=imJ2}");
-    assert_eq!(distinct_texts(&*smallest, 0..1_000_000, 6), 1_000_000);
-    let larger = format_of("order", "{opaque width=8 key=imJ2}");
-    assert_eq!(
-        distinct_texts(&*larger, 5_000_000..15_000_000, 8),
-        10_000_000
-    );
+    let texts: HashSet<String> = (0..20_000)
+        .map(|number| write(&*format, number, 0))
+        .collect();
+    assert_eq!(texts.len(), 20_000);
+    assert!(texts.iter().all(|text| text.len() == 6));
 }
 
 #[test]
