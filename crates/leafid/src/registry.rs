@@ -23,28 +23,26 @@ mod release;
 mod retrying_store;
 mod row_read;
 mod rows_seen;
+mod shared;
 mod start;
 mod status;
 mod timekeeper;
 mod two_phase_claim;
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 
 use event_listener::Event as Notice;
 
 use crate::conflict_retry::ConflictRetry;
-use crate::event::{Event, Observer};
-use crate::lease::Lease;
 use crate::snowflake::{Core, Snowflake};
 use crate::store::{Journal, LeaseRecord, LeaseStore, LeaseSwap, StoreError};
-use crate::worker_id::WorkerId;
 
 use calls::{FailedWrites, Reachability};
 use retrying_store::RetryingStore;
 use rows_seen::RowsSeen;
+use shared::{RegistryState, Shared};
 
 pub use accept_clock::ClockAhead;
 pub use builder::RegistryBuilder;
@@ -96,44 +94,6 @@ impl Drop for Handle {
     fn drop(&mut self) {
         self.shared.stop();
     }
-}
-
-/// The state that the handle and the driver share.
-pub(crate) struct Shared {
-    pub(crate) core: Arc<Core>,
-    pub(crate) store: Option<Arc<dyn LeaseStore>>,
-    rows_seen: Arc<RowsSeen>,
-    pub(crate) journal: Arc<dyn Journal>,
-    pub(crate) peers: Arc<dyn PeerClocks>,
-    pub(crate) observer: Arc<dyn Observer>,
-    pub(crate) options: RegistryOptions,
-    is_stopped: AtomicBool,
-    /// Notified when the driver has ended.
-    ended: Notice,
-    accepts_clock: AtomicBool,
-    state: Mutex<RegistryState>,
-}
-
-/// The driver's report to the handle.
-#[derive(Debug)]
-struct RegistryState {
-    stage: RegistryStage,
-    lease: Option<Lease>,
-    /// The lease that the store may hold for this process.
-    leased: Option<Lease>,
-    /// The worker id that was given back at the end.
-    released: Option<WorkerId>,
-    /// Why none was given back.
-    kept: Option<Arc<str>>,
-    /// Where the ids of the only allowed worker id end, while they prevent a claim; in milliseconds
-    /// since 1970.
-    ahead_until_ms: Option<u64>,
-    clock_steps: u64,
-    claims: u64,
-    failures: u64,
-    journal_fails: bool,
-    reachability: Reachability,
-    failed_writes: FailedWrites,
 }
 
 impl WorkerRegistry {
@@ -342,67 +302,6 @@ impl WorkerRegistry {
             },
         };
         shared.bounded(shared.store()?.swap(&swap)).await
-    }
-}
-
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, RegistryState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn store(&self) -> Result<&dyn LeaseStore, StoreError> {
-        self.store
-            .as_deref()
-            .ok_or_else(|| StoreError::Unsupported {
-                message:
-                    "there is no registry of worker ids: the worker id of this server is fixed"
-                        .into(),
-            })
-    }
-
-    pub(crate) fn is_stopped(&self) -> bool {
-        self.is_stopped.load(Ordering::Acquire)
-    }
-
-    fn stop(&self) {
-        self.is_stopped.store(true, Ordering::Release);
-        self.core.driver_wake.notify(usize::MAX);
-    }
-
-    fn takes_accepted_clock(&self) -> bool {
-        self.accepts_clock.swap(false, Ordering::AcqRel)
-    }
-
-    fn emit(&self, event: &Event<'_>) {
-        self.observer.event(event);
-    }
-
-    async fn sleep(&self, duration: Duration) {
-        self.core.timeline.clock().sleep(duration).await;
-    }
-
-    fn status(&self) -> RegistryStatus {
-        let core = &self.core;
-        let layout = core.options.layout;
-        let now_ms = core.timeline.now_ms();
-        let next_ms = core.state.next_tick().map(|tick| layout.unix_ms_of(tick));
-        let next_ms = next_ms.map_or(now_ms, i64::unsigned_abs);
-        let state = self.lock();
-        RegistryStatus {
-            stage: state.stage.clone(),
-            lease: state.lease,
-            left_ms: state
-                .lease
-                .map_or(0, |lease| lease.left_ms(now_ms.max(next_ms))),
-            borrowed_ms: next_ms.saturating_sub(now_ms),
-            clock_offset_ms: core.timeline.offset_ms(),
-            clock_steps: state.clock_steps,
-            claims: state.claims,
-            failures: state.failures,
-            journal_fails: state.journal_fails,
-            store_answers: state.reachability.is_reachable(),
-            end_ms: layout.end_unix_ms(),
-        }
     }
 }
 
