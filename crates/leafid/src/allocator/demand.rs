@@ -119,11 +119,17 @@ impl Allocator {
             allocator: self,
         };
         self.place(shared, &demand)?;
-        self.wait(shared, || match demand.answer() {
-            Some(answer) => answer.map_err(TakeError::Refused),
-            None => Err(self.on_short(shared)),
-        })
-        .await
+        let waited = self
+            .wait(shared, || match demand.answer() {
+                Some(answer) => answer.map_err(TakeError::Refused),
+                None => Err(self.on_short(shared)),
+            })
+            .await;
+        // The answer may have come after the last look: ids that are here are not lost to a
+        // deadline, nor to a limit that the tag reached with them.
+        demand
+            .answer()
+            .map_or(waited, |answer| answer.map_err(TakeError::Refused))
     }
 
     /// Queues a demand for the driver, unless memory can serve it after all: a segment may have
@@ -214,8 +220,12 @@ impl Allocator {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
+
+    use futures_util::future::BoxFuture;
+
     use crate::store::{MemoryStore, TagSettings};
-    use crate::{ManualClock, Options, Tag, blocking};
+    use crate::{Clock, Limit, ManualClock, Options, Tag, blocking};
 
     /// Guards that a segment which arrives between a caller's look at memory and its demand is
     /// used: a range from the next segment skipped all of the first.
@@ -228,7 +238,7 @@ mod tests {
         let store = Arc::new(MemoryStore::new());
         let shared = Shared::new(store, Arc::new(ManualClock::new()), Arc::new(()), options);
         let tag = Tag::new("order").expect("a plain name");
-        let allocator = Arc::new(Allocator::new(tag, std::time::Duration::ZERO));
+        let allocator = Arc::new(Allocator::new(tag, Duration::ZERO));
         for (is_adjacent, first) in [(true, 1), (false, 5), (true, 9)] {
             let demand = Demand::new(4, is_adjacent);
             if first == 1 {
@@ -242,6 +252,80 @@ mod tests {
             let taken = demand.answer().expect("an answer").expect("ids");
             assert_eq!((taken.ranges()[0].start(), taken.len()), (first, 4));
         }
+        assert_eq!(allocator.lock().usage.skipped, 0);
+    }
+
+    type OnNow = Box<dyn FnOnce() + Send>;
+
+    /// A clock that does something when it is read for the second time without the lock: after a
+    /// caller has looked for its answer in vain, and before it gives up.
+    struct ActingClock {
+        clock: ManualClock,
+        allocator: Arc<Allocator>,
+        reads: Mutex<u32>,
+        on_now: Mutex<Option<OnNow>>,
+    }
+
+    impl Clock for ActingClock {
+        fn now(&self) -> Duration {
+            if self.allocator.state.try_lock().is_ok() {
+                *self.reads.lock().expect("no panic") += 1;
+            }
+            if *self.reads.lock().expect("no panic") == 2 {
+                let on_now = self.on_now.lock().expect("no panic").take();
+                on_now.into_iter().for_each(|act| act());
+            }
+            self.clock.now()
+        }
+
+        fn wall(&self) -> Duration {
+            self.clock.wall()
+        }
+
+        fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
+            self.clock.sleep(duration)
+        }
+    }
+
+    /// Guards that ids which arrive after a caller's last look are not lost: at the end of a tag
+    /// they were its last ones.
+    #[test]
+    fn an_answer_after_the_last_look_is_taken() {
+        let settings = TagSettings {
+            limit: Limit::new(500).expect("in range"),
+            ..TagSettings::default()
+        };
+        let options = Options {
+            create_missing: Some(settings),
+            ..Options::default()
+        };
+        let tag = Tag::new("order").expect("a plain name");
+        let allocator = Arc::new(Allocator::new(tag, Duration::ZERO));
+        let clock = Arc::new(ActingClock {
+            clock: ManualClock::new(),
+            allocator: Arc::clone(&allocator),
+            reads: Mutex::new(0),
+            on_now: Mutex::new(None),
+        });
+        let store = Arc::new(MemoryStore::new());
+        let wait_max = options.wait_max;
+        let shared = Arc::new(Shared::new(
+            store,
+            Arc::clone(&clock) as Arc<dyn Clock>,
+            Arc::new(()),
+            options,
+        ));
+        let (at, driver) = (
+            Arc::clone(&clock),
+            (Arc::clone(&allocator), Arc::clone(&shared)),
+        );
+        *clock.on_now.lock().expect("no panic") = Some(Box::new(move || {
+            let (allocator, shared) = driver;
+            blocking::block_on(allocator.refill(&shared));
+            at.clock.advance(wait_max);
+        }));
+        let taken = blocking::block_on(allocator.next_many(&shared, 500));
+        assert_eq!(taken.ok().map(|taken| taken.len()), Some(500));
         assert_eq!(allocator.lock().usage.skipped, 0);
     }
 }
