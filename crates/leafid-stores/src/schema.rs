@@ -75,10 +75,15 @@ impl FoundKeys {
             .filter(|(table, columns)| is_there(table) && !self.has(table, columns));
         let weak = lacking.map(|(table, columns)| {
             let columns = columns.join(", ");
+            // That of others has a primary key already, which its programs may use.
+            let key = match *table == GEAR_KEY.0 {
+                true => "UNIQUE KEY key_name_unique",
+                false => "PRIMARY KEY",
+            };
             weakness(
                 &format!("the unique key of {table}"),
                 "not there",
-                &format!("({columns}) (ALTER TABLE {table} ADD PRIMARY KEY ({columns}))"),
+                &format!("({columns}) (ALTER TABLE {table} ADD {key} ({columns}))"),
                 "two rows may come to be where one is meant, and both give the same ids",
             )
         });

@@ -56,6 +56,22 @@ async fn a_bad_row_is_named() {
     assert_eq!(store.read(&tags).await.unwrap().len(), 1);
 }
 
+/// Guards that a table in which a name may stand twice is refused with the statement that ends
+/// this, which leaves the primary key of its programs.
+#[tokio::test]
+async fn a_table_without_its_unique_key_is_refused() {
+    let drop = "ALTER TABLE gear_key DROP KEY key_name_unique";
+    let database = with(shared_mariadb(), &[GEAR_SQL, SHIPPED, drop]);
+    let store = open_at(&database.url).await;
+    let error = store.reserve(&wish("TEST-KEY", 1)).await.unwrap_err();
+    assert!(error.weak_store().is_some(), "{error:?}");
+    let mend = "ALTER TABLE gear_key ADD UNIQUE KEY key_name_unique (key_name)";
+    assert!(error.to_string().contains(mend), "{error}");
+    shared_mariadb().sql(&database.name, mend);
+    let store = open_at(&database.url).await;
+    assert_eq!(take(&*store, "TEST-KEY", 1).await.start(), 520_217);
+}
+
 /// Guards that a trigger which changes what is written issues no number twice.
 #[tokio::test]
 async fn a_trigger_that_clamps_is_noticed() {
