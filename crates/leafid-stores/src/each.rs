@@ -69,7 +69,7 @@ fn listed(one: &StoreUrl, options: &StoreOptions) -> Vec<(StoreUrl, Arc<dyn Segm
             .iter()
             .map(|server| Servers::listed(Mysql::GEAR_KEY, server, options))
             .map(|backend| SqlStore::new(backend, one, options))
-            .map(|sql| Arc::new(GearKeyStore::new(sql, zone.as_deref())) as _)
+            .map(|sql| Arc::new(GearKeyStore::new(sql, zone.as_deref(), options)) as _)
             .collect(),
         #[cfg(feature = "postgres")]
         Place::Postgres(servers) => servers

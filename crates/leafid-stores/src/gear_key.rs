@@ -10,6 +10,8 @@
 //!   read, and raises the version. So no program on the same rows gets the same numbers, whether
 //!   Leafid or ns4_gear_idgen. A program that was faster is a [`StoreError::Conflict`], which the
 //!   driver retries after a pause.
+//! - A row that cannot be used is left out of lists, and named once: see
+//!   [`StoreOptions::on_bad_row`].
 //! - A row never starts again at 1: [`StoreError::LimitReached`] at 2^63 - 2.
 //! - The table has no place for policies, limits, descriptions and deleted tags, so those are
 //!   refused, and its programs expect every row to stay.
@@ -17,6 +19,7 @@
 //! Worker ids and the audit log are in tables of our own in the same database, which
 //! [`init`](crate::init) creates; it creates `gear_key` too if it is missing.
 
+mod bad_rows;
 mod row;
 mod template;
 mod work;
@@ -28,12 +31,15 @@ use leafid::store::{
     TagSpec,
 };
 
+use crate::StoreOptions;
 use crate::backend::Backend as _;
 use crate::mysql::Mysql;
 use crate::servers::Servers;
 use crate::sql::Work;
 use crate::sql_error::CallError;
 use crate::store::SqlStore;
+
+use bad_rows::BadRows;
 
 /// The table, as ns4_gear_idgen has it but with names and texts compared by their bytes.
 ///
@@ -62,13 +68,22 @@ pub(crate) struct GearKeyStore {
     sql: SqlStore<Servers<Mysql>>,
     /// The time zone of dates.
     zone: String,
+    bad_rows: BadRows,
 }
 
 impl GearKeyStore {
     /// `zone` is that of the URL.
-    pub(crate) fn new(sql: SqlStore<Servers<Mysql>>, zone: Option<&str>) -> Self {
+    pub(crate) fn new(
+        sql: SqlStore<Servers<Mysql>>,
+        zone: Option<&str>,
+        options: &StoreOptions,
+    ) -> Self {
         let zone = zone.map_or_else(zone::of_machine, str::to_owned);
-        Self { sql, zone }
+        Self {
+            sql,
+            zone,
+            bad_rows: BadRows::new(options.on_bad_row),
+        }
     }
 
     async fn reserve_now(&self, reserve: &Reserve) -> Result<Reserved, CallError> {
@@ -122,7 +137,8 @@ impl SegmentStore for GearKeyStore {
             count,
             zone: self.zone.clone(),
         };
-        Box::pin(self.sql.bounded(|| "list tags".into(), self.sql.run(list)))
+        let list = async { Ok(self.bad_rows.leave_out(self.sql.run(list).await?)) };
+        Box::pin(self.sql.bounded(|| "list tags".into(), list))
     }
 
     fn create<'a>(&'a self, spec: &'a TagSpec) -> StoreResult<'a, TagRecord> {

@@ -189,7 +189,7 @@ pub use crate::open::open;
 #[cfg(feature = "_store")]
 pub use crate::open::open_leases;
 #[cfg(feature = "_store")]
-pub use crate::options::StoreOptions;
+pub use crate::options::{OnBadRow, StoreOptions};
 pub use crate::read::{FILE_LEN_MAX, read_file, read_text};
 #[cfg(feature = "_store")]
 pub use crate::remedies::Remedies;

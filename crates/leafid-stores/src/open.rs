@@ -60,7 +60,11 @@ pub async fn open(
         Place::GearKey { servers, zone } => {
             let backend = Servers::new(crate::mysql::Mysql::GEAR_KEY, servers, options);
             let sql = SqlStore::new(backend, url, options);
-            Arc::new(crate::gear_key::GearKeyStore::new(sql, zone.as_deref()))
+            Arc::new(crate::gear_key::GearKeyStore::new(
+                sql,
+                zone.as_deref(),
+                options,
+            ))
         }
         #[cfg(feature = "postgres")]
         Place::Postgres(servers) => Arc::new(SqlStore::new(

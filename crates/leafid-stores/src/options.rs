@@ -2,14 +2,37 @@
 
 use std::time::Duration;
 
+use leafid::store::StoreError;
 #[cfg(feature = "_sql")]
-use leafid::store::{StoreError, StoreReport, WeakStore};
+use leafid::store::{StoreReport, WeakStore};
 
 use crate::remedies::Remedies;
 
 /// The most statements that any system needs for one row, one after the other: PostgreSQL begins a
 /// transaction, sets its time-outs, reads and commits.
 const LOOK_STEPS: u32 = 4;
+
+/// What is called for a row that a list leaves out: see [`StoreOptions::on_bad_row`].
+///
+/// # Example
+///
+/// ```
+/// use leafid_stores::{OnBadRow, StoreOptions};
+///
+/// let on_bad_row = OnBadRow(|error| eprintln!("left out of the list: {error}"));
+/// let options = StoreOptions::default().with_on_bad_row(on_bad_row);
+/// assert!(options.on_bad_row.is_some());
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct OnBadRow(pub fn(&StoreError));
+
+impl PartialEq for OnBadRow {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::fn_addr_eq(self.0, other.0)
+    }
+}
+
+impl Eq for OnBadRow {}
 
 /// Bounds of a store.
 ///
@@ -52,6 +75,11 @@ pub struct StoreOptions {
     pub allow_weak: bool,
     /// How errors name the steps that mend a store. Default: as functions of this crate.
     pub remedies: Remedies,
+    /// Called once for each row of `gear_key` that the list of tags leaves out because it cannot be
+    /// used, with what is wrong with it: others write that table, and one row must not hide the
+    /// rest. The tag itself is refused with the same error. Other lists fail. Default: nothing is
+    /// called.
+    pub on_bad_row: Option<OnBadRow>,
 }
 
 impl Default for StoreOptions {
@@ -63,6 +91,7 @@ impl Default for StoreOptions {
             connection_age_max: Duration::from_secs(120),
             allow_weak: false,
             remedies: Remedies::default(),
+            on_bad_row: None,
         }
     }
 }
@@ -124,6 +153,13 @@ impl StoreOptions {
     #[must_use]
     pub const fn with_remedies(mut self, remedies: Remedies) -> Self {
         self.remedies = remedies;
+        self
+    }
+
+    /// Sets [`on_bad_row`](Self::on_bad_row).
+    #[must_use]
+    pub const fn with_on_bad_row(mut self, on_bad_row: OnBadRow) -> Self {
+        self.on_bad_row = Some(on_bad_row);
         self
     }
 

@@ -3,8 +3,9 @@
 
 use std::time::Duration;
 
+use leafid::store::StoreError;
 use leafid::{RegistryOptions, SnowflakeOptions};
-use leafid_stores::{Remedies, StoreOptions, StoreUrl, UrlError};
+use leafid_stores::{OnBadRow, Remedies, StoreOptions, StoreUrl, UrlError};
 
 use super::addresses::Addresses;
 use super::limits::Limits;
@@ -101,6 +102,7 @@ impl Config {
             .with_connect_timeout(self.store_connect_timeout)
             .with_statement_timeout(self.store_statement_timeout)
             .with_remedies(remedies())
+            .with_on_bad_row(OnBadRow(log_bad_row))
             .with_allow_weak(self.allow_weak_store)
     }
 
@@ -161,6 +163,10 @@ impl Config {
         let options = self.store_options();
         options.statement_timeout + options.look_timeout()
     }
+}
+
+fn log_bad_row(error: &StoreError) {
+    tracing::warn!("left out of the list of tags: {error}; correct the row in the database");
 }
 
 /// Errors of a store name the commands of `leafid`, which an operator can type.

@@ -5,6 +5,7 @@ use leafid::store::{
     Reserve, Reserved, StoreError, TagKind, TagPatch, TagRecord, TagSettings, TagSpec,
 };
 
+use super::bad_rows::Listed;
 use super::row::{GearRow, SELECT};
 use super::template::Columns;
 use crate::row::padded;
@@ -92,25 +93,20 @@ pub(super) struct List {
 }
 
 impl Work for List {
-    type Answer = Vec<TagRecord>;
+    type Answer = Listed;
 
-    async fn run<D: Dialect>(
-        self,
-        connection: &mut D,
-        _: Shape,
-    ) -> Result<Vec<TagRecord>, CallError> {
+    async fn run<D: Dialect>(self, connection: &mut D, _: Shape) -> Result<Listed, CallError> {
         let (count, mut after) = (self.count as usize, self.after);
         let sql = format!("{SELECT} WHERE {NAME_BYTES} > ? ORDER BY {NAME_BYTES} LIMIT ?");
-        let mut listed = Vec::new();
-        // A row whose name is not a valid tag is skipped.
-        while listed.len() < count {
-            let wanted = i64::try_from(count - listed.len()).unwrap_or(i64::MAX);
+        let mut listed = Listed::default();
+        while listed.records.len() < count {
+            let wanted = i64::try_from(count - listed.records.len()).unwrap_or(i64::MAX);
             let values = [Value::Bytes(after.clone().into()), wanted.into()];
             let rows = read(&connection.rows(&sql, &values).await?)?;
             let Some(last) = rows.last() else { break };
             after.clone_from(&last.name);
             for row in rows {
-                listed.extend(row.record(&self.zone)?);
+                listed.add(row.record(&self.zone))?;
             }
         }
         Ok(listed)

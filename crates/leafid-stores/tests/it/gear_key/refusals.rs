@@ -1,7 +1,10 @@
 //! What is refused: rows at their end, bad rows, and what the table has no place for.
 
+use std::sync::Mutex;
+
 use leafid::Limit;
 use leafid::store::{StoreError, TagKind, TagPatch, TagSpec};
+use leafid_stores::{OnBadRow, StoreOptions};
 use leafid_testbed::shared_mariadb;
 
 use super::{GEAR_SQL, SHIPPED, record, with};
@@ -54,6 +57,31 @@ async fn a_bad_row_is_named() {
     assert_eq!(error.to_string(), text);
     let tags = ["TEST-KEY", "TEST-KEY4", "TEST-KEY7"].map(tag);
     assert_eq!(store.read(&tags).await.unwrap().len(), 1);
+}
+
+/// Guards that a list has all rows but those that no program can use, in full pages, and that those
+/// are named once.
+#[tokio::test]
+async fn a_list_leaves_bad_rows_out() {
+    static NAMED: Mutex<Vec<String>> = Mutex::new(Vec::new());
+    let on_bad_row = OnBadRow(|error| NAMED.lock().unwrap().push(error.to_string()));
+    let database = with(shared_mariadb(), &[GEAR_SQL, SHIPPED]);
+    let options = StoreOptions::default().with_on_bad_row(on_bad_row);
+    let store = open_with(&database.url, options).await;
+    let spoil = "UPDATE gear_key SET key_value = NULL WHERE key_name = 'TEST-KEY'; \
+        UPDATE gear_key SET key_cache = 0 WHERE key_name = 'TEST-KEY7'";
+    shared_mariadb().sql(&database.name, spoil);
+    for _ in 0..2 {
+        let names = store.list(None, 2).await.unwrap();
+        let names: Vec<&str> = names.iter().map(|row| row.tag.as_str()).collect();
+        assert_eq!(names, ["TEST-KEY4", "TEST-KEY8"]);
+    }
+    let named = NAMED.lock().unwrap();
+    assert_eq!(named.len(), 2, "{named:?}");
+    assert!(
+        named[0].contains("\"TEST-KEY\" has key_value null"),
+        "{named:?}"
+    );
 }
 
 /// Guards that a table in which a name may stand twice is refused with the statement that ends
