@@ -55,19 +55,22 @@ impl GearRow {
         let Ok(tag) = Tag::new(&self.name) else {
             return Ok(None);
         };
-        let format = self.format(zone);
+        let columns = self.columns();
+        let format = columns.as_ref().map(|columns| columns.format(zone));
         if let Some(format) = &format {
             let checked = TagSpec::check_format(format);
             checked.map_err(|error| {
                 bad_row(&self.name, "prefix or suffix", error.value, &error.wanted)
             })?;
         }
+        let max_id = self.max_id()?;
         Ok(Some(TagRecord {
             tag,
-            max_id: self.max_id()?,
+            max_id,
             segment_max: None,
             settings: TagSettings {
                 step: self.step()?,
+                limit: columns.map_or(Limit::INT64, |columns| room(&columns, max_id)),
                 ..TagSettings::default()
             },
             format: format.map(Into::into),
@@ -90,15 +93,14 @@ impl GearRow {
     }
 
     /// Without a length the row has plain ids.
-    fn format(&self, zone: &str) -> Option<String> {
+    fn columns(&self) -> Option<Columns> {
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
-        let columns = Columns {
+        Some(Columns {
             prefix: text(&self.prefix),
             suffix: text(&self.suffix),
             length: self.length?,
             digit: text(&self.digit),
-        };
-        Some(columns.format(zone))
+        })
     }
 
     /// The version after a change. After the largest one comes 0, which differs from it too.
@@ -121,5 +123,16 @@ impl GearRow {
     fn bad(&self, column: &str, number: Option<i64>, wanted: &str) -> StoreError {
         let value = number.map_or("null".to_owned(), |number| number.to_string());
         bad_row(&self.name, column, value, wanted)
+    }
+}
+
+/// The largest number of a row whose ids have texts: what its length has room for, so that a batch
+/// for which there is none takes nothing. Past that, where only programs that take plain numbers
+/// go, it is that of any row.
+fn room(columns: &Columns, max_id: u64) -> Limit {
+    let room = columns.limit();
+    match max_id > room.largest().saturating_add(1) {
+        true => Limit::INT64,
+        false => room,
     }
 }

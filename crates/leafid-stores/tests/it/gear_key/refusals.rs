@@ -1,9 +1,11 @@
 //! What is refused: rows at their end, bad rows, and what the table has no place for.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
-use leafid::Limit;
+use leafid::format::{FormatCompiler, IdFormat};
 use leafid::store::{StoreError, TagKind, TagPatch, TagSpec};
+use leafid::{Formatted, Generators, Limit, Options, StepPolicy};
+use leafid_formats::Formats;
 use leafid_stores::{OnBadRow, StoreOptions};
 use leafid_testbed::shared_mariadb;
 
@@ -182,4 +184,41 @@ async fn what_has_no_place_is_refused() {
     }
     assert_eq!(record(&*store, "TEST-KEY").await, before);
     assert_eq!(store.list(None, 100).await.unwrap().len(), 5);
+}
+
+/// Guards that a batch for which a row has no room takes no number, and that what is left goes to
+/// smaller ones.
+#[tokio::test]
+async fn a_batch_beyond_the_room_takes_nothing() {
+    let insert = "INSERT INTO gear_key (key_name, key_value, key_length, key_cache, key_prefix) \
+        VALUES ('order', 990, 5, 4, 'TS')";
+    let database = with(shared_mariadb(), &[GEAR_SQL, insert]);
+    let value = || shared_mariadb().sql(&database.name, "SELECT key_value FROM gear_key");
+    let store = open_at(&database.url).await;
+    let options = Options::default()
+        .with_policy(StepPolicy::Fixed)
+        .with_formats(Some(FormatCompiler::new(Formats::new())));
+    let (generators, driver) = Generators::open(Arc::clone(&store), options);
+    let driver = tokio::spawn(driver);
+    let all = |_: &dyn IdFormat| Ok(());
+    for count in [10, 1000] {
+        let refused = generators.next_many_formatted("order", count, all).await;
+        assert!(refused.is_err_and(|error| error.is_exhausted()), "{count}");
+    }
+    assert!(["990", "994", "998", "999"].contains(&&*value()));
+    let taken = generators.next_many_formatted("order", 9, all).await;
+    let Ok(Formatted::Numbers { ids, .. }) = taken else {
+        panic!("{taken:?}")
+    };
+    let ids: Vec<u64> = ids.ids().map(leafid::Id::get).collect();
+    assert_eq!(ids, (991..=999).collect::<Vec<_>>());
+    let none = generators.next("order").await.unwrap_err();
+    assert!(none.is_exhausted(), "{none}");
+    generators.stop();
+    driver.await.unwrap();
+    assert_eq!(value(), "999");
+    // Programs that take plain numbers went on; so do those here.
+    shared_mariadb().sql(&database.name, "UPDATE gear_key SET key_value = 1003");
+    assert_eq!(record(&*store, "order").await.settings.limit, Limit::INT64);
+    assert_eq!(take(&*store, "order", 2).await.start(), 1004);
 }
