@@ -10,6 +10,8 @@
 //!   read, and raises the version. So no program on the same rows gets the same numbers, whether
 //!   Leafid or ns4_gear_idgen. A program that was faster is a [`StoreError::Conflict`], which the
 //!   driver retries after a pause.
+//! - **No text twice**: a segment marks the row with its format, in `updator` unless something else
+//!   is there. A row with another format than its mark is refused.
 //! - A row that cannot be used is left out of lists, and named once: see
 //!   [`StoreOptions::on_bad_row`].
 //! - A row never starts again at 1: [`StoreError::LimitReached`] at 2^63 - 2.

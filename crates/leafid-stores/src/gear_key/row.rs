@@ -13,10 +13,14 @@ pub(super) const SELECT: &str = "SELECT CONVERT(key_name USING utf8mb4), CAST(id
     CAST(key_value AS SIGNED), CAST(key_cache AS SIGNED), CAST(version AS SIGNED), \
     CAST(key_length AS SIGNED), CONVERT(key_prefix USING utf8mb4), \
     CONVERT(key_suffix USING utf8mb4), CONVERT(key_digit USING utf8mb4), \
-    CAST(UNIX_TIMESTAMP(update_time) * 1000 AS SIGNED) FROM gear_key";
+    CAST(UNIX_TIMESTAMP(update_time) * 1000 AS SIGNED), CONVERT(updator USING utf8mb4) \
+    FROM gear_key";
 
 /// The largest version: ns4_gear_idgen reads it as a signed 32-bit integer.
 const VERSION_MAX: i64 = i32::MAX as i64;
+
+/// How the mark of a format begins; a hash of 12 digits follows.
+const MARK: &str = "leafid:";
 
 /// A row as it is stored, valid or not.
 #[derive(Debug, Clone)]
@@ -32,6 +36,8 @@ pub(super) struct GearRow {
     suffix: Option<String>,
     digit: Option<String>,
     updated_ms: Option<i64>,
+    /// Whoever changed it last; the mark of its format if nobody else wrote there.
+    updator: Option<String>,
 }
 
 impl GearRow {
@@ -47,6 +53,7 @@ impl GearRow {
             suffix: row.text_or_null(7)?,
             digit: row.text_or_null(8)?,
             updated_ms: row.number_or_null(9)?,
+            updator: row.text_or_null(10)?,
         })
     }
 
@@ -55,6 +62,7 @@ impl GearRow {
         let Ok(tag) = Tag::new(&self.name) else {
             return Ok(None);
         };
+        self.check_mark()?;
         let columns = self.columns();
         let format = columns.as_ref().map(|columns| columns.format(zone));
         if let Some(format) = &format {
@@ -103,6 +111,28 @@ impl GearRow {
         })
     }
 
+    /// What a segment writes into `updator`, unless something else is there.
+    pub(super) fn mark(&self) -> String {
+        mark(self.columns().as_ref())
+    }
+
+    /// Refuses a row with another format than that of the segments that were taken of it: an old
+    /// id and a new one could have the same text.
+    fn check_mark(&self) -> Result<(), StoreError> {
+        let updator = self.updator.as_deref().unwrap_or_default();
+        // The column may have cut it.
+        if !updator.starts_with(MARK) || self.mark().starts_with(updator) {
+            return Ok(());
+        }
+        let message = format!(
+            "the row of tag {:?} has another prefix, suffix, length or digits than when its last \
+            ids were taken, so that texts could repeat: change them back, or, if no old text can \
+            be one of the new ones, stop all servers, set updator to NULL and start them again",
+            self.name
+        );
+        Err(StoreError::BadRow { message })
+    }
+
     /// The version after a change. After the largest one comes 0, which differs from it too.
     pub(super) fn next_version(&self) -> i64 {
         let version = self.version;
@@ -112,6 +142,7 @@ impl GearRow {
 
     /// The answer to a reservation, and the value that the row has then.
     pub(super) fn reserved(&self, reserve: &Reserve) -> Result<(Reserved, i64), CallError> {
+        self.check_mark()?;
         let reserved = reserve.reserved(self.max_id()?)?;
         let value = i64::try_from(reserved.segment.end() - 1);
         let value = value.map_err(|_| StoreError::LimitReached {
@@ -134,5 +165,42 @@ fn room(columns: &Columns, max_id: u64) -> Limit {
     match max_id > room.largest().saturating_add(1) {
         true => Limit::INT64,
         false => room,
+    }
+}
+
+/// The mark of a format, the same for every time zone. It must never change: rows keep it.
+pub(super) fn mark(columns: Option<&Columns>) -> String {
+    // FNV-1a, cut to 48 bits.
+    let format = columns.map_or_else(|| "plain".to_owned(), |columns| columns.format(""));
+    let hash = format
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+    format!("{MARK}{:012x}", hash >> 16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Guards that a mark stays what it was: rows keep it.
+    #[test]
+    fn marks_never_change() {
+        let columns = |prefix: &str, digit: &str| Columns {
+            prefix: prefix.to_owned(),
+            suffix: String::new(),
+            length: 16,
+            digit: digit.to_owned(),
+        };
+        let format = columns("TS${date6}", "10");
+        assert_eq!(mark(Some(&format)), "leafid:108cb5a0c72a");
+        assert_eq!(mark(None), "leafid:fd4d194e1652");
+        // What writes the same texts has the same mark.
+        assert_eq!(mark(Some(&columns(" TS${date6}", ""))), mark(Some(&format)));
+        assert_ne!(
+            mark(Some(&columns("TS${date6}", "36"))),
+            mark(Some(&format))
+        );
     }
 }

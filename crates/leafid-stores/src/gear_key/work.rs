@@ -6,7 +6,7 @@ use leafid::store::{
 };
 
 use super::bad_rows::Listed;
-use super::row::{GearRow, SELECT};
+use super::row::{GearRow, SELECT, mark};
 use super::template::Columns;
 use crate::row::padded;
 use crate::schema::Shape;
@@ -124,11 +124,12 @@ impl Work for ReserveSegment {
         let Self(reserve) = self;
         let row = row_of(connection, &reserve.tag).await?;
         let (reserved, value) = row.reserved(&reserve)?;
-        let update = "UPDATE gear_key SET key_value = ?, version = ? \
-            WHERE id = ? AND key_value = ? AND version <=> ?";
+        let update = "UPDATE gear_key SET key_value = ?, version = ?, \
+            updator = COALESCE(NULLIF(updator, ''), ?) WHERE id = ? AND key_value = ? AND version <=> ?";
         let values = [
             value.into(),
             row.next_version().into(),
+            row.mark().as_str().into(),
             row.id.into(),
             row.value.into(),
             row.version.into(),
@@ -246,8 +247,8 @@ impl Work for Create {
             zone,
         } = self;
         let insert = "INSERT INTO gear_key (key_name, key_value, key_length, key_cache, \
-            key_prefix, key_suffix, key_digit, creator, version) \
-            VALUES (?, ?, ?, ?, ?, ?, ?, 'leafid', 0)";
+            key_prefix, key_suffix, key_digit, updator, creator, version) \
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'leafid', 0)";
         let columns = columns.as_ref();
         let values = [
             spec.tag.as_str().into(),
@@ -257,6 +258,7 @@ impl Work for Create {
             columns.map(|columns| columns.prefix.as_str()).into(),
             columns.map(|columns| columns.suffix.as_str()).into(),
             columns.map(|columns| columns.digit.as_str()).into(),
+            mark(columns).as_str().into(),
         ];
         if let Err(error) = connection.execute(insert, &values).await {
             return Err(match D::insert_error(&error) {

@@ -9,7 +9,7 @@ use leafid_formats::Formats;
 use leafid_stores::{OnBadRow, StoreOptions};
 use leafid_testbed::shared_mariadb;
 
-use super::{GEAR_SQL, SHIPPED, record, with};
+use super::{GEAR_SQL, SHIPPED, next, record, with};
 use crate::{allowing_weak, open_at, open_with, tag, take, wish};
 
 /// Guards that a row never starts again at 1, as ns4_gear_idgen does.
@@ -221,4 +221,45 @@ async fn a_batch_beyond_the_room_takes_nothing() {
     shared_mariadb().sql(&database.name, "UPDATE gear_key SET key_value = 1003");
     assert_eq!(record(&*store, "order").await.settings.limit, Limit::INT64);
     assert_eq!(take(&*store, "order", 2).await.start(), 1004);
+}
+
+/// Guards that a row whose format is changed by hand gives no texts, to no server, until an
+/// operator says that none can repeat.
+#[tokio::test]
+async fn a_changed_format_is_refused_until_it_is_confirmed() {
+    let database = with(shared_mariadb(), &[GEAR_SQL, SHIPPED]);
+    let sql = |statement: &str| {
+        let statement = format!("{statement} WHERE key_name = 'TEST-KEY9'");
+        shared_mariadb().sql(&database.name, &statement)
+    };
+    let first = open_at(&database.url).await;
+    assert_eq!(next(&*first, "TEST-KEY9").await, "TS19101100181687");
+    for change in [
+        "key_digit = '36'",
+        "key_prefix = 'T${date6}'",
+        "key_suffix = 'S'",
+        "key_length = 20",
+        "key_length = NULL",
+    ] {
+        let columns = "key_digit = '10', key_prefix = 'TS${date6}', key_suffix = NULL";
+        sql(&format!("UPDATE gear_key SET {change}"));
+        for store in [&first, &open_at(&database.url).await] {
+            let refused = store.reserve(&wish("TEST-KEY9", 1)).await.unwrap_err();
+            assert!(matches!(refused, StoreError::BadRow { .. }), "{refused:?}");
+            assert!(refused.to_string().contains("set updator to NULL"));
+            let refused = store.read(&[tag("TEST-KEY9")]).await.unwrap_err();
+            assert!(matches!(refused, StoreError::BadRow { .. }), "{refused:?}");
+            assert_eq!(store.list(None, 10).await.unwrap().len(), 4);
+        }
+        sql(&format!("UPDATE gear_key SET {columns}, key_length = 16"));
+        take(&*first, "TEST-KEY9", 1).await;
+    }
+    sql("UPDATE gear_key SET key_length = 20, updator = NULL");
+    assert_eq!(next(&*first, "TEST-KEY9").await, "TS191011000000181693");
+    sql("UPDATE gear_key SET key_length = 16");
+    assert!(first.reserve(&wish("TEST-KEY9", 1)).await.is_err());
+    // What others wrote there is theirs.
+    sql("UPDATE gear_key SET updator = 'admin'");
+    take(&*first, "TEST-KEY9", 1).await;
+    assert_eq!(sql("SELECT updator FROM gear_key"), "admin");
 }
