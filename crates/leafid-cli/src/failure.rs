@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use leafid::format::FormatError;
 use leafid::store::{StoreError, TagFieldError};
-use leafid::{Escaped, IssueError, Tag};
+use leafid::{Clock as _, Escaped, IssueError, SystemClock, Tag};
 use leafid_server::{LogFormat, with_causes};
 use serde_json::json;
 use tokio::time::error::Elapsed;
@@ -93,7 +93,7 @@ impl Failure {
     /// Uses the log's field names for what both have.
     fn json(&self) -> String {
         let line = |message: &String| {
-            let timestamp = jiff::Timestamp::now().to_string();
+            let timestamp = timestamp().to_string();
             let fields = json!({"message": plain(message), "next": plain(&self.next)});
             let line = json!({"timestamp": timestamp, "level": "ERROR", "fields": fields,
                               "target": "leafid"});
@@ -101,6 +101,13 @@ impl Failure {
         };
         self.messages.iter().map(line).collect()
     }
+}
+
+/// The time of day; of a clock that is wrong by ages the last time there is.
+fn timestamp() -> jiff::Timestamp {
+    let wall_ms = i64::try_from(SystemClock::new().wall().as_millis());
+    let time = jiff::Timestamp::from_millisecond(wall_ms.unwrap_or(i64::MAX));
+    time.unwrap_or(jiff::Timestamp::MAX)
 }
 
 /// A text that may have several lines; characters from outside are escaped.

@@ -361,3 +361,34 @@ fn policies_that_refuse_say_so_and_recover() {
         server.stop();
     }
 }
+
+/// Guards that no clock ends a server, however wrong it is: a battery that failed, a register that
+/// overflowed. HTTP has no dates then and is not served, until the clock is set right.
+#[test]
+fn a_clock_beyond_all_dates_ends_no_server() {
+    const YEAR_S: f64 = 31_556_952.0;
+    for (offset_s, has_dates) in [
+        (8_100.0 * YEAR_S, false),
+        (290.0 * YEAR_S, true),
+        (-66.0 * YEAR_S, false),
+    ] {
+        let mut bed = Bed::new(&[]);
+        bed.arguments = vec!["--snowflake=false".to_owned()];
+        let server = bed.spawn();
+        server.wait_until_ready();
+        bed.clock.offset(offset_s);
+        // Longer than what is kept of a date.
+        std::thread::sleep(Duration::from_millis(1500));
+        for path in ["/api/segment/get/order", "/livez", "/metrics", "/cache"] {
+            let answer = server.try_get(path);
+            assert_eq!(answer.is_ok(), has_dates, "{path} with {offset_s} s");
+        }
+        let is_told = server.log().contains("for which HTTP has no dates");
+        assert_eq!(is_told, !has_dates, "{}", server.log());
+        bed.clock.offset(0.0);
+        std::thread::sleep(Duration::from_millis(200));
+        let (status, _) = server.get("/api/segment/get/order");
+        assert_eq!(status, 200, "{offset_s}");
+        server.stop();
+    }
+}

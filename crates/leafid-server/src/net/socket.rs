@@ -14,6 +14,7 @@
 use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 
@@ -24,6 +25,7 @@ use crate::net::http2_frames::Frames;
 use crate::net::poll_on_wake::PollOnWake;
 use crate::net::preface::Preface;
 use crate::net::unread::{Backlog, Charge, FREE_LEN};
+use crate::wall_clock;
 
 /// Bytes that may wait to be sent.
 const OUT_LEN_MAX: usize = 64 * 1024;
@@ -100,6 +102,10 @@ impl<S: Io> Socket<S> {
     /// connection, or the stream is broken.
     #[inline]
     fn poll_turn(&self, connection: Pin<&mut impl Future>, context: &mut Context<'_>) -> Poll<()> {
+        if !wall_clock::has_http_date() {
+            report_date();
+            return Poll::Ready(());
+        }
         if connection.poll(context).is_ready() {
             return Poll::Ready(());
         }
@@ -121,6 +127,18 @@ impl<S: Io> Socket<S> {
     #[inline]
     fn lock(&self) -> MutexGuard<'_, Inner<S>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Says once why connections are closed.
+#[cold]
+fn report_date() {
+    static IS_TOLD: AtomicBool = AtomicBool::new(false);
+    if !IS_TOLD.swap(true, Ordering::Relaxed) {
+        tracing::error!(
+            "the wall clock is before 1970 or beyond the year 9999, for which HTTP has no dates: \
+             connections of HTTP and gRPC are closed until it is set right"
+        );
     }
 }
 
