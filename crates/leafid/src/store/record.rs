@@ -279,11 +279,18 @@ impl TagSpec {
     /// assert!(spec.check_former(TagKind::Segment, None).is_ok());
     /// assert!(spec.check_former(TagKind::Snowflake, None).is_err());
     /// assert!(spec.check_former(TagKind::Segment, Some("A{number}")).is_err());
+    ///
+    /// let mut tsid = TagSpec::new(Tag::new("order")?);
+    /// tsid.settings.kind = TagKind::Family(leafid::Family::Tsid);
+    /// assert!(tsid.check_former(TagKind::Segment, None).is_err());
     /// # Ok::<(), leafid::TagError>(())
     /// ```
     pub fn check_former(&self, former: TagKind, format: Option<&str>) -> Result<(), StoreError> {
         let kind = self.settings.kind;
-        if former != TagKind::Segment && former != kind {
+        // A TSID and a CosId are numbers with a time and a worker id, as a snowflake id is, and
+        // nothing compares them with where the segments ended.
+        let may_meet = matches!(kind, TagKind::Family(Family::Tsid | Family::CosId));
+        if former != kind && (former != TagKind::Segment || may_meet) {
             return Err(StoreError::FormerKind { former });
         }
         let is_numbered = former.is_numbered() && kind.is_numbered();
