@@ -230,6 +230,11 @@ impl Calendar {
         let label = fields.label(self.restart).ok_or_else(|| {
             FormatError::NotOfFormat("the date in the text does not exist".to_owned())
         })?;
+        if counter == 0 {
+            return Err(FormatError::NotOfFormat(
+                "the counter in the text is 0, and counters begin at 1".to_owned(),
+            ));
+        }
         let number = label.checked_mul(self.restart.scale());
         let number = number.and_then(|number| number.checked_add(counter));
         let number = number.ok_or_else(|| {

@@ -31,7 +31,7 @@ impl Gene {
         let bits = u64::BITS - (fixed - 1).leading_zeros();
         let most = digits.largest().min(i64::MAX as u64);
         // The low bits of the largest number may be anything.
-        let largest = ((most + 1) >> bits).checked_sub(1)?;
+        let largest = ((most + 1) >> bits).checked_sub(1).filter(|one| *one > 0)?;
         Some(Self {
             fixed,
             factor,

@@ -279,11 +279,19 @@ impl SharedKeys {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = Some(keys);
     }
 
+    /// The key that a text names, perhaps by mistake.
+    pub(crate) fn named(&self, id: KeyId) -> Result<Arc<Key>, FormatError> {
+        self.key(None)?;
+        self.key(Some(id)).map_err(|error| {
+            FormatError::NotOfFormat(format!("{error}, unless the text is mistyped"))
+        })
+    }
+
     /// The key with an id, or the current one.
     pub(crate) fn key(&self, id: Option<KeyId>) -> Result<Arc<Key>, FormatError> {
         let keys = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let keys = keys.as_ref().ok_or_else(|| {
-            FormatError::Unavailable(
+            FormatError::MissingKey(
                 "the format needs a key, and this process has none: configure a keys file"
                     .to_owned(),
             )
@@ -292,9 +300,8 @@ impl SharedKeys {
             return Ok(Arc::clone(&keys.current));
         };
         let key = keys.all.iter().find(|key| key.id == id).ok_or_else(|| {
-            FormatError::Unavailable(format!(
-                "this process does not have the key {id}: put it back into the keys file, unless \
-                the text is mistyped"
+            FormatError::MissingKey(format!(
+                "this process does not have the key {id}: put it into the keys file"
             ))
         })?;
         Ok(Arc::clone(key))

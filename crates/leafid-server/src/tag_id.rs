@@ -1,8 +1,9 @@
 //! `TagId`: an id of a tag, decoded by the tag's row. The service and the command line, which reads
 //! the row from the store itself, decode alike.
 
+use leafid::format::FormatError;
 use leafid::store::{TagKind, TagRecord};
-use leafid::{Generators, Layout, Parts};
+use leafid::{Generators, Layout, Limit, Parts};
 use leafid_formats::{Decoded, FamilyFormat};
 
 /// What an id of a tag says.
@@ -37,23 +38,30 @@ impl TagId {
     ///
     /// # Errors
     ///
-    /// Why the tag does not issue this text.
+    /// Why the tag does not issue this text; [`FormatError::MissingKey`] if nobody can tell without
+    /// the key of its format.
     pub fn decode(
         generators: &Generators,
         layout: Layout,
         record: &TagRecord,
         text: &str,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, FormatError> {
         if let TagKind::Family(family) = record.settings.kind {
             let format = FamilyFormat::compile(family, record.format.as_deref());
-            let format = format.map_err(|error| error.to_string())?;
-            let decoded = format.decode(text).map_err(|error| error.to_string())?;
+            let decoded = format
+                .map_err(not_of_tag)?
+                .decode(text)
+                .map_err(not_of_tag)?;
             return Ok(Self::Family(decoded));
         }
         let number = number(generators, record, text)?;
+        let max = Limit::INT64.largest();
+        if number == 0 || number > max {
+            let reason = format!("ids have numbers from 1 to {max}, and this is {number}");
+            return Err(FormatError::NotOfFormat(reason));
+        }
         if record.settings.kind == TagKind::Snowflake {
-            let parts = layout.try_decompose(number);
-            let parts = parts.map_err(|error| error.to_string())?;
+            let parts = layout.try_decompose(number).map_err(not_of_tag)?;
             return Ok(Self::Snowflake(number, layout, parts));
         }
         Ok(Self::Number(number))
@@ -79,14 +87,16 @@ impl TagId {
     }
 }
 
-fn number(generators: &Generators, record: &TagRecord, text: &str) -> Result<u64, String> {
-    let form = generators.form_of(record);
-    let form = form.map_err(|error| error.to_string())?;
-    match form.format() {
-        Some(format) => format.read(text).map_err(|error| error.to_string()),
+fn not_of_tag(error: impl std::fmt::Display) -> FormatError {
+    FormatError::NotOfFormat(error.to_string())
+}
+
+fn number(generators: &Generators, record: &TagRecord, text: &str) -> Result<u64, FormatError> {
+    match generators.form_of(record)?.format() {
+        Some(format) => format.read(text),
         None => {
             let number = text.parse().ok().filter(|_| !text.starts_with('+'));
-            number.ok_or_else(|| "its ids are whole numbers in decimal".to_owned())
+            number.ok_or_else(|| not_of_tag("its ids are whole numbers in decimal"))
         }
     }
 }

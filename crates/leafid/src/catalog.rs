@@ -1,10 +1,12 @@
 //! Creates, changes, deletes and lists tags. With `allocator/refill.rs`, the only code that calls a
 //! store; it keeps the loaded tags in step with its changes.
 
+mod period_names;
+
 use std::sync::Arc;
 
 use crate::allocator::Allocator;
-use crate::format::{Form, FormatCompiler, FormatError, IdFormat};
+use crate::format::{Form, FormatCompiler, FormatError};
 use crate::generators::Generators;
 use crate::limit::Limit;
 use crate::segment::Segment;
@@ -45,6 +47,7 @@ impl Generators {
         })?;
         spec.check()?;
         let spec = &self.with_room_for_format(spec)?;
+        self.check_beside_counter(spec).await?;
         let created = self.call_store(|store| store.create(spec)).await;
         if let Ok(_) | Err(StoreError::TagExists) = &created
             && let Some(allocator) = self.loaded(spec.tag.as_str())
@@ -82,6 +85,7 @@ impl Generators {
             && let Ok(Some(record)) = self.read_tag(tag).await
         {
             patch.check_kind(record.settings.kind)?;
+            self.check_limit(patch.limit, &record)?;
         }
         let record = self.call_store(|store| store.update(tag, patch)).await?;
         if let Some(allocator) = self.loaded(tag.as_str()) {
@@ -264,8 +268,13 @@ impl Generators {
                 message: error.to_string(),
             },
         })?;
+        if let Some(Err(FormatError::MissingKey(message))) =
+            form.format().map(|one| one.check(None))
+        {
+            return Err(TagFieldError::bad_format(spec.format.as_deref(), &message).into());
+        }
         if let Form::Calendar(format) = &form {
-            check_period_name(&spec, &**format)?;
+            period_names::check_room(&spec, &**format)?;
         }
         if let Form::Formatted(format) = form
             && spec.settings.kind == TagKind::Segment
@@ -274,6 +283,18 @@ impl Generators {
             spec.settings.limit = spec.settings.limit.min(largest);
         }
         Ok(spec)
+    }
+
+    /// Refuses a limit beyond what the tag's format can write.
+    fn check_limit(&self, limit: Option<Limit>, record: &TagRecord) -> Result<(), StoreError> {
+        let (Some(limit), Ok(Form::Formatted(format))) = (limit, self.form_of(record)) else {
+            return Ok(());
+        };
+        let largest = format.largest();
+        match record.settings.kind == TagKind::Segment && limit.largest() > largest {
+            true => Err(TagFieldError::bad_limit(limit, largest).into()),
+            false => Ok(()),
+        }
     }
 
     /// The row, after a reservation if it is behind what this process has seen: a change or
@@ -399,23 +420,4 @@ impl Generators {
     fn loaded(&self, tag: &str) -> Option<Arc<Allocator>> {
         self.shared().tags.pin().get(tag).cloned()
     }
-}
-
-/// Refuses a calendar counter whose periods would have no valid names.
-fn check_period_name(spec: &TagSpec, format: &dyn IdFormat) -> Result<(), StoreError> {
-    /// In 2001, as long as any label of four digits for the year.
-    const ANY_MS: u64 = 1_000_000_000_000;
-    let label = format
-        .period(ANY_MS)
-        .map_or(0, |period| period.label.to_string().len() + 1);
-    let max = Tag::LEN_MAX - label;
-    let len = spec.tag.as_str().chars().count();
-    if len <= max {
-        return Ok(());
-    }
-    let message = format!(
-        "the tags of its periods, NAME@LABEL, would be too long: give a tag with this format at most \
-         {max} characters, this one has {len}"
-    );
-    Err(TagFieldError::bad_format(spec.format.as_deref(), &message).into())
 }

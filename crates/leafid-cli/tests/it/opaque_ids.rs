@@ -118,14 +118,20 @@ fn a_server_without_the_key_issues_nothing() {
     let store = ["--data-dir", "leafid-data"];
     let create = [&["tag", "create", "order", "--format", format], &store[..]].concat();
     let refused = run(folder.path(), &create);
-    refused.check_failed(1, "needs a key", "");
+    refused.check_failed(2, "needs a key", "");
     run(folder.path(), &[&create[..], &keys].concat()).ok();
     let next = [&["next", "order"], &store[..], &keys].concat();
     let text = run(folder.path(), &next).ok();
     assert_eq!(text.trim().split_once('-').unwrap().0.len(), 4);
     let server = Server::start(folder.path(), &["--snowflake=false"]);
-    let (status, body) = server.get("/v1/tags/order/ids");
-    assert!(status >= 500 && body.contains("bad_row"), "{status} {body}");
+    for path in [
+        "/v1/tags/order/ids",
+        &format!("/v1/decode/{}?tag=order", text.trim()),
+    ] {
+        let (status, body) = server.get(path);
+        let is_named = body.contains("missing_key") && body.contains("format-keys");
+        assert!(status == 500 && is_named, "{status} {body}");
+    }
     server.stop();
 }
 

@@ -195,6 +195,7 @@ impl<'a> Builder<'a> {
     pub(super) fn finish(mut self, keys: &SharedKeys) -> Result<Template, FormatError> {
         self.check_number()?;
         self.check_key()?;
+        self.check_length()?;
         let zone = self.zone.take().unwrap_or(TimeZone::UTC);
         let mut calendar = None;
         let mut number = None;
@@ -231,7 +232,13 @@ impl<'a> Builder<'a> {
 
     fn check_number(&self) -> Result<(), FormatError> {
         match (&self.number, self.may_repeat) {
-            (Some(_), false) | (None, true) => Ok(()),
+            (Some(_), false) => Ok(()),
+            (None, true) if self.parts.iter().any(Part::varies) => Ok(()),
+            (None, true) => Err(FormatError::Invalid(
+                "all texts of the format would be the same: add a part that varies, such as \
+                {random 12} or {unix_ms}"
+                    .to_owned(),
+            )),
             (Some(_), true) => Err(FormatError::Invalid(
                 "the format has a number, so that its texts do not repeat: remove {may_repeat}"
                     .to_owned(),
@@ -242,6 +249,18 @@ impl<'a> Builder<'a> {
                 Escaped(self.text)
             ))),
         }
+    }
+
+    /// Ids are kept in columns and indexes, and 10,000 of them in memory.
+    fn check_length(&self) -> Result<(), FormatError> {
+        let others = self.others();
+        if others <= TEXT_LEN_MAX {
+            return Ok(());
+        }
+        Err(FormatError::Invalid(format!(
+            "each text of the format would have {others} characters besides its number: {TEXT_LEN_MAX} \
+            is the most"
+        )))
     }
 
     /// A key that the text does not name must be one for life: two keys give two numbers one text.

@@ -40,7 +40,10 @@ impl Number {
     pub(super) fn key(&self, named: Option<KeyId>) -> Result<Option<Arc<Key>>, FormatError> {
         match self {
             Self::Text(_) => Ok(None),
-            Self::Opaque { keys, pinned, .. } => keys.key(pinned.or(named)).map(Some),
+            Self::Opaque { keys, pinned, .. } => match (pinned, named) {
+                (None, Some(named)) => keys.named(named).map(Some),
+                _ => keys.key(*pinned).map(Some),
+            },
         }
     }
 
@@ -67,5 +70,5 @@ impl Number {
 }
 
 fn no_key() -> FormatError {
-    FormatError::Unavailable("the format needs a key: configure a keys file".to_owned())
+    FormatError::MissingKey("the format needs a key: configure a keys file".to_owned())
 }

@@ -9,7 +9,7 @@ use leafid::Tag;
 use leafid::format::{CompileFormat, FormatContext, FormatError, IdFormat};
 use leafid_formats::{Formats, Keys, KeysError};
 
-use crate::{compile, write};
+use crate::{compile, context, write};
 
 /// The ids are computed apart, by SHA-256 and radix 62 of Python.
 const KEY: &str = "imJ2 = 2b7e151628aed2a6abf7158809cf4f3cef4359d8d580aa4f7f036d6f04fc6a94";
@@ -180,7 +180,7 @@ fn rotation_keeps_old_texts_readable() {
 
     formats.replace_keys(keys(&[OTHER]));
     let error = format.read(&old).unwrap_err();
-    assert!(matches!(&error, FormatError::Unavailable(text) if text.contains("the key imJ2")));
+    assert!(matches!(&error, FormatError::NotOfFormat(text) if text.contains("the key imJ2")));
 }
 
 /// Four threads write numbers of their own while the keys are rotated.
@@ -271,13 +271,23 @@ fn a_format_without_its_key_is_refused() {
             .compile(&Tag::new("order").unwrap(), template)
             .unwrap_err();
         assert!(error.to_string().contains(reason), "{template}: {error}");
-        error
     };
-    let error = refused(&Formats::new(), "{key}{opaque}", "configure a keys file");
-    assert!(matches!(error, FormatError::Unavailable(_)));
+    let lacks = |formats: &Formats, template: &str, reason: &str| {
+        let format = formats.compile(&Tag::new("order").unwrap(), template);
+        let format = format.unwrap();
+        for error in [
+            format.check(None).unwrap_err(),
+            format
+                .write(1, &context(0), &mut String::new())
+                .unwrap_err(),
+        ] {
+            let is_missing = matches!(&error, FormatError::MissingKey(why) if why.contains(reason));
+            assert!(is_missing, "{template}: {error}");
+        }
+    };
+    lacks(&Formats::new(), "{key}{opaque}", "configure a keys file");
     let with_key = formats(&[KEY]);
-    let error = refused(&with_key, "{opaque key=8vgd}", "does not have the key 8vgd");
-    assert!(matches!(error, FormatError::Unavailable(_)));
+    lacks(&with_key, "{opaque key=8vgd}", "does not have the key 8vgd");
     refused(&with_key, "{opaque}", "add {key}");
     refused(&with_key, "{key}{opaque key=imJ2}", "remove {key}");
     refused(&with_key, "{key}{number}", "remove {key}");

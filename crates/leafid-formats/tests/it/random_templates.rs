@@ -207,6 +207,9 @@ fn texts_of_chance_are_no_danger_to_parsers() {
         let Ok(format) = formats.compile(&tag, &text) else {
             continue;
         };
+        if format.check(None).is_err() {
+            continue; // without a key
+        }
         understood += 1;
         let period = format.period(1_570_807_338_079);
         let number = period.map_or_else(|| number(&*format, &mut rng), |period| period.last);

@@ -39,6 +39,22 @@ fn names_and_braces() {
     refused("{date66}{number}", "did you mean {date}?");
 }
 
+/// Guards what an id takes in a column, and in an answer of 10,000.
+#[test]
+fn texts_that_are_too_long_or_all_the_same() {
+    let long = "{random 64}".repeat(4);
+    refused(
+        &format!("{long}{{number}}"),
+        "256 characters besides its number: 255 is the most",
+    );
+    refused("{may_repeat}", "would be the same");
+    refused(
+        "{zone UTC}{may_repeat}abc{worker width=4}",
+        "would be the same",
+    );
+    refused("{gene fixed=65536 width=5}", "leaves no room");
+}
+
 #[test]
 fn arguments_and_options() {
     refused("{number width}", "\"width\" means nothing to this part");

@@ -135,6 +135,8 @@ codes! {
         "try again when <retry-after> has passed, create the tag with <create-tag>, or raise create-tags-per-minute"
     BadRow Broken "bad_row" "the tag's row in the store cannot be used"
         "repair the tag's row in the store"
+    MissingKey Broken "missing_key" "this server lacks the key of the tag's format"
+        "put the key into the file that format-keys names, and send SIGHUP to the server"
     LayoutEnded Broken "layout_ended" "the layout's time has run out"
         "set layout to one with more bits of time, or with a later epoch"
     Unsupported Unsupported "unsupported" "the store does not support this as configured"

@@ -1,5 +1,6 @@
 //! Decodes ids: by a layout, by the format of a tag, or by what they look like.
 
+use leafid::format::FormatError;
 use leafid::{IssueError, Layout, Parts, Permanent, Tag};
 use leafid_formats::{Mark, Recognised, recognise};
 
@@ -22,7 +23,16 @@ impl Service {
         let tag = Tag::new(tag).map_err(|error| IssueError::from(Permanent::BadTag(error)))?;
         let record = self.tag(caller, &tag).await?.record;
         let decoded = TagId::decode(&self.generators, self.layout, &record, text);
-        let decoded = decoded.map_err(|why| ServiceError::NotOfTag { tag, why })?;
+        let decoded = decoded.map_err(|error| match error {
+            FormatError::MissingKey(_) => {
+                let tag = tag.to_string();
+                ServiceError::Format { tag, error }
+            }
+            error => ServiceError::NotOfTag {
+                tag,
+                why: error.to_string(),
+            },
+        })?;
         let future = decoded
             .unix_ms()
             .and_then(|ms| Mark::of_time(ms, self.now_ms()));

@@ -429,6 +429,7 @@ const fn of_format(error: &FormatError) -> Code {
     match error {
         FormatError::TooLong(_) => Code::LimitReached,
         FormatError::Unavailable(_) => Code::NoWorker,
+        FormatError::MissingKey(_) => Code::MissingKey,
         _ => Code::BadRow,
     }
 }

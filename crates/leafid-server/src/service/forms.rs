@@ -6,6 +6,7 @@ use std::time::Duration;
 use leafid::format::{Form, FormatContext, FormatError, IdFormat, Period, Radix, TextGenerator};
 use leafid::{Id, IssueError, OtherKind, Permanent, Tag, WorkerId};
 
+use super::periods::no_period;
 use super::texts::Texts;
 use super::{Caller, Issued, IssuedId, Service, ServiceError};
 
@@ -268,7 +269,7 @@ impl Counter {
     fn not_begun(&self, error: IssueError) -> ServiceError {
         match error {
             IssueError::Permanent(Permanent::UnknownTag { tag }) => loading(tag).into(),
-            error => error.into(),
+            error => no_period(error).into(),
         }
     }
 }

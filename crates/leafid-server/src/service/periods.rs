@@ -24,7 +24,7 @@ impl Service {
     {
         let period = match take().await {
             Err(IssueError::Permanent(Permanent::UnknownTag { tag })) => tag,
-            taken => return Ok(taken?),
+            taken => return Ok(taken.map_err(no_period)?),
         };
         let tag = Tag::new(tag).map_err(|error| IssueError::from(Permanent::BadTag(error)))?;
         self.begin_period(&tag, &period, counter).await?;
@@ -87,6 +87,20 @@ impl Service {
             }
         }
     }
+}
+
+/// An error of a period's tag, which may be one of another kind: it was there before the counter, or
+/// others wrote its row.
+pub(super) fn no_period(error: IssueError) -> IssueError {
+    let IssueError::Permanent(Permanent::NoSegments { tag, kind, .. }) = error else {
+        return error;
+    };
+    let message = format!(
+        "it is a {kind} tag with the name of a period of a calendar counter, which therefore has no \
+         numbers until its next period; create the counter under another name, or keep other tags \
+         from such names"
+    );
+    Permanent::BadRow { tag, message }.into()
 }
 
 /// What tells a period from a tag that somebody gave such a name.

@@ -63,7 +63,7 @@ fn what_is_no_id_or_no_layout_is_refused() {
         assert!(found.contains(detail), "{path}: {found}");
     };
     let bad = |path: &str, detail: &str| check(400, "bad_field", path, detail);
-    bad("x", "\"x\" is not an id");
+    bad("x", "\"x\" is neither a whole number");
     bad("-1", "at most 64 bits");
     bad("18446744073709551616", "at most 64 bits");
     let other = |path: &str, detail: &str| check(404, "not_of_layout", path, detail);

@@ -179,6 +179,15 @@ fn a_format_bounds_its_tag() {
     let first = texts(&server.ask("GET /v1/tags/small/ids?count=99").json());
     assert_eq!((first[0].as_str(), first[98].as_str()), ("N01", "N99"));
     server.check_problem("GET /v1/tags/small/ids", "", 409, "limit_reached");
+    for (limit, status) in [("100", 400), ("99", 200), ("50", 200)] {
+        let body = json!({ "limit": limit }).to_string();
+        let changed = server.ask_with("PATCH /v1/tags/small", &body);
+        assert_eq!(changed.status, status, "{limit}: {}", changed.body);
+    }
+    for text in ["N00", "N0"] {
+        let refused = format!("GET /v1/decode/{text}?tag=small");
+        server.check_problem(&refused, "", 400, "bad_field");
+    }
 }
 
 /// Guards that a tag made anew may not write the same texts for other numbers.
@@ -386,6 +395,33 @@ fn a_counter_ends_with_its_period() {
         "{}",
         refused.body
     );
+}
+
+/// Guards that no tag takes the place of a counter's period, and that one which is there already is
+/// named.
+#[test]
+fn a_tag_of_another_kind_is_no_period() {
+    let server = TestServer::new();
+    let format = "{date %Y}-{number width=5 restart=year}";
+    create(&server, &json!({"tag": "other", "format": format}));
+    let text = server.ask("GET /api/segment/get/other").body;
+    let period = format!("invoice@{}", &text[..4]);
+    for kind in ["snowflake", "uuid7"] {
+        create(&server, &json!({"tag": "invoice", "format": format}));
+        let body = json!({"tag": period, "kind": kind}).to_string();
+        server.check_problem("POST /v1/tags", &body, 400, "bad_field");
+        server.ask("DELETE /v1/tags/invoice");
+    }
+    create(&server, &json!({"tag": period, "kind": "snowflake"}));
+    create(&server, &json!({"tag": "invoice", "format": format}));
+    for request in [
+        "GET /v1/tags/invoice/ids",
+        "GET /v1/tags/invoice/ids?count=5",
+    ] {
+        let refused = server.ask(request);
+        let is_named = refused.body.contains(&period) && refused.body.contains("next period");
+        assert!(is_named && refused.status >= 400, "{}", refused.body);
+    }
 }
 
 fn label_of_now(server: &TestServer, name: &str) -> String {

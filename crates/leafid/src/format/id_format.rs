@@ -23,7 +23,7 @@ pub trait IdFormat: fmt::Debug + Send + Sync + 'static {
     /// # Errors
     ///
     /// [`FormatError::TooLong`] when the number has more digits than the format has room for, and
-    /// [`FormatError::Unavailable`] when the format needs something that is missing, such as a
+    /// [`FormatError::MissingKey`], and [`FormatError::Unavailable`] when something is missing, such as a
     /// worker id.
     fn write(
         &self,
@@ -37,7 +37,7 @@ pub trait IdFormat: fmt::Debug + Send + Sync + 'static {
     /// # Errors
     ///
     /// [`FormatError::NotOfFormat`] for any other text, and for every text of a format that cannot
-    /// be read back; [`FormatError::Unavailable`] when a key is missing.
+    /// be read back; [`FormatError::MissingKey`] when its key is missing.
     fn read(&self, text: &str) -> Result<u64, FormatError>;
 
     /// The largest number that it can write.
@@ -59,7 +59,8 @@ pub trait IdFormat: fmt::Debug + Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// [`FormatError::Unavailable`], as [`write`](Self::write) would return.
+    /// [`FormatError::MissingKey`] or [`FormatError::Unavailable`], as [`write`](Self::write) would
+    /// return.
     fn check(&self, worker_id: Option<WorkerId>) -> Result<(), FormatError> {
         let _ = worker_id;
         Ok(())
@@ -204,8 +205,8 @@ pub trait CompileFormat: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// [`FormatError::Invalid`] for a text that is no format, and [`FormatError::Unavailable`] for
-    /// one that needs what this process does not have, such as a key.
+    /// [`FormatError::Invalid`] for a text that is no format. One whose key is missing writes once the
+    /// key is there: see [`IdFormat::check`].
     fn compile(&self, tag: &Tag, text: &str) -> Result<Arc<dyn IdFormat>, FormatError>;
 
     /// The generator of a tag of a family, whose row may have a text for it, such as a prefix.
@@ -278,7 +279,10 @@ pub enum FormatError {
     /// The text was not written by this format.
     #[error("{0}")]
     NotOfFormat(String),
-    /// Something that the format needs is missing: a key, a worker id.
+    /// Something that the format needs is missing for now, such as a worker id.
     #[error("{0}")]
     Unavailable(String),
+    /// This process does not have the key of the format.
+    #[error("{0}")]
+    MissingKey(String),
 }

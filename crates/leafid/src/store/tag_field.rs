@@ -38,6 +38,8 @@ pub enum TagField {
     Limit,
     /// How its ids are written.
     Format,
+    /// The kind of its ids.
+    Kind,
     /// What the tag is for.
     Description,
 }
@@ -55,6 +57,7 @@ impl TagField {
             Self::Cover => "cover",
             Self::Limit => "limit",
             Self::Format => "format",
+            Self::Kind => "kind",
             Self::Description => "description",
         }
     }
@@ -99,6 +102,26 @@ impl TagFieldError {
 }
 
 impl TagFieldError {
+    /// Of a limit beyond what the tag's format can write.
+    pub(crate) fn bad_limit(limit: Limit, largest: u64) -> Self {
+        let wanted = format!("at most {largest}, the largest number that its format can write");
+        Self::new(TagField::Limit, limit, wanted)
+    }
+
+    /// Of a kind that a tag of this name cannot have.
+    pub(crate) fn bad_kind(spec: &TagSpec, wanted: String) -> Self {
+        let format = if spec.format.is_some() {
+            " with a format"
+        } else {
+            ""
+        };
+        Self::new(
+            TagField::Kind,
+            format_args!("{}{format}", spec.settings.kind),
+            wanted,
+        )
+    }
+
     /// Of a format that cannot be understood.
     pub(crate) fn bad_format(format: Option<&str>, message: &str) -> Self {
         let value = format!("\"{}\"", Escaped(format.unwrap_or_default()));

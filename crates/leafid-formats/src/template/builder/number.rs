@@ -97,15 +97,11 @@ impl<'a> NumberField<'a> {
                 ))))
             }
             How::Text(number) => Ok(Number::Text(number)),
-            How::Opaque { opaque, pinned } => {
-                // A format that cannot write is refused now.
-                keys.key(pinned)?;
-                Ok(Number::Opaque {
-                    opaque,
-                    keys: keys.clone(),
-                    pinned,
-                })
-            }
+            How::Opaque { opaque, pinned } => Ok(Number::Opaque {
+                opaque,
+                keys: keys.clone(),
+                pinned,
+            }),
         }
     }
 }

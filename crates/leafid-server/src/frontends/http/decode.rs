@@ -78,7 +78,10 @@ fn number(text: &str) -> Result<u64, Problem> {
     let number = text.parse().ok().filter(|_| !text.starts_with('+'));
     number.ok_or_else(|| {
         let text = crate::excerpt::shown(text);
-        let detail = format!("\"{text}\" is not an id: an id is a whole number of at most 64 bits");
-        Problem::new(Kind::BAD_FIELD, detail, "give the id in decimal").with_field("id")
+        let detail = format!(
+            "\"{text}\" is neither a whole number of at most 64 bits nor like the ids of any family"
+        );
+        let next = "give the id as it was issued; add ?tag=NAME for a tag with a format of its own";
+        Problem::new(Kind::BAD_FIELD, detail, next).with_field("id")
     })
 }

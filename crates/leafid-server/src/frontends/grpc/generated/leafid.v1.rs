@@ -742,7 +742,7 @@ pub struct Tag {
     /// For KIND_FAMILY the family, such as uuid7.
     #[prost(string, tag = "10")]
     pub family: ::prost::alloc::string::String,
-    /// How its ids are written, such as "SO-{date %Y%m%d}-{number width=6}": up to 500 characters. For
+    /// How its ids are written, such as "SO-{date %Y%m%d}-{number width=6}": up to 255 bytes. For
     /// life: it cannot be changed. Empty for plain numbers, and for the usual text of a family.
     #[prost(string, tag = "11")]
     pub format: ::prost::alloc::string::String,
