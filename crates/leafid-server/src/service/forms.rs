@@ -6,7 +6,6 @@ use std::time::Duration;
 use leafid::format::{Form, FormatContext, FormatError, IdFormat, Period, Radix, TextGenerator};
 use leafid::{Id, IssueError, OtherKind, Permanent, Tag, WorkerId};
 
-use super::periods::no_period;
 use super::texts::Texts;
 use super::{Caller, Issued, IssuedId, Service, ServiceError};
 
@@ -272,6 +271,20 @@ impl Counter {
             error => no_period(error).into(),
         }
     }
+}
+
+/// An error of a period's tag, which may be one of another kind: it was there before the counter, or
+/// others wrote its row.
+pub(super) fn no_period(error: IssueError) -> IssueError {
+    let IssueError::Permanent(Permanent::NoSegments { tag, kind, .. }) = error else {
+        return error;
+    };
+    let message = format!(
+        "it is a {kind} tag with the name of a period of a calendar counter, which therefore has no \
+         numbers until its next period; create the counter under another name, or keep other tags \
+         from such names"
+    );
+    Permanent::BadRow { tag, message }.into()
 }
 
 fn one_text(

@@ -5,7 +5,7 @@ use leafid::store::{StoreError, TagKind, TagRecord, TagSettings, TagSpec};
 use leafid::{IssueError, Limit, Permanent, Stage, Tag};
 
 use super::create_on_first_use::failed;
-use super::forms::Counter;
+use super::forms::{Counter, no_period};
 use super::{Service, ServiceError};
 
 /// How many old periods are deleted at once.
@@ -87,20 +87,6 @@ impl Service {
             }
         }
     }
-}
-
-/// An error of a period's tag, which may be one of another kind: it was there before the counter, or
-/// others wrote its row.
-pub(super) fn no_period(error: IssueError) -> IssueError {
-    let IssueError::Permanent(Permanent::NoSegments { tag, kind, .. }) = error else {
-        return error;
-    };
-    let message = format!(
-        "it is a {kind} tag with the name of a period of a calendar counter, which therefore has no \
-         numbers until its next period; create the counter under another name, or keep other tags \
-         from such names"
-    );
-    Permanent::BadRow { tag, message }.into()
 }
 
 /// What tells a period from a tag that somebody gave such a name.
