@@ -26,6 +26,8 @@ use crate::keys::SharedKeys;
 const TEXT_LEN_MAX: usize = 255;
 /// The most digits of one part.
 const WIDTH_MAX: usize = 64;
+/// As long as most numbers get: those of UUIDs.
+const NUMBER_LEN: usize = 36;
 
 /// A compiled template.
 #[derive(Debug)]
@@ -125,6 +127,11 @@ impl IdFormat for Template {
 
     fn period(&self, unix_ms: u64) -> Option<Period> {
         Some(self.calendar.as_ref()?.period(unix_ms))
+    }
+
+    fn text_len_max(&self) -> usize {
+        let others = self.parts.iter().filter_map(Part::width).sum::<usize>();
+        others + self.number.as_ref().map_or(0, |_| NUMBER_LEN)
     }
 
     fn needs_worker_id(&self) -> bool {

@@ -23,3 +23,6 @@ pub use check_digit::{CheckDigit, CheckDigitError};
 pub use form::{Form, TextGenerator};
 pub use id_format::{CompileFormat, FormatCompiler, FormatContext, FormatError, IdFormat, Period};
 pub use radix::{ParseRadixError, Radix};
+
+/// More than most texts have, in bytes.
+const TEXT_LEN_MAX: usize = 256;

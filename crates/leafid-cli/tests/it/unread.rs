@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tempfile::{TempDir, tempdir};
 
-use crate::server_process::{Server, until};
+use crate::server_process::{Server, run, until};
 
 /// Frames of HTTP/2 (RFC 9113, section 6).
 pub(crate) const DATA: u8 = 0;
@@ -24,7 +24,7 @@ const MIB: u64 = 1024;
 
 struct Attacked {
     server: Server,
-    _folder: TempDir,
+    folder: TempDir,
     /// What it held at most before, in KiB.
     before: u64,
 }
@@ -41,7 +41,7 @@ impl Attacked {
         let before = server.peak_kib();
         Self {
             server,
-            _folder: folder,
+            folder,
             before,
         }
     }
@@ -223,6 +223,34 @@ fn many_that_do_not_read_are_bounded_together() {
     until("end", || {
         connections.iter_mut().any(has_ended).then_some(())
     });
+}
+
+/// Guards that the length of texts counts before they are made: all ask at once, and an answer has
+/// 2 MiB.
+#[test]
+fn batches_of_long_texts_are_bounded_together() {
+    let mut attacked = Attacked::start(&["--unread-max", "33554432"]);
+    let format = format!("{}{{number}}", "{random 60}".repeat(4));
+    let url = attacked.server.url.clone();
+    let create = [
+        "tag", "create", "long", "--format", &format, "--server", &url,
+    ];
+    run(attacked.folder.path(), &create).ok();
+    for _ in 0..20 {
+        let (status, _) = attacked.server.get("/v1/tags/long/ids?count=10000");
+        assert_eq!(status, 200);
+    }
+    attacked.before = attacked.server.peak_kib();
+    let address = attacked.address("http://");
+    let request = b"GET /v1/tags/long/ids?count=10000 HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    let mut connections = Vec::new();
+    for _ in 0..150 {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.write_all(request).unwrap();
+        connections.push(stream);
+    }
+    attacked.check("150 connections of long texts", 96);
+    drop(connections);
 }
 
 /// Reads what there is; whether the peer has ended the connection.

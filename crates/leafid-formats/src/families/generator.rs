@@ -16,4 +16,8 @@ impl TextGenerator for FamilyGenerator {
         let pushed = self.families.push_next(&self.format, text);
         pushed.map_err(|error| FormatError::Unavailable(error.to_string()))
     }
+
+    fn text_len_max(&self) -> usize {
+        self.format.text_len()
+    }
 }

@@ -45,12 +45,12 @@ impl Part {
         }
     }
 
-    /// How many characters it writes, as people count.
     /// Whether it is not the same in every text, or all but.
     pub(super) const fn varies(&self) -> bool {
         matches!(self, Self::Date { .. } | Self::Random(_) | Self::UnixMs(_))
     }
 
+    /// How many characters it writes, as people count.
     pub(super) fn characters(&self) -> Option<usize> {
         match self {
             Self::Literal(text) => Some(text.chars().count()),

@@ -200,6 +200,21 @@ impl Service {
         self.all_counted(caller, tag, &counter, &Issued::Segment(taken))
     }
 
+    /// About the most bytes that an id of the tag has, as far as this server knows the tag.
+    pub(crate) fn id_len_max(&self, tag: &str) -> usize {
+        /// Digits of a number.
+        const NUMBER: usize = 19;
+        if let Some(format) = self.generators.format(tag) {
+            return format.text_len_max();
+        }
+        let form = self.generators.other_kind(tag).map(|other| other.form);
+        match form {
+            Some(Form::Family(family)) => family.text_len_max(),
+            Some(form) => form.format().map_or(NUMBER, |format| format.text_len_max()),
+            None => NUMBER,
+        }
+    }
+
     /// Refuses ranges and numbers of a tag whose numbers have a format.
     pub(super) fn check_plain(&self, tag: &str) -> Result<(), ServiceError> {
         match self.generators.format(tag) {

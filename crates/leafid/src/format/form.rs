@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::TEXT_LEN_MAX;
 use super::id_format::{CompileFormat, FormatError, IdFormat};
 use crate::store::{TagKind, TagRecord};
 
@@ -35,6 +36,12 @@ pub trait TextGenerator: fmt::Debug + Send + Sync + 'static {
     ///
     /// [`FormatError::Unavailable`] when there is none for now.
     fn push_next(&self, text: &mut String) -> Result<(), FormatError>;
+
+    /// About the most bytes that a text has, by which callers bound the memory that many take.
+    /// Default: 256.
+    fn text_len_max(&self) -> usize {
+        TEXT_LEN_MAX
+    }
 }
 
 /// What the ids of a tag look like.

@@ -4,6 +4,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::TEXT_LEN_MAX;
 use super::form::TextGenerator;
 use crate::family::Family;
 use crate::tag::Tag;
@@ -64,6 +65,12 @@ pub trait IdFormat: fmt::Debug + Send + Sync + 'static {
     fn check(&self, worker_id: Option<WorkerId>) -> Result<(), FormatError> {
         let _ = worker_id;
         Ok(())
+    }
+
+    /// About the most bytes that a text has, by which callers bound the memory that many take.
+    /// Default: 256.
+    fn text_len_max(&self) -> usize {
+        TEXT_LEN_MAX
     }
 
     /// Whether its numbers restart with each [`Period`].

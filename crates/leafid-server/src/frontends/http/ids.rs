@@ -17,10 +17,10 @@ use super::problem::{Answered, Kind, Problem};
 use super::tags::TagPath;
 use crate::api::{IdsRequest, Index, Range, RangeRequest, Whole};
 use crate::net::unread::{Backlog, Charge, FREE_LEN};
-use crate::service::{Caller, Issued, Service, ShardChoice};
+use crate::service::{Caller, Issued, Service, ServiceError, ShardChoice};
 
-/// The bytes of an id with its quotes and comma.
-const ID_LEN_MAX: usize = 19 + 3;
+/// The quotes and the comma of an id.
+const AROUND_LEN: usize = 3;
 
 /// A call for ids: the service, the caller, and the connection's unread answers.
 #[derive(Clone, Copy)]
@@ -94,14 +94,19 @@ async fn issue(called: Called<'_>, tag: &str, request: IdsRequest) -> Answered {
         Some(shard) => Some(service.in_shard(caller, tag, &shard).await?),
     };
     let caller = sharded.as_ref().unwrap_or(caller);
-    let room = room(backlog, count.min(service.limits().count_max)).await;
+    let id_len = service.id_len_max(tag) + AROUND_LEN;
+    let room = room(backlog, count.min(service.limits().count_max), id_len).await;
+    if room.is_some() && backlog.is_process_full() {
+        // Before ids are taken: an answer that is cut would lose them.
+        return Err(ServiceError::TooMuchHeld.into());
+    }
     let issued = service.next_many(caller, tag, count).await?;
     Ok(answer::of(
         StatusCode::OK,
         "application/json",
         match room {
-            Some(room) => room.keep(ids_json(&issued)),
-            None => backlog.keep(ids_json(&issued)),
+            Some(room) => room.keep(ids_json(&issued, id_len)),
+            None => backlog.keep(ids_json(&issued, id_len)),
         },
     ))
 }
@@ -116,17 +121,17 @@ fn shard(request: IdsRequest) -> Result<Option<ShardChoice>, Problem> {
 }
 
 /// Waits until the answer may hold that many ids; `None`: they are too few to count.
-async fn room(backlog: &Arc<Backlog>, count: u64) -> Option<Charge> {
-    let len_max = usize::try_from(count).unwrap_or(usize::MAX) * ID_LEN_MAX;
+async fn room(backlog: &Arc<Backlog>, count: u64, id_len: usize) -> Option<Charge> {
+    let len_max = usize::try_from(count).unwrap_or(usize::MAX) * id_len;
     match len_max > FREE_LEN {
         true => Some(backlog.room(len_max).await),
         false => None,
     }
 }
 
-fn ids_json(issued: &Issued) -> Bytes {
+fn ids_json(issued: &Issued, id_len: usize) -> Bytes {
     let len = usize::try_from(issued.len()).unwrap_or(0);
-    let mut json = Vec::with_capacity(len * ID_LEN_MAX + 10);
+    let mut json = Vec::with_capacity(len * id_len + 10);
     let mut digits = itoa::Buffer::new();
     json.extend_from_slice(b"{\"ids\":[");
     for (index, id) in issued.numbers().enumerate() {
