@@ -1,20 +1,24 @@
 //! The time of day, for display only: durations are measured by a [`leafid::Clock`].
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use leafid::{Clock as _, SystemClock};
 
+/// Made once: a new one reads the boot clock, too, and each turn of a connection asks for the date.
+static CLOCK: LazyLock<SystemClock> = LazyLock::new(SystemClock::new);
+
 /// The current time, by the system clock. A clock set before 1970 reads as 1970, and one set beyond
 /// the year 9999 as its end.
 pub(crate) fn now() -> jiff::Timestamp {
-    timestamp(SystemClock::new().wall())
+    timestamp(CLOCK.wall())
 }
 
 /// Whether HTTP can write the present date. hyper panics at others, which only a broken clock shows.
 pub(crate) fn has_http_date() -> bool {
     /// The year 10000.
     const END_S: u64 = 253_402_300_800;
-    let seconds = SystemClock::new().wall().as_secs();
+    let seconds = CLOCK.wall().as_secs();
     // A clock set before 1970 reads as 0.
     (1..END_S - 1).contains(&seconds)
 }
