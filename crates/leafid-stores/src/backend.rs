@@ -5,6 +5,7 @@ use std::future::Future;
 use leafid::store::{Reserve, Reserved, StoreError, StoreReport};
 
 use crate::InitReport;
+use crate::options::Patience;
 use crate::sql::{Dialect, Work};
 use crate::sql_error::{CallError, SqlError};
 
@@ -17,7 +18,13 @@ pub(crate) trait Backend: Send + Sync + 'static {
     const CONNECTIONS_MAX: usize;
 
     /// Connects to the first server that can be used.
-    fn connect(&self) -> impl Future<Output = Result<Self::Connection, StoreError>> + Send;
+    fn connect(
+        &self,
+        patience: Patience,
+    ) -> impl Future<Output = Result<Self::Connection, StoreError>> + Send;
+
+    /// How many servers are tried.
+    fn servers_len(&self) -> usize;
 
     /// The server that a connection goes to, as shown to people; `None` if there is only one.
     fn server(connection: &Self::Connection) -> Option<&str>;

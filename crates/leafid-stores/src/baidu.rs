@@ -9,7 +9,10 @@ use leafid::store::StoreError;
 
 use crate::backend::Backend as _;
 use crate::mysql::Mysql;
+use crate::schema::Shape;
 use crate::servers::Servers;
+use crate::sql::{Dialect, Work};
+use crate::sql_error::CallError;
 use crate::store::SqlStore;
 use crate::url::Place;
 use crate::{StoreOptions, StoreUrl};
@@ -192,8 +195,8 @@ impl AssignedRow {
     }
 
     /// As [`is_assigned`]; `false` also if the database is another one than before. Looks may
-    /// overlap. Each waits for a connection for up to [`StoreOptions::statement_timeout`], and then
-    /// for its answer for up to [`StoreOptions::look_timeout`].
+    /// overlap. Each waits for up to [`StoreOptions::look_timeout`] for its answer, and longer by
+    /// [`StoreOptions::statement_timeout`] if it has to make a connection first.
     ///
     /// # Errors
     ///
@@ -203,7 +206,12 @@ impl AssignedRow {
     ///
     /// See [`AssignedRow`].
     pub async fn is_there(&self) -> Result<bool, StoreError> {
-        match self.look().await {
+        let what = || "look at a row of WORKER_NODE".into();
+        let row = Assigned {
+            number: self.number,
+            node: self.node.clone(),
+        };
+        match self.store.look(what, row).await {
             Err(_) if self.store.pool.backend().refusal().is_some() => Ok(false),
             answer => answer,
         }
@@ -228,25 +236,7 @@ impl AssignedRow {
     /// ```
     pub async fn has_leases(&self) -> Result<bool, StoreError> {
         let what = || "look for the table leafid_worker".into();
-        let mut pooled = self.store.connection(what).await?;
-        let backend = self.store.pool.backend();
-        let look = async {
-            let answer = backend.has_leases(&mut pooled.connection).await;
-            pooled.give_back(answer)
-        };
-        self.store.bounded_look(what, look).await
-    }
-
-    async fn look(&self) -> Result<bool, StoreError> {
-        let what = || "look at a row of WORKER_NODE".into();
-        let mut pooled = self.store.connection(what).await?;
-        let backend = self.store.pool.backend();
-        let look = async {
-            let answer = backend.is_assigned(&mut pooled.connection, self.number, &self.node);
-            let answer = answer.await;
-            pooled.give_back(answer)
-        };
-        self.store.bounded_look(what, look).await
+        self.store.look(what, LeaseTable).await
     }
 }
 
@@ -255,6 +245,43 @@ impl std::fmt::Debug for AssignedRow {
         f.debug_struct("AssignedRow")
             .field("number", &self.number)
             .finish_non_exhaustive()
+    }
+}
+
+/// Whether the row with a number is the one of a node.
+#[derive(Clone)]
+struct Assigned {
+    number: u64,
+    node: WorkerNode,
+}
+
+impl Work for Assigned {
+    type Answer = bool;
+
+    async fn run<D: Dialect>(self, connection: &mut D, _: Shape) -> Result<bool, CallError> {
+        let Self { number, node } = self;
+        // The table has no greater ones.
+        let number = i64::try_from(number).unwrap_or(i64::MAX);
+        let sql = "SELECT 1 FROM WORKER_NODE WHERE ID = ? AND HOST_NAME = ? AND PORT = ?";
+        let values = [number.into(), node.host.as_str().into(), node.port.as_str().into()];
+        Ok(connection.row(sql, &values).await?.is_some())
+    }
+}
+
+/// Whether the database has the table of leases.
+#[derive(Clone)]
+struct LeaseTable;
+
+impl Work for LeaseTable {
+    type Answer = bool;
+
+    async fn run<D: Dialect>(self, connection: &mut D, _: Shape) -> Result<bool, CallError> {
+        let row = connection.row("SELECT 1 FROM leafid_worker LIMIT 1", &[]);
+        match row.await {
+            Ok(_) => Ok(true),
+            Err(error) if D::is_no_table(&error) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
     }
 }
 

@@ -16,7 +16,6 @@ pub(crate) struct Calls {
     /// Where the registry is, without a password.
     pub(crate) location: String,
     timeout: Duration,
-    look_timeout: Duration,
     remedies: Remedies,
 }
 
@@ -25,7 +24,6 @@ impl Calls {
         Self {
             location: url.to_string(),
             timeout: options.statement_timeout,
-            look_timeout: options.look_timeout(),
             remedies: options.remedies,
         }
     }
@@ -43,13 +41,13 @@ impl Calls {
 
     /// Reads one row over the kept connection, or over whichever comes first: one that another call
     /// gives back, or a new one.
-    pub(crate) async fn ask<Q: Question>(
+    pub(crate) async fn ask<Q: Question<Error = StoreError>>(
         &self,
         what: &str,
         kept: &Arc<KeptConnection<Q::Connection>>,
         question: &Q,
     ) -> Result<Q::Answer, StoreError> {
-        let answer = kept.ask((self.timeout, self.look_timeout), question).await;
+        let answer = kept.ask(question).await;
         answer.map_err(|error| self.explain(what, error))
     }
 

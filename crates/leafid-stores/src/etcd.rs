@@ -25,6 +25,7 @@ use crate::call::Calls;
 use crate::dial::Server;
 use crate::fail_over::first_of;
 use crate::kept_connection::{KeptConnection, Question};
+use crate::options::Patience;
 use crate::lease_options::place_of;
 use crate::timeout::within;
 use crate::transport::transport_of;
@@ -96,17 +97,23 @@ impl EtcdLeases {
             layout: format!("/leafid/{pool}/layout"),
             identity: format!("/leafid/{pool}/identity"),
             location: place_of(url, pool),
-            kept: KeptConnection::new(options),
+            kept: KeptConnection::new(options, servers.len()),
             this: this.clone(),
         })
     }
 
     /// The first server that answers this request, and its answer. Only for requests that change
     /// nothing. The answer of an only server is waited for as long as any other.
-    async fn ask(&self, method: &str, question: &Value) -> Result<(Session, Value), StoreError> {
-        let connect_timeout = self.options.connect_timeout_of(self.servers.len());
+    async fn ask(
+        &self,
+        patience: Patience,
+        method: &str,
+        question: &Value,
+    ) -> Result<(Session, Value), StoreError> {
+        let options = self.options.with_patience(patience);
+        let connect_timeout = options.connect_timeout_of(self.servers.len());
         let timeout = match self.servers.len() {
-            1 => self.options.statement_timeout,
+            1 => options.statement_timeout,
             _ => connect_timeout,
         };
         let attempts = self.servers.iter().map(|server| {
@@ -123,7 +130,7 @@ impl EtcdLeases {
     }
 
     async fn read_one(&self, key: &str) -> Result<(Session, Option<Pair>), StoreError> {
-        let (session, answer) = self.ask("kv/range", &json!({ "key": encode(key) })).await?;
+        let (session, answer) = self.ask(Patience::Usual, "kv/range", &json!({ "key": encode(key) })).await?;
         let range: Range = parse(answer)?;
         Ok((session, range.kvs.into_iter().next()))
     }
@@ -151,7 +158,7 @@ impl EtcdLeases {
         // The end of a key range: the first key that does not have this prefix.
         let end = format!("{}0", self.rows.trim_end_matches('/'));
         let question = json!({ "key": encode(&self.rows), "range_end": encode(&end) });
-        let (_, answer) = self.ask("kv/range", &question).await?;
+        let (_, answer) = self.ask(Patience::Usual, "kv/range", &question).await?;
         let range: Range = parse(answer)?;
         let row = |pair: &Pair| {
             let key = decode(&pair.key)?;
@@ -183,7 +190,7 @@ impl EtcdLeases {
     }
 
     async fn read_status(&self) -> Result<StoreReport, StoreError> {
-        let (_, answer) = self.ask("maintenance/status", &json!({})).await?;
+        let (_, answer) = self.ask(Patience::Usual, "maintenance/status", &json!({})).await?;
         let status: Status = parse(answer)?;
         Ok(StoreReport {
             product: format!("etcd {}", status.version),
@@ -221,13 +228,14 @@ impl RowQuestion<'_> {
 impl Question for RowQuestion<'_> {
     type Connection = Session;
     type Answer = Option<LeaseRecord>;
+    type Error = StoreError;
 
     async fn again(&self, session: &mut Session) -> Result<Option<LeaseRecord>, StoreError> {
         self.row(session.call("kv/range", &self.range()).await?)
     }
 
-    async fn anew(&self) -> Result<(Session, Option<LeaseRecord>), StoreError> {
-        let (session, answer) = self.leases.ask("kv/range", &self.range()).await?;
+    async fn anew(&self, patience: Patience) -> Result<(Session, Option<LeaseRecord>), StoreError> {
+        let (session, answer) = self.leases.ask(patience, "kv/range", &self.range()).await?;
         Ok((session, self.row(answer)?))
     }
 
@@ -235,7 +243,7 @@ impl Question for RowQuestion<'_> {
         let (leases, worker) = (self.leases.this.upgrade()?, self.worker.clone());
         Some(Box::pin(async move {
             let leases = &leases;
-            let (session, _) = RowQuestion { leases, worker }.anew().await?;
+            let (session, _) = RowQuestion { leases, worker }.anew(Patience::Long).await?;
             Ok(session)
         }))
     }

@@ -1,11 +1,14 @@
-//! `KeptConnection`: a connection to a registry without SQL that is kept for the next read of one
-//! row.
+//! `KeptConnection`: a connection to a registry that is kept for the next read of one row, apart from
+//! those of all other calls: they may be many, and each that gets no answer in time closes its own.
 //!
 //! Several reads may be under way, because one that is late is waited for beside the next ones. None
 //! waits for a connection that another one uses longer than it takes to make its own.
 //!
 //! An old connection is replaced in the background: the address may belong to another server by now,
 //! while the former one still answers over the connection that it has.
+//!
+//! Where there is none, one is made with more patience than for any other call: a registry that is
+//! slow needs several times as long for a connection as for an answer.
 
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,23 +19,26 @@ use leafid::{Clock as _, SystemClock};
 use tokio::sync::Notify;
 
 use crate::StoreOptions;
+use crate::options::Patience;
 use crate::timeout::within;
 
 /// A question that changes nothing.
 pub(crate) trait Question: Sync {
     type Connection: Send + 'static;
     type Answer: Send;
+    type Error: From<StoreError> + Send;
 
     /// Asks over a connection that has answered before.
     fn again(
         &self,
         connection: &mut Self::Connection,
-    ) -> impl Future<Output = Result<Self::Answer, StoreError>> + Send;
+    ) -> impl Future<Output = Result<Self::Answer, Self::Error>> + Send;
 
     /// Asks over a new connection.
     fn anew(
         &self,
-    ) -> impl Future<Output = Result<(Self::Connection, Self::Answer), StoreError>> + Send;
+        patience: Patience,
+    ) -> impl Future<Output = Result<(Self::Connection, Self::Answer), Self::Error>> + Send;
 
     /// Makes a connection that answers, for later questions. `None` if nothing asks any more.
     fn renewal(&self) -> Option<BoxFuture<'static, Result<Self::Connection, StoreError>>>;
@@ -45,6 +51,12 @@ pub(crate) struct KeptConnection<C> {
     /// A connection was put there.
     returned: Notify,
     clock: SystemClock,
+    /// How long a call over a connection that is there may take.
+    look_timeout: Duration,
+    /// How long any other call may take.
+    timeout: Duration,
+    /// A list of servers is tried as fast as for any other call first: its first one may be gone.
+    is_listed: bool,
     /// An older connection is replaced.
     age_max: Duration,
     /// No other renewal begins before this time.
@@ -58,56 +70,86 @@ struct Kept<C> {
 }
 
 impl<C: Send + 'static> KeptConnection<C> {
-    pub(crate) fn new(options: &StoreOptions) -> Arc<Self> {
+    /// For connections to one of this many servers.
+    pub(crate) fn new(options: &StoreOptions, servers_len: usize) -> Arc<Self> {
         Arc::new(Self {
             idle: Mutex::new(None),
             returned: Notify::new(),
             clock: SystemClock::new(),
+            look_timeout: options.look_timeout(),
+            timeout: options.statement_timeout,
+            is_listed: servers_len > 1,
             age_max: options.connection_age_max,
             renewal_from: Mutex::default(),
         })
     }
 
-    /// Waits for a connection for up to the first time-out, and then for the answer for up to the
-    /// second, so that a call which waited for an established connection is as patient as any other.
+    /// Asks over the kept connection, or over whichever comes first: one that another call gives
+    /// back, or a new one.
     pub(crate) async fn ask<Q: Question<Connection = C>>(
         self: &Arc<Self>,
-        (timeout, look_timeout): (Duration, Duration),
         question: &Q,
-    ) -> Result<Q::Answer, StoreError> {
-        let late = |max: Duration| move || format!("no answer within {max:?}");
+    ) -> Result<Q::Answer, Q::Error> {
         if let Some(kept) = self.take() {
-            self.renew_if_old(&kept, timeout, question);
+            self.renew_if_old(&kept, question);
             let again = async {
                 let answer = self.again(kept, question).await;
                 // It may have died meanwhile.
-                Ok::<_, StoreError>(answer.ok())
+                Ok::<_, Q::Error>(answer.ok())
             };
-            if let Some(answer) = within(look_timeout, again, late(look_timeout)).await? {
+            if let Some(answer) = self.within_look(again).await? {
                 return Ok(answer);
             }
         }
         let returned = tokio::select! {
             biased;
             kept = self.returned() => kept,
-            made = within(timeout, question.anew(), late(timeout)) => {
+            made = self.anew(question) => {
                 let (connection, answer) = made?;
                 self.keep(self.new_kept(connection));
                 return Ok(answer);
             }
         };
-        let again = self.again(returned, question);
-        within(look_timeout, again, late(look_timeout)).await
+        self.within_look(self.again(returned, question)).await
+    }
+
+    async fn within_look<T, E: From<StoreError>>(
+        &self,
+        look: impl Future<Output = Result<T, E>> + Send,
+    ) -> Result<T, E> {
+        let max = self.look_timeout;
+        within(max, look, || no_answer_within(max)).await
     }
 
     async fn again<Q: Question<Connection = C>>(
         &self,
         mut kept: Kept<C>,
         question: &Q,
-    ) -> Result<Q::Answer, StoreError> {
+    ) -> Result<Q::Answer, Q::Error> {
         let answer = question.again(&mut kept.connection).await?;
         self.keep(kept);
         Ok(answer)
+    }
+
+    async fn anew<Q: Question<Connection = C>>(
+        &self,
+        question: &Q,
+    ) -> Result<(C, Q::Answer), Q::Error> {
+        let (usual, long) = (self.timeout, self.look_timeout);
+        if !self.is_listed {
+            let max = usual.saturating_add(long);
+            return within(max, question.anew(Patience::Long), || no_answer_within(max)).await;
+        }
+        let made = within(usual, question.anew(Patience::Usual), || {
+            no_answer_within(usual)
+        });
+        if let Ok(made) = made.await {
+            return Ok(made);
+        }
+        within(long, question.anew(Patience::Long), || {
+            no_answer_within(long)
+        })
+        .await
     }
 
     /// Makes another connection beside an old one, which serves until then. One at a time, as none
@@ -115,7 +157,6 @@ impl<C: Send + 'static> KeptConnection<C> {
     fn renew_if_old<Q: Question<Connection = C>>(
         self: &Arc<Self>,
         kept: &Kept<C>,
-        timeout: Duration,
         question: &Q,
     ) {
         let now = self.clock.now();
@@ -123,14 +164,16 @@ impl<C: Send + 'static> KeptConnection<C> {
         if now.saturating_sub(kept.born) <= self.age_max || now < *renewal_from {
             return;
         }
-        *renewal_from = now + timeout;
         let Some(renewal) = question.renewal() else {
             return;
         };
+        let timeout = self.look_timeout;
+        *renewal_from = now.saturating_add(timeout);
         let connections = Arc::clone(self);
         let renewed: BoxFuture<'static, ()> = Box::pin(async move {
             if let Ok(Ok(connection)) = tokio::time::timeout(timeout, renewal).await {
                 connections.keep(connections.new_kept(connection));
+                *lock(&connections.renewal_from) = Duration::ZERO;
             }
         });
         tokio::spawn(renewed);
@@ -170,4 +213,8 @@ impl<C: Send + 'static> KeptConnection<C> {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn no_answer_within(max: Duration) -> String {
+    format!("no answer within {max:?}")
 }

@@ -21,9 +21,8 @@ const LAYOUT_LEN_MAX: usize = 255;
 const HOLDER_LEN_MAX: usize = 128;
 const ADDRESS_LEN_MAX: usize = 255;
 
-/// Enough for the reads of one row that can be under way at once, of which eight late ones wait long
-/// ([`leafid::LateReads`]), and another call.
-const CONNECTIONS_MIN: usize = 10;
+/// Enough for the calls of operators, of which few are made at once, and those of the holder.
+const CONNECTIONS_MIN: usize = 6;
 
 /// The row of `leafid_pool` with the identity of the whole database. No pool can have this name.
 pub(crate) const IDENTITY: &str = "#identity";
@@ -149,6 +148,7 @@ impl Work for Leases {
     }
 }
 
+#[derive(Clone)]
 struct Lease {
     pool: String,
     worker: WorkerId,

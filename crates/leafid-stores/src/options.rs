@@ -12,6 +12,14 @@ use crate::remedies::Remedies;
 /// transaction, sets its time-outs, reads and commits.
 const LOOK_STEPS: u32 = 4;
 
+/// How long a new connection is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Patience {
+    Usual,
+    /// For the read of one row of a registry: as long as its answer is.
+    Long,
+}
+
 /// What is called for a row that a list leaves out: see [`StoreOptions::on_bad_row`].
 ///
 /// # Example
@@ -50,17 +58,20 @@ impl Eq for OnBadRow {}
 pub struct StoreOptions {
     /// The maximum number of connections at once, at least 1; SQLite always has one. More allow
     /// more tags to be refilled at the same time, and cost the database a connection each. Redis
-    /// and etcd use one for each call, however many those are, and a registry of worker ids in a
-    /// database that is slow may use 10, so that late reads of a row leave one for the next. One
-    /// more is open while an old one is replaced. Default 8.
+    /// and etcd use one for each call, however many those are. A registry of worker ids in a database
+    /// may use 6 at least, and for the reads of a row one more; up to 9 if it is slow, as many as are
+    /// waited for at once. One more is open while an old one is replaced. Default 8.
     pub connections_max: usize,
     /// How long connecting to one server may take. Of several servers each gets at most an equal
     /// part of `statement_timeout`, so that the last one is reached in time. Default 10 s: enough
-    /// for a server that takes a second for each of the eight round trips of connecting.
+    /// for a server that takes a second for each of the eight round trips of connecting. For the read
+    /// of one row of a registry it is [`look_timeout`](Self::look_timeout), of which each server gets
+    /// its part.
     pub connect_timeout: Duration,
     /// How long a call may take in total: waiting for a connection, connecting, and every
-    /// statement. Only the read of one row of a registry has more: this time for a connection, and
-    /// then [`look_timeout`](Self::look_timeout). Shorter detects a hanging database sooner; longer
+    /// statement. Only the read of one row of a registry has more:
+    /// [`look_timeout`](Self::look_timeout), and this time besides if it has to make a connection
+    /// first. Shorter detects a hanging database sooner; longer
     /// tolerates a slow one. Default 15 s.
     pub statement_timeout: Duration,
     /// The maximum age of a connection, so that a first server which came back is used again, and a
@@ -170,6 +181,16 @@ impl StoreOptions {
             return Ok(());
         }
         Err(WeakStore::refused(report))
+    }
+
+    /// The same with the time-outs of a new connection with this patience.
+    #[cfg(any(feature = "_url", feature = "zookeeper"))]
+    pub(crate) const fn with_patience(&self, patience: Patience) -> Self {
+        let max = self.look_timeout();
+        match patience {
+            Patience::Usual => *self,
+            Patience::Long => self.with_connect_timeout(max).with_statement_timeout(max),
+        }
     }
 
     /// How long connecting to one of `len` servers may take.

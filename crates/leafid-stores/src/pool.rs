@@ -22,6 +22,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 use self::state::{Age, Idle, State, Urgency};
 use crate::backend::{Backend, refused};
+use crate::options::Patience;
 use crate::sql::Dialect as _;
 use crate::sql_error::{CallError, SqlError};
 
@@ -171,7 +172,7 @@ impl<S: Backend> Pool<S> {
         };
         let (made, checked) = loop {
             let checked = self.clock.now();
-            let made: BoxFuture<'_, _> = Box::pin(self.backend.connect());
+            let made: BoxFuture<'_, _> = Box::pin(self.backend.connect(Patience::Usual));
             let made = tokio::select! {
                 biased;
                 Ok(idle) = &mut returned => return Ok((idle, false)),
@@ -237,7 +238,7 @@ impl<S: Backend> Pool<S> {
             // Reset even if the task is dropped with its runtime.
             let _renewing = Renewing(&pool.is_renewing);
             let checked = pool.clock.now();
-            match pool.backend.connect().await {
+            match pool.backend.connect(Patience::Usual).await {
                 Ok(connection) => pool.replace(connection, checked),
                 Err(_) => {
                     pool.refused();

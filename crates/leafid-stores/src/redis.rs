@@ -26,6 +26,7 @@ use url::Url;
 use crate::call::Calls;
 use crate::dial::Server;
 use crate::kept_connection::{KeptConnection, Question};
+use crate::options::Patience;
 use crate::lease_options::place_of;
 use crate::timeout::within;
 use crate::transport::transport_of;
@@ -104,13 +105,13 @@ impl RedisLeases {
             layout: format!("leafid:{{{pool}}}:layout"),
             identity: format!("leafid:{{{pool}}}:identity"),
             location: place_of(url, pool),
-            kept: KeptConnection::new(options),
+            kept: KeptConnection::new(options, 1),
             this: this.clone(),
         })
     }
 
-    async fn connect(&self) -> Result<Session, StoreError> {
-        let timeout = self.options.connect_timeout_of(1);
+    async fn connect(&self, patience: Patience) -> Result<Session, StoreError> {
+        let timeout = self.options.with_patience(patience).connect_timeout_of(1);
         let late = || format!("no connection within {timeout:?}");
         within(timeout, self.open(), late).await
     }
@@ -146,7 +147,7 @@ impl RedisLeases {
         key: &str,
         arguments: &[&str],
     ) -> Result<T, StoreError> {
-        let mut session = self.connect().await?;
+        let mut session = self.connect(Patience::Usual).await?;
         session.run(script, key, arguments).await.map_err(explain)
     }
 }
@@ -160,14 +161,15 @@ struct RowQuestion<'a> {
 impl Question for RowQuestion<'_> {
     type Connection = Session;
     type Answer = Option<String>;
+    type Error = StoreError;
 
     async fn again(&self, session: &mut Session) -> Result<Option<String>, StoreError> {
         let row = session.run(LEASE, &self.leases.rows, &[&self.worker]).await;
         row.map_err(explain)
     }
 
-    async fn anew(&self) -> Result<(Session, Option<String>), StoreError> {
-        let mut session = self.leases.connect().await?;
+    async fn anew(&self, patience: Patience) -> Result<(Session, Option<String>), StoreError> {
+        let mut session = self.leases.connect(patience).await?;
         let row = self.again(&mut session).await?;
         Ok((session, row))
     }
@@ -176,7 +178,7 @@ impl Question for RowQuestion<'_> {
         let (leases, worker) = (self.leases.this.upgrade()?, self.worker.clone());
         Some(Box::pin(async move {
             let leases = &leases;
-            let (session, _) = RowQuestion { leases, worker }.anew().await?;
+            let (session, _) = RowQuestion { leases, worker }.anew(Patience::Long).await?;
             Ok(session)
         }))
     }
@@ -322,7 +324,7 @@ impl LeaseStore for RedisLeases {
 
     fn clock_ms(&self) -> StoreResult<'_, Option<u64>> {
         Box::pin(self.calls.bounded("read the clock", async {
-            let mut session = self.connect().await?;
+            let mut session = self.connect(Patience::Usual).await?;
             let (seconds, micros): (u64, u64) = session.ask(&cmd("TIME")).await.map_err(explain)?;
             Ok(Some(seconds * 1000 + micros / 1000))
         }))
@@ -330,7 +332,7 @@ impl LeaseStore for RedisLeases {
 
     fn inspect(&self) -> StoreResult<'_, StoreReport> {
         Box::pin(self.calls.bounded("inspect the registry", async {
-            let mut session = self.connect().await?;
+            let mut session = self.connect(Patience::Usual).await?;
             let (host, is_verified) = (self.server.host(), self.server.is_verified());
             let transport = transport_of([host], is_verified, "write rediss:// in its URL");
             report::report(&mut session, &self.calls.location, transport).await

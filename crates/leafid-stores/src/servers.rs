@@ -14,6 +14,7 @@ use crate::backend::{Backend, probe};
 use crate::fail_over::{at_server, first_of, server_fault};
 use crate::identity_check::IdentityCheck;
 use crate::leases::IDENTITY;
+use crate::options::Patience;
 use crate::row::{ReserveOutcome, SideTables};
 use crate::schema::Shape;
 use crate::sql::{Dialect, Need, Row as _, Work};
@@ -83,8 +84,9 @@ impl<P: Product> Servers<P> {
         }
     }
 
-    async fn first_usable(&self) -> Result<Session<P>, StoreError> {
-        let timeout = self.options.connect_timeout_of(self.servers.len());
+    async fn first_usable(&self, patience: Patience) -> Result<Session<P>, StoreError> {
+        let options = self.options.with_patience(patience);
+        let timeout = options.connect_timeout_of(self.servers.len());
         let tries = self.servers.iter();
         let tries = tries.map(|(server, name)| (name, self.open(server, name)));
         first_of(tries, timeout).await
@@ -209,15 +211,20 @@ impl<P: Product> Backend for Servers<P> {
 
     /// Connects twice at first: if a load balancer stands before different databases, the second
     /// connection leads to another one.
-    async fn connect(&self) -> Result<Session<P>, StoreError> {
+    async fn connect(&self, patience: Patience) -> Result<Session<P>, StoreError> {
         if self.identity_check.is_compared() {
-            return self.first_usable().await;
+            return self.first_usable(patience).await;
         }
-        let (session, other) = tokio::join!(self.first_usable(), self.first_usable());
+        let (session, other) =
+            tokio::join!(self.first_usable(patience), self.first_usable(patience));
         self.identity_check
             .compared(session.is_ok() && other.is_ok());
         self.identity_check.allow()?;
         session.or(other)
+    }
+
+    fn servers_len(&self) -> usize {
+        self.servers.len()
     }
 
     fn server(session: &Session<P>) -> Option<&str> {

@@ -23,6 +23,7 @@ pub(crate) use self::report::file_notes;
 pub(crate) use self::session::blocking;
 use self::session::{OpenConnection, Session};
 use crate::backend::{Backend, probe};
+use crate::options::Patience;
 use crate::private::FileId;
 use crate::schema::{FoundTables, OwnTable, Shape};
 use crate::sql::{Dialect, Work, failed};
@@ -126,9 +127,13 @@ impl Backend for Sqlite {
 
     const CONNECTIONS_MAX: usize = 1;
 
-    async fn connect(&self) -> Result<Session, StoreError> {
+    async fn connect(&self, _: Patience) -> Result<Session, StoreError> {
         let (open, found) = self.open_when_free().await?;
         Ok(Session::new(open, found))
+    }
+
+    fn servers_len(&self) -> usize {
+        1
     }
 
     fn server(_: &Session) -> Option<&str> {

@@ -8,12 +8,14 @@ use std::time::Duration;
 
 use leafid::Tag;
 use leafid::store::{
-    Reserve, Reserved, SegmentStore, StoreError, StoreReport, StoreResult, TagPatch, TagRecord,
+    BoxFuture, Reserve, Reserved, SegmentStore, StoreError, StoreReport, StoreResult, TagPatch, TagRecord,
     TagSettings, TagSpec,
 };
 
-use crate::backend::Backend;
-use crate::pool::{Pool, PooledConnection};
+use crate::backend::{Backend, refused};
+use crate::kept_connection::{KeptConnection, Question};
+use crate::options::Patience;
+use crate::pool::Pool;
 use crate::sql::{Dialect, Work, failed};
 use crate::sql_error::CallError;
 use crate::timeout::within;
@@ -27,7 +29,8 @@ pub(crate) struct SqlStore<S: Backend> {
     pub(crate) pool: Arc<Pool<S>>,
     location: String,
     timeout: Duration,
-    look_timeout: Duration,
+    /// The connection of reads of one row.
+    kept: Arc<KeptConnection<S::Connection>>,
     remedies: Remedies,
 }
 
@@ -39,7 +42,9 @@ impl<S: Backend> SqlStore<S> {
     /// A store that is shown as being at this location.
     pub(crate) fn at(backend: S, location: String, options: &StoreOptions) -> Self {
         let connections_max = options.connections_max.clamp(1, S::CONNECTIONS_MAX);
+        let kept = KeptConnection::new(options, backend.servers_len());
         Self {
+            kept,
             pool: Arc::new(Pool::new(
                 backend,
                 connections_max,
@@ -47,7 +52,6 @@ impl<S: Backend> SqlStore<S> {
             )),
             location,
             timeout: options.statement_timeout,
-            look_timeout: options.look_timeout(),
             remedies: options.remedies,
         }
     }
@@ -74,27 +78,22 @@ impl<S: Backend> SqlStore<S> {
         pooled.give_back(answer)
     }
 
-    /// Reads with a time-out of its own for the answer, which begins when it has a connection: one
-    /// that waited for an established connection is as patient as any other.
-    pub(crate) async fn look<W: Work>(
+    /// Reads one row of a registry over a connection that is kept for that, if there can be more than
+    /// one. Work that changes nothing.
+    pub(crate) async fn look<W: Work + Clone + Sync>(
         &self,
-        what: impl Fn() -> String + Send + Sync,
+        what: impl FnOnce() -> String + Send,
         work: W,
     ) -> Result<W::Answer, StoreError> {
-        let mut pooled = self.connection(&what).await?;
-        let answer = async {
-            let answer = self.pool.backend().run(&mut pooled.connection, work).await;
-            pooled.give_back(answer)
+        if S::CONNECTIONS_MAX == 1 {
+            return self.bounded(what, self.run(work)).await;
+        }
+        let pool = &self.pool;
+        let answer = match pool.backend().refusal() {
+            Some(reason) => Err(refused(&reason).into()),
+            None => self.kept.ask(&Looking { pool, work }).await,
         };
-        self.bounded_look(&what, answer).await
-    }
-
-    pub(crate) async fn connection(
-        &self,
-        what: impl Fn() -> String + Send,
-    ) -> Result<PooledConnection<'_, S>, StoreError> {
-        let take = async { Ok(self.pool.take().await?) };
-        self.bounded(what, take).await
+        answer.map_err(|fault| self.explain(&what(), fault))
     }
 
     pub(crate) async fn transact<W: Work>(&self, work: W) -> Result<W::Answer, CallError> {
@@ -110,27 +109,9 @@ impl<S: Backend> SqlStore<S> {
         what: impl FnOnce() -> String + Send,
         work: impl Future<Output = Result<T, CallError>> + Send,
     ) -> Result<T, StoreError> {
-        self.bounded_by(self.timeout, what, work).await
-    }
-
-    /// The same for a read that has its connection: at most for [`StoreOptions::look_timeout`].
-    pub(crate) async fn bounded_look<T>(
-        &self,
-        what: impl FnOnce() -> String + Send,
-        work: impl Future<Output = Result<T, CallError>> + Send,
-    ) -> Result<T, StoreError> {
-        self.bounded_by(self.look_timeout, what, work).await
-    }
-
-    async fn bounded_by<T>(
-        &self,
-        timeout: Duration,
-        what: impl FnOnce() -> String + Send,
-        work: impl Future<Output = Result<T, CallError>> + Send,
-    ) -> Result<T, StoreError> {
         let began = self.pool.now();
-        let late = || format!("no answer within {timeout:?}");
-        let answer = within(timeout, work, late).await;
+        let late = || format!("no answer within {:?}", self.timeout);
+        let answer = within(self.timeout, work, late).await;
         answer.map_err(|fault| {
             let error = self.explain(&what(), fault);
             if matches!(error, StoreError::Unavailable { .. }) {
@@ -169,6 +150,36 @@ impl<S: Backend> SqlStore<S> {
             }
         };
         self.remedies.reword(error, &at)
+    }
+}
+
+/// Work that reads one row.
+struct Looking<'a, S: Backend, W> {
+    pool: &'a Arc<Pool<S>>,
+    work: W,
+}
+
+impl<S: Backend, W: Work + Clone + Sync> Question for Looking<'_, S, W> {
+    type Connection = S::Connection;
+    type Answer = W::Answer;
+    type Error = CallError;
+
+    async fn again(&self, connection: &mut S::Connection) -> Result<W::Answer, CallError> {
+        let backend = self.pool.backend();
+        backend.run(connection, self.work.clone()).await
+    }
+
+    async fn anew(&self, patience: Patience) -> Result<(S::Connection, W::Answer), CallError> {
+        let mut connection = self.pool.backend().connect(patience).await?;
+        let answer = self.again(&mut connection).await?;
+        Ok((connection, answer))
+    }
+
+    fn renewal(&self) -> Option<BoxFuture<'static, Result<S::Connection, StoreError>>> {
+        let pool = Arc::clone(self.pool);
+        Some(Box::pin(async move {
+            pool.backend().connect(Patience::Long).await
+        }))
     }
 }
 

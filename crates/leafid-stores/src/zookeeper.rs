@@ -79,7 +79,7 @@ impl ZooKeeperLeases {
             address: address.map(str::to_owned),
             calls: Calls::new(url, options),
             location: place_of(url, pool),
-            kept: KeptConnection::new(options),
+            kept: KeptConnection::new(options, ensemble.servers.len()),
             this: this.clone(),
         })
     }

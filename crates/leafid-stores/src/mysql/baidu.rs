@@ -33,30 +33,4 @@ impl Servers<Mysql> {
             }
         }
     }
-
-    /// Whether the database has the table of leases.
-    pub(crate) async fn has_leases(&self, session: &mut Session<Mysql>) -> Result<bool, CallError> {
-        let query = sqlx::query("SELECT 1 FROM leafid_worker LIMIT 1");
-        match query.fetch_optional(&mut session.connection).await {
-            Ok(_) => Ok(true),
-            Err(error) => match SqlError::from(error) {
-                error if error.number() == Some(1146) => Ok(false),
-                error => Err(error.into()),
-            },
-        }
-    }
-
-    /// Whether the row with a number is the one of a node.
-    pub(crate) async fn is_assigned(
-        &self,
-        session: &mut Session<Mysql>,
-        number: u64,
-        node: &WorkerNode,
-    ) -> Result<bool, CallError> {
-        let select = "SELECT 1 FROM WORKER_NODE WHERE ID = ? AND HOST_NAME = ? AND PORT = ?";
-        let query = sqlx::query(select).bind(number);
-        let query = query.bind(&node.host).bind(&node.port);
-        let row = query.fetch_optional(&mut session.connection).await;
-        Ok(row.map_err(SqlError::from)?.is_some())
-    }
 }

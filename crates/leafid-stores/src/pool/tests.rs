@@ -24,7 +24,7 @@ impl Backend for Connections {
 
     const CONNECTIONS_MAX: usize = usize::MAX;
 
-    async fn connect(&self) -> Result<(), StoreError> {
+    async fn connect(&self, _: Patience) -> Result<(), StoreError> {
         let less = |left: usize| left.checked_sub(1);
         if self
             .left
@@ -40,6 +40,10 @@ impl Backend for Connections {
             )),
             false => pending().await,
         }
+    }
+
+    fn servers_len(&self) -> usize {
+        1
     }
 
     fn server((): &()) -> Option<&str> {

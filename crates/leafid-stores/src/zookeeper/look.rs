@@ -8,6 +8,7 @@ use super::ZooKeeperLeases;
 use super::session::{Session, Sessions};
 use super::view::view;
 use crate::kept_connection::Question;
+use crate::options::Patience;
 
 impl ZooKeeperLeases {
     pub(super) async fn look(&self, worker: WorkerId) -> Result<Option<LeaseRecord>, StoreError> {
@@ -34,6 +35,7 @@ struct RowQuestion<'a> {
 impl Question for RowQuestion<'_> {
     type Connection = Session;
     type Answer = Option<LeaseRecord>;
+    type Error = StoreError;
 
     async fn again(&self, session: &mut Session) -> Result<Option<LeaseRecord>, StoreError> {
         let Self { leases, worker } = *self;
@@ -44,8 +46,9 @@ impl Question for RowQuestion<'_> {
         Ok(view(worker, row, &owner).map(|view| view.record))
     }
 
-    async fn anew(&self) -> Result<(Session, Option<LeaseRecord>), StoreError> {
-        let mut session = self.leases.sessions.open(&self.leases.tree).await?;
+    async fn anew(&self, patience: Patience) -> Result<(Session, Option<LeaseRecord>), StoreError> {
+        let sessions = &self.leases.sessions;
+        let mut session = sessions.open(&self.leases.tree, patience).await?;
         let row = self.again(&mut session).await?;
         Ok((session, row))
     }
@@ -54,7 +57,7 @@ impl Question for RowQuestion<'_> {
         let (leases, worker) = (self.leases.this.upgrade()?, self.worker);
         Some(Box::pin(async move {
             let leases = &leases;
-            let (session, _) = RowQuestion { leases, worker }.anew().await?;
+            let (session, _) = RowQuestion { leases, worker }.anew(Patience::Long).await?;
             Ok(session)
         }))
     }

@@ -12,6 +12,7 @@ use super::client::{Client, ClientError, Operation, code, garbled};
 use super::record::{Fields, Record, Stat};
 use super::tree::Tree;
 use crate::StoreOptions;
+use crate::options::Patience;
 use crate::timeout::within;
 use crate::url::ensemble::Ensemble;
 
@@ -43,7 +44,7 @@ pub(super) struct Sessions {
     digest: Option<String>,
     /// Who may do what with our own part of the tree.
     acl: Acl,
-    connect_timeout: Duration,
+    options: StoreOptions,
     /// Held while a session is opened, so that callers at once share it.
     current: Mutex<Option<Arc<Client>>>,
 }
@@ -56,7 +57,7 @@ impl Sessions {
             next: AtomicUsize::new(std::process::id() as usize),
             digest: user.map(|user| format!("{}:{}", user.name, user.password)),
             acl: user.map_or(Acl::Open, |_| Acl::Creator),
-            connect_timeout: options.connect_timeout_of(ensemble.servers.len()),
+            options: *options,
             current: Mutex::new(None),
         }
     }
@@ -78,14 +79,18 @@ impl Sessions {
             return Ok(self.over(client));
         }
         *current = None;
-        let session = self.open(tree).await?;
+        let session = self.open(tree, Patience::Usual).await?;
         *current = Some(Arc::clone(&session.client));
         Ok(session)
     }
 
     /// Another session, with our part of the tree in place, for the caller alone.
-    pub(super) async fn open(&self, tree: &Tree) -> Result<Session, StoreError> {
-        let session = self.over(&self.connect().await?);
+    pub(super) async fn open(
+        &self,
+        tree: &Tree,
+        patience: Patience,
+    ) -> Result<Session, StoreError> {
+        let session = self.over(&self.connect(patience).await?);
         for (path, acl) in [
             (tree.forever(), Acl::Open),
             (tree.own(), self.acl),
@@ -105,12 +110,14 @@ impl Sessions {
     }
 
     /// A session with the first server that gives one. All know the same users.
-    async fn connect(&self) -> Result<Arc<Client>, StoreError> {
+    async fn connect(&self, patience: Patience) -> Result<Arc<Client>, StoreError> {
+        let options = self.options.with_patience(patience);
+        let timeout = options.connect_timeout_of(self.servers.len());
         let mut failure = None;
         for _ in 0..self.servers.len() {
             // Before the answer, for which the caller may not wait.
             let place = self.next.fetch_add(1, Ordering::Relaxed) % self.servers.len();
-            match self.connect_to(&self.servers[place]).await {
+            match self.connect_to(&self.servers[place], timeout).await {
                 Ok(client) => return Ok(Arc::new(client)),
                 Err(error) => failure = Some(error),
             }
@@ -118,7 +125,7 @@ impl Sessions {
         Err(failure.unwrap_or_else(|| fault(ClientError::Closed)))
     }
 
-    async fn connect_to(&self, server: &str) -> Result<Client, StoreError> {
+    async fn connect_to(&self, server: &str, timeout: Duration) -> Result<Client, StoreError> {
         let unreachable = "no server takes a connection";
         let opened = async {
             let opened = Client::connect(server, self.digest.as_deref()).await;
@@ -127,7 +134,7 @@ impl Sessions {
                 error => fault(error),
             })
         };
-        within(self.connect_timeout, opened, || unreachable.to_owned()).await
+        within(timeout, opened, || unreachable.to_owned()).await
     }
 
     fn over(&self, client: &Arc<Client>) -> Session {

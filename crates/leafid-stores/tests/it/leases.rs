@@ -11,7 +11,6 @@ use leafid_testbed::{
 };
 use tempfile::TempDir;
 
-use crate::registries::check_slow_reads;
 use crate::{allowing_weak, chain, check_leases_conform, open_with, url_of};
 
 const UNTIL_MS: u64 = 1_900_000_000_000;
@@ -29,7 +28,7 @@ async fn pool_with(url: &str, name: &str, options: &StoreOptions) -> Arc<dyn Lea
     opened.unwrap()
 }
 
-async fn initialised(database: Database) -> String {
+pub(crate) async fn initialised(database: Database) -> String {
     let report = init(&url_of(&database.url), &StoreOptions::default()).await;
     report.unwrap();
     database.url
@@ -320,22 +319,6 @@ async fn a_lost_reply_is_an_error() {
         std::slice::from_ref(&extended.record)
     );
     assert!(!registry.swap(&extended).await.unwrap());
-}
-
-#[tokio::test]
-async fn databases_answer_late() {
-    let (mariadb, postgres) = (shared_mariadb(), shared_postgres());
-    let (left, right) = (mariadb.create_database(), postgres.create_database());
-    initialised(left.clone()).await;
-    initialised(right.clone()).await;
-    tokio::join!(
-        check_slow_reads(|port| mariadb.url_at(port, &left.name), mariadb.port(), 1),
-        check_slow_reads(
-            |port| postgres.url_at(port, &right.name),
-            postgres.port(),
-            3
-        ),
-    );
 }
 
 /// Guards that an acknowledged lease is there after `kill -9` of the server.

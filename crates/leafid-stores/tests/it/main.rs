@@ -39,6 +39,8 @@ mod postgres;
 mod redis;
 #[cfg(any(feature = "redis", feature = "etcd"))]
 mod registries;
+#[cfg(all(feature = "sqlite", feature = "mysql", feature = "postgres"))]
+mod row_reads;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 #[cfg(all(feature = "sqlite", feature = "mysql", feature = "postgres"))]

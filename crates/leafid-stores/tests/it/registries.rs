@@ -2,9 +2,10 @@
 //! hangs or refuses. The same for each kind.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use leafid::store::lease_conformance::LeaseHandles;
 use leafid::store::{LeaseKey, LeaseRecord, LeaseStore, LeaseSwap, StoreError};
 use leafid::{Clock, ErrorKind, SystemClock, WorkerId};
@@ -112,14 +113,14 @@ pub(crate) async fn check_hanging(url: &str, pause: impl FnOnce(), resume: impl 
     assert!(leases.swap(&claim(2)).await.unwrap());
 }
 
-/// Guards that a read of a row does not wait in vain for one that began before it: each gets its
-/// answer, if that takes no longer than the time-out. `takes` is how long one reply takes, of which
-/// `replies` make an answer.
+/// Guards that a read of a row gets its answer, if that takes no longer than the time-out: it waits in
+/// vain for no other read, and needs no connection of a call that failed. `replies` make an answer.
 pub(crate) async fn check_slow_reads(url_at: impl Fn(u16) -> String, port: u16, replies: u32) {
     const ANSWER: Duration = Duration::from_millis(1200);
     let proxy = Proxy::new(port);
     let options = StoreOptions::default().with_statement_timeout(ANSWER * 5 / 3);
-    let leases = leases_with(&url_at(proxy.port()), &new_pool(), &options).await;
+    let (url, pool) = (url_at(proxy.port()), new_pool());
+    let leases = leases_with(&url, &pool, &options).await;
     leases.swap(&claim(0)).await.unwrap();
     let worker = WorkerId::new(0);
     // The connection is there then.
@@ -137,6 +138,39 @@ pub(crate) async fn check_slow_reads(url_at: impl Fn(u16) -> String, port: u16, 
     // Each reply is in time, and all of them together are not.
     proxy.delay(ANSWER);
     assert_eq!(leases.lease(worker).await.unwrap(), kept);
+    let _ = leases.identity().await; // fails at some, which closes its connection
+    assert_eq!(leases.lease(worker).await.unwrap(), kept);
+    // A connection takes several times as long as an answer.
+    proxy.delay(ANSWER / 2);
+    let other = leases_with(&url, &pool, &options).await;
+    assert_eq!(other.lease(worker).await.unwrap(), kept);
+}
+
+/// Guards that the read of a row does not wait for connections that many other calls need.
+pub(crate) async fn check_reads_beside_others(url_at: impl Fn(u16) -> String, port: u16) {
+    const OTHERS: usize = 40;
+    let proxy = Proxy::new(port);
+    let leases = leases_with(
+        &url_at(proxy.port()),
+        &new_pool(),
+        &StoreOptions::default(),
+    )
+    .await;
+    leases.swap(&claim(0)).await.unwrap();
+    assert!(leases.lease(WorkerId::new(0)).await.unwrap().is_some());
+    proxy.delay(Duration::from_millis(100));
+    let done = AtomicUsize::new(0);
+    let others = join_all((0..OTHERS).map(async |_| {
+        leases.leases().await.unwrap();
+        done.fetch_add(1, Ordering::Relaxed);
+    }));
+    let read = async {
+        tokio::task::yield_now().await;
+        leases.lease(WorkerId::new(0)).await.unwrap();
+        done.load(Ordering::Relaxed)
+    };
+    let (_, done_before) = tokio::join!(others, read);
+    assert!(done_before < OTHERS / 2, "{done_before} of {OTHERS}");
 }
 
 /// Guards that the connection that is kept for reads of a row is replaced once it is old: the address
@@ -150,14 +184,19 @@ pub(crate) async fn check_moved_address(
     let options = StoreOptions::default().with_connection_age_max(Duration::from_secs(1));
     let leases = leases_with(&url_at(proxy.port()), &new_pool(), &options).await;
     leases.swap(&claim(0)).await.unwrap();
+    leases.identity().await.unwrap();
+    let other = leases_at(&url_at(other_port), &new_pool()).await;
+    other.identity().await.unwrap();
     let read = || leases.lease(WorkerId::new(0));
     assert!(read().await.unwrap().is_some());
     proxy.lead_to(&[other_port]);
     assert!(read().await.unwrap().is_some(), "over the kept connection");
     for _ in 0..200 {
         tokio::time::sleep(Duration::from_millis(50)).await;
-        if read().await.unwrap().is_none() {
-            return;
+        match read().await {
+            Ok(Some(_)) => {}
+            Ok(None) | Err(StoreError::Unsupported { .. }) => return,
+            Err(error) => panic!("{error:?}"),
         }
     }
     panic!("the former server is still asked");

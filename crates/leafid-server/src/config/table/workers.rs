@@ -192,8 +192,9 @@ pub(super) const REGISTRY_CHECK: Setting = Setting {
           repeated until their time has come. Up to eight late reads are waited for beside the \
           next ones, each for up to five times `store-statement-timeout`; where some are never \
           answered, each of those can add the time of a read. A registry whose answers always \
-          take longer, or that gives no new connection in time once the old ones are lost, counts \
-          as down, which can go unnoticed until the lease ends. Shorter notices sooner; longer \
+          take longer counts as down, which can go unnoticed until the lease ends; so does one that, \
+          once the connection is lost, needs more than three times `store-statement-timeout` for \
+          a new one (divided by the number of servers). Shorter notices sooner; longer \
           asks the registry less often.",
     field: Field::Time(TENTH..=MINUTE, |config| {
         Some(&mut config.workers.check_interval)
