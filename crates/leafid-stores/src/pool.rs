@@ -9,6 +9,7 @@
 //! until the new one is ready. If the new one is refused, the durability of the old ones is checked
 //! again before they are used.
 
+mod pooled;
 mod state;
 
 use std::future::Future;
@@ -18,22 +19,27 @@ use std::time::Duration;
 
 use leafid::store::{BoxFuture, StoreError};
 use leafid::{Clock, SystemClock};
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::Semaphore;
 
+use self::pooled::Counted;
+pub(crate) use self::pooled::PooledConnection;
 use self::state::{Age, Idle, State, Urgency};
 use crate::backend::{Backend, refused};
 use crate::options::Patience;
 use crate::sql::Dialect as _;
-use crate::sql_error::{CallError, SqlError};
+use crate::sql_error::SqlError;
 
-/// A store whose calls take longer than this keeps a spare connection: otherwise another one would
-/// be made for as long as a segment may last.
+/// A store whose calls take longer than this keeps a spare connection, for a segment that may not
+/// last as long as making one.
 const SLOW: Duration = Duration::from_millis(100);
 /// The pause before another connection is made in the background after one failed.
 const RENEW_PAUSE: Duration = Duration::from_secs(5);
 /// If the database has no connections left: how long a call waits for one in use before it tries
 /// again.
 const FULL_PAUSE: Duration = Duration::from_secs(1);
+/// How long a call waits for a connection that is being made for an earlier one before it makes its
+/// own.
+const ATTEMPT_PAUSE: Duration = Duration::from_secs(1);
 /// A connection that was idle for longer than this is pinged before use.
 const IDLE_MAX: Duration = Duration::from_secs(10);
 
@@ -52,6 +58,8 @@ pub(crate) struct Pool<S: Backend> {
     is_slow: AtomicBool,
     /// The number of connections in use.
     in_use_len: AtomicUsize,
+    /// The number of connections being made for later calls.
+    attempts_len: AtomicUsize,
     /// When a new connection was last refused. Connections checked before that are checked again.
     refused_at: Mutex<Option<Duration>>,
     state: Mutex<State<S::Connection>>,
@@ -59,15 +67,8 @@ pub(crate) struct Pool<S: Backend> {
     in_use: Mutex<Option<String>>,
 }
 
-/// A connection in use. Dropping it closes it; [`PooledConnection::give_back`] may put it back.
-pub(crate) struct PooledConnection<'a, S: Backend> {
-    pub(crate) connection: S::Connection,
-    age: Age,
-    taken: Duration,
-    pool: &'a Pool<S>,
-    _in_use: InUse<'a>,
-    _permit: SemaphorePermit<'a>,
-}
+/// A connection being made.
+type Attempt<S> = BoxFuture<'static, Result<<S as Backend>::Connection, StoreError>>;
 
 impl<S: Backend> Pool<S> {
     pub(crate) fn new(backend: S, connections_max: usize, age_max: Duration) -> Self {
@@ -81,6 +82,7 @@ impl<S: Backend> Pool<S> {
             pause_until: Mutex::default(),
             is_slow: AtomicBool::new(false),
             in_use_len: AtomicUsize::new(0),
+            attempts_len: AtomicUsize::new(0),
             refused_at: Mutex::new(None),
             state: Mutex::new(State::new()),
             in_use: Mutex::default(),
@@ -155,7 +157,7 @@ impl<S: Backend> Pool<S> {
                     age,
                     taken: now,
                     pool: self,
-                    _in_use: InUse::one_of(&self.in_use_len),
+                    _counted: Counted::one_of(&self.in_use_len),
                     _permit: permit,
                 });
             }
@@ -164,19 +166,32 @@ impl<S: Backend> Pool<S> {
 
     /// An idle connection, or whichever comes first: one that another call gives back, or a new
     /// one; and whether it is new. An attempt to connect ends with its call, so that no other call
-    /// waits for an attempt that hangs.
-    async fn next(&self, urgency: Urgency) -> Result<(Idle<S::Connection>, bool), StoreError> {
+    /// waits for an attempt that hangs; if its call gets another connection, it goes on for later
+    /// ones.
+    async fn next(
+        self: &Arc<Self>,
+        urgency: Urgency,
+    ) -> Result<(Idle<S::Connection>, bool), StoreError> {
         let mut returned = match self.lock().pop(urgency) {
             Ok(idle) => return Ok((idle, false)),
             Err(returned) => returned,
         };
+        if urgency != Urgency::Reserving
+            && self.makes_enough()
+            && let Ok(Ok(idle)) = tokio::time::timeout(ATTEMPT_PAUSE, &mut returned).await
+        {
+            return Ok((idle, false));
+        }
         let (made, checked) = loop {
             let checked = self.clock.now();
-            let made: BoxFuture<'_, _> = Box::pin(self.backend.connect(Patience::Usual));
+            let mut attempt = self.attempt();
             let made = tokio::select! {
                 biased;
-                Ok(idle) = &mut returned => return Ok((idle, false)),
-                made = made => made,
+                Ok(idle) = &mut returned => {
+                    self.finish_later(attempt, checked);
+                    return Ok((idle, false));
+                }
+                made = &mut attempt => made,
             };
             let is_full = made.as_ref().is_err_and(is_full::<S>);
             if !is_full || self.in_use_len.load(Ordering::Relaxed) == 0 {
@@ -196,11 +211,53 @@ impl<S: Backend> Pool<S> {
             }
             (Err(_), Ok(idle)) => Ok((idle, false)),
             (Err(error), Err(_)) => {
-                if is_refusal(&error) {
-                    self.refused();
-                }
+                self.note_refusal(&error);
                 Err(error)
             }
+        }
+    }
+
+    fn attempt(self: &Arc<Self>) -> Attempt<S> {
+        let pool = Arc::clone(self);
+        Box::pin(async move { pool.backend.connect(Patience::Usual).await })
+    }
+
+    /// Whether there will be a connection for each call that waits for one, if all goes well.
+    fn makes_enough(&self) -> bool {
+        let attempts_len = self.attempts_len.load(Ordering::Relaxed);
+        attempts_len > 0 && attempts_len >= self.lock().waiting_len()
+    }
+
+    /// Lets an attempt go on without its call. Giving it up instead would cost a slow server one
+    /// new connection after the other, and none would ever be made.
+    fn finish_later(self: &Arc<Self>, attempt: Attempt<S>, checked: Duration) {
+        if self.attempts_len.load(Ordering::Relaxed) >= self.connections_max {
+            return;
+        }
+        let pool = Arc::clone(self);
+        spawn(async move {
+            let _attempt = Counted::one_of(&pool.attempts_len);
+            match attempt.await {
+                Ok(connection) => pool.add(connection, checked),
+                Err(error) => pool.note_refusal(&error),
+            }
+        });
+    }
+
+    /// Keeps a new connection, unless there are enough by now.
+    fn add(&self, connection: S::Connection, checked: Duration) {
+        let new = self.new_idle(connection, checked);
+        let mut state = self.lock();
+        let len = state.idle.len() + self.in_use_len.load(Ordering::Relaxed);
+        if len < self.connections_max {
+            state.put(new);
+        }
+    }
+
+    fn note_refusal(&self, error: &StoreError) {
+        // A server was reached and may not be used.
+        if error.weak_store().is_some() || matches!(error, StoreError::Unsupported { .. }) {
+            self.refused();
         }
     }
 
@@ -330,67 +387,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Counts a connection while it is in use.
-struct InUse<'a>(&'a AtomicUsize);
-
-impl<'a> InUse<'a> {
-    fn one_of(len: &'a AtomicUsize) -> Self {
-        len.fetch_add(1, Ordering::Relaxed);
-        Self(len)
-    }
-}
-
-impl Drop for InUse<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-/// Whether a server was reached and may not be used.
-fn is_refusal(error: &StoreError) -> bool {
-    error.weak_store().is_some() || matches!(error, StoreError::Unsupported { .. })
-}
-
 /// While a connection is being made.
 struct Renewing<'a>(&'a AtomicBool);
 
 impl Drop for Renewing<'_> {
     fn drop(&mut self) {
         self.0.store(false, Ordering::Relaxed);
-    }
-}
-
-impl<S: Backend> PooledConnection<'_, S> {
-    /// Puts the connection back if it is reusable, which the return value says.
-    pub(crate) fn give_back<T>(self, answer: Result<T, CallError>) -> Result<T, CallError> {
-        let is_usable = match &answer {
-            Ok(_) => true,
-            Err(CallError::Store(error)) => !error.may_recover(),
-            Err(CallError::Sql(_)) => false,
-        };
-        if is_usable {
-            let Self {
-                connection,
-                age,
-                taken,
-                pool,
-                ..
-            } = self;
-            let since = pool.clock.now();
-            let is_slow = since.saturating_sub(taken) > SLOW;
-            pool.is_slow.store(is_slow, Ordering::Relaxed);
-            let idle = Idle {
-                connection,
-                age,
-                since,
-            };
-            let mut state = pool.lock();
-            // An old one is no longer needed once there is a usable one, and a spare one.
-            if state.idle.len() < 2 || !pool.is_old(&idle, since) {
-                state.put(idle);
-            }
-        }
-        answer
     }
 }
 

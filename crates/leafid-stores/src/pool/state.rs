@@ -67,4 +67,10 @@ impl<C> State<C> {
         }
         self.idle.push(idle);
     }
+
+    /// How many calls wait.
+    pub(super) fn waiting_len(&self) -> usize {
+        let waits = self.waiting.iter().filter(|waiter| !waiter.is_closed());
+        waits.count()
+    }
 }

@@ -1,19 +1,23 @@
 //! Guards which connection a call gets, on a store without any other function.
 
-use std::future::pending;
 use std::sync::atomic::AtomicUsize;
 
 use leafid::store::{Reserve, Reserved, StoreReport};
+use tokio::sync::SemaphorePermit;
 
 use super::*;
 use crate::InitReport;
 use crate::sql::Work;
-use crate::sql_error::SqlErrorKind;
+use crate::sql_error::{CallError, SqlErrorKind};
 
-/// A store that only makes connections: a number of them, and then one that never completes, or one
-/// that fails.
+/// A store that only makes connections: a number of them, and then one that hangs, or one that
+/// fails.
 struct Connections {
     left: AtomicUsize,
+    /// How many were begun.
+    begun: AtomicUsize,
+    /// How many that hang may be completed.
+    completed: Semaphore,
     fails: bool,
 }
 
@@ -25,6 +29,7 @@ impl Backend for Connections {
     const CONNECTIONS_MAX: usize = usize::MAX;
 
     async fn connect(&self, _: Patience) -> Result<(), StoreError> {
+        self.begun.fetch_add(1, Ordering::SeqCst);
         let less = |left: usize| left.checked_sub(1);
         if self
             .left
@@ -38,7 +43,12 @@ impl Backend for Connections {
                 "no more",
                 SqlError::new(SqlErrorKind::Database, "full").with_code(Some("1040".into())),
             )),
-            false => pending().await,
+            false => {
+                let completed = self.completed.acquire().await;
+                completed.map(SemaphorePermit::forget).map_err(|error| {
+                    StoreError::unavailable("closed", error)
+                })
+            }
         }
     }
 
@@ -104,9 +114,17 @@ impl Backend for Connections {
 }
 
 fn pool(left: usize, fails: bool) -> Arc<Pool<Connections>> {
-    let left = AtomicUsize::new(left);
-    let age_max = Duration::from_secs(120);
-    Arc::new(Pool::new(Connections { left, fails }, 8, age_max))
+    aging_pool(left, fails, Duration::from_secs(120))
+}
+
+fn aging_pool(left: usize, fails: bool, age_max: Duration) -> Arc<Pool<Connections>> {
+    let connections = Connections {
+        left: AtomicUsize::new(left),
+        begun: AtomicUsize::new(0),
+        completed: Semaphore::new(0),
+        fails,
+    };
+    Arc::new(Pool::new(connections, 8, age_max))
 }
 
 /// Lets all runnable tasks run.
@@ -150,6 +168,64 @@ async fn an_attempt_ends_with_its_call() {
     assert!(pool.take().await.is_ok());
 }
 
+/// Guards a slow server against one new connection after the other, each given up for one that
+/// another call gave back.
+#[tokio::test]
+async fn an_attempt_goes_on_for_later_calls() {
+    let pool = pool(1, false);
+    let begun = || pool.backend.begun.load(Ordering::SeqCst);
+    let take = || {
+        let pool = Arc::clone(&pool);
+        tokio::spawn(async move {
+            let pooled = pool.take().await.unwrap();
+            let answer = tokio::time::sleep(Duration::from_secs(3600));
+            answer.await;
+            drop(pooled);
+        })
+    };
+    let used = pool.take().await.unwrap();
+    let first = take();
+    run_ready_tasks().await;
+    assert_eq!(begun(), 2);
+    used.give_back(Ok(())).unwrap();
+    run_ready_tasks().await;
+    let second = take();
+    run_ready_tasks().await;
+    assert_eq!(begun(), 2, "the one that is being made is for the second call");
+    pool.backend.completed.add_permits(1);
+    run_ready_tasks().await;
+    assert_eq!(pool.in_use_len.load(Ordering::SeqCst), 2);
+    assert_eq!(pool.attempts_len.load(Ordering::SeqCst), 0);
+    for call in [first, second] {
+        call.abort();
+    }
+}
+
+/// Guards that nobody waits long for an attempt that hangs, and a reservation not at all.
+#[tokio::test]
+async fn an_attempt_that_hangs_holds_up_no_later_call() {
+    let pool = pool(1, false);
+    let used = pool.take().await.unwrap();
+    let waits = tokio::spawn({
+        let pool = Arc::clone(&pool);
+        async move { pool.take().await.map(drop) }
+    });
+    run_ready_tasks().await;
+    used.give_back(Ok(())).unwrap();
+    waits.await.unwrap().unwrap();
+    assert_eq!(pool.attempts_len.load(Ordering::SeqCst), 1);
+    for (urgency, wait_min) in [
+        (Urgency::Reserving, Duration::ZERO),
+        (Urgency::Other, ATTEMPT_PAUSE),
+    ] {
+        pool.backend.left.store(1, Ordering::SeqCst);
+        let began = pool.clock.now();
+        assert!(pool.take_with(urgency).await.is_ok());
+        let waited = pool.clock.now().saturating_sub(began);
+        assert!(waited >= wait_min, "{urgency:?}: {waited:?}");
+    }
+}
+
 #[tokio::test]
 async fn a_failure_is_told_and_the_next_call_tries_again() {
     let pool = pool(0, true);
@@ -186,11 +262,7 @@ async fn a_spare_connection_is_idle_beside_the_only_one_in_use() {
 /// the one in use.
 #[tokio::test]
 async fn old_connections_are_replaced_one_by_one() {
-    let connections = Connections {
-        left: AtomicUsize::new(8),
-        fails: false,
-    };
-    let pool = Arc::new(Pool::new(connections, 8, Duration::ZERO));
+    let pool = aging_pool(8, false, Duration::ZERO);
     let loans = [pool.take().await.unwrap(), pool.take().await.unwrap()];
     for pooled in loans {
         pooled.give_back(Ok(())).unwrap();
