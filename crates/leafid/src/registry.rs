@@ -234,7 +234,8 @@ impl WorkerRegistry {
         self.handle.shared.stop();
     }
 
-    /// All worker ids with their holders.
+    /// All worker ids with their holders. Says nothing about the registry in the
+    /// [`status`](Self::status): only the driver's own calls do.
     ///
     /// # Errors
     ///
@@ -255,7 +256,8 @@ impl WorkerRegistry {
     /// ```
     pub async fn leases(&self) -> Result<Vec<LeaseRecord>, StoreError> {
         let shared = &self.handle.shared;
-        let mut leases = shared.bounded(shared.store()?.leases()).await?;
+        let leases = shared.store()?.leases();
+        let mut leases = shared.within(shared.options.call_max, leases).await?;
         leases.sort_by_key(|row| row.worker);
         Ok(leases)
     }
@@ -301,7 +303,8 @@ impl WorkerRegistry {
                 ..row.clone()
             },
         };
-        shared.bounded(shared.store()?.swap(&swap)).await
+        let released = shared.store()?.swap(&swap);
+        shared.within(shared.options.call_max, released).await
     }
 }
 

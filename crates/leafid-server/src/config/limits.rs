@@ -29,9 +29,11 @@ pub struct Limits {
     /// Calls that wait for ids at once, over all front ends; one more is refused as `overloaded`.
     /// Calls answered from memory do not count. Default: 20,000.
     pub requests_max: u64,
-    /// Calls of admins, about tags and workers, that go to the store at once; more of them queue.
-    /// Default: 32.
+    /// Calls of admins, about tags, that go to the store at once; more of them queue. Default: 32.
     pub admin_requests_max: usize,
+    /// Calls of operators, about worker ids, that go to the registry at once; more of them queue.
+    /// Default: 4.
+    pub registry_requests_max: usize,
     /// Calls to the store at once that requests for ids cause outside the driver: creating tags on
     /// first use, and reading tags that are not in use. More of them queue. Default: 2.
     pub caller_calls_max: usize,
@@ -195,6 +197,7 @@ impl Default for Limits {
             operator_connections_max: 64,
             requests_max: 20_000,
             admin_requests_max: 32,
+            registry_requests_max: 4,
             caller_calls_max: 2,
             quotas_max: 10_000,
             ids_per_second_max: IDS_PER_SECOND_MAX,

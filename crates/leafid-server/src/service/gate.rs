@@ -9,7 +9,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 use super::error::ServiceError;
 use crate::config::Limits;
 
-/// The limits of calls that wait for ids, and of calls that read or change tags and workers.
+/// The limits of calls that wait for ids, and of calls that read or change tags and worker ids.
 #[derive(Debug)]
 pub(super) struct Gate {
     waiting: AtomicU64,
@@ -17,6 +17,9 @@ pub(super) struct Gate {
     /// Calls of admins have slots of their own: callers that wait for ids cannot take them. They
     /// queue, and are never refused; their number is bounded by that of the connections.
     admin: Semaphore,
+    /// The calls about worker ids: they must not take the connections with which this server keeps
+    /// its own.
+    registry: Semaphore,
     /// The store calls that requests for ids cause outside the driver: few at a time.
     caller_calls: Arc<Semaphore>,
 }
@@ -30,6 +33,7 @@ impl Gate {
             waiting: AtomicU64::new(0),
             waiting_max: limits.requests_max,
             admin: Semaphore::new(limits.admin_requests_max),
+            registry: Semaphore::new(limits.registry_requests_max),
             caller_calls: Arc::new(Semaphore::new(limits.caller_calls_max)),
         }
     }
@@ -55,6 +59,11 @@ impl Gate {
     pub(super) async fn admin(&self) -> Option<SemaphorePermit<'_>> {
         // It is never closed, so a slot always becomes free.
         self.admin.acquire().await.ok()
+    }
+
+    /// Waits for a slot among the calls about worker ids.
+    pub(super) async fn registry(&self) -> Option<SemaphorePermit<'_>> {
+        self.registry.acquire().await.ok()
     }
 
     /// Waits for a slot among the store calls that requests for ids cause.

@@ -187,7 +187,7 @@ impl Service {
     /// [`ServiceError::SnowflakeOff`], [`ServiceError::Store`].
     pub async fn workers(&self, caller: &Caller) -> Result<Vec<WorkerView>, ServiceError> {
         self.access.check_look(caller, None)?;
-        let _place = self.gate.admin().await;
+        let _place = self.gate.registry().await;
         let registry = &self.snowflakes()?.registry;
         let rows = registry.leases().await?;
         let (now_ms, own) = (registry.now_ms(), registry.status().lease);
@@ -224,7 +224,10 @@ impl Service {
         let attempt = self
             .audit
             .attempt(caller, action, worker.to_string(), before);
-        let released = match registry.force_release(&row.record).await {
+        let place = self.gate.registry().await;
+        let released = registry.force_release(&row.record).await;
+        drop(place);
+        let released = match released {
             Ok(true) => Ok(()),
             Ok(false) => Err(ServiceError::WorkerChanged { worker }),
             Err(error) => Err(error.into()),
