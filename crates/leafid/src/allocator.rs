@@ -7,7 +7,9 @@
 
 mod demand;
 mod eviction;
+mod floors;
 mod form;
+mod idle;
 mod load;
 mod outcome;
 mod queue;

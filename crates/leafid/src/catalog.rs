@@ -158,7 +158,7 @@ impl Generators {
             limit: record.settings.limit,
             is_longest: record.segment_max < Some(count),
         };
-        let Some(allocator) = self.loaded(tag.as_str()) else {
+        let Some(allocator) = self.guard_of(tag)? else {
             let reserved = self.call_store(|store| store.reserve(&reserve)).await?;
             return Ok(reserved.segment);
         };
@@ -224,7 +224,7 @@ impl Generators {
         };
         let segment = self.shared().store.reserve(&reserve).await?.segment;
         if let Some(allocator) = self.loaded(tag.as_str()) {
-            allocator.raise_floor(segment.end());
+            allocator.raise_floor(self.shared(), segment.end());
         }
         self.read_segment_tag(tag).await
     }
@@ -301,8 +301,8 @@ impl Generators {
     /// deletion would make the lower value look original to servers that saw less.
     async fn repair_row(&self, record: TagRecord) -> Result<TagRecord, StoreError> {
         let tag = &record.tag;
-        let allocator = self.loaded(tag.as_str());
-        let is_behind = |one: &Arc<Allocator>| one.has_seen_beyond(record.max_id);
+        let allocator = self.guard_of(tag)?;
+        let is_behind = |one: &Arc<Allocator>| one.has_seen_beyond(self.shared(), record.max_id);
         let Some(allocator) = allocator.filter(is_behind) else {
             return Ok(record);
         };
@@ -415,6 +415,16 @@ impl Generators {
         let shared = self.shared();
         let answer = shared.conflict_retry.run(|| call(&*shared.store)).await;
         answer.inspect_err(|error| shared.store_suspect(error))
+    }
+
+    /// The allocator that knows how far a tag has come here, if the tag was used here.
+    fn guard_of(&self, tag: &Tag) -> Result<Option<Arc<Allocator>>, StoreError> {
+        let loaded = self.loaded(tag.as_str());
+        if loaded.is_some() || !self.shared().floors.knows(tag) {
+            return Ok(loaded);
+        }
+        let made = self.allocator(tag.as_str()).map(Some);
+        made.map_err(|error| StoreError::unavailable("the tag cannot be loaded", error))
     }
 
     fn loaded(&self, tag: &str) -> Option<Arc<Allocator>> {

@@ -22,7 +22,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt as _};
 
 use crate::allocator::{Allocator, RefillOutcome, Shared};
 use crate::event::Event;
-use crate::store::{BoxFuture, READ_LEN_MAX};
+use crate::store::{BoxFuture, READ_LEN_MAX, StoreError};
 
 use probe::Probe;
 
@@ -161,8 +161,13 @@ impl DriverState {
         self.shared.evict_expired();
         if now >= self.refresh_at && self.refresh.is_terminated() {
             self.refresh_at = now.saturating_add(self.shared.options.refresh_interval);
-            let refresh: BoxFuture<'static, ()> =
-                Box::pin(refresh(Arc::clone(&self.shared), Allocator::is_in_use));
+            let shared = Arc::clone(&self.shared);
+            let refresh: BoxFuture<'static, ()> = Box::pin(async move {
+                refresh(Arc::clone(&shared), Allocator::is_in_use).await;
+                if let Err(error) = shared.check_idle().await {
+                    refresh_failed(&shared, &error);
+                }
+            });
             self.refresh = refresh.fuse();
         }
     }
@@ -364,11 +369,14 @@ async fn refresh(shared: Arc<Shared>, is_wanted: fn(&Allocator) -> bool) {
     };
     for chunk in wanted.chunks(READ_LEN_MAX) {
         if let Err(error) = Allocator::refresh_all(&shared, chunk).await {
-            shared.store_suspect(&error);
-            shared.emit(&Event::RefreshFailed { error: &error });
-            return;
+            return refresh_failed(&shared, &error);
         }
     }
+}
+
+fn refresh_failed(shared: &Shared, error: &StoreError) {
+    shared.store_suspect(error);
+    shared.emit(&Event::RefreshFailed { error });
 }
 
 impl PartialEq for Retry {

@@ -262,7 +262,7 @@ impl Generators {
     }
 
     /// The tag's allocator, made on first use.
-    fn allocator(&self, tag: &str) -> Result<Arc<Allocator>, IssueError> {
+    pub(crate) fn allocator(&self, tag: &str) -> Result<Arc<Allocator>, IssueError> {
         let shared = self.shared();
         let tags = shared.tags.pin();
         if let Some(allocator) = tags.get(tag) {

@@ -260,8 +260,9 @@ pub const SETTINGS: &[Setting] = &[
         key: "tags-max",
         doc: "How many tags may be in use at once, at about 1.3 kB each. Names that were \
               requested but never issued an id make room, oldest first; tags that issued ids \
-              stay until the server restarts, and a new tag beyond the limit is refused, so \
-              that clients that invent tags cannot fill the memory.",
+              stay as long as their rows do, and a new tag beyond the limit is refused, so that \
+              clients that invent tags cannot fill the memory. An idle tag is found to be \
+              deleted, as a period of a calendar counter is in time, within two hours.",
         field: Field::Count(1..=100_000_000, |config| Some(&mut config.tags_max)),
     },
     Setting {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use leafid::format::FormatCompiler;
-use leafid::store::{MemoryStore, TagSettings};
+use leafid::store::{MemoryStore, SegmentStore, TagSettings};
 use leafid::{Clock, Driver, Generators, Options, SystemClock};
 use leafid_formats::{Families, Formats};
 
@@ -20,16 +20,26 @@ impl Service {
             tokens,
             ..Config::default()
         };
+        let clock = Arc::new(SystemClock::new());
+        Self::in_memory_on(clock, Arc::new(MemoryStore::new()), &config, limits)
+    }
+
+    /// The same, on a clock and a store of the test's own.
+    pub(crate) fn in_memory_on(
+        clock: Arc<dyn Clock>,
+        store: Arc<dyn SegmentStore>,
+        config: &Config,
+        limits: Limits,
+    ) -> (Self, Driver) {
         let settings = TagSettings {
             step: 1_000_000,
             ..TagSettings::default()
         };
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
         let formats = Formats::new().with_families(Families::new(Arc::clone(&clock)));
         let options = Options::default()
-            .with_create_missing(Some(settings))
+            .with_create_missing(config.create_tags.unwrap_or(true).then_some(settings))
+            .with_tags_max(config.tags_max)
             .with_formats(Some(FormatCompiler::new(formats.clone())));
-        let store = Arc::new(MemoryStore::new());
         let (generators, driver) =
             Generators::open_with(store, Arc::clone(&clock), Arc::new(()), options);
         let kinds = Kinds {
@@ -47,7 +57,7 @@ impl Service {
             clock,
             audit,
             limits,
-            &config,
+            config,
         );
         (service, driver)
     }

@@ -111,3 +111,59 @@ fn period_spec(period: Tag, parent: &TagRecord, counter: &Counter) -> TagSpec {
         ..TagSpec::new(period)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use leafid::{Generators, ManualClock, store::MemoryStore};
+
+    use super::*;
+    use crate::Caller;
+    use crate::config::{Config, Limits};
+
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    /// Guards that the periods of a counter that are over leave memory: a server goes on past
+    /// `tags-max` periods, and its clock's going back begins none again.
+    #[tokio::test]
+    async fn periods_that_are_over_do_not_fill_tags_max() {
+        let config = Config {
+            create_tags: Some(false),
+            tags_max: 30,
+            periods_kept: 24 * HOUR,
+            ..Config::default()
+        };
+        let clock = ManualClock::new();
+        clock.set_wall(500_000 * HOUR);
+        let store = Arc::new(MemoryStore::new());
+        let on = Arc::new(clock.clone());
+        let (service, driver) = Service::in_memory_on(on, store, &config, Limits::default());
+        let driver = tokio::spawn(driver);
+        let mut spec = TagSpec::new(Tag::new("invoice").unwrap());
+        spec.format = Some("{date %Y%m%d%H}-{number width=4 restart=hour}".into());
+        service.generators.create_tag(&spec).await.unwrap();
+        let (mut texts, caller) = (std::collections::BTreeSet::new(), Caller::anonymous());
+        for hour in 0..100 {
+            let id = service.next(&caller, "invoice").await;
+            let text = id.unwrap_or_else(|error| panic!("hour {hour}: {error}"));
+            assert!(texts.insert(text.to_string()), "{text} came twice");
+            for _ in 0..60 {
+                clock.advance(HOUR / 60);
+                for _ in 0..20 {
+                    tokio::task::yield_now().await;
+                }
+            }
+        }
+        assert!(
+            texts.iter().all(|text| text.ends_with("-0001")),
+            "{texts:?}"
+        );
+        clock.set_wall(500_000 * HOUR);
+        let again = service.next(&caller, "invoice").await.unwrap().to_string();
+        assert!(!texts.contains(&again), "{again} came twice");
+        Generators::stop(&service.generators);
+        driver.await.unwrap();
+    }
+}

@@ -1,5 +1,5 @@
-//! `EvictionQueue`: the loaded tags that never reserved a segment. Only they are evicted from
-//! memory: a tag with a segment stays, since it knows its floor.
+//! `EvictionQueue`: the loaded tags that never reserved a segment, which are evicted from memory. A
+//! tag with a segment stays while it has a row, since it knows its floor (`idle.rs`).
 //!
 //! Names that callers invent are forgotten after a time, or earlier if room is needed, oldest
 //! first. A caller with an evicted allocator looks the tag up again.
@@ -25,7 +25,7 @@ const EVICTIONS_FOR_ROOM_MAX: usize = 64;
 pub(crate) struct EvictionQueue {
     tags: Mutex<VecDeque<(Duration, Arc<Allocator>)>>,
     /// The number of tags with a segment.
-    used: AtomicUsize,
+    pub(super) used: AtomicUsize,
 }
 
 /// The outcome of trying to evict a tag.
@@ -33,7 +33,7 @@ pub(crate) struct EvictionQueue {
 enum Eviction {
     /// It has been removed from the map.
     Evicted,
-    /// It has a segment, and stays.
+    /// It has a segment, and is no longer in this queue.
     InUse,
     /// It may still be wanted.
     Wanted,
@@ -57,7 +57,7 @@ impl Shared {
         self.eviction_queue.lock().front().map(|(at, _)| *at)
     }
 
-    /// Counts a tag that got its first segment, and stays for good.
+    /// Counts a tag that got its first segment.
     pub(super) fn note_used(&self) {
         // Relaxed, here and below: only the count matters.
         self.eviction_queue.used.fetch_add(1, Ordering::Relaxed);
@@ -103,7 +103,7 @@ impl Shared {
                 let _former = self.tags.pin().remove(allocator.tag());
                 allocator.notify();
             }
-            Eviction::InUse => {}
+            Eviction::InUse => self.track_used(allocator),
             Eviction::Wanted => self.track_unused(allocator),
         }
         eviction
@@ -112,7 +112,7 @@ impl Shared {
 
 impl State {
     /// Whether a caller may wait for it, or retry as it was told.
-    fn is_wanted(&self, shared: &Shared, now: Duration) -> bool {
+    pub(super) fn is_wanted(&self, shared: &Shared, now: Duration) -> bool {
         let wait_max = shared.options.wait_max.saturating_add(LOADING_RETRY_MAX);
         now < self.demands.missed_at.saturating_add(wait_max)
     }

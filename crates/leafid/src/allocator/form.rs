@@ -82,6 +82,21 @@ impl Allocator {
 }
 
 impl KnownForm {
+    /// That of plain numbers.
+    pub(super) const fn plain() -> Self {
+        Self {
+            kind: TagKind::Segment,
+            form: Form::Plain,
+            text: None,
+            is_in_cell: false,
+        }
+    }
+
+    /// Whether it is that of plain numbers.
+    pub(super) fn is_plain(&self) -> bool {
+        self.kind == TagKind::Segment && matches!(self.form, Form::Plain)
+    }
+
     fn has_segments(&self) -> bool {
         has_segments(self.kind, &self.form)
     }

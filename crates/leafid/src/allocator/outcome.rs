@@ -247,6 +247,7 @@ impl Allocator {
         if state.row.version != version || state.tag_state == TagState::Retired {
             return false;
         }
+        self.recall(shared, &mut state);
         match self.learn_form(shared, &mut state, record) {
             Ok(true) => {}
             Ok(false) => {

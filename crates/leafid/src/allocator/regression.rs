@@ -38,6 +38,7 @@ impl Allocator {
         let segment = reserved.segment;
         let mut state = self.lock();
         state.on_regressed(shared, &reserved);
+        self.keep_if_retired(shared, &state);
         state.usage.skipped += self.buffer.skip_to(reserved.previous);
         let is_first = state.bounds.regressions_in_row == 1;
         drop(state);
@@ -51,8 +52,10 @@ impl Allocator {
     }
 
     /// Whether the store ever reported more than this.
-    pub(crate) fn has_seen_beyond(&self, max_id: u64) -> bool {
-        self.lock().bounds.floor > Some(max_id)
+    pub(crate) fn has_seen_beyond(&self, shared: &Shared, max_id: u64) -> bool {
+        let mut state = self.lock();
+        self.recall(shared, &mut state);
+        state.bounds.floor > Some(max_id)
     }
 
     /// Counts a segment that was reserved past memory, and that no caller gets, as skipped.
@@ -61,13 +64,16 @@ impl Allocator {
     }
 
     /// Records a tag that was raised past this allocator.
-    pub(crate) fn raise_floor(&self, end: u64) {
-        self.lock().bounds.raise(end);
+    pub(crate) fn raise_floor(&self, shared: &Shared, end: u64) {
+        let mut state = self.lock();
+        state.bounds.raise(end);
+        self.keep_if_retired(shared, &state);
     }
 
     /// A request for a segment past memory, with the floor and margin of this process.
     pub(crate) fn with_current_state(&self, shared: &Shared, reserve: &Reserve) -> Reserve {
-        let state = self.lock();
+        let mut state = self.lock();
+        self.recall(shared, &mut state);
         Reserve {
             floor: state.bounds.floor.max(reserve.floor),
             margin: state.margin(shared),
@@ -94,7 +100,10 @@ impl Allocator {
                 false => Err(not_durable(reserve, reserved, floor)),
             };
         }
-        self.lock().on_reserved(shared, None, &reserved);
+        let mut state = self.lock();
+        state.on_reserved(shared, None, &reserved);
+        self.keep_if_retired(shared, &state);
+        drop(state);
         Ok(Some(reserved.segment))
     }
 }

@@ -10,6 +10,8 @@ use event_listener::Event as Notify;
 use futures_util::future::{Either, select};
 
 use super::eviction::EvictionQueue;
+use super::floors::Floors;
+use super::idle::UsedTags;
 use super::queue::Queue;
 use crate::availability::Availability;
 use crate::backoff::backoff;
@@ -42,6 +44,10 @@ pub(crate) struct Shared {
     pub(crate) queue: Queue,
     /// Tags without a segment, which are evicted if room is needed.
     pub(super) eviction_queue: EvictionQueue,
+    /// Tags with a segment, which are evicted once they have no row.
+    pub(super) used_tags: UsedTags,
+    /// How far evicted tags had come.
+    pub(crate) floors: Floors,
     /// Notified when a queue gets an entry, or the driver must stop.
     pub(crate) work: Notify,
     /// Retries calls that lost against other transactions.
@@ -74,10 +80,12 @@ impl Shared {
                 .hasher(foldhash::fast::FixedState::with_seed(options.seed))
                 .resize_mode(papaya::ResizeMode::Blocking)
                 .build(),
+            floors: Floors::new(options.seed),
             options,
             availability: Availability::default(),
             queue: Queue::default(),
             eviction_queue: EvictionQueue::default(),
+            used_tags: UsedTags::default(),
             work: Notify::new(),
             stopped: AtomicBool::new(false),
         }

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Shared;
+use super::floors::KeptFloor;
 use super::status::Stage;
 use crate::error::{IssueError, TransientReason};
 use crate::store::Reserved;
@@ -113,19 +114,30 @@ impl State {
     /// Records a segment that is good to issue from, when `floor` was known before it; `None` if
     /// the others' part in it is not to be counted.
     pub(super) fn on_reserved(&mut self, shared: &Shared, floor: Option<u64>, reserved: &Reserved) {
-        if self.bounds.is_unused() {
-            shared.note_used();
-        }
+        self.note_first(shared);
         self.bounds.reserved(floor, reserved);
     }
 
     /// Records a segment that showed that the store went back in time.
     pub(super) fn on_regressed(&mut self, shared: &Shared, reserved: &Reserved) {
-        if self.bounds.is_unused() {
-            shared.note_used();
-        }
+        self.note_first(shared);
         self.bounds.regressed(reserved);
         self.usage.discarded(reserved.segment.len());
+    }
+
+    /// Counts the tag if this is its first segment.
+    fn note_first(&self, shared: &Shared) {
+        if self.bounds.is_unused() && self.tag_state != TagState::Retired {
+            shared.note_used();
+        }
+    }
+
+    /// What has to be known of the tag after it was evicted.
+    pub(super) fn kept_floor(&self) -> KeptFloor {
+        KeptFloor {
+            is_plain: self.row.is_plain(),
+            ..self.bounds.kept_floor()
+        }
     }
 
     /// How many ids the store skips if it holds less than the floor.

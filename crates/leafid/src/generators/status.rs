@@ -98,8 +98,8 @@ impl Generators {
         self.shared().tags.len()
     }
 
-    /// The number of tags that have a segment, and stay loaded. The others are names that were only
-    /// requested, and are evicted if room is needed.
+    /// The number of tags that have a segment, and stay loaded while they have a row. The others are
+    /// names that were only requested, and are evicted if room is needed.
     ///
     /// # Example
     ///

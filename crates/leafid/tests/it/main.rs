@@ -11,6 +11,7 @@ mod clocks;
 mod closing;
 mod cluster;
 mod errors;
+mod evicted_tags;
 mod foreign_journal;
 mod fuzz;
 mod lease_conformance;

@@ -2,6 +2,7 @@
 //! may have come: the floor and the margin above it, so that no id repeats. `regression.rs` says
 //! what they are for.
 
+use crate::allocator::floors::KeptFloor;
 use crate::step::StepPolicy;
 use crate::store::{Reserved, TagRecord};
 
@@ -61,6 +62,23 @@ impl Bounds {
     /// Whether no segment was ever reserved here.
     pub(in crate::allocator) fn is_unused(&self) -> bool {
         self.lengths.is_unused()
+    }
+
+    /// What an evicted tag's successor has to know.
+    pub(in crate::allocator) fn kept_floor(&self) -> KeptFloor {
+        KeptFloor {
+            floor: self.floor.unwrap_or(1),
+            longest: self.lengths.kept.max(self.lengths.own),
+            others: self.lengths.others,
+            is_plain: false,
+        }
+    }
+
+    /// Takes over what is known of an evicted tag.
+    pub(in crate::allocator) fn recall(&mut self, kept: KeptFloor) {
+        self.raise(kept.floor);
+        self.lengths.kept = self.lengths.kept.max(kept.longest);
+        self.lengths.others = self.lengths.others.max(kept.others);
     }
 
     /// Whether a segment of that length has to be recorded in the store.

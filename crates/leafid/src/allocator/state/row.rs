@@ -1,5 +1,6 @@
 //! `Row`: the row of a tag, as far as it is known.
 
+use crate::allocator::floors::KeptFloor;
 use crate::allocator::form::KnownForm;
 use crate::format::Form;
 use crate::limit::Limit;
@@ -73,6 +74,18 @@ impl Row {
     /// Whether it has not changed since this version; `None` means a change made now.
     pub(in crate::allocator) fn is_at(&self, version: Option<u64>) -> bool {
         version.is_none_or(|version| version == self.version)
+    }
+
+    /// Whether its ids are known to be plain numbers of segments.
+    pub(in crate::allocator) fn is_plain(&self) -> bool {
+        self.known.as_ref().is_some_and(KnownForm::is_plain)
+    }
+
+    /// Takes over what is known of an evicted tag: it may not get another form.
+    pub(in crate::allocator) fn recall(&mut self, kept: KeptFloor) {
+        if kept.is_plain && self.known.is_none() {
+            self.known = Some(KnownForm::plain());
+        }
     }
 
     pub(in crate::allocator) fn kind(&self) -> TagKind {

@@ -34,6 +34,8 @@ pub(super) fn choose(
         }
     });
     kept.sort();
+    // Tags that were evicted leave their place.
+    *own = kept.iter().map(|(_, tag)| tag.clone()).collect();
     let mut kept = kept.into_iter();
     for Reverse((issued, Reverse(tag))) in most.into_sorted_vec() {
         if own.len() >= own_max {
