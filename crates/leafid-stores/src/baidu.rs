@@ -263,7 +263,11 @@ impl Work for Assigned {
         // The table has no greater ones.
         let number = i64::try_from(number).unwrap_or(i64::MAX);
         let sql = "SELECT 1 FROM WORKER_NODE WHERE ID = ? AND HOST_NAME = ? AND PORT = ?";
-        let values = [number.into(), node.host.as_str().into(), node.port.as_str().into()];
+        let values = [
+            number.into(),
+            node.host.as_str().into(),
+            node.port.as_str().into(),
+        ];
         Ok(connection.row(sql, &values).await?.is_some())
     }
 }

@@ -25,8 +25,8 @@ use crate::call::Calls;
 use crate::dial::Server;
 use crate::fail_over::first_of;
 use crate::kept_connection::{KeptConnection, Question};
-use crate::options::Patience;
 use crate::lease_options::place_of;
+use crate::options::Patience;
 use crate::timeout::within;
 use crate::transport::transport_of;
 use crate::url::StoreUrl;
@@ -130,7 +130,9 @@ impl EtcdLeases {
     }
 
     async fn read_one(&self, key: &str) -> Result<(Session, Option<Pair>), StoreError> {
-        let (session, answer) = self.ask(Patience::Usual, "kv/range", &json!({ "key": encode(key) })).await?;
+        let (session, answer) = self
+            .ask(Patience::Usual, "kv/range", &json!({ "key": encode(key) }))
+            .await?;
         let range: Range = parse(answer)?;
         Ok((session, range.kvs.into_iter().next()))
     }
@@ -190,7 +192,9 @@ impl EtcdLeases {
     }
 
     async fn read_status(&self) -> Result<StoreReport, StoreError> {
-        let (_, answer) = self.ask(Patience::Usual, "maintenance/status", &json!({})).await?;
+        let (_, answer) = self
+            .ask(Patience::Usual, "maintenance/status", &json!({}))
+            .await?;
         let status: Status = parse(answer)?;
         Ok(StoreReport {
             product: format!("etcd {}", status.version),

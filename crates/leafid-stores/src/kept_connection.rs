@@ -154,11 +154,7 @@ impl<C: Send + 'static> KeptConnection<C> {
 
     /// Makes another connection beside an old one, which serves until then. One at a time, as none
     /// takes longer than the time-out.
-    fn renew_if_old<Q: Question<Connection = C>>(
-        self: &Arc<Self>,
-        kept: &Kept<C>,
-        question: &Q,
-    ) {
+    fn renew_if_old<Q: Question<Connection = C>>(self: &Arc<Self>, kept: &Kept<C>, question: &Q) {
         let now = self.clock.now();
         let mut renewal_from = lock(&self.renewal_from);
         if now.saturating_sub(kept.born) <= self.age_max || now < *renewal_from {

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use leafid::Tag;
 use leafid::store::{
-    BoxFuture, Reserve, Reserved, SegmentStore, StoreError, StoreReport, StoreResult, TagPatch, TagRecord,
-    TagSettings, TagSpec,
+    BoxFuture, Reserve, Reserved, SegmentStore, StoreError, StoreReport, StoreResult, TagPatch,
+    TagRecord, TagSettings, TagSpec,
 };
 
 use crate::backend::{Backend, refused};

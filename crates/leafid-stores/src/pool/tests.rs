@@ -45,9 +45,9 @@ impl Backend for Connections {
             )),
             false => {
                 let completed = self.completed.acquire().await;
-                completed.map(SemaphorePermit::forget).map_err(|error| {
-                    StoreError::unavailable("closed", error)
-                })
+                completed
+                    .map(SemaphorePermit::forget)
+                    .map_err(|error| StoreError::unavailable("closed", error))
             }
         }
     }
@@ -191,7 +191,11 @@ async fn an_attempt_goes_on_for_later_calls() {
     run_ready_tasks().await;
     let second = take();
     run_ready_tasks().await;
-    assert_eq!(begun(), 2, "the one that is being made is for the second call");
+    assert_eq!(
+        begun(),
+        2,
+        "the one that is being made is for the second call"
+    );
     pool.backend.completed.add_permits(1);
     run_ready_tasks().await;
     assert_eq!(pool.in_use_len.load(Ordering::SeqCst), 2);

@@ -150,12 +150,7 @@ pub(crate) async fn check_slow_reads(url_at: impl Fn(u16) -> String, port: u16, 
 pub(crate) async fn check_reads_beside_others(url_at: impl Fn(u16) -> String, port: u16) {
     const OTHERS: usize = 40;
     let proxy = Proxy::new(port);
-    let leases = leases_with(
-        &url_at(proxy.port()),
-        &new_pool(),
-        &StoreOptions::default(),
-    )
-    .await;
+    let leases = leases_with(&url_at(proxy.port()), &new_pool(), &StoreOptions::default()).await;
     leases.swap(&claim(0)).await.unwrap();
     assert!(leases.lease(WorkerId::new(0)).await.unwrap().is_some());
     proxy.delay(Duration::from_millis(100));
