@@ -22,6 +22,9 @@ use crate::StoreOptions;
 use crate::options::Patience;
 use crate::timeout::within;
 
+/// The pause before another connection is made in the background after one failed.
+pub(crate) const RENEW_PAUSE: Duration = Duration::from_secs(5);
+
 /// A question that changes nothing.
 pub(crate) trait Question: Sync {
     type Connection: Send + 'static;
@@ -167,10 +170,14 @@ impl<C: Send + 'static> KeptConnection<C> {
         *renewal_from = now.saturating_add(timeout);
         let connections = Arc::clone(self);
         let renewed: BoxFuture<'static, ()> = Box::pin(async move {
-            if let Ok(Ok(connection)) = tokio::time::timeout(timeout, renewal).await {
-                connections.keep(connections.new_kept(connection));
-                *lock(&connections.renewal_from) = Duration::ZERO;
-            }
+            let pause = match tokio::time::timeout(timeout, renewal).await {
+                Ok(Ok(connection)) => {
+                    connections.keep(connections.new_kept(connection));
+                    Duration::ZERO
+                }
+                _ => RENEW_PAUSE,
+            };
+            *lock(&connections.renewal_from) = connections.clock.now().saturating_add(pause);
         });
         tokio::spawn(renewed);
     }

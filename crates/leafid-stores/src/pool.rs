@@ -25,6 +25,7 @@ use self::pooled::Counted;
 pub(crate) use self::pooled::PooledConnection;
 use self::state::{Age, Idle, State, Urgency};
 use crate::backend::{Backend, refused};
+use crate::kept_connection::RENEW_PAUSE;
 use crate::options::Patience;
 use crate::sql::Dialect as _;
 use crate::sql_error::SqlError;
@@ -32,8 +33,6 @@ use crate::sql_error::SqlError;
 /// A store whose calls take longer than this keeps a spare connection, for a segment that may not
 /// last as long as making one.
 const SLOW: Duration = Duration::from_millis(100);
-/// The pause before another connection is made in the background after one failed.
-const RENEW_PAUSE: Duration = Duration::from_secs(5);
 /// If the database has no connections left: how long a call waits for one in use before it tries
 /// again.
 const FULL_PAUSE: Duration = Duration::from_secs(1);
