@@ -45,9 +45,10 @@ pub struct Options {
     /// delay. It should not exceed the store's connections. Default: 64.
     pub calls_max: usize,
     /// How many tags may be loaded at once, at about 1.3 kB each. A tag that has a segment stays
-    /// loaded while it has a row, since it knows its floor; of an idle one the row is read each
-    /// hour, and of a million that had none and were evicted the floors are kept. Names that were only requested are evicted if room is
-    /// needed, oldest first; if there are none, a new tag is refused. Default: 1,000,000.
+    /// loaded while it has a row, since it knows its floor. The row of an idle one is read each hour;
+    /// without one it is evicted, and its floor kept, up to a million of them. Names that were only
+    /// requested are evicted if room is needed, oldest first; if there are none, a new tag is
+    /// refused. Default: 1,000,000.
     pub tags_max: usize,
     /// How many ids to skip above what this process knows of when the store of a tag went back in
     /// time: other processes may have come further, and their ids must not repeat. `None`: the

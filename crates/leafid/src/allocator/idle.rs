@@ -1,6 +1,6 @@
-//! Tags that have drawn segments and are idle. Their rows are read again now and then, some hundred
-//! per statement: a row that is gone, as that of a calendar counter's period that is over, lets its
-//! tag be evicted, or such tags would fill `tags_max` in time.
+//! Tags that have drawn segments and are idle. Their rows are read again each hour, hundreds per
+//! statement: a row that is gone, as that of a calendar counter's period that is over, lets its tag
+//! be evicted, or such tags would fill `tags_max` in time.
 //!
 //! # Why no number comes twice
 //!
@@ -51,9 +51,18 @@ impl Shared {
         due.map(|(_, allocator)| allocator).collect()
     }
 
-    /// Reads the rows of some idle tags again, and evicts those that have none.
+    /// Reads the rows of idle tags again whose time has come, and evicts those that have none.
     pub(crate) async fn check_idle(&self) -> Result<(), StoreError> {
-        let due = self.used_tags_due();
+        loop {
+            let due = self.used_tags_due();
+            if due.is_empty() {
+                return Ok(());
+            }
+            self.check_some(due).await?;
+        }
+    }
+
+    async fn check_some(&self, due: Vec<Arc<Allocator>>) -> Result<(), StoreError> {
         let (used, idle): (Vec<_>, Vec<_>) = due.into_iter().partition(|one| one.is_in_use());
         let read = match idle.is_empty() {
             true => Ok(()),
