@@ -6,6 +6,7 @@ use std::time::Duration;
 use leafid::format::{Form, FormatContext, FormatError, IdFormat, Period, Radix, TextGenerator};
 use leafid::{Id, IssueError, OtherKind, Permanent, Tag, WorkerId};
 
+use super::periods::{no_format, numbers_of};
 use super::texts::Texts;
 use super::{Caller, Issued, IssuedId, Service, ServiceError};
 
@@ -128,8 +129,8 @@ impl Service {
             Form::Calendar(format) => {
                 let counter = self.counter(tag, format)?;
                 let period = counter.tag(tag);
-                let taken = self.generators.try_next(&period);
-                let id = taken.map_err(|error| counter.not_begun(error))?;
+                let taken = self.generators.try_next_formatted(&period, no_format);
+                let id = numbers_of(&period, taken).map_err(not_begun)?;
                 self.counted(caller, tag, &counter, id, period)
             }
             _ => Err(other.into_error(tag).into()),
@@ -148,8 +149,8 @@ impl Service {
         };
         let counter = self.counter(tag, format)?;
         let period = counter.tag(tag);
-        let taking = || self.generators.next(&period);
-        let id = self.or_begin(tag, &counter, taking).await?;
+        let taking = || self.generators.next_formatted(&period, no_format);
+        let id = self.or_begin(tag, &period, &counter, taking).await?;
         self.counted(caller, tag, &counter, id, period)
     }
 
@@ -174,8 +175,10 @@ impl Service {
             }
             Form::Calendar(format) => {
                 let counter = self.counter(tag, format)?;
-                let taken = self.generators.try_next_many(&counter.tag(tag), count);
-                let taken = taken.map_err(|error| counter.not_begun(error))?;
+                let period = counter.tag(tag);
+                let generators = &self.generators;
+                let taken = generators.try_next_many_formatted(&period, count, no_format);
+                let taken = numbers_of(&period, taken).map_err(not_begun)?;
                 self.all_counted(caller, tag, &counter, &Issued::Segment(taken))
             }
             _ => Err(other.into_error(tag).into()),
@@ -195,8 +198,11 @@ impl Service {
         };
         let counter = self.counter(tag, format)?;
         let period = counter.tag(tag);
-        let taking = || self.generators.next_many(&period, count);
-        let taken = self.or_begin(tag, &counter, taking).await?;
+        let taking = || {
+            let generators = &self.generators;
+            generators.next_many_formatted(&period, count, no_format)
+        };
+        let taken = self.or_begin(tag, &period, &counter, taking).await?;
         self.all_counted(caller, tag, &counter, &Issued::Segment(taken))
     }
 
@@ -278,28 +284,12 @@ impl Service {
     }
 }
 
-impl Counter {
-    /// An error of the period's tag. A period that nobody has begun is worth waiting for.
-    fn not_begun(&self, error: IssueError) -> ServiceError {
-        match error {
-            IssueError::Permanent(Permanent::UnknownTag { tag }) => loading(tag).into(),
-            error => no_period(error).into(),
-        }
+/// An error of a period's tag. A period that nobody has begun is worth waiting for.
+fn not_begun(error: IssueError) -> ServiceError {
+    match error {
+        IssueError::Permanent(Permanent::UnknownTag { tag }) => loading(tag).into(),
+        error => error.into(),
     }
-}
-
-/// An error of a period's tag, which may be one of another kind: it was there before the counter, or
-/// others wrote its row.
-pub(super) fn no_period(error: IssueError) -> IssueError {
-    let IssueError::Permanent(Permanent::NoSegments { tag, kind, .. }) = error else {
-        return error;
-    };
-    let message = format!(
-        "it is a {kind} tag with the name of a period of a calendar counter, which therefore has no \
-         numbers until its next period; create the counter under another name, or keep other tags \
-         from such names"
-    );
-    Permanent::BadRow { tag, message }.into()
 }
 
 fn one_text(

@@ -424,6 +424,58 @@ fn a_tag_of_another_kind_is_no_period() {
     }
 }
 
+/// Guards that a tag with a format that has the name of a period shares no numbers with the counter,
+/// and that whatever has such a name, or had it, is called what it is.
+#[test]
+fn a_name_that_is_taken_says_by_what() {
+    let server = TestServer::new();
+    let format = "{date %Y}-{number width=5 restart=year}";
+    create(&server, &json!({"tag": "other", "format": format}));
+    let text = server.ask("GET /api/segment/get/other").body;
+    let period = format!("invoice@{}", &text[..4]);
+    let plain = "A{number width=5}";
+    let uuids = json!({"tag": period, "kind": "uuid7"});
+    for (taken, is_deleted, expected) in [
+        (
+            json!({"tag": period, "format": plain}),
+            false,
+            "is a tag with a format",
+        ),
+        (
+            json!({"tag": period, "format": plain}),
+            true,
+            "had a format before",
+        ),
+        (
+            json!({"tag": period, "format": format}),
+            false,
+            "is a calendar counter itself",
+        ),
+        (uuids.clone(), false, "is a uuid7 tag"),
+        (uuids, true, "was a uuid7 tag before"),
+    ] {
+        let server = TestServer::new();
+        create(&server, &taken);
+        if is_deleted {
+            assert_eq!(server.ask(&format!("DELETE /v1/tags/{period}")).status, 204);
+        }
+        create(&server, &json!({"tag": "invoice", "format": format}));
+        for request in [
+            "GET /v1/tags/invoice/ids",
+            "GET /v1/tags/invoice/ids?count=5",
+            "GET /api/segment/get/invoice",
+        ] {
+            // The first call loads the tag, the second one finds it in memory.
+            for _ in 0..2 {
+                let refused = server.ask(request);
+                assert!(refused.status >= 400, "{}", refused.body);
+                let is_named = refused.body.contains(expected) || request.starts_with("GET /api");
+                assert!(is_named, "{expected}: {}", refused.body);
+            }
+        }
+    }
+}
+
 fn label_of_now(server: &TestServer, name: &str) -> String {
     let text = server.ask(&format!("GET /api/segment/get/{name}")).body;
     text[..8].to_owned()
