@@ -16,6 +16,7 @@ mod in_memory;
 mod quota;
 
 // Results.
+mod counter_rights;
 mod create_on_first_use;
 mod decode;
 mod first_use;
@@ -56,6 +57,7 @@ pub(crate) use audit::{Audit, AuditWriter};
 pub use caller::Caller;
 pub(crate) use code::Class;
 pub use code::Code;
+use counter_rights::CounterNames;
 pub use error::ServiceError;
 use first_use::FirstUse;
 use gate::Gate;
@@ -107,6 +109,8 @@ pub struct Service {
     periods_kept: Duration,
     audit: Audit,
     first_use: Arc<FirstUse>,
+    /// Which names are those of calendar counters.
+    counter_names: CounterNames,
     gate: Gate,
     health: Health,
     limits: Limits,
@@ -143,6 +147,7 @@ impl Service {
             clock,
             periods_kept: config.periods_kept,
             first_use: Arc::new(first_use),
+            counter_names: CounterNames::new(),
             gate: Gate::new(&limits),
             generators,
             formats,

@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use leafid::Clock;
 
 use super::caller::{Caller, Standing, Token};
+use super::counter_rights::counter_name;
 use super::error::ServiceError;
 use crate::config::{QuotaScope, TokenSpec};
 use quota_key::QuotaKey;
@@ -170,7 +171,52 @@ impl Access {
     /// Whether a quota applies to ids of a tag for this caller.
     #[inline]
     pub(crate) fn has_quota(&self, caller: &Caller, tag: &str) -> bool {
-        self.quotas.has_any() && self.quotas.has_one_of(scopes(caller, Some(tag)))
+        let counter = counter_name(tag).map(QuotaKey::Tag);
+        let keys = scopes(caller, Some(tag)).chain(counter);
+        self.quotas.has_any() && self.quotas.has_one_of(keys)
+    }
+
+    /// Whether there are quotas at all.
+    #[inline]
+    pub(super) fn has_quotas(&self) -> bool {
+        self.quotas.has_any()
+    }
+
+    /// Whether anything may bind a caller besides its token.
+    #[inline]
+    pub(super) fn may_bind(&self, caller: &Caller) -> bool {
+        self.quotas.has_any() || limited(caller).is_some()
+    }
+
+    /// Whether something binds a caller that names a period of this counter, if it is a counter.
+    pub(super) fn would_bind(&self, caller: &Caller, counter: &str) -> bool {
+        let is_covered = limited(caller).is_none_or(|token| token.grants.let_take(Some(counter)));
+        !is_covered
+            || self
+                .quotas
+                .has_one_of(std::iter::once(QuotaKey::Tag(counter)))
+    }
+
+    /// Whether a caller that names a period may have `count` ids of its counter now.
+    pub(super) fn check_counter(
+        &self,
+        caller: &Caller,
+        counter: &str,
+        count: u64,
+    ) -> Result<(), ServiceError> {
+        if let Some(token) = limited(caller)
+            && !token.grants.let_take(Some(counter))
+        {
+            return Err(self.not_allowed(token, "take ids of", Some(counter)));
+        }
+        let checked = self.quotas.check(std::iter::once(QuotaKey::Tag(counter)));
+        checked.inspect_err(|error| self.count_refused(error, 1, count))
+    }
+
+    /// Charges ids of a period to its counter.
+    pub(super) fn charge_counter(&self, counter: &str, count: u64) {
+        let key = std::iter::once(QuotaKey::Tag(counter));
+        self.quotas.charge(key, count);
     }
 
     /// Counts calls for `ids` in total that a quota refused.

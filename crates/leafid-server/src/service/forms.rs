@@ -123,7 +123,7 @@ impl Service {
                 self.check_no_shard(caller, tag)?;
                 let mut text = String::with_capacity(TEXT_LEN);
                 push_next(&**family, tag, &mut text)?;
-                self.access.charge(caller, Some(tag), 1);
+                self.charge(caller, tag, 1);
                 Ok(IssuedId::Text(text))
             }
             Form::Calendar(format) => {
@@ -170,7 +170,7 @@ impl Service {
                 for _ in 0..count {
                     texts.push_with(|text| push_next(&**family, tag, text))?;
                 }
-                self.access.charge(caller, Some(tag), count);
+                self.charge(caller, tag, count);
                 Ok(Issued::Texts(texts))
             }
             Form::Calendar(format) => {
@@ -264,7 +264,7 @@ impl Service {
         id: Id,
         mut text: String,
     ) -> Result<IssuedId, ServiceError> {
-        self.access.charge(caller, Some(tag), 1);
+        self.charge(caller, tag, 1);
         text.clear();
         let written = counter.write(id, &mut text);
         written.map_err(|error| cannot_write(tag, error))?;
@@ -278,7 +278,7 @@ impl Service {
         counter: &Counter,
         issued: &Issued,
     ) -> Result<Issued, ServiceError> {
-        self.access.charge(caller, Some(tag), issued.len());
+        self.charge(caller, tag, issued.len());
         let number = |id| counter.number(id);
         many_texts(tag, issued, number, &*counter.format, &counter.context)
     }

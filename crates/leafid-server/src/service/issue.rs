@@ -55,7 +55,7 @@ impl Service {
         {
             Ok(taken) => {
                 if let Formatted::Numbers { .. } = taken {
-                    self.access.charge(caller, Some(tag), 1);
+                    self.charge(caller, tag, 1);
                 }
                 Ok(taken)
             }
@@ -108,7 +108,7 @@ impl Service {
         if let Some(generator) = last.0.as_ref().filter(|last| last.tag().as_str() == tag) {
             self.let_in(caller, tag, 1)?;
             if let Ok(id) = generator.try_next() {
-                self.access.charge(caller, Some(tag), 1);
+                self.charge(caller, tag, 1);
                 return Ok(IssuedId::Number(id));
             }
         }
@@ -157,12 +157,12 @@ impl Service {
         caller: &Caller,
         tag: &str,
     ) -> Result<Formatted<Id>, ServiceError> {
-        self.started().await?;
+        self.admitted(caller, tag, 1).await?;
         let check = |format: &dyn IdFormat| self.check_format(format);
         let taking = || self.generators.next_formatted(tag, check);
         let taken = self.or_create(caller, taking).await?;
         if let Formatted::Numbers { .. } = taken {
-            self.access.charge(caller, Some(tag), 1);
+            self.charge(caller, tag, 1);
         }
         Ok(taken)
     }
@@ -230,13 +230,13 @@ impl Service {
                     return Err(error);
                 }
                 let _waiting = self.gate.wait()?;
-                self.started().await?;
+                self.admitted(caller, tag, 1).await?;
                 self.or_create(caller, || self.generators.next(tag)).await?
             }
         };
         // The tag may have been loaded only now. Then the number is lost.
         self.check_number(tag)?;
-        self.access.charge(caller, Some(tag), 1);
+        self.charge(caller, tag, 1);
         Ok(id)
     }
 
@@ -260,7 +260,7 @@ impl Service {
         let taken = self.generators.try_next_many_formatted(tag, count, check);
         match taken.map_err(|error| self.no_id(caller, error))? {
             Formatted::Numbers { ids, format } => {
-                self.access.charge(caller, Some(tag), count);
+                self.charge(caller, tag, count);
                 self.all_written(tag, Issued::Segment(ids), format.as_ref())
             }
             Formatted::OtherKind(other) if other.kind == TagKind::Snowflake => {
@@ -298,13 +298,13 @@ impl Service {
         count: u64,
     ) -> Result<Issued, ServiceError> {
         let _waiting = self.gate.wait()?;
-        self.started().await?;
+        self.admitted(caller, tag, count).await?;
         self.check_unseen_share(caller, "count", tag, count).await?;
         let check = |format: &dyn IdFormat| self.check_format(format);
         let taking = || self.generators.next_many_formatted(tag, count, check);
         match self.or_create(caller, taking).await? {
             Formatted::Numbers { ids, format } => {
-                self.access.charge(caller, Some(tag), count);
+                self.charge(caller, tag, count);
                 self.all_written(tag, Issued::Segment(ids), format.as_ref())
             }
             Formatted::OtherKind(other) if other.kind == TagKind::Snowflake => {
@@ -346,6 +346,9 @@ impl Service {
         count: u64,
     ) -> Result<(), ServiceError> {
         self.access.check(caller, Some(tag), count)?;
+        if self.access.may_bind(caller) {
+            self.check_counter(caller, tag, count)?;
+        }
         self.switched_on()
     }
 

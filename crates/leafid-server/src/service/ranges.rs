@@ -24,7 +24,7 @@ impl Service {
         self.check_plain(tag)?;
         let taken = self.generators.try_take(tag, length);
         let range = taken.map_err(|error| self.no_id(caller, error).of_range())?;
-        self.access.charge(caller, Some(tag), length);
+        self.charge(caller, tag, length);
         self.check_plain(tag).map(|()| range)
     }
 
@@ -55,13 +55,13 @@ impl Service {
         length: u64,
     ) -> Result<Segment, ServiceError> {
         let _waiting = self.gate.wait()?;
-        self.started().await?;
+        self.admitted(caller, tag, length).await?;
         self.check_unseen_share(caller, "length", tag, length)
             .await?;
         let taking = || self.generators.take(tag, length);
         let range = self.or_create(caller, taking).await;
         let range = range.map_err(ServiceError::of_range)?;
-        self.access.charge(caller, Some(tag), length);
+        self.charge(caller, tag, length);
         self.check_plain(tag).map(|()| range)
     }
 }
