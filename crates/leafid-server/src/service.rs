@@ -16,6 +16,7 @@ mod in_memory;
 mod quota;
 
 // Results.
+mod counter_names;
 mod counter_rights;
 mod create_on_first_use;
 mod decode;
@@ -23,6 +24,7 @@ mod first_use;
 mod forms;
 mod issue;
 mod issued;
+mod period_numbers;
 mod periods;
 mod ranges;
 mod shards;
@@ -57,7 +59,7 @@ pub(crate) use audit::{Audit, AuditWriter};
 pub use caller::Caller;
 pub(crate) use code::Class;
 pub use code::Code;
-use counter_rights::CounterNames;
+use counter_names::CounterNames;
 pub use error::ServiceError;
 use first_use::FirstUse;
 use gate::Gate;

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use leafid::Clock;
 
 use super::caller::{Caller, Standing, Token};
-use super::counter_rights::counter_name;
+use super::counter_names::counter_name;
 use super::error::ServiceError;
 use crate::config::{QuotaScope, TokenSpec};
 use quota_key::QuotaKey;

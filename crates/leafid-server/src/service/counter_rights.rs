@@ -10,52 +10,13 @@ use std::time::Duration;
 use leafid::format::Form;
 use leafid::store::{TagKind, TagRecord};
 use leafid::{OtherKind, Tag, TransientReason};
-use papaya::ResizeMode;
 
+use super::counter_names::counter_name;
 use super::create_on_first_use::{failed, transient};
 use super::{Caller, Service, ServiceError};
 
 /// How long a name that is no calendar counter is taken for none: one may be created.
 const NO_COUNTER_FOR: Duration = Duration::from_secs(10);
-/// How many names are known at once. If more are called, all are asked for again.
-const NAMES_MAX: usize = 100_000;
-
-/// What is known of names that may be those of calendar counters.
-pub(super) struct CounterNames(papaya::HashMap<Tag, Answer>);
-
-#[derive(Debug, Clone, Copy)]
-struct Answer {
-    is_calendar: bool,
-    /// `None`: a calendar counter stays one for life.
-    until: Option<Duration>,
-}
-
-impl CounterNames {
-    pub(super) fn new() -> Self {
-        let names = papaya::HashMap::builder();
-        Self(names.resize_mode(ResizeMode::Blocking).build())
-    }
-
-    fn of(&self, name: &str) -> Option<Answer> {
-        self.0.pin().get(name).copied()
-    }
-
-    fn learn(&self, name: Tag, is_calendar: bool, until: Option<Duration>) {
-        let names = self.0.pin();
-        if names.len() >= NAMES_MAX {
-            names.clear();
-        }
-        names.insert(name, Answer { is_calendar, until });
-    }
-}
-
-/// The name of the calendar counter of which a tag would be a period.
-pub(super) fn counter_name(tag: &str) -> Option<&str> {
-    let (name, label) = tag.rsplit_once('@')?;
-    let is_label = !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_digit());
-    (is_label && Tag::new(name).is_ok()).then_some(name)
-}
-
 impl Service {
     /// Waits until the store's settings were checked, and until it is known what binds the caller.
     pub(super) async fn admitted(

@@ -6,7 +6,7 @@ use std::time::Duration;
 use leafid::format::{Form, FormatContext, FormatError, IdFormat, Period, Radix, TextGenerator};
 use leafid::{Id, IssueError, OtherKind, Permanent, Tag, WorkerId};
 
-use super::periods::{no_format, numbers_of};
+use super::period_numbers::{no_format, numbers_of};
 use super::texts::Texts;
 use super::{Caller, Issued, IssuedId, Service, ServiceError};
 

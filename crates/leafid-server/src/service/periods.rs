@@ -1,12 +1,12 @@
 //! The periods of calendar counters: each has a tag of its own in the store, made when its first
 //! id is requested. A tag that is deleted keeps how far it went, so that a period never restarts.
 
-use leafid::format::{Form, FormatError, IdFormat};
 use leafid::store::{StoreError, TagKind, TagRecord, TagSettings, TagSpec};
-use leafid::{Formatted, IssueError, Limit, OtherKind, Permanent, Stage, Tag};
+use leafid::{Formatted, IssueError, Limit, Permanent, Stage, Tag};
 
 use super::create_on_first_use::failed;
 use super::forms::Counter;
+use super::period_numbers::{no_period, numbers_of};
 use super::{Service, ServiceError};
 
 /// How many old periods are deleted at once.
@@ -91,30 +91,6 @@ impl Service {
     }
 }
 
-/// A period's tag writes plain numbers: one with a format issues them as ids of its own.
-pub(super) fn no_format(_: &dyn IdFormat) -> Result<(), FormatError> {
-    Err(FormatError::Invalid("a period has no format".to_owned()))
-}
-
-/// The numbers of a period's tag, which may be no period: it was there before the counter, or
-/// others wrote its row.
-pub(super) fn numbers_of<T>(
-    period: &str,
-    taken: Result<Formatted<T>, IssueError>,
-) -> Result<T, IssueError> {
-    let what = match taken? {
-        Formatted::Numbers { ids, format: None } => return Ok(ids),
-        Formatted::Numbers { .. } | Formatted::Refused(_) => "is a tag with a format".to_owned(),
-        Formatted::OtherKind(OtherKind {
-            form: Form::Calendar(_),
-            ..
-        }) => "is a calendar counter itself".to_owned(),
-        Formatted::OtherKind(OtherKind { kind, .. }) => format!("is a {kind} tag"),
-    };
-    let tag = Tag::new(period).map_err(Permanent::BadTag)?;
-    Err(no_period(tag, &what))
-}
-
 /// Why the tag of a period could not be created.
 fn not_created(period: &Tag, error: StoreError) -> ServiceError {
     let what = match &error {
@@ -123,15 +99,6 @@ fn not_created(period: &Tag, error: StoreError) -> ServiceError {
         _ => return failed(period, error),
     };
     no_period(period.clone(), &what).into()
-}
-
-fn no_period(tag: Tag, what: &str) -> IssueError {
-    let message = format!(
-        "it {what} with the name of a period of a calendar counter, which therefore has no \
-         numbers until its next period; create the counter under another name, or keep other tags \
-         from such names"
-    );
-    Permanent::BadRow { tag, message }.into()
 }
 
 /// What tells a period from a tag that somebody gave such a name.
