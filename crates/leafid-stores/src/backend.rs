@@ -23,9 +23,6 @@ pub(crate) trait Backend: Send + Sync + 'static {
         patience: Patience,
     ) -> impl Future<Output = Result<Self::Connection, StoreError>> + Send;
 
-    /// How many servers are tried.
-    fn servers_len(&self) -> usize;
-
     /// The server that a connection goes to, as shown to people; `None` if there is only one.
     fn server(connection: &Self::Connection) -> Option<&str>;
 

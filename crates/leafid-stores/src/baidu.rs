@@ -249,7 +249,6 @@ impl std::fmt::Debug for AssignedRow {
 }
 
 /// Whether the row with a number is the one of a node.
-#[derive(Clone)]
 struct Assigned {
     number: u64,
     node: WorkerNode,
@@ -273,7 +272,6 @@ impl Work for Assigned {
 }
 
 /// Whether the database has the table of leases.
-#[derive(Clone)]
 struct LeaseTable;
 
 impl Work for LeaseTable {

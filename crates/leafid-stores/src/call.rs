@@ -41,7 +41,7 @@ impl Calls {
 
     /// Reads one row over the kept connection, or over whichever comes first: one that another call
     /// gives back, or a new one.
-    pub(crate) async fn ask<Q: Question<Error = StoreError>>(
+    pub(crate) async fn ask<Q: Question>(
         &self,
         what: &str,
         kept: &Arc<KeptConnection<Q::Connection>>,

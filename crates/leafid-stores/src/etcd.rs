@@ -232,7 +232,6 @@ impl RowQuestion<'_> {
 impl Question for RowQuestion<'_> {
     type Connection = Session;
     type Answer = Option<LeaseRecord>;
-    type Error = StoreError;
 
     async fn again(&self, session: &mut Session) -> Result<Option<LeaseRecord>, StoreError> {
         self.row(session.call("kv/range", &self.range()).await?)

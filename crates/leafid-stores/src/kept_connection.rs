@@ -1,5 +1,5 @@
-//! `KeptConnection`: a connection to a registry that is kept for the next read of one row, apart from
-//! those of all other calls: they may be many, and each that gets no answer in time closes its own.
+//! `KeptConnection`: a connection to a registry without SQL that is kept for the next read of one
+//! row, apart from those of all other calls. Databases have a pool for that (`store.rs`).
 //!
 //! Several reads may be under way, because one that is late is waited for beside the next ones. None
 //! waits for a connection that another one uses longer than it takes to make its own.
@@ -19,29 +19,25 @@ use leafid::{Clock as _, SystemClock};
 use tokio::sync::Notify;
 
 use crate::StoreOptions;
-use crate::options::Patience;
+use crate::options::{Patience, RENEW_PAUSE};
 use crate::timeout::within;
-
-/// The pause before another connection is made in the background after one failed.
-pub(crate) const RENEW_PAUSE: Duration = Duration::from_secs(5);
 
 /// A question that changes nothing.
 pub(crate) trait Question: Sync {
     type Connection: Send + 'static;
     type Answer: Send;
-    type Error: From<StoreError> + Send;
 
     /// Asks over a connection that has answered before.
     fn again(
         &self,
         connection: &mut Self::Connection,
-    ) -> impl Future<Output = Result<Self::Answer, Self::Error>> + Send;
+    ) -> impl Future<Output = Result<Self::Answer, StoreError>> + Send;
 
     /// Asks over a new connection.
     fn anew(
         &self,
         patience: Patience,
-    ) -> impl Future<Output = Result<(Self::Connection, Self::Answer), Self::Error>> + Send;
+    ) -> impl Future<Output = Result<(Self::Connection, Self::Answer), StoreError>> + Send;
 
     /// Makes a connection that answers, for later questions. `None` if nothing asks any more.
     fn renewal(&self) -> Option<BoxFuture<'static, Result<Self::Connection, StoreError>>>;
@@ -92,13 +88,13 @@ impl<C: Send + 'static> KeptConnection<C> {
     pub(crate) async fn ask<Q: Question<Connection = C>>(
         self: &Arc<Self>,
         question: &Q,
-    ) -> Result<Q::Answer, Q::Error> {
+    ) -> Result<Q::Answer, StoreError> {
         if let Some(kept) = self.take() {
             self.renew_if_old(&kept, question);
             let again = async {
                 let answer = self.again(kept, question).await;
                 // It may have died meanwhile.
-                Ok::<_, Q::Error>(answer.ok())
+                Ok(answer.ok())
             };
             if let Some(answer) = self.within_look(again).await? {
                 return Ok(answer);
@@ -116,10 +112,10 @@ impl<C: Send + 'static> KeptConnection<C> {
         self.within_look(self.again(returned, question)).await
     }
 
-    async fn within_look<T, E: From<StoreError>>(
+    async fn within_look<T>(
         &self,
-        look: impl Future<Output = Result<T, E>> + Send,
-    ) -> Result<T, E> {
+        look: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, StoreError> {
         let max = self.look_timeout;
         within(max, look, || no_answer_within(max)).await
     }
@@ -128,7 +124,7 @@ impl<C: Send + 'static> KeptConnection<C> {
         &self,
         mut kept: Kept<C>,
         question: &Q,
-    ) -> Result<Q::Answer, Q::Error> {
+    ) -> Result<Q::Answer, StoreError> {
         let answer = question.again(&mut kept.connection).await?;
         self.keep(kept);
         Ok(answer)
@@ -137,7 +133,7 @@ impl<C: Send + 'static> KeptConnection<C> {
     async fn anew<Q: Question<Connection = C>>(
         &self,
         question: &Q,
-    ) -> Result<(C, Q::Answer), Q::Error> {
+    ) -> Result<(C, Q::Answer), StoreError> {
         let (usual, long) = (self.timeout, self.look_timeout);
         if !self.is_listed {
             let max = usual.saturating_add(long);

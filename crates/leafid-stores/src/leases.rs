@@ -148,7 +148,6 @@ impl Work for Leases {
     }
 }
 
-#[derive(Clone)]
 struct Lease {
     pool: String,
     worker: WorkerId,

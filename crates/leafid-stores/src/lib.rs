@@ -124,7 +124,7 @@ mod postgres;
 
 #[cfg(feature = "_registry")]
 mod call;
-#[cfg(feature = "_store")]
+#[cfg(feature = "_registry")]
 mod kept_connection;
 
 #[cfg(feature = "_dial")]

@@ -12,6 +12,9 @@ use crate::remedies::Remedies;
 /// transaction, sets its time-outs, reads and commits.
 const LOOK_STEPS: u32 = 4;
 
+/// The pause before another connection is made in the background after one failed.
+pub(crate) const RENEW_PAUSE: Duration = Duration::from_secs(5);
+
 /// How long a new connection is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Patience {
@@ -59,7 +62,7 @@ pub struct StoreOptions {
     /// The maximum number of connections at once, at least 1; SQLite always has one. More allow
     /// more tags to be refilled at the same time, and cost the database a connection each. Redis
     /// and etcd use one for each call, however many those are. A registry of worker ids in a database
-    /// may use 6 at least, and for the reads of a row one more; up to 9 if it is slow, as many as are
+    /// may use 6 at least, and others for the reads of a row: up to 10 if it is slow, as many as are
     /// waited for at once. One more is open while an old one is replaced. Default 8.
     pub connections_max: usize,
     /// How long connecting to one server may take. Of several servers each gets at most an equal

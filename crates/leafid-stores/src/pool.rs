@@ -9,6 +9,7 @@
 //! until the new one is ready. If the new one is refused, the durability of the old ones is checked
 //! again before they are used.
 
+mod attempt;
 mod pooled;
 mod state;
 
@@ -21,12 +22,13 @@ use leafid::store::{BoxFuture, StoreError};
 use leafid::{Clock, SystemClock};
 use tokio::sync::Semaphore;
 
+use self::attempt::Attempt;
 use self::pooled::Counted;
 pub(crate) use self::pooled::PooledConnection;
 use self::state::{Age, Idle, State, Urgency};
 use crate::backend::{Backend, refused};
-use crate::kept_connection::RENEW_PAUSE;
 use crate::options::Patience;
+use crate::options::RENEW_PAUSE;
 use crate::sql::Dialect as _;
 use crate::sql_error::SqlError;
 
@@ -43,7 +45,9 @@ const ATTEMPT_PAUSE: Duration = Duration::from_secs(1);
 const IDLE_MAX: Duration = Duration::from_secs(10);
 
 pub(crate) struct Pool<S: Backend> {
-    backend: S,
+    backend: Arc<S>,
+    /// How long a connection is waited for.
+    patience: Patience,
     clock: SystemClock,
     permits: Semaphore,
     connections_max: usize,
@@ -66,13 +70,16 @@ pub(crate) struct Pool<S: Backend> {
     in_use: Mutex<Option<String>>,
 }
 
-/// A connection being made.
-type Attempt<S> = BoxFuture<'static, Result<<S as Backend>::Connection, StoreError>>;
-
 impl<S: Backend> Pool<S> {
-    pub(crate) fn new(backend: S, connections_max: usize, age_max: Duration) -> Self {
+    pub(crate) fn new(
+        backend: Arc<S>,
+        connections_max: usize,
+        age_max: Duration,
+        patience: Patience,
+    ) -> Self {
         Self {
             backend,
+            patience,
             clock: SystemClock::new(),
             permits: Semaphore::new(connections_max.max(1)),
             connections_max,
@@ -164,9 +171,7 @@ impl<S: Backend> Pool<S> {
     }
 
     /// An idle connection, or whichever comes first: one that another call gives back, or a new
-    /// one; and whether it is new. An attempt to connect ends with its call, so that no other call
-    /// waits for an attempt that hangs; if its call gets another connection, it goes on for later
-    /// ones.
+    /// one; and whether it is new.
     async fn next(
         self: &Arc<Self>,
         urgency: Urgency,
@@ -183,14 +188,11 @@ impl<S: Backend> Pool<S> {
         }
         let (made, checked) = loop {
             let checked = self.clock.now();
-            let mut attempt = self.attempt();
+            let mut attempt = Attempt::new(self, checked);
             let made = tokio::select! {
                 biased;
-                Ok(idle) = &mut returned => {
-                    self.finish_later(attempt, checked);
-                    return Ok((idle, false));
-                }
-                made = &mut attempt => made,
+                Ok(idle) = &mut returned => return Ok((idle, false)),
+                made = attempt.completed() => made,
             };
             let is_full = made.as_ref().is_err_and(is_full::<S>);
             if !is_full || self.in_use_len.load(Ordering::Relaxed) == 0 {
@@ -216,31 +218,10 @@ impl<S: Backend> Pool<S> {
         }
     }
 
-    fn attempt(self: &Arc<Self>) -> Attempt<S> {
-        let pool = Arc::clone(self);
-        Box::pin(async move { pool.backend.connect(Patience::Usual).await })
-    }
-
     /// Whether there will be a connection for each call that waits for one, if all goes well.
     fn makes_enough(&self) -> bool {
         let attempts_len = self.attempts_len.load(Ordering::Relaxed);
         attempts_len > 0 && attempts_len >= self.lock().waiting_len()
-    }
-
-    /// Lets an attempt go on without its call. Giving it up instead would cost a slow server one
-    /// new connection after the other, and none would ever be made.
-    fn finish_later(self: &Arc<Self>, attempt: Attempt<S>, checked: Duration) {
-        if self.attempts_len.load(Ordering::Relaxed) >= self.connections_max {
-            return;
-        }
-        let pool = Arc::clone(self);
-        spawn(async move {
-            let _attempt = Counted::one_of(&pool.attempts_len);
-            match attempt.await {
-                Ok(connection) => pool.add(connection, checked),
-                Err(error) => pool.note_refusal(&error),
-            }
-        });
     }
 
     /// Keeps a new connection, unless there are enough by now.
@@ -294,7 +275,7 @@ impl<S: Backend> Pool<S> {
             // Reset even if the task is dropped with its runtime.
             let _renewing = Renewing(&pool.is_renewing);
             let checked = pool.clock.now();
-            match pool.backend.connect(Patience::Usual).await {
+            match pool.backend.connect(pool.patience).await {
                 Ok(connection) => pool.replace(connection, checked),
                 Err(_) => {
                     pool.refused();

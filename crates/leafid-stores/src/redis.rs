@@ -161,7 +161,6 @@ struct RowQuestion<'a> {
 impl Question for RowQuestion<'_> {
     type Connection = Session;
     type Answer = Option<String>;
-    type Error = StoreError;
 
     async fn again(&self, session: &mut Session) -> Result<Option<String>, StoreError> {
         let row = session.run(LEASE, &self.leases.rows, &[&self.worker]).await;

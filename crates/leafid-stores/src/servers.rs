@@ -92,6 +92,20 @@ impl<P: Product> Servers<P> {
         first_of(tries, timeout).await
     }
 
+    /// Connects twice at first: if a load balancer stands before different databases, the second
+    /// connection leads to another one.
+    async fn compared(&self, patience: Patience) -> Result<Session<P>, StoreError> {
+        if self.identity_check.is_compared() {
+            return self.first_usable(patience).await;
+        }
+        let (session, other) =
+            tokio::join!(self.first_usable(patience), self.first_usable(patience));
+        self.identity_check
+            .compared(session.is_ok() && other.is_ok());
+        self.identity_check.allow()?;
+        session.or(other)
+    }
+
     async fn open(&self, server: &P::Options, name: &str) -> Result<Session<P>, StoreError> {
         let fault = |error: SqlError| server_fault::<P::Connection>(name, error);
         let connected = server.connect().await;
@@ -209,22 +223,15 @@ impl<P: Product> Backend for Servers<P> {
 
     const CONNECTIONS_MAX: usize = usize::MAX;
 
-    /// Connects twice at first: if a load balancer stands before different databases, the second
-    /// connection leads to another one.
+    /// A list is tried as fast as ever first: its first server may be gone.
     async fn connect(&self, patience: Patience) -> Result<Session<P>, StoreError> {
-        if self.identity_check.is_compared() {
-            return self.first_usable(patience).await;
+        if patience == Patience::Long
+            && self.servers.len() > 1
+            && let Ok(session) = self.compared(Patience::Usual).await
+        {
+            return Ok(session);
         }
-        let (session, other) =
-            tokio::join!(self.first_usable(patience), self.first_usable(patience));
-        self.identity_check
-            .compared(session.is_ok() && other.is_ok());
-        self.identity_check.allow()?;
-        session.or(other)
-    }
-
-    fn servers_len(&self) -> usize {
-        self.servers.len()
+        self.compared(patience).await
     }
 
     fn server(session: &Session<P>) -> Option<&str> {

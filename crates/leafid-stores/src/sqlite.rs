@@ -132,10 +132,6 @@ impl Backend for Sqlite {
         Ok(Session::new(open, found))
     }
 
-    fn servers_len(&self) -> usize {
-        1
-    }
-
     fn server(_: &Session) -> Option<&str> {
         None
     }

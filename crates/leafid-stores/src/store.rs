@@ -8,12 +8,11 @@ use std::time::Duration;
 
 use leafid::Tag;
 use leafid::store::{
-    BoxFuture, Reserve, Reserved, SegmentStore, StoreError, StoreReport, StoreResult, TagPatch,
-    TagRecord, TagSettings, TagSpec,
+    Reserve, Reserved, SegmentStore, StoreError, StoreReport, StoreResult, TagPatch, TagRecord,
+    TagSettings, TagSpec,
 };
 
-use crate::backend::{Backend, refused};
-use crate::kept_connection::{KeptConnection, Question};
+use crate::backend::Backend;
 use crate::options::Patience;
 use crate::pool::Pool;
 use crate::sql::{Dialect, Work, failed};
@@ -25,12 +24,19 @@ use crate::{InitReport, Remedies, StoreOptions, tags};
 /// In characters, as Leaf's column is declared.
 const DESCRIPTION_LEN_MAX: usize = 256;
 
+/// Enough for the reads of one row that can be under way at once, of which eight late ones wait long
+/// ([`leafid::LateReads`]), and another call.
+const LOOKS_MAX: usize = 10;
+
 pub(crate) struct SqlStore<S: Backend> {
     pub(crate) pool: Arc<Pool<S>>,
+    /// The connections of reads of one row of a registry, if there can be others beside them. Other
+    /// calls may be many, and one that gets no answer in time closes its connection: a slow registry
+    /// may not be able to establish another one in time.
+    looks: Option<Arc<Pool<S>>>,
     location: String,
     timeout: Duration,
-    /// The connection of reads of one row.
-    kept: Arc<KeptConnection<S::Connection>>,
+    look_timeout: Duration,
     remedies: Remedies,
 }
 
@@ -41,17 +47,20 @@ impl<S: Backend> SqlStore<S> {
 
     /// A store that is shown as being at this location.
     pub(crate) fn at(backend: S, location: String, options: &StoreOptions) -> Self {
+        let backend = Arc::new(backend);
+        let pool = |connections_max: usize, patience| {
+            let backend = Arc::clone(&backend);
+            let age_max = options.connection_age_max;
+            Arc::new(Pool::new(backend, connections_max, age_max, patience))
+        };
         let connections_max = options.connections_max.clamp(1, S::CONNECTIONS_MAX);
-        let kept = KeptConnection::new(options, backend.servers_len());
+        let has_looks = S::CONNECTIONS_MAX > LOOKS_MAX;
         Self {
-            kept,
-            pool: Arc::new(Pool::new(
-                backend,
-                connections_max,
-                options.connection_age_max,
-            )),
+            pool: pool(connections_max, Patience::Usual),
+            looks: has_looks.then(|| pool(LOOKS_MAX, Patience::Long)),
             location,
             timeout: options.statement_timeout,
+            look_timeout: options.look_timeout(),
             remedies: options.remedies,
         }
     }
@@ -78,22 +87,23 @@ impl<S: Backend> SqlStore<S> {
         pooled.give_back(answer)
     }
 
-    /// Reads one row of a registry over a connection that is kept for that, if there can be more than
-    /// one. Work that changes nothing.
-    pub(crate) async fn look<W: Work + Clone + Sync>(
+    /// Reads one row of a registry, with time-outs of its own: the one for the answer begins when it
+    /// has a connection.
+    pub(crate) async fn look<W: Work>(
         &self,
-        what: impl FnOnce() -> String + Send,
+        what: impl Fn() -> String + Send + Sync,
         work: W,
     ) -> Result<W::Answer, StoreError> {
-        if S::CONNECTIONS_MAX == 1 {
-            return self.bounded(what, self.run(work)).await;
-        }
-        let pool = &self.pool;
-        let answer = match pool.backend().refusal() {
-            Some(reason) => Err(refused(&reason).into()),
-            None => self.kept.ask(&Looking { pool, work }).await,
+        let pool = self.looks.as_ref().unwrap_or(&self.pool);
+        let timeout = self.timeout.saturating_add(self.look_timeout);
+        let take = async { Ok(pool.take().await?) };
+        let mut pooled = self.bounded_by(pool, timeout, &what, take).await?;
+        let answer = async {
+            let answer = pool.backend().run(&mut pooled.connection, work).await;
+            pooled.give_back(answer)
         };
-        answer.map_err(|fault| self.explain(&what(), fault))
+        self.bounded_by(pool, self.look_timeout, &what, answer)
+            .await
     }
 
     pub(crate) async fn transact<W: Work>(&self, work: W) -> Result<W::Answer, CallError> {
@@ -109,13 +119,23 @@ impl<S: Backend> SqlStore<S> {
         what: impl FnOnce() -> String + Send,
         work: impl Future<Output = Result<T, CallError>> + Send,
     ) -> Result<T, StoreError> {
-        let began = self.pool.now();
-        let late = || format!("no answer within {:?}", self.timeout);
-        let answer = within(self.timeout, work, late).await;
+        self.bounded_by(&self.pool, self.timeout, what, work).await
+    }
+
+    async fn bounded_by<T>(
+        &self,
+        pool: &Pool<S>,
+        timeout: Duration,
+        what: impl FnOnce() -> String + Send,
+        work: impl Future<Output = Result<T, CallError>> + Send,
+    ) -> Result<T, StoreError> {
+        let began = pool.now();
+        let late = || format!("no answer within {timeout:?}");
+        let answer = within(timeout, work, late).await;
         answer.map_err(|fault| {
             let error = self.explain(&what(), fault);
             if matches!(error, StoreError::Unavailable { .. }) {
-                self.pool.clear(began);
+                pool.clear(began);
             }
             error
         })
@@ -150,36 +170,6 @@ impl<S: Backend> SqlStore<S> {
             }
         };
         self.remedies.reword(error, &at)
-    }
-}
-
-/// Work that reads one row.
-struct Looking<'a, S: Backend, W> {
-    pool: &'a Arc<Pool<S>>,
-    work: W,
-}
-
-impl<S: Backend, W: Work + Clone + Sync> Question for Looking<'_, S, W> {
-    type Connection = S::Connection;
-    type Answer = W::Answer;
-    type Error = CallError;
-
-    async fn again(&self, connection: &mut S::Connection) -> Result<W::Answer, CallError> {
-        let backend = self.pool.backend();
-        backend.run(connection, self.work.clone()).await
-    }
-
-    async fn anew(&self, patience: Patience) -> Result<(S::Connection, W::Answer), CallError> {
-        let mut connection = self.pool.backend().connect(patience).await?;
-        let answer = self.again(&mut connection).await?;
-        Ok((connection, answer))
-    }
-
-    fn renewal(&self) -> Option<BoxFuture<'static, Result<S::Connection, StoreError>>> {
-        let pool = Arc::clone(self.pool);
-        Some(Box::pin(async move {
-            pool.backend().connect(Patience::Long).await
-        }))
     }
 }
 

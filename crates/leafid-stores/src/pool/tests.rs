@@ -52,10 +52,6 @@ impl Backend for Connections {
         }
     }
 
-    fn servers_len(&self) -> usize {
-        1
-    }
-
     fn server((): &()) -> Option<&str> {
         None
     }
@@ -124,7 +120,12 @@ fn aging_pool(left: usize, fails: bool, age_max: Duration) -> Arc<Pool<Connectio
         completed: Semaphore::new(0),
         fails,
     };
-    Arc::new(Pool::new(connections, 8, age_max))
+    Arc::new(Pool::new(
+        Arc::new(connections),
+        8,
+        age_max,
+        Patience::Usual,
+    ))
 }
 
 /// Lets all runnable tasks run.
@@ -153,9 +154,9 @@ async fn a_call_takes_what_another_gives_back() {
     other.abort();
 }
 
-/// Guards that no call waits for what another has begun: it may hang, or have failed long ago.
+/// Guards that no call waits long for what another has begun: it may hang, or have failed long ago.
 #[tokio::test]
-async fn an_attempt_ends_with_its_call() {
+async fn an_attempt_of_a_call_that_was_given_up_holds_up_no_other() {
     let pool = pool(0, false);
     let given_up = tokio::spawn({
         let pool = Arc::clone(&pool);
@@ -203,6 +204,25 @@ async fn an_attempt_goes_on_for_later_calls() {
     for call in [first, second] {
         call.abort();
     }
+}
+
+/// Guards a server against callers that give up sooner than it makes a connection.
+#[tokio::test]
+async fn calls_that_are_given_up_share_an_attempt() {
+    let pool = pool(0, false);
+    for _ in 0..20 {
+        let given_up = tokio::spawn({
+            let pool = Arc::clone(&pool);
+            async move { pool.take().await.map(drop).is_ok() }
+        });
+        run_ready_tasks().await;
+        given_up.abort();
+        run_ready_tasks().await;
+    }
+    assert_eq!(pool.backend.begun.load(Ordering::SeqCst), 1);
+    pool.backend.completed.add_permits(1);
+    run_ready_tasks().await;
+    assert_eq!(pool.lock().idle.len(), 1);
 }
 
 /// Guards that nobody waits long for an attempt that hangs, and a reservation not at all.

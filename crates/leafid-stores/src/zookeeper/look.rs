@@ -35,7 +35,6 @@ struct RowQuestion<'a> {
 impl Question for RowQuestion<'_> {
     type Connection = Session;
     type Answer = Option<LeaseRecord>;
-    type Error = StoreError;
 
     async fn again(&self, session: &mut Session) -> Result<Option<LeaseRecord>, StoreError> {
         let Self { leases, worker } = *self;

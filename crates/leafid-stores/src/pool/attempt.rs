@@ -1,0 +1,66 @@
+//! `Attempt`: a connection that is being made for a call. If its call gets another one first, or is
+//! given up, the attempt goes on for later calls: ending it would cost a slow server one connection
+//! after the other, none of which is ever established. MariaDB refuses a host that does that.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use leafid::store::{BoxFuture, StoreError};
+use tokio::runtime::Handle;
+
+use super::{Counted, Pool, spawn};
+use crate::backend::Backend;
+
+type Making<S> = BoxFuture<'static, Result<<S as Backend>::Connection, StoreError>>;
+
+pub(super) struct Attempt<'a, S: Backend> {
+    pool: &'a Arc<Pool<S>>,
+    /// `None` once it has ended.
+    making: Option<Making<S>>,
+    /// When it began: no sooner was its server checked.
+    checked: Duration,
+}
+
+impl<'a, S: Backend> Attempt<'a, S> {
+    pub(super) fn new(pool: &'a Arc<Pool<S>>, checked: Duration) -> Self {
+        let own = Arc::clone(pool);
+        Self {
+            pool,
+            making: Some(Box::pin(
+                async move { own.backend.connect(own.patience).await },
+            )),
+            checked,
+        }
+    }
+
+    pub(super) async fn completed(&mut self) -> Result<S::Connection, StoreError> {
+        let made = match &mut self.making {
+            Some(making) => making.await,
+            None => std::future::pending().await,
+        };
+        self.making = None;
+        made
+    }
+}
+
+impl<S: Backend> Drop for Attempt<'_, S> {
+    fn drop(&mut self) {
+        let Some(making) = self.making.take() else {
+            return;
+        };
+        let pool = Arc::clone(self.pool);
+        let is_enough = pool.attempts_len.load(Ordering::Relaxed) >= pool.connections_max;
+        if is_enough || Handle::try_current().is_err() {
+            return;
+        }
+        let checked = self.checked;
+        spawn(async move {
+            let _attempt = Counted::one_of(&pool.attempts_len);
+            match making.await {
+                Ok(connection) => pool.add(connection, checked),
+                Err(error) => pool.note_refusal(&error),
+            }
+        });
+    }
+}
