@@ -92,7 +92,7 @@ pub(crate) struct Set {
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
     /// Where its next segment starts; it can only be raised. Servers first issue the ids that they
-    /// hold in memory.
+    /// hold in memory. A calendar counter's period, NAME@LABEL, that has not begun begins there.
     #[arg(long, value_name = "ID")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=Limit::INT64.largest()))]
     next: Option<u64>,
@@ -214,9 +214,15 @@ impl Set {
                 client.set(self.tag.as_str(), &TagChange::new(patch, self.next))?
             }
             Target::Store(source) => {
-                let record = source.set(&self.tag, &patch)?;
-                let raised = self.next.map(|next| source.raise(&self.tag, next));
-                api::Tag::from(&raised.transpose()?.unwrap_or(record))
+                // Without other changes, the tag may be that of a period which has not begun.
+                let is_raised_alone = self.next.is_some() && patch == TagPatch::default();
+                let changed = (!is_raised_alone).then(|| source.set(&self.tag, &patch));
+                let mut changed = changed.transpose()?;
+                if let Some(next) = self.next {
+                    changed = Some(source.raise(&self.tag, next)?);
+                }
+                let Some(record) = changed else { return Ok(()) };
+                api::Tag::from(&record)
             }
         };
         print_row(row, self.target.ask.json)

@@ -181,7 +181,8 @@ impl Generators {
 
     /// Sets the start of a tag's next segment to `next`, which can only be raised: after restoring
     /// a store from a backup, or taking over ids from elsewhere. Servers first issue the ids that
-    /// they hold in memory.
+    /// they hold in memory. A period of a calendar counter, `NAME@LABEL`, that has no tag yet gets
+    /// one, which starts there.
     ///
     /// # Errors
     ///
@@ -204,6 +205,9 @@ impl Generators {
     /// ```
     pub async fn raise_tag(&self, tag: &Tag, next: u64) -> Result<TagRecord, StoreError> {
         TagPatch::check_next(next)?;
+        if let Some(begun) = self.begin_at(tag, next).await? {
+            return Ok(begun);
+        }
         let record = self.read_segment_tag(tag).await?;
         let record = self.repair_row(record).await?;
         if next <= record.max_id {
@@ -227,6 +231,22 @@ impl Generators {
             allocator.raise_floor(self.shared(), segment.end());
         }
         self.read_segment_tag(tag).await
+    }
+
+    /// Creates the tag of a calendar counter's period, if it is one that does not exist.
+    async fn begin_at(&self, tag: &Tag, next: u64) -> Result<Option<TagRecord>, StoreError> {
+        if self.read_tag(tag).await?.is_some() {
+            return Ok(None);
+        }
+        let Some(mut spec) = self.period_of_name(tag).await? else {
+            return Ok(None);
+        };
+        spec.start = next;
+        match self.create_tag(&spec).await {
+            // Begun meanwhile: it is raised.
+            Err(StoreError::TagExists) => Ok(None),
+            begun => begun.map(Some),
+        }
     }
 
     /// What the ids of a tag look like, by its row.

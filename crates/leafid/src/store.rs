@@ -14,6 +14,7 @@ mod journal;
 mod kind;
 mod lease;
 mod memory;
+mod period;
 mod record;
 mod state;
 mod tag_field;

@@ -1,8 +1,8 @@
 //! The periods of calendar counters: each has a tag of its own in the store, made when its first
 //! id is requested. A tag that is deleted keeps how far it went, so that a period never restarts.
 
-use leafid::store::{StoreError, TagKind, TagRecord, TagSettings, TagSpec};
-use leafid::{Formatted, IssueError, Limit, Permanent, Stage, Tag};
+use leafid::store::{StoreError, TagRecord, TagSpec};
+use leafid::{Formatted, IssueError, Limit, Permanent, Stage, Tag, TagError};
 
 use super::create_on_first_use::failed;
 use super::forms::Counter;
@@ -48,7 +48,8 @@ impl Service {
         let record = self.generators.read_tag(tag).await;
         let record = record.map_err(|error| failed(tag, error))?;
         let record = record.ok_or_else(|| ServiceError::UnknownTag { tag: tag.clone() })?;
-        let spec = period_spec(period.clone(), &record, counter);
+        let spec = period_spec(&record, counter);
+        let spec = spec.map_err(|error| IssueError::from(Permanent::BadTag(error)))?;
         match self.generators.create_tag(&spec).await {
             Ok(_) | Err(StoreError::TagExists) => {}
             Err(error) => return Err(not_created(period, error)),
@@ -69,12 +70,9 @@ impl Service {
             return;
         };
         for record in listed {
-            let label = record.tag.as_str().strip_prefix(after.as_str());
-            let label = label.and_then(|label| label.parse::<u64>().ok());
-            let is_old = label.is_some_and(|label| {
-                label < oldest && record.description.as_deref() == Some(&*description(tag, label))
-            });
-            if is_old {
+            let is_of_counter = record.tag.as_str().starts_with(after.as_str());
+            let label = record.period_label().filter(|_| is_of_counter);
+            if label.is_some_and(|label| label < oldest) {
                 match self.generators.delete_tag(&record.tag).await {
                     Ok(()) => {
                         let tag = record.tag.to_string();
@@ -101,27 +99,11 @@ fn not_created(period: &Tag, error: StoreError) -> ServiceError {
     no_period(period.clone(), &what).into()
 }
 
-/// What tells a period from a tag that somebody gave such a name.
-fn description(tag: &Tag, label: u64) -> String {
-    let name: String = tag
-        .as_str()
-        .chars()
-        .take(TagSettings::DESCRIPTION_LEN_MAX / 2)
-        .collect();
-    format!("period {label} of {name}")
-}
-
-fn period_spec(period: Tag, parent: &TagRecord, counter: &Counter) -> TagSpec {
+fn period_spec(parent: &TagRecord, counter: &Counter) -> Result<TagSpec, TagError> {
     let limit = Limit::new(counter.period.len()).unwrap_or_default();
-    TagSpec {
-        settings: TagSettings {
-            kind: TagKind::Segment,
-            limit: limit.min(parent.settings.limit),
-            ..parent.settings
-        },
-        description: Some(description(&parent.tag, counter.period.label)),
-        ..TagSpec::new(period)
-    }
+    let mut spec = parent.period(counter.period.label)?;
+    spec.settings.limit = spec.settings.limit.min(limit);
+    Ok(spec)
 }
 
 #[cfg(test)]

@@ -181,8 +181,11 @@ impl Service {
         self.admit(caller, "tag changed", tag.as_str())?;
         patch.check()?;
         TagPatch::check_next(next)?;
-        self.check_next(tag, next).await?;
-        self.update_tag(caller, tag, patch).await?;
+        // Without other changes, the tag may be that of a period which has not begun.
+        if *patch != TagPatch::default() {
+            self.check_next(tag, next).await?;
+            self.update_tag(caller, tag, patch).await?;
+        }
         self.raise_tag(caller, tag, next).await
     }
 

@@ -476,6 +476,33 @@ fn a_name_that_is_taken_says_by_what() {
     }
 }
 
+/// Guards the step of a restore: a period that has no tag yet begins where an operator says, and only
+/// one of a calendar counter does.
+#[test]
+fn a_period_that_has_not_begun_can_be_raised() {
+    let server = TestServer::new();
+    let format = "{date %Y}-{number width=5 restart=year}";
+    create(&server, &json!({"tag": "other", "format": format}));
+    let year = server.ask("GET /api/segment/get/other").body[..4].to_owned();
+    create(&server, &json!({"tag": "invoice", "format": format}));
+    create(&server, &json!({"tag": "plain"}));
+    let raise = |tag: &str| server.ask_with(&format!("PATCH /v1/tags/{tag}"), r#"{"next":"500"}"#);
+    for name in ["plain", "missing", "invoice@x"] {
+        let reply = raise(&format!("{name}@{year}"));
+        assert_eq!(reply.status, 404, "{name}: {}", reply.body);
+    }
+    assert_eq!(raise("invoice@20261122").status, 404, "no label of a year");
+    for _ in 0..2 {
+        let reply = raise(&format!("invoice@{year}"));
+        let is_first = reply.status == 200;
+        assert!(is_first || reply.body.contains("next"), "{}", reply.body);
+    }
+    let period = server.ask(&format!("GET /v1/tags/invoice@{year}")).json();
+    assert_eq!(period["description"], format!("period {year} of invoice"));
+    let text = server.ask("GET /api/segment/get/invoice").body;
+    assert_eq!(text, format!("{year}-00500"));
+}
+
 fn label_of_now(server: &TestServer, name: &str) -> String {
     let text = server.ask(&format!("GET /api/segment/get/{name}")).body;
     text[..8].to_owned()

@@ -1,14 +1,15 @@
 //! Names of the periods of calendar counters: `NAME@LABEL`, a tag for each period.
 
-use crate::format::IdFormat;
+use crate::format::{Form, IdFormat};
 use crate::generators::Generators;
 use crate::store::{StoreError, TagFieldError, TagKind, TagSpec};
 use crate::tag::Tag;
 
+/// In 2001, with labels as long as those of any four digits for the year.
+const ANY_MS: u64 = 1_000_000_000_000;
+
 /// Refuses a calendar counter whose periods would have no valid names.
 pub(super) fn check_room(spec: &TagSpec, format: &dyn IdFormat) -> Result<(), StoreError> {
-    /// In 2001, as long as any label of four digits for the year.
-    const ANY_MS: u64 = 1_000_000_000_000;
     let label = format
         .period(ANY_MS)
         .map_or(0, |period| period.label.to_string().len() + 1);
@@ -24,16 +25,38 @@ pub(super) fn check_room(spec: &TagSpec, format: &dyn IdFormat) -> Result<(), St
     Err(TagFieldError::bad_format(spec.format.as_deref(), &message).into())
 }
 
+/// The name and the label, if the name of a tag may be that of a period.
+fn parts(tag: &Tag) -> Option<(Tag, &str)> {
+    let (name, label) = tag.as_str().rsplit_once('@')?;
+    let is_label = !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_digit());
+    let name = is_label.then(|| Tag::new(name).ok());
+    Some((name.flatten()?, label))
+}
+
 impl Generators {
+    /// The tag of a period of a calendar counter, by its name; `None` if it is the name of none.
+    pub(super) async fn period_of_name(&self, tag: &Tag) -> Result<Option<TagSpec>, StoreError> {
+        let Some((name, label)) = parts(tag) else {
+            return Ok(None);
+        };
+        let Some(counter) = self.read_tag(&name).await? else {
+            return Ok(None);
+        };
+        let Ok(Form::Calendar(format)) = self.form_of(&counter) else {
+            return Ok(None);
+        };
+        let any = format.period(ANY_MS).map(|period| period.label.to_string());
+        let is_label = any.is_some_and(|any| any.len() == label.len());
+        let label = label.parse().ok().filter(|_| is_label);
+        let spec = label.and_then(|label| counter.period(label).ok());
+        Ok(spec.filter(|spec| spec.tag == *tag))
+    }
+
     /// Refuses a tag that has the name of a period and cannot be one: the counter would have no
     /// numbers until its next period.
     pub(super) async fn check_beside_counter(&self, spec: &TagSpec) -> Result<(), StoreError> {
         let can_be_period = spec.settings.kind == TagKind::Segment && spec.format.is_none();
-        let Some((name, label)) = spec.tag.as_str().rsplit_once('@') else {
-            return Ok(());
-        };
-        let is_label = !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_digit());
-        let (false, true, Ok(counter)) = (can_be_period, is_label, Tag::new(name)) else {
+        let (false, Some((counter, _))) = (can_be_period, parts(&spec.tag)) else {
             return Ok(());
         };
         let record = self.read_tag(&counter).await?;
