@@ -120,8 +120,8 @@ pub(crate) trait Dialect: Send {
     fn number(column: &str) -> String;
 
     /// Selects how many rows `leafid_tag` has for a tag, up to where a former tag of this name
-    /// went, its kind and its format.
-    fn deleted(own: OwnTable) -> String;
+    /// went, its kind and its format. `begins` is the hour of a calendar counter's period, or 0.
+    fn deleted(own: OwnTable, begins: u64) -> String;
 
     /// Selects the columns of a `StoredRow`, up to and with the `FROM`.
     fn select(shape: Shape) -> String;

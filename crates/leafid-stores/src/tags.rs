@@ -150,7 +150,7 @@ async fn create_own<D: Dialect>(
 ) -> Result<Option<i64>, CallError> {
     let (tag, own) = (spec.tag.as_str(), OwnColumns::of(spec));
     let row = connection
-        .row(&D::deleted(shape.own), &[tag.into()])
+        .row(&D::deleted(shape.own, begins(spec)), &[tag.into()])
         .await?;
     let (rows, deleted) = match &row {
         Some(row) => (row.number(0)?, row.number_or_null(1)?),
@@ -172,6 +172,18 @@ async fn create_own<D: Dialect>(
         connection.execute(update, &values).await?;
     }
     Ok(deleted)
+}
+
+/// The hour in which the period of a calendar counter begins, such as 2026112200 for a day's; 0 for
+/// any other tag.
+fn begins(spec: &TagSpec) -> u64 {
+    match spec.period_label() {
+        Some(year @ 1000..=9999) => year * 1_000_000 + 10_100,
+        Some(month @ 100_000..=999_999) => month * 10_000 + 100,
+        Some(day @ 10_000_000..=99_999_999) => day * 100,
+        Some(hour @ 1_000_000_000..=9_999_999_999) => hour,
+        _ => 0,
+    }
 }
 
 async fn insert<D: Dialect>(

@@ -48,7 +48,7 @@ impl Dialect for MySqlConnection {
         format!("CAST({column} AS SIGNED)")
     }
 
-    fn deleted(own: OwnTable) -> String {
+    fn deleted(own: OwnTable, _: u64) -> String {
         let format = match own.has_format {
             true => "MAX(format)",
             false => "CAST(NULL AS CHAR)",

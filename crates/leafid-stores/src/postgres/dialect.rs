@@ -45,7 +45,7 @@ impl Dialect for PgConnection {
         format!("{column}::bigint")
     }
 
-    fn deleted(own: OwnTable) -> String {
+    fn deleted(own: OwnTable, _: u64) -> String {
         let format = match own.has_format {
             true => "max(format)",
             false => "NULL",

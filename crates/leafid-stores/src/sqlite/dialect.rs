@@ -119,11 +119,13 @@ impl Dialect for Connection {
         column.to_owned()
     }
 
-    /// The row without a name stands for all tags that a restored file did not know.
-    fn deleted(_: OwnTable) -> String {
-        "SELECT count(*) FILTER (WHERE tag <> ''), max(deleted_max_id), max(kind), max(format) \
-            FROM leafid_tag WHERE tag IN (?, '')"
-            .to_owned()
+    /// The row without a name stands for all tags that a restored file did not know, save for
+    /// periods that begin after the hour in its `segment_max`.
+    fn deleted(_: OwnTable, begins: u64) -> String {
+        format!(
+            "SELECT count(*) FILTER (WHERE tag <> ''), max(deleted_max_id), max(kind), max(format) \
+            FROM leafid_tag WHERE tag = ? OR tag = '' AND coalesce({begins} <= segment_max, true)"
+        )
     }
 
     fn select(_: Shape) -> String {

@@ -369,6 +369,36 @@ async fn a_restore_keeps_formats_that_are_newer_than_the_copy() {
     }
 }
 
+/// Guards that a restore which knows nothing of the replaced file spends the numbers of no period
+/// that nobody can have begun, and of no fewer than all others.
+#[tokio::test]
+async fn a_restore_spends_no_period_that_begins_later() {
+    let folder = tempfile::tempdir().unwrap();
+    let (url, options) = (url_of(&url_in(&folder)), StoreOptions::default());
+    let copy = folder.path().join("copy.db");
+    let store = open_at(&url_in(&folder)).await;
+    let counter = formatted("invoice", "{date %Y}-{number width=5 restart=year}");
+    let counter = store.create(&counter).await.unwrap();
+    backup(&url, &copy, &options).await.unwrap();
+    drop(store);
+    std::fs::remove_file(url.file().unwrap()).unwrap();
+    let report = restore(&url, &copy, &RestoreOptions::default(), &options).await;
+    assert_eq!(report.unwrap().knowledge, Knowledge::Nothing);
+    let store = open_at(&url_in(&folder)).await;
+    for label in [2999, 299_912, 29_991_231, 2_999_123_123] {
+        let period = counter.period(label).unwrap();
+        assert_eq!(store.create(&period).await.unwrap().max_id, 1, "{label}");
+    }
+    // Of the past, of no calendar that is known, and one that somebody may have created by hand.
+    let by_hand = TagSpec::new(tag("other@29991231"));
+    let labels = [2026, 202_601, 20_260_101, 2_026_010_100, 5, 29_991];
+    let specs = labels.map(|label| counter.period(label).unwrap());
+    for spec in specs.into_iter().chain([by_hand]) {
+        let created = store.create(&spec).await.unwrap();
+        assert_eq!(created.max_id, 100_000_001, "{}", spec.tag);
+    }
+}
+
 fn formatted(name: &str, format: &str) -> TagSpec {
     TagSpec {
         format: Some(format.into()),

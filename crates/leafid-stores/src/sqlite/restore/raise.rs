@@ -147,6 +147,7 @@ pub(super) fn raise(
     if knowledge != Knowledge::Everything {
         let start = options.margin.saturating_add(1);
         bury(&transaction, ANY_TAG, start)?;
+        except_later_periods(&transaction, options.now_ms)?;
     }
     let workers = raise_workers(&transaction, &rows, former, options)?;
     rename(&transaction, former)?;
@@ -206,6 +207,18 @@ fn bury(transaction: &Transaction<'_>, tag: &str, max_id: u64) -> Result<(), Cal
         ON CONFLICT (tag) DO UPDATE SET \
         deleted_max_id = max(coalesce(deleted_max_id, 1), excluded.deleted_max_id)";
     transaction.execute(upsert, (tag, whole(max_id)))?;
+    Ok(())
+}
+
+/// Lets periods of calendar counters start at 1 that begin two days from now or later: no server
+/// has begun one. Two days are enough for any zone, and for a server whose clock is a day ahead. The
+/// time is the latest of those that are known, should one of the clocks be behind.
+fn except_later_periods(transaction: &Transaction<'_>, now_ms: u64) -> Result<(), CallError> {
+    let update = "UPDATE leafid_tag SET segment_max = max(coalesce(segment_max, 0), \
+        CAST(strftime('%Y%m%d%H', max(?, unixepoch() * 1000, \
+            coalesce((SELECT max(update_time) FROM leaf_alloc), 0)) / 1000, \
+            'unixepoch', '+2 days') AS INTEGER)) WHERE tag = ?";
+    transaction.execute(update, (whole(now_ms), ANY_TAG))?;
     Ok(())
 }
 
