@@ -50,6 +50,8 @@ pub(crate) struct Pool<S: Backend> {
     patience: Patience,
     clock: SystemClock,
     permits: Semaphore,
+    /// One less, if there is more than one: a reservation waits behind no other call.
+    others: Semaphore,
     connections_max: usize,
     /// Older connections are replaced.
     age_max: Duration,
@@ -61,7 +63,7 @@ pub(crate) struct Pool<S: Backend> {
     is_slow: AtomicBool,
     /// The number of connections in use.
     in_use_len: AtomicUsize,
-    /// The number of connections being made for later calls.
+    /// The number of connections that are being made for calls.
     attempts_len: AtomicUsize,
     /// When a new connection was last refused. Connections checked before that are checked again.
     refused_at: Mutex<Option<Duration>>,
@@ -82,6 +84,7 @@ impl<S: Backend> Pool<S> {
             patience,
             clock: SystemClock::new(),
             permits: Semaphore::new(connections_max.max(1)),
+            others: Semaphore::new(connections_max.saturating_sub(1).max(1)),
             connections_max,
             age_max,
             is_renewing: AtomicBool::new(false),
@@ -135,9 +138,12 @@ impl<S: Backend> Pool<S> {
         self: &Arc<Self>,
         urgency: Urgency,
     ) -> Result<PooledConnection<'_, S>, StoreError> {
-        let permit = self.permits.acquire().await;
-        let permit =
-            permit.map_err(|error| StoreError::unavailable("the store is closed", error))?;
+        let closed = |error| StoreError::unavailable("the store is closed", error);
+        let other = match urgency {
+            Urgency::Reserving => None,
+            Urgency::Other => Some(self.others.acquire().await.map_err(closed)?),
+        };
+        let permit = self.permits.acquire().await.map_err(closed)?;
         if let Some(reason) = self.backend.refusal() {
             return Err(refused(&reason));
         }
@@ -164,7 +170,7 @@ impl<S: Backend> Pool<S> {
                     taken: now,
                     pool: self,
                     _counted: Counted::one_of(&self.in_use_len),
-                    _permit: permit,
+                    _permits: (other, permit),
                 });
             }
         }
@@ -180,11 +186,12 @@ impl<S: Backend> Pool<S> {
             Ok(idle) => return Ok((idle, false)),
             Err(returned) => returned,
         };
-        if urgency != Urgency::Reserving
-            && self.makes_enough()
-            && let Ok(Ok(idle)) = tokio::time::timeout(ATTEMPT_PAUSE, &mut returned).await
-        {
-            return Ok((idle, false));
+        let mut waits = urgency == Urgency::Other && (self.makes_enough() || self.has_all());
+        while waits {
+            if let Ok(Ok(idle)) = tokio::time::timeout(ATTEMPT_PAUSE, &mut returned).await {
+                return Ok((idle, false));
+            }
+            waits = self.has_all();
         }
         let (made, checked) = loop {
             let checked = self.clock.now();
@@ -224,13 +231,19 @@ impl<S: Backend> Pool<S> {
         attempts_len > 0 && attempts_len >= self.lock().waiting_len()
     }
 
-    /// Keeps a new connection, unless there are enough by now.
-    fn add(&self, connection: S::Connection, checked: Duration) {
-        let new = self.new_idle(connection, checked);
+    /// Whether there are as many connections as there may be, with those that are being made.
+    fn has_all(&self) -> bool {
+        let in_use_len = self.in_use_len.load(Ordering::Relaxed);
+        let len = in_use_len + self.attempts_len.load(Ordering::Relaxed);
+        len + self.lock().idle.len() >= self.connections_max
+    }
+
+    /// Gives a connection to a call that waits, or keeps it idle unless there are too many.
+    fn put(&self, idle: Idle<S::Connection>) {
         let mut state = self.lock();
         let len = state.idle.len() + self.in_use_len.load(Ordering::Relaxed);
-        if len < self.connections_max {
-            state.put(new);
+        if len <= self.connections_max || state.waiting_len() > 0 {
+            state.put(idle);
         }
     }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use leafid::store::{BoxFuture, StoreError};
 use tokio::runtime::Handle;
 
-use super::{Counted, Pool, spawn};
+use super::{Pool, spawn};
 use crate::backend::Backend;
 
 type Making<S> = BoxFuture<'static, Result<<S as Backend>::Connection, StoreError>>;
@@ -24,12 +24,13 @@ pub(super) struct Attempt<'a, S: Backend> {
 
 impl<'a, S: Backend> Attempt<'a, S> {
     pub(super) fn new(pool: &'a Arc<Pool<S>>, checked: Duration) -> Self {
-        let own = Arc::clone(pool);
+        let counted = Counted::new(pool);
         Self {
             pool,
-            making: Some(Box::pin(
-                async move { own.backend.connect(own.patience).await },
-            )),
+            making: Some(Box::pin(async move {
+                let pool = &counted.0;
+                pool.backend.connect(pool.patience).await
+            })),
             checked,
         }
     }
@@ -49,18 +50,31 @@ impl<S: Backend> Drop for Attempt<'_, S> {
         let Some(making) = self.making.take() else {
             return;
         };
-        let pool = Arc::clone(self.pool);
-        let is_enough = pool.attempts_len.load(Ordering::Relaxed) >= pool.connections_max;
-        if is_enough || Handle::try_current().is_err() {
+        if self.pool.has_all() || Handle::try_current().is_err() {
             return;
         }
-        let checked = self.checked;
+        let (pool, checked) = (Arc::clone(self.pool), self.checked);
         spawn(async move {
-            let _attempt = Counted::one_of(&pool.attempts_len);
             match making.await {
-                Ok(connection) => pool.add(connection, checked),
+                Ok(connection) => pool.put(pool.new_idle(connection, checked)),
                 Err(error) => pool.note_refusal(&error),
             }
         });
+    }
+}
+
+/// Counts an attempt while it goes on.
+struct Counted<S: Backend>(Arc<Pool<S>>);
+
+impl<S: Backend> Counted<S> {
+    fn new(pool: &Arc<Pool<S>>) -> Self {
+        pool.attempts_len.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(pool))
+    }
+}
+
+impl<S: Backend> Drop for Counted<S> {
+    fn drop(&mut self) {
+        self.0.attempts_len.fetch_sub(1, Ordering::Relaxed);
     }
 }

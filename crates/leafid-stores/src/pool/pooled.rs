@@ -18,7 +18,7 @@ pub(crate) struct PooledConnection<'a, S: Backend> {
     pub(super) taken: Duration,
     pub(super) pool: &'a Pool<S>,
     pub(super) _counted: Counted<'a>,
-    pub(super) _permit: SemaphorePermit<'a>,
+    pub(super) _permits: (Option<SemaphorePermit<'a>>, SemaphorePermit<'a>),
 }
 
 impl<S: Backend> PooledConnection<'_, S> {
@@ -45,17 +45,16 @@ impl<S: Backend> PooledConnection<'_, S> {
                 age,
                 since,
             };
-            let mut state = pool.lock();
             // An old one is no longer needed once there is a usable one, and a spare one.
-            if state.idle.len() < 2 || !pool.is_old(&idle, since) {
-                state.put(idle);
+            if pool.lock().idle.len() < 2 || !pool.is_old(&idle, since) {
+                pool.put(idle);
             }
         }
         answer
     }
 }
 
-/// Counts a connection as long as it is in use, or being made.
+/// Counts a connection as long as it is in use.
 pub(super) struct Counted<'a>(&'a AtomicUsize);
 
 impl<'a> Counted<'a> {
