@@ -114,6 +114,7 @@ impl Server {
         let kinds = Kinds {
             segment: config.segment,
             registry: registry.clone(),
+            row_looks: worker_node.as_ref().and_then(|(row, _)| row.looks()),
         };
         let name = worker_ids::name(config, http_addr);
         let (audit, audit_writer) = Audit::new(name, Arc::clone(clock), stores.audit);

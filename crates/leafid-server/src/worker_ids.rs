@@ -16,6 +16,7 @@ use leafid_stores::{FileJournal, LeaseOptions, StoreUrl};
 use crate::config::{Config, WorkerIdSource};
 use crate::error::ServeError;
 
+pub(crate) use baidu::RowLooks;
 pub use baidu::WorkerNodeRow;
 pub(crate) use durability_check::{DurabilityChecked, unencrypted};
 #[cfg(test)]

@@ -194,6 +194,55 @@ fn a_look_that_hangs_delays_nothing() {
     assert!(took < Duration::from_secs(10), "{took:?}");
 }
 
+/// Guards that a database without lease tables that is away shows like any registry: in the metrics,
+/// in `/readyz`, and in the log.
+#[test]
+fn a_database_that_is_away_shows_like_a_registry() {
+    let folder = tempdir().unwrap();
+    let database = shared_mariadb().create_database();
+    shared_mariadb().sql(&database.name, TABLE_SQL);
+    let proxy = Proxy::new(shared_mariadb().port());
+    let url = shared_mariadb().url_at(proxy.port(), &database.name);
+    let mut words = arguments(&database, "own").to_vec();
+    words[3] = &url;
+    words.extend(["--registry-check", "1s"]);
+    let server = Server::start(folder.path(), &words);
+    let shows = |up: f64, line: &str, log: &str, times: usize| {
+        until(line, || {
+            let is_up = server.metric("leafid_registry_up");
+            (is_up.total_cmp(&up).is_eq()).then_some(())
+        });
+        let (_, ready) = server.get("/readyz?verbose");
+        assert!(ready.contains(line), "{ready}");
+        assert_eq!(server.json("/v1/worker")["registry_answers"], up > 0.5);
+        until(log, || {
+            (server.log().matches(log).count() == times).then_some(())
+        });
+        assert_eq!(server.get("/api/snowflake/get/order").0, 200);
+    };
+    let failures = || server.metric("leafid_registry_failures_total");
+    let (gone, back) = (
+        "cannot read this server's row in WORKER_NODE",
+        "this server's row in WORKER_NODE can be read again",
+    );
+    shows(1.0, "[+]registry: answers", back, 0);
+    assert!(failures() < 0.5);
+    let hang = || proxy.delay(Duration::from_secs(60));
+    let refuse = || proxy.refuse();
+    let outages: [&dyn Fn(); 2] = [&hang, &refuse];
+    for (begin, times) in outages.into_iter().zip(1..) {
+        let before = failures();
+        begin();
+        shows(0.0, "[-]registry: does not answer", gone, times);
+        until("two failures", || {
+            (failures() > before + 1.5).then_some(())
+        });
+        proxy.pass();
+        shows(1.0, "[+]registry: answers", back, times);
+    }
+    server.stop();
+}
+
 /// Guards that a database which never answers within half of `registry-check`, and makes no new
 /// connection in any time, is not taken for one that is down: it gives the number to another server.
 #[test]

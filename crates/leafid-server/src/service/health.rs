@@ -20,10 +20,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use leafid::store::StoreState;
-use leafid::{Clock, Generators, WorkerRegistry};
+use leafid::{Clock, Generators, RegistryStatus, WorkerRegistry};
 use tokio::sync::Notify;
 
 use crate::service::regressions::{Regressions, WentBack};
+use crate::worker_ids::RowLooks;
 use worker::WorkerReadiness;
 
 /// How many tags are checked for ids in memory while the store fails.
@@ -40,6 +41,7 @@ pub struct Health {
     segment: bool,
     /// `None`: snowflake ids are off.
     registry: Option<WorkerRegistry>,
+    row_looks: Option<Arc<RowLooks>>,
     clock: Arc<dyn Clock>,
     /// The state of the store before the generators take over.
     first_seen: Mutex<StoreState>,
@@ -53,6 +55,8 @@ pub struct Health {
 pub(crate) struct Kinds {
     pub(crate) segment: bool,
     pub(crate) registry: Option<WorkerRegistry>,
+    /// What is known of the database with `WORKER_NODE`, if the worker id is from it and not leased.
+    pub(crate) row_looks: Option<Arc<RowLooks>>,
 }
 
 /// The phase of the process.
@@ -98,10 +102,15 @@ impl Health {
         clock: Arc<dyn Clock>,
         regressions: Arc<Regressions>,
     ) -> Self {
-        let Kinds { segment, registry } = kinds;
+        let Kinds {
+            segment,
+            registry,
+            row_looks,
+        } = kinds;
         Self {
             segment,
             registry,
+            row_looks,
             generators,
             clock,
             first_seen: Mutex::default(),
@@ -139,6 +148,15 @@ impl Health {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
+    }
+
+    /// The state of the worker id and the clock; `None` if snowflake ids are off.
+    pub(crate) fn worker_status(&self) -> Option<RegistryStatus> {
+        let status = self.registry.as_ref()?.status();
+        Some(match &self.row_looks {
+            Some(looks) => looks.shown_in(status),
+            None => status,
+        })
     }
 
     pub(crate) fn phase(&self) -> Phase {
@@ -211,7 +229,6 @@ impl Health {
             let statuses = self.generators.statuses(TAGS_SEEN_MAX);
             has_ids = statuses.iter().any(|status| status.remaining > 0);
         }
-        let registry = self.registry.as_ref();
         Readiness {
             phase: self.phase(),
             segment: self.segment,
@@ -219,7 +236,7 @@ impl Health {
             failing_for,
             went_back: self.regressions.named(),
             has_ids,
-            worker: registry.map(|registry| WorkerReadiness(registry.status())),
+            worker: self.worker_status().map(WorkerReadiness),
         }
     }
 }

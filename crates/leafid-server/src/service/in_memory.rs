@@ -45,6 +45,7 @@ impl Service {
         let kinds = Kinds {
             segment: true,
             registry: None,
+            row_looks: None,
         };
         let regressions = Arc::new(Regressions::new(Arc::clone(&clock)));
         let health = Health::new(kinds, generators.clone(), Arc::clone(&clock), regressions);

@@ -166,8 +166,7 @@ impl Service {
     /// The state of this server's worker id and clock; `None` if snowflake ids are off.
     #[must_use]
     pub fn worker_status(&self) -> Option<RegistryStatus> {
-        let snowflakes = self.snowflakes.as_ref()?;
-        Some(snowflakes.registry.status())
+        self.health.worker_status()
     }
 
     /// As [`worker_status`](Self::worker_status), for a caller.

@@ -10,13 +10,15 @@
 //! to another server, and tells us late.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use futures_util::future::{Abortable, OptionFuture};
 use futures_util::stream::FuturesUnordered;
 use leafid::store::StoreError;
-use leafid::{Clock as _, LateReads, SystemClock, WorkerRegistry};
+use leafid::{Clock as _, LateReads, RegistryStatus, SystemClock, WorkerRegistry};
 use leafid_stores::StoreUrl;
 use leafid_stores::baidu::{AssignedRow, WorkerKind, WorkerNode, assign};
 use tokio::time::MissedTickBehavior;
@@ -34,6 +36,39 @@ pub struct WorkerNodeRow {
     interval: Duration,
     /// Its number is not leased, because the database had no table for that.
     is_unleased: bool,
+    looks: Arc<RowLooks>,
+}
+
+/// What the looks at the row have shown of the database, where no lease store shows it.
+#[derive(Debug)]
+pub(crate) struct RowLooks {
+    answers: AtomicBool,
+    failures: AtomicU64,
+}
+
+impl RowLooks {
+    /// The inserted row was read.
+    const fn new() -> Self {
+        Self {
+            answers: AtomicBool::new(true),
+            failures: AtomicU64::new(0),
+        }
+    }
+
+    /// Records a look; returns whether the one before had failed.
+    fn note(&self, answers: bool) -> bool {
+        if !answers {
+            self.failures.fetch_add(1, Ordering::Relaxed);
+        }
+        !self.answers.swap(answers, Ordering::Relaxed)
+    }
+
+    /// The status of a registry without a store, with what the looks have shown.
+    pub(crate) fn shown_in(&self, mut status: RegistryStatus) -> RegistryStatus {
+        status.store_answers = Some(self.answers.load(Ordering::Relaxed));
+        status.failures += self.failures.load(Ordering::Relaxed);
+        status
+    }
 }
 
 /// What a look has shown.
@@ -70,6 +105,7 @@ impl WorkerNodeRow {
             row: AssignedRow::new(&url, number, &node, &options)?,
             interval: config.workers.check_interval / 2,
             is_unleased: false,
+            looks: Arc::new(RowLooks::new()),
             url,
             number,
         };
@@ -85,6 +121,11 @@ impl WorkerNodeRow {
 
     pub(super) const fn number(&self) -> u64 {
         self.number
+    }
+
+    /// What the looks at it show, if its number is not leased: else the lease store shows the same.
+    pub(crate) fn looks(&self) -> Option<Arc<RowLooks>> {
+        self.is_unleased.then(|| Arc::clone(&self.looks))
     }
 
     /// Says that its number is not leased. An error if it could be, or if nobody can tell.
@@ -140,7 +181,6 @@ impl WorkerNodeRow {
         let mut began = Duration::ZERO;
         let mut look = None;
         let (mut late, mut late_reads) = (FuturesUnordered::new(), LateReads::default());
-        let mut fails = false;
         loop {
             tokio::select! {
                 biased;
@@ -148,7 +188,7 @@ impl WorkerNodeRow {
                     look = None;
                     match answer {
                         Ok(shown) if shown != Look::Kept => return shown,
-                        answer => self.log(&mut fails, answer.err()),
+                        answer => self.note(answer.err()),
                     }
                 }
                 Some((began, answer)) = late.next() => {
@@ -165,7 +205,7 @@ impl WorkerNodeRow {
                             format!("no answer within {:?}", self.interval),
                             "the database does not answer",
                         );
-                        self.log(&mut fails, Some(error));
+                        self.note(Some(error));
                         let overdue = Abortable::new(overdue, late_reads.begin(overdue_began, now));
                         late.push(async move { (overdue_began, overdue.await) });
                     }
@@ -174,9 +214,9 @@ impl WorkerNodeRow {
         }
     }
 
-    /// Logs the first of several failures in a row, and their end.
-    fn log(&self, fails: &mut bool, error: Option<StoreError>) {
-        let failed_before = std::mem::replace(fails, error.is_some());
+    /// Counts a failure, and logs the first of several in a row, and their end.
+    fn note(&self, error: Option<StoreError>) {
+        let failed_before = self.looks.note(error.is_none());
         match error {
             None if failed_before => tracing::info!(
                 worker = self.number,
