@@ -171,7 +171,8 @@ pub enum Event<'a> {
         /// The registry's error.
         error: &'a StoreError,
     },
-    /// The worker id could not be given back; it stays leased to this server.
+    /// The worker id could not be given back; it may stay leased to this server until its lease
+    /// ends.
     WorkerKept {
         /// The lease.
         lease: Lease,

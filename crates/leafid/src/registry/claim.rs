@@ -167,25 +167,32 @@ pub(crate) async fn extend(
 /// How often giving back is retried because a call of our own changed the row meanwhile.
 const RELEASES_MAX: usize = 3;
 
+/// Whether a row is that of the lease, or that of a claim of it whose outcome is unknown.
+pub(crate) fn is_ours(row: &LeaseRecord, lease: &Lease, journal: &JournalRecord) -> bool {
+    let holder = journal.row_holder(journal.lease.map_or(0, |lease| lease.nonce));
+    let is_of_lease = row.holder == holder && row.epoch == lease.epoch;
+    row.worker == lease.worker && (is_of_lease || journal.is_of_claim(row))
+}
+
 /// Gives a worker id back, down to the first unused time. Only for a process that has stopped
-/// issuing. Returns whether the row was ours: that of the lease, or that of a claim whose outcome
-/// is unknown.
+/// issuing. `seen` is the row as it was read just before. Returns whether the row was ours.
 pub(crate) async fn release(
     store: &dyn LeaseStore,
     lease: Lease,
     used_until_ms: u64,
     journal: &JournalRecord,
     address: &str,
+    seen: LeaseRecord,
 ) -> Result<bool, StoreError> {
-    let holder = journal.row_holder(journal.lease.map_or(0, |lease| lease.nonce));
-    // A claim or an extension whose outcome was unknown may have succeeded or not: the row shows it.
-    let is_ours = |row: &LeaseRecord| {
-        let is_of_lease = row.holder == holder && row.epoch == lease.epoch;
-        row.worker == lease.worker && (is_of_lease || journal.is_of_claim(row))
-    };
+    let mut seen = Some(seen);
     for _ in 0..RELEASES_MAX {
-        let rows = store.leases().await?;
-        let Some(row) = rows.into_iter().find(is_ours) else {
+        // A claim or an extension whose outcome was unknown may have succeeded or not, or arrive
+        // only now: the row shows it.
+        let row = match seen.take() {
+            Some(row) => Some(row),
+            None => store.lease(lease.worker).await?,
+        };
+        let Some(row) = row.filter(|row| is_ours(row, &lease, journal)) else {
             return Ok(false);
         };
         let swap = LeaseSwap {

@@ -96,7 +96,8 @@ impl WorkerRegistry {
         if shared.lock().stage != RegistryStage::Stopped {
             select(ended, pin!(shared.sleep(timeout))).await;
         }
-        shared.lock().closed()
+        let now_ms = shared.core.timeline.now_ms();
+        shared.lock().closed(now_ms)
     }
 }
 
@@ -116,18 +117,25 @@ impl Shared {
 
 impl RegistryState {
     /// Records whether the worker id was given back.
-    pub(super) fn on_release(&mut self, lease: Lease, given_back: &Result<bool, StoreError>) {
+    pub(super) fn on_release(
+        &mut self,
+        lease: Lease,
+        given_back: &Result<bool, StoreError>,
+        now_ms: u64,
+    ) {
         match given_back {
             Ok(is_ours) => {
                 self.leased = None;
                 self.released = is_ours.then_some(lease.worker);
             }
+            Err(_) if lease.until_ms <= now_ms => self.leased = None,
             Err(error) => self.kept = Some(error.to_string().into()),
         }
     }
 
-    fn closed(&self) -> Closed {
-        match (self.leased, self.released) {
+    fn closed(&self, now_ms: u64) -> Closed {
+        let leased = self.leased.filter(|lease| lease.until_ms > now_ms);
+        match (leased, self.released) {
             (Some(lease), _) => Closed::Leased {
                 lease,
                 reason: self.kept_reason(),

@@ -1,13 +1,16 @@
 //! Gives a worker id back, so that others need not wait for the end of its lease.
 
+use std::pin::pin;
 use std::sync::Arc;
+
+use futures_util::future::{Either, select};
 
 use super::calls::Access;
 use super::driver::DriverState;
 use super::{Shared, claim};
 use crate::event::Event;
 use crate::lease::Lease;
-use crate::store::{JournalLease, StoreError};
+use crate::store::{JournalLease, LeaseRecord, StoreError};
 
 impl DriverState {
     /// Stops issuing, and gives back the unused rest of the lease.
@@ -18,7 +21,8 @@ impl DriverState {
         let used_ms = used_tick.map_or(0, |tick| layout.unix_ms_of(tick).unsigned_abs());
         self.shared.lock().lease = None;
         let given_back = self.give_back(lease, used_ms.max(lease.start_ms)).await;
-        self.shared.lock().on_release(lease, &given_back);
+        let now_ms = self.shared.core.timeline.now_ms();
+        self.shared.lock().on_release(lease, &given_back, now_ms);
         match given_back {
             Ok(true) => {
                 let worker = lease.worker;
@@ -42,19 +46,19 @@ impl DriverState {
         };
         // While the registry is down nothing is given back, so that a restart can continue without
         // it.
-        // Asked twice, because the first call may use a connection that died while idle.
-        let mut is_there = read_own_row(&shared, lease).await;
-        if is_there.as_ref().is_err_and(StoreError::may_recover) {
-            is_there = read_own_row(&shared, lease).await;
-        }
-        is_there?;
+        let seen = read_twice(&shared, lease).await?;
         // From here on another server may get the rest of it.
-        self.note_end(lease, used_ms, false).await?;
+        let noted = self.note_end(lease, used_ms, false).await;
         let Some(journal) = &self.journal else {
             return Ok(false);
         };
+        // Another server has it, or the row is gone: nothing is leased to this one any more.
+        let Some(seen) = seen.filter(|row| claim::is_ours(row, &lease, journal)) else {
+            return Ok(false);
+        };
+        noted?;
         let address = &shared.options.address;
-        let given_back = claim::release(store, lease, used_ms, journal, address);
+        let given_back = claim::release(store, lease, used_ms, journal, address, seen);
         shared.changing(given_back).await
     }
 
@@ -82,10 +86,28 @@ impl DriverState {
     }
 }
 
-/// Reads our own row, to see whether the registry answers.
-async fn read_own_row(shared: &Shared, lease: Lease) -> Result<(), StoreError> {
+/// Reads our own row, to see whether the registry answers. If the first read fails or is late, a
+/// second one begins: the first may use a connection that died while idle. A registry that is only
+/// slow answers either.
+async fn read_twice(shared: &Shared, lease: Lease) -> Result<Option<LeaseRecord>, StoreError> {
+    let late = shared.sleep(shared.options.row_read_interval());
+    let first = Box::pin(read_own_row(shared, lease));
+    match select(first, pin!(late)).await {
+        Either::Left((Err(error), _)) if error.may_recover() => read_own_row(shared, lease).await,
+        Either::Left((row, _)) => row,
+        Either::Right(((), first)) => {
+            let second = Box::pin(read_own_row(shared, lease));
+            match select(first, second).await {
+                Either::Left((Err(_), other)) | Either::Right((Err(_), other)) => other.await,
+                Either::Left((row, _)) | Either::Right((row, _)) => row,
+            }
+        }
+    }
+}
+
+async fn read_own_row(shared: &Shared, lease: Lease) -> Result<Option<LeaseRecord>, StoreError> {
     let row = shared.store()?.lease(lease.worker);
-    let row = shared.within(shared.options.row_read_interval(), row).await;
+    let row = shared.within(shared.options.call_max, row).await;
     shared.note(Access::Read, row.as_ref().err());
-    row.map(drop)
+    row
 }

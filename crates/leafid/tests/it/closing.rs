@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use leafid::store::MemoryLeaseStore;
+use leafid::store::{LeaseRecord, LeaseStore as _, LeaseSwap, MemoryLeaseStore};
 use leafid::{Closed, WorkerChoice, WorkerId, WorkerRegistry, blocking};
 
 use crate::cluster::{Mood, Server, Setup, store};
@@ -61,6 +61,66 @@ fn a_worker_id_that_stays_leased_is_reported() {
     let text = closed.to_string();
     assert!(text.contains("stays leased until 2"), "{text}");
     assert!(text.contains("cannot reach the registry"), "{text}");
+}
+
+/// Guards that a lease that is over is not reported as one that stays.
+#[test]
+fn a_lease_that_is_over_does_not_stay() {
+    let store = store();
+    let mut server = Setup::new(&store).start();
+    server.next();
+    store.set(Mood::Down);
+    // The program was stopped for long, and with it the driver.
+    server.clock.advance(Duration::from_secs(7200));
+    let closed = close(&mut server, |server| server.advance(TIMEOUT * 20));
+    assert_eq!(closed, Closed::NotHeld);
+}
+
+/// Guards that a worker id that another server has by now is not reported as one that stays leased,
+/// even if the registry fails after the row was read.
+#[test]
+fn a_worker_id_that_was_taken_does_not_stay() {
+    let store = store();
+    let mut server = Setup::new(&store).start();
+    server.next();
+    let lease = server.status().lease.unwrap();
+    let row = blocking::block_on(store.lease(lease.worker))
+        .unwrap()
+        .unwrap();
+    let taken = LeaseSwap {
+        expected: Some(row.key()),
+        record: LeaseRecord {
+            epoch: row.epoch + 1,
+            holder: "another".into(),
+            ..row
+        },
+    };
+    assert!(blocking::block_on(store.swap(&taken)).unwrap());
+    store.set(Mood::OneRowOnly);
+    let closed = close(&mut server, |server| server.advance(TIMEOUT * 20));
+    assert_eq!(closed, Closed::NotHeld);
+    assert_eq!(server.log.count("WorkerKept"), 0);
+}
+
+/// Guards that a registry that is slower than the interval of reads gets its worker id back.
+#[test]
+fn a_slow_registry_gets_its_worker_id_back() {
+    let store = store();
+    let mut server = Setup::new(&store).start();
+    server.next();
+    let worker = server.worker();
+    store.set_clock(&server.clock);
+    store.set(Mood::Slow(Duration::from_secs(3)));
+    let registry = server.registry.clone();
+    // One read and one change.
+    let mut closing = pin!(registry.close(Duration::from_secs(7)));
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(closing.as_mut().poll(&mut context).is_pending());
+    server.advance(Duration::from_millis(6500));
+    assert_eq!(
+        closing.poll(&mut context),
+        Poll::Ready(Closed::Released { worker })
+    );
 }
 
 /// Guards that `close` waits no longer than its time-out, and reports what it knows by then.

@@ -31,6 +31,8 @@ pub(crate) enum Mood {
     Slow(Duration),
     /// The same for every other read of a row; the others are never answered.
     HalfLost(Duration),
+    /// It answers reads of one row, and nothing else.
+    OneRowOnly,
     /// It can be read.
     ReadOnly,
     /// It makes the change, and its answer is lost.
@@ -99,7 +101,9 @@ impl Registry {
                 source: "deadlock".into(),
             }),
             Mood::Well | Mood::ReadOnly => call.await,
-            Mood::Down => Err(StoreError::unavailable("cannot reach the registry", "down")),
+            Mood::Down | Mood::OneRowOnly => {
+                Err(StoreError::unavailable("cannot reach the registry", "down"))
+            }
             Mood::Slow(time) | Mood::HalfLost(time) => {
                 let answer = call.await;
                 let clock = self.clock.lock().unwrap().clone().expect("set_clock");
@@ -150,6 +154,9 @@ impl LeaseStore for Registry {
             let is_lossy = matches!(*self.mood.lock().unwrap(), Mood::HalfLost(_));
             if is_lossy && self.loses_next.fetch_xor(true, Ordering::Relaxed) {
                 return std::future::pending().await;
+            }
+            if *self.mood.lock().unwrap() == Mood::OneRowOnly {
+                return memory.lease(worker).await;
             }
             self.answer(memory.lease(worker)).await
         })

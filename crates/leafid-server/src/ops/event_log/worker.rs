@@ -18,7 +18,7 @@ pub(super) fn log(event: &Event<'_>) {
         Event::WorkerReleased { worker } => tracing::info!(%worker, "worker id given back"),
         Event::WorkerLost { worker, reason } => tracing::error!(
             %worker, reason,
-            "alarm: the worker id is lost; no snowflake id is issued until another one is claimed, which starts at once; no id is issued twice"
+            "alarm: the worker id is lost; no snowflake id is issued until this server has claimed another one, which it tries automatically within seconds; no id is issued twice"
         ),
         Event::WorkerRefused { reason } => tracing::error!(
             reason,
@@ -34,12 +34,7 @@ pub(super) fn log(event: &Event<'_>) {
             error = with_causes(error),
             "the registry cannot be reached; this server continues within the lease in its journal"
         ),
-        Event::WorkerKept { lease, error } => tracing::warn!(
-            worker = %lease.worker,
-            until = until(lease),
-            error = with_causes(error),
-            "the worker id could not be given back; it stays leased to this server until then"
-        ),
+        Event::WorkerKept { lease, error } => kept(lease, error),
         Event::RegistryRegressed { lease, found } => tracing::error!(
             worker = %lease.worker,
             found = found_shown(*found),
@@ -88,6 +83,20 @@ pub(super) fn log(event: &Event<'_>) {
 fn claimed(lease: &Lease) {
     let worker = lease.worker;
     tracing::info!(%worker, until = until(lease), "holds a worker id; snowflake ids are issued");
+}
+
+fn kept(lease: &Lease, error: &StoreError) {
+    let (worker, until, error) = (lease.worker, until(lease), with_causes(error));
+    if lease.until_ms <= crate::wall_clock::now().as_millisecond().unsigned_abs() {
+        tracing::warn!(%worker, until, error, "the worker id was not given back; its lease is over");
+        return;
+    }
+    tracing::warn!(
+        %worker,
+        until,
+        error,
+        "the worker id could not be given back; it may stay leased to this server until then"
+    );
 }
 
 fn until(lease: &Lease) -> String {
