@@ -6,7 +6,7 @@
 //! lease, its end and the journal, keeps these apart too. A tag of snowflake ids beside them draws
 //! from the same sequence, and takes none of theirs.
 
-use leafid::{Family, Id, Layout, Snowflake, TimeUnit};
+use leafid::{Family, Id, Layout, Snowflake, SnowflakeError, TimeUnit};
 
 use super::cosid::{self, CosId};
 use super::digits::Digits;
@@ -44,7 +44,7 @@ pub(super) fn issue(
     for _ in 0..count {
         let id = snowflake.try_next().map_err(|error| FamilyError::Node {
             family,
-            reason: error.to_string(),
+            reason: reason(&error),
         })?;
         let unix_ms = layout.decompose(id.get()).unix_ms.unsigned_abs();
         let emitted = match family {
@@ -54,6 +54,18 @@ pub(super) fn issue(
         emitted.ok_or(FamilyError::Clock { family, unix_ms })?;
     }
     Ok(())
+}
+
+/// Why there is no id. The family needs the widths of its layout: a wider one is no advice.
+fn reason(error: &SnowflakeError) -> String {
+    match error {
+        SnowflakeError::Ahead { max, retry_after } => format!(
+            "ids are {} ms ahead of the clock, which is the limit; try again in {} ms",
+            max.as_millis(),
+            retry_after.as_millis().max(1)
+        ),
+        error => error.to_string(),
+    }
 }
 
 fn tsid(layout: Layout, id: Id, format: &FamilyFormat, emit: &mut impl FnMut(&str)) -> Option<()> {
@@ -130,6 +142,29 @@ mod tests {
             }
             assert_eq!(all.len(), 16_000, "{family}");
         }
+    }
+
+    /// Guards that a family that runs ahead of the clock is not advised to use a layout that it
+    /// cannot have.
+    #[test]
+    fn running_ahead_advises_no_layout() {
+        let clock = ManualClock::new();
+        let options = SnowflakeOptions::default()
+            .with_layout(Layout::LEAF)
+            .with_ahead_max(std::time::Duration::from_millis(1));
+        let snowflake =
+            Snowflake::with_options(options, WorkerId::new(3), Arc::new(clock.clone())).unwrap();
+        let families = Families::new(Arc::new(clock));
+        families.set_snowflake(snowflake);
+        let format = FamilyFormat::compile(Family::Tsid, None).unwrap();
+        let mut text = String::new();
+        let errors = (0..20_000).find_map(|_| families.push_next(&format, &mut text).err());
+        let text = errors.unwrap().to_string();
+        assert!(text.contains("1 ms ahead of the clock"), "{text}");
+        assert!(
+            text.contains("try again in") && !text.contains("wide"),
+            "{text}"
+        );
     }
 
     #[test]

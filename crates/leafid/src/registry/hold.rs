@@ -201,7 +201,7 @@ impl DriverState {
         let layout = shared.core.options.layout;
         let grant = grant::grant_of(layout, &lease, noted.below_ms);
         shared.core.state.grant(grant);
-        shared.core.open();
+        shared.core.open(noted.below_ms >= lease.until_ms);
         let mut state = shared.lock();
         state.lease = Some(lease);
         state.journal_fails = false;

@@ -52,6 +52,8 @@ struct Closed {
 
 /// Why nothing is issued although there is a worker id.
 const USED_UP: &str = "its lease is exhausted and not extended yet";
+/// The same where the lease goes on, and the journal, which is written ahead of the ids, does not.
+const NOT_NOTED: &str = "its journal does not allow later times yet";
 
 /// How long to wait for a worker id before checking again.
 const NO_WORKER_RETRY: Duration = Duration::from_millis(50);
@@ -187,16 +189,26 @@ impl Core {
         }
     }
 
-    /// Notifies waiting callers that ids can be issued.
-    pub(crate) fn open(&self) {
+    /// Notifies waiting callers that ids can be issued: up to the end of the lease, or else as far
+    /// as the journal allows.
+    pub(crate) fn open(&self, is_whole_lease: bool) {
         self.is_short.store(false, Ordering::Relaxed);
-        self.close(USED_UP, ErrorKind::StoreDown, None);
+        match is_whole_lease {
+            true => self.close(USED_UP, ErrorKind::StoreDown, None),
+            false => self.close(NOT_NOTED, ErrorKind::Busy, None),
+        }
         self.opened.notify(usize::MAX);
     }
 
     /// Keeps why the lease was not extended, for when it is used up.
     pub(crate) fn not_extended(&self, error: Arc<StoreError>) {
-        self.close(USED_UP, error.kind(), Some(error));
+        let is_whole_lease = {
+            let closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
+            &*closed.reason == USED_UP
+        };
+        if is_whole_lease {
+            self.close(USED_UP, error.kind(), Some(error));
+        }
     }
 
     pub(super) fn check_count(&self, count: u64) -> Result<(), SnowflakeError> {

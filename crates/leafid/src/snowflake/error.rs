@@ -26,7 +26,7 @@ use crate::store::StoreError;
 #[non_exhaustive]
 pub enum SnowflakeError {
     /// This process holds no worker id, or its lease is exhausted.
-    #[error("no worker id to issue with: {reason}; try again in {} ms", retry_after.as_millis().max(1))]
+    #[error("no worker id to issue with: {reason}{}", retry_advice(*kind, *retry_after))]
     NoWorker {
         /// The reason.
         reason: Arc<str>,
@@ -114,5 +114,13 @@ impl SnowflakeError {
             Self::ClockBehind { by } => Some(*by),
             Self::Ended { .. } | Self::BadCount { .. } | Self::Stopped => None,
         }
+    }
+}
+
+/// Nothing where a retry alone does not help: the reason says what to change.
+fn retry_advice(kind: ErrorKind, retry_after: Duration) -> String {
+    match kind.is_retryable() {
+        true => format!("; try again in {} ms", retry_after.as_millis().max(1)),
+        false => String::new(),
     }
 }

@@ -72,3 +72,45 @@ fn a_missing_worker_id_has_a_kind() {
     server.stop();
     assert_eq!(server.try_next().unwrap_err().kind(), ErrorKind::Stopped);
 }
+
+/// Guards that the end of what the journal allows is not called the end of the lease.
+#[test]
+fn a_journal_that_is_behind_is_not_a_lease_that_is_over() {
+    let store = cluster::store();
+    let mut server = cluster::Setup::new(&store).start();
+    server.next();
+    // The driver does not run, and with it nothing writes the journal.
+    server.clock.advance(Duration::from_secs(10));
+    let error = server.try_next().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Busy);
+    let text = error.to_string();
+    assert!(text.contains("its journal does not allow"), "{text}");
+    assert!(!text.contains("lease"), "{text}");
+    server.advance(Duration::from_secs(1));
+    server.next();
+    store.set(cluster::Mood::Down);
+    let left = Duration::from_millis(server.status().left_ms);
+    server.advance(left.saturating_sub(Duration::from_secs(2)));
+    server.clock.advance(Duration::from_secs(20));
+    let error = server.try_next().unwrap_err();
+    assert!(
+        error.to_string().contains("its lease is exhausted"),
+        "{error}"
+    );
+}
+
+/// Guards that a refusal that only a change of settings ends does not advise to try again.
+#[test]
+fn a_layout_that_does_not_fit_is_not_worth_a_retry() {
+    let store = cluster::store();
+    cluster::Setup::new(&store).start().next();
+    let mut setup = cluster::Setup::new(&store);
+    let layout = leafid::Layout::WIDE;
+    setup.options.snowflake = setup.options.snowflake.with_layout(layout);
+    let server = setup.start();
+    let error = server.try_next().unwrap_err();
+    let text = error.to_string();
+    assert!(!error.is_retryable(), "{text}");
+    assert!(text.contains("use the same one"), "{text}");
+    assert!(!text.contains("try again"), "{text}");
+}
