@@ -13,7 +13,7 @@ use super::shared::bounded;
 use super::state::{RefillState, TagState};
 use super::{Allocator, Shared};
 use crate::event::Event;
-use crate::store::{Reserve, Reserved, StoreError, TagRecord, TagSpec};
+use crate::store::{Reserve, Reserved, StoreError, TagKind, TagRecord, TagSpec};
 use crate::tag::Tag;
 
 /// What the driver does with a tag after a refill.
@@ -49,10 +49,25 @@ impl Allocator {
         let version = self.begin(shared);
         let outcome = match self.load_and_reserve(shared, version).await {
             Ok(after) => after,
+            Err(StoreError::UnknownTag) => self.on_no_segments(shared, version).await,
             Err(error) => self.on_error(shared, &Arc::new(error), version),
         };
         self.notify();
         outcome
+    }
+
+    /// The tag has no row, or is of another kind by now, which its row shows.
+    async fn on_no_segments(&self, shared: &Shared, version: u64) -> RefillOutcome {
+        if self.lock().tag_state.may_issue()
+            && let Ok(Some(record)) = self.read(shared).await
+            && record.settings.kind != TagKind::Segment
+        {
+            return match self.on_record(shared, &record, version) {
+                true => self.finish(),
+                false => RefillOutcome::Again,
+            };
+        }
+        self.on_unknown_tag(shared, version)
     }
 
     /// A call begins. Returns the version of the row.

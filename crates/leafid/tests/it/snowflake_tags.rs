@@ -190,6 +190,19 @@ fn a_stale_server_reserves_nothing() {
     check_no_segments(&mut world);
 }
 
+/// Guards that a server that notices the new kind by a refused reservation does not answer meanwhile
+/// that there is no such tag.
+#[test]
+fn a_new_kind_is_never_an_unknown_tag() {
+    let mut world = World::with_tag("trace", 100, Options::default());
+    assert_eq!(world.next("trace").unwrap(), 1);
+    swap(&world, TagKind::Snowflake);
+    let error = (0..100_000).find_map(|_| world.next("trace").err());
+    let error = error.unwrap();
+    let is_refused = matches!(error, IssueError::Permanent(Permanent::NoSegments { .. }));
+    assert!(is_refused, "{error:?}");
+}
+
 /// Guards that tags created on first use may be of this kind too.
 #[test]
 fn a_snowflake_tag_is_created_on_first_use() {
