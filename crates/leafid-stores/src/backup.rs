@@ -35,6 +35,10 @@ pub struct RestoreOptions {
     pub lease: Duration,
     /// The time now, in milliseconds since 1970-01-01T00:00:00Z.
     pub now_ms: u64,
+    /// Whether periods of calendar counters that begin two days from now, or later, start at 1, and
+    /// not above the margin, where the replaced file is not known. **Only if no server's clock was
+    /// ever a day ahead**: it may have begun one of them. Default `false`.
+    pub spares_later_periods: bool,
 }
 
 impl Default for RestoreOptions {
@@ -43,6 +47,7 @@ impl Default for RestoreOptions {
             margin: 100_000_000,
             lease: Duration::from_secs(3600),
             now_ms: 0,
+            spares_later_periods: false,
         }
     }
 }
@@ -59,6 +64,13 @@ impl RestoreOptions {
     #[must_use]
     pub const fn with_lease(mut self, lease: Duration) -> Self {
         self.lease = lease;
+        self
+    }
+
+    /// Sets [`spares_later_periods`](Self::spares_later_periods).
+    #[must_use]
+    pub const fn with_spares_later_periods(mut self, spares: bool) -> Self {
+        self.spares_later_periods = spares;
         self
     }
 
@@ -82,6 +94,9 @@ pub struct RestoreReport {
     pub tags: Vec<RaisedTag>,
     /// How many rows of worker ids were raised or created.
     pub workers: u64,
+    /// The calendar counters of the copy, each of whose later periods starts above the margin, in
+    /// ascending order.
+    pub raised_counters: Vec<String>,
     /// What was known of the file that was replaced.
     pub knowledge: Knowledge,
     /// The new name of that file; `None` if there was none.

@@ -29,6 +29,12 @@ pub(crate) struct Restore {
     #[arg(long, value_name = "COUNT", default_value_t = RestoreOptions::default().margin)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=Limit::INT64.largest()))]
     margin: u64,
+    /// Let later periods of calendar counters start at 1 although the replaced file is unknown.
+    ///
+    /// For periods that begin in two days or later. Only if no server's clock was ever a day ahead:
+    /// it may have begun one of them, and its ids would repeat.
+    #[arg(long)]
+    spare_later_periods: bool,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -69,6 +75,7 @@ impl Restore {
         RestoreOptions::default()
             .with_margin(self.margin)
             .with_lease(lease)
+            .with_spares_later_periods(self.spare_later_periods)
             .with_now_ms(u64::try_from(now_ms).unwrap_or(u64::MAX))
     }
 }
@@ -88,6 +95,7 @@ fn as_json(report: &RestoreReport) -> serde_json::Value {
     json!({
         "tags": tags.collect::<Vec<_>>(),
         "workers": report.workers,
+        "raised_counters": report.raised_counters,
         "former": report.aside.as_ref().map(|aside| aside.display().to_string()),
         "note": report.knowledge.to_string(),
     })
@@ -100,6 +108,14 @@ fn as_text(report: &RestoreReport, place: &str) -> String {
     }
     text.push_str(&format!("worker ids kept back: {}\n", report.workers));
     text.push_str(&format!("{}\n", report.knowledge));
+    if !report.raised_counters.is_empty() {
+        text.push_str(&format!(
+            "calendar counters, whose later periods start above the margin: {}; if it has more \
+            digits than their formats, restore with a smaller --margin, or with \
+            --spare-later-periods if no server's clock was ever a day ahead\n",
+            report.raised_counters.join(", ")
+        ));
+    }
     if let Some(aside) = &report.aside {
         text.push_str(&format!("the former file is now {}\n", aside.display()));
     }

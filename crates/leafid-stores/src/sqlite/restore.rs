@@ -182,12 +182,13 @@ impl Replaced {
         Ok(aside)
     }
 
+    /// With its write-ahead log, which would change the new file; even if it is all that is there.
     fn set_aside(&self) -> std::io::Result<Option<PathBuf>> {
-        if !self.path.exists() {
-            return Ok(None);
-        }
         let names = (1..).map(|number| private::beside(&self.path, &format!(".before-{number}")));
-        let Some(aside) = names.take(10_000).find(|name| !name.exists()) else {
+        let Some(aside) = names.take(10_000).find(|name| {
+            let is_free = |ending| !private::beside(name, ending).exists();
+            ["", "-wal", "-shm"].into_iter().all(is_free)
+        }) else {
             return Err(std::io::ErrorKind::AlreadyExists.into());
         };
         // One that could not be read may still have them.
@@ -196,6 +197,9 @@ impl Replaced {
             if part.exists() {
                 fs::rename(part, private::beside(&aside, ending))?;
             }
+        }
+        if !self.path.exists() {
+            return Ok(None);
         }
         fs::rename(&self.path, &aside)?;
         Ok(Some(aside))

@@ -143,11 +143,15 @@ pub(super) fn raise(
     let rows = rows_of(connection)?;
     let transaction = connection.transaction()?;
     let knowledge = former.knowledge();
+    let mut raised_counters = Vec::new();
     let tags = raise_tags(&transaction, &rows, former, options)?;
     if knowledge != Knowledge::Everything {
         let start = options.margin.saturating_add(1);
         bury(&transaction, ANY_TAG, start)?;
-        except_later_periods(&transaction, options.now_ms)?;
+        match options.spares_later_periods {
+            true => except_later_periods(&transaction, options.now_ms)?,
+            false => raised_counters = counters(&transaction)?,
+        }
     }
     let workers = raise_workers(&transaction, &rows, former, options)?;
     rename(&transaction, former)?;
@@ -155,6 +159,7 @@ pub(super) fn raise(
     Ok(RestoreReport {
         tags,
         workers,
+        raised_counters,
         knowledge,
         aside: None,
     })
@@ -208,6 +213,15 @@ fn bury(transaction: &Transaction<'_>, tag: &str, max_id: u64) -> Result<(), Cal
         deleted_max_id = max(coalesce(deleted_max_id, 1), excluded.deleted_max_id)";
     transaction.execute(upsert, (tag, whole(max_id)))?;
     Ok(())
+}
+
+/// The calendar counters.
+fn counters(transaction: &Transaction<'_>) -> Result<Vec<String>, CallError> {
+    let select = "SELECT tag FROM leafid_tag WHERE format LIKE '%{number%restart=%' \
+        AND tag IN (SELECT biz_tag FROM leaf_alloc) ORDER BY tag";
+    let mut statement = transaction.prepare(select)?;
+    let tags = statement.query_map([], |row| row.get(0))?;
+    Ok(tags.collect::<Result<_, _>>()?)
 }
 
 /// Lets periods of calendar counters start at 1 that begin two days from now or later: no server
