@@ -70,7 +70,13 @@ impl Tags for Methods {
 
     async fn update_tag(&self, request: Request<UpdateTagRequest>) -> Answered<v1::Tag> {
         let caller = self.changer(&request, Method::UpdateTag)?;
-        let (tag, patch, next) = read::patch(request.into_inner())?;
+        let request = request.into_inner();
+        let fixed = read::fixed(&request);
+        let (tag, patch, next) = read::patch(request)?;
+        if let Some(fixed) = fixed {
+            let found = self.service.tag(&caller, &tag).await?;
+            read::check_fixed(&fixed, &v1::Tag::from(&found))?;
+        }
         let changed = self.service.change_tag(&caller, &tag, &patch, next);
         let view = changed.await?;
         Ok(Response::new(v1::Tag::from(&view)))

@@ -168,6 +168,38 @@ fn what_the_mask_names_is_changed_and_nothing_else() {
     bad("policy.cover", "update_mask");
 }
 
+/// Guards that a change of what is for life is refused, not ignored, and that a tag can be sent back
+/// as it was read.
+#[test]
+fn what_is_for_life_is_not_changed_in_silence() {
+    let line = Line::new();
+    let format = "ORD-{number}";
+    let tag = Tag {
+        format: format.into(),
+        ..named("order")
+    };
+    line.create(tag, 0).unwrap();
+    let bad = |tag: Tag, mask: &[&str], field: &str| {
+        let status = line.update(Tag { step: 9, ..tag }, mask).unwrap_err();
+        check_status(&status, Code::InvalidArgument, "BAD_FIELD", Some(field));
+    };
+    let (mut kind, mut other, mut family) = (named("order"), named("order"), named("order"));
+    kind.set_kind(Kind::Snowflake);
+    other.format = "X-{number}".into();
+    family.family = "tsid".into();
+    for mask in [&[][..], &["*"]] {
+        bad(kind.clone(), mask, "tag.kind");
+        bad(other.clone(), mask, "tag.format");
+        bad(family.clone(), mask, "tag.family");
+    }
+    let read = line.get("order").unwrap();
+    assert_ne!(read.step, 9);
+    let changed = line.update(Tag { step: 9, ..read }, &[]).unwrap();
+    assert_eq!((changed.step, changed.format.as_str()), (9, format));
+    let changed = line.update(Tag { step: 8, ..other }, &["step"]).unwrap();
+    assert_eq!((changed.step, changed.format.as_str()), (8, format));
+}
+
 #[test]
 fn bad_fields_are_named() {
     let line = Line::new();

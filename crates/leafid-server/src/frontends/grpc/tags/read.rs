@@ -66,6 +66,40 @@ pub(super) fn patch(request: UpdateTagRequest) -> Result<(Tag, TagPatch, Option<
     Ok((name("tag.name", tag.name)?, patch, next))
 }
 
+/// The tag of a request without a mask, if it has values that are for life.
+pub(super) fn fixed(request: &UpdateTagRequest) -> Option<v1::Tag> {
+    let mask = request.update_mask.as_ref();
+    let named = mask.map_or(&[][..], |mask| &mask.paths);
+    let takes_all = named.is_empty() || named == ["*"];
+    let has_fixed =
+        |tag: &&v1::Tag| tag.kind != 0 || !tag.family.is_empty() || !tag.format.is_empty();
+    request
+        .tag
+        .as_ref()
+        .filter(has_fixed)
+        .filter(|_| takes_all)
+        .cloned()
+}
+
+/// Refuses values for life that differ from those of the tag: a tag that was read may be sent as a
+/// whole.
+pub(super) fn check_fixed(given: &v1::Tag, found: &v1::Tag) -> Result<(), Refusal> {
+    let kept = |given: &str, found: &str| given.is_empty() || given == found;
+    let field = if given.kind != 0 && given.kind != found.kind {
+        "tag.kind"
+    } else if !kept(&given.family, &found.family) {
+        "tag.family"
+    } else if !kept(&given.format, &found.format) {
+        "tag.format"
+    } else {
+        return Ok(());
+    };
+    let message = format!(
+        "{field} differs from that of the tag, which is for life: leave it out, or make a new tag"
+    );
+    Err(Refusal::bad_field(field, message))
+}
+
 /// The fields to change: those that the mask names, or else those with a value.
 fn paths(tag: &v1::Tag, named: Vec<String>) -> Vec<String> {
     let given = [
