@@ -219,7 +219,7 @@ impl Server {
             acceptor,
             self.front_ends,
             self.listeners,
-            self.shutdown_grace,
+            running::of_connections(self.shutdown_grace),
         );
         // Both end with the process at the latest.
         tokio::spawn(self.audit_writer.run());

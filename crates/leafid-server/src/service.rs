@@ -46,7 +46,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use leafid::store::TagSettings;
-use leafid::{Clock, Generators, Layout, Parts, Stage, Status, WorkerRegistry};
+use leafid::{Clock, Closed, Generators, Layout, Parts, Stage, Status, WorkerRegistry};
 use leafid_formats::{Formats, Keys};
 
 use crate::config::{Config, Limits, QuotaScope, TokenSpec};
@@ -367,6 +367,12 @@ impl Service {
     #[must_use]
     pub fn health(&self) -> &Health {
         &self.health
+    }
+
+    /// What became of the worker id, as far as that is known now; `None` if snowflake ids are off.
+    pub(crate) async fn closed_registry(&self) -> Option<Closed> {
+        let snowflakes = self.snowflakes.as_ref()?;
+        Some(snowflakes.registry.close(Duration::ZERO).await)
     }
 
     /// Stops issuing for good.

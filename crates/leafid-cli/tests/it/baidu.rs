@@ -234,9 +234,7 @@ fn a_database_that_is_away_shows_like_a_registry() {
         let before = failures();
         begin();
         shows(0.0, "[-]registry: does not answer", gone, times);
-        until("two failures", || {
-            (failures() > before + 1.5).then_some(())
-        });
+        until("two failures", || (failures() > before + 1.5).then_some(()));
         proxy.pass();
         shows(1.0, "[+]registry: answers", back, times);
     }

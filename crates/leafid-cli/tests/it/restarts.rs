@@ -8,10 +8,12 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
+use leafid::{Clock, SystemClock};
+use leafid_testbed::{Proxy, shared_mariadb};
 use serde_json::Value;
 use tempfile::tempdir;
 
-use crate::server_process::{Server, command, finish, ids, read_all};
+use crate::server_process::{Server, command, finish, ids, read_all, run, until};
 
 #[test]
 fn a_new_tag_gives_1_2_3() {
@@ -133,6 +135,35 @@ fn a_second_signal_ends_at_once() {
     thread::sleep(Duration::from_millis(300));
     server.signal("TERM");
     assert_eq!(server.wait().code(), Some(1), "{}", server.log());
+}
+
+/// Guards that a stop takes no longer than `shutdown-grace`, although a caller hangs and the registry
+/// too, and that it says what became of the worker id.
+#[test]
+fn a_stop_has_one_deadline() {
+    let folder = tempdir().unwrap();
+    let proxy = Proxy::new(shared_mariadb().port());
+    let database = shared_mariadb().create_database();
+    run(folder.path(), &["store", "init", "--store", &database.url]).ok();
+    let url = shared_mariadb().url_at(proxy.port(), &database.name);
+    let words = ["--registry", &url, "--shutdown-grace", "4s"];
+    let mut server = Server::start(folder.path(), &words);
+    until("worker id", || {
+        (server.json("/v1/worker")["stage"] == "holding").then_some(())
+    });
+    let _caller = half_a_request(&server);
+    proxy.delay(Duration::from_secs(60));
+    thread::sleep(Duration::from_millis(300));
+    let clock = SystemClock::new();
+    let began = clock.now();
+    server.signal("TERM");
+    assert_eq!(server.wait().code(), Some(0), "{}", server.log());
+    let took = clock.now().saturating_sub(began);
+    // It would be 7 s with one wait after the other; a part of 4 s is for a busy machine.
+    assert!(took < Duration::from_millis(5500), "{took:?}");
+    let log = server.log();
+    assert!(log.contains("stays leased until 2"), "{log}");
+    assert!(log.contains("it was not given back in time"), "{log}");
 }
 
 #[test]

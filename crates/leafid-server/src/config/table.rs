@@ -289,8 +289,10 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         key: "shutdown-grace",
-        doc: "How long requests in flight may take after SIGTERM or SIGINT and after \
-              `shutdown-delay`. When it is over, or at a second signal, connections are cut. \
+        doc: "How long a stop may take after SIGTERM or SIGINT and after `shutdown-delay`. \
+              Requests in flight are finished; a quarter of it, at most 2 s, is kept for \
+              writing the audit log and giving the worker id back. When it is over, or at a \
+              second signal, connections are cut. \
               Keep the sum of both below the time after which the process is killed (30 s in \
               Kubernetes).",
         field: Field::Time(Duration::ZERO..=TEN_MINUTES, |config| {

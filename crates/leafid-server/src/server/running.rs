@@ -4,12 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
 use crate::error::ServeError;
 use crate::net::runtimes::CoreRuntimes;
 use crate::net::shutdown::{Shutdown, within};
 use crate::service::Service;
 use crate::service::health::Phase;
+
+/// The most of the grace period that is kept for what follows the last connection.
+const REST_MAX: Duration = Duration::from_secs(2);
 
 /// A server that accepts connections.
 pub(super) struct Running {
@@ -44,20 +48,29 @@ impl Running {
         tokio::time::sleep(delay).await;
     }
 
-    /// Stops accepting, finishes what is in flight, and gives the worker id back.
+    /// Stops accepting, finishes what is in flight, and gives the worker id back: all of it within
+    /// `shutdown_grace`.
     pub(super) async fn finish(self) {
+        let deadline = Instant::now() + self.shutdown_grace;
         self.service.health().enter(Phase::Draining);
         tracing::info!("shutting down: requests in flight are finished, new ones refused");
         self.shutdown.ask();
         // A task ends by itself or not at all: a panic has ended the process.
         let _ended = self.connections.await;
-        if !within(self.shutdown_grace, self.service.end_audit()).await {
-            tracing::warn!(target: "audit", "the last changes may be in the log only");
-        }
         self.service.stop();
-        if let Some(driver) = self.registry_driver {
-            give_back(driver, self.shutdown_grace).await;
-        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        let service = &self.service;
+        let audit = async {
+            if !within(left, service.end_audit()).await {
+                tracing::warn!(target: "audit", "the last changes may be in the log only");
+            }
+        };
+        let registry = async {
+            if let Some(driver) = self.registry_driver {
+                give_back(service, driver, left).await;
+            }
+        };
+        tokio::join!(audit, registry);
         if !self.startup.is_finished() {
             self.startup.abort();
         }
@@ -66,15 +79,22 @@ impl Running {
     }
 }
 
+/// How long connections may take of the whole grace period: the rest is for the audit log and for
+/// giving the worker id back.
+pub(super) fn of_connections(grace: Duration) -> Duration {
+    grace.saturating_sub((grace / 4).min(REST_MAX))
+}
+
 /// Waits until the worker id is given back, so that another server need not wait for the end of its
 /// lease.
-async fn give_back(mut driver: JoinHandle<()>, grace: Duration) {
-    if within(grace, async { drop((&mut driver).await) }).await {
+async fn give_back(service: &Service, mut driver: JoinHandle<()>, left: Duration) {
+    if within(left, async { drop((&mut driver).await) }).await {
         return;
     }
+    // Before the driver ends, which would be given as the reason.
+    let closed = service.closed_registry().await;
     driver.abort();
-    tracing::warn!(
-        "the worker id could not be given back within the grace period; it stays leased to \
-         this server"
-    );
+    if let Some(closed) = closed {
+        tracing::warn!("the grace period is over before the worker id was given back: {closed}");
+    }
 }
