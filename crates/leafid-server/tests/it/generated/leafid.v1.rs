@@ -647,7 +647,8 @@ pub struct UpdateTagRequest {
     pub tag: ::core::option::Option<Tag>,
     /// What to change: step, policy, limit, description. A field that is named here and has no value
     /// is reset to its default, except for the step, which needs one. Without a mask, every field with
-    /// a value is changed; * means all of them.
+    /// a value is changed; * means all of them. Then kind, family and format may be sent too, as long
+    /// as they are those of the tag: they are for life, and others are refused.
     #[prost(message, optional, tag = "2")]
     pub update_mask: ::core::option::Option<::prost_types::FieldMask>,
     /// Where the next segment starts; 0 leaves it as it is. It can only be raised, up to 2^63 - 2.
