@@ -242,11 +242,14 @@ impl Question for RowQuestion<'_> {
         Ok((session, self.row(answer)?))
     }
 
-    fn renewal(&self) -> Option<BoxFuture<'static, Result<Session, StoreError>>> {
+    fn renewal(
+        &self,
+        patience: Patience,
+    ) -> Option<BoxFuture<'static, Result<Session, StoreError>>> {
         let (leases, worker) = (self.leases.this.upgrade()?, self.worker.clone());
         Some(Box::pin(async move {
             let leases = &leases;
-            let (session, _) = RowQuestion { leases, worker }.anew(Patience::Long).await?;
+            let (session, _) = RowQuestion { leases, worker }.anew(patience).await?;
             Ok(session)
         }))
     }

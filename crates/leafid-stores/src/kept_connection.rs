@@ -40,7 +40,10 @@ pub(crate) trait Question: Sync {
     ) -> impl Future<Output = Result<(Self::Connection, Self::Answer), StoreError>> + Send;
 
     /// Makes a connection that answers, for later questions. `None` if nothing asks any more.
-    fn renewal(&self) -> Option<BoxFuture<'static, Result<Self::Connection, StoreError>>>;
+    fn renewal(
+        &self,
+        patience: Patience,
+    ) -> Option<BoxFuture<'static, Result<Self::Connection, StoreError>>>;
 }
 
 /// It is taken out by the read that uses it, and dropped with it if the caller gives up.
@@ -151,27 +154,34 @@ impl<C: Send + 'static> KeptConnection<C> {
         .await
     }
 
-    /// Makes another connection beside an old one, which serves until then. One at a time, as none
-    /// takes longer than the time-out.
+    /// Makes another connection beside an old one, which serves until then. One at a time, and with
+    /// the usual patience first: what hangs now may answer a moment later, when the old one's server
+    /// is no longer the right one.
     fn renew_if_old<Q: Question<Connection = C>>(self: &Arc<Self>, kept: &Kept<C>, question: &Q) {
         let now = self.clock.now();
         let mut renewal_from = lock(&self.renewal_from);
         if now.saturating_sub(kept.born) <= self.age_max || now < *renewal_from {
             return;
         }
-        let Some(renewal) = question.renewal() else {
+        let (usual, long) = (self.timeout, self.look_timeout);
+        let renewal = |patience| question.renewal(patience);
+        let Some((first, second)) = renewal(Patience::Usual).zip(renewal(Patience::Long)) else {
             return;
         };
-        let timeout = self.look_timeout;
-        *renewal_from = now.saturating_add(timeout);
+        *renewal_from = now.saturating_add(usual).saturating_add(long);
         let connections = Arc::clone(self);
         let renewed: BoxFuture<'static, ()> = Box::pin(async move {
-            let pause = match tokio::time::timeout(timeout, renewal).await {
-                Ok(Ok(connection)) => {
+            let late = |max| move || no_answer_within(max);
+            let made = match within(usual, first, late(usual)).await {
+                Err(_) => within(long, second, late(long)).await,
+                made => made,
+            };
+            let pause = match made {
+                Ok(connection) => {
                     connections.keep(connections.new_kept(connection));
                     Duration::ZERO
                 }
-                _ => RENEW_PAUSE,
+                Err(_) => RENEW_PAUSE,
             };
             *lock(&connections.renewal_from) = connections.clock.now().saturating_add(pause);
         });

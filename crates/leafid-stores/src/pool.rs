@@ -288,7 +288,14 @@ impl<S: Backend> Pool<S> {
             // Reset even if the task is dropped with its runtime.
             let _renewing = Renewing(&pool.is_renewing);
             let checked = pool.clock.now();
-            match pool.backend.connect(pool.patience).await {
+            // What hangs now may answer a moment later.
+            let made = match pool.backend.connect(Patience::Usual).await {
+                Err(_) if pool.patience == Patience::Long => {
+                    pool.backend.connect(Patience::Long).await
+                }
+                made => made,
+            };
+            match made {
                 Ok(connection) => pool.replace(connection, checked),
                 Err(_) => {
                     pool.refused();

@@ -25,9 +25,6 @@ use tokio::time::MissedTickBehavior;
 
 use crate::config::Config;
 
-/// Enough for the looks that can be under way at once, of which eight are late ([`LateReads`]).
-const CONNECTIONS_MIN: usize = 9;
-
 /// The row that a server inserted at its start.
 pub struct WorkerNodeRow {
     url: StoreUrl,
@@ -98,9 +95,7 @@ impl WorkerNodeRow {
         let number = assign(&url, &node, &options).await?;
         // Each look makes the connection of the next one, so that no old one leads to a server that
         // has been replaced; a slow server is asked over the one that is there.
-        let options = options
-            .with_connection_age_max(Duration::ZERO)
-            .with_connections_max(options.connections_max.max(CONNECTIONS_MIN));
+        let options = options.with_connection_age_max(Duration::ZERO);
         let row = Self {
             row: AssignedRow::new(&url, number, &node, &options)?,
             interval: config.workers.check_interval / 2,
