@@ -23,13 +23,13 @@ fn redis(server: &TestServer, input: &str) -> String {
 }
 
 #[track_caller]
-fn create(server: &TestServer, body: &Value) -> Value {
+pub(crate) fn create(server: &TestServer, body: &Value) -> Value {
     let reply = server.ask_with("POST /v1/tags", &body.to_string());
     assert_eq!(reply.status, 201, "{}", reply.body);
     reply.json()
 }
 
-fn texts(reply: &Value) -> Vec<String> {
+pub(crate) fn texts(reply: &Value) -> Vec<String> {
     let ids = reply["ids"].as_array().unwrap();
     ids.iter()
         .map(|id| id.as_str().unwrap().to_owned())
@@ -218,38 +218,6 @@ fn a_deleted_tag_keeps_its_format() {
     assert!(id > 1);
 }
 
-/// Guards that numbers restart with each period, that a period has a tag of its own, and that
-/// batches and single ids share it.
-#[test]
-fn a_calendar_counter_takes_its_numbers_from_the_tag_of_its_period() {
-    let server = TestServer::new();
-    let format = "{date %Y}-{number width=5 restart=year}";
-    create(&server, &json!({"tag": "invoice", "format": format}));
-    let first = texts(&server.ask("GET /v1/tags/invoice/ids").json());
-    let year = first[0].strip_suffix("-00001").unwrap().to_owned();
-    assert_eq!(year.len(), 4);
-    let mut seen: BTreeSet<_> = first.into_iter().collect();
-    for request in [
-        "GET /v1/tags/invoice/ids",
-        "GET /v1/tags/invoice/ids?count=2000",
-    ] {
-        for text in texts(&server.ask(request).json()) {
-            assert!(seen.insert(text.clone()), "{text} came twice");
-        }
-    }
-    assert_eq!(seen.len(), 2002);
-    assert_eq!(seen.last().unwrap(), &format!("{year}-02002"));
-    let period = server.ask(&format!("GET /v1/tags/invoice@{year}")).json();
-    assert_eq!(period["limit"], "99999");
-    assert_eq!(period["description"], format!("period {year} of invoice"));
-    server.check_problem(
-        "POST /v1/tags/invoice/ranges",
-        r#"{"length":5}"#,
-        409,
-        "text_tag",
-    );
-}
-
 /// Guards that a tag of each family answers texts of it, by every front end, none twice.
 #[test]
 fn a_tag_of_a_family_answers_its_texts() {
@@ -367,145 +335,6 @@ fn numbers_of_a_tag_with_texts_are_no_ids() {
     let text = result("keyType=2&keyName=ticket");
     assert!(["1", "2"].contains(&&*text), "{text}");
     assert_eq!(result("keyType=1&keyName=plain"), "1");
-}
-
-/// Guards that a period's tag which was moved by hand, or created by others without its limit, never
-/// makes texts of the next period.
-#[test]
-fn a_counter_ends_with_its_period() {
-    let server = TestServer::new();
-    let label = |name: &str| {
-        let text = server.ask(&format!("GET /api/segment/get/{name}")).body;
-        assert!(text.ends_with("-000001"), "{text}");
-        text[..8].to_owned()
-    };
-    let format = "{date %Y%m%d}-{number width=6 restart=day}";
-    create(&server, &json!({"tag": "other", "format": format}));
-    create(&server, &json!({"tag": "invoice", "format": format}));
-    let today = label("other");
-    let period = json!({"tag": format!("invoice@{today}"), "start": "100000000001"});
-    create(&server, &period);
-    let refused = server.ask("GET /v1/tags/invoice/ids");
-    if label_of_now(&server, "other") != today {
-        return; // midnight passed
-    }
-    assert_eq!(refused.status, 409, "{}", refused.body);
-    assert!(
-        refused.body.contains("beyond the counter"),
-        "{}",
-        refused.body
-    );
-}
-
-/// Guards that no tag takes the place of a counter's period, and that one which is there already is
-/// named.
-#[test]
-fn a_tag_of_another_kind_is_no_period() {
-    let server = TestServer::new();
-    let format = "{date %Y}-{number width=5 restart=year}";
-    create(&server, &json!({"tag": "other", "format": format}));
-    let text = server.ask("GET /api/segment/get/other").body;
-    let period = format!("invoice@{}", &text[..4]);
-    for kind in ["snowflake", "uuid7"] {
-        create(&server, &json!({"tag": "invoice", "format": format}));
-        let body = json!({"tag": period, "kind": kind}).to_string();
-        server.check_problem("POST /v1/tags", &body, 400, "bad_field");
-        server.ask("DELETE /v1/tags/invoice");
-    }
-    create(&server, &json!({"tag": period, "kind": "snowflake"}));
-    create(&server, &json!({"tag": "invoice", "format": format}));
-    for request in [
-        "GET /v1/tags/invoice/ids",
-        "GET /v1/tags/invoice/ids?count=5",
-    ] {
-        let refused = server.ask(request);
-        let is_named = refused.body.contains(&period) && refused.body.contains("next period");
-        assert!(is_named && refused.status >= 400, "{}", refused.body);
-    }
-}
-
-/// Guards that a tag with a format that has the name of a period shares no numbers with the counter,
-/// and that whatever has such a name, or had it, is called what it is.
-#[test]
-fn a_name_that_is_taken_says_by_what() {
-    let server = TestServer::new();
-    let format = "{date %Y}-{number width=5 restart=year}";
-    create(&server, &json!({"tag": "other", "format": format}));
-    let text = server.ask("GET /api/segment/get/other").body;
-    let period = format!("invoice@{}", &text[..4]);
-    let plain = "A{number width=5}";
-    let uuids = json!({"tag": period, "kind": "uuid7"});
-    for (taken, is_deleted, expected) in [
-        (
-            json!({"tag": period, "format": plain}),
-            false,
-            "is a tag with a format",
-        ),
-        (
-            json!({"tag": period, "format": plain}),
-            true,
-            "had a format before",
-        ),
-        (
-            json!({"tag": period, "format": format}),
-            false,
-            "is a calendar counter itself",
-        ),
-        (uuids.clone(), false, "is a uuid7 tag"),
-        (uuids, true, "was a uuid7 tag before"),
-    ] {
-        let server = TestServer::new();
-        create(&server, &taken);
-        if is_deleted {
-            assert_eq!(server.ask(&format!("DELETE /v1/tags/{period}")).status, 204);
-        }
-        create(&server, &json!({"tag": "invoice", "format": format}));
-        for request in [
-            "GET /v1/tags/invoice/ids",
-            "GET /v1/tags/invoice/ids?count=5",
-            "GET /api/segment/get/invoice",
-        ] {
-            // The first call loads the tag, the second one finds it in memory.
-            for _ in 0..2 {
-                let refused = server.ask(request);
-                assert!(refused.status >= 400, "{}", refused.body);
-                let is_named = refused.body.contains(expected) || request.starts_with("GET /api");
-                assert!(is_named, "{expected}: {}", refused.body);
-            }
-        }
-    }
-}
-
-/// Guards the step of a restore: a period that has no tag yet begins where an operator says, and only
-/// one of a calendar counter does.
-#[test]
-fn a_period_that_has_not_begun_can_be_raised() {
-    let server = TestServer::new();
-    let format = "{date %Y}-{number width=5 restart=year}";
-    create(&server, &json!({"tag": "other", "format": format}));
-    let year = server.ask("GET /api/segment/get/other").body[..4].to_owned();
-    create(&server, &json!({"tag": "invoice", "format": format}));
-    create(&server, &json!({"tag": "plain"}));
-    let raise = |tag: &str| server.ask_with(&format!("PATCH /v1/tags/{tag}"), r#"{"next":"500"}"#);
-    for name in ["plain", "missing", "invoice@x"] {
-        let reply = raise(&format!("{name}@{year}"));
-        assert_eq!(reply.status, 404, "{name}: {}", reply.body);
-    }
-    assert_eq!(raise("invoice@20261122").status, 404, "no label of a year");
-    for _ in 0..2 {
-        let reply = raise(&format!("invoice@{year}"));
-        let is_first = reply.status == 200;
-        assert!(is_first || reply.body.contains("next"), "{}", reply.body);
-    }
-    let period = server.ask(&format!("GET /v1/tags/invoice@{year}")).json();
-    assert_eq!(period["description"], format!("period {year} of invoice"));
-    let text = server.ask("GET /api/segment/get/invoice").body;
-    assert_eq!(text, format!("{year}-00500"));
-}
-
-fn label_of_now(server: &TestServer, name: &str) -> String {
-    let text = server.ask(&format!("GET /api/segment/get/{name}")).body;
-    text[..8].to_owned()
 }
 
 /// Guards the order number of gear's row KEY9: `TS` and six digits of the date, sixteen in all.

@@ -8,6 +8,7 @@
 mod access;
 mod admin_slots;
 mod audit;
+mod calendar_counters;
 mod decode;
 mod decoded_alike;
 mod families_by_lease;
