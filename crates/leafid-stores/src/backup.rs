@@ -29,7 +29,8 @@ use crate::url::StoreUrl;
 #[non_exhaustive]
 pub struct RestoreOptions {
     /// By how much every tag is raised: more than the ids of any tag that were reserved since the
-    /// copy was made. Default 100 million, a day of 1,157 ids per second.
+    /// copy was made. If the same copy was restored before, that includes the margin of that time.
+    /// Default 100 million, a day of 1,157 ids per second.
     pub margin: u64,
     /// How long a lease of a worker id is at most. Default an hour.
     pub lease: Duration,

@@ -18,9 +18,10 @@ const FOLLOW_MAX: Duration = Duration::from_secs(10);
 /// Restore a store that is a SQLite file from a backup; no server may run on it.
 ///
 /// Every tag is raised by the margin, because ids were issued after the backup was made: choose
-/// more than any tag issued since. Tags that are not in the backup start above the margin. Worker
-/// ids stay taken for as long as a lease may last, unless the replaced file knows all of them. That
-/// file is kept under another name.
+/// more than any tag issued since. If the same backup was restored before, add the margin of that
+/// time. Tags that are not in the backup start above the margin. Worker ids stay taken for as long
+/// as a lease may last, unless the replaced file knows all of them. That file is kept under another
+/// name.
 #[derive(clap::Args)]
 pub(crate) struct Restore {
     /// The backup: made by `leafid store backup`, or any other complete copy.
@@ -108,6 +109,9 @@ fn as_text(report: &RestoreReport, place: &str) -> String {
     }
     text.push_str(&format!("worker ids kept back: {}\n", report.workers));
     text.push_str(&format!("{}\n", report.knowledge));
+    text.push_str(
+        "make a new backup now: to restore this one again, add this margin to the next\n",
+    );
     if !report.raised_counters.is_empty() {
         text.push_str(&format!(
             "calendar counters, whose later periods start above the margin: {}; if it has more \
