@@ -401,6 +401,15 @@ async fn a_restore_spends_all_periods_or_those_that_begin_soon() {
         let period = counter.period(label).unwrap();
         assert_eq!(store.create(&period).await.unwrap().max_id, 1, "{label}");
     }
+    // A copy of that store does not spare them again.
+    let later_copy = folder.path().join("later.db");
+    backup(&url, &later_copy, &options).await.unwrap();
+    let other = leafid_stores::StoreUrl::sqlite(folder.path().join("other.db"));
+    let how = RestoreOptions::default();
+    restore(&other, &later_copy, &how, &options).await.unwrap();
+    let other = open_at(&other.to_string()).await;
+    let later = counter.period(2998).unwrap();
+    assert_eq!(other.create(&later).await.unwrap().max_id, 200_000_001);
     // Of the past, of no calendar that is known, and one that somebody may have created by hand.
     let by_hand = TagSpec::new(tag("other@29991231"));
     let labels = [2026, 202_601, 20_260_101, 2_026_010_100, 5, 29_991];

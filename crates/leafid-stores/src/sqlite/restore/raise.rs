@@ -150,7 +150,10 @@ pub(super) fn raise(
         bury(&transaction, ANY_TAG, start)?;
         match options.spares_later_periods {
             true => except_later_periods(&transaction, options.now_ms)?,
-            false => raised_counters = counters(&transaction)?,
+            false => {
+                include_later_periods(&transaction)?;
+                raised_counters = counters(&transaction)?;
+            }
         }
     }
     let workers = raise_workers(&transaction, &rows, former, options)?;
@@ -212,6 +215,13 @@ fn bury(transaction: &Transaction<'_>, tag: &str, max_id: u64) -> Result<(), Cal
         ON CONFLICT (tag) DO UPDATE SET \
         deleted_max_id = max(coalesce(deleted_max_id, 1), excluded.deleted_max_id)";
     transaction.execute(upsert, (tag, whole(max_id)))?;
+    Ok(())
+}
+
+/// What an earlier restore spared may have begun since.
+fn include_later_periods(transaction: &Transaction<'_>) -> Result<(), CallError> {
+    let update = "UPDATE leafid_tag SET segment_max = NULL WHERE tag = ?";
+    transaction.execute(update, [ANY_TAG])?;
     Ok(())
 }
 
