@@ -37,8 +37,9 @@ pub struct RestoreOptions {
     /// The time now, in milliseconds since 1970-01-01T00:00:00Z.
     pub now_ms: u64,
     /// Whether periods of calendar counters that begin two days from now, or later, start at 1, and
-    /// not above the margin, where the replaced file is not known. **Only if no server's clock was
-    /// ever a day ahead**: it may have begun one of them. Default `false`.
+    /// not above the margin, where the replaced file, or that of an earlier restore, is not known.
+    /// **Only if none of them was begun**, by a server whose clock was a day ahead or by its name: its
+    /// ids would repeat. Default `false`.
     pub spares_later_periods: bool,
 }
 

@@ -32,8 +32,8 @@ pub(crate) struct Restore {
     margin: u64,
     /// Let later periods of calendar counters start at 1 although the replaced file is unknown.
     ///
-    /// For periods that begin in two days or later. Only if no server's clock was ever a day ahead:
-    /// it may have begun one of them, and its ids would repeat.
+    /// For periods that begin in two days or later. Only if none of them was begun: by a server whose
+    /// clock was a day ahead, or by its name. Its ids would repeat.
     #[arg(long)]
     spare_later_periods: bool,
     /// Print JSON.
@@ -115,8 +115,9 @@ fn as_text(report: &RestoreReport, place: &str) -> String {
     if !report.raised_counters.is_empty() {
         text.push_str(&format!(
             "calendar counters, whose later periods start above the margin: {}; if it has more \
-            digits than their formats, restore with a smaller --margin, or with \
-            --spare-later-periods if no server's clock was ever a day ahead\n",
+            digits than their formats, restore once more, with --spare-later-periods if no \
+            server's clock was ever a day ahead, or, before a server runs on this store, with a \
+            smaller --margin after removing its files\n",
             report.raised_counters.join(", ")
         ));
     }

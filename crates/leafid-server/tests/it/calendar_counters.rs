@@ -169,6 +169,7 @@ fn a_period_that_has_not_begun_can_be_raised() {
     }
     let period = server.ask(&format!("GET /v1/tags/invoice@{year}")).json();
     assert_eq!(period["description"], format!("period {year} of invoice"));
+    assert_eq!(period["limit"], "99999");
     let text = server.ask("GET /api/segment/get/invoice").body;
     assert_eq!(text, format!("{year}-00500"));
 }

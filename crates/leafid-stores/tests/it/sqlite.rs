@@ -391,6 +391,13 @@ async fn a_restore_spends_all_periods_or_those_that_begin_soon() {
     let later = counter.period(2999).unwrap();
     assert_eq!(store.create(&later).await.unwrap().max_id, 100_000_001);
     drop(store);
+    // The file of the earlier restore is known, and what it buried can be spared.
+    let how = RestoreOptions::default().with_spares_later_periods(true);
+    restore(&url, &copy, &how, &options).await.unwrap();
+    let store = open_at(&url_in(&folder)).await;
+    let later = counter.period(2998).unwrap();
+    assert_eq!(store.create(&later).await.unwrap().max_id, 1);
+    drop(store);
     // The write-ahead log stays, and is none of the restored file's.
     std::fs::remove_file(url.file().unwrap()).unwrap();
     let how = RestoreOptions::default().with_spares_later_periods(true);

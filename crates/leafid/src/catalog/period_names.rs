@@ -2,6 +2,7 @@
 
 use crate::format::{Form, IdFormat};
 use crate::generators::Generators;
+use crate::limit::Limit;
 use crate::store::{StoreError, TagFieldError, TagKind, TagSpec};
 use crate::tag::Tag;
 
@@ -45,11 +46,18 @@ impl Generators {
         let Ok(Form::Calendar(format)) = self.form_of(&counter) else {
             return Ok(None);
         };
-        let any = format.period(ANY_MS).map(|period| period.label.to_string());
-        let is_label = any.is_some_and(|any| any.len() == label.len());
+        // All have names of one length, and as many numbers.
+        let Some(any) = format.period(ANY_MS) else {
+            return Ok(None);
+        };
+        let is_label = any.label.to_string().len() == label.len();
         let label = label.parse().ok().filter(|_| is_label);
         let spec = label.and_then(|label| counter.period(label).ok());
-        Ok(spec.filter(|spec| spec.tag == *tag))
+        Ok(spec.filter(|spec| spec.tag == *tag).map(|mut spec| {
+            let limit = Limit::new(any.len()).unwrap_or_default();
+            spec.settings.limit = spec.settings.limit.min(limit);
+            spec
+        }))
     }
 
     /// Refuses a tag that has the name of a period and cannot be one: the counter would have no

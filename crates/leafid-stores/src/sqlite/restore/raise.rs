@@ -148,13 +148,14 @@ pub(super) fn raise(
     if knowledge != Knowledge::Everything {
         let start = options.margin.saturating_add(1);
         bury(&transaction, ANY_TAG, start)?;
-        match options.spares_later_periods {
-            true => except_later_periods(&transaction, options.now_ms)?,
-            false => {
-                include_later_periods(&transaction)?;
-                raised_counters = counters(&transaction)?;
-            }
+        if !options.spares_later_periods {
+            include_later_periods(&transaction)?;
+            raised_counters = counters(&transaction)?;
         }
+    }
+    // Also what an earlier restore has buried.
+    if options.spares_later_periods {
+        except_later_periods(&transaction, options.now_ms)?;
     }
     let workers = raise_workers(&transaction, &rows, former, options)?;
     rename(&transaction, former)?;
@@ -234,8 +235,8 @@ fn counters(transaction: &Transaction<'_>) -> Result<Vec<String>, CallError> {
     Ok(tags.collect::<Result<_, _>>()?)
 }
 
-/// Lets periods of calendar counters start at 1 that begin two days from now or later: no server
-/// has begun one. Two days are enough for any zone, and for a server whose clock is a day ahead. The
+/// Lets periods of calendar counters start at 1 that begin two days from now or later: whoever asks
+/// for that says that nobody has begun one. Two days are enough for any zone, and for a server whose clock is a day ahead. The
 /// time is the latest of those that are known, should one of the clocks be behind.
 fn except_later_periods(transaction: &Transaction<'_>, now_ms: u64) -> Result<(), CallError> {
     let update = "UPDATE leafid_tag SET segment_max = max(coalesce(segment_max, 0), \
