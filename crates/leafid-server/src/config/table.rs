@@ -98,8 +98,8 @@ pub const SETTINGS: &[Setting] = &[
         doc: "The maximum number of connections to the store. Reserving a segment needs one \
               connection for one statement, so a few serve thousands of tags; more help only \
               while many tags are used for the first time at once, and each costs the \
-              database memory. The registry of worker ids has two more, and \
-              the audit log one; a registry that answers slowly has up to ten besides.",
+              database memory. The registry of worker ids has two more, and the audit log one; \
+              a registry that answers slowly has up to ten besides.",
         field: Field::Count(1..=1000, |config| Some(&mut config.store_connections)),
     },
     Setting {

@@ -17,6 +17,7 @@ use super::{Caller, Service, ServiceError};
 
 /// How long a name that is no calendar counter is taken for none: one may be created.
 const NO_COUNTER_FOR: Duration = Duration::from_secs(10);
+
 impl Service {
     /// Waits until the store's settings were checked, and until it is known what binds the caller.
     pub(super) async fn admitted(

@@ -190,11 +190,11 @@ pub(super) const REGISTRY_CHECK: Setting = Setting {
           twice as long as a read takes, if that is longer; where the connection is lost too, a \
           read includes a new one, which takes up to nine times as long as an answer. Ids can \
           repeat during that time, and not after it, except that ids issued ahead of the clock \
-          (`ahead-max`) can be repeated until their time has come. Up to eight late reads are waited for beside the \
-          next ones, each for up to five times `store-statement-timeout`; where some are never \
-          answered, each of those can add the time of a read. A registry whose answers always \
-          take longer counts as down, which can go unnoticed until the lease ends; so does one that \
-          needs more than three times `store-statement-timeout` for a new connection, of which \
+          (`ahead-max`) can be repeated until their time has come. Up to eight late reads are \
+          waited for beside the next ones, each for up to five times `store-statement-timeout`; \
+          where some are never answered, each of those can add the time of a read. A registry \
+          whose answers always take longer counts as down, which can go unnoticed until the lease \
+          ends; so does one that needs more than three times `store-statement-timeout` for a new connection, of which \
           each server of a list gets an equal part, one after the other. Shorter notices sooner; \
           longer asks the registry less often.",
     field: Field::Time(TENTH..=MINUTE, |config| {
