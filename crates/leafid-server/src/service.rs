@@ -38,6 +38,7 @@ mod workers;
 // Errors.
 mod code;
 mod error;
+mod error_code;
 mod remediation;
 
 use std::fmt;
