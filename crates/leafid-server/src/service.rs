@@ -113,7 +113,7 @@ pub struct Service {
     audit: Audit,
     first_use: Arc<FirstUse>,
     /// Which names are those of calendar counters.
-    counter_names: CounterNames,
+    counter_names: Arc<CounterNames>,
     gate: Gate,
     health: Health,
     limits: Limits,
@@ -150,7 +150,7 @@ impl Service {
             clock,
             periods_kept: config.periods_kept,
             first_use: Arc::new(first_use),
-            counter_names: CounterNames::new(),
+            counter_names: Arc::new(CounterNames::new()),
             gate: Gate::new(&limits),
             generators,
             formats,

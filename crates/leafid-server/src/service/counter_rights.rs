@@ -5,14 +5,15 @@
 //! Whether `NAME` is a calendar counter is asked of the store only where that makes a difference,
 //! and kept: a store that is down later opens nothing. What is not known is refused.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use leafid::format::Form;
-use leafid::store::{TagKind, TagRecord};
-use leafid::{OtherKind, Tag, TransientReason};
+use leafid::store::{StoreError, TagKind, TagRecord};
+use leafid::{ErrorKind, Generators, OtherKind, Permanent, Tag, TransientReason};
 
 use super::counter_names::counter_name;
-use super::create_on_first_use::{failed, transient};
+use super::create_on_first_use::transient;
 use super::{Caller, Service, ServiceError};
 
 /// How long a name that is no calendar counter is taken for none: one may be created.
@@ -50,7 +51,7 @@ impl Service {
             Some(true) => self.access.check_counter(caller, name, count),
             Some(false) => Ok(()),
             None => {
-                let tag = Tag::new(name).map_err(leafid::Permanent::BadTag);
+                let tag = Tag::new(name).map_err(Permanent::BadTag);
                 let tag = tag.map_err(leafid::IssueError::from)?;
                 Err(transient(tag, TransientReason::Loading).into())
             }
@@ -91,6 +92,7 @@ impl Service {
         is_current.then_some(answer.is_calendar)
     }
 
+    /// Learns whether the name of a period's tag is that of a counter, waiting up to `wait_max`.
     async fn learn_counter(&self, caller: &Caller, tag: &str) -> Result<(), ServiceError> {
         let Some(name) = self.binding_name(caller, tag) else {
             return Ok(());
@@ -101,44 +103,84 @@ impl Service {
         let Ok(name) = Tag::new(name) else {
             return Ok(());
         };
-        let _place = self.gate.caller_call().await;
-        let read = self.generators.read_tag(&name).await;
-        let until = Some(self.clock.now().saturating_add(NO_COUNTER_FOR));
-        let (is_calendar, until) = match (read, self.counter_names.of(name.as_str())) {
-            (Ok(record), _) => match record.map(|record| self.calendar(&record)) {
+        let read = self.counter_names.read(&name, || self.learn(&name));
+        let wait_max = self.generators.options().wait_max;
+        let end = match read {
+            Some(read) => tokio::time::timeout(wait_max, read).await.ok().flatten(),
+            None => None,
+        };
+        match end {
+            Some(Ok(())) => Ok(()),
+            // The last answer still holds while the store does not answer.
+            _ if self.counter_names.keep(&name, self.no_counter_until()) => Ok(()),
+            Some(Err(error)) => Err(unreadable(name, error)),
+            None => Err(transient(name, TransientReason::Loading).into()),
+        }
+    }
+
+    /// Reads a name's row, and keeps whether it is that of a counter.
+    fn learn(
+        &self,
+        name: &Tag,
+    ) -> impl Future<Output = Result<(), Arc<StoreError>>> + Send + use<> {
+        let (names, generators) = (Arc::clone(&self.counter_names), self.generators.clone());
+        let (name, place) = (name.clone(), self.gate.caller_call());
+        let clock = Arc::clone(&self.clock);
+        async move {
+            let _place = place.await;
+            let record = generators.read_tag(&name).await?;
+            let until = Some(clock.now().saturating_add(NO_COUNTER_FOR));
+            let (is_calendar, until) = match record.map(|record| calendar(&generators, &record)) {
                 Some(Some(true)) => (true, None),
                 // It binds until its format can be read.
                 Some(None) => (true, until),
                 _ => (false, until),
-            },
-            // The last answer still holds.
-            (Err(_), Some(answer)) => (answer.is_calendar, until),
-            (Err(error), None) => return Err(failed(&name, error)),
-        };
-        self.counter_names.learn(name, is_calendar, until);
-        Ok(())
+            };
+            names.learn(name, is_calendar, until);
+            Ok(())
+        }
     }
 
-    /// Whether a tag is a calendar counter; `None` if its format cannot be read.
-    fn calendar(&self, record: &TagRecord) -> Option<bool> {
-        if record.settings.kind != TagKind::Segment || record.format.is_none() {
-            return Some(false);
-        }
-        let form = self.generators.form_of(record).ok()?;
-        Some(matches!(form, Form::Calendar(_)))
+    fn no_counter_until(&self) -> Duration {
+        self.clock.now().saturating_add(NO_COUNTER_FOR)
     }
+}
+
+/// No id, because the row that says what binds the caller cannot be read.
+fn unreadable(tag: Tag, error: Arc<StoreError>) -> ServiceError {
+    let error = match (&*error, error.kind()) {
+        (StoreError::BadRow { message }, _) => {
+            let message = message.clone();
+            Permanent::BadRow { tag, message }.into()
+        }
+        (_, ErrorKind::Misconfigured) => {
+            let source = error;
+            Permanent::Misconfigured { tag, source }.into()
+        }
+        _ => transient(tag, TransientReason::StoreFailed(error)),
+    };
+    ServiceError::Issue(error)
+}
+
+/// Whether a tag is a calendar counter; `None` if its format cannot be read.
+fn calendar(generators: &Generators, record: &TagRecord) -> Option<bool> {
+    if record.settings.kind != TagKind::Segment || record.format.is_none() {
+        return Some(false);
+    }
+    let form = generators.form_of(record).ok()?;
+    Some(matches!(form, Form::Calendar(_)))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
     use leafid::ManualClock;
     use leafid::store::{
-        MemoryStore, Reserve, Reserved, SegmentStore, StoreError, StoreReport, StoreResult,
-        TagPatch, TagSpec,
+        MemoryStore, Reserve, Reserved, SegmentStore, StoreReport, StoreResult, TagPatch, TagSpec,
     };
+
+    use tokio::sync::Notify;
 
     use super::*;
     use crate::config::{
@@ -147,11 +189,14 @@ mod tests {
 
     const FORMAT: &str = "{date %Y}-{number width=9 restart=year}";
 
-    /// A store that can be down for reads of one tag.
+    /// A store that can be down for reads of names without a label, or not answer them.
     #[derive(Default)]
     struct Store {
         memory: MemoryStore,
         is_down: AtomicBool,
+        hangs: AtomicBool,
+        answers: Notify,
+        reads: AtomicUsize,
     }
 
     impl SegmentStore for Store {
@@ -160,11 +205,19 @@ mod tests {
         }
 
         fn read<'a>(&'a self, tags: &'a [Tag]) -> StoreResult<'a, Vec<TagRecord>> {
-            let is_name = |tag: &Tag| !tag.as_str().contains('@');
-            match self.is_down.load(Ordering::SeqCst) && tags.iter().any(is_name) {
-                true => Box::pin(async { Err(StoreError::unavailable("down", "no route")) }),
-                false => self.memory.read(tags),
+            if !tags.iter().any(|tag| !tag.as_str().contains('@')) {
+                return self.memory.read(tags);
             }
+            self.reads.fetch_add(1, Ordering::SeqCst);
+            Box::pin(async {
+                if self.hangs.load(Ordering::SeqCst) {
+                    self.answers.notified().await;
+                }
+                match self.is_down.load(Ordering::SeqCst) {
+                    true => Err(StoreError::unavailable("down", "no route")),
+                    false => self.memory.read(tags).await,
+                }
+            })
         }
 
         fn list<'a>(&'a self, _: Option<&'a Tag>, _: u32) -> StoreResult<'a, Vec<TagRecord>> {
@@ -305,5 +358,38 @@ mod tests {
             "{refused}"
         );
         assert!(service.next(caller, "plain@2026").await.is_ok());
+    }
+
+    /// Guards that a call does not wait longer than `wait-max` for a store that hangs, that the
+    /// read serves all calls and goes on without them, and that a known answer outlives it.
+    #[tokio::test(start_paused = true)]
+    async fn a_store_that_hangs_delays_no_call_for_long() {
+        let line = line(0, Vec::new()).await;
+        let (service, store, caller) = (&line.service, &line.store, &Caller::anonymous());
+        assert!(service.next(caller, "plain@2026").await.is_ok());
+        let before = store.reads.swap(0, Ordering::SeqCst);
+        assert_eq!(before, 1);
+        store.hangs.store(true, Ordering::SeqCst);
+        let wait_max = service.generators.options().wait_max;
+        let started = tokio::time::Instant::now();
+        let calls = (0..50).map(|_| service.next(caller, "invoice@2026"));
+        for end in futures_util::future::join_all(calls).await {
+            assert!(end.unwrap_err().is_worth_waiting());
+        }
+        assert_eq!(started.elapsed(), wait_max);
+        line.clock.advance(NO_COUNTER_FOR * 2);
+        assert!(service.next(caller, "plain@2026").await.is_ok());
+        assert!(started.elapsed() <= wait_max * 2);
+        assert!(service.try_next(caller, "plain@2026").is_ok());
+        assert_eq!(store.reads.load(Ordering::SeqCst), 2);
+        store.hangs.store(false, Ordering::SeqCst);
+        store.answers.notify_waiters();
+        tokio::task::yield_now().await;
+        tokio::time::sleep(wait_max).await;
+        let refused = service.try_next(caller, "invoice@2026").unwrap_err();
+        assert!(
+            matches!(refused, ServiceError::OverQuota { .. }),
+            "{refused}"
+        );
     }
 }

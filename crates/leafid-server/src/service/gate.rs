@@ -67,8 +67,11 @@ impl Gate {
     }
 
     /// Waits for a slot among the store calls that requests for ids cause.
-    pub(super) async fn caller_call(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.caller_calls).acquire_owned().await.ok()
+    pub(super) fn caller_call(
+        &self,
+    ) -> impl Future<Output = Option<OwnedSemaphorePermit>> + Send + use<> {
+        let calls = Arc::clone(&self.caller_calls);
+        async move { calls.acquire_owned().await.ok() }
     }
 }
 
