@@ -31,6 +31,7 @@ mod shards;
 mod share;
 mod snowflake;
 mod snowflakes;
+mod store_calls;
 mod tags;
 mod texts;
 mod workers;

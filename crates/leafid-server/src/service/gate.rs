@@ -22,6 +22,8 @@ pub(super) struct Gate {
     registry: Semaphore,
     /// The store calls that requests for ids cause outside the driver: few at a time.
     caller_calls: Arc<Semaphore>,
+    /// The deletion of old periods, for which nobody waits: one at a time.
+    deletion: Arc<Semaphore>,
 }
 
 /// A call that waits for ids, until it is dropped.
@@ -35,6 +37,7 @@ impl Gate {
             admin: Semaphore::new(limits.admin_requests_max),
             registry: Semaphore::new(limits.registry_requests_max),
             caller_calls: Arc::new(Semaphore::new(limits.caller_calls_max)),
+            deletion: Arc::new(Semaphore::new(1)),
         }
     }
 
@@ -72,6 +75,11 @@ impl Gate {
     ) -> impl Future<Output = Option<OwnedSemaphorePermit>> + Send + use<> {
         let calls = Arc::clone(&self.caller_calls);
         async move { calls.acquire_owned().await.ok() }
+    }
+
+    /// The one slot for the deletion of old periods.
+    pub(super) fn deletion(&self) -> Arc<Semaphore> {
+        Arc::clone(&self.deletion)
     }
 }
 

@@ -1,8 +1,12 @@
 //! The periods of calendar counters: each has a tag of its own in the store, made when its first
 //! id is requested. A tag that is deleted keeps how far it went, so that a period never restarts.
 
+use std::sync::Arc;
+
+use leafid::format::Period;
 use leafid::store::{StoreError, TagRecord, TagSpec};
-use leafid::{Formatted, IssueError, Limit, Permanent, Stage, Tag, TagError};
+use leafid::{Formatted, Generators, IssueError, Limit, Permanent, Stage, Tag, TagError};
+use tokio::sync::Semaphore;
 
 use super::create_on_first_use::failed;
 use super::forms::Counter;
@@ -39,31 +43,60 @@ impl Service {
         period: &Tag,
         counter: &Counter,
     ) -> Result<(), ServiceError> {
-        let _place = self.gate.caller_call().await;
+        let beginning = Beginning {
+            generators: self.generators.clone(),
+            tag: tag.clone(),
+            period: counter.period,
+            oldest: counter.label_before(self.periods_kept),
+            deletion: self.gate.deletion(),
+        };
+        self.call_for_ids(period, beginning.begin(period.clone()))
+            .await?
+    }
+}
+
+/// The beginning of a calendar counter's period.
+struct Beginning {
+    generators: Generators,
+    /// The counter.
+    tag: Tag,
+    period: Period,
+    /// The label of the oldest period that is kept.
+    oldest: Option<u64>,
+    deletion: Arc<Semaphore>,
+}
+
+impl Beginning {
+    async fn begin(self, period: Tag) -> Result<(), ServiceError> {
         let status = self.generators.status(period.as_str());
         if status.is_some_and(|status| status.stage != Stage::Unknown) {
             // Another caller was faster.
             return Ok(());
         }
+        let tag = &self.tag;
         let record = self.generators.read_tag(tag).await;
         let record = record.map_err(|error| failed(tag, error))?;
         let record = record.ok_or_else(|| ServiceError::UnknownTag { tag: tag.clone() })?;
-        let spec = period_spec(&record, counter);
+        let spec = period_spec(&record, self.period);
         let spec = spec.map_err(|error| IssueError::from(Permanent::BadTag(error)))?;
         match self.generators.create_tag(&spec).await {
             Ok(_) | Err(StoreError::TagExists) => {}
-            Err(error) => return Err(not_created(period, error)),
+            Err(error) => return Err(not_created(&period, error)),
         }
         tracing::info!(target: "audit", tag = period.to_string(), "period begun");
-        self.delete_old_periods(tag, counter).await;
+        // Nobody waits for that.
+        tokio::spawn(async move {
+            let _place = Arc::clone(&self.deletion).acquire_owned().await;
+            self.delete_old_periods().await;
+        });
         Ok(())
     }
 
     /// Deletes the tags of periods that ended long ago. What fails is tried again when the next
     /// period begins.
-    async fn delete_old_periods(&self, tag: &Tag, counter: &Counter) {
-        let oldest = counter.label_before(self.periods_kept);
-        let (Some(oldest), Ok(after)) = (oldest, Tag::new(format!("{tag}@"))) else {
+    async fn delete_old_periods(&self) {
+        let after = Tag::new(format!("{}@", self.tag));
+        let (Some(oldest), Ok(after)) = (self.oldest, after) else {
             return;
         };
         let Ok(listed) = self.generators.list_tags(Some(&after), OLD_MAX).await else {
@@ -99,19 +132,18 @@ fn not_created(period: &Tag, error: StoreError) -> ServiceError {
     no_period(period.clone(), &what).into()
 }
 
-fn period_spec(parent: &TagRecord, counter: &Counter) -> Result<TagSpec, TagError> {
-    let limit = Limit::new(counter.period.len()).unwrap_or_default();
-    let mut spec = parent.period(counter.period.label)?;
+fn period_spec(parent: &TagRecord, period: Period) -> Result<TagSpec, TagError> {
+    let limit = Limit::new(period.len()).unwrap_or_default();
+    let mut spec = parent.period(period.label)?;
     spec.settings.limit = spec.settings.limit.min(limit);
     Ok(spec)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
     use std::time::Duration;
 
-    use leafid::{Generators, ManualClock, store::MemoryStore};
+    use leafid::{ManualClock, store::MemoryStore};
 
     use super::*;
     use crate::Caller;

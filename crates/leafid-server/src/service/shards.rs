@@ -98,8 +98,7 @@ impl Service {
             return Ok(true);
         }
         let tag = Tag::new(tag).map_err(|error| IssueError::from(Permanent::BadTag(error)))?;
-        let _place = self.gate.caller_call().await;
-        match self.generators.read_tag(&tag).await? {
+        match self.read_for_ids(&tag).await? {
             Some(record) => Ok(record.settings.kind == TagKind::Snowflake),
             None => Err(ServiceError::UnknownTag { tag }),
         }

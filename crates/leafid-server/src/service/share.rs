@@ -58,8 +58,7 @@ impl Service {
         let Ok(tag) = Tag::new(tag) else {
             return Ok(());
         };
-        let _place = self.gate.caller_call().await;
-        match self.generators.read_tag(&tag).await? {
+        match self.read_for_ids(&tag).await? {
             Some(record) => fits(field, count, record.settings.limit, Some(record.max_id)),
             None => Ok(()),
         }

@@ -83,8 +83,7 @@ impl Service {
         tag: &Tag,
     ) -> Result<(), ServiceError> {
         self.access.check(caller, Some(tag.as_str()), 0)?;
-        let _place = self.gate.caller_call().await;
-        match self.generators.read_tag(tag).await? {
+        match self.read_for_ids(tag).await? {
             Some(_) => Ok(()),
             None => Err(ServiceError::UnknownTag { tag: tag.clone() }),
         }
