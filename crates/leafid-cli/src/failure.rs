@@ -180,6 +180,8 @@ impl From<StoreError> for Failure {
             StoreError::LimitReached { .. } => {
                 "raise its limit with `leafid tag set TAG --limit LIMIT`, or use another tag"
             }
+            StoreError::NextBeyond { .. } => "give a smaller --next, or raise --limit first",
+            StoreError::NextBehind { .. } => "give a larger --next, or leave it out",
             StoreError::BadRow { .. } => "correct the row in the database",
             StoreError::BadField(_) => "name another value",
             StoreError::Unsupported { .. } => "`leafid store check` shows how the store is set up",

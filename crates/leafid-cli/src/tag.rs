@@ -209,6 +209,9 @@ impl Set {
                 "name a setting: --step, --policy, --limit, --description or --next",
             ));
         }
+        if let (Some(limit), Some(next)) = (patch.limit, self.next) {
+            TagPatch::check_next_within(&self.tag, next, limit)?;
+        }
         let row = match self.target.target()? {
             Target::Server(client) => {
                 client.set(self.tag.as_str(), &TagChange::new(patch, self.next))?

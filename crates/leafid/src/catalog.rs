@@ -182,13 +182,15 @@ impl Generators {
     /// Sets the start of a tag's next segment to `next`, which can only be raised: after restoring
     /// a store from a backup, or taking over ids from elsewhere. Servers first issue the ids that
     /// they hold in memory. A period of a calendar counter, `NAME@LABEL`, that has no tag yet gets
-    /// one, which starts there.
+    /// one, which starts there. Processes that saw more of a tag whose row is gone go on above that.
     ///
     /// # Errors
     ///
     /// As [`SegmentStore::reserve`](crate::store::SegmentStore::reserve),
-    /// [`StoreError::BadField`] for 0 and above the largest [`Limit`](crate::Limit), and
-    /// [`StoreError::Unsupported`] for a snowflake tag, or one that is already at or above `next`.
+    /// [`StoreError::BadField`] for 0 and above the largest [`Limit`](crate::Limit),
+    /// [`StoreError::NextBeyond`] for more than one above the tag's limit,
+    /// [`StoreError::NextBehind`] if the tag has come that far already, and
+    /// [`StoreError::Unsupported`] for a snowflake tag.
     ///
     /// # Example
     ///
@@ -209,13 +211,10 @@ impl Generators {
             return Ok(begun);
         }
         let record = self.read_segment_tag(tag).await?;
+        TagPatch::check_next_within(tag, next, record.settings.limit)?;
         let record = self.repair_row(record).await?;
         if next <= record.max_id {
-            let message = format!(
-                "the next segment of tag \"{tag}\" starts at {}, which can only be raised: choose a larger number",
-                record.max_id
-            );
-            return Err(StoreError::Unsupported { message });
+            return Err(behind(tag, record.max_id));
         }
         // The id below is reserved and skipped: one statement, as durable as any reservation.
         let reserve = Reserve {
@@ -241,10 +240,18 @@ impl Generators {
         let Some(mut spec) = self.period_of_name(tag).await? else {
             return Ok(None);
         };
+        TagPatch::check_next_within(tag, next, spec.settings.limit)?;
+        let guard = self.guard_of(tag)?;
+        let floor = guard.and_then(|allocator| allocator.floor(self.shared()));
+        if let Some(max_id) = floor.filter(|floor| *floor > next) {
+            return Err(behind(tag, max_id));
+        }
         spec.start = next;
         match self.create_tag(&spec).await {
             // Begun meanwhile: it is raised.
             Err(StoreError::TagExists) => Ok(None),
+            // It had a tag before, which the store remembers.
+            Ok(TagRecord { max_id, .. }) if max_id > next => Err(behind(tag, max_id)),
             begun => begun.map(Some),
         }
     }
@@ -450,4 +457,10 @@ impl Generators {
     fn loaded(&self, tag: &str) -> Option<Arc<Allocator>> {
         self.shared().tags.pin().get(tag).cloned()
     }
+}
+
+/// The refusal to raise a tag that has come further.
+fn behind(tag: &Tag, max_id: u64) -> StoreError {
+    let tag = tag.clone();
+    StoreError::NextBehind { tag, max_id }
 }

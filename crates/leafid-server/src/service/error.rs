@@ -354,3 +354,4 @@ impl From<TagFieldError> for ServiceError {
         Self::Store(error.into())
     }
 }
+            StoreError::NextBehind { tag, max_id } => Self::NextBehind { tag, max_id },

@@ -104,10 +104,11 @@ const fn of_store(error: &StoreError) -> Code {
         StoreError::TagExists => Code::TagExists,
         StoreError::FormerKind { former } => of_kind(*former),
         StoreError::FormerFormat { .. } => Code::FormerFormat,
-        StoreError::LimitReached { .. } => Code::LimitReached,
+        StoreError::LimitReached { .. } | StoreError::NextBeyond { .. } => Code::LimitReached,
         StoreError::BadRow { .. } => Code::BadRow,
         StoreError::BadField(_) => Code::BadField,
         StoreError::Unsupported { .. } => Code::Unsupported,
+        StoreError::NextBehind { .. } => Code::NextBehind,
         // Unavailable, in conflict, or a reason that is new.
         _ => Code::StoreUnavailable,
     }

@@ -1,7 +1,7 @@
 //! Tags as things: listed, looked at, created, changed, raised and deleted, each change recorded.
 
 use leafid::store::{StoreError, TagKind, TagPatch, TagRecord, TagSpec};
-use leafid::{IssueError, Status, Tag};
+use leafid::{IssueError, Limit, Status, Tag};
 
 use super::{AuditRecord, Caller, Service, ServiceError, audit};
 
@@ -182,14 +182,20 @@ impl Service {
         TagPatch::check_next(next)?;
         // Without other changes, the tag may be that of a period which has not begun.
         if *patch != TagPatch::default() {
-            self.check_next(tag, next).await?;
+            self.check_next(tag, next, patch.limit).await?;
             self.update_tag(caller, tag, patch).await?;
         }
         self.raise_tag(caller, tag, next).await
     }
 
-    /// Refuses to raise a tag of snowflakes, or one that has come that far already.
-    async fn check_next(&self, tag: &Tag, next: u64) -> Result<(), ServiceError> {
+    /// Refuses to raise a tag of snowflakes, or beyond its limit, or one that has come that far
+    /// already.
+    async fn check_next(
+        &self,
+        tag: &Tag,
+        next: u64,
+        limit: Option<Limit>,
+    ) -> Result<(), ServiceError> {
         let record = self.generators.read_tag(tag).await?;
         let record = record.ok_or(ServiceError::UnknownTag { tag: tag.clone() })?;
         let kind = record.settings.kind;
@@ -197,6 +203,7 @@ impl Service {
             let (tag, what) = (tag.clone(), "next");
             return Err(ServiceError::NoSegments { tag, kind, what });
         }
+        TagPatch::check_next_within(tag, next, limit.unwrap_or(record.settings.limit))?;
         if next <= record.max_id {
             let (tag, max_id) = (tag.clone(), record.max_id);
             return Err(ServiceError::NextBehind { tag, max_id });
@@ -225,7 +232,7 @@ impl Service {
         let raised = match raised {
             // With words of ours, if it is one of these.
             Err(error @ StoreError::Unsupported { .. }) => {
-                let checked = self.check_next(tag, next).await;
+                let checked = self.check_next(tag, next, None).await;
                 checked.and(Err(ServiceError::of_tag(error, tag)))
             }
             raised => raised.map_err(|error| ServiceError::of_tag(error, tag)),

@@ -198,6 +198,22 @@ fn a_tag_is_raised_or_left_as_it_is() {
         (&json!(detail), &json!("next"))
     );
     assert_eq!(server.ask("GET /v1/tags/order").json()["step"], 5);
+    for beyond in [
+        r#"{"step":7,"limit":"5000","next":5002}"#,
+        r#"{"limit":"5000"}"#,
+        r#"{"step":7,"next":5002}"#,
+        r#"{"next":5002}"#,
+    ] {
+        if !beyond.contains("next") {
+            assert_eq!(server.ask_with("PATCH /v1/tags/order", beyond).status, 200);
+            continue;
+        }
+        let problem = server.check_problem("PATCH /v1/tags/order", beyond, 409, "limit_reached");
+        let detail = problem["detail"].as_str().unwrap();
+        assert!(detail.contains("its limit is 5000"), "{detail}");
+        assert_eq!(problem["field"], "next");
+        assert_eq!(server.ask("GET /v1/tags/order").json()["step"], 5);
+    }
     let snowflakes = r#"{"tag":"trace","kind":"snowflake"}"#;
     assert_eq!(server.ask_with("POST /v1/tags", snowflakes).status, 201);
     let next = r#"{"next":1000}"#;

@@ -53,9 +53,14 @@ impl Allocator {
 
     /// Whether the store ever reported more than this.
     pub(crate) fn has_seen_beyond(&self, shared: &Shared, max_id: u64) -> bool {
+        self.floor(shared) > Some(max_id)
+    }
+
+    /// The highest max id that the store ever reported.
+    pub(crate) fn floor(&self, shared: &Shared) -> Option<u64> {
         let mut state = self.lock();
         self.recall(shared, &mut state);
-        state.bounds.floor > Some(max_id)
+        state.bounds.floor
     }
 
     /// Counts a segment that was reserved past memory, and that no caller gets, as skipped.

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use super::record::format_in_words;
 use super::{TagFieldError, TagKind};
+use crate::limit::Limit;
+use crate::tag::Tag;
 
 /// Why a call to a store failed. The vendor's error, if any, is the source.
 ///
@@ -51,6 +53,32 @@ pub enum StoreError {
     LimitReached {
         /// The first id not yet given to any segment.
         max_id: u64,
+    },
+    /// The tag has come that far already, and can only be raised; it was not.
+    #[error(
+        "the next segment of tag \"{tag}\" starts at {max_id}, which can only be raised: choose a \
+        larger number"
+    )]
+    NextBehind {
+        /// The tag.
+        tag: Tag,
+        /// Where its next segment starts, as far as this process knows.
+        max_id: u64,
+    },
+    /// The tag ends before that number; it was not raised.
+    #[error(
+        "the next segment of tag \"{tag}\" cannot start at {next}: its limit is {}, and {} leaves \
+        it no number",
+        limit.largest(),
+        limit.largest() + 1
+    )]
+    NextBeyond {
+        /// The tag.
+        tag: Tag,
+        /// Where it was to start.
+        next: u64,
+        /// The tag's limit.
+        limit: Limit,
     },
     /// The row holds an invalid value, such as a step of 0.
     #[error("{message}")]

@@ -47,9 +47,11 @@ impl StoreError {
             Self::UnknownTag => ErrorKind::NotFound,
             Self::TagExists => ErrorKind::AlreadyExists,
             Self::LimitReached { .. } => ErrorKind::Exhausted,
-            Self::BadField(_) | Self::FormerKind { .. } | Self::FormerFormat { .. } => {
-                ErrorKind::InvalidRequest
-            }
+            Self::BadField(_)
+            | Self::FormerKind { .. }
+            | Self::FormerFormat { .. }
+            | Self::NextBehind { .. }
+            | Self::NextBeyond { .. } => ErrorKind::InvalidRequest,
             Self::BadRow { .. } | Self::Unsupported { .. } => ErrorKind::Misconfigured,
             Self::Conflict { .. } => ErrorKind::Busy,
             Self::Unavailable { source, .. } => {

@@ -5,10 +5,12 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::StoreError;
 use super::record::{TagKind, TagPatch, TagSettings, TagSpec};
 use crate::escaped::Escaped;
 use crate::limit::Limit;
 use crate::step::StepPolicy;
+use crate::tag::Tag;
 
 /// A setting of a tag that a caller can name.
 ///
@@ -154,7 +156,7 @@ impl TagSpec {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn with_named(
-        tag: crate::Tag,
+        tag: Tag,
         kind: TagKind,
         format: Option<Arc<str>>,
         start: Option<u64>,
@@ -289,6 +291,34 @@ impl TagPatch {
     /// ```
     pub fn check_next(next: u64) -> Result<(), TagFieldError> {
         check_number(TagField::Next, next, Limit::INT64.largest())
+    }
+
+    /// Checks that the next segment of a tag with this limit is to start at most one above it, where
+    /// the tag has no number left, as a restore may want it.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NextBeyond`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use leafid::{Limit, Tag, store::TagPatch};
+    ///
+    /// let (tag, limit) = (Tag::new("order")?, Limit::new(9999).expect("in range"));
+    /// assert!(TagPatch::check_next_within(&tag, 10_000, limit).is_ok());
+    /// let error = TagPatch::check_next_within(&tag, 10_001, limit).unwrap_err();
+    /// let text = "the next segment of tag \"order\" cannot start at 10001: its limit is 9999, and \
+    ///     10000 leaves it no number";
+    /// assert_eq!(error.to_string(), text);
+    /// # Ok::<(), leafid::TagError>(())
+    /// ```
+    pub fn check_next_within(tag: &Tag, next: u64, limit: Limit) -> Result<(), StoreError> {
+        if next <= limit.largest() + 1 {
+            return Ok(());
+        }
+        let tag = tag.clone();
+        Err(StoreError::NextBeyond { tag, next, limit })
     }
 
     /// Checks that tags of this kind have the settings that are named.

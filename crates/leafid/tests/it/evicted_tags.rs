@@ -1,8 +1,11 @@
 //! Tags that were used and whose rows are gone, in virtual time: they leave memory, and none of
 //! their numbers comes twice.
 
-use leafid::Options;
-use leafid::store::{SegmentStore as _, TagSpec};
+use std::sync::Arc;
+
+use leafid::format::{CompileFormat, FormatCompiler, FormatContext, FormatError, IdFormat, Period};
+use leafid::store::{SegmentStore as _, StoreError, TagSpec};
+use leafid::{Options, Tag};
 
 use crate::world::{World, fixed, seconds, tag};
 
@@ -103,4 +106,105 @@ fn idle_tags_are_read_together() {
     let reads = world.store.reads.lock().unwrap().clone();
     assert_eq!(reads.iter().sum::<usize>(), 100, "{reads:?}");
     assert!(reads.len() <= 2, "{reads:?}");
+}
+
+/// A calendar counter whose periods have 999 numbers.
+#[derive(Debug)]
+struct Yearly;
+
+impl IdFormat for Yearly {
+    fn write(&self, _: u64, _: &FormatContext, _: &mut String) -> Result<(), FormatError> {
+        Ok(())
+    }
+
+    fn read(&self, text: &str) -> Result<u64, FormatError> {
+        Err(FormatError::NotOfFormat(text.to_owned()))
+    }
+
+    fn largest(&self) -> u64 {
+        999
+    }
+
+    fn period(&self, _: u64) -> Option<Period> {
+        let (label, first, last) = (2001, 1, 999);
+        Some(Period { label, first, last })
+    }
+}
+
+impl CompileFormat for Yearly {
+    fn compile(&self, _: &Tag, _: &str) -> Result<Arc<dyn IdFormat>, FormatError> {
+        Ok(Arc::new(Self))
+    }
+}
+
+/// Guards that a period whose row is gone is not begun below what this process knows to be issued:
+/// it would go on above that, whatever the answer said.
+#[test]
+fn a_period_is_not_begun_below_its_floor() {
+    let compiler = FormatCompiler::new(Yearly);
+    let mut world = World::new(few().with_formats(Some(compiler)));
+    let mut spec = TagSpec::new(tag("invoice"));
+    spec.format = Some("yearly".into());
+    leafid::blocking::block_on(world.store.memory.create(&spec)).unwrap();
+    create(&world, "invoice@2026", 10);
+    for number in 1..=25 {
+        assert_eq!(world.next("invoice@2026").unwrap(), number);
+    }
+    // Nothing in the store knows that it went further.
+    world
+        .store
+        .memory
+        .put_max_id(&tag("invoice@2026"), 1)
+        .unwrap();
+    delete(&world, "invoice@2026");
+    world.advance(seconds(A_WHILE));
+    assert_eq!(world.generators.loaded_len(), 0);
+    let generators = world.generators.clone();
+    for behind in [5, 30] {
+        let period = tag("invoice@2026");
+        let raised = world.run(generators.raise_tag(&period, behind));
+        match raised.unwrap_err() {
+            StoreError::NextBehind { max_id, .. } => assert!(max_id > behind, "{max_id}"),
+            other => panic!("{other}"),
+        }
+    }
+    let row = world
+        .run(generators.read_tag(&tag("invoice@2026")))
+        .unwrap();
+    assert_eq!(row, None);
+    let begun = world
+        .run(generators.raise_tag(&tag("invoice@2026"), 500))
+        .unwrap();
+    assert_eq!(
+        (begun.max_id, world.next("invoice@2026").unwrap()),
+        (500, 500)
+    );
+}
+
+/// Guards the same for a period that only the store remembers: what was named was not taken.
+#[test]
+fn a_period_is_not_begun_below_what_the_store_remembers() {
+    let compiler = FormatCompiler::new(Yearly);
+    let mut world = World::new(few().with_formats(Some(compiler)));
+    let mut spec = TagSpec::new(tag("invoice"));
+    spec.format = Some("yearly".into());
+    leafid::blocking::block_on(world.store.memory.create(&spec)).unwrap();
+    let period = tag("invoice@2026");
+    create(&world, period.as_str(), 10);
+    world.store.memory.put_max_id(&period, 50).unwrap();
+    delete(&world, period.as_str());
+    let generators = world.generators.clone();
+    let refused = world.run(generators.raise_tag(&period, 1001));
+    assert!(
+        matches!(refused, Err(StoreError::NextBeyond { .. })),
+        "{refused:?}"
+    );
+    for _ in 0..2 {
+        let refused = world.run(generators.raise_tag(&period, 3)).unwrap_err();
+        assert!(refused.to_string().contains("starts at 50"), "{refused}");
+    }
+    assert_eq!(
+        world.run(generators.raise_tag(&period, 60)).unwrap().max_id,
+        60
+    );
 }

@@ -55,7 +55,13 @@ const OF: &[(&str, &[&str])] = &[
     ("show_tag", &[LOOK, TAG, STORE]),
     (
         "change_tag",
-        &[CHANGE, BODY, TAG, STORE, "snowflake_tag next_behind"],
+        &[
+            CHANGE,
+            BODY,
+            TAG,
+            STORE,
+            "snowflake_tag next_behind limit_reached",
+        ],
     ),
     ("delete_tag", &[CHANGE, TAG, STORE]),
     ("show_worker", &[LOOK, WORKER]),
