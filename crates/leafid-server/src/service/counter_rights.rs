@@ -83,7 +83,7 @@ impl Service {
     }
 
     /// Whether a name is that of a calendar counter; `None` if it has to be asked for.
-    fn is_counter(&self, name: &str) -> Option<bool> {
+    pub(super) fn is_counter(&self, name: &str) -> Option<bool> {
         if let Some(OtherKind { form, .. }) = self.generators.other_kind(name) {
             return Some(matches!(form, Form::Calendar(_)));
         }

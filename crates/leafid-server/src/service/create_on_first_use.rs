@@ -36,7 +36,7 @@ impl Service {
             {
                 tag
             }
-            error => return error.into(),
+            error => return self.refusal(error),
         };
         match self.check_first_use(caller, &tag) {
             Ok(()) => transient(tag, TransientReason::Loading).into(),
@@ -57,7 +57,7 @@ impl Service {
             (Err(IssueError::Permanent(Permanent::UnknownTag { tag })), Some(settings)) => {
                 (tag, settings)
             }
-            (taken, _) => return Ok(taken?),
+            (taken, _) => return taken.map_err(|error| self.refusal(error)),
         };
         self.create_first(caller, &tag, settings).await?;
         take().await.map_err(|error| self.no_id(caller, error))

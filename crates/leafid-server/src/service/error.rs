@@ -229,6 +229,19 @@ pub enum ServiceError {
         /// The maximum number.
         max: usize,
     },
+    /// The period of a calendar counter has too few numbers left, or none.
+    #[error(
+        "tag \"{counter}\" has too few numbers left in its period {label}, whose last is {last}, or \
+        none: they were issued, or spent by a restore; it goes on in the next period"
+    )]
+    PeriodSpent {
+        /// The name of the counter.
+        counter: Tag,
+        /// The label of the period.
+        label: String,
+        /// The last number of the period's tag.
+        last: u64,
+    },
     /// The tag is already at or above that number, and can only be raised.
     #[error("the next segment of tag \"{tag}\" starts at {max_id}, which can only be raised")]
     NextBehind {
@@ -344,6 +357,7 @@ impl ServiceError {
         match error {
             StoreError::UnknownTag => Self::UnknownTag { tag },
             StoreError::TagExists => Self::TagExists { tag },
+            StoreError::NextBehind { tag, max_id } => Self::NextBehind { tag, max_id },
             other => Self::Store(other),
         }
     }
@@ -354,4 +368,3 @@ impl From<TagFieldError> for ServiceError {
         Self::Store(error.into())
     }
 }
-            StoreError::NextBehind { tag, max_id } => Self::NextBehind { tag, max_id },

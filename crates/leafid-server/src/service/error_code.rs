@@ -41,6 +41,7 @@ impl ServiceError {
             Self::NotAllowed { .. } => Code::NotAllowed,
             Self::UnknownToken { .. } => Code::UnknownToken,
             Self::TooManyQuotas { .. } => Code::TooManyQuotas,
+            Self::PeriodSpent { .. } => Code::LimitReached,
             Self::NextBehind { .. } => Code::NextBehind,
             Self::Decompose(_) => Code::BadField,
             Self::Store(error) => of_store(error),
@@ -107,8 +108,8 @@ const fn of_store(error: &StoreError) -> Code {
         StoreError::LimitReached { .. } | StoreError::NextBeyond { .. } => Code::LimitReached,
         StoreError::BadRow { .. } => Code::BadRow,
         StoreError::BadField(_) => Code::BadField,
-        StoreError::Unsupported { .. } => Code::Unsupported,
         StoreError::NextBehind { .. } => Code::NextBehind,
+        StoreError::Unsupported { .. } => Code::Unsupported,
         // Unavailable, in conflict, or a reason that is new.
         _ => Code::StoreUnavailable,
     }

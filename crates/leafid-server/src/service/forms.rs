@@ -130,7 +130,7 @@ impl Service {
                 let counter = self.counter(tag, format)?;
                 let period = counter.tag(tag);
                 let taken = self.generators.try_next_formatted(&period, no_format);
-                let id = numbers_of(&period, taken).map_err(not_begun)?;
+                let id = numbers_of(&period, taken).map_err(|error| self.not_begun(error))?;
                 self.counted(caller, tag, &counter, id, period)
             }
             _ => Err(other.into_error(tag).into()),
@@ -178,7 +178,7 @@ impl Service {
                 let period = counter.tag(tag);
                 let generators = &self.generators;
                 let taken = generators.try_next_many_formatted(&period, count, no_format);
-                let taken = numbers_of(&period, taken).map_err(not_begun)?;
+                let taken = numbers_of(&period, taken).map_err(|error| self.not_begun(error))?;
                 self.all_counted(caller, tag, &counter, &Issued::Segment(taken))
             }
             _ => Err(other.into_error(tag).into()),
@@ -271,6 +271,14 @@ impl Service {
         Ok(IssuedId::Text(text))
     }
 
+    /// An error of a period's tag. A period that nobody has begun is worth waiting for.
+    fn not_begun(&self, error: IssueError) -> ServiceError {
+        match error {
+            IssueError::Permanent(Permanent::UnknownTag { tag }) => loading(tag).into(),
+            error => self.refusal(error),
+        }
+    }
+
     fn all_counted(
         &self,
         caller: &Caller,
@@ -281,14 +289,6 @@ impl Service {
         self.charge(caller, tag, issued.len());
         let number = |id| counter.number(id);
         many_texts(tag, issued, number, &*counter.format, &counter.context)
-    }
-}
-
-/// An error of a period's tag. A period that nobody has begun is worth waiting for.
-fn not_begun(error: IssueError) -> ServiceError {
-    match error {
-        IssueError::Permanent(Permanent::UnknownTag { tag }) => loading(tag).into(),
-        error => error.into(),
     }
 }
 

@@ -8,6 +8,7 @@ use leafid::store::{StoreError, TagRecord, TagSpec};
 use leafid::{Formatted, Generators, IssueError, Limit, Permanent, Stage, Tag, TagError};
 use tokio::sync::Semaphore;
 
+use super::counter_names::counter_name;
 use super::create_on_first_use::failed;
 use super::forms::Counter;
 use super::period_numbers::{no_period, numbers_of};
@@ -30,11 +31,33 @@ impl Service {
     {
         let period = match take().await {
             Err(IssueError::Permanent(Permanent::UnknownTag { tag })) => tag,
-            taken => return Ok(numbers_of(name, taken)?),
+            taken => return numbers_of(name, taken).map_err(|error| self.refusal(error)),
         };
         let tag = Tag::new(tag).map_err(|error| IssueError::from(Permanent::BadTag(error)))?;
         self.begin_period(&tag, &period, counter).await?;
-        Ok(numbers_of(name, take().await)?)
+        numbers_of(name, take().await).map_err(|error| self.refusal(error))
+    }
+
+    /// Why no id was issued. What helps a tag that has reached its limit does not help a period.
+    #[cold]
+    pub(super) fn refusal(&self, error: IssueError) -> ServiceError {
+        match &error {
+            IssueError::Permanent(Permanent::LimitReached { tag, limit }) => self
+                .spent_period(tag, *limit)
+                .unwrap_or_else(|| error.into()),
+            _ => error.into(),
+        }
+    }
+
+    /// The refusal of a tag that is known to be the period of a calendar counter.
+    fn spent_period(&self, tag: &Tag, limit: Limit) -> Option<ServiceError> {
+        let counter = counter_name(tag.as_str()).filter(|name| self.is_counter(name) == Some(true));
+        let (counter, (_, label)) = (Tag::new(counter?).ok()?, tag.as_str().rsplit_once('@')?);
+        Some(ServiceError::PeriodSpent {
+            counter,
+            label: label.to_owned(),
+            last: limit.largest(),
+        })
     }
 
     async fn begin_period(

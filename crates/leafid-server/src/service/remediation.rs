@@ -34,7 +34,9 @@ impl ServiceError {
         match self {
             Self::BadCount { field, .. } => Some(field),
             Self::Issue(IssueError::Permanent(Permanent::BadTag(_))) => Some("tag"),
-            Self::NextBehind { .. } => Some((wording.tag_field)(TagField::Next)),
+            Self::NextBehind { .. } | Self::Store(StoreError::NextBeyond { .. }) => {
+                Some((wording.tag_field)(TagField::Next))
+            }
             Self::Decompose(_) => Some("id"),
             Self::NoShards { .. } | Self::Shard(_) => Some("shard"),
             Self::Store(StoreError::BadField(error)) => Some((wording.tag_field)(error.field)),
@@ -63,6 +65,18 @@ impl ServiceError {
                 .fill("use a token with admin = true, or have the tag created with <create-tag>"),
             Self::Store(StoreError::FormerKind { .. }) => wording
                 .fill("choose another name, or create it with <create-tag> and its former kind"),
+            Self::Store(StoreError::NextBeyond { limit, .. }) => {
+                let next = (wording.tag_field)(TagField::Next);
+                format!(
+                    "send {next} as at most {}, or raise the limit first",
+                    limit.largest()
+                )
+                .into()
+            }
+            Self::PeriodSpent { .. } => wording.fill(
+                "wait for the next period, or create a tag whose format has a wider number, with \
+                <create-tag>",
+            ),
             Self::NoShards { .. } => "leave the shard out, or name a tag of kind snowflake".into(),
             Self::Shard(_) => {
                 "leave the shard out, or name one that the server's layout has".into()

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use crate::formats::{create, texts};
+use crate::formats::{create, redis, texts};
+use crate::grpc::Line;
 use crate::test_server::TestServer;
 
 /// Guards that numbers restart with each period, that a period has a tag of its own, and that
@@ -172,6 +173,59 @@ fn a_period_that_has_not_begun_can_be_raised() {
     assert_eq!(period["limit"], "99999");
     let text = server.ask("GET /api/segment/get/invoice").body;
     assert_eq!(text, format!("{year}-00500"));
+}
+
+/// Guards that an operator who begins a period learns where it starts: not below what a former tag
+/// of the name issued, whoever remembers that, and not beyond its last number.
+#[test]
+fn a_period_begins_at_the_number_that_was_named_or_not_at_all() {
+    let server = TestServer::new();
+    let format = "{date %Y}-{number width=4 restart=year}";
+    create(&server, &json!({"tag": "invoice", "format": format}));
+    let first = texts(&server.ask("GET /v1/tags/invoice/ids").json());
+    let period = format!("invoice@{}", &first[0][..4]);
+    let patch = format!("PATCH /v1/tags/{period}");
+    server.check_problem(&patch, r#"{"next":"10001"}"#, 409, "limit_reached");
+    assert_eq!(server.ask(&format!("DELETE /v1/tags/{period}")).status, 204);
+    let problem = server.check_problem(&patch, r#"{"next":"10001"}"#, 409, "limit_reached");
+    let detail = problem["detail"].as_str().unwrap();
+    assert!(detail.contains("its limit is 9999"), "{detail}");
+    let problem = server.check_problem(&patch, r#"{"next":"2"}"#, 409, "next_behind");
+    let detail = problem["detail"].as_str().unwrap();
+    assert!(detail.contains("can only be raised"), "{detail}");
+    let raised = server.ask_with(&patch, r#"{"next":"9998"}"#);
+    assert_eq!(raised.json()["max_id"], "9998", "{}", raised.body);
+    let next = texts(&server.ask("GET /v1/tags/invoice/ids").json());
+    assert!(next[0].ends_with("-9998"), "{next:?}");
+}
+
+/// Guards that each front end says what helps when the numbers of a period are spent: no limit that
+/// could be raised.
+#[test]
+fn a_period_that_is_spent_names_the_next_one() {
+    let line = Line::new();
+    let server = &line.server;
+    let format = "{date %Y}-{number width=1 restart=year}";
+    create(server, &json!({"tag": "invoice", "format": format}));
+    let issued = texts(&server.ask("GET /v1/tags/invoice/ids?count=9").json());
+    let period = format!("invoice@{}", &issued[0][..4]);
+    let check = |text: &str| {
+        let is_told = text.contains("it goes on in the next period") && text.contains("is 9, ");
+        assert!(is_told && !text.contains("raise"), "{text}");
+    };
+    for name in ["invoice", &period] {
+        for count in ["", "?count=20"] {
+            let request = format!("GET /v1/tags/{name}/ids{count}");
+            let problem = server.check_problem(&request, "", 409, "limit_reached");
+            check(&problem.to_string());
+            assert!(problem["next"].as_str().unwrap().contains("wider number"));
+        }
+        let leaf = server.ask(&format!("GET /api/segment/get/{name}"));
+        check(&leaf.body);
+        check(&redis(server, &format!("INCR {name}\r\n")));
+        check(&redis(server, &format!("ID.NEXT {name} 2\r\n")));
+        check(line.next(name).unwrap_err().message());
+    }
 }
 
 fn label_of_now(server: &TestServer, name: &str) -> String {

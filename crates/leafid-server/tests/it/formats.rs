@@ -13,7 +13,7 @@ use crate::grpc::v1::{NextManyRequest, NextRequest, ReserveRangeRequest};
 use crate::test_server::TestServer;
 
 /// What the Redis protocol answers.
-fn redis(server: &TestServer, input: &str) -> String {
+pub(crate) fn redis(server: &TestServer, input: &str) -> String {
     let mut stream = TcpStream::connect(server.addresses.resp.unwrap()).unwrap();
     stream.write_all(input.as_bytes()).unwrap();
     stream.shutdown(Shutdown::Write).unwrap();
