@@ -11,7 +11,7 @@ mod part;
 mod reader;
 mod zone;
 
-use leafid::format::{FormatContext, FormatError, IdFormat, Period};
+use leafid::format::{FormatContext, FormatError, IdFormat, Period, TextParts};
 use leafid::{Tag, WorkerId};
 
 use self::builder::Builder;
@@ -113,6 +113,10 @@ impl IdFormat for Template {
     }
 
     fn read(&self, text: &str) -> Result<u64, FormatError> {
+        self.decode(text).map(|parts| parts.number)
+    }
+
+    fn decode(&self, text: &str) -> Result<TextParts, FormatError> {
         let number = self.number.as_ref().ok_or_else(|| {
             FormatError::NotOfFormat("the ids of this format have no number in them".to_owned())
         })?;

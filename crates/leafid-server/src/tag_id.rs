@@ -1,9 +1,9 @@
 //! `TagId`: an id of a tag, decoded by the tag's row. The service and the command line, which reads
 //! the row from the store itself, decode alike.
 
-use leafid::format::FormatError;
+use leafid::format::{FormatError, TextParts};
 use leafid::store::{TagKind, TagRecord};
-use leafid::{Generators, Layout, Limit, Parts};
+use leafid::{Generators, Layout, Limit, Parts, WorkerId};
 use leafid_formats::{Decoded, FamilyFormat};
 
 /// What an id of a tag says.
@@ -18,14 +18,14 @@ use leafid_formats::{Decoded, FamilyFormat};
 /// let (generators, _driver) = Generators::open(MemoryStore::new(), Options::default());
 /// let order = TagSpec::new(Tag::new("order")?).record();
 /// let decoded = TagId::decode(&generators, Layout::LEAF, &order, "4711");
-/// assert_eq!(decoded, Ok(TagId::Number(4711)));
+/// assert_eq!(decoded?.number(), Some(4711));
 /// assert!(TagId::decode(&generators, Layout::LEAF, &order, "SO-4711").is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum TagId {
-    /// The number of a segment tag.
-    Number(u64),
+    /// The number of a segment tag, and what else its text says.
+    Number(TextParts),
     /// A snowflake id, with its layout.
     Snowflake(u64, Layout, Parts),
     /// The parts of an id of a family.
@@ -54,7 +54,8 @@ impl TagId {
                 .map_err(not_of_tag)?;
             return Ok(Self::Family(decoded));
         }
-        let number = number(generators, record, text)?;
+        let parts = parts(generators, record, text)?;
+        let number = parts.number;
         let max = Limit::INT64.largest();
         if number == 0 || number > max {
             let reason = format!("ids have numbers from 1 to {max}, and this is {number}");
@@ -64,25 +65,36 @@ impl TagId {
             let parts = layout.try_decompose(number).map_err(not_of_tag)?;
             return Ok(Self::Snowflake(number, layout, parts));
         }
-        Ok(Self::Number(number))
+        Ok(Self::Number(parts))
     }
 
     /// The number behind the text; `None` for a family.
     #[must_use]
     pub const fn number(&self) -> Option<u64> {
         match self {
-            Self::Number(number) | Self::Snowflake(number, ..) => Some(*number),
+            Self::Number(parts) => Some(parts.number),
+            Self::Snowflake(number, ..) => Some(*number),
             Self::Family(_) => None,
         }
     }
 
-    /// When it was made, in milliseconds since 1970-01-01T00:00:00Z; `None` if it does not say.
+    /// When it was made, in milliseconds since 1970-01-01T00:00:00Z, the earliest time if it tells
+    /// a longer one, such as a day; `None` if it does not say.
     #[must_use]
-    pub const fn unix_ms(&self) -> Option<i64> {
+    pub fn unix_ms(&self) -> Option<i64> {
         match self {
-            Self::Number(_) => None,
+            Self::Number(parts) => parts.unix_ms.map(|(first, _)| first),
             Self::Snowflake(_, _, parts) => Some(parts.unix_ms),
             Self::Family(decoded) => decoded.unix_ms,
+        }
+    }
+
+    /// The worker id in it, and when it was made at the latest, if it says both.
+    pub(crate) fn worker(&self) -> Option<(WorkerId, i64)> {
+        match self {
+            Self::Number(parts) => Some((parts.worker_id?, parts.unix_ms?.1)),
+            Self::Snowflake(_, _, parts) => Some((parts.worker, parts.unix_ms)),
+            Self::Family(_) => None,
         }
     }
 }
@@ -91,12 +103,17 @@ fn not_of_tag(error: impl std::fmt::Display) -> FormatError {
     FormatError::NotOfFormat(error.to_string())
 }
 
-fn number(generators: &Generators, record: &TagRecord, text: &str) -> Result<u64, FormatError> {
+fn parts(
+    generators: &Generators,
+    record: &TagRecord,
+    text: &str,
+) -> Result<TextParts, FormatError> {
     match generators.form_of(record)?.format() {
-        Some(format) => format.read(text),
+        Some(format) => format.decode(text),
         None => {
             let number = text.parse().ok().filter(|_| !text.starts_with('+'));
-            number.ok_or_else(|| not_of_tag("its ids are whole numbers in decimal"))
+            let parts = number.map(TextParts::of_number);
+            parts.ok_or_else(|| not_of_tag("its ids are whole numbers in decimal"))
         }
     }
 }

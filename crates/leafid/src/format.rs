@@ -21,7 +21,9 @@ mod radix;
 
 pub use check_digit::{CheckDigit, CheckDigitError};
 pub use form::{Form, TextGenerator};
-pub use id_format::{CompileFormat, FormatCompiler, FormatContext, FormatError, IdFormat, Period};
+pub use id_format::{
+    CompileFormat, FormatCompiler, FormatContext, FormatError, IdFormat, Period, TextParts,
+};
 pub use radix::{ParseRadixError, Radix};
 
 /// More than most texts have, in bytes.

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use jiff::Span;
-use jiff::civil::Date;
+use jiff::civil::{Date, DateTime};
 
 use super::Restart;
 
@@ -19,6 +19,9 @@ pub(crate) struct DateFields {
     pub(crate) day: Option<i8>,
     pub(crate) day_of_year: Option<i16>,
     pub(crate) hour: Option<i8>,
+    pub(crate) minute: Option<i8>,
+    pub(crate) second: Option<i8>,
+    pub(crate) millisecond: Option<i16>,
 }
 
 impl DateFields {
@@ -55,6 +58,40 @@ impl DateFields {
             (month, day, None) => Date::new(year, month?, day?).ok()?,
         };
         Some(date)
+    }
+
+    /// The first moment that the fields fit, and the first one after them; `Some(None)` if they do
+    /// not tell the year, and `None` if there is no such date.
+    pub(crate) fn bounds(&self) -> Option<Option<(DateTime, DateTime)>> {
+        if self.year.is_none() && self.year2.is_none() && self.year3.is_none() {
+            return Some(None);
+        }
+        let year = self.year()?;
+        let tells_day = self.day_of_year.is_some() || (self.month.is_some() && self.day.is_some());
+        let date = match tells_day {
+            true => self.date()?,
+            false => Date::new(year, self.month.unwrap_or(1), 1).ok()?,
+        };
+        let hour = self.hour.filter(|_| tells_day);
+        let minute = self.minute.filter(|_| hour.is_some());
+        let second = self.second.filter(|_| minute.is_some());
+        let millisecond = self.millisecond.filter(|_| second.is_some());
+        let first = date.at(
+            hour.unwrap_or(0),
+            minute.unwrap_or(0),
+            second.unwrap_or(0),
+            i32::from(millisecond.unwrap_or(0)) * 1_000_000,
+        );
+        let unit = match (self.month, tells_day, hour, minute, second, millisecond) {
+            (.., Some(_)) => Span::new().milliseconds(1),
+            (.., Some(_), None) => Span::new().seconds(1),
+            (.., Some(_), None, None) => Span::new().minutes(1),
+            (_, _, Some(_), ..) => Span::new().hours(1),
+            (_, true, ..) => Span::new().days(1),
+            (Some(_), false, ..) => Span::new().months(1),
+            (None, false, ..) => Span::new().years(1),
+        };
+        Some(Some((first, first.saturating_add(unit))))
     }
 
     /// The label of the period, if the fields tell it.

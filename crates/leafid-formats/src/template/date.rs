@@ -223,6 +223,15 @@ impl Piece {
                     "%d" => add(&mut fields.day, time.day()?),
                     "%j" => add(&mut fields.day_of_year, time.day_of_year()?),
                     "%H" => add(&mut fields.hour, time.hour()?),
+                    "%M" => add(&mut fields.minute, time.minute()?),
+                    "%S" => add(&mut fields.second, time.second()?),
+                    "%3f" => {
+                        let nanosecond = time.subsec_nanosecond()?;
+                        add(
+                            &mut fields.millisecond,
+                            i16::try_from(nanosecond / 1_000_000).ok()?,
+                        )
+                    }
                     _ => Some(()),
                 }
             }

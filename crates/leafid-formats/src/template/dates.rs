@@ -7,6 +7,7 @@ use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::LocalKey;
 
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use leafid::format::FormatError;
 
@@ -122,6 +123,20 @@ impl Dates {
                 self.width
             ))),
         }
+    }
+
+    /// From when to when the fields of a text fit, in milliseconds since 1970-01-01T00:00:00Z: the
+    /// second time is the first one after them. `Some(None)` if they do not tell the year, and
+    /// `None` if there is no such date.
+    pub(super) fn times(&self, fields: &DateFields) -> Option<Option<(i64, i64)>> {
+        let Some((first, next)) = fields.bounds()? else {
+            return Some(None);
+        };
+        // Clocks that are put back show a time twice: from the earlier to the later one.
+        let first = self.zone.to_ambiguous_timestamp(first).compatible();
+        let next = self.zone.to_ambiguous_timestamp(next).later();
+        let [first, next] = [first, next].map(|time| time.unwrap_or(Timestamp::MAX));
+        Some(Some((first.as_millisecond(), next.as_millisecond())))
     }
 
     /// Adds what the text of the date with this index tells; `None` if it is no such date.

@@ -91,6 +91,11 @@ impl Digits {
         text.extend((0..self.width).map(|_| char::from(digits[fastrand::usize(..digits.len())])));
     }
 
+    /// The number of such digits, if it is one.
+    pub(super) fn read(self, text: &str) -> Option<u64> {
+        self.radix.parse(text).ok().filter(|_| self.fits(text))
+    }
+
     /// Whether the text could be such digits.
     pub(super) fn fits(self, text: &str) -> bool {
         let is_digit = |character: char| self.radix.digits().contains(character);

@@ -1,6 +1,7 @@
-//! `Reader`: a text that a template wrote, part by part, back to its number.
+//! `Reader`: a text that a template wrote, part by part, back to its number and its other parts.
 
-use leafid::format::{CheckDigit, FormatError};
+use leafid::WorkerId;
+use leafid::format::{CheckDigit, FormatError, TextParts};
 
 use super::Template;
 use super::number::Number;
@@ -16,6 +17,8 @@ pub(super) struct Reader<'a> {
     at: usize,
     number_end: usize,
     fields: DateFields,
+    worker_id: Option<WorkerId>,
+    unix_ms: Option<i64>,
     key: Option<KeyId>,
     /// The check digit, and where it begins.
     check: Option<(CheckDigit, usize)>,
@@ -31,13 +34,15 @@ impl<'a> Reader<'a> {
             at: 0,
             number_end: number_end.ok_or_else(|| not_of_format(0))?,
             fields: DateFields::default(),
+            worker_id: None,
+            unix_ms: None,
             key: None,
             check: None,
         })
     }
 
-    /// The number of the text, of a template with this number.
-    pub(super) fn read(mut self, number: &Number) -> Result<u64, FormatError> {
+    /// What the text says, of a template with this number.
+    pub(super) fn read(mut self, number: &Number) -> Result<TextParts, FormatError> {
         for part in &self.template.parts {
             let start = self.at;
             self.read_part(part).ok_or_else(|| not_of_format(start))?;
@@ -58,10 +63,22 @@ impl<'a> Reader<'a> {
                 ));
             }
         }
-        match &self.template.calendar {
-            Some(calendar) => calendar.join(&self.fields, counter),
-            None => Ok(counter),
-        }
+        self.parts(counter)
+    }
+
+    /// The parts of a text that was read to its end.
+    fn parts(self, counter: u64) -> Result<TextParts, FormatError> {
+        let calendar = self.template.calendar.as_ref();
+        let number = calendar.map(|calendar| calendar.join(&self.fields, counter));
+        let mut parts = TextParts::of_number(number.transpose()?.unwrap_or(counter));
+        parts.period = calendar.map(|calendar| (parts.number / calendar.restart.scale(), counter));
+        let times = self.template.dates.times(&self.fields).ok_or_else(|| {
+            FormatError::NotOfFormat("the date in the text does not exist".to_owned())
+        })?;
+        let exact = self.unix_ms.map(|first| (first, first.saturating_add(1)));
+        parts.unix_ms = exact.or(times);
+        parts.worker_id = self.worker_id;
+        Ok(parts)
     }
 
     /// Reads one part; `None` if the text has something else there.
@@ -77,7 +94,16 @@ impl<'a> Reader<'a> {
                 dates.read(*index, text, &mut self.fields).is_some()
             }
             Part::Number => true,
-            Part::Worker(digits) | Part::Random(digits) | Part::UnixMs(digits) => digits.fits(text),
+            Part::Random(digits) => digits.fits(text),
+            Part::Worker(digits) => {
+                let number = digits.read(text)?;
+                self.worker_id = Some(WorkerId::new(u32::try_from(number).ok()?));
+                true
+            }
+            Part::UnixMs(digits) => {
+                self.unix_ms = Some(i64::try_from(digits.read(text)?).ok()?);
+                true
+            }
             Part::Check(check) => {
                 self.check = Some((*check, start));
                 true

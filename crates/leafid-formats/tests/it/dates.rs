@@ -58,3 +58,106 @@ fn times_beyond_the_calendar_do_no_harm() {
         assert_eq!(format.read(&text), Ok(42), "{text}");
     }
 }
+
+/// Guards the times that the date in a text stands for, as far as it tells: from the first moment
+/// of its year, month, day or hour to that of the next one, as the clocks of the zone show them.
+#[test]
+fn a_date_in_a_text_is_from_a_first_moment_to_a_last_one() {
+    let day = "{zone America/New_York}{date %Y%m%d}-{number}";
+    let hour = "{zone America/New_York}{date %Y%m%d%H}-{number}";
+    for (template, text, times) in [
+        (
+            day,
+            "20260301-7",
+            ("2026-03-01T05:00:00Z", "2026-03-02T05:00:00Z"),
+        ),
+        // Of 23 and of 25 hours.
+        (
+            day,
+            "20260308-7",
+            ("2026-03-08T05:00:00Z", "2026-03-09T04:00:00Z"),
+        ),
+        (
+            day,
+            "20261101-7",
+            ("2026-11-01T04:00:00Z", "2026-11-02T05:00:00Z"),
+        ),
+        // An hour that comes twice.
+        (
+            hour,
+            "2026110101-7",
+            ("2026-11-01T05:00:00Z", "2026-11-01T07:00:00Z"),
+        ),
+        // A day that has no midnight.
+        (
+            "{zone America/Sao_Paulo}{date %Y%m%d}-{number}",
+            "20181104-7",
+            ("2018-11-04T03:00:00Z", "2018-11-05T02:00:00Z"),
+        ),
+        (
+            "{date %Y}-{number}",
+            "2026-7",
+            ("2026-01-01T00:00:00Z", "2027-01-01T00:00:00Z"),
+        ),
+        (
+            "{date %y%m}-{number}",
+            "2611-7",
+            ("2026-11-01T00:00:00Z", "2026-12-01T00:00:00Z"),
+        ),
+        (
+            "{date %Y%j}-{number}",
+            "2026032-7",
+            ("2026-02-01T00:00:00Z", "2026-02-02T00:00:00Z"),
+        ),
+        (
+            "{number}-{date %F}T{date %R}",
+            "7-2026-11-22T09:05",
+            ("2026-11-22T09:05:00Z", "2026-11-22T09:06:00Z"),
+        ),
+        (
+            "${date14}{number width=3}",
+            "20261122090507007",
+            ("2026-11-22T09:05:07Z", "2026-11-22T09:05:08Z"),
+        ),
+        (
+            "${date17}{number width=3}",
+            "20261122090507123007",
+            ("2026-11-22T09:05:07.123Z", "2026-11-22T09:05:07.124Z"),
+        ),
+        (
+            "{date %Y}{unix_ms}-{number}",
+            "20261795305600000-7",
+            ("2026-11-22T00:00:00Z", "2026-11-22T00:00:00.001Z"),
+        ),
+    ] {
+        let parts = compile(template).decode(text).unwrap();
+        let expected: [Timestamp; 2] = [times.0, times.1].map(|time| time.parse().unwrap());
+        let expected = expected.map(Timestamp::as_millisecond);
+        assert_eq!(parts.unix_ms, Some(expected.into()), "{template} {text}");
+        assert_eq!(parts.number, 7, "{template} {text}");
+    }
+    for (template, text) in [("{date %m%d}-{number}", "1122-7"), ("{number}", "7")] {
+        assert_eq!(
+            compile(template).decode(text).unwrap().unix_ms,
+            None,
+            "{template}"
+        );
+    }
+}
+
+/// Guards that a day that no calendar has is no date of an id.
+#[test]
+fn a_date_that_does_not_exist_is_refused() {
+    for (template, text) in [
+        ("{date %Y%m%d}-{number}", "20260230-7"),
+        ("{date %Y%j}-{number}", "2026366-7"),
+        ("{date %Y}{date %m%d%H}-{number}", "2026043100-7"),
+    ] {
+        let error = compile(template).read(text).unwrap_err().to_string();
+        assert!(
+            error.contains("does not exist"),
+            "{template} {text}: {error}"
+        );
+    }
+    assert_eq!(compile("{date %Y%m%d}-{number}").read("20240229-7"), Ok(7));
+}

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use fastrand::Rng;
-use leafid::Tag;
 use leafid::format::{CompileFormat, IdFormat};
+use leafid::{Tag, WorkerId};
 use leafid_formats::{Formats, Keys};
 
 use crate::{compile, write};
@@ -87,6 +87,33 @@ fn what_is_written_is_read_back() {
             let unix_ms = rng.u64(0..4_000_000_000_000);
             let text = write(&*format, number, unix_ms);
             assert_eq!(format.read(&text), Ok(number), "{template} {text}");
+        }
+    });
+}
+
+/// Guards that a text is never taken for one of another time or worker id than its own: those
+/// would be marked as impossible.
+#[test]
+fn what_a_text_says_besides_its_number_is_so() {
+    // Years of two digits are of this millennium, in every zone.
+    const YEAR_2000_MS: i64 = 946_684_800_000 + 86_400_000;
+    with_templates(|template, format, rng| {
+        for _ in 0..20 {
+            let unix_ms = rng.i64(YEAR_2000_MS..4_000_000_000_000);
+            let number = number(&*format, rng);
+            let text = write(&*format, number, unix_ms.cast_unsigned());
+            let parts = format.decode(&text).unwrap();
+            assert_eq!(parts.number, number, "{template} {text}");
+            let worker = template.contains("{worker").then_some(WorkerId::new(39));
+            assert_eq!(parts.worker_id, worker, "{template} {text}");
+            let tells = template.contains("date") || template.contains("unix_ms");
+            assert_eq!(parts.unix_ms.is_some(), tells, "{template} {text}");
+            if let Some((first, next)) = parts.unix_ms {
+                assert!(
+                    (first..next).contains(&unix_ms),
+                    "{template} {text} {unix_ms}"
+                );
+            }
         }
     });
 }

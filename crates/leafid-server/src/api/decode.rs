@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use leafid::format::TextParts;
 use leafid::{Layout, Parts};
 use leafid_formats::{Decoded, Mark, Part, Recognised};
 use serde::{Deserialize, Serialize};
@@ -68,7 +69,7 @@ pub struct DecodedOfTag {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "4711")]
     pub number: Option<String>,
-    /// When it was made; missing if it does not say.
+    /// When it was made, of a date its first moment; missing if it does not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(format = DateTime)]
     pub time: Option<String>,
@@ -120,7 +121,7 @@ impl DecodedOfTag {
     #[must_use]
     pub fn new(id: &str, tag: &str, found: &TagId, found_marks: &[Mark]) -> Self {
         let parts = match found {
-            TagId::Number(_) => BTreeMap::new(),
+            TagId::Number(parts) => text_parts(parts),
             TagId::Snowflake(_, layout, decoded) => snowflake_parts(*layout, decoded),
             TagId::Family(decoded) => parts(decoded),
         };
@@ -133,6 +134,20 @@ impl DecodedOfTag {
             marks: marks(found_marks),
         }
     }
+}
+
+fn text_parts(parts: &TextParts) -> BTreeMap<String, String> {
+    let worker = parts.worker_id.map(|worker| ("worker", worker.to_string()));
+    let period = parts
+        .period
+        .map(|(period, _)| ("period", period.to_string()));
+    let counter = parts
+        .period
+        .map(|(_, counter)| ("counter", counter.to_string()));
+    let parts = [worker, period, counter].into_iter().flatten();
+    parts
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
 }
 
 fn snowflake_parts(layout: Layout, decoded: &Parts) -> BTreeMap<String, String> {

@@ -1,7 +1,7 @@
 //! Decodes ids: by a layout, by the format of a tag, or by what they look like.
 
 use leafid::format::FormatError;
-use leafid::{IssueError, Layout, Parts, Permanent, Tag};
+use leafid::{IssueError, Layout, Parts, Permanent, Tag, WorkerId};
 use leafid_formats::{Mark, Recognised, recognise};
 
 use super::{Caller, Service, ServiceError};
@@ -36,10 +36,8 @@ impl Service {
         let future = decoded
             .unix_ms()
             .and_then(|ms| Mark::of_time(ms, self.now_ms()));
-        let unknown = match &decoded {
-            TagId::Snowflake(_, layout, parts) => self.unknown_worker(*layout, parts),
-            TagId::Number(_) | TagId::Family(_) => None,
-        };
+        let worker = decoded.worker();
+        let unknown = worker.and_then(|(worker, unix_ms)| self.unknown_worker(worker, unix_ms));
         Ok((decoded, future.into_iter().chain(unknown).collect()))
     }
 
@@ -76,18 +74,18 @@ impl Service {
     }
 
     fn unknown_to_all(&self, layout: Layout, parts: &Parts) -> Option<Mark> {
-        match self.needs_token() {
+        match self.needs_token() || layout != self.layout {
             true => None,
-            false => self.unknown_worker(layout, parts),
+            false => self.unknown_worker(parts.worker, parts.unix_ms),
         }
     }
 
     /// Whether the registry had no row for the worker id. The registry is not asked: this server
     /// remembers what it last read.
-    fn unknown_worker(&self, layout: Layout, parts: &Parts) -> Option<Mark> {
+    fn unknown_worker(&self, worker: WorkerId, unix_ms: i64) -> Option<Mark> {
         let registry = &self.snowflakes.as_ref()?.registry;
-        let is_unknown = registry.had_row(parts.worker, parts.unix_ms) == Some(false);
-        (layout == self.layout && is_unknown).then_some(Mark::UnknownWorker)
+        let is_unknown = registry.had_row(worker, unix_ms) == Some(false);
+        is_unknown.then_some(Mark::UnknownWorker)
     }
 
     fn now_ms(&self) -> i64 {

@@ -324,6 +324,48 @@ fn impossible_snowflake_ids_are_marked_over_every_protocol() {
     );
 }
 
+/// Guards the parts and marks of texts that a template wrote: the first moment of a date, the
+/// worker id, and what is impossible about either. A text that was just issued has no mark.
+#[test]
+fn dates_and_worker_ids_in_texts_are_told_and_marked_over_every_protocol() {
+    let line = Line::to(with_snowflakes(Config::default()));
+    let server = &line.server;
+    let bill = "{zone Asia/Shanghai}B{date %Y%m%d}-{worker width=4}-{number}";
+    create(server, &json!({"tag": "bill", "format": bill}));
+    let daily = "{date %Y%m%d}-{number width=6 restart=day}";
+    create(server, &json!({"tag": "daily", "format": daily}));
+    let own = server.service.worker_status().unwrap().lease.unwrap();
+    let (own, other) = (own.worker.get(), own.worker.get() ^ 512);
+
+    for tag in ["bill", "daily"] {
+        let issued = server.ask(&format!("GET /api/segment/get/{tag}")).body;
+        let found = decoded(&line, tag, &issued);
+        assert_eq!(found["marks"], json!([]), "{issued}");
+    }
+    let found = decoded(&line, "bill", &format!("B20260105-{own:04}-77"));
+    assert_eq!(found["time"], "2026-01-04T16:00:00Z");
+    assert_eq!(found["parts"], json!({"worker": own.to_string()}));
+    assert_eq!(
+        (&found["number"], &found["marks"]),
+        (&json!("77"), &json!([]))
+    );
+    for (text, marks) in [
+        (format!("B20990105-{own:04}-77"), json!([FUTURE])),
+        (format!("B20260105-{other:04}-77"), json!([UNKNOWN])),
+        (format!("B20990105-{other:04}-77"), json!([FUTURE])),
+    ] {
+        assert_eq!(decoded(&line, "bill", &text)["marks"], marks, "{text}");
+    }
+    let found = decoded(&line, "daily", "20990105-000001");
+    assert_eq!(found["marks"], json!([FUTURE]));
+    assert_eq!(found["time"], "2099-01-05T00:00:00Z");
+    assert_eq!(
+        found["parts"],
+        json!({"period": "20990105", "counter": "1"})
+    );
+    assert_eq!(decoded(&line, "daily", "20990230-000001"), "bad_field");
+}
+
 /// Guards that `/v1/decode`, which needs no token, tells nobody which worker ids there are.
 #[test]
 fn worker_ids_are_checked_for_callers_with_a_token_only() {

@@ -41,6 +41,15 @@ pub trait IdFormat: fmt::Debug + Send + Sync + 'static {
     /// be read back; [`FormatError::MissingKey`] when its key is missing.
     fn read(&self, text: &str) -> Result<u64, FormatError>;
 
+    /// What a text that this format wrote says: its number, and other parts that it has.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Self::read).
+    fn decode(&self, text: &str) -> Result<TextParts, FormatError> {
+        self.read(text).map(TextParts::of_number)
+    }
+
     /// The largest number that it can write.
     fn largest(&self) -> u64;
 
@@ -112,6 +121,43 @@ pub struct FormatContext {
     pub unix_ms: u64,
     /// The worker id of this process, if it has one.
     pub worker_id: Option<WorkerId>,
+}
+
+/// What the text of an id says.
+///
+/// # Example
+///
+/// ```
+/// use leafid::format::TextParts;
+///
+/// let parts = TextParts::of_number(4711);
+/// assert_eq!((parts.number, parts.unix_ms, parts.worker_id), (4711, None, None));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TextParts {
+    /// The number.
+    pub number: u64,
+    /// When it was written, in milliseconds since 1970-01-01T00:00:00Z: from the first time to
+    /// before the second, as a date tells a day. `None` if the text does not say.
+    pub unix_ms: Option<(i64, i64)>,
+    /// The worker id of the process that wrote it, if the text has one.
+    pub worker_id: Option<WorkerId>,
+    /// The label of its period and its number in that, of a calendar counter.
+    pub period: Option<(u64, u64)>,
+}
+
+impl TextParts {
+    /// A text that says no more than its number.
+    #[must_use]
+    pub const fn of_number(number: u64) -> Self {
+        Self {
+            number,
+            unix_ms: None,
+            worker_id: None,
+            period: None,
+        }
+    }
 }
 
 /// One period of a calendar counter, such as a day.
