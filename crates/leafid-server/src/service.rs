@@ -152,7 +152,7 @@ impl Service {
             periods_kept: config.periods_kept,
             first_use: Arc::new(first_use),
             counter_names: Arc::new(CounterNames::new()),
-            gate: Gate::new(&limits),
+            gate: Gate::new(&limits, config.store_connections),
             generators,
             formats,
             snowflakes: workers.map(|(registry, peers)| {

@@ -29,7 +29,8 @@ pub struct Limits {
     /// Calls that wait for ids at once, over all front ends; one more is refused as `overloaded`.
     /// Calls answered from memory do not count. Default: 20,000.
     pub requests_max: u64,
-    /// Calls of admins, about tags, that go to the store at once; more of them queue. Default: 32.
+    /// Calls of admins, about tags, that go to the store at once, if half of `store_connections` are
+    /// not fewer; more of them queue. Default: 32.
     pub admin_requests_max: usize,
     /// Calls of operators, about worker ids, that go to the registry at once; more of them queue.
     /// Default: 4.

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::future::Future;
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -23,7 +24,7 @@ pub(super) struct CounterNames {
     reads: Mutex<HashMap<Tag, Read>>,
 }
 
-/// The end of the read of a name's row; `None` if the runtime is shutting down.
+/// The end of the read of a name's row; `None` if it panicked, or the runtime is shutting down.
 pub(super) type Read = Shared<BoxFuture<'static, Option<Result<(), Arc<StoreError>>>>>;
 
 /// Whether a name is that of a calendar counter.
@@ -79,11 +80,12 @@ impl CounterNames {
         }
         let (names, read, key) = (Arc::clone(self), read(), name.clone());
         let task = tokio::spawn(async move {
-            let end = read.await;
+            // Whatever happens, the name can be asked for again.
+            let end = AssertUnwindSafe(read).catch_unwind().await;
             names.reads().remove(&key);
-            end
+            end.ok()
         });
-        let read = task.map(Result::ok).boxed().shared();
+        let read = task.map(|end| end.ok().flatten()).boxed().shared();
         reads.insert(name.clone(), read.clone());
         Some(read)
     }

@@ -30,11 +30,14 @@ pub(super) struct Gate {
 pub(super) struct Waiting<'a>(&'a AtomicU64);
 
 impl Gate {
-    pub(super) fn new(limits: &Limits) -> Self {
+    /// `store_connections` are shared with the reads that loading a tag waits for: admins get half
+    /// of them at most.
+    pub(super) fn new(limits: &Limits, store_connections: u32) -> Self {
+        let half = usize::try_from(store_connections / 2).unwrap_or(usize::MAX);
         Self {
             waiting: AtomicU64::new(0),
             waiting_max: limits.requests_max,
-            admin: Semaphore::new(limits.admin_requests_max),
+            admin: Semaphore::new(limits.admin_requests_max.min(half.max(1))),
             registry: Semaphore::new(limits.registry_requests_max),
             caller_calls: Arc::new(Semaphore::new(limits.caller_calls_max)),
             deletion: Arc::new(Semaphore::new(1)),
@@ -86,5 +89,25 @@ impl Gate {
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    /// Guards that admins leave store connections to the tags that are being loaded.
+    #[tokio::test]
+    async fn admins_take_half_of_the_store_connections_at_most() {
+        for (store_connections, expected) in [(1, 1), (2, 1), (8, 4), (1000, 32)] {
+            let gate = Gate::new(&Limits::default(), store_connections);
+            let mut places = Vec::new();
+            while let Some(Some(place)) = gate.admin().now_or_never() {
+                places.push(place);
+            }
+            assert_eq!(places.len(), expected, "{store_connections}");
+        }
     }
 }
