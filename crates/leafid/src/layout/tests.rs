@@ -119,6 +119,7 @@ fn ids_of_baidu() {
     check(Layout::BAIDU, i64::MAX as u64, last, worker, 8191);
     let own = layout_of("time29x1s/worker21/sequence13@2017-12-25T00:00:00+08:00");
     let (id, time) = (374_964_732_433_530_880, "2018-09-03T06:43:40Z");
+    assert_eq!(own.decompose(id).tick, 21_825_820);
     check(own, id, time, (None, 0), 0);
 }
 

@@ -46,7 +46,8 @@ enum Wanted<'a> {
 }
 
 /// Issues ids as ns4_gear_idgen does: `keyType` 1 for a number, 2 for a text, and 3 for several
-/// texts of the tag before `$$$` in `keyName`. Every failure is a 200 with the code 9999.
+/// texts, up to 10,000, of the tag before `$$$` in `keyName`. Numbers are those of rows of
+/// `gear_key` and of tags without a format. Every failure is a 200 with the code 9999.
 #[utoipa::path(
     get, path = "/getId", tag = "gear", operation_id = "gear_get_id",
     params(
