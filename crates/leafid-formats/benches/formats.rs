@@ -10,8 +10,8 @@ use std::sync::Arc;
 use aes::Aes256;
 use divan::{AllocProfiler, Bencher, black_box};
 use fpe::ff1::{FF1, FlexibleNumeralString};
-use leafid::Tag;
 use leafid::format::{CompileFormat, FormatContext, IdFormat, Radix};
+use leafid::{Tag, WorkerId};
 use leafid_formats::{Formats, Keys};
 use sqids::Sqids;
 
@@ -62,7 +62,18 @@ fn radix(bencher: Bencher<'_, '_>, radix: Radix) {
     "{number}",
     "{number radix=62}",
     "SO-{number width=20}",
+    "{number radix=36}",
+    "{number radix=58}",
+    "{number radix=crockford}",
     "SO-{number}{check luhn}",
+    "SO-{number}{check damm}",
+    "SO-{number}{check verhoeff}",
+    "SO-{number}{check 37-36}",
+    "SO-{number}{check 97-10}",
+    "{worker width=4}{number}",
+    "{random 6}{number}",
+    "{unix_ms}{number}",
+    "{gene fixed=25}",
     "SO-{date %Y%m%d}-{number}",
     "{zone Asia/Shanghai}${date17}{number}",
     "{opaque key=imJ2}",
@@ -72,20 +83,23 @@ fn radix(bencher: Bencher<'_, '_>, radix: Radix) {
     "{key}{opaque radix=62}",
     "{sqids}",
     "{uuid8}",
+    "{uuid3 namespace=url}",
     "{uuid5 namespace=url}",
 ])]
 fn template(bencher: Bencher<'_, '_>, template: &str) {
     let format = compile(template);
+    // A gene takes bits of the number.
+    let shift = FIRST.ilog2().saturating_sub(format.largest().ilog2() - 1);
     let mut unix_ms = 1_570_807_338_079;
     each(bencher, |number, text| {
         // A million ids a second: the clock goes on by a millisecond each thousand.
         unix_ms += u64::from(number.is_multiple_of(1000));
         let context = FormatContext {
             unix_ms,
-            worker_id: None,
+            worker_id: Some(WorkerId::new(39)),
         };
         format
-            .write(number, &context, text)
+            .write(number >> shift, &context, text)
             .expect("a number that fits");
     });
 }
