@@ -146,11 +146,7 @@ impl From<leafid_server::ConfigError> for Failure {
 /// A setting of a tag, which the command line names.
 impl From<TagFieldError> for Failure {
     fn from(error: TagFieldError) -> Self {
-        let flag = format!("--{}", error.field.name());
-        let next = match error.wanted.strip_prefix("left out") {
-            Some(_) => format!("leave out {flag}"),
-            None => format!("give {flag} as {}", error.wanted),
-        };
+        let next = error.remedy("give", &format!("--{}", error.field.name()));
         Self::usage(error, next)
     }
 }

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use leafid::format::FormatError;
 use leafid::format::Period;
 use leafid::store::{StoreError, TagRecord, TagSpec};
 use leafid::{Formatted, Generators, IssueError, Limit, Permanent, Stage, Tag, TagError};
@@ -38,15 +39,29 @@ impl Service {
         numbers_of(name, take().await).map_err(|error| self.refusal(error))
     }
 
-    /// Why no id was issued. What helps a tag that has reached its limit does not help a period.
+    /// Why no id was issued. What helps a tag that has reached its limit helps neither a period nor
+    /// a tag whose format has no room for more.
     #[cold]
     pub(super) fn refusal(&self, error: IssueError) -> ServiceError {
         match &error {
             IssueError::Permanent(Permanent::LimitReached { tag, limit }) => self
                 .spent_period(tag, *limit)
+                .or_else(|| self.spent_format(tag, *limit))
                 .unwrap_or_else(|| error.into()),
             _ => error.into(),
         }
+    }
+
+    /// The refusal of a tag whose format has no room for a higher limit.
+    fn spent_format(&self, tag: &Tag, limit: Limit) -> Option<ServiceError> {
+        let format = self.generators.format(tag.as_str())?;
+        let (tag, last) = (tag.to_string(), limit.largest());
+        (format.largest() <= last).then(|| ServiceError::Format {
+            tag,
+            error: FormatError::TooLong(format!(
+                "{last}, the last one that its format has room for, was issued"
+            )),
+        })
     }
 
     /// The refusal of a tag that is known to be the period of a calendar counter.

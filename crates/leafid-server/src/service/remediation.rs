@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use leafid::format::FormatError;
 use leafid::store::{StoreError, TagField};
 use leafid::{IssueError, Permanent, TransientReason};
 
@@ -54,7 +55,7 @@ impl ServiceError {
             }
             Self::Store(StoreError::BadField(error)) => {
                 let field = (wording.tag_field)(error.field);
-                format!("send {field} as {}", error.wanted).into()
+                error.remedy("send", field).into()
             }
             Self::Issue(IssueError::Transient(transient))
                 if matches!(transient.reason, TransientReason::TooManyTags(_)) =>
@@ -77,6 +78,10 @@ impl ServiceError {
                 "wait for the next period, or create a tag whose format has a wider number, with \
                 <create-tag>",
             ),
+            Self::Format {
+                error: FormatError::TooLong(_),
+                ..
+            } => wording.fill("create a tag whose format has a wider number, with <create-tag>"),
             Self::NoShards { .. } => "leave the shard out, or name a tag of kind snowflake".into(),
             Self::Shard(_) => {
                 "leave the shard out, or name one that the server's layout has".into()

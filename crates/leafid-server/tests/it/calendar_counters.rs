@@ -228,6 +228,43 @@ fn a_period_that_is_spent_names_the_next_one() {
     }
 }
 
+/// Guards that a tag whose format has no room for more is not advised to raise its limit, which
+/// would be refused.
+#[test]
+fn a_tag_at_the_end_of_its_format_is_advised_to_be_replaced() {
+    let line = Line::new();
+    let server = &line.server;
+    create(
+        server,
+        &json!({"tag": "ticket", "format": "T{number width=1}"}),
+    );
+    assert_eq!(
+        texts(&server.ask("GET /v1/tags/ticket/ids?count=9").json()).len(),
+        9
+    );
+    for count in ["", "?count=20"] {
+        let request = format!("GET /v1/tags/ticket/ids{count}");
+        let problem = server.check_problem(&request, "", 409, "limit_reached");
+        let text = problem.to_string();
+        assert!(
+            text.contains("9, the last one that its format has room for"),
+            "{text}"
+        );
+        assert!(
+            text.contains("wider number") && !text.contains("raise"),
+            "{text}"
+        );
+    }
+    let limited = json!({"tag": "few", "format": "T{number width=3}", "limit": "9"});
+    create(server, &limited);
+    assert_eq!(
+        texts(&server.ask("GET /v1/tags/few/ids?count=9").json()).len(),
+        9
+    );
+    let problem = server.check_problem("GET /v1/tags/few/ids", "", 409, "limit_reached");
+    assert!(problem.to_string().contains("raise its limit"), "{problem}");
+}
+
 fn label_of_now(server: &TestServer, name: &str) -> String {
     let text = server.ask(&format!("GET /api/segment/get/{name}")).body;
     text[..8].to_owned()

@@ -160,7 +160,11 @@ fn a_format_that_cannot_be_read_is_refused_when_the_tag_is_created() {
         );
         let detail = reply.json()["detail"].as_str().unwrap().to_owned();
         assert!(
-            detail.starts_with("format is ") && detail.contains(part),
+            detail.starts_with("format \"") && detail.contains("\" is invalid: "),
+            "{format}: {detail}"
+        );
+        assert!(
+            detail.matches(part).count() >= 1 && reply.json()["next"] == "correct format",
             "{format}: {detail}"
         );
     }

@@ -78,15 +78,23 @@ impl TagField {
 /// assert_eq!(error.to_string(), "step is 0, but must be a whole number from 1 to 2147483647");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{} is {value}, but must be {wanted}", field.name())]
+#[error("{}", in_words(*field, value, wanted))]
 #[non_exhaustive]
 pub struct TagFieldError {
     /// The setting.
     pub field: TagField,
     /// What it is, in words.
     pub value: String,
-    /// What it may be, in words.
+    /// What it may be, in words; of a format, what is wrong with it.
     pub wanted: Cow<'static, str>,
+}
+
+fn in_words(field: TagField, value: &str, wanted: &str) -> String {
+    let field_name = field.name();
+    match field {
+        TagField::Format => format!("{field_name} {value} is invalid: {wanted}"),
+        _ => format!("{field_name} is {value}, but must be {wanted}"),
+    }
 }
 
 impl TagFieldError {
@@ -104,6 +112,27 @@ impl TagFieldError {
 }
 
 impl TagFieldError {
+    /// What to do about it; `name` is the setting in the caller's terms, and `verb` how it is given.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use leafid::store::TagPatch;
+    ///
+    /// let patch = TagPatch { step: Some(0), ..TagPatch::default() };
+    /// let error = patch.check().unwrap_err();
+    /// let remedy = error.remedy("give", "--step");
+    /// assert_eq!(remedy, "give --step as a whole number from 1 to 2147483647");
+    /// ```
+    #[must_use]
+    pub fn remedy(&self, verb: &str, name: &str) -> String {
+        match self.field {
+            TagField::Format => format!("correct {name}"),
+            _ if self.wanted.starts_with("left out") => format!("leave out {name}"),
+            _ => format!("{verb} {name} as {}", self.wanted),
+        }
+    }
+
     /// Of a limit beyond what the tag's format can write.
     pub(crate) fn bad_limit(limit: Limit, largest: u64) -> Self {
         let wanted = format!("at most {largest}, the largest number that its format can write");
@@ -127,7 +156,7 @@ impl TagFieldError {
     /// Of a format that cannot be understood.
     pub(crate) fn bad_format(format: Option<&str>, message: &str) -> Self {
         let value = format!("\"{}\"", Escaped(format.unwrap_or_default()));
-        Self::new(TagField::Format, value, format!("valid: {message}"))
+        Self::new(TagField::Format, value, message.to_owned())
     }
 }
 
@@ -235,10 +264,11 @@ impl TagSpec {
     /// ```
     pub fn check_format(format: &str) -> Result<(), TagFieldError> {
         let len_max = TagSettings::FORMAT_LEN_MAX;
-        let wanted = format!("1 to {len_max} characters, none of them a control character");
+        let wanted =
+            format!("1 to {len_max} characters are allowed, none of them a control character");
         let len = format.chars().count();
         let value = if !(1..=len_max).contains(&len) {
-            format!("{len} characters long")
+            format!("of {len} characters")
         } else if format.chars().any(char::is_control) {
             format!("\"{}\"", Escaped(format))
         } else {

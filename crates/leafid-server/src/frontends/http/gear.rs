@@ -3,6 +3,7 @@
 
 use axum::extract::RawQuery;
 use hyper::StatusCode;
+use percent_encoding::percent_decode_str;
 use serde::Serialize;
 use url::form_urlencoded;
 use utoipa::ToSchema;
@@ -60,7 +61,8 @@ enum Wanted<'a> {
 pub(crate) async fn get_id(call: Call, RawQuery(query): RawQuery) -> Answer {
     let query = query.unwrap_or_default();
     let (key_type, key_name) = (value(&query, "keyType"), value(&query, "keyName"));
-    let issued = match Wanted::of(&key_type, &key_name) {
+    let wanted = key_name.as_deref().zip(key_type.as_deref());
+    let issued = match wanted.and_then(|(name, key_type)| Wanted::of(key_type, name)) {
         Some(wanted) => issue(&call, wanted).await.ok(),
         None => None,
     };
@@ -124,11 +126,15 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// The first value of a parameter, trimmed; empty if it is missing.
-fn value(query: &str, name: &str) -> String {
-    let mut pairs = form_urlencoded::parse(query.as_bytes());
-    let found = pairs.find(|(other, _)| other == name);
-    found.map_or_else(String::new, |(_, value)| value.trim().to_owned())
+/// The first value of a parameter, trimmed; `None` if it is missing, or no UTF-8.
+fn value(query: &str, name: &str) -> Option<String> {
+    let first = query
+        .split('&')
+        .find(|pair| form_urlencoded::parse(pair.as_bytes()).any(|(other, _)| other == name))?;
+    let (_, encoded) = first.split_once('=').unwrap_or_default();
+    let encoded = encoded.replace('+', " ");
+    let value = percent_decode_str(&encoded).decode_utf8().ok()?;
+    Some(value.trim().to_owned())
 }
 
 #[cfg(test)]
@@ -157,6 +163,21 @@ mod tests {
         check("1", "", None);
     }
 
+    /// Guards that a name is never changed on its way: another tag would issue the ids.
+    #[test]
+    fn a_name_is_decoded_or_refused() {
+        let name = |query| value(query, "keyName");
+        assert_eq!(
+            name("keyName=a+b%20c%2B&keyName=d").as_deref(),
+            Some("a b c+")
+        );
+        assert_eq!(name("key%4Eame=%E5%8D%95").as_deref(), Some("单"));
+        assert_eq!(name("keyName=&keyType=1").as_deref(), Some(""));
+        assert_eq!(name("keyName").as_deref(), Some(""));
+        assert_eq!(name("keyName=%ff"), None);
+        assert_eq!(name("keyType=1"), None);
+    }
+
     /// Guards that no request panics, and that a count and a name are what stands in it.
     #[test]
     fn any_request_is_read_or_refused() {
@@ -168,8 +189,8 @@ mod tests {
                 .append_pair("keyType", key_type)
                 .append_pair("keyName", key_name)
                 .finish();
-            assert_eq!(value(&query, "keyType"), key_type.trim());
-            let key_name = value(&query, "keyName");
+            assert_eq!(value(&query, "keyType").as_deref(), Some(key_type.trim()));
+            let key_name = value(&query, "keyName").unwrap_or_default();
             match Wanted::of(key_type, &key_name) {
                 None => false,
                 Some(Wanted::Number(tag) | Wanted::Text(tag)) => {

@@ -233,6 +233,14 @@ fn bad_fields_are_named() {
         0,
         "tag.kind",
     );
+    for kind in [Kind::Unspecified, Kind::Segment, Kind::Snowflake] {
+        let family = Tag {
+            kind: kind.into(),
+            family: "uuid7".into(),
+            ..named("x")
+        };
+        bad(family, 0, "tag.family");
+    }
     bad(
         Tag {
             description: "x".repeat(257),

@@ -119,6 +119,10 @@ fn paths(tag: &v1::Tag, named: Vec<String>) -> Vec<String> {
 }
 
 fn kind(kind: i32, family: &str) -> Result<TagKind, Refusal> {
+    if !family.is_empty() && kind != i32::from(Kind::Family) {
+        let message = "family is for tags of KIND_FAMILY: send that kind, or leave family out";
+        return Err(Refusal::bad_field("tag.family", message));
+    }
     match Kind::try_from(kind) {
         Ok(Kind::Unspecified | Kind::Segment) => Ok(TagKind::Segment),
         Ok(Kind::Snowflake) => Ok(TagKind::Snowflake),
