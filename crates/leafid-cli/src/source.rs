@@ -195,6 +195,8 @@ impl Source {
     }
 
     pub(crate) fn create(&self, spec: &TagSpec) -> Outcome<TagRecord> {
+        let layout = self.config.workers.layout;
+        self.generators.check_snowflake_format(spec, layout)?;
         self.runtime.block_on(async {
             let created = self.generators.create_tag(spec).await?;
             let after = Some(&created);

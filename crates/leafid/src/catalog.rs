@@ -2,6 +2,7 @@
 //! store; it keeps the loaded tags in step with its changes.
 
 mod period_names;
+mod snowflake_format;
 
 use std::sync::Arc;
 

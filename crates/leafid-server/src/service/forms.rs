@@ -93,6 +93,12 @@ impl Service {
         many_texts(tag, &issued, number, &**format, &context)
     }
 
+    /// Whether a tag without segments writes its numbers in a format, as far as it was used here.
+    pub(crate) fn has_format(&self, tag: &str) -> bool {
+        let other = self.generators.other_kind(tag);
+        other.is_some_and(|other| other.form.format().is_some())
+    }
+
     fn format_context(&self, format: &dyn IdFormat) -> FormatContext {
         FormatContext {
             unix_ms: u64::try_from(self.clock.wall().as_millis()).unwrap_or(u64::MAX),

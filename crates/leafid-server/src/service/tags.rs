@@ -105,6 +105,7 @@ impl Service {
         let checked = spec.tag.check_new();
         checked.map_err(|error| IssueError::Permanent(error.into()))?;
         spec.check()?;
+        self.generators.check_snowflake_format(spec, self.layout)?;
         let _place = self.gate.admin().await;
         let attempt = self
             .audit

@@ -173,6 +173,43 @@ fn a_kind_is_checked_when_a_tag_is_created() {
     assert_eq!(made["kind"], "snowflake");
 }
 
+/// Guards that a format that could write no snowflake id, or none soon, is refused at once.
+#[test]
+fn a_format_has_room_for_all_ids_of_the_layout() {
+    let server = server();
+    for (format, reason) in [
+        ("{number width=3}", "largest number is 999,"),
+        ("{number width=18}", "give the number more digits"),
+        ("{gene fixed=25}", "give the number more digits"),
+        ("{unix_ms}{number total=20}", "give the number more digits"),
+        (
+            "{date %Y}-{number width=9 restart=year}",
+            "does not restart",
+        ),
+    ] {
+        let body = format!(r#"{{"tag":"new","kind":"snowflake","format":"{format}"}}"#);
+        let problem = server.check_problem("POST /v1/tags", &body, 400, "bad_field");
+        assert_eq!(problem["field"], "format", "{problem}");
+        let detail = problem["detail"].as_str().unwrap();
+        assert!(detail.contains(reason), "{detail}");
+    }
+    for (tag, format) in [
+        ("wide", "{number width=19}"),
+        ("short", "T{number radix=62}"),
+    ] {
+        let body = format!(r#"{{"tag":"{tag}","kind":"snowflake","format":"{format}"}}"#);
+        create(&server, &body);
+        assert_eq!(server.ask(&format!("GET /v1/tags/{tag}/ids")).status, 200);
+    }
+    // Its ids are texts on Leaf's path too.
+    let reply = server.ask("GET /api/segment/get/short");
+    assert!(
+        reply.status == 200 && reply.body.starts_with('T'),
+        "{}",
+        reply.body
+    );
+}
+
 /// Guards that a segment tag deleted and created as a snowflake tag changes at once, and that it is
 /// none again: its snowflake ids could repeat.
 #[test]

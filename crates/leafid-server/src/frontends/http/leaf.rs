@@ -45,8 +45,8 @@ pub(crate) enum Decoded {
     },
 }
 
-/// Issues one id of a segment tag: the number and nothing else. As in Leaf, every method is
-/// accepted.
+/// Issues one id of a segment tag: the number and nothing else, or the text of a tag whose ids are
+/// texts. As in Leaf, every method is accepted.
 #[utoipa::path(
     get, path = "/api/segment/get/{key}", tag = "leaf", operation_id = "leaf_segment_get",
     params(("key" = String, Path, description = "the tag, percent-encoded")),
@@ -60,9 +60,12 @@ pub(crate) async fn segment(service: &Service, caller: &Caller, key: &str) -> An
     if key.is_empty() {
         return Err(no_key("/api/segment/get/{key}"));
     }
-    match service.segment_next(caller, &path::decode(key)?).await {
-        Ok(IssuedId::Number(id)) => Ok(number(id)),
-        Ok(IssuedId::Text(text)) => Ok(answer::text(StatusCode::OK, text)),
+    let tag = path::decode(key)?;
+    match service.segment_next(caller, &tag).await {
+        Ok(id) => Ok(issued(id)),
+        Err(error) if error.has_no_segments() && service.has_format(&tag) => {
+            Ok(issued(service.next(caller, &tag).await?))
+        }
         // Leaf's clients see only the detail.
         Err(error) if error.has_no_segments() => {
             let detail = format!("this tag issues snowflake ids: ask for /api/snowflake/get/{key}");
@@ -91,6 +94,13 @@ pub(crate) async fn snowflake(service: &Service, caller: &Caller, key: &str) -> 
         .snowflake_next(caller, Some(&path::decode(key)?))
         .await?;
     Ok(number(id))
+}
+
+fn issued(id: IssuedId) -> Answer {
+    match id {
+        IssuedId::Number(id) => number(id),
+        IssuedId::Text(text) => answer::text(StatusCode::OK, text),
+    }
 }
 
 fn number(id: Id) -> Answer {
