@@ -1,7 +1,7 @@
 //! `leafid decode`: prints what an id says. Without a tag it needs no server and no store.
 
 use leafid::{Clock as _, Layout, Parts, SystemClock, Tag};
-use leafid_formats::{Mark, Recognised, recognise};
+use leafid_formats::{Mark, Recognised, decimal, recognise};
 use leafid_server::api::{DecodedId, DecodedNumber, DecodedOfTag, DecodedText, Reading};
 
 use crate::failure::{Failure, Outcome};
@@ -42,12 +42,7 @@ impl Decode {
             let message = "a server or a store is named, and no tag";
             return Err(Failure::usage(message, "name the tag too: --tag TAG"));
         }
-        let number = self
-            .id
-            .parse()
-            .ok()
-            .filter(|_: &u64| !self.id.starts_with('+'));
-        match (number, self.layout) {
+        match (decimal(&self.id), self.layout) {
             (Some(number), layout) => self.print_number(number, layout),
             (None, None) => self.print_text(),
             (None, Some(_)) => Err(not_an_id(
@@ -78,14 +73,14 @@ impl Decode {
                 return Err(Failure::usage(error, next));
             }
         };
-        let mark = Mark::of_time(parts.unix_ms, now_ms());
+        let marks = Mark::of_layout(layout, parts.unix_ms, now_ms());
         let readings = named.is_none().then(|| self.readings());
         if self.target.ask.json {
             let decoded = DecodedId::new(number, layout, parts);
             let readings = readings.map(|found| found.iter().map(Reading::from).collect());
-            return output::json(&DecodedNumber::new(decoded, mark.as_slice(), readings));
+            return output::json(&DecodedNumber::new(decoded, &marks, readings));
         }
-        print_lines(layout, parts, mark)?;
+        print_lines(layout, parts, &marks)?;
         let Some(readings) = readings else {
             return Ok(());
         };
@@ -146,8 +141,9 @@ fn joined(texts: &[String]) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join(", "))
 }
 
-fn print_lines(layout: Layout, parts: Parts, mark: Option<Mark>) -> Outcome {
+fn print_lines(layout: Layout, parts: Parts, marks: &[Mark]) -> Outcome {
     let data_center = parts.data_center;
+    let marks: Vec<String> = marks.iter().map(ToString::to_string).collect();
     let in_data_center = data_center.map(|_| parts.worker_in_data_center.to_string());
     output::fields([
         ("time", Some(parts.time().to_string())),
@@ -157,7 +153,7 @@ fn print_lines(layout: Layout, parts: Parts, mark: Option<Mark>) -> Outcome {
         ("sequence", Some(parts.sequence.to_string())),
         ("shard", parts.shard.map(|shard| shard.to_string())),
         ("layout", Some(layout.to_string())),
-        ("but", mark.map(|mark| mark.to_string())),
+        ("but", joined(&marks)),
     ])
 }
 

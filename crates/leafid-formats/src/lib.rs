@@ -1,6 +1,7 @@
 //! Ids as text: formats of numbers, and families of ids that need no store.
 
 mod calendar;
+mod decimal;
 mod decode;
 mod families;
 mod formats;
@@ -14,9 +15,10 @@ mod sqids_number;
 mod template;
 mod uuid_number;
 
+pub use decimal::decimal;
 pub use decode::{DecodeError, Decoded, Part, PartValue, decode};
 pub use families::{Families, FamilyError, FamilyFormat};
 pub use formats::Formats;
 pub use gear::GearKey;
 pub use keys::{KeyId, Keys, KeysError};
-pub use recognise::{Mark, Recognised, recognise};
+pub use recognise::{Mark, Recognised, recognise, recognise_with};

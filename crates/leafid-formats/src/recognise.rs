@@ -1,12 +1,13 @@
 //! `recognise`: every family and layout that an unknown text may be of, the most likely first.
 
+mod born;
 mod number;
 mod score;
 #[cfg(test)]
 mod tests;
 mod text;
 
-use leafid::Layout;
+use leafid::{Family, Layout};
 
 use crate::decode::Decoded;
 use score::Candidate;
@@ -28,8 +29,9 @@ const MARK: u8 = 40;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Recognised {
-    /// The name of the family or layout, such as `uuid7`, `typeid`, `objectid-old`, `twitter`; or
-    /// `segment`, a plain number.
+    /// The name of the family or layout, such as `uuid7`, `typeid`, `objectid-old`, `twitter`;
+    /// `segment`, a plain number; or `snowflake`, a number of a layout that has no name, given to
+    /// [`recognise_with`].
     pub name: &'static str,
     /// For numbers: the layout by which they were read.
     pub layout: Option<Layout>,
@@ -83,6 +85,48 @@ impl Mark {
             None
         }
     }
+
+    /// What speaks against the time of a snowflake id of a layout; both times in milliseconds since
+    /// 1970-01-01T00:00:00Z.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use leafid::Layout;
+    /// use leafid_formats::Mark;
+    ///
+    /// let now_ms = 1_795_305_600_000; // 2026-11-22
+    /// let of_2013 = 1_380_000_000_000; // four years before Leaf was published
+    /// assert_eq!(Mark::of_layout(Layout::LEAF, of_2013, now_ms), [Mark::BeforeItsFamily]);
+    /// assert_eq!(Mark::of_layout(Layout::TWITTER, of_2013, now_ms), []);
+    /// ```
+    #[must_use]
+    pub fn of_layout(layout: Layout, unix_ms: i64, now_ms: i64) -> Vec<Self> {
+        Self::of_times(unix_ms, born::of_layout(layout), now_ms).collect()
+    }
+
+    /// What speaks against the time of an id of a family; both times in milliseconds since
+    /// 1970-01-01T00:00:00Z.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use leafid::Family;
+    /// use leafid_formats::Mark;
+    ///
+    /// let now_ms = 1_795_305_600_000; // 2026-11-22
+    /// assert_eq!(Mark::of_family(Family::Ulid, 0, now_ms), [Mark::BeforeItsFamily]);
+    /// assert_eq!(Mark::of_family(Family::Ulid, now_ms, now_ms), []);
+    /// ```
+    #[must_use]
+    pub fn of_family(family: Family, unix_ms: i64, now_ms: i64) -> Vec<Self> {
+        Self::of_times(unix_ms, born::of_family(family), now_ms).collect()
+    }
+
+    fn of_times(unix_ms: i64, born_ms: i64, now_ms: i64) -> impl Iterator<Item = Self> {
+        let early = (unix_ms < born_ms).then_some(Self::BeforeItsFamily);
+        Self::of_time(unix_ms, now_ms).into_iter().chain(early)
+    }
 }
 
 impl Recognised {
@@ -125,6 +169,7 @@ impl std::fmt::Display for Mark {
 ///   hexadecimal digits, 40 to 60 for
 ///   CUID2 and NanoID, which are only symbols; 10 to 20 less in an unusual letter case;
 /// - for numbers 40, 60 for a plain number below 10^12, and up to 8 for a common layout;
+/// - 95 for a number from 10^12 that is an id of the layout given to [`recognise_with`];
 /// - for numbers up to 10, one less for each 2 years of age; and 10 if the sequence is in the
 ///   lowest 64th, as it is in most milliseconds;
 /// - 40 less for each [`Mark`].
@@ -148,11 +193,35 @@ impl std::fmt::Display for Mark {
 /// ```
 #[must_use]
 pub fn recognise(text: &str, now_ms: i64) -> Vec<Recognised> {
+    readings(text, now_ms, None)
+}
+
+/// As [`recognise`], for a caller that makes snowflake ids of a layout: it is among the readings,
+/// and unless a mark speaks against it, the first of a number from 10^12. It has the name of the
+/// known layout that is the same, or else `snowflake`.
+///
+/// # Example
+///
+/// ```
+/// use leafid_formats::recognise_with;
+///
+/// let now_ms = 1_795_305_600_000; // 2026-11-22
+/// let layout = "time41x1ms/worker6/sequence12/shard4@2026-01-01T00:00:00Z".parse()?;
+/// let first = recognise_with("100000000000000000", now_ms, layout).remove(0);
+/// assert_eq!((first.name, first.layout), ("snowflake", Some(layout)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn recognise_with(text: &str, now_ms: i64, layout: Layout) -> Vec<Recognised> {
+    readings(text, now_ms, Some(layout))
+}
+
+fn readings(text: &str, now_ms: i64, own: Option<Layout>) -> Vec<Recognised> {
     if text.is_empty() || text.len() > TEXT_LEN_MAX {
         return Vec::new();
     }
     let mut candidates = text::candidates(text);
-    candidates.extend(number::candidates(text, now_ms));
+    candidates.extend(number::candidates(text, now_ms, own));
     let readings = candidates.into_iter();
     let mut readings: Vec<Recognised> = readings.map(|found| found.scored(now_ms)).collect();
     // Stable: equal scores keep the order of the families.

@@ -3,8 +3,8 @@
 
 use leafid::format::{FormatError, TextParts};
 use leafid::store::{TagKind, TagRecord};
-use leafid::{Generators, Layout, Limit, Parts, WorkerId};
-use leafid_formats::{Decoded, FamilyFormat};
+use leafid::{Family, Generators, Layout, Limit, Parts, WorkerId};
+use leafid_formats::{Decoded, FamilyFormat, Mark, decimal};
 
 /// What an id of a tag says.
 ///
@@ -29,7 +29,7 @@ pub enum TagId {
     /// A snowflake id, with its layout.
     Snowflake(u64, Layout, Parts),
     /// The parts of an id of a family.
-    Family(Decoded),
+    Family(Family, Decoded),
 }
 
 impl TagId {
@@ -52,7 +52,7 @@ impl TagId {
                 .map_err(not_of_tag)?
                 .decode(text)
                 .map_err(not_of_tag)?;
-            return Ok(Self::Family(decoded));
+            return Ok(Self::Family(family, decoded));
         }
         let parts = parts(generators, record, text)?;
         let number = parts.number;
@@ -74,7 +74,7 @@ impl TagId {
         match self {
             Self::Number(parts) => Some(parts.number),
             Self::Snowflake(number, ..) => Some(*number),
-            Self::Family(_) => None,
+            Self::Family(..) => None,
         }
     }
 
@@ -85,16 +85,33 @@ impl TagId {
         match self {
             Self::Number(parts) => parts.unix_ms.map(|(first, _)| first),
             Self::Snowflake(_, _, parts) => Some(parts.unix_ms),
-            Self::Family(decoded) => decoded.unix_ms,
+            Self::Family(_, decoded) => decoded.unix_ms,
         }
     }
 
-    /// The worker id in it, and when it was made at the latest, if it says both.
-    pub(crate) fn worker(&self) -> Option<(WorkerId, i64)> {
+    /// The worker id in it, and when it was made at the latest, if it says both. `layout` is that
+    /// of snowflake ids.
+    pub(crate) fn worker(&self, layout: Layout) -> Option<(WorkerId, i64)> {
         match self {
             Self::Number(parts) => Some((parts.worker_id?, parts.unix_ms?.1)),
             Self::Snowflake(_, _, parts) => Some((parts.worker, parts.unix_ms)),
-            Self::Family(_) => None,
+            Self::Family(family, decoded) => {
+                let worker = decoded.leased_worker(*family, layout)?;
+                Some((worker, decoded.unix_ms?))
+            }
+        }
+    }
+
+    /// What speaks against its time; `now_ms` is the time of day, in milliseconds since
+    /// 1970-01-01T00:00:00Z.
+    pub(crate) fn time_marks(&self, now_ms: i64) -> Vec<Mark> {
+        match (self, self.unix_ms()) {
+            (_, None) => Vec::new(),
+            (Self::Number(_), Some(unix_ms)) => Vec::from_iter(Mark::of_time(unix_ms, now_ms)),
+            (Self::Snowflake(_, layout, _), Some(unix_ms)) => {
+                Mark::of_layout(*layout, unix_ms, now_ms)
+            }
+            (Self::Family(family, _), Some(unix_ms)) => Mark::of_family(*family, unix_ms, now_ms),
         }
     }
 }
@@ -111,8 +128,7 @@ fn parts(
     match generators.form_of(record)?.format() {
         Some(format) => format.decode(text),
         None => {
-            let number = text.parse().ok().filter(|_| !text.starts_with('+'));
-            let parts = number.map(TextParts::of_number);
+            let parts = decimal(text).map(TextParts::of_number);
             parts.ok_or_else(|| not_of_tag("its ids are whole numbers in decimal"))
         }
     }

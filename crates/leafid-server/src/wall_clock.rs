@@ -32,10 +32,12 @@ pub(crate) fn timestamp(since_1970: Duration) -> jiff::Timestamp {
     })
 }
 
-/// Formats an instant, in milliseconds since 1970-01-01T00:00:00Z, as RFC 3339 in UTC.
+/// Formats an instant, in milliseconds since 1970-01-01T00:00:00Z, as RFC 3339 in UTC: with three
+/// digits of the second, or none, as [`leafid::Parts::time`].
 pub(crate) fn time(unix_ms: i64) -> String {
+    let digits = if unix_ms % 1000 == 0 { 0 } else { 3 };
     jiff::Timestamp::from_millisecond(unix_ms)
-        .map(|time| time.to_string())
+        .map(|time| format!("{time:.digits$}"))
         .unwrap_or_else(|_| "beyond the year 9999".into())
 }
 

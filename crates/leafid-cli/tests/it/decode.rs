@@ -23,6 +23,10 @@ fn decode_works_without_a_server() {
     let ulid = decode(&["01ARZ3NDEKTSV4RRFFQ69G5FAV"]).ok();
     assert!(ulid.contains("\n ulid"), "{ulid}");
     assert!(ulid.contains("2016-07-30T23:54:10.259Z"), "{ulid}");
+    let early = decode(&["374964732433530880"]).ok();
+    let headline = early.lines().take_while(|line| !line.is_empty());
+    let marked = headline.filter(|line| line.contains("before the family existed"));
+    assert_eq!(marked.count(), 1, "{early}");
     let twitter = decode(&["1541815603606036480", "--layout", "twitter"]).ok();
     assert!(
         twitter.contains("data center     11\nworker in it    26\n"),
@@ -50,6 +54,8 @@ fn decode_refuses_what_is_no_id_of_the_layout() {
     let decode = |words: &[&str]| run(folder.path(), &[&["decode"], words].concat());
     decode(&["x"]).check_usage();
     decode(&["18446744073709551616"]).check_usage();
+    decode(&["007"]).check_usage();
+    decode(&["007", "--layout", "leaf"]).check_usage();
     decode(&["1", "--layout", "snowflake"]).check_usage();
     let large = ["1169786042799259000", "--layout", "js53"];
     decode(&large).check_failed(2, "at most 9007199254740991", "--layout");

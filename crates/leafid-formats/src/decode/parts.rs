@@ -28,7 +28,7 @@ pub struct Decoded {
 /// One part of an id.
 ///
 /// Names are `version`, `variant`, `clock_sequence`, `node`, `counter`, `sequence`, `machine`,
-/// `process`, `worker`, `data_center`, `shard`, `random`, `custom`, `hash`, `prefix` and `uuid`.
+/// `process`, `layout`, `worker`, `data_center`, `shard`, `random`, `custom`, `hash`, `prefix` and `uuid`.
 ///
 /// # Example
 ///

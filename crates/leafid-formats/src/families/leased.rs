@@ -6,13 +6,14 @@
 //! lease, its end and the journal, keeps these apart too. A tag of snowflake ids beside them draws
 //! from the same sequence, and takes none of theirs.
 
-use leafid::{Family, Id, Layout, Snowflake, SnowflakeError, TimeUnit};
+use leafid::{Family, Id, Layout, Snowflake, SnowflakeError, TimeUnit, WorkerId};
 
 use super::cosid::{self, CosId};
 use super::digits::Digits;
 use super::format::FamilyFormat;
 use super::issue::{TSID_COUNTER_BITS, emit_tsid};
 use super::{FamilyError, epoch};
+use crate::decode::{Decoded, PartValue};
 
 /// The bits of the node of a TSID.
 const TSID_NODE_BITS: u32 = 10;
@@ -30,6 +31,35 @@ pub(super) fn fits(family: Family, layout: Layout) -> bool {
     layout.unit() == TimeUnit::Ms1
         && layout.worker_bits() <= worker_bits
         && layout.sequence_bits() <= sequence_bits
+}
+
+impl Decoded {
+    /// The worker id in an id of a family, where a registry leases worker ids for ids of `layout`;
+    /// `None` if ids of the family have random bits there.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use leafid::{Family, Layout, WorkerId};
+    /// use leafid_formats::decode;
+    ///
+    /// let tsid = decode(Family::Tsid, "0123456789ABC")?;
+    /// assert_eq!(tsid.leased_worker(Family::Tsid, Layout::LEAF), Some(WorkerId::new(74)));
+    /// assert_eq!(tsid.leased_worker(Family::Tsid, Layout::WIDE), None);
+    /// # Ok::<(), leafid_formats::DecodeError>(())
+    /// ```
+    #[must_use]
+    pub fn leased_worker(&self, family: Family, layout: Layout) -> Option<WorkerId> {
+        let name = match family {
+            Family::Tsid => "node",
+            _ => "machine",
+        };
+        let part = self.part(name).filter(|_| fits(family, layout));
+        match part? {
+            PartValue::Number(number) => u32::try_from(*number).ok().map(WorkerId::new),
+            _ => None,
+        }
+    }
 }
 
 /// Makes `count` ids and hands their texts, in order, to `emit`.
@@ -103,7 +133,7 @@ mod tests {
     use std::collections::HashSet;
     use std::sync::Arc;
 
-    use leafid::{ManualClock, SnowflakeOptions, WorkerId};
+    use leafid::{ManualClock, SnowflakeOptions};
 
     use super::*;
     use crate::{Families, decode};

@@ -2,7 +2,8 @@
 
 use leafid::{Epoch, Layout, LayoutSpec, SequencePlace, TimeUnit};
 
-use super::Candidate;
+use super::{Candidate, born};
+use crate::decimal::decimal;
 use crate::decode::{Decoded, tsid_parts};
 
 /// 2017-04-01, the month in which Leaf was described.
@@ -17,6 +18,8 @@ const ECP_UID_EPOCH: Epoch = Epoch::from_unix_ms(1_514_131_200_000);
 const YEAR_MS: u64 = 365 * 24 * 3600 * 1000;
 /// Plain numbers are mostly smaller, snowflakes of more than a few days larger.
 const PLAIN_MAX: u64 = 1_000_000_000_000;
+/// The score of an id of the layout that the caller uses: above all others of its length.
+const OWN: u8 = 95;
 
 /// A layout in use somewhere.
 struct Known {
@@ -58,37 +61,60 @@ fn layouts() -> impl Iterator<Item = Known> {
     let seconds = cosid_seconds().into_iter();
     [
         known("leaf", Layout::LEAF, 8, LEAF_BORN_MS),
-        known("twitter", Layout::TWITTER, 7, i64::MIN),
-        known("discord", Layout::DISCORD, 6, i64::MIN),
-        known("instagram", Layout::INSTAGRAM, 3, i64::MIN),
+        known("twitter", Layout::TWITTER, 7, born::UNKNOWN_MS),
+        known("discord", Layout::DISCORD, 6, born::UNKNOWN_MS),
+        known("instagram", Layout::INSTAGRAM, 3, born::UNKNOWN_MS),
         known("cosid-snowflake", cosid, 2, COSID_BORN_MS),
         known("sonyflake-v1", Layout::SONYFLAKE_V1, 3, SONYFLAKE_BORN_MS),
-        known("sonyflake-v2", Layout::SONYFLAKE_V2, 2, i64::MIN),
-        known("baidu", Layout::BAIDU, 3, i64::MIN),
-        known("ecp-uid", ecp_uid, 1, i64::MIN),
+        known("sonyflake-v2", Layout::SONYFLAKE_V2, 2, born::UNKNOWN_MS),
+        known("baidu", Layout::BAIDU, 3, born::UNKNOWN_MS),
+        known("ecp-uid", ecp_uid, 1, born::UNKNOWN_MS),
         known("js53", Layout::JS53, 2, COSID_BORN_MS),
         known("js53-seconds", Layout::JS53_SECONDS, 1, COSID_BORN_MS),
-        known("wide", Layout::WIDE, 1, i64::MIN),
+        known("wide", Layout::WIDE, 1, born::UNKNOWN_MS),
     ]
     .into_iter()
     .chain(seconds.map(|layout| known("cosid-snowflake-seconds", layout, 1, COSID_BORN_MS)))
 }
 
-pub(super) fn candidates(text: &str, now_ms: i64) -> Vec<Candidate> {
-    let is_decimal = text.bytes().all(|byte| byte.is_ascii_digit());
-    let Some(number) = text.parse::<u64>().ok().filter(|_| is_decimal) else {
-        return Vec::new();
+/// The name of a layout that is in use somewhere, and since when it is.
+pub(super) fn name_of(layout: Layout) -> Option<(&'static str, i64)> {
+    let known = layouts().find(|known| known.layout == layout);
+    known.map(|known| (known.name, known.born_ms))
+}
+
+pub(super) fn candidates(text: &str, now_ms: i64, own: Option<Layout>) -> Vec<Candidate> {
+    let Some(number) = decimal(text) else {
+        return Vec::from_iter(padded_tsid(text, now_ms));
     };
-    let has_zeros = text.len() > 1 && text.starts_with('0');
-    let mut found = Vec::new();
-    if !has_zeros || text.len() == 20 {
-        found.push(tsid(number, now_ms));
-    }
-    if !has_zeros {
-        found.extend(plain(number));
-        found.extend(layouts().filter_map(|known| snowflake(&known, number, now_ms)));
+    let mut found = vec![tsid(number, now_ms)];
+    found.extend(plain(number));
+    found.extend(layouts().filter_map(|known| snowflake(&known, number, now_ms)));
+    found.extend(own.and_then(|own| unnamed(own, number, now_ms)));
+    for found in &mut found {
+        if own.is_some() && found.layout == own && number >= PLAIN_MAX {
+            found.base = OWN;
+        }
     }
     found
+}
+
+/// A TSID as a number with leading zeros: 20 digits.
+fn padded_tsid(text: &str, now_ms: i64) -> Option<Candidate> {
+    let is_padded = text.len() == 20 && text.bytes().all(|byte| byte.is_ascii_digit());
+    let number = text.parse().ok().filter(|_| is_padded)?;
+    Some(tsid(number, now_ms))
+}
+
+/// A snowflake id of the layout that the caller uses, if no known one is the same.
+fn unnamed(layout: Layout, number: u64, now_ms: i64) -> Option<Candidate> {
+    if name_of(layout).is_some() {
+        return None;
+    }
+    let own = known("snowflake", layout, 0, born::UNKNOWN_MS);
+    let mut found = snowflake(&own, number, now_ms)?;
+    found.decoded = found.decoded.text("layout", layout.to_string());
+    Some(found)
 }
 
 fn plain(number: u64) -> Option<Candidate> {
@@ -98,7 +124,7 @@ fn plain(number: u64) -> Option<Candidate> {
         layout: None,
         decoded: Decoded::new(None),
         base: if number < PLAIN_MAX { 70 } else { 40 },
-        born_ms: i64::MIN,
+        born_ms: born::UNKNOWN_MS,
     })
 }
 
@@ -111,7 +137,7 @@ fn tsid(number: u64, now_ms: i64) -> Candidate {
         layout: None,
         base: 40 + 2 + age + sequence_score(counter, 0xfff),
         decoded,
-        born_ms: i64::MIN,
+        born_ms: born::UNKNOWN_MS,
     }
 }
 

@@ -19,10 +19,7 @@ pub(super) struct Candidate {
 
 impl Candidate {
     pub(super) fn scored(self, now_ms: i64) -> Recognised {
-        let time_ms = self.decoded.unix_ms;
-        let future = time_ms.and_then(|ms| Mark::of_time(ms, now_ms));
-        let is_early = time_ms.is_some_and(|ms| ms < self.born_ms);
-        let early = is_early.then_some(Mark::BeforeItsFamily);
+        let unix_ms = self.decoded.unix_ms;
         let mut reading = Recognised {
             name: self.name,
             layout: self.layout,
@@ -30,7 +27,10 @@ impl Candidate {
             marks: Vec::new(),
             score: self.base.min(100),
         };
-        for mark in future.into_iter().chain(early) {
+        for mark in unix_ms
+            .into_iter()
+            .flat_map(|ms| Mark::of_times(ms, self.born_ms, now_ms))
+        {
             reading.add_mark(mark);
         }
         reading

@@ -3,24 +3,11 @@
 use leafid::Family;
 use uuid::Uuid;
 
-use super::Candidate;
+use super::{Candidate, born};
 use crate::decode::{Decoded, decode, is_rfc_9562, old_object_id, type_id, uuid};
 
-/// 1987-01-01, when Apollo's NCS had the first UUIDs.
-const UUID1_BORN_MS: i64 = 536_457_600_000;
-/// 2020-02-24, the first draft of versions 6 to 8.
-const UUID7_BORN_MS: i64 = 1_582_502_400_000;
-/// 2016-01-01, the year of ULID.
-const ULID_BORN_MS: i64 = 1_451_606_400_000;
-/// 2017-01-01, the year of KSUID.
-const KSUID_BORN_MS: i64 = 1_483_228_800_000;
-/// 2009-01-01, the year of MongoDB.
-const OBJECT_ID_BORN_MS: i64 = 1_230_768_000_000;
 /// 2018-01-01, the year in which drivers changed to 5 random bytes.
 const OBJECT_ID_CHANGED_MS: i64 = 1_514_764_800_000;
-/// 2015-01-01, the year of XID.
-const XID_BORN_MS: i64 = 1_420_070_400_000;
-
 pub(super) fn candidates(text: &str) -> Vec<Candidate> {
     let families = [
         uuids, type_ids, ulids, ksuids, object_ids, xids, tsids, cosids, cuid2s, nanoids,
@@ -56,31 +43,36 @@ fn uuids(text: &str) -> Vec<Candidate> {
     let Ok(read) = read else {
         return Vec::new();
     };
-    let (name, born_ms) = uuid_name(read);
+    let name = uuid_name(read);
     let decoded = uuid(read, false);
     // Without hyphens, digits that only look like a UUID are often something else.
     let is_other = name == "uuid" && base == 70;
-    one(name, decoded, if is_other { 30 } else { base }, born_ms)
+    one(
+        name,
+        decoded,
+        if is_other { 30 } else { base },
+        born::of_uuid(read),
+    )
 }
 
-fn uuid_name(uuid: Uuid) -> (&'static str, i64) {
+fn uuid_name(uuid: Uuid) -> &'static str {
     if uuid.is_nil() {
-        return ("uuid-nil", i64::MIN);
+        return "uuid-nil";
     }
     if uuid.is_max() {
-        return ("uuid-max", i64::MIN);
+        return "uuid-max";
     }
     match uuid.get_version_num() {
-        _ if !is_rfc_9562(uuid) => ("uuid", i64::MIN),
-        1 => ("uuid1", UUID1_BORN_MS),
-        2 => ("uuid2", i64::MIN),
-        3 => ("uuid3", i64::MIN),
-        4 => ("uuid4", i64::MIN),
-        5 => ("uuid5", i64::MIN),
-        6 => ("uuid6", UUID7_BORN_MS),
-        7 => ("uuid7", UUID7_BORN_MS),
-        8 => ("uuid8", i64::MIN),
-        _ => ("uuid", i64::MIN),
+        _ if !is_rfc_9562(uuid) => "uuid",
+        1 => "uuid1",
+        2 => "uuid2",
+        3 => "uuid3",
+        4 => "uuid4",
+        5 => "uuid5",
+        6 => "uuid6",
+        7 => "uuid7",
+        8 => "uuid8",
+        _ => "uuid",
     }
 }
 
@@ -89,14 +81,13 @@ fn type_ids(text: &str) -> Vec<Candidate> {
     let Ok((read, decoded)) = type_id(text) else {
         return Vec::new();
     };
-    let (_, born_ms) = uuid_name(read);
     let has_prefix = decoded.part("prefix").is_some();
     let base = match (has_prefix, read.get_version_num()) {
         (true, _) => 95,
         (false, 7) if is_rfc_9562(read) => 80,
         (false, _) => 50,
     };
-    one("typeid", decoded, base, born_ms)
+    one("typeid", decoded, base, born::of_uuid(read))
 }
 
 fn ulids(text: &str) -> Vec<Candidate> {
@@ -110,14 +101,14 @@ fn ulids(text: &str) -> Vec<Candidate> {
     };
     let decoded = decode(Family::Ulid, text).into_iter();
     decoded
-        .flat_map(|decoded| one("ulid", decoded, base, ULID_BORN_MS))
+        .flat_map(|decoded| one("ulid", decoded, base, born::of_family(Family::Ulid)))
         .collect()
 }
 
 fn ksuids(text: &str) -> Vec<Candidate> {
     let decoded = decode(Family::Ksuid, text).into_iter();
     decoded
-        .flat_map(|decoded| one("ksuid", decoded, 85, KSUID_BORN_MS))
+        .flat_map(|decoded| one("ksuid", decoded, 85, born::of_family(Family::Ksuid)))
         .collect()
 }
 
@@ -127,15 +118,16 @@ fn object_ids(text: &str) -> Vec<Candidate> {
     };
     let is_old = new.unix_ms.is_some_and(|ms| ms < OBJECT_ID_CHANGED_MS);
     let (new_base, old_base) = if is_old { (80, 85) } else { (85, 60) };
-    let mut found = one("objectid", new, new_base, OBJECT_ID_BORN_MS);
-    found.extend(one("objectid-old", old, old_base, OBJECT_ID_BORN_MS));
+    let born_ms = born::of_family(Family::ObjectId);
+    let mut found = one("objectid", new, new_base, born_ms);
+    found.extend(one("objectid-old", old, old_base, born_ms));
     found
 }
 
 fn xids(text: &str) -> Vec<Candidate> {
     let decoded = decode(Family::Xid, text).into_iter();
     decoded
-        .flat_map(|decoded| one("xid", decoded, 80, XID_BORN_MS))
+        .flat_map(|decoded| one("xid", decoded, 80, born::of_family(Family::Xid)))
         .collect()
 }
 
@@ -152,26 +144,23 @@ fn tsids(text: &str) -> Vec<Candidate> {
     };
     let decoded = decode(Family::Tsid, text).into_iter();
     decoded
-        .flat_map(|decoded| one("tsid", decoded, base, i64::MIN))
+        .flat_map(|decoded| one("tsid", decoded, base, born::UNKNOWN_MS))
         .collect()
 }
-
-/// 2022-01-01, the year of CosId's ids of 80 bits.
-const COSID_BORN_MS: i64 = 1_640_995_200_000;
 
 /// Its times have some 3 in 10,000 of all texts of that length, and friendly ones a date.
 fn cosids(text: &str) -> Vec<Candidate> {
     let base = if text.contains('-') { 90 } else { 75 };
     let decoded = decode(Family::CosId, text).into_iter();
     decoded
-        .flat_map(|decoded| one("cosid", decoded, base, COSID_BORN_MS))
+        .flat_map(|decoded| one("cosid", decoded, base, born::of_family(Family::CosId)))
         .collect()
 }
 
 fn cuid2s(text: &str) -> Vec<Candidate> {
     let decoded = decode(Family::Cuid2, text).into_iter();
     decoded
-        .flat_map(|decoded| one("cuid2", decoded, 55, i64::MIN))
+        .flat_map(|decoded| one("cuid2", decoded, 55, born::UNKNOWN_MS))
         .collect()
 }
 
@@ -181,6 +170,6 @@ fn nanoids(text: &str) -> Vec<Candidate> {
     let base = if has_sign { 60 } else { 40 };
     let decoded = decode(Family::NanoId, text).into_iter();
     decoded
-        .flat_map(|decoded| one("nanoid", decoded, base, i64::MIN))
+        .flat_map(|decoded| one("nanoid", decoded, base, born::UNKNOWN_MS))
         .collect()
 }

@@ -123,7 +123,7 @@ impl DecodedOfTag {
         let parts = match found {
             TagId::Number(parts) => text_parts(parts),
             TagId::Snowflake(_, layout, decoded) => snowflake_parts(*layout, decoded),
-            TagId::Family(decoded) => parts(decoded),
+            TagId::Family(_, decoded) => parts(decoded),
         };
         Self {
             id: id.to_owned(),

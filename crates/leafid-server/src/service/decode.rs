@@ -2,7 +2,7 @@
 
 use leafid::format::FormatError;
 use leafid::{IssueError, Layout, Parts, Permanent, Tag, WorkerId};
-use leafid_formats::{Mark, Recognised, recognise};
+use leafid_formats::{Mark, Recognised, decimal, recognise_with};
 
 use super::{Caller, Service, ServiceError};
 use crate::tag_id::TagId;
@@ -33,39 +33,37 @@ impl Service {
                 why: error.to_string(),
             },
         })?;
-        let future = decoded
-            .unix_ms()
-            .and_then(|ms| Mark::of_time(ms, self.now_ms()));
-        let worker = decoded.worker();
-        let unknown = worker.and_then(|(worker, unix_ms)| self.unknown_worker(worker, unix_ms));
-        Ok((decoded, future.into_iter().chain(unknown).collect()))
+        let mut marks = decoded.time_marks(self.now_ms());
+        let worker = decoded.worker(self.layout);
+        marks.extend(worker.and_then(|(worker, unix_ms)| self.unknown_worker(worker, unix_ms)));
+        Ok((decoded, marks))
     }
 
     /// What is impossible about a snowflake id of a layout. Where callers need a token, worker ids
     /// are not checked: anyone may ask this.
     #[must_use]
     pub fn marks(&self, layout: Layout, parts: &Parts) -> Vec<Mark> {
-        let future = Mark::of_time(parts.unix_ms, self.now_ms());
-        let unknown = self.unknown_to_all(layout, parts);
-        future.into_iter().chain(unknown).collect()
+        let mut marks = Mark::of_layout(layout, parts.unix_ms, self.now_ms());
+        marks.extend(self.unknown_to_all(layout, parts));
+        marks
     }
 
-    /// Whether a number can be a snowflake id of this server's layout.
+    /// The number that a text is, if it can be a snowflake id of this server's layout.
     #[must_use]
-    pub fn is_of_layout(&self, number: u64) -> bool {
-        self.layout.try_decompose(number).is_ok()
+    pub fn number_of_layout(&self, text: &str) -> Option<u64> {
+        decimal(text).filter(|number| self.layout.try_decompose(*number).is_ok())
     }
 
-    /// Every family and layout that a text may be of, the most likely first.
+    /// Every family and layout that a text may be of, this server's layout among them, the most
+    /// likely first.
     #[must_use]
     pub fn recognise(&self, text: &str) -> Vec<Recognised> {
-        let mut readings = recognise(text, self.now_ms());
-        let number = text.parse().unwrap_or_default();
+        let mut readings = recognise_with(text, self.now_ms(), self.layout);
+        let number = self.number_of_layout(text);
+        let unknown = number
+            .and_then(|number| self.unknown_to_all(self.layout, &self.layout.decompose(number)));
         for reading in &mut readings {
-            let unknown = reading
-                .layout
-                .and_then(|layout| self.unknown_to_all(layout, &layout.decompose(number)));
-            if let Some(mark) = unknown {
+            if let Some(mark) = unknown.filter(|_| reading.layout == Some(self.layout)) {
                 reading.add_mark(mark);
             }
         }
@@ -84,7 +82,9 @@ impl Service {
     /// remembers what it last read.
     fn unknown_worker(&self, worker: WorkerId, unix_ms: i64) -> Option<Mark> {
         let registry = &self.snowflakes.as_ref()?.registry;
-        let is_unknown = registry.had_row(worker, unix_ms) == Some(false);
+        // None is leased beyond the layout's, at any time.
+        let is_unknown = worker.get() > self.layout.worker_max()
+            || registry.had_row(worker, unix_ms) == Some(false);
         is_unknown.then_some(Mark::UnknownWorker)
     }
 

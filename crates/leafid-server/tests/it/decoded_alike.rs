@@ -16,9 +16,9 @@ use crate::grpc::Line;
 use crate::grpc::v1::{DecodeRequest, DecodeTextRequest, DecodedOfTag, Reading};
 use crate::test_server::{TestServer, eventually};
 
-const HOUR_MS: i64 = 3_600_000;
+pub(crate) const HOUR_MS: i64 = 3_600_000;
 const FUTURE: &str = "its time is in the future";
-const UNKNOWN: &str = "the registry has no row for its worker id";
+pub(crate) const UNKNOWN: &str = "the registry has no row for its worker id";
 
 pub(crate) fn with_snowflakes(config: Config) -> TestServer {
     let config = Config {
@@ -111,7 +111,8 @@ fn as_texts(value: Value) -> Value {
 fn time(time: Option<prost_types::Timestamp>) -> Option<String> {
     let time = time?;
     let time = jiff::Timestamp::new(time.seconds, time.nanos).unwrap();
-    Some(time.to_string())
+    let digits = if time.subsec_millisecond() == 0 { 0 } else { 3 };
+    Some(format!("{time:.digits$}"))
 }
 
 fn without_nulls(value: Value) -> Value {
@@ -148,7 +149,7 @@ fn reading(found: &Reading) -> Value {
 }
 
 /// Decodes an id of a tag over each protocol, and returns the answer that all of them gave.
-fn decoded(line: &Line, tag: &str, id: &str) -> Value {
+pub(crate) fn decoded(line: &Line, tag: &str, id: &str) -> Value {
     let path = format!("GET /v1/decode/{}?tag={}", encoded(id), encoded(tag));
     let http = line.server.ask(&path).json();
     let request = DecodeTextRequest {
@@ -176,7 +177,7 @@ fn decoded(line: &Line, tag: &str, id: &str) -> Value {
 }
 
 /// Decodes an id without a tag over each protocol, and returns the readings of all of them.
-fn readings(line: &Line, id: &str) -> Vec<Value> {
+pub(crate) fn readings(line: &Line, id: &str) -> Vec<Value> {
     let http = line.server.ask(&format!("GET /v1/decode/{}", encoded(id)));
     let http = http.json();
     let request = DecodeTextRequest {
@@ -374,8 +375,9 @@ fn worker_ids_are_checked_for_callers_with_a_token_only() {
         ..Config::default()
     });
     let own = server.service.worker_status().unwrap().lease.unwrap();
+    let now_ms = i64::try_from(SystemClock::new().wall().as_millis()).unwrap();
     let fields = Fields {
-        tick: 1,
+        tick: Layout::LEAF.tick_of(now_ms - HOUR_MS).unwrap(),
         worker: WorkerId::new(own.worker.get() ^ 512),
         sequence: 0,
         shard: 0,

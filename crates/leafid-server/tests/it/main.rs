@@ -11,6 +11,7 @@ mod audit;
 mod calendar_counters;
 mod decode;
 mod decoded_alike;
+mod decoded_by_layout;
 mod families_by_lease;
 mod floods;
 mod formats;

@@ -3,6 +3,7 @@
 use axum::extract::{Path, RawQuery, State};
 use hyper::HeaderMap;
 use leafid::Layout;
+use leafid_formats::decimal;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -49,7 +50,7 @@ pub(crate) async fn show(
         return Ok(answer::ok(&DecodeAnswer::OfTag(answer)));
     }
     let readings: Vec<Reading> = service.recognise(&id).iter().map(Reading::from).collect();
-    let is_ours = id.parse().is_ok_and(|number| service.is_of_layout(number));
+    let is_ours = service.number_of_layout(&id).is_some();
     if !is_ours && request.layout.is_none() && !readings.is_empty() {
         let answer = DecodedText { id, readings };
         return Ok(answer::ok(&DecodeAnswer::Text(answer)));
@@ -75,8 +76,7 @@ fn layout(text: &str) -> Result<Layout, Problem> {
 
 /// An id of up to 64 bits: some layouts use them all.
 fn number(text: &str) -> Result<u64, Problem> {
-    let number = text.parse().ok().filter(|_| !text.starts_with('+'));
-    number.ok_or_else(|| {
+    decimal(text).ok_or_else(|| {
         let text = crate::excerpt::shown(text);
         let detail = format!(
             "\"{text}\" is neither a whole number of at most 64 bits nor like the ids of any family"

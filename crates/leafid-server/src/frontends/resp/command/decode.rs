@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use leafid::{Layout, Parts};
+use leafid_formats::decimal;
 
 use super::{Outcome, Turn, Wanted};
 use crate::api::{DecodedOfTag, Reading};
@@ -32,7 +33,7 @@ pub(super) fn decode(turn: &mut Turn<'_>, args: Args<'_>) -> Outcome {
 fn decode_any(turn: &mut Turn<'_>, id: &str) -> Outcome {
     let service = &turn.context.service;
     let readings: Vec<Reading> = service.recognise(id).iter().map(Reading::from).collect();
-    let is_ours = id.parse().is_ok_and(|number| service.is_of_layout(number));
+    let is_ours = service.number_of_layout(id).is_some();
     if is_ours || readings.is_empty() {
         return decode_number(turn, id, service.layout(), Some(&readings));
     }
@@ -49,8 +50,7 @@ fn decode_number(
     readings: Option<&[Reading]>,
 ) -> Outcome {
     let service = &turn.context.service;
-    let number = id.parse().ok().filter(|_| !id.starts_with('+'));
-    let Some(number) = number else {
+    let Some(number) = decimal(id) else {
         return turn.fail(BAD_ID);
     };
     let parts = match service.decode(number, layout) {
