@@ -78,26 +78,29 @@ impl TagField {
 /// assert_eq!(error.to_string(), "step is 0, but must be a whole number from 1 to 2147483647");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}", in_words(*field, value, wanted))]
+#[error("{}", self.in_words())]
 #[non_exhaustive]
 pub struct TagFieldError {
     /// The setting.
     pub field: TagField,
     /// What it is, in words.
     pub value: String,
-    /// What it may be, in words; of a format, what is wrong with it.
+    /// What it may be, in words; of a format that cannot be understood, what is wrong with it.
     pub wanted: Cow<'static, str>,
-}
-
-fn in_words(field: TagField, value: &str, wanted: &str) -> String {
-    let field_name = field.name();
-    match field {
-        TagField::Format => format!("{field_name} {value} is invalid: {wanted}"),
-        _ => format!("{field_name} is {value}, but must be {wanted}"),
-    }
+    /// Whether `wanted` says what is wrong with it.
+    is_fault: bool,
 }
 
 impl TagFieldError {
+    fn in_words(&self) -> String {
+        let Self { value, wanted, .. } = self;
+        let name = self.field.name();
+        match self.is_fault {
+            true => format!("{name} {value} is invalid: {wanted}"),
+            false => format!("{name} is {value}, but must be {wanted}"),
+        }
+    }
+
     fn new(
         field: TagField,
         value: impl std::fmt::Display,
@@ -107,6 +110,7 @@ impl TagFieldError {
             field,
             value: value.to_string(),
             wanted: wanted.into(),
+            is_fault: false,
         }
     }
 }
@@ -126,10 +130,10 @@ impl TagFieldError {
     /// ```
     #[must_use]
     pub fn remedy(&self, verb: &str, name: &str) -> String {
-        match self.field {
-            TagField::Format => format!("correct {name}"),
-            _ if self.wanted.starts_with("left out") => format!("leave out {name}"),
-            _ => format!("{verb} {name} as {}", self.wanted),
+        match self.is_fault {
+            true => format!("correct {name}"),
+            false if self.wanted.starts_with("left out") => format!("leave out {name}"),
+            false => format!("{verb} {name} as {}", self.wanted),
         }
     }
 
@@ -156,7 +160,11 @@ impl TagFieldError {
     /// Of a format that cannot be understood.
     pub(crate) fn bad_format(format: Option<&str>, message: &str) -> Self {
         let value = format!("\"{}\"", Escaped(format.unwrap_or_default()));
-        Self::new(TagField::Format, value, message.to_owned())
+        let is_fault = true;
+        Self {
+            is_fault,
+            ..Self::new(TagField::Format, value, message.to_owned())
+        }
     }
 }
 
@@ -264,11 +272,10 @@ impl TagSpec {
     /// ```
     pub fn check_format(format: &str) -> Result<(), TagFieldError> {
         let len_max = TagSettings::FORMAT_LEN_MAX;
-        let wanted =
-            format!("1 to {len_max} characters are allowed, none of them a control character");
+        let wanted = format!("1 to {len_max} characters, none of them a control character");
         let len = format.chars().count();
         let value = if !(1..=len_max).contains(&len) {
-            format!("of {len} characters")
+            format!("{len} characters long")
         } else if format.chars().any(char::is_control) {
             format!("\"{}\"", Escaped(format))
         } else {

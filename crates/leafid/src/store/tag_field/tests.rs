@@ -83,16 +83,16 @@ fn a_format_is_short_and_has_no_control_characters() {
     };
     assert_eq!(with("{number}".into()), Ok(()));
     assert_eq!(with("订".repeat(500)), Ok(()));
-    let wanted = "is invalid: 1 to 500 characters are allowed, none of them a control character";
+    let wanted = "but must be 1 to 500 characters, none of them a control character";
     let check_len = |len: usize| {
-        let text = format!("format of {len} characters {wanted}");
+        let text = format!("format is {len} characters long, {wanted}");
         check(with("a".repeat(len)), &text);
     };
     check_len(0);
     check_len(501);
     check(
         with("a\nb".into()),
-        &format!("format \"a\\u{{a}}b\" {wanted}"),
+        &format!("format is \"a\\u{{a}}b\", {wanted}"),
     );
     let tag = Tag::new("order").unwrap();
     let format = Some("\u{7f}".into());
