@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use leafid::format::{CompileFormat as _, FormatCompiler, FormatContext};
 use leafid::store::{SegmentStore, StoreError, TagKind, TagPatch, TagRecord, TagSettings, TagSpec};
-use leafid::{Clock as _, Escaped, Family, Generators, Options, SystemClock, Tag};
-use leafid_formats::{Families, Formats, Mark};
+use leafid::{Clock as _, Escaped, Family, Generators, Limit, Options, SystemClock, Tag};
+use leafid_formats::{Families, Formats};
 use leafid_server::api::DecodedOfTag;
 use leafid_server::{Config, FormatKeys, TagId, with_causes};
 use leafid_stores::{AuditRecord, AuditStore, StoreUrl};
@@ -227,13 +227,8 @@ impl Source {
         })?;
         let now_ms = SystemClock::new().wall().as_millis();
         let now_ms = i64::try_from(now_ms).unwrap_or(i64::MAX);
-        let mark = decoded.unix_ms().and_then(|ms| Mark::of_time(ms, now_ms));
-        Ok(DecodedOfTag::new(
-            id,
-            tag.as_str(),
-            &decoded,
-            mark.as_slice(),
-        ))
+        let marks = decoded.time_marks(now_ms);
+        Ok(DecodedOfTag::new(id, tag.as_str(), &decoded, &marks))
     }
 
     pub(crate) fn set(&self, tag: &Tag, patch: &TagPatch) -> Outcome<TagRecord> {
@@ -242,6 +237,12 @@ impl Source {
             return Ok(self.runtime.block_on(changing)?);
         }
         self.change("tag changed", tag, changing, |after| Some(after))
+    }
+
+    /// Refuses what [`raise`](Self::raise) would refuse after other changes were made.
+    pub(crate) fn check_raise(&self, tag: &Tag, next: u64, limit: Option<Limit>) -> Outcome {
+        let checking = self.generators.check_raise(tag, next, limit);
+        Ok(self.runtime.block_on(checking)?)
     }
 
     pub(crate) fn raise(&self, tag: &Tag, next: u64) -> Outcome<TagRecord> {

@@ -209,9 +209,6 @@ impl Set {
                 "name a setting: --step, --policy, --limit, --description or --next",
             ));
         }
-        if let (Some(limit), Some(next)) = (patch.limit, self.next) {
-            TagPatch::check_next_within(&self.tag, next, limit)?;
-        }
         let row = match self.target.target()? {
             Target::Server(client) => {
                 client.set(self.tag.as_str(), &TagChange::new(patch, self.next))?
@@ -219,6 +216,9 @@ impl Set {
             Target::Store(source) => {
                 // Without other changes, the tag may be that of a period which has not begun.
                 let is_raised_alone = self.next.is_some() && patch == TagPatch::default();
+                if let Some(next) = self.next.filter(|_| !is_raised_alone) {
+                    source.check_raise(&self.tag, next, patch.limit)?;
+                }
                 let changed = (!is_raised_alone).then(|| source.set(&self.tag, &patch));
                 let mut changed = changed.transpose()?;
                 if let Some(next) = self.next {

@@ -104,7 +104,8 @@ impl TagId {
 
     /// What speaks against its time; `now_ms` is the time of day, in milliseconds since
     /// 1970-01-01T00:00:00Z.
-    pub(crate) fn time_marks(&self, now_ms: i64) -> Vec<Mark> {
+    #[must_use]
+    pub fn time_marks(&self, now_ms: i64) -> Vec<Mark> {
         match (self, self.unix_ms()) {
             (_, None) => Vec::new(),
             (Self::Number(_), Some(unix_ms)) => Vec::from_iter(Mark::of_time(unix_ms, now_ms)),

@@ -225,7 +225,15 @@ fn a_tag_is_raised_and_never_lowered() {
         tag(&["create"]).ok();
         assert!(tag(&["set", "--next", "5000"]).ok().contains("from 5000"));
         tag(&["set", "--next", "5000"]).check_failed(1, "can only be raised", "");
-        tag(&["set", "--next", "4000"]).check_failed(1, "can only be raised", "");
+        let behind = tag(&["set", "--step", "77", "--next", "4000"]);
+        behind.check_failed(1, "can only be raised", "");
+        let beyond = tag(&["set", "--limit", "9999", "--next", "10001"]);
+        beyond.check_failed(1, "its limit is 9999", "");
+        let row = tag(&["show", "--json"]).ok();
+        assert!(
+            row.contains("\"step\":1000,") && !row.contains("9999"),
+            "{store}: {row}"
+        );
         assert_eq!(
             next(folder.path(), "order", &["--store", store]).ok(),
             "5000\n"

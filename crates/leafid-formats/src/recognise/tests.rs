@@ -146,7 +146,7 @@ fn numbers_are_read_by_every_layout() {
     assert_eq!(names("18446744073709551615"), ["discord", "tsid"]);
     assert!(names("18446744073709551616").is_empty());
     assert_eq!(names("007"), [""; 0]);
-    assert_eq!(names("00000000000000000000"), ["tsid"]);
+    assert_eq!(names("00000000000000000000"), ["tsid", "xid"]);
     assert_eq!(names("00038390726480144748"), ["tsid"]);
 }
 
