@@ -7,7 +7,7 @@ use leafid::format::{CompileFormat as _, FormatCompiler, FormatContext};
 use leafid::store::{SegmentStore, StoreError, TagKind, TagPatch, TagRecord, TagSettings, TagSpec};
 use leafid::{Clock as _, Escaped, Family, Generators, Limit, Options, SystemClock, Tag};
 use leafid_formats::{Families, Formats};
-use leafid_server::api::DecodedOfTag;
+use leafid_server::api::{self, DecodedOfTag};
 use leafid_server::{Config, FormatKeys, TagId, with_causes};
 use leafid_stores::{AuditRecord, AuditStore, StoreUrl};
 use tokio::runtime::{Builder, Runtime};
@@ -203,6 +203,15 @@ impl Source {
             self.note("tag created", &spec.tag, None, after).await;
             Ok(created)
         })
+    }
+
+    /// A tag as a server shows it.
+    pub(crate) fn view(&self, record: &TagRecord) -> api::Tag {
+        let warnings = self.generators.format_warnings(record).into_iter();
+        api::Tag {
+            warnings: warnings.map(str::to_owned).collect(),
+            ..api::Tag::from(record)
+        }
     }
 
     pub(crate) fn list(&self, after: Option<&Tag>, count: u32) -> Outcome<Vec<TagRecord>> {

@@ -168,7 +168,10 @@ impl Create {
                 let request = TagRequest::new(&tag, kind, format.as_deref(), start, named);
                 client.create(tag.as_str(), &request)?
             }
-            Target::Store(source) => api::Tag::from(&source.create(&spec(named, source.step())?)?),
+            Target::Store(source) => {
+                let record = source.create(&spec(named, source.step())?)?;
+                source.view(&record)
+            }
         };
         print_row(row, self.target.ask.json)
     }
@@ -192,7 +195,7 @@ fn list(after: Option<&Tag>, count: u32, target: &TargetFlags) -> Outcome {
 fn show(tag: &Tag, target: &TargetFlags) -> Outcome {
     let row = match target.target()? {
         Target::Server(client) => client.show(tag.as_str())?,
-        Target::Store(source) => api::Tag::from(&source.show(tag)?),
+        Target::Store(source) => source.view(&source.show(tag)?),
     };
     print_row(row, target.ask.json)
 }
@@ -249,6 +252,7 @@ fn print_row(row: api::Tag, is_json: bool) -> Outcome {
     }
     let policy = policy_name(&row).map(str::to_owned);
     let headroom = headroom(&row).map(|left| left.to_string());
+    let warnings = (!row.warnings.is_empty()).then(|| row.warnings.join("; "));
     let live = row.live.flatten();
     let days = live.as_ref().and_then(|live| live.headroom_days);
     let remaining = live.as_ref().map(|live| live.remaining.to_string());
@@ -269,6 +273,7 @@ fn print_row(row: api::Tag, is_json: bool) -> Outcome {
         ("updated", row.updated),
         ("issued here", live.map(|live| live.issued)),
         ("in memory here", remaining),
+        ("but", warnings),
     ])
 }
 
@@ -295,6 +300,7 @@ fn print_page(page: TagList, is_json: bool) -> Outcome {
     let header = [
         "TAG",
         "KIND",
+        "FORMAT",
         "MAX ID",
         "STEP",
         "POLICY",
@@ -312,12 +318,13 @@ fn print_page(page: TagList, is_json: bool) -> Outcome {
 }
 
 /// A tag as a row of the table; a dash for a missing value.
-fn cells(row: &api::Tag) -> [String; 7] {
+fn cells(row: &api::Tag) -> [String; 8] {
     let or_dash = |text: Option<&str>| text.unwrap_or("-").to_owned();
     let step = row.step.map(|step| step.to_string());
     [
         row.tag.clone(),
         row.kind.clone(),
+        or_dash(row.format.as_deref()),
         or_dash(row.max_id.as_deref()),
         or_dash(step.as_deref()),
         or_dash(policy_name(row)),

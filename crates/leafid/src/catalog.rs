@@ -204,6 +204,27 @@ impl Generators {
         Form::of(record, compiler)
     }
 
+    /// What whoever gave a tag its format should know, in words: that its texts cannot be decoded, or
+    /// may repeat. Nothing of most tags, and of formats that cannot be understood.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use leafid::store::{MemoryStore, TagSpec};
+    /// use leafid::{Generators, Options, Tag};
+    ///
+    /// let (generators, _driver) = Generators::open(MemoryStore::new(), Options::default());
+    /// let order = TagSpec::new(Tag::new("order")?).record();
+    /// assert!(generators.format_warnings(&order).is_empty());
+    /// # Ok::<(), leafid::TagError>(())
+    /// ```
+    #[must_use]
+    pub fn format_warnings(&self, record: &TagRecord) -> Vec<&'static str> {
+        let form = self.form_of(record).unwrap_or_default();
+        form.format()
+            .map_or_else(Vec::new, |format| format.warnings())
+    }
+
     /// Whether the segments of a tag are those of its periods.
     fn is_calendar(&self, record: &TagRecord) -> bool {
         matches!(self.form_of(record), Ok(Form::Calendar(_)))

@@ -91,7 +91,12 @@ fn tags_are_created_listed_shown_changed_and_deleted_in_both_places() {
         let changed = tag(&["set", "order", "--policy", "default", "--description", ""]).ok();
         assert!(changed.contains("policy          default"), "{changed}");
         assert!(!changed.contains("description"), "{changed}");
-        tag(&["create", "a b"]).ok();
+        let repeating = "{may_repeat}{random 6}";
+        let created = tag(&["create", "a b", "--format", repeating]).ok();
+        let warning = "texts of this format may repeat";
+        assert!(created.contains(warning), "{created}");
+        assert!(tag(&["show", "a b"]).ok().contains(warning));
+        assert!(tag(&["list"]).ok().contains(repeating));
         let list = tag(&["list", "--json"]).json();
         let names: Vec<_> = list["tags"]
             .as_array()

@@ -271,6 +271,11 @@ pub struct Tag {
     /// in lists.
     #[serde(skip_serializing_if = "absent")]
     pub live: Option<Option<Live>>,
+    /// What to know about its format, such as that its texts cannot be decoded; missing if there is
+    /// nothing, and in lists.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false, example = json!(["texts of this format cannot be decoded to their numbers"]))]
+    pub warnings: Vec<String>,
 }
 
 /// The state of a tag on this server.
@@ -334,6 +339,7 @@ impl From<&TagRecord> for Tag {
             description: record.description.clone(),
             updated: record.updated_ms.map(time),
             live: None,
+            warnings: Vec::new(),
         }
     }
 }

@@ -16,6 +16,8 @@ pub struct TagView {
     pub record: TagRecord,
     /// How it stands here; `None` if this process did not use it yet, or it has no segments.
     pub live: Option<Status>,
+    /// What whoever gave the tag its format should know, in words.
+    pub warnings: Vec<&'static str>,
 }
 
 /// One page of tags.
@@ -113,7 +115,11 @@ impl Service {
         let created = self.generators.create_tag(spec).await;
         let created = created.map_err(|error| ServiceError::of_tag(error, &spec.tag));
         let record = attempt.settled(created, AuditRecord::of_tag)?;
-        Ok(self.view(record))
+        let view = self.view(record);
+        for warning in &view.warnings {
+            tracing::warn!(tag = spec.tag.as_str(), warning, "a tag was created");
+        }
+        Ok(view)
     }
 
     /// Changes a tag's settings.
@@ -267,6 +273,11 @@ impl Service {
     fn view(&self, record: TagRecord) -> TagView {
         let live = self.generators.status(record.tag.as_str());
         let live = live.filter(|_| record.settings.kind == TagKind::Segment);
-        TagView { record, live }
+        let warnings = self.generators.format_warnings(&record);
+        TagView {
+            record,
+            live,
+            warnings,
+        }
     }
 }

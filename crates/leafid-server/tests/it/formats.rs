@@ -309,6 +309,8 @@ fn callers_of_gear_idgen_are_answered_as_there() {
         "keyName=TEST-KEY9",
         "keyType=4&keyName=TEST-KEY9",
         "keyType=2&keyName=",
+        "keyType=2&keyName=%ff",
+        "keyType=3&keyName=TEST-KEY9%24%24%24%ff",
         "keyType=3&keyName=TEST-KEY9",
         "keyType=3&keyName=TEST-KEY9%24%24%240",
         "keyType=3&keyName=TEST-KEY9%24%24%24",

@@ -14,6 +14,7 @@ mod decoded_alike;
 mod decoded_by_layout;
 mod families_by_lease;
 mod floods;
+mod format_warnings;
 mod formats;
 mod grpc;
 mod http1;

@@ -103,6 +103,19 @@ pub trait IdFormat: fmt::Debug + Send + Sync + 'static {
     fn may_repeat(&self) -> bool {
         false
     }
+
+    /// What whoever gives a tag this format should know, in words; nothing of most formats.
+    fn warnings(&self) -> Vec<&'static str> {
+        if self.may_repeat() {
+            return vec![
+                "texts of this format may repeat: no number is in them, so nothing makes them unique",
+            ];
+        }
+        match self.is_readable() {
+            true => Vec::new(),
+            false => vec!["texts of this format cannot be decoded to their numbers"],
+        }
+    }
 }
 
 /// What a format may write besides the number.

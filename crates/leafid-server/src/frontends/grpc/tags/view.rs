@@ -13,6 +13,7 @@ impl From<&TagView> for Tag {
         let live = live.map(|status| live_of(status, view.record.max_id));
         Self {
             live,
+            warnings: view.warnings.iter().map(ToString::to_string).collect(),
             ..Self::from(&view.record)
         }
     }
@@ -43,6 +44,7 @@ impl From<&TagRecord> for Tag {
             live: None,
             family: family.to_owned(),
             format: record.format.as_deref().unwrap_or_default().to_owned(),
+            warnings: Vec::new(),
         }
     }
 }

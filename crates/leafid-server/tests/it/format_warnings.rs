@@ -1,0 +1,60 @@
+//! Guards that whoever gives a tag a format is told what its texts are not good for.
+
+use serde_json::{Value, json};
+
+use crate::formats::create;
+use crate::grpc::Line;
+use crate::grpc::v1::{CreateTagRequest, GetTagRequest, ListTagsRequest, Tag};
+
+const UNREADABLE: &str = "texts of this format cannot be decoded to their numbers";
+const MAY_REPEAT: &str =
+    "texts of this format may repeat: no number is in them, so nothing makes them unique";
+const FORMATS: [(&str, &[&str]); 4] = [
+    ("{number radix=62}", &[]),
+    ("{uuid8}", &[]),
+    ("{uuid5 namespace=url}", &[UNREADABLE]),
+    ("{may_repeat}{date %Y%m%d}{random 6}", &[MAY_REPEAT]),
+];
+
+#[test]
+fn http_warns_of_formats_that_cannot_be_read_or_may_repeat() {
+    let line = Line::new();
+    for (at, (format, warnings)) in FORMATS.into_iter().enumerate() {
+        let tag = format!("tag{at}");
+        let created = create(&line.server, &json!({"tag": tag, "format": format}));
+        let wanted = match warnings {
+            [] => Value::Null,
+            _ => json!(warnings),
+        };
+        assert_eq!(created["warnings"], wanted, "{format}");
+        let shown = line.server.ask(&format!("GET /v1/tags/{tag}")).json();
+        assert_eq!(shown["warnings"], wanted, "{format}");
+    }
+    let listed = line.server.ask("GET /v1/tags").body;
+    assert!(!listed.contains("warnings"), "{listed}");
+}
+
+#[test]
+fn grpc_warns_of_formats_that_cannot_be_read_or_may_repeat() {
+    let line = Line::new();
+    for (at, (format, warnings)) in FORMATS.into_iter().enumerate() {
+        let name = format!("tag{at}");
+        let tag = Tag {
+            name: name.clone(),
+            format: format.to_owned(),
+            kind: 1,
+            ..Tag::default()
+        };
+        let request = CreateTagRequest {
+            tag: Some(tag),
+            start: 0,
+        };
+        let created = line.run(line.tags().create_tag(request)).unwrap();
+        assert_eq!(created.into_inner().warnings, warnings, "{format}");
+        let shown = line.run(line.tags().get_tag(GetTagRequest { name }));
+        assert_eq!(shown.unwrap().into_inner().warnings, warnings, "{format}");
+    }
+    let listed = line.run(line.tags().list_tags(ListTagsRequest::default()));
+    let listed = listed.unwrap().into_inner().tags;
+    assert!(listed.iter().all(|tag| tag.warnings.is_empty()));
+}
