@@ -19,6 +19,12 @@ pub(crate) fn line(text: &str) -> Outcome {
     print(&format!("{text}\n"))
 }
 
+/// Prints a note on something that otherwise succeeds, on standard error.
+pub(crate) fn note(text: &str) {
+    let line = format!("note: {}\n", Escaped(text));
+    let _ = io::stderr().write_all(line.as_bytes());
+}
+
 /// Prints names and values, one on each line, those that are there; characters from outside are
 /// escaped.
 pub(crate) fn fields<const COUNT: usize>(fields: [(&str, Option<String>); COUNT]) -> Outcome {

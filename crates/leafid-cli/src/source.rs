@@ -14,6 +14,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::client::quoted;
 use crate::failure::{Failure, Outcome};
+use crate::output;
 
 /// An open store. Its generators keep nothing in memory: nothing runs their driver.
 pub(crate) struct Source {
@@ -132,6 +133,8 @@ impl Source {
     pub(crate) fn open(config: &Config) -> Outcome<Self> {
         let runtime = runtime()?;
         let store = runtime.block_on(open(config))?;
+        let notes = format_keys(config)?.map(|read| read.notes);
+        notes.iter().flatten().for_each(|note| output::note(note));
         Ok(Self {
             runtime,
             generators: generators(store, formats(config)?),

@@ -244,7 +244,7 @@ impl Generators {
         if let Some(Err(FormatError::MissingKey(message))) =
             form.format().map(|one| one.check(None))
         {
-            return Err(TagFieldError::bad_format(spec.format.as_deref(), &message).into());
+            return Err(TagFieldError::missing_key(spec.format.as_deref(), &message).into());
         }
         if let Form::Calendar(format) = &form {
             period_names::check_room(&spec, &**format)?;

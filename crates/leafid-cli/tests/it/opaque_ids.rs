@@ -118,9 +118,14 @@ fn a_server_without_the_key_issues_nothing() {
     let store = ["--data-dir", "leafid-data"];
     let create = [&["tag", "create", "order", "--format", format], &store[..]].concat();
     let refused = run(folder.path(), &create);
-    refused.check_failed(2, "needs a key", "");
+    refused.check_failed(2, "{opaque radix=36} at character 7", "format-keys");
     run(folder.path(), &[&create[..], &keys].concat()).ok();
     let next = [&["next", "order"], &store[..], &keys].concat();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    let exposed = run(folder.path(), &next);
+    let named = exposed.errors.matches("other users can read").count();
+    assert_eq!((exposed.code, named), (0, 1), "{exposed:?}");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
     let text = run(folder.path(), &next).ok();
     assert_eq!(text.trim().split_once('-').unwrap().0.len(), 4);
     let server = Server::start(folder.path(), &["--snowflake=false"]);

@@ -100,10 +100,13 @@ impl<'a> Field<'a> {
 
     /// An error that names this part and where it stands.
     pub(super) fn error(&self, message: impl std::fmt::Display) -> FormatError {
+        FormatError::Invalid(format!("{}: {message}", self.place()))
+    }
+
+    /// This part, and where it stands.
+    pub(super) fn place(&self) -> String {
         let Self { text, position, .. } = self;
-        FormatError::Invalid(format!(
-            "{text} at character {position} of the format: {message}"
-        ))
+        format!("{text} at character {position} of the format")
     }
 
     /// Refuses a part that takes neither arguments nor options but has some.

@@ -17,6 +17,8 @@ pub(super) enum Number {
         keys: SharedKeys,
         /// The key of all ids; without it, each text names its key.
         pinned: Option<KeyId>,
+        /// The part of the format, and where it stands.
+        place: String,
     },
 }
 
@@ -40,9 +42,19 @@ impl Number {
     pub(super) fn key(&self, named: Option<KeyId>) -> Result<Option<Arc<Key>>, FormatError> {
         match self {
             Self::Text(_) => Ok(None),
-            Self::Opaque { keys, pinned, .. } => match (pinned, named) {
+            Self::Opaque {
+                keys,
+                pinned,
+                place,
+                ..
+            } => match (pinned, named) {
                 (None, Some(named)) => keys.named(named).map(Some),
-                _ => keys.key(*pinned).map(Some),
+                _ => keys.key(*pinned).map(Some).map_err(|error| match error {
+                    FormatError::MissingKey(why) => {
+                        FormatError::MissingKey(format!("{place}: {why}"))
+                    }
+                    error => error,
+                }),
             },
         }
     }

@@ -286,6 +286,8 @@ fn a_format_without_its_key_is_refused() {
         }
     };
     lacks(&Formats::new(), "{key}{opaque}", "configure a keys file");
+    let place = "{opaque} at character 8 of the format: ";
+    lacks(&Formats::new(), "订-{key}{opaque}", place);
     let with_key = formats(&[KEY]);
     lacks(&with_key, "{opaque key=8vgd}", "does not have the key 8vgd");
     refused(&with_key, "{opaque}", "add {key}");

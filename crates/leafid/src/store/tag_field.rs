@@ -85,19 +85,30 @@ pub struct TagFieldError {
     pub field: TagField,
     /// What it is, in words.
     pub value: String,
-    /// What it may be, in words; of a format that cannot be understood, what is wrong with it.
+    /// What it may be, in words; of a format that cannot be used, what is wrong with it.
     pub wanted: Cow<'static, str>,
-    /// Whether `wanted` says what is wrong with it.
-    is_fault: bool,
+    fault: Fault,
+}
+
+/// How a setting is wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    /// It is not what it must be.
+    Other,
+    /// It is a format that cannot be understood.
+    Malformed,
+    /// It is a format whose key is missing.
+    MissingKey,
 }
 
 impl TagFieldError {
     fn in_words(&self) -> String {
         let Self { value, wanted, .. } = self;
         let name = self.field.name();
-        match self.is_fault {
-            true => format!("{name} {value} is invalid: {wanted}"),
-            false => format!("{name} is {value}, but must be {wanted}"),
+        match self.fault {
+            Fault::Other => format!("{name} is {value}, but must be {wanted}"),
+            Fault::Malformed => format!("{name} {value} is invalid: {wanted}"),
+            Fault::MissingKey => format!("{name} {value} lacks its key: {wanted}"),
         }
     }
 
@@ -110,7 +121,7 @@ impl TagFieldError {
             field,
             value: value.to_string(),
             wanted: wanted.into(),
-            is_fault: false,
+            fault: Fault::Other,
         }
     }
 }
@@ -130,10 +141,13 @@ impl TagFieldError {
     /// ```
     #[must_use]
     pub fn remedy(&self, verb: &str, name: &str) -> String {
-        match self.is_fault {
-            true => format!("correct {name}"),
-            false if self.wanted.starts_with("left out") => format!("leave out {name}"),
-            false => format!("{verb} {name} as {}", self.wanted),
+        match self.fault {
+            Fault::Malformed => format!("correct {name}"),
+            Fault::MissingKey => "put the key into the file that format-keys names; \
+                leafid format-key makes one"
+                .to_owned(),
+            Fault::Other if self.wanted.starts_with("left out") => format!("leave out {name}"),
+            Fault::Other => format!("{verb} {name} as {}", self.wanted),
         }
     }
 
@@ -160,10 +174,17 @@ impl TagFieldError {
     /// Of a format that cannot be understood.
     pub(crate) fn bad_format(format: Option<&str>, message: &str) -> Self {
         let value = format!("\"{}\"", Escaped(format.unwrap_or_default()));
-        let is_fault = true;
         Self {
-            is_fault,
+            fault: Fault::Malformed,
             ..Self::new(TagField::Format, value, message.to_owned())
+        }
+    }
+
+    /// Of a format whose key is missing.
+    pub(crate) fn missing_key(format: Option<&str>, message: &str) -> Self {
+        Self {
+            fault: Fault::MissingKey,
+            ..Self::bad_format(format, message)
         }
     }
 }

@@ -101,6 +101,7 @@ impl<'a> NumberField<'a> {
                 opaque,
                 keys: keys.clone(),
                 pinned,
+                place: field.place(),
             }),
         }
     }
