@@ -23,7 +23,7 @@ pub enum DecodeError {
         expected: String,
     },
     /// A character is none of the family's.
-    #[error("{character:?} at byte {position} is not a character of such an id")]
+    #[error("{character:?} at character {position} is not a character of such an id")]
     BadCharacter {
         /// The character.
         character: char,
@@ -45,7 +45,7 @@ pub enum DecodeError {
         expected: u8,
     },
     /// The UUID is not of the variant of RFC 9562.
-    #[error("the UUID has not the variant of RFC 9562")]
+    #[error("the variant of the UUID is not that of RFC 9562")]
     Variant,
     /// The prefix of a TypeID breaks the rules.
     #[error(

@@ -244,7 +244,7 @@ fn cosids_have_a_time_a_machine_and_a_sequence() {
     );
     refused(
         "0U0HW3Mr00é100z",
-        "'é' at byte 11 is not a character of such an id",
+        "'é' at character 11 is not a character of such an id",
     );
 }
 
@@ -264,7 +264,7 @@ fn what_no_id_of_the_family_is_written_as_is_refused() {
     check(Family::Tsid, "18446744073709551616", &large(64));
     check(Family::Tsid, "zzzzzzzzzzz", &large(64));
     let wrong = |character: char, position: usize| {
-        format!("{character:?} at byte {position} is not a character of such an id")
+        format!("{character:?} at character {position} is not a character of such an id")
     };
     check(Family::Ulid, "01ARZ3NDEKTSV4RRFFQ69G5FAU", &wrong('U', 26));
     check(Family::Ulid, "O1ARZ3NDEKTSV4RRFFQ69G5FAV", &wrong('O', 1));
@@ -308,7 +308,7 @@ fn what_no_id_of_the_family_is_written_as_is_refused() {
         "017F22E2-79B0-7CC3-98C4-DC0C0C07398F",
         versions,
     );
-    let variant = "the UUID has not the variant of RFC 9562";
+    let variant = "the variant of the UUID is not that of RFC 9562";
     check(
         Family::Uuid7,
         "017F22E2-79B0-7CC3-18C4-DC0C0C07398F",

@@ -41,7 +41,7 @@ pub(crate) use template::is_type_id_prefix;
 /// assert_eq!(format.text_len(), "order_01h455vb4pex5vsknk084sn02q".len());
 ///
 /// let error = FamilyFormat::compile(Family::Uuid7, Some("order_{idd}")).unwrap_err();
-/// assert_eq!(error.to_string(), "at byte 7: {idd} is no part of this format: write {id}");
+/// assert_eq!(error.to_string(), "at character 7: {idd} is no part of an id of a family: write {id}");
 /// # Ok::<(), leafid::format::FormatError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -192,114 +192,128 @@ mod tests {
         check(
             uuid,
             "",
-            "at byte 1: no {id}: write it where the id belongs",
+            "at character 1: no {id}: write it where the id belongs",
         );
         check(
             uuid,
             "x{{id}}",
-            "at byte 8: no {id}: write it where the id belongs",
+            "at character 8: no {id}: write it where the id belongs",
         );
-        check(uuid, "{id}{id}", "at byte 5: a second {id}: keep one");
+        check(
+            uuid,
+            "{id}{number}",
+            "at character 5: {number} is no part of an id of a family: write {id}",
+        );
+        check(
+            uuid,
+            "订单{id}{id}",
+            "at character 7: a second {id}: keep one",
+        );
+        check(uuid, "{id}{id}", "at character 5: a second {id}: keep one");
         check(
             uuid,
             "a{id",
-            "at byte 2: { without its }: write {{ for a brace",
+            "at character 2: the brace is not closed: close it, or write {{ for a brace",
         );
         check(
             uuid,
             "{id}}",
-            "at byte 5: } without its {: write }} for a brace",
+            "at character 5: a closing brace without an opening one: write }} for a brace",
         );
         check(
             uuid,
             "{}",
-            "at byte 1: {} is no part of this format: write {id}",
+            "at character 1: {} is no part of an id of a family: write {id}",
         );
         check(
             uuid,
             "é{ id}",
-            "at byte 3: { id} is no part of this format: write {id}",
+            "at character 2: { id} is no part of an id of a family: write {id}",
         );
         check(
             uuid,
             "{number}",
-            "at byte 1: {number} is no part of this format: write {id}",
+            "at character 1: {number} is no part of an id of a family: write {id}",
         );
-        check(uuid, "a\n{id}", "at byte 2: a control character: remove it");
+        check(
+            uuid,
+            "a\n{id}",
+            "at character 2: a control character: remove it",
+        );
         check(
             uuid,
             &"x".repeat(256),
-            "at byte 256: a format has at most 255 bytes: shorten it",
+            "a format has at most 255 bytes: shorten it",
         );
         check(
             uuid,
             "{id width=3}",
-            "at byte 5: \"width\" is no option: {id} has form, length, alphabet",
+            "at character 5: there is no option \"width\": {id} has form, length, alphabet",
         );
         check(
             uuid,
             "{id form=short}",
-            "at byte 5: the forms of uuid7 are hyphenated, simple, typeid",
+            "at character 5: the forms of uuid7 are hyphenated, simple, typeid",
         );
         check(
             uuid,
             "{id form=simple form=simple}",
-            "at byte 17: a second form: keep one",
+            "at character 17: form is given twice: keep one",
         );
         check(
             uuid,
             "{id length=3}",
-            "at byte 5: not an option of uuid7, which has form: remove it",
+            "at character 5: not an option of uuid7, which has form: remove it",
         );
         check(
             Family::Xid,
             "{id length=3}",
-            "at byte 5: not an option of xid, which has no options: remove it",
+            "at character 5: not an option of xid, which has no options: remove it",
         );
         check(
             Family::Ksuid,
             "{id form=}",
-            "at byte 5: ksuid has one form: remove the option",
+            "at character 5: ksuid has one form: remove the option",
         );
         check(
             Family::NanoId,
             "{id form=simple}",
-            "at byte 5: not an option of nanoid, which has length and alphabet: remove it",
+            "at character 5: not an option of nanoid, which has length and alphabet: remove it",
         );
         check(
             Family::NanoId,
             "{id length=10}",
-            "at byte 5: ids of length 10 would repeat by chance: write length=14 or more",
+            "at character 5: ids of length 10 would repeat by chance: write length=14 or more",
         );
         check(
             Family::NanoId,
             "{id alphabet=01}",
-            "at byte 5: ids of length 21 would repeat by chance: write length=80 or more",
+            "at character 5: ids of length 21 would repeat by chance: write length=80 or more",
         );
         check(
             Family::NanoId,
             "{id length=129}",
-            "at byte 5: \"129\" is no length from 14 to 128",
+            "at character 5: length is 129, but must be a number from 14 to 128",
         );
         check(
             Family::NanoId,
             "{id alphabet=abca}",
-            "at byte 5: 'a' is twice in the alphabet: keep one",
+            "at character 5: 'a' is twice in the alphabet: keep one",
         );
         check(
             Family::NanoId,
             "{id alphabet=x}",
-            "at byte 5: an alphabet has at least 2 letters, digits or signs of ASCII",
+            "at character 5: an alphabet has at least 2 letters, digits or signs of ASCII",
         );
         check(
             Family::Cuid2,
             "{id length=15}",
-            "at byte 5: ids of length 15 would repeat by chance: write length=16 or more",
+            "at character 5: ids of length 15 would repeat by chance: write length=16 or more",
         );
         check(
             Family::Cuid2,
             "{id alphabet=ab}",
-            "at byte 5: not an option of cuid2, which has length: remove it",
+            "at character 5: not an option of cuid2, which has length: remove it",
         );
     }
 
@@ -311,7 +325,8 @@ mod tests {
         };
         let wrong = |prefix: &str| {
             let rule = "a prefix is 1 to 63 letters a to z, with underscores between them";
-            let error = format!("form=typeid: {rule}: change {prefix:?}");
+            let position = prefix.chars().count() + 6;
+            let error = format!("at character {position}: form=typeid: {rule}: change {prefix:?}");
             check(&format!("{prefix}_{{id form=typeid}}"), &error);
         };
         for prefix in [
@@ -329,11 +344,11 @@ mod tests {
         }
         check(
             "order{id form=typeid}",
-            "form=typeid: an underscore ends the prefix: write order_",
+            "at character 10: form=typeid: an underscore ends the prefix: write order_",
         );
         check(
             "order_{id form=typeid}x",
-            "form=typeid: a TypeID ends with its id: remove \"x\"",
+            "at character 11: form=typeid: a TypeID ends with its id: remove \"x\"",
         );
         let longest = format!("{}_{{id form=typeid}}", "a".repeat(63));
         assert!(FamilyFormat::compile(Family::Uuid7, Some(&longest)).is_ok());

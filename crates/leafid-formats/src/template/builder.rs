@@ -108,7 +108,7 @@ impl<'a> Builder<'a> {
             }
         };
         match is_again {
-            true => Err(field.error("it stands there twice: remove one")),
+            true => Err(field.error("it is given twice: remove one")),
             false => Ok(()),
         }
     }
@@ -142,7 +142,7 @@ impl<'a> Builder<'a> {
     fn push_key(&mut self, field: Field<'a>) -> Result<(), FormatError> {
         field.no_arguments()?;
         if self.key.replace(field).is_some() {
-            return Err(field.error("it stands there twice: remove one"));
+            return Err(field.error("it is given twice: remove one"));
         }
         // Check digits take its letters as those of literal text: another id is no key.
         self.letters.push((Letters::None, field.name));

@@ -285,7 +285,7 @@ fn push_directive(
     Ok(text.len())
 }
 
-/// The error for a directive that cannot stand in an id, and what to write instead.
+/// The error for a directive that cannot be part of an id, and what to write instead.
 fn no_directive(field: &Field<'_>, left: &str) -> FormatError {
     let end = left.char_indices().nth(2).map_or(left.len(), |(at, _)| at);
     let directive = &left[..end];
@@ -308,5 +308,7 @@ fn no_directive(field: &Field<'_>, left: &str) -> FormatError {
             return field.error(format_args!("{directive} is no directive{advice}"));
         }
     };
-    field.error(format_args!("{directive} cannot stand in an id: {instead}"))
+    field.error(format_args!(
+        "{directive} cannot be part of an id: {instead}"
+    ))
 }

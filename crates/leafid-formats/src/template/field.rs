@@ -203,7 +203,7 @@ impl<'a> Arguments<'a> {
             None => (*left, false),
         };
         if is_option && self.known.contains(&name) {
-            return Err(self.field.error(format_args!("{name} stands there twice")));
+            return Err(self.field.error(format_args!("{name} is given twice")));
         }
         let advice = advice(name, &self.known, |known| format!("{known}=..."));
         Err(self.field.error(format_args!(

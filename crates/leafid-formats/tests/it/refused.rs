@@ -62,7 +62,7 @@ fn arguments_and_options() {
     refused("{number width=0}", "width is a number from 1 to 64");
     refused("{number width=65}", "from 1 to 64");
     refused("{number width=+8}", "from 1 to 64");
-    refused("{number width=8 width=9}", "width stands there twice");
+    refused("{number width=8 width=9}", "width is given twice");
     refused("{number radix=16}", "radix is 10, 36, 58, 62 or crockford");
     refused("{number width=8 total=9}", "exclude each other");
     refused(
@@ -96,11 +96,11 @@ fn zones() {
 fn dates() {
     refused("{date}{number}", "as in {date %Y%m%d}");
     refused("{date YYYY}{number}", "no part of it is a date");
-    refused("{date %Q1}{number}", "%Q cannot stand in an id");
+    refused("{date %Q1}{number}", "%Q cannot be part of an id");
     refused("{date %B}{number}", "write %b");
     refused(
         "{date %-d}{number}",
-        "%- cannot stand in an id: its width varies",
+        "%- cannot be part of an id: its width varies",
     );
     refused("{date %f}{number}", "write %3f");
     refused("{date %s}{number}", "write the part {unix_ms}");

@@ -35,12 +35,15 @@ impl<'text> Options<'text> {
                 "alphabet" => &mut options.alphabet,
                 _ => {
                     let reason =
-                        format!("{name:?} is no option: {{id}} has form, length, alphabet");
+                        format!("there is no option {name:?}: {{id}} has form, length, alphabet");
                     return Err(invalid(*position, reason));
                 }
             };
             if option.replace((*position, value)).is_some() {
-                return Err(invalid(*position, format!("a second {name}: keep one")));
+                return Err(invalid(
+                    *position,
+                    format!("{name} is given twice: keep one"),
+                ));
             }
         }
         Ok(options)
@@ -135,7 +138,8 @@ impl<'text> Options<'text> {
             None => (self.alphabet.map_or(1, |(position, _)| position), usual),
             Some((position, text)) => {
                 let len = text.parse().ok().filter(|len| (1..=max).contains(len));
-                let reason = || format!("{text:?} is no length from {shortest} to {max}");
+                let reason =
+                    || format!("length is {text}, but must be a number from {shortest} to {max}");
                 (position, len.ok_or_else(|| invalid(position, reason()))?)
             }
         };

@@ -8,7 +8,7 @@ const TEMPLATE_LEN_MAX: usize = 255;
 /// The longest prefix of a TypeID, without its underscore. Source: the TypeID specification 0.3.
 const TYPE_ID_PREFIX_LEN_MAX: usize = 63;
 
-/// A format in its parts. Positions are in bytes, from 1.
+/// A format in its parts. Positions are in characters, from 1.
 #[derive(Debug)]
 pub(super) struct Template<'text> {
     /// The literal text before the id, without doubled braces.
@@ -20,14 +20,14 @@ pub(super) struct Template<'text> {
 
 /// An error at a position.
 pub(super) fn invalid(position: usize, reason: impl std::fmt::Display) -> FormatError {
-    FormatError::Invalid(format!("at byte {position}: {reason}"))
+    FormatError::Invalid(format!("at character {position}: {reason}"))
 }
 
 impl<'text> Template<'text> {
     pub(super) fn parse(text: &'text str) -> Result<Self, FormatError> {
         if text.len() > TEMPLATE_LEN_MAX {
             let reason = format!("a format has at most {TEMPLATE_LEN_MAX} bytes: shorten it");
-            return Err(invalid(TEMPLATE_LEN_MAX + 1, reason));
+            return Err(FormatError::Invalid(reason));
         }
         let mut template = Self {
             before: String::new(),
@@ -38,6 +38,7 @@ impl<'text> Template<'text> {
         let mut at = 0;
         while let Some(sign) = text[at..].chars().next() {
             let rest = &text[at..];
+            let position = text[..at].chars().count() + 1;
             let literal = if has_id {
                 &mut template.after
             } else {
@@ -47,17 +48,20 @@ impl<'text> Template<'text> {
                 literal.push(sign);
                 at += 2;
             } else if sign == '{' {
-                let end = part_end(rest, at)?;
+                let end = part_end(rest, position)?;
+                template.options = id_options(&rest[1..end], position)?;
                 if has_id {
-                    return Err(invalid(at + 1, "a second {id}: keep one"));
+                    return Err(invalid(position, "a second {id}: keep one"));
                 }
-                template.options = id_options(&rest[1..end], at + 1)?;
                 has_id = true;
                 at += end + 1;
             } else if sign == '}' {
-                return Err(invalid(at + 1, "} without its {: write }} for a brace"));
+                return Err(invalid(
+                    position,
+                    "a closing brace without an opening one: write }} for a brace",
+                ));
             } else if sign.is_control() {
-                return Err(invalid(at + 1, "a control character: remove it"));
+                return Err(invalid(position, "a control character: remove it"));
             } else {
                 literal.push(sign);
                 at += sign.len_utf8();
@@ -66,7 +70,7 @@ impl<'text> Template<'text> {
         match has_id {
             true => Ok(template),
             false => Err(invalid(
-                text.len() + 1,
+                text.chars().count() + 1,
                 "no {id}: write it where the id belongs",
             )),
         }
@@ -74,7 +78,12 @@ impl<'text> Template<'text> {
 
     /// The rules for the prefix of a TypeID.
     pub(super) fn check_type_id(&self) -> Result<(), FormatError> {
-        let refuse = |reason: String| Err(FormatError::Invalid(format!("form=typeid: {reason}")));
+        let form = self
+            .options
+            .iter()
+            .find(|(_, word)| word.starts_with("form="));
+        let position = form.map_or(1, |(position, _)| *position);
+        let refuse = |reason: String| Err(invalid(position, format!("form=typeid: {reason}")));
         if !self.after.is_empty() {
             return refuse(format!(
                 "a TypeID ends with its id: remove {:?}",
@@ -111,22 +120,22 @@ pub(crate) fn is_type_id_prefix(prefix: &str) -> bool {
 }
 
 /// Where the `}` of a part is.
-fn part_end(rest: &str, at: usize) -> Result<usize, FormatError> {
-    let end = rest.find('}');
-    end.ok_or_else(|| invalid(at + 1, "{ without its }: write {{ for a brace"))
+fn part_end(rest: &str, position: usize) -> Result<usize, FormatError> {
+    let reason = "the brace is not closed: close it, or write {{ for a brace";
+    rest.find('}').ok_or_else(|| invalid(position, reason))
 }
 
-/// The options within `{id ...}`, which begin at a byte.
+/// The options within `{id ...}`, whose brace is at a position.
 fn id_options(part: &str, at: usize) -> Result<Vec<(usize, &str)>, FormatError> {
     let mut words = part.split(' ').scan(at, |position, word| {
         let begins = *position;
-        *position += word.len() + 1;
+        *position += word.chars().count() + 1;
         Some((begins + 1, word))
     });
     match words.next() {
         Some((_, "id")) => Ok(words.filter(|(_, word)| !word.is_empty()).collect()),
         _ => {
-            let reason = format!("{{{part}}} is no part of this format: write {{id}}");
+            let reason = format!("{{{part}}} is no part of an id of a family: write {{id}}");
             Err(invalid(at, reason))
         }
     }
