@@ -210,9 +210,9 @@ impl Source {
 
     /// A tag as a server shows it.
     pub(crate) fn view(&self, record: &TagRecord) -> api::Tag {
-        let warnings = self.generators.format_warnings(record).into_iter();
+        let layout = self.config.workers.layout;
         api::Tag {
-            warnings: warnings.map(str::to_owned).collect(),
+            warnings: self.generators.format_warnings(record, layout),
             ..api::Tag::from(record)
         }
     }

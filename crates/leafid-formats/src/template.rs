@@ -17,7 +17,7 @@ use leafid::{Tag, WorkerId};
 use self::builder::Builder;
 use self::dates::Dates;
 use self::number::Number;
-use self::part::{Part, no_worker_id, write_worker};
+use self::part::{Digits, Part, check_worker, write_worker};
 use self::reader::Reader;
 use crate::calendar::Calendar;
 use crate::keys::SharedKeys;
@@ -97,6 +97,15 @@ impl Template {
     }
 }
 
+impl Template {
+    fn worker_digits(&self) -> impl Iterator<Item = Digits> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Worker(digits) => Some(*digits),
+            _ => None,
+        })
+    }
+}
+
 impl IdFormat for Template {
     fn write(
         &self,
@@ -139,18 +148,20 @@ impl IdFormat for Template {
     }
 
     fn needs_worker_id(&self) -> bool {
-        let is_worker = |part: &Part| matches!(part, Part::Worker(_));
-        self.parts.iter().any(is_worker)
+        self.worker_digits().next().is_some()
+    }
+
+    fn worker_id_max(&self) -> Option<u32> {
+        let largest = self.worker_digits().map(Digits::largest).min()?;
+        u32::try_from(largest).ok()
     }
 
     fn check(&self, worker_id: Option<WorkerId>) -> Result<(), FormatError> {
         if let Some(number) = &self.number {
             number.key(None)?;
         }
-        match worker_id {
-            None if self.needs_worker_id() => Err(no_worker_id()),
-            _ => Ok(()),
-        }
+        let mut workers = self.worker_digits();
+        workers.try_for_each(|digits| check_worker(digits, worker_id))
     }
 
     fn is_readable(&self) -> bool {

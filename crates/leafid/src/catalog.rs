@@ -10,6 +10,7 @@ use std::sync::Arc;
 use crate::allocator::Allocator;
 use crate::format::{Form, FormatCompiler, FormatError};
 use crate::generators::Generators;
+use crate::layout::Layout;
 use crate::limit::Limit;
 use crate::segment::Segment;
 use crate::store::{
@@ -204,25 +205,37 @@ impl Generators {
         Form::of(record, compiler)
     }
 
-    /// What whoever gave a tag its format should know, in words: that its texts cannot be decoded, or
-    /// may repeat. Nothing of most tags, and of formats that cannot be understood.
+    /// What whoever gave a tag its format should know, in words: that its texts cannot be decoded or
+    /// may repeat, or that some worker ids of a layout do not fit. Nothing of most tags, and of formats
+    /// that cannot be understood.
     ///
     /// # Example
     ///
     /// ```
     /// use leafid::store::{MemoryStore, TagSpec};
-    /// use leafid::{Generators, Options, Tag};
+    /// use leafid::{Generators, Layout, Options, Tag};
     ///
     /// let (generators, _driver) = Generators::open(MemoryStore::new(), Options::default());
     /// let order = TagSpec::new(Tag::new("order")?).record();
-    /// assert!(generators.format_warnings(&order).is_empty());
+    /// assert!(generators.format_warnings(&order, Layout::LEAF).is_empty());
     /// # Ok::<(), leafid::TagError>(())
     /// ```
     #[must_use]
-    pub fn format_warnings(&self, record: &TagRecord) -> Vec<&'static str> {
+    pub fn format_warnings(&self, record: &TagRecord, layout: Layout) -> Vec<String> {
         let form = self.form_of(record).unwrap_or_default();
-        form.format()
-            .map_or_else(Vec::new, |format| format.warnings())
+        let Some(format) = form.format() else {
+            return Vec::new();
+        };
+        let worker_max = layout.worker_max();
+        let narrow = format.worker_id_max().filter(|max| *max < worker_max);
+        let narrow = narrow.map(|max| {
+            format!(
+                "a server whose worker id is above {max}, which {{worker}} has no room for, issues \
+                nothing of this tag, and there are worker ids up to {worker_max}"
+            )
+        });
+        let warnings = format.warnings().into_iter().map(str::to_owned);
+        warnings.chain(narrow).collect()
     }
 
     /// Whether the segments of a tag are those of its periods.

@@ -1,5 +1,6 @@
 //! `Part`: what a template is made of, each with a fixed width, but for the number.
 
+use leafid::WorkerId;
 use leafid::format::{CheckDigit, FormatContext, FormatError, Radix};
 
 use crate::keys::KeyId;
@@ -74,15 +75,20 @@ impl Digits {
         name: &str,
         text: &mut String,
     ) -> Result<(), FormatError> {
-        let largest = self.largest();
-        if number > largest {
-            return Err(FormatError::TooLong(format!(
-                "{number} is too large for the part {{{name}}} of the format, whose largest \
-                number is {largest}: make a new tag with a wider one"
-            )));
-        }
+        self.check(number, name)?;
         self.radix.push(number, self.width, text);
         Ok(())
+    }
+
+    fn check(self, number: u64, name: &str) -> Result<(), FormatError> {
+        let largest = self.largest();
+        if number <= largest {
+            return Ok(());
+        }
+        Err(FormatError::TooLong(format!(
+            "{number} is too large for the part {{{name}}} of the format, whose largest number is \
+            {largest}: make a new tag with a wider one"
+        )))
     }
 
     /// Appends random digits, without a bias.
@@ -103,8 +109,7 @@ impl Digits {
     }
 }
 
-/// The text of the worker id.
-pub(super) fn no_worker_id() -> FormatError {
+fn no_worker_id() -> FormatError {
     FormatError::Unavailable(
         "the format has a {worker} part, and this process has no worker id: configure a registry of \
          worker ids"
@@ -112,6 +117,13 @@ pub(super) fn no_worker_id() -> FormatError {
     )
 }
 
+/// Whether the worker id is there, and fits.
+pub(super) fn check_worker(digits: Digits, worker_id: Option<WorkerId>) -> Result<(), FormatError> {
+    let worker = worker_id.ok_or_else(no_worker_id)?;
+    digits.check(worker.get().into(), "worker")
+}
+
+/// Appends the worker id.
 pub(super) fn write_worker(
     digits: Digits,
     context: &FormatContext,

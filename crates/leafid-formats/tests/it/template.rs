@@ -112,6 +112,12 @@ fn too_long_is_an_error_and_nothing_is_written() {
     refused("{number total=5}", 1_234_567, 99_999);
     assert_eq!(compile("{number width=30}").largest(), u64::MAX);
 
+    // Asked before a number is taken, which would be lost.
+    let narrow = compile("{number}-{worker width=1}");
+    assert_eq!(narrow.worker_id_max(), Some(9));
+    assert!(narrow.check(Some(WorkerId::new(9))).is_ok());
+    let error = narrow.check(Some(WorkerId::new(10))).unwrap_err();
+    assert!(matches!(error, FormatError::TooLong(_)), "{error}");
     let format = compile("{number}-{worker width=1}");
     let mut text = String::new();
     let error = format.write(1, &context(GEAR_MS), &mut text).unwrap_err();

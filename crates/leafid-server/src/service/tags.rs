@@ -17,7 +17,7 @@ pub struct TagView {
     /// How it stands here; `None` if this process did not use it yet, or it has no segments.
     pub live: Option<Status>,
     /// What whoever gave the tag its format should know, in words.
-    pub warnings: Vec<&'static str>,
+    pub warnings: Vec<String>,
 }
 
 /// One page of tags.
@@ -273,7 +273,7 @@ impl Service {
     fn view(&self, record: TagRecord) -> TagView {
         let live = self.generators.status(record.tag.as_str());
         let live = live.filter(|_| record.settings.kind == TagKind::Segment);
-        let warnings = self.generators.format_warnings(&record);
+        let warnings = self.generators.format_warnings(&record, self.layout);
         TagView {
             record,
             live,

@@ -9,10 +9,14 @@ use crate::grpc::v1::{CreateTagRequest, GetTagRequest, ListTagsRequest, Tag};
 const UNREADABLE: &str = "texts of this format cannot be decoded to their numbers";
 const MAY_REPEAT: &str =
     "texts of this format may repeat: no number is in them, so nothing makes them unique";
-const FORMATS: [(&str, &[&str]); 4] = [
+const NARROW: &str = "a server whose worker id is above 9, which {worker} has no room for, issues \
+    nothing of this tag, and there are worker ids up to 1023";
+const FORMATS: [(&str, &[&str]); 6] = [
     ("{number radix=62}", &[]),
     ("{uuid8}", &[]),
     ("{uuid5 namespace=url}", &[UNREADABLE]),
+    ("{worker width=4}-{number}", &[]),
+    ("{worker width=1}-{number}", &[NARROW]),
     ("{may_repeat}{date %Y%m%d}{random 6}", &[MAY_REPEAT]),
 ];
 

@@ -64,7 +64,12 @@ pub trait IdFormat: fmt::Debug + Send + Sync + 'static {
         false
     }
 
-    /// Whether what every text needs is there now, such as a key. It is asked before a number is
+    /// The largest worker id that it can write; `None` if it writes none, or any.
+    fn worker_id_max(&self) -> Option<u32> {
+        None
+    }
+
+    /// Whether what every text needs is there now, such as a key or a worker id that fits. It is asked before a number is
     /// taken, which would be lost.
     ///
     /// # Errors

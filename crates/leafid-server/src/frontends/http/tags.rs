@@ -130,7 +130,7 @@ fn document(view: &TagView) -> api::Tag {
     let live = view.live.as_ref();
     api::Tag {
         live: Some(live.map(|status| Live::new(status, view.record.max_id))),
-        warnings: view.warnings.iter().map(ToString::to_string).collect(),
+        warnings: view.warnings.clone(),
         ..api::Tag::from(&view.record)
     }
 }

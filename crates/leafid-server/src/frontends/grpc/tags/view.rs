@@ -13,7 +13,7 @@ impl From<&TagView> for Tag {
         let live = live.map(|status| live_of(status, view.record.max_id));
         Self {
             live,
-            warnings: view.warnings.iter().map(ToString::to_string).collect(),
+            warnings: view.warnings.clone(),
             ..Self::from(&view.record)
         }
     }
