@@ -75,9 +75,10 @@ fn notes(sources: &Sources) -> Result<Vec<String>, ConfigError> {
         loaded.notes.extend(file.notes);
         loaded.config.tokens = file.tokens;
     }
-    if let Some(path) = &loaded.config.format_keys {
-        loaded.notes.extend(FormatKeys::read(path)?.notes);
-    }
+    let keys = FormatKeys::of(&loaded.config)?;
+    loaded
+        .notes
+        .extend(keys.into_iter().flat_map(|keys| keys.notes));
     loaded.check_exposure()?;
     let Loaded {
         config, mut notes, ..

@@ -46,10 +46,9 @@ pub(crate) fn formats(config: &Config) -> Outcome<Formats> {
     Ok(formats)
 }
 
-/// The keys of opaque ids, if the settings name a file of them.
+/// The keys of opaque ids, if the settings give any.
 pub(crate) fn format_keys(config: &Config) -> Outcome<Option<FormatKeys>> {
-    let read = config.format_keys.as_deref().map(FormatKeys::read);
-    Ok(read.transpose()?)
+    Ok(FormatKeys::of(config)?)
 }
 
 /// Opens the audit log of that store.

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tempfile::tempdir;
 
-use crate::server_process::{Server, run, until};
+use crate::server_process::{Server, command, finish, run, until};
 
 fn new_key(folder: &std::path::Path) -> String {
     run(folder, &["format-key"]).ok()
@@ -138,6 +138,56 @@ fn a_server_without_the_key_issues_nothing() {
         assert!(status == 500 && is_named, "{status} {body}");
     }
     server.stop();
+}
+
+/// Guards that keys may come in the environment in place of a file, and are never shown.
+#[test]
+fn keys_come_in_the_environment() {
+    let folder = tempdir().unwrap();
+    let (first, second) = (new_key(folder.path()), new_key(folder.path()));
+    let lines = format!("{}; {}", first.trim(), second.trim());
+    let secret = first.trim().split_once(" = ").unwrap().1;
+    let ask = |arguments: &[&str], variables: &[(&str, &str)]| {
+        let run = finish(command(folder.path(), arguments).envs(variables.iter().copied()));
+        let shown = format!("{}{}", run.out, run.errors);
+        assert!(!shown.contains(secret), "{arguments:?}: {shown}");
+        run
+    };
+    let variables = [("LEAFID_FORMAT_KEY_LINES", lines.as_str())];
+    let server = Server::start_with(folder.path(), &["--snowflake=false"], &variables);
+    for (tag, format) in [
+        ("order", "{key}-{opaque radix=62}".to_owned()),
+        ("pinned", format!("{{opaque key={}}}", key_id(&second))),
+    ] {
+        let create = ["tag", "create", tag, "--server", &server.url, "--format"];
+        ask(&[&create[..], &[&format]].concat(), &[]).ok();
+        let text = server.get(&format!("/api/segment/get/{tag}")).1;
+        let decoded = server.json(&format!("/v1/decode/{text}?tag={tag}"));
+        assert_eq!(decoded["number"], "1", "{text}");
+    }
+    server.stop();
+    let store = ["--data-dir", "leafid-data"];
+    let next = [&["next", "order"], &store[..]].concat();
+    let text = ask(&next, &variables).ok();
+    assert!(text.starts_with(key_id(&first)), "{text}");
+    ask(&next, &[]).check_failed(1, "needs a key", "");
+
+    let shown = ask(&["config", "show"], &variables).ok();
+    assert!(shown.contains("format-key-lines"), "{shown}");
+    let mistyped = lines.replace('a', "b").replace('0', "1");
+    let refused = ask(
+        &["config", "check"],
+        &[("LEAFID_FORMAT_KEY_LINES", &mistyped)],
+    );
+    let mistyped = mistyped.split_once(" = ").unwrap().1;
+    assert!(!refused.errors.contains(&mistyped[..20]), "{refused:?}");
+    refused.check_failed(
+        1,
+        "format-key-lines is \"***\" (from LEAFID_FORMAT_KEY_LINES)",
+        "",
+    );
+    let both = ["config", "check", "--format-keys", "file"];
+    ask(&both, &variables).check_failed(1, "remove one", "");
 }
 
 /// Guards that calls which are refused for want of a key or a worker id lose no numbers: a format

@@ -60,6 +60,7 @@ impl Layers {
             ("store", store.map(|error| error.to_string())),
             ("registry", registry_problem(config)),
             ("worker-id", worker_problem(config)),
+            ("format-key-lines", keys_problem(config)),
             ("shard", shard_problem(config)),
             ("tls-cert", needs("tls-key", tls.key.is_none())),
             ("tls-key", needs("tls-cert", tls.cert.is_none())),
@@ -80,6 +81,14 @@ fn shard_problem(config: &Config) -> Option<String> {
     let workers = &config.workers;
     let checked = workers.layout.check_shard(workers.shard);
     checked.err().map(|error| error.to_string())
+}
+
+fn keys_problem(config: &Config) -> Option<String> {
+    let file = config
+        .format_keys
+        .as_ref()
+        .filter(|_| config.format_key_lines.is_some());
+    file.map(|_| "format-keys is set as well: remove one".to_owned())
 }
 
 fn registry_problem(config: &Config) -> Option<String> {

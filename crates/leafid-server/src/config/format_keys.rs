@@ -7,6 +7,7 @@ use leafid_formats::Keys;
 use leafid_stores::read_file;
 
 use super::error::ConfigError;
+use super::values::Config;
 
 /// Bytes of a file of keys.
 const FILE_LEN_MAX: u64 = 1024 * 1024;
@@ -33,6 +34,41 @@ pub struct FormatKeys {
 }
 
 impl FormatKeys {
+    /// The keys that the settings give, themselves or in a file; `None` without any.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Self::read).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use leafid_server::{Config, FormatKeys};
+    ///
+    /// let line = leafid_formats::Keys::generate_line()?;
+    /// let format_key_lines = Some(line.trim().to_owned());
+    /// let config = Config { format_key_lines, ..Config::default() };
+    /// let found = FormatKeys::of(&config)?.expect("a key is set");
+    /// assert_eq!(found.keys.ids().count(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn of(config: &Config) -> Result<Option<Self>, ConfigError> {
+        let read = config.format_keys.as_deref().map(Self::read);
+        let Some(lines) = &config.format_key_lines else {
+            return read.transpose();
+        };
+        let keys = Self::parse(lines).map_err(|problem| ConfigError {
+            mistakes: vec![format!("format-key-lines: {problem}")],
+        })?;
+        let notes = Vec::new();
+        Ok(Some(Self { keys, notes }))
+    }
+
+    /// The keys of the lines of a file, or of one line with `;` between them. The error shows none.
+    pub(super) fn parse(lines: &str) -> Result<Keys, String> {
+        Keys::parse(&lines.replace(';', "\n")).map_err(|error| error.to_string())
+    }
+
     /// Reads the file.
     ///
     /// # Errors

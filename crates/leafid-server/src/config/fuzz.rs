@@ -17,7 +17,7 @@ fn text(data: &[u8]) -> &str {
 fn is_whole(setting: &Setting) -> bool {
     !matches!(
         setting.field,
-        Field::Urls(_) | Field::Password | Field::PasswordFile
+        Field::Urls(_) | Field::Password | Field::PasswordFile | Field::Secret { .. }
     )
 }
 

@@ -23,7 +23,11 @@ impl Assigned {
             texts,
             origin,
         } = self;
-        let shown: Vec<_> = texts.iter().map(|text| without_password(text)).collect();
+        let shown = texts.iter().map(|text| match setting.is_password() {
+            true => "***".into(),
+            false => without_password(text),
+        });
+        let shown: Vec<_> = shown.collect();
         format!(
             "{} is \"{}\" (from {origin}): {problem}; allowed: {}",
             setting.key,

@@ -68,6 +68,12 @@ pub(super) enum Field {
     Password,
     /// A file with that password.
     PasswordFile,
+    /// A secret that is kept in the settings. It has no flag, as a password. The error does not
+    /// show it.
+    Secret {
+        allowed: &'static str,
+        set: fn(&mut Config, &str) -> Result<(), String>,
+    },
 }
 
 type NumberAt = fn(&mut Config) -> Option<&mut dyn Number>;
@@ -90,7 +96,7 @@ impl<T: Copy + TryFrom<u64> + TryInto<u64>> Number for T {
 }
 
 impl Setting {
-    /// Its flag; `None` for a password.
+    /// Its flag; `None` for a password and other secrets.
     #[must_use]
     pub fn flag(&self) -> Option<String> {
         (!self.is_password()).then(|| format!("--{}", self.key))
@@ -122,7 +128,7 @@ impl Setting {
             Field::Bytes(..) => "BYTES",
             Field::Time(..) => "TIME",
             Field::Choice { value, .. } | Field::Text { value, .. } => value,
-            Field::Password => "TEXT",
+            Field::Password | Field::Secret { .. } => "TEXT",
         }
     }
 
@@ -139,7 +145,7 @@ impl Setting {
     }
 
     pub(super) const fn is_password(&self) -> bool {
-        matches!(self.field, Field::Password)
+        matches!(self.field, Field::Password | Field::Secret { .. })
     }
 
     pub(super) const fn is_file(&self) -> bool {
@@ -152,8 +158,7 @@ impl Setting {
         self.shown(&Config::default())
     }
 
-    /// Its value in `config` as text, without passwords. It is empty for passwords and their files,
-    /// which a [`Config`] does not keep.
+    /// Its value in `config` as text, without passwords. It is empty for secrets and their files.
     #[must_use]
     pub fn shown(&self, config: &Config) -> String {
         let config = &mut config.clone();
@@ -174,7 +179,7 @@ impl Setting {
             }
             Field::Time(_, at) => or(at(config).map(|time| duration_text(*time)), ""),
             Field::Choice { get, .. } | Field::Text { get, .. } => get(config),
-            Field::Password | Field::PasswordFile => String::new(),
+            Field::Password | Field::PasswordFile | Field::Secret { .. } => String::new(),
         }
     }
 
@@ -196,7 +201,7 @@ impl Setting {
                 format!("{} to {}", text(range.start()), text(range.end()))
             }
             Field::Choice { names, .. } => names.join(", "),
-            Field::Text { allowed, .. } => (*allowed).to_owned(),
+            Field::Text { allowed, .. } | Field::Secret { allowed, .. } => (*allowed).to_owned(),
             Field::Password => "any text".to_owned(),
             Field::File(_) | Field::PasswordFile => "a file".to_owned(),
         }
@@ -231,7 +236,7 @@ impl Setting {
                 at(config).into_iter().for_each(|place| *place = time);
             }
             Field::Choice { names, set, .. } => set(config, parse::choice(text, names)?),
-            Field::Text { set, .. } => set(config, text)?,
+            Field::Text { set, .. } | Field::Secret { set, .. } => set(config, text)?,
             Field::PasswordFile => drop(parse::path(text)?),
             Field::Urls(_) | Field::Password => {}
         }

@@ -274,6 +274,7 @@ pub const SETTINGS: &[Setting] = &[
     },
     access::ACCESS_FILE,
     access::FORMAT_KEYS,
+    access::FORMAT_KEY_LINES,
     access::INSECURE,
     access::ALLOWED_HOSTS,
     Setting {

@@ -90,6 +90,8 @@ pub struct Config {
     pub access_file: Option<PathBuf>,
     /// The file of the keys of opaque ids.
     pub format_keys: Option<PathBuf>,
+    /// Those keys themselves, in place of a file: a line for each, or `;` between them.
+    pub format_key_lines: Option<String>,
     /// The tokens that callers need; if empty, none is needed.
     pub tokens: Vec<TokenSpec>,
     /// Quotas in ids per second at start, besides those of the tokens.
@@ -154,6 +156,7 @@ impl Default for Config {
             threads: 0,
             access_file: None,
             format_keys: None,
+            format_key_lines: None,
             tokens: Vec::new(),
             quotas: Vec::new(),
             shutdown_delay: Duration::ZERO,

@@ -1,5 +1,6 @@
 //! The settings about who may call this server.
 
+use crate::config::format_keys::FormatKeys;
 use crate::config::setting::{Field, Setting};
 
 pub(super) const ALLOWED_HOSTS: Setting = Setting {
@@ -59,6 +60,23 @@ pub(super) const FORMAT_KEYS: Setting = Setting {
           key below the others on all servers, and then move it to the top. Read at start and \
           again at each SIGHUP; if the file has a mistake then, nothing changes.",
     field: Field::File(|config| &mut config.format_keys),
+};
+
+pub(super) const FORMAT_KEY_LINES: Setting = Setting {
+    key: "format-key-lines",
+    doc: "The keys themselves in place of the file `format-keys`, for secrets that come in the \
+          environment: its lines, or one line with `;` between the keys. There is no flag for it, \
+          because other users of the machine can see command lines. Read once, at start: to rotate, \
+          restart the servers one after the other, as for the file. Do not set `format-keys` as \
+          well.",
+    field: Field::Secret {
+        allowed: "ID = KEY, as leafid format-key prints it; more keys after a line break or ;",
+        set: |config, text| {
+            FormatKeys::parse(text)?;
+            config.format_key_lines = Some(text.to_owned());
+            Ok(())
+        },
+    },
 };
 
 pub(super) const CREATE_TAGS_PER_MINUTE: Setting = Setting {
