@@ -179,4 +179,21 @@ mod tests {
             assert!(error.to_string().contains("8080/workerID.properties"));
         }
     }
+
+    /// Guards that no file panics, and that a value is read as it is written with escapes.
+    #[test]
+    fn any_file_is_read_or_has_no_value() {
+        leafid_fuzz::fuzz("leaf-worker-files", |data| {
+            let Some(value) = value_of(data, KEY) else {
+                return false;
+            };
+            let escaped: String = value
+                .encode_utf16()
+                .map(|unit| format!("\\u{unit:04x}"))
+                .collect();
+            let again = value_of(format!("{KEY}={escaped}").as_bytes(), KEY);
+            assert_eq!(again, Some(value));
+            true
+        });
+    }
 }

@@ -260,4 +260,31 @@ mod tests {
             tokio::time::advance(Duration::from_millis(10)).await;
         }
     }
+
+    /// As many entries as the table has room for, each with its largest buffer.
+    const KEPT_LEN_MAX: usize = 4096 / 32 * 24 * 1024;
+
+    /// Guards that no bytes panic, that it does not matter how they are cut, and that what a table
+    /// is said to keep has a bound.
+    #[test]
+    fn any_frames_are_read_alike_however_they_are_cut() {
+        leafid_fuzz::fuzz("http2-frames", |data| {
+            let mut whole = Frames::new(0);
+            let is_flood = whole.read(data, 0).is_err();
+            for len in [1, 2, 7, 64] {
+                let mut cut = Frames::new(0);
+                let mut parts = data.chunks(len);
+                let is_cut_off = parts.any(|part| cut.read(part, 0).is_err());
+                // Time adds credit.
+                if is_flood || is_cut_off {
+                    continue;
+                }
+                let state = |frames: &Frames| (frames.skip, frames.head_len);
+                assert_eq!(state(&cut), state(&whole), "cut after {len}");
+                assert!(cut.kept_len() <= KEPT_LEN_MAX);
+            }
+            assert!(whole.kept_len() <= KEPT_LEN_MAX);
+            whole.kept_len() > 0
+        });
+    }
 }

@@ -150,7 +150,7 @@ async fn begin_session(stream: &mut TcpStream) -> Result<(), ClientError> {
     stream.write_all(&framed).await?;
     let reply = read_frame(stream).await?;
     let mut fields = Fields(&reply);
-    let (_version, timeout_ms) = (fields.int(), fields.int());
+    let timeout_ms = fields.int().and_then(|_version| fields.int());
     match timeout_ms {
         Some(1..) => Ok(()),
         _ => Err(ClientError::Refused(code::SESSION_EXPIRED)),
@@ -218,10 +218,13 @@ async fn read(
 /// What follows the header of the reply to the request of this number.
 fn parse(xid: i32, reply: &[u8]) -> Reply {
     let mut fields = Fields(reply);
-    let (of, _zxid, refusal) = (fields.int(), fields.long(), fields.int());
-    match refusal {
-        Some(0) if of == Some(xid) => Ok(fields.0.to_vec()),
-        Some(code) if of == Some(xid) => Err(ClientError::Refused(code)),
+    let mut header = || {
+        let (of, _zxid) = (fields.int()?, fields.long()?);
+        Some((of, fields.int()?))
+    };
+    match header() {
+        Some((of, 0)) if of == xid => Ok(fields.0.to_vec()),
+        Some((of, code)) if of == xid => Err(ClientError::Refused(code)),
         _ => Err(garbled()),
     }
 }
@@ -252,8 +255,28 @@ mod tests {
         assert!(parse(7, &reply(7, 0)).unwrap().is_empty());
         let refused = parse(7, &reply(7, code::NO_NODE));
         assert!(matches!(refused, Err(ClientError::Refused(code::NO_NODE))));
-        for reply in [reply(8, 0), reply(8, code::NO_NODE), vec![0; 15]] {
+        for reply in [
+            reply(8, 0),
+            reply(8, code::NO_NODE),
+            vec![0; 15],
+            reply(7, 0)[..11].to_vec(),
+        ] {
             assert!(matches!(parse(7, &reply), Err(ClientError::Lost(_))));
         }
+    }
+
+    /// Guards that no reply panics, and that one is taken only as the answer to its request.
+    #[test]
+    fn any_reply_is_read_or_refused() {
+        leafid_fuzz::fuzz("zookeeper-replies", |data| {
+            let Ok(body) = parse(7, data) else {
+                return false;
+            };
+            let written = Record::default().int(7).long(0).int(0).into_bytes();
+            assert_eq!(data[..4], written[..4]);
+            assert_eq!(&data[16..], body);
+            assert!(matches!(parse(8, data), Err(ClientError::Lost(_))));
+            true
+        });
     }
 }

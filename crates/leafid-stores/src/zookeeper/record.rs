@@ -152,4 +152,22 @@ mod tests {
         assert_eq!(Fields(&none).bytes(), Some(&[][..]));
         assert_eq!(Fields(&none).texts(), Some(Vec::new()));
     }
+
+    /// Guards that no record panics, and that a list of texts is read as it is written.
+    #[test]
+    fn any_record_is_read_or_ends_too_early() {
+        leafid_fuzz::fuzz("zookeeper-records", |data| {
+            let mut fields = Fields(data);
+            let read = fields.texts().zip(fields.stat());
+            let Some((texts, _)) = read else {
+                return false;
+            };
+            let record = Record::default().int(i32::try_from(texts.len()).unwrap());
+            let record = texts
+                .iter()
+                .fold(record, |record, text| record.bytes(text.as_bytes()));
+            assert_eq!(Fields(&record.into_bytes()).texts(), Some(texts));
+            true
+        });
+    }
 }

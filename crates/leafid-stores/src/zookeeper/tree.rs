@@ -231,4 +231,28 @@ mod tests {
         assert!(is_own_report(&ours) && !is_own_report(java));
         assert_eq!(reported_ms(b"10.0.0.5"), None);
     }
+
+    /// Guards that no name or content of another program's node panics, and that what is a report
+    /// is read as it is written.
+    #[test]
+    fn any_node_of_others_is_read_or_passed_over() {
+        leafid_fuzz::fuzz("zookeeper-nodes", |data| {
+            let text = str::from_utf8(data).unwrap_or_default();
+            let is_name = parse(text).is_some_and(|(owner, worker)| {
+                let name = match &owner {
+                    Some(owner) => java_child(owner, worker),
+                    None => own_child(worker),
+                };
+                assert_eq!(parse(&name), Some((owner, worker)));
+                true
+            });
+            let time = reported_ms(data);
+            if let Some(time) = time {
+                let again = report("10.0.0.5:8080", time).unwrap();
+                assert_eq!(reported_ms(&again), Some(time));
+                assert!(is_own_report(&again));
+            }
+            is_name || time.is_some()
+        });
+    }
 }

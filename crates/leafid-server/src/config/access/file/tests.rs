@@ -284,3 +284,33 @@ fn a_token_may_be_good_for_some_tags_only() {
         &["1: an admin token is not limited"],
     );
 }
+
+/// Guards that no file panics or makes a message that shows a secret, and that mistakes have lines.
+#[test]
+fn any_file_is_read_or_refused_without_its_secrets() {
+    leafid_fuzz::fuzz("access-files", |data| {
+        let text = str::from_utf8(data).unwrap_or_default();
+        let secrets = text.matches(&format!("secret = \"{SECRET}")).count();
+        if text.matches(SECRET).count() > secrets {
+            return false; // It is a name or a comment, too.
+        }
+        let lines_max = text.lines().count() + 1;
+        match parse(text) {
+            Ok(file) => {
+                let shown = format!("{file:?}");
+                assert!(!shown.contains(SECRET), "{shown}");
+                assert_eq!(parse(text), Ok(file));
+                true
+            }
+            Err(error) => {
+                assert!(!error.to_string().contains(SECRET), "{error}");
+                for mistake in &error.mistakes {
+                    let line = mistake.strip_prefix("access.toml:").unwrap();
+                    let line: usize = line.split_once(':').unwrap().0.parse().unwrap();
+                    assert!((1..=lines_max).contains(&line), "{mistake}");
+                }
+                false
+            }
+        }
+    });
+}

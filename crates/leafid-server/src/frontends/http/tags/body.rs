@@ -62,3 +62,46 @@ fn step<const MAX: u64>(step: Whole<MAX>) -> u32 {
 fn policy(policy: Option<Policy>) -> Result<Option<leafid::StepPolicy>, TagFieldError> {
     policy.map(leafid::StepPolicy::try_from).transpose()
 }
+
+#[cfg(test)]
+mod tests {
+    use hyper::HeaderMap;
+    use hyper::header::{CONTENT_TYPE, HeaderValue};
+    use serde::Serialize;
+    use serde::de::DeserializeOwned;
+
+    use super::*;
+
+    fn body(data: &[u8]) -> Result<JsonBody, Problem> {
+        let mut headers = HeaderMap::new();
+        let json = HeaderValue::from_static("application/json");
+        headers.insert(CONTENT_TYPE, json);
+        JsonBody::parse(&headers, data)
+    }
+
+    /// Whether a body is such a request, which is then written as one that is read as the same.
+    fn comes_back<T: Serialize + DeserializeOwned>(data: &[u8]) -> bool {
+        let Ok(request) = body(data).and_then(|body| body.to::<T>()) else {
+            return false;
+        };
+        let written = serde_json::to_vec(&request).unwrap();
+        let again: T = body(&written).unwrap().to().unwrap();
+        assert_eq!(serde_json::to_vec(&again).unwrap(), written);
+        true
+    }
+
+    /// Guards that no body panics, and that what is accepted has one meaning.
+    #[test]
+    fn any_body_is_read_or_refused() {
+        leafid_fuzz::fuzz("tag-bodies", |data| {
+            if let Ok(body) = body(data) {
+                let checked = spec(&body, 1000).map(|spec| spec.check());
+                drop((checked, patch(&body)));
+            }
+            let is_segment = comes_back::<SegmentTagRequest>(data);
+            let is_other = comes_back::<OtherTagRequest>(data);
+            let is_change = comes_back::<TagChange>(data);
+            is_segment || is_other || is_change
+        });
+    }
+}
