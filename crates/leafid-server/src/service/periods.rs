@@ -88,8 +88,9 @@ impl Service {
             oldest: counter.label_before(self.periods_kept),
             deletion: self.gate.deletion(),
         };
-        self.call_for_ids(period, beginning.begin(period.clone()))
-            .await?
+        let beginning = beginning.begin(period.clone());
+        let place = self.gate.period_call();
+        self.call_for_ids(period, place, beginning).await?
     }
 }
 

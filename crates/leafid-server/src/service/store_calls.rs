@@ -3,6 +3,7 @@
 
 use leafid::store::TagRecord;
 use leafid::{IssueError, Tag, TransientReason};
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::create_on_first_use::transient;
 use super::{Service, ServiceError};
@@ -10,12 +11,17 @@ use super::{Service, ServiceError};
 impl Service {
     /// Makes a store call for a request for ids once there is a place for it. Waits up to
     /// `wait_max`; the call goes on without the caller.
-    pub(super) async fn call_for_ids<C>(&self, tag: &Tag, call: C) -> Result<C::Output, IssueError>
+    pub(super) async fn call_for_ids<C>(
+        &self,
+        tag: &Tag,
+        place: impl Future<Output = Option<OwnedSemaphorePermit>>,
+        call: C,
+    ) -> Result<C::Output, IssueError>
     where
         C: Future<Output: Send> + Send + 'static,
     {
         let calling = async {
-            let place = self.gate.caller_call().await;
+            let place = place.await;
             let task = tokio::spawn(async move {
                 let _place = place;
                 call.await
@@ -33,7 +39,8 @@ impl Service {
     pub(super) async fn read_for_ids(&self, tag: &Tag) -> Result<Option<TagRecord>, ServiceError> {
         let (generators, name) = (self.generators.clone(), tag.clone());
         let reading = async move { generators.read_tag(&name).await };
-        Ok(self.call_for_ids(tag, reading).await??)
+        let place = self.gate.caller_call();
+        Ok(self.call_for_ids(tag, place, reading).await??)
     }
 }
 
@@ -62,6 +69,8 @@ mod tests {
     struct Store {
         memory: MemoryStore,
         is_hanging: AtomicBool,
+        /// Reads of these two go on.
+        is_hanging_for_others: AtomicBool,
         hung: AtomicUsize,
         goes_on: Notify,
     }
@@ -84,7 +93,11 @@ mod tests {
         fn read<'a>(&'a self, tags: &'a [Tag]) -> StoreResult<'a, Vec<TagRecord>> {
             Box::pin(async move {
                 let is_period = |tag: &Tag| tag.as_str().contains('@');
-                if self.is_hanging.load(Ordering::SeqCst) && !tags.iter().all(is_period) {
+                let is_known = |tag: &Tag| ["invoice", "plain"].contains(&tag.as_str());
+                let for_others = self.is_hanging_for_others.load(Ordering::SeqCst);
+                let hangs = self.is_hanging.load(Ordering::SeqCst)
+                    || for_others && !tags.iter().all(is_known);
+                if hangs && !tags.iter().all(is_period) {
                     self.hung.fetch_add(1, Ordering::SeqCst);
                     self.goes_on.notified().await;
                 }
@@ -117,7 +130,7 @@ mod tests {
         }
     }
 
-    /// A counter `invoice` and a plain tag `plain`, with a tag `@2026` each, and quotas.
+    /// A counter `invoice` and a plain tag `plain`, with a tag `@2026` each; with quotas, or tokens.
     async fn line(per_second: u64) -> (Service, Arc<Store>, ManualClock) {
         let quota = |name: &str| (QuotaScope::Tag(Tag::new(name).unwrap()), per_second);
         let token = TokenSpec {
@@ -130,9 +143,12 @@ mod tests {
         };
         let config = Config {
             create_tags: Some(false),
-            quotas: vec![quota("invoice"), quota("plain")],
+            quotas: match per_second {
+                0 => Vec::new(),
+                _ => vec![quota("invoice"), quota("plain")],
+            },
             tokens: match per_second {
-                0 => vec![token],
+                0 => vec![token, TokenSpec::new("shop", "secret of the shop")],
                 _ => Vec::new(),
             },
             ..Config::default()
@@ -196,6 +212,23 @@ mod tests {
         assert!(begun.is_some(), "without its callers");
         let first = service.next(&caller, "invoice").await.unwrap();
         assert_eq!(first.to_string(), "1975-000000001");
+    }
+
+    /// Guards that calls for names that callers invent do not keep a period from beginning.
+    #[tokio::test(start_paused = true)]
+    async fn a_period_begins_beside_calls_for_unknown_names() {
+        let (service, store, clock) = line(0).await;
+        let caller = service.authenticate(None, "secret").unwrap();
+        let shop = service.authenticate(None, "secret of the shop").unwrap();
+        service.next(&shop, "invoice").await.unwrap();
+        store.is_hanging_for_others.store(true, Ordering::SeqCst);
+        let names: Vec<_> = (0..50).map(|number| format!("a{number}@2026")).collect();
+        let flood = join_all(names.iter().map(|name| service.next(&caller, name)));
+        clock.set_wall(YEAR * 5);
+        let (answers, first) = futures_util::join!(flood, service.next(&shop, "invoice"));
+        assert!(answers.iter().all(is_not_yet), "{answers:?}");
+        assert_eq!(store.hung(), service.limits().caller_calls_max);
+        assert_eq!(first.unwrap().to_string(), "1975-000000001");
     }
 
     /// Guards that other calls for ids that read a row wait no longer.

@@ -54,7 +54,7 @@ impl Service {
                 max: max.into(),
             });
         }
-        let _place = self.gate.admin().await;
+        let _place = self.gate.read().await;
         let mut tags = self.generators.list_tags(after, count + 1).await?;
         let page_len = usize::try_from(count).unwrap_or(usize::MAX);
         let more = tags.len() > page_len;
@@ -71,7 +71,7 @@ impl Service {
     /// [`ServiceError::UnknownTag`], [`ServiceError::Store`].
     pub async fn tag(&self, caller: &Caller, tag: &Tag) -> Result<TagView, ServiceError> {
         self.access.check_look(caller, Some(tag.as_str()))?;
-        let _place = self.gate.admin().await;
+        let _place = self.gate.read().await;
         match self.generators.read_tag(tag).await? {
             Some(record) => Ok(self.view(record)),
             None => Err(ServiceError::UnknownTag { tag: tag.clone() }),
