@@ -118,6 +118,11 @@ impl Calendar {
         self.restart.label(last.at(23, 0, 0, 0)) * self.restart.scale() + self.counter_max
     }
 
+    /// Whether the label is that of a year, month, day or hour.
+    pub(crate) fn has_period(&self, label: u64) -> bool {
+        self.restart.bounds(label).is_some()
+    }
+
     /// The period at a time. Its label never goes down as time goes on: an hour or a day that a
     /// zone repeats is the same period.
     pub(crate) fn period(&self, unix_ms: u64) -> Period {

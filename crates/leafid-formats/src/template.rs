@@ -142,6 +142,11 @@ impl IdFormat for Template {
         Some(self.calendar.as_ref()?.period(unix_ms))
     }
 
+    fn has_period(&self, label: u64) -> bool {
+        let calendar = self.calendar.as_ref();
+        calendar.is_some_and(|calendar| calendar.has_period(label))
+    }
+
     fn text_len_max(&self) -> usize {
         let others = self.parts.iter().filter_map(Part::width).sum::<usize>();
         others + self.number.as_ref().map_or(0, |_| NUMBER_LEN)

@@ -260,7 +260,7 @@ impl Generators {
             return Err(TagFieldError::missing_key(spec.format.as_deref(), &message).into());
         }
         if let Form::Calendar(format) = &form {
-            period_names::check_room(&spec, &**format)?;
+            period_names::check_counter(&spec, &**format)?;
         }
         if let Form::Formatted(format) = form
             && spec.settings.kind == TagKind::Segment

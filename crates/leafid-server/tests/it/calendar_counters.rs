@@ -163,6 +163,17 @@ fn a_period_that_has_not_begun_can_be_raised() {
         assert_eq!(reply.status, 404, "{name}: {}", reply.body);
     }
     assert_eq!(raise("invoice@20261122").status, 404, "no label of a year");
+    let hourly = "{date %Y%m%d%H}-{number width=5 restart=hour}";
+    create(&server, &json!({"tag": "hourly", "format": hourly}));
+    for label in ["2026112325", "2026022900", "2026130100", "2026112324"] {
+        let reply = raise(&format!("hourly@{label}"));
+        assert_eq!(
+            reply.status, 404,
+            "there is no hour {label}: {}",
+            reply.body
+        );
+    }
+    assert_eq!(raise("hourly@2028022923").status, 200);
     for _ in 0..2 {
         let reply = raise(&format!("invoice@{year}"));
         let is_first = reply.status == 200;
@@ -173,6 +184,22 @@ fn a_period_that_has_not_begun_can_be_raised() {
     assert_eq!(period["limit"], "99999");
     let text = server.ask("GET /api/segment/get/invoice").body;
     assert_eq!(text, format!("{year}-00500"));
+}
+
+/// Guards that a counter is not given a first id, which none of its periods would have.
+#[test]
+fn a_calendar_counter_has_no_start() {
+    let server = TestServer::new();
+    let format = "{date %Y}-{number width=4 restart=year}";
+    let body = json!({"tag": "invoice", "format": format, "start": "500"});
+    let problem = server.check_problem("POST /v1/tags", &body.to_string(), 400, "bad_field");
+    assert_eq!(problem["field"], "start");
+    assert!(problem["detail"].as_str().unwrap().contains("starts at 1"));
+    assert_eq!(problem["next"], "leave out start");
+    create(
+        &server,
+        &json!({"tag": "invoice", "format": format, "start": "1"}),
+    );
 }
 
 /// Guards that an operator who begins a period learns where it starts: not below what a former tag

@@ -9,8 +9,12 @@ use crate::tag::Tag;
 /// In 2001, with labels as long as those of any four digits for the year.
 const ANY_MS: u64 = 1_000_000_000_000;
 
-/// Refuses a calendar counter whose periods would have no valid names.
-pub(super) fn check_room(spec: &TagSpec, format: &dyn IdFormat) -> Result<(), StoreError> {
+/// Refuses a calendar counter whose periods would have no valid names, and a first id, which it
+/// would not have.
+pub(super) fn check_counter(spec: &TagSpec, format: &dyn IdFormat) -> Result<(), StoreError> {
+    if spec.start != 1 {
+        return Err(TagFieldError::start_of_counter(spec.start).into());
+    }
     let label = format
         .period(ANY_MS)
         .map_or(0, |period| period.label.to_string().len() + 1);
@@ -52,6 +56,7 @@ impl Generators {
         };
         let is_label = any.label.to_string().len() == label.len();
         let label = label.parse().ok().filter(|_| is_label);
+        let label = label.filter(|label| format.has_period(*label));
         let spec = label.and_then(|label| counter.period(label).ok());
         Ok(spec.filter(|spec| spec.tag == *tag).map(|mut spec| {
             let limit = Limit::new(any.len()).unwrap_or_default();

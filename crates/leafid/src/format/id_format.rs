@@ -92,6 +92,12 @@ pub trait IdFormat: fmt::Debug + Send + Sync + 'static {
         self.period(0).is_some()
     }
 
+    /// Whether there is a [`Period`] with this label. Default: any label is one.
+    fn has_period(&self, label: u64) -> bool {
+        let _ = label;
+        true
+    }
+
     /// Whether [`read`](Self::read) can give the number back.
     fn is_readable(&self) -> bool {
         true

@@ -151,6 +151,13 @@ impl TagFieldError {
         }
     }
 
+    /// Of the first id of a calendar counter.
+    pub(crate) fn start_of_counter(start: u64) -> Self {
+        let wanted = "left out: each period of a calendar counter starts at 1; let one start further \
+            up by raising the tag NAME@LABEL of the period";
+        Self::new(TagField::Start, start, wanted)
+    }
+
     /// Of a limit beyond what the tag's format can write.
     pub(crate) fn bad_limit(limit: Limit, largest: u64) -> Self {
         let wanted = format!("at most {largest}, the largest number that its format can write");
