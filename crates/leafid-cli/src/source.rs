@@ -211,7 +211,7 @@ impl Source {
     pub(crate) fn view(&self, record: &TagRecord) -> api::Tag {
         let layout = self.config.workers.layout;
         api::Tag {
-            warnings: self.generators.format_warnings(record, layout),
+            warnings: self.generators.tag_warnings(record, layout),
             ..api::Tag::from(record)
         }
     }

@@ -4,13 +4,13 @@
 mod period_names;
 mod raise;
 mod snowflake_format;
+mod warnings;
 
 use std::sync::Arc;
 
 use crate::allocator::Allocator;
 use crate::format::{Form, FormatCompiler, FormatError};
 use crate::generators::Generators;
-use crate::layout::Layout;
 use crate::limit::Limit;
 use crate::segment::Segment;
 use crate::store::{
@@ -49,8 +49,9 @@ impl Generators {
             message: error.to_string(),
         })?;
         spec.check()?;
-        let spec = &self.with_room_for_format(spec)?;
-        self.check_beside_counter(spec).await?;
+        let spec = self.with_room_for_format(spec)?;
+        self.check_beside_counter(&spec).await?;
+        let spec = &self.as_period(spec).await?;
         let created = self.call_store(|store| store.create(spec)).await;
         if let Ok(_) | Err(StoreError::TagExists) = &created
             && let Some(allocator) = self.loaded(spec.tag.as_str())
@@ -89,6 +90,7 @@ impl Generators {
         {
             patch.check_kind(record.settings.kind)?;
             self.check_limit(patch.limit, &record)?;
+            self.check_limit_of_period(patch.limit, tag).await?;
         }
         let record = self.call_store(|store| store.update(tag, patch)).await?;
         if let Some(allocator) = self.loaded(tag.as_str()) {
@@ -203,39 +205,6 @@ impl Generators {
     pub fn form_of(&self, record: &TagRecord) -> Result<Form, FormatError> {
         let compiler = self.options().formats.as_ref().map(FormatCompiler::get);
         Form::of(record, compiler)
-    }
-
-    /// What whoever gave a tag its format should know, in words: that its texts cannot be decoded or
-    /// may repeat, or that some worker ids of a layout do not fit. Nothing of most tags, and of formats
-    /// that cannot be understood.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use leafid::store::{MemoryStore, TagSpec};
-    /// use leafid::{Generators, Layout, Options, Tag};
-    ///
-    /// let (generators, _driver) = Generators::open(MemoryStore::new(), Options::default());
-    /// let order = TagSpec::new(Tag::new("order")?).record();
-    /// assert!(generators.format_warnings(&order, Layout::LEAF).is_empty());
-    /// # Ok::<(), leafid::TagError>(())
-    /// ```
-    #[must_use]
-    pub fn format_warnings(&self, record: &TagRecord, layout: Layout) -> Vec<String> {
-        let form = self.form_of(record).unwrap_or_default();
-        let Some(format) = form.format() else {
-            return Vec::new();
-        };
-        let worker_max = layout.worker_max();
-        let narrow = format.worker_id_max().filter(|max| *max < worker_max);
-        let narrow = narrow.map(|max| {
-            format!(
-                "a server whose worker id is above {max}, which {{worker}} has no room for, issues \
-                nothing of this tag, and there are worker ids up to {worker_max}"
-            )
-        });
-        let warnings = format.warnings().into_iter().map(str::to_owned);
-        warnings.chain(narrow).collect()
     }
 
     /// Whether the segments of a tag are those of its periods.

@@ -229,7 +229,7 @@ impl DecodedId {
         Self {
             id: id.to_string(),
             layout: layout.to_string(),
-            time: parts.time().to_string(),
+            time: time(parts.unix_ms),
             unix_ms: parts.unix_ms.to_string(),
             tick: parts.tick.to_string(),
             worker_id: parts.worker.get(),

@@ -271,8 +271,8 @@ pub struct Tag {
     /// in lists.
     #[serde(skip_serializing_if = "absent")]
     pub live: Option<Option<Live>>,
-    /// What to know about its format, such as that its texts cannot be decoded; missing if there is
-    /// nothing, and in lists.
+    /// What to know about it, such as that the texts of its format cannot be decoded; missing if there
+    /// is nothing, and in lists.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false, example = json!(["texts of this format cannot be decoded to their numbers"]))]
     pub warnings: Vec<String>,

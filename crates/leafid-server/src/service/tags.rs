@@ -16,7 +16,7 @@ pub struct TagView {
     pub record: TagRecord,
     /// How it stands here; `None` if this process did not use it yet, or it has no segments.
     pub live: Option<Status>,
-    /// What whoever gave the tag its format should know, in words.
+    /// What whoever made the tag should know, in words.
     pub warnings: Vec<String>,
 }
 
@@ -273,7 +273,7 @@ impl Service {
     fn view(&self, record: TagRecord) -> TagView {
         let live = self.generators.status(record.tag.as_str());
         let live = live.filter(|_| record.settings.kind == TagKind::Segment);
-        let warnings = self.generators.format_warnings(&record, self.layout);
+        let warnings = self.generators.tag_warnings(&record, self.layout);
         TagView {
             record,
             live,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use leafid_server::{Config, Limits};
 use serde_json::json;
 
 use crate::formats::{create, redis, texts};
@@ -52,10 +53,11 @@ fn a_counter_ends_with_its_period() {
     };
     let format = "{date %Y%m%d}-{number width=6 restart=day}";
     create(&server, &json!({"tag": "other", "format": format}));
-    create(&server, &json!({"tag": "invoice", "format": format}));
     let today = label("other");
+    // Before its counter, so that it does not get its limit.
     let period = json!({"tag": format!("invoice@{today}"), "start": "100000000001"});
     create(&server, &period);
+    create(&server, &json!({"tag": "invoice", "format": format}));
     let refused = server.ask("GET /v1/tags/invoice/ids");
     if label_of_now(&server, "other") != today {
         return; // midnight passed
@@ -184,6 +186,36 @@ fn a_period_that_has_not_begun_can_be_raised() {
     assert_eq!(period["limit"], "99999");
     let text = server.ask("GET /api/segment/get/invoice").body;
     assert_eq!(text, format!("{year}-00500"));
+}
+
+/// Guards that a tag with the name of a period has its limit, however it is made, and keeps it: numbers
+/// beyond it would be lost, and the counter dead until the next period.
+#[test]
+fn a_period_has_no_more_numbers_than_its_counter_writes() {
+    let config = Config {
+        create_tags: Some(true),
+        ..Config::default()
+    };
+    let server = TestServer::with(&config, Limits::default());
+    let format = "{date %Y}-{number width=4 restart=year}";
+    create(&server, &json!({"tag": "invoice", "format": format}));
+    create(&server, &json!({"tag": "invoice@2031"}));
+    assert_eq!(server.ask("GET /v1/tags/invoice@2032/ids").status, 200);
+    let year = server.ask("GET /api/segment/get/invoice").body[..4].to_owned();
+    for label in [&year, "2031", "2032"] {
+        let period = server.ask(&format!("GET /v1/tags/invoice@{label}")).json();
+        assert_eq!(period["limit"], "9999", "{period}");
+        assert_eq!(period["description"], format!("period {label} of invoice"));
+        let patch = format!("PATCH /v1/tags/invoice@{label}");
+        for body in [
+            r#"{"limit":"10000"}"#,
+            r#"{"limit":"int64","next":"500000"}"#,
+        ] {
+            let problem = server.check_problem(&patch, body, 400, "bad_field");
+            assert_eq!(problem["field"], "limit");
+        }
+        assert_eq!(server.ask_with(&patch, r#"{"limit":"9998"}"#).status, 200);
+    }
 }
 
 /// Guards that a counter is not given a first id, which none of its periods would have.

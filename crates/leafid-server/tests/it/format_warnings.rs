@@ -38,6 +38,17 @@ fn http_warns_of_formats_that_cannot_be_read_or_may_repeat() {
     assert!(!listed.contains("warnings"), "{listed}");
 }
 
+/// Guards that a tag that is made again with a lower limit does not end without a word.
+#[test]
+fn a_tag_without_numbers_is_created_with_a_warning() {
+    let line = Line::new();
+    create(&line.server, &json!({"tag": "order", "start": "113"}));
+    assert_eq!(line.server.ask("DELETE /v1/tags/order").status, 204);
+    let created = create(&line.server, &json!({"tag": "order", "limit": "50"}));
+    let warning = "it issues nothing: its next number would be 113, and its limit is 50";
+    assert_eq!(created["warnings"], json!([warning]));
+}
+
 #[test]
 fn grpc_warns_of_formats_that_cannot_be_read_or_may_repeat() {
     let line = Line::new();

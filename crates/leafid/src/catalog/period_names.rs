@@ -65,6 +65,33 @@ impl Generators {
         }))
     }
 
+    /// A new tag, with the limit and the description of a period if it has the name of one.
+    pub(super) async fn as_period(&self, mut spec: TagSpec) -> Result<TagSpec, StoreError> {
+        if let Some(period) = self.period_of_name(&spec.tag).await? {
+            spec.settings.limit = spec.settings.limit.min(period.settings.limit);
+            spec.description = spec.description.or(period.description);
+        }
+        Ok(spec)
+    }
+
+    /// Refuses a limit beyond what the counter of a period can write.
+    pub(super) async fn check_limit_of_period(
+        &self,
+        limit: Option<Limit>,
+        tag: &Tag,
+    ) -> Result<(), StoreError> {
+        let Some(limit) = limit else {
+            return Ok(());
+        };
+        match self.period_of_name(tag).await? {
+            Some(period) if limit > period.settings.limit => {
+                let largest = period.settings.limit.largest();
+                Err(TagFieldError::bad_limit(limit, largest).into())
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Refuses a tag that has the name of a period and cannot be one: the counter would have no
     /// numbers until its next period.
     pub(super) async fn check_beside_counter(&self, spec: &TagSpec) -> Result<(), StoreError> {

@@ -126,12 +126,20 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// The first value of a parameter, trimmed; `None` if it is missing, or no UTF-8.
+/// The first value of a parameter, trimmed; `None` if it is missing, not encoded as it must be, or no
+/// UTF-8.
 fn value(query: &str, name: &str) -> Option<String> {
     let first = query
         .split('&')
         .find(|pair| form_urlencoded::parse(pair.as_bytes()).any(|(other, _)| other == name))?;
     let (_, encoded) = first.split_once('=').unwrap_or_default();
+    let is_escape = |rest: &str| {
+        let digits = rest.as_bytes().get(..2);
+        digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+    };
+    if !encoded.split('%').skip(1).all(is_escape) {
+        return None;
+    }
     let encoded = encoded.replace('+', " ");
     let value = percent_decode_str(&encoded).decode_utf8().ok()?;
     Some(value.trim().to_owned())

@@ -746,8 +746,8 @@ pub struct Tag {
     /// life: it cannot be changed. Empty for plain numbers, and for the usual text of a family.
     #[prost(string, tag = "11")]
     pub format: ::prost::alloc::string::String,
-    /// What to know about its format, such as that its texts cannot be decoded; nothing in lists. Set by
-    /// the server alone.
+    /// What to know about it, such as that the texts of its format cannot be decoded; nothing in lists.
+    /// Set by the server alone.
     #[prost(string, repeated, tag = "12")]
     pub warnings: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }

@@ -9,6 +9,7 @@ use super::{Outcome, Turn, Wanted};
 use crate::api::{DecodedOfTag, Reading};
 use crate::frontends::resp::args::Args;
 use crate::frontends::resp::reply::Reply;
+use crate::wall_clock::time;
 
 const BAD_ID: &str = "ERR bad_field an id is a whole number of at most 64 bits in decimal, or a \
                       text of a family";
@@ -73,7 +74,7 @@ fn decode_number(
 fn write_parts(reply: &mut Reply<'_>, id: u64, layout: Layout, parts: Parts) {
     reply.field("id", id);
     reply.field("layout", layout);
-    reply.field("time", parts.time());
+    reply.field("time", time(parts.unix_ms));
     reply.field("unix_ms", parts.unix_ms);
     reply.field("tick", parts.tick);
     reply.bulk(b"worker_id");
