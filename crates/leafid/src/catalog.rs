@@ -52,6 +52,7 @@ impl Generators {
         let spec = self.with_room_for_format(spec)?;
         self.check_beside_counter(&spec).await?;
         let spec = &self.as_period(spec).await?;
+        spec.check_start()?;
         let created = self.call_store(|store| store.create(spec)).await;
         if let Ok(_) | Err(StoreError::TagExists) = &created
             && let Some(allocator) = self.loaded(spec.tag.as_str())

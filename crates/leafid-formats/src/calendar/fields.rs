@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 
 use jiff::Span;
 use jiff::civil::{Date, DateTime};
+use jiff::fmt::strtime::BrokenDownTime;
 
 use super::Restart;
 
@@ -22,6 +23,8 @@ pub(crate) struct DateFields {
     pub(crate) minute: Option<i8>,
     pub(crate) second: Option<i8>,
     pub(crate) millisecond: Option<i16>,
+    /// Directives that follow from these, such as `%a`, with their texts.
+    pub(crate) derived: Vec<(&'static str, String)>,
 }
 
 impl DateFields {
@@ -60,6 +63,24 @@ impl DateFields {
         Some(date)
     }
 
+    fn tells_day(&self) -> bool {
+        self.day_of_year.is_some() || (self.month.is_some() && self.day.is_some())
+    }
+
+    /// Whether the directives that follow from a date and its hour are those of this one, as far as
+    /// the text tells it.
+    fn derives(&self, first: DateTime) -> bool {
+        let time = BrokenDownTime::from(first);
+        let mut derived = self.derived.iter();
+        derived.all(|(directive, text)| {
+            let is_told = match *directive {
+                "%I" => self.hour.is_some(),
+                _ => self.tells_day(),
+            };
+            !is_told || time.to_string(directive).is_ok_and(|own| own == *text)
+        })
+    }
+
     /// The first moment that the fields fit, and the first one after them; `Some(None)` if they do
     /// not tell the year, and `None` if there is no such date.
     pub(crate) fn bounds(&self) -> Option<Option<(DateTime, DateTime)>> {
@@ -67,7 +88,7 @@ impl DateFields {
             return Some(None);
         }
         let year = self.year()?;
-        let tells_day = self.day_of_year.is_some() || (self.month.is_some() && self.day.is_some());
+        let tells_day = self.tells_day();
         let date = match tells_day {
             true => self.date()?,
             false => Date::new(year, self.month.unwrap_or(1), 1).ok()?,
@@ -82,6 +103,9 @@ impl DateFields {
             second.unwrap_or(0),
             i32::from(millisecond.unwrap_or(0)) * 1_000_000,
         );
+        if !self.derives(first.with().hour(self.hour.unwrap_or(0)).build().ok()?) {
+            return None;
+        }
         let unit = match (self.month, tells_day, hour, minute, second, millisecond) {
             (.., Some(_)) => Span::new().milliseconds(1),
             (.., Some(_), None) => Span::new().seconds(1),

@@ -232,7 +232,10 @@ impl Piece {
                             i16::try_from(nanosecond / 1_000_000).ok()?,
                         )
                     }
-                    _ => Some(()),
+                    _ => {
+                        fields.derived.push((*pattern, text.to_owned()));
+                        Some(())
+                    }
                 }
             }
         }

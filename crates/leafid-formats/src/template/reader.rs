@@ -75,6 +75,15 @@ impl<'a> Reader<'a> {
         let times = self.template.dates.times(&self.fields).ok_or_else(|| {
             FormatError::NotOfFormat("the date in the text does not exist".to_owned())
         })?;
+        // A calendar counter keeps to a date that it began, whatever the clock says.
+        if let (Some(unix_ms), Some((first, next)), None) = (self.unix_ms, times, calendar)
+            && self.fields.year.is_some()
+            && !(first..next).contains(&unix_ms)
+        {
+            return Err(FormatError::NotOfFormat(
+                "the date in the text is not that of its {unix_ms}".to_owned(),
+            ));
+        }
         let exact = self.unix_ms.map(|first| (first, first.saturating_add(1)));
         parts.unix_ms = exact.or(times);
         parts.worker_id = self.worker_id;

@@ -161,3 +161,38 @@ fn a_date_that_does_not_exist_is_refused() {
     }
     assert_eq!(compile("{date %Y%m%d}-{number}").read("20240229-7"), Ok(7));
 }
+
+/// Guards that what a date tells twice is the same both times, where the text tells enough to know.
+#[test]
+fn a_date_that_contradicts_itself_is_refused() {
+    let check = |template: &str, text: &str, refused: &str| {
+        let format = compile(template);
+        assert_eq!(format.read(text), Ok(7), "{template}");
+        assert!(format.read(refused).is_err(), "{template} {refused}");
+    };
+    check("{date %Y%m%d%a}-{number}", "20261123Mon-7", "20261122Mon-7");
+    check("{date %y%m%d}{date %u}-{number}", "2611231-7", "2611232-7");
+    check(
+        "{date %F.%G%V}-{number}",
+        "2026-11-23.202648-7",
+        "2026-11-23.202647-7",
+    );
+    check(
+        "{date %Y%m%d%H.%I}-{number}",
+        "2026112315.03-7",
+        "2026112315.04-7",
+    );
+    check(
+        "{zone Asia/Shanghai}{date %Y%m%d}{unix_ms}-{number}",
+        "202611231795363200000-7",
+        "202611221795363200000-7",
+    );
+    // These tell too little to know.
+    for (template, text) in [
+        ("{date %Y%m%d%I}-{number}", "2026112303-7"),
+        ("{date %Y%a}-{number}", "2026Mon-7"),
+        ("{date %m%d%a}-{number}", "1123Sun-7"),
+    ] {
+        assert_eq!(compile(template).read(text), Ok(7), "{template}");
+    }
+}

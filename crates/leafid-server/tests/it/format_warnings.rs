@@ -49,6 +49,32 @@ fn a_tag_without_numbers_is_created_with_a_warning() {
     assert_eq!(created["warnings"], json!([warning]));
 }
 
+/// Guards that a tag is not created with a first id that it could never issue.
+#[test]
+fn a_tag_does_not_start_beyond_its_end() {
+    let line = Line::new();
+    for (tag, limit, format, start, last) in [
+        ("few", "5", json!(null), "6", "5"),
+        ("short", "int64", json!("{number width=3}"), "1000", "999"),
+    ] {
+        let body =
+            |start: &str| json!({"tag": tag, "limit": limit, "format": format, "start": start});
+        let refused = body(start).to_string();
+        let problem = line
+            .server
+            .check_problem("POST /v1/tags", &refused, 400, "bad_field");
+        assert_eq!(problem["field"], "start");
+        let wanted = format!("must be at most {last}");
+        assert!(
+            problem["detail"].as_str().unwrap().contains(&wanted),
+            "{problem}"
+        );
+        create(&line.server, &body(last));
+        let only = line.server.ask(&format!("GET /v1/tags/{tag}/ids")).json();
+        assert_eq!(only["ids"], json!([last]));
+    }
+}
+
 #[test]
 fn grpc_warns_of_formats_that_cannot_be_read_or_may_repeat() {
     let line = Line::new();

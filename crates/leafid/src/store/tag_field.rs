@@ -283,6 +283,16 @@ impl TagSpec {
         named.check()
     }
 
+    /// Checks that there is an id from the first one to the limit, which a format may have lowered.
+    pub(crate) fn check_start(&self) -> Result<(), TagFieldError> {
+        let last = self.settings.limit.largest();
+        if self.settings.kind != TagKind::Segment || self.start <= last {
+            return Ok(());
+        }
+        let wanted = format!("at most {last}, the largest id that the tag may have");
+        Err(TagFieldError::new(TagField::Start, self.start, wanted))
+    }
+
     /// Checks the length and the characters of a format. Whether it has a meaning is known to
     /// [`CompileFormat`](crate::format::CompileFormat) alone.
     ///
