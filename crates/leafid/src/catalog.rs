@@ -44,6 +44,13 @@ impl Generators {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub async fn create_tag(&self, spec: &TagSpec) -> Result<TagRecord, StoreError> {
+        let spec = self.new_tag(spec).await?;
+        spec.check_start()?;
+        self.create_checked(&spec).await
+    }
+
+    /// A tag that is to be created, checked, and with what its format and its name demand.
+    async fn new_tag(&self, spec: &TagSpec) -> Result<TagSpec, StoreError> {
         let checked = spec.tag.check_new();
         checked.map_err(|error| StoreError::Unsupported {
             message: error.to_string(),
@@ -51,8 +58,10 @@ impl Generators {
         spec.check()?;
         let spec = self.with_room_for_format(spec)?;
         self.check_beside_counter(&spec).await?;
-        let spec = &self.as_period(spec).await?;
-        spec.check_start()?;
+        self.as_period(spec).await
+    }
+
+    async fn create_checked(&self, spec: &TagSpec) -> Result<TagRecord, StoreError> {
         let created = self.call_store(|store| store.create(spec)).await;
         if let Ok(_) | Err(StoreError::TagExists) = &created
             && let Some(allocator) = self.loaded(spec.tag.as_str())

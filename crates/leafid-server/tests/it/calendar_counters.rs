@@ -252,6 +252,8 @@ fn a_period_begins_at_the_number_that_was_named_or_not_at_all() {
     let problem = server.check_problem(&patch, r#"{"next":"2"}"#, 409, "next_behind");
     let detail = problem["detail"].as_str().unwrap();
     assert!(detail.contains("can only be raised"), "{detail}");
+    let other = server.ask_with("PATCH /v1/tags/invoice@1999", r#"{"next":"10000"}"#);
+    assert_eq!(other.json()["max_id"], "10000", "none left: {}", other.body);
     let raised = server.ask_with(&patch, r#"{"next":"9998"}"#);
     assert_eq!(raised.json()["max_id"], "9998", "{}", raised.body);
     let next = texts(&server.ask("GET /v1/tags/invoice/ids").json());

@@ -110,7 +110,9 @@ impl Generators {
             return Err(behind(tag, max_id));
         }
         spec.start = next;
-        match self.create_tag(&spec).await {
+        // Also one above the last number, where the period has none left.
+        let spec = self.new_tag(&spec).await?;
+        match self.create_checked(&spec).await {
             // Begun meanwhile: it is raised.
             Err(StoreError::TagExists) => Ok(None),
             // It had a tag before, which the store remembers.
