@@ -24,6 +24,7 @@ mod first_use;
 mod forms;
 mod issue;
 mod issued;
+mod late_rows;
 mod period_numbers;
 mod periods;
 mod ranges;
@@ -67,6 +68,7 @@ use first_use::FirstUse;
 use gate::Gate;
 pub(crate) use issue::LastTag;
 pub use issued::{Issued, IssuedId};
+use late_rows::LateRows;
 pub use leafid_stores::AuditRecord;
 pub(crate) use remediation::Wording;
 pub use shards::{ShardChoice, TwoShards};
@@ -116,6 +118,7 @@ pub struct Service {
     /// Which names are those of calendar counters.
     counter_names: Arc<CounterNames>,
     gate: Gate,
+    late_rows: Arc<LateRows>,
     health: Health,
     limits: Limits,
     /// Step of tags that are created without one.
@@ -153,6 +156,7 @@ impl Service {
             first_use: Arc::new(first_use),
             counter_names: Arc::new(CounterNames::new()),
             gate: Gate::new(&limits, config.store_connections),
+            late_rows: Arc::default(),
             generators,
             formats,
             snowflakes: workers.map(|(registry, peers)| {

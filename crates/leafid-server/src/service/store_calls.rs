@@ -1,9 +1,11 @@
 //! The store calls that requests for ids cause outside the driver: a few at a time, and in the
 //! background, so that a caller waits up to `wait_max` and leaves nothing half done.
 
+use std::sync::Arc;
+
 use leafid::store::TagRecord;
 use leafid::{IssueError, Tag, TransientReason};
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::create_on_first_use::transient;
 use super::{Service, ServiceError};
@@ -35,12 +37,25 @@ impl Service {
         answer.ok_or_else(|| transient(tag.clone(), TransientReason::Loading))
     }
 
-    /// Reads the row of a tag for a request for ids. Waits up to `wait_max`.
+    /// Reads the row of a tag for a request for ids. Waits up to `wait_max`; a row that comes later
+    /// is kept for the next try.
     pub(super) async fn read_for_ids(&self, tag: &Tag) -> Result<Option<TagRecord>, ServiceError> {
+        if let Some(row) = self.late_rows.take(tag, self.clock.now()) {
+            return Ok(row);
+        }
         let (generators, name) = (self.generators.clone(), tag.clone());
-        let reading = async move { generators.read_tag(&name).await };
+        let (late, clock) = (Arc::clone(&self.late_rows), Arc::clone(&self.clock));
+        let (answer, mut answered) = oneshot::channel();
+        let reading = async move {
+            let row = generators.read_tag(&name).await;
+            if let Err(Ok(row)) = answer.send(row) {
+                late.keep(name, row, clock.now());
+            }
+        };
         let place = self.gate.caller_call();
-        Ok(self.call_for_ids(tag, place, reading).await??)
+        self.call_for_ids(tag, place, reading).await?;
+        let loading = |_| transient(tag.clone(), TransientReason::Loading);
+        Ok(answered.try_recv().map_err(loading)??)
     }
 }
 
@@ -61,6 +76,7 @@ mod tests {
     use super::*;
     use crate::config::{Config, Limits, QuotaScope, SecretHash, TokenScope, TokenSpec};
     use crate::service::Caller;
+    use crate::service::late_rows::LateRows;
 
     const YEAR: Duration = Duration::from_secs(366 * 86_400);
 
@@ -231,14 +247,21 @@ mod tests {
         assert_eq!(first.unwrap().to_string(), "1975-000000001");
     }
 
-    /// Guards that other calls for ids that read a row wait no longer.
+    /// Guards that other calls for ids that read a row wait no longer, and that a row which comes
+    /// later helps the next one.
     #[tokio::test(start_paused = true)]
     async fn a_row_that_is_read_for_ids_is_not_waited_for() {
-        let (service, store, _clock) = line(1).await;
+        let (service, store, clock) = line(1).await;
         store.hang();
-        let plain = Tag::new("plain").unwrap();
-        assert!(is_not_yet(
-            &service.check_exists(&Caller::anonymous(), &plain).await
-        ));
+        let (caller, plain) = (Caller::anonymous(), Tag::new("plain").unwrap());
+        assert!(is_not_yet(&service.check_exists(&caller, &plain).await));
+        store.goes_on.notify_waiters();
+        settle().await;
+        assert!(service.check_exists(&caller, &plain).await.is_ok());
+        assert!(is_not_yet(&service.check_exists(&caller, &plain).await));
+        store.goes_on.notify_waiters();
+        settle().await;
+        clock.advance(LateRows::KEPT_FOR);
+        assert!(is_not_yet(&service.check_exists(&caller, &plain).await));
     }
 }
