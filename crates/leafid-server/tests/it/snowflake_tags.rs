@@ -183,6 +183,14 @@ fn a_format_has_room_for_all_ids_of_the_layout() {
         ("{gene fixed=25}", "give the number more digits"),
         ("{unix_ms}{number total=20}", "give the number more digits"),
         (
+            "{worker width=1}-{number}",
+            "{worker} has room for worker ids up to 9,",
+        ),
+        (
+            "{worker width=4}{number}{worker width=3}",
+            "worker ids up to 999",
+        ),
+        (
             "{date %Y}-{number width=9 restart=year}",
             "does not restart",
         ),
@@ -195,6 +203,8 @@ fn a_format_has_room_for_all_ids_of_the_layout() {
     }
     for (tag, format) in [
         ("wide", "{number width=19}"),
+        ("worker", "{worker width=4}-{number}"),
+        ("letters", "{worker width=2 radix=36}-{number}"),
         ("short", "T{number radix=62}"),
     ] {
         let body = format!(r#"{{"tag":"{tag}","kind":"snowflake","format":"{format}"}}"#);

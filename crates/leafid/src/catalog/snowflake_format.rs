@@ -10,7 +10,7 @@ impl Generators {
     ///
     /// # Errors
     ///
-    /// For a number that restarts, and for one that is too short.
+    /// For a number that restarts, for one that is too short, and for a worker id that is.
     ///
     /// # Example
     ///
@@ -39,6 +39,7 @@ impl Generators {
             return Ok(());
         };
         let (largest, number_max) = (format.largest(), layout.number_max());
+        let worker_max = layout.worker_max();
         let message = if format.is_calendar() {
             "a snowflake id does not restart: leave out restart=, or create a tag of kind segment"
                 .to_owned()
@@ -46,6 +47,11 @@ impl Generators {
             format!(
                 "its largest number is {largest}, and snowflake ids of the layout {layout} go up to \
                 {number_max}: give the number more digits"
+            )
+        } else if let Some(max) = format.worker_id_max().filter(|max| *max < worker_max) {
+            format!(
+                "its {{worker}} has room for worker ids up to {max}, and those of the layout {layout} \
+                go up to {worker_max}: give {{worker}} more digits"
             )
         } else {
             return Ok(());
