@@ -99,7 +99,7 @@ impl fmt::Debug for KeyId {
 /// assert!(text.starts_with(&format!("{} = ", keys.current())));
 ///
 /// let error = Keys::parse("4bTn = 00ff").unwrap_err();
-/// assert_eq!(error.to_string(), "line 1 of the keys: a key has 64 hex digits");
+/// assert_eq!(error.to_string(), "line 1 of the keys: a key must have 64 hex digits");
 /// # Ok::<(), leafid_formats::KeysError>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -196,7 +196,7 @@ pub enum KeysError {
         problem: &'static str,
     },
     /// The text is no id of a key.
-    #[error("the id of a key is four digits and letters")]
+    #[error("the id of a key must be four digits and letters")]
     BadId,
     /// The system gave no random bytes.
     #[error("the system gave no random bytes for a key: {0}")]
@@ -220,16 +220,16 @@ impl Key {
         let id: KeyId = id
             .trim()
             .parse()
-            .map_err(|_| "the id of a key is four digits and letters")?;
+            .map_err(|_| "the id of a key must be four digits and letters")?;
         let mut key = Zeroizing::new([0; 32]);
         let hex = hex.trim().as_bytes();
         if hex.len() != 64 {
-            return Err("a key has 64 hex digits");
+            return Err("a key must have 64 hex digits");
         }
         for (byte, digits) in key.iter_mut().zip(hex.chunks_exact(2)) {
             let digit = |digit: u8| char::from(digit).to_digit(16);
             let (Some(high), Some(low)) = (digit(digits[0]), digit(digits[1])) else {
-                return Err("a key has 64 hex digits");
+                return Err("a key must have 64 hex digits");
             };
             *byte = u8::try_from(high << 4 | low).unwrap_or_default();
         }

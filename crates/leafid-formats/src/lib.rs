@@ -14,6 +14,7 @@ mod recognise;
 mod sqids_number;
 mod template;
 mod uuid_number;
+mod wrong_value;
 
 pub use decimal::decimal;
 pub use decode::{DecodeError, Decoded, Part, PartValue, decode};

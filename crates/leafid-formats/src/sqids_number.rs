@@ -36,7 +36,8 @@ impl NumberText for SqidsNumber {
 
     /// Several texts decode to one number; only the one that is written is read.
     fn read(&self, text: &str) -> Result<u64, FormatError> {
-        let not_sqid = || FormatError::NotOfFormat("the text is no Sqid of one number".to_owned());
+        let not_sqid =
+            || FormatError::NotOfFormat("the text is not a Sqid of one number".to_owned());
         if text.len() > LEN_MAX {
             return Err(not_sqid());
         }

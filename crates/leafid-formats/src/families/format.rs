@@ -41,7 +41,7 @@ pub(crate) use template::is_type_id_prefix;
 /// assert_eq!(format.text_len(), "order_01h455vb4pex5vsknk084sn02q".len());
 ///
 /// let error = FamilyFormat::compile(Family::Uuid7, Some("order_{idd}")).unwrap_err();
-/// assert_eq!(error.to_string(), "at character 7: {idd} is no part of an id of a family: write {id}");
+/// assert_eq!(error.to_string(), "at character 7: {idd} is not a part of a family's format: write {id}");
 /// # Ok::<(), leafid::format::FormatError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,7 +84,7 @@ impl FamilyFormat {
     /// write instead.
     pub fn compile(family: Family, text: Option<&str>) -> Result<Self, FormatError> {
         let template = Template::parse(text.unwrap_or("{id}"))?;
-        let form = Options::of(&template)?.form(family)?;
+        let form = Options::of(&template, family)?.form(family)?;
         if form == Form::TypeId {
             template.check_type_id()?;
         }
@@ -202,7 +202,7 @@ mod tests {
         check(
             uuid,
             "{id}{number}",
-            "at character 5: {number} is no part of an id of a family: write {id}",
+            "at character 5: {number} is not a part of a family's format: write {id}",
         );
         check(
             uuid,
@@ -223,17 +223,17 @@ mod tests {
         check(
             uuid,
             "{}",
-            "at character 1: {} is no part of an id of a family: write {id}",
+            "at character 1: {} is not a part of a family's format: write {id}",
         );
         check(
             uuid,
             "é{ id}",
-            "at character 2: { id} is no part of an id of a family: write {id}",
+            "at character 2: { id} is not a part of a family's format: write {id}",
         );
         check(
             uuid,
             "{number}",
-            "at character 1: {number} is no part of an id of a family: write {id}",
+            "at character 1: {number} is not a part of a family's format: write {id}",
         );
         check(
             uuid,
@@ -248,12 +248,12 @@ mod tests {
         check(
             uuid,
             "{id width=3}",
-            "at character 5: there is no option \"width\": {id} has form, length, alphabet",
+            "at character 5: there is no option \"width\": uuid7 has form",
         );
         check(
             uuid,
             "{id form=short}",
-            "at character 5: the forms of uuid7 are hyphenated, simple, typeid",
+            "at character 5: form is short, but must be hyphenated, simple or typeid",
         );
         check(
             uuid,
@@ -263,12 +263,12 @@ mod tests {
         check(
             uuid,
             "{id length=3}",
-            "at character 5: not an option of uuid7, which has form: remove it",
+            "at character 5: length is not an option of uuid7, which has form: remove it",
         );
         check(
             Family::Xid,
             "{id length=3}",
-            "at character 5: not an option of xid, which has no options: remove it",
+            "at character 5: length is not an option of xid, which has no options: remove it",
         );
         check(
             Family::Ksuid,
@@ -278,7 +278,7 @@ mod tests {
         check(
             Family::NanoId,
             "{id form=simple}",
-            "at character 5: not an option of nanoid, which has length and alphabet: remove it",
+            "at character 5: form is not an option of nanoid, which has length and alphabet: remove it",
         );
         check(
             Family::NanoId,
@@ -297,13 +297,24 @@ mod tests {
         );
         check(
             Family::NanoId,
+            "{id length=}",
+            "at character 5: length is empty, but must be a number from 14 to 128",
+        );
+        check(
+            Family::Tsid,
+            "订{id form=}",
+            "at character 6: form is empty, but must be crockford, crockford-lower, hex, hex-upper, \
+             decimal or base62",
+        );
+        check(
+            Family::NanoId,
             "{id alphabet=abca}",
-            "at character 5: 'a' is twice in the alphabet: keep one",
+            "at character 5: 'a' occurs twice in the alphabet: keep one",
         );
         check(
             Family::NanoId,
             "{id alphabet=x}",
-            "at character 5: an alphabet has at least 2 letters, digits or signs of ASCII",
+            "at character 5: alphabet must have at least 2 characters, all of them visible ASCII",
         );
         check(
             Family::Cuid2,
@@ -313,7 +324,7 @@ mod tests {
         check(
             Family::Cuid2,
             "{id alphabet=ab}",
-            "at character 5: not an option of cuid2, which has length: remove it",
+            "at character 5: alphabet is not an option of cuid2, which has length: remove it",
         );
     }
 

@@ -98,7 +98,7 @@ impl<'a> Builder<'a> {
     /// A part that writes nothing.
     fn set(&mut self, field: &Field<'_>) -> Result<(), FormatError> {
         if !self.parts.is_empty() {
-            return Err(field.error("it stands before all that is written: move it there"));
+            return Err(field.error("it must come before all that is written: move it there"));
         }
         let is_again = match field.name {
             "zone" => self.zone.replace(zone::zone(field)?).is_some(),
@@ -127,8 +127,8 @@ impl<'a> Builder<'a> {
         let number = NumberField::new(field, self.tag)?;
         if self.parts.iter().any(|part| matches!(part, Part::Check(_))) {
             return Err(field.error(
-                "it stands after {check}, which covers only what stands before it: move {check} \
-                to the end",
+                "it comes after {check}, which covers only what comes before it: move {check} to \
+                the end",
             ));
         }
         self.letters.push((number.letters, field.name));

@@ -308,7 +308,7 @@ fn no_directive(field: &Field<'_>, left: &str) -> FormatError {
         _ => {
             let known: Vec<&str> = DIRECTIVES.iter().map(|(text, _)| *text).collect();
             let advice = advice(directive, &known, str::to_owned);
-            return field.error(format_args!("{directive} is no directive{advice}"));
+            return field.error(format_args!("{directive} is not a directive{advice}"));
         }
     };
     field.error(format_args!(

@@ -3,6 +3,8 @@
 
 use leafid::format::{FormatError, Radix};
 
+use crate::wrong_value::wrong_value;
+
 /// A part of a format's text.
 #[derive(Debug)]
 pub(super) enum Token<'a> {
@@ -170,8 +172,8 @@ impl<'a> Arguments<'a> {
         let number = parse_within(value, &bounds);
         number.map(Some).ok_or_else(|| {
             let (least, most) = bounds.into_inner();
-            self.field
-                .error(format_args!("{name} is a number from {least} to {most}"))
+            let wanted = format_args!("a number from {least} to {most}");
+            self.field.error(wrong_value(name, value, wanted))
         })
     }
 
@@ -189,7 +191,10 @@ impl<'a> Arguments<'a> {
             Some("58") => Ok(Radix::Base58),
             Some("62") => Ok(Radix::Base62),
             Some("crockford") => Ok(Radix::Crockford32),
-            Some(_) => Err(self.field.error("radix is 10, 36, 58, 62 or crockford")),
+            Some(radix) => {
+                let wanted = "10, 36, 58, 62 or crockford";
+                Err(self.field.error(wrong_value("radix", radix, wanted)))
+            }
         }
     }
 
@@ -203,7 +208,8 @@ impl<'a> Arguments<'a> {
             None => (*left, false),
         };
         if is_option && self.known.contains(&name) {
-            return Err(self.field.error(format_args!("{name} is given twice")));
+            let message = format_args!("{name} is given twice: remove one");
+            return Err(self.field.error(message));
         }
         let advice = advice(name, &self.known, |known| format!("{known}=..."));
         Err(self.field.error(format_args!(

@@ -299,14 +299,18 @@ fn a_format_without_its_key_is_refused() {
     refused(
         &with_key,
         "{key}{opaque radix=58}",
-        "radix is 10, 36, 62 or 63bit",
+        "radix is 58, but must be 10, 36, 62 or 63bit",
     );
     refused(
         &with_key,
         "{key}{opaque radix=63bit width=19}",
         "means nothing",
     );
-    refused(&with_key, "{opaque key=imJ}", "four digits and letters");
+    refused(
+        &with_key,
+        "{opaque key=imJ}",
+        "must be four digits and letters",
+    );
     refused(&with_key, "{key}{opaque restart=day}", "remove restart=");
 }
 

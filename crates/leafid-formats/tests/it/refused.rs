@@ -59,11 +59,21 @@ fn texts_that_are_too_long_or_all_the_same() {
 fn arguments_and_options() {
     refused("{number width}", "\"width\" means nothing to this part");
     refused("{number wdth=8}", "did you mean width=...?");
-    refused("{number width=0}", "width is a number from 1 to 64");
+    refused(
+        "{number width=0}",
+        "width is 0, but must be a number from 1 to 64",
+    );
+    refused("{number width=}", "width is empty, but must be");
     refused("{number width=65}", "from 1 to 64");
     refused("{number width=+8}", "from 1 to 64");
-    refused("{number width=8 width=9}", "width is given twice");
-    refused("{number radix=16}", "radix is 10, 36, 58, 62 or crockford");
+    refused(
+        "{number width=8 width=9}",
+        "width is given twice: remove one",
+    );
+    refused(
+        "{number radix=16}",
+        "radix is 16, but must be 10, 36, 58, 62 or crockford",
+    );
     refused("{number width=8 total=9}", "exclude each other");
     refused(
         "ABC{number total=3}",
@@ -74,7 +84,10 @@ fn arguments_and_options() {
     refused("{random}{number}", "as in {random 6}");
     refused("{random 6 7}{number}", "\"7\" means nothing");
     refused("{unix_ms 13}{number}", "write {unix_ms} and no more");
-    refused("{number restart=week}", "year, month, day or hour");
+    refused(
+        "{number restart=week}",
+        "restart is week, but must be year, month, day or hour",
+    );
 }
 
 #[test]
@@ -89,7 +102,10 @@ fn zones() {
     refused("{zone +24:00}{number}", "written +08:00");
     refused("{zone ../../etc/passwd}{number}", "no such zone");
     refused("{zone UTC}{zone UTC}{number}", "twice");
-    refused("SO{zone UTC}{number}", "before all that is written");
+    refused(
+        "SO{zone UTC}{number}",
+        "it must come before all that is written",
+    );
 }
 
 #[test]
@@ -105,9 +121,9 @@ fn dates() {
     refused("{date %f}{number}", "write %3f");
     refused("{date %s}{number}", "write the part {unix_ms}");
     refused("{date %c}{number}", "differs by language");
-    refused("{date %!}{number}", "%! is no directive");
-    refused("{date %}{number}", "% is no directive");
-    refused("{date %é}{number}", "%é is no directive");
+    refused("{date %!}{number}", "%! is not a directive");
+    refused("{date %}{number}", "% is not a directive");
+    refused("{date %é}{number}", "%é is not a directive");
 }
 
 #[test]
@@ -116,7 +132,10 @@ fn check_digits() {
     refused("{number}{check luhm}", "did you mean {check luhn}?");
     refused("{number}{check luhn}{check damm}", "one check digit");
     refused("{check luhn}{number}", "nothing before it varies");
-    refused("{random 3}{check luhn}{number}", "move {check} to the end");
+    refused(
+        "{random 3}{check luhn}{number}",
+        "only what comes before it: move {check} to the end",
+    );
     refused("{number radix=36}{check luhn}", "write {check 37-36}");
     refused("{date %b}{number}{check damm}", "{date} writes letters");
     refused("{number radix=62}{check 37-36}", "radix=crockford");
@@ -158,7 +177,10 @@ fn counters_that_restart() {
 fn what_may_repeat_and_what_not() {
     refused("{date %Y}{random 9}", "begin it with {may_repeat}");
     refused("{may_repeat}{number}", "remove {may_repeat}");
-    refused("A{may_repeat}{random 9}", "before all that is written");
+    refused(
+        "A{may_repeat}{random 9}",
+        "it must come before all that is written",
+    );
     refused(
         "{may_repeat really}{random 9}",
         "write {may_repeat} and no more",

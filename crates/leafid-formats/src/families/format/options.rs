@@ -7,6 +7,7 @@ use super::super::digits::{BASE36, TEXT_LEN_MAX};
 use super::super::random_symbols::NANOID;
 use super::Form;
 use super::template::{Template, invalid};
+use crate::wrong_value::wrong_value;
 
 /// Fewer random bits than this repeat by chance: with 80, a billion ids have two alike once in two
 /// million times.
@@ -25,7 +26,7 @@ pub(super) struct Options<'text> {
 }
 
 impl<'text> Options<'text> {
-    pub(super) fn of(template: &Template<'text>) -> Result<Self, FormatError> {
+    pub(super) fn of(template: &Template<'text>, family: Family) -> Result<Self, FormatError> {
         let mut options = Self::default();
         for (position, word) in &template.options {
             let (name, value) = word.split_once('=').unwrap_or((word, ""));
@@ -34,8 +35,8 @@ impl<'text> Options<'text> {
                 "length" => &mut options.length,
                 "alphabet" => &mut options.alphabet,
                 _ => {
-                    let reason =
-                        format!("there is no option {name:?}: {{id}} has form, length, alphabet");
+                    let known = known(family);
+                    let reason = format!("there is no option {name:?}: {family} has {known}");
                     return Err(invalid(*position, reason));
                 }
             };
@@ -52,31 +53,19 @@ impl<'text> Options<'text> {
     pub(super) fn form(self, family: Family) -> Result<Form, FormatError> {
         match family {
             Family::NanoId => {
-                self.only(family, "length and alphabet", self.form)?;
+                refuse(family, &[("form", self.form)])?;
                 self.nanoid()
             }
             Family::Cuid2 => {
-                self.only(family, "length", self.form.or(self.alphabet))?;
+                refuse(family, &[("form", self.form), ("alphabet", self.alphabet)])?;
                 self.cuid2()
             }
             _ => {
-                self.only(family, "form", self.length.or(self.alphabet))?;
+                refuse(
+                    family,
+                    &[("length", self.length), ("alphabet", self.alphabet)],
+                )?;
                 self.form_of(family)
-            }
-        }
-    }
-
-    /// Refuses an option of other families.
-    fn only(&self, family: Family, known: &str, other: Option<At<'_>>) -> Result<(), FormatError> {
-        let known = match forms(family) {
-            [(_, Form::Usual)] => "no options",
-            _ => known,
-        };
-        match other {
-            None => Ok(()),
-            Some((position, _)) => {
-                let reason = format!("not an option of {family}, which has {known}: remove it");
-                Err(invalid(position, reason))
             }
         }
     }
@@ -97,8 +86,12 @@ impl<'text> Options<'text> {
             }
             (None, _) => {
                 let known: Vec<&str> = forms.iter().map(|(known, _)| *known).collect();
-                let reason = format!("the forms of {family} are {}", known.join(", "));
-                Err(invalid(position, reason))
+                let wanted = known.join(", ");
+                let wanted = match wanted.rsplit_once(", ") {
+                    Some((others, last)) => format!("{others} or {last}"),
+                    None => wanted,
+                };
+                Err(invalid(position, wrong_value("form", name, wanted)))
             }
         }
     }
@@ -138,9 +131,11 @@ impl<'text> Options<'text> {
             None => (self.alphabet.map_or(1, |(position, _)| position), usual),
             Some((position, text)) => {
                 let len = text.parse().ok().filter(|len| (1..=max).contains(len));
-                let reason =
-                    || format!("length is {text}, but must be a number from {shortest} to {max}");
-                (position, len.ok_or_else(|| invalid(position, reason()))?)
+                let wrong = || {
+                    let wanted = format_args!("a number from {shortest} to {max}");
+                    invalid(position, wrong_value("length", text, wanted))
+                };
+                (position, len.ok_or_else(wrong)?)
             }
         };
         if len < shortest {
@@ -162,6 +157,29 @@ impl Form {
             _ => return forms(family).iter().map(|(_, form)| form.clone()).collect(),
         };
         usual.into_iter().collect()
+    }
+}
+
+/// Refuses options of other families.
+fn refuse(family: Family, others: &[(&str, Option<At<'_>>)]) -> Result<(), FormatError> {
+    let given = others
+        .iter()
+        .find_map(|(name, given)| given.map(|(position, _)| (name, position)));
+    let Some((name, position)) = given else {
+        return Ok(());
+    };
+    let known = known(family);
+    let reason = format!("{name} is not an option of {family}, which has {known}: remove it");
+    Err(invalid(position, reason))
+}
+
+/// The options that a family has, in words.
+fn known(family: Family) -> &'static str {
+    match (family, forms(family)) {
+        (Family::NanoId, _) => "length and alphabet",
+        (Family::Cuid2, _) => "length",
+        (_, [(_, Form::Usual)]) => "no options",
+        _ => "form",
     }
 }
 
@@ -200,7 +218,7 @@ fn forms(family: Family) -> &'static [(&'static str, Form)] {
 fn checked_alphabet(position: usize, alphabet: &str) -> Result<&[u8], FormatError> {
     let bytes = alphabet.as_bytes();
     if !bytes.iter().all(u8::is_ascii_graphic) || bytes.len() < 2 {
-        let reason = "an alphabet has at least 2 letters, digits or signs of ASCII";
+        let reason = "alphabet must have at least 2 characters, all of them visible ASCII";
         return Err(invalid(position, reason));
     }
     let second = (1..bytes.len()).find(|place| bytes[..*place].contains(&bytes[*place]));
@@ -208,7 +226,7 @@ fn checked_alphabet(position: usize, alphabet: &str) -> Result<&[u8], FormatErro
         None => Ok(bytes),
         Some(place) => {
             let twice = char::from(bytes[place]);
-            let reason = format!("{twice:?} is twice in the alphabet: keep one");
+            let reason = format!("{twice:?} occurs twice in the alphabet: keep one");
             Err(invalid(position, reason))
         }
     }

@@ -135,7 +135,7 @@ fn id_options(part: &str, at: usize) -> Result<Vec<(usize, &str)>, FormatError> 
     match words.next() {
         Some((_, "id")) => Ok(words.filter(|(_, word)| !word.is_empty()).collect()),
         _ => {
-            let reason = format!("{{{part}}} is no part of an id of a family: write {{id}}");
+            let reason = format!("{{{part}}} is not a part of a family's format: write {{id}}");
             Err(invalid(at, reason))
         }
     }

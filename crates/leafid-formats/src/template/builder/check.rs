@@ -27,7 +27,7 @@ impl<'a> Builder<'a> {
             return Err(field.error("a format has one check digit: remove this one"));
         }
         if self.letters.is_empty() {
-            return Err(field.error("nothing before it varies: move it behind the number"));
+            return Err(field.error("nothing before it varies: move it after the number"));
         }
         let is_for_digits = !matches!(check, CheckDigit::Mod37_36 | CheckDigit::Mod97_10);
         for (letters, part) in &self.letters {

@@ -13,6 +13,7 @@ use crate::template::WIDTH_MAX;
 use crate::template::field::{Arguments, Field};
 use crate::template::number::Number;
 use crate::uuid_number::{HashVersion, UuidHash, UuidNumber, namespace};
+use crate::wrong_value::wrong_value;
 
 /// The most characters of a text, for `total=`.
 const TOTAL_MAX: u64 = 128;
@@ -112,10 +113,10 @@ fn restart(arguments: &mut Arguments<'_>) -> Result<Option<Restart>, FormatError
         return Ok(None);
     };
     let restart = Restart::ALL.into_iter().find(|known| known.name() == name);
-    let error = "a counter restarts with each year, month, day or hour";
-    restart
-        .map(Some)
-        .ok_or_else(|| arguments.field.error(error))
+    restart.map(Some).ok_or_else(|| {
+        let wanted = "year, month, day or hour";
+        arguments.field.error(wrong_value("restart", name, wanted))
+    })
 }
 
 /// Only `{number}` restarts. A cipher writes equal counters alike in every period, so that the texts
@@ -173,7 +174,10 @@ fn opaque(arguments: &mut Arguments<'_>, tag: &Tag) -> Result<(How, Letters), Fo
         None | Some("10") => Some(Radix::Decimal),
         Some("36") => Some(Radix::Base36),
         Some("62") => Some(Radix::Base62),
-        Some(_) => return Err(field.error("radix is 10, 36, 62 or 63bit")),
+        Some(radix) => {
+            let wanted = "10, 36, 62 or 63bit";
+            return Err(field.error(wrong_value("radix", radix, wanted)));
+        }
     };
     let (form, letters) = match radix.and_then(|radix| Some((radix, Form::widths(radix)?))) {
         None => (Form::Bits63, Letters::None),
