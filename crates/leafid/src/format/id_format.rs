@@ -69,13 +69,13 @@ pub trait IdFormat: fmt::Debug + Send + Sync + 'static {
         None
     }
 
-    /// Whether what every text needs is there now, such as a key or a worker id that fits. It is asked before a number is
-    /// taken, which would be lost.
+    /// Whether what every text needs is there now, such as a key or a worker id that fits. It is asked
+    /// before a number is taken, which would be lost.
     ///
     /// # Errors
     ///
-    /// [`FormatError::MissingKey`] or [`FormatError::Unavailable`], as [`write`](Self::write) would
-    /// return.
+    /// [`FormatError::MissingKey`], [`FormatError::Unavailable`], or [`FormatError::TooLong`] for a
+    /// worker id that does not fit, as [`write`](Self::write) would return.
     fn check(&self, worker_id: Option<WorkerId>) -> Result<(), FormatError> {
         let _ = worker_id;
         Ok(())
