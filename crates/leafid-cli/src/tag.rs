@@ -173,6 +173,9 @@ impl Create {
                 source.view(&record)
             }
         };
+        for warning in &row.warnings {
+            output::note(warning);
+        }
         print_row(row, self.target.ask.json)
     }
 }

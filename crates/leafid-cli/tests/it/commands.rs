@@ -92,8 +92,10 @@ fn tags_are_created_listed_shown_changed_and_deleted_in_both_places() {
         assert!(changed.contains("policy          default"), "{changed}");
         assert!(!changed.contains("description"), "{changed}");
         let repeating = "{may_repeat}{random 6}";
-        let created = tag(&["create", "a b", "--format", repeating]).ok();
+        let created = tag(&["create", "a b", "--format", repeating]);
         let warning = "texts of this format may repeat";
+        created.check_note(warning);
+        let created = created.ok();
         assert!(created.contains(warning), "{created}");
         assert!(tag(&["show", "a b"]).ok().contains(warning));
         assert!(tag(&["list"]).ok().contains(repeating));
@@ -117,6 +119,55 @@ fn tags_are_created_listed_shown_changed_and_deleted_in_both_places() {
         // Created again it continues above its former ids.
         assert!(tag(&["create", "order"]).ok().contains("from 500"));
     });
+}
+
+/// Guards that a script that reads the answer as JSON, or not at all, sees the warning.
+#[test]
+fn what_a_format_is_not_good_for_is_noted_when_the_tag_is_created() {
+    Places::new().each(|folder, place| {
+        let create = |tag: &str, format: &str| {
+            let words = ["tag", "create", tag, "--format", format, "--json"];
+            run(folder, &[&words[..], &place].concat())
+        };
+        for (tag, format, warning) in [
+            ("hash", "{uuid5 namespace=url}", "cannot be decoded"),
+            ("chance", "{may_repeat}{random 6}", "may repeat"),
+            (
+                "narrow",
+                "{worker width=1}-{number}",
+                "worker id is above 9",
+            ),
+        ] {
+            let created = create(tag, format);
+            created.check_note(warning);
+            let row = created.json();
+            assert_eq!(row["warnings"].as_array().unwrap().len(), 1, "{row}");
+        }
+        let plain = create("plain", "{number width=9}");
+        assert!(!plain.errors.contains("note: "), "{plain:?}");
+        assert_eq!(plain.json().get("warnings"), None);
+    });
+}
+
+#[test]
+fn a_server_logs_what_a_format_is_not_good_for() {
+    let folder = tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let create = |tag: &str, format: &str| {
+        let words = ["tag", "create", tag, "--format", format];
+        run(
+            folder.path(),
+            &[&words[..], &["--server", &server.url]].concat(),
+        )
+        .ok();
+    };
+    create("plain", "{number width=9}");
+    create("chance", "{may_repeat}{random 6}");
+    let log = server.log();
+    let warned: Vec<_> = log.lines().filter(|line| line.contains("warn")).collect();
+    let is_of = |line: &str| line.contains("chance") && line.contains("may repeat");
+    assert!(warned.iter().any(|line| is_of(line)), "{log}");
+    assert!(!warned.iter().any(|line| line.contains("plain")), "{log}");
 }
 
 #[test]

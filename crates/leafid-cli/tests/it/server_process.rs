@@ -76,6 +76,13 @@ impl Run {
         serde_json::from_str(&self.ok()).unwrap()
     }
 
+    /// A run that succeeds and prints one such note.
+    pub(crate) fn check_note(&self, note: &str) {
+        let is_note = |line: &&str| line.starts_with("note: ") && line.contains(note);
+        let count = self.errors.lines().filter(is_note).count();
+        assert_eq!((self.code, count), (0, 1), "{self:?}");
+    }
+
     /// A run whose command line must be refused.
     pub(crate) fn check_usage(&self) {
         assert_eq!(self.code, 2, "{self:?}");
