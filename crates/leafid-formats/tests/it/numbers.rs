@@ -130,6 +130,15 @@ fn numbers_in_uuids() {
         "{uuid5 namespace=6ba7b811-9dad-11d1-80b4-00c04fd430c8}",
         "c4ebb694-63f8-56e8-baa9-5847b566964a",
     );
+    // By the module uuid of Python, whose name is the same.
+    hashed(
+        "{uuid5 namespace=oid}",
+        "a716d83e-7900-53aa-a592-c56658407c1b",
+    );
+    hashed(
+        "{uuid3 namespace=x500}",
+        "8254a7da-664d-3c77-aa95-78ad645f1fbe",
+    );
 }
 
 #[test]
