@@ -234,7 +234,7 @@ impl Source {
         let decoded = TagId::decode(&self.generators, layout, &record, id).map_err(|why| {
             let (id, tag) = (Escaped(id), quoted(tag.as_str()));
             let message = format!("\"{id}\" is not an id of the tag {tag}: {why}");
-            Failure::new(message, "give an id as it was issued")
+            Failure::usage(message, "give an id as it was issued")
         })?;
         let now_ms = SystemClock::new().wall().as_millis();
         let now_ms = i64::try_from(now_ms).unwrap_or(i64::MAX);
