@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tempfile::tempdir;
 
-use crate::server_process::{Server, run};
+use crate::server_process::{Server, run, until};
 
 #[test]
 fn decode_works_without_a_server() {
@@ -74,6 +74,10 @@ fn decode_refuses_what_is_no_id_of_the_layout() {
 fn decode_prints_the_json_of_the_server() {
     let folder = tempdir().unwrap();
     let server = Server::start(folder.path(), &[]);
+    // With it, the server knows the rows of the registry.
+    until("a worker id", || {
+        (server.get("/api/snowflake/get/x").0 == 200).then_some(())
+    });
     let check = |id: &str, layout: &str, expected: Value| {
         let printed = run(folder.path(), &["decode", id, "--layout", layout, "--json"]).json();
         assert_eq!(printed, expected);

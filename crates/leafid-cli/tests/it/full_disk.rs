@@ -259,6 +259,10 @@ fn a_limit_on_the_size_of_files_refuses_segments() {
     let settings = ["--allow-weak-store", "--policy=fixed", "--step=1"];
     // In units of 512 bytes: more than the files have at first.
     let server = Server::start_limited(folder.path(), "-f 400", &settings);
+    // A server is ready without a worker id, and it needs the disk to claim one.
+    until("a worker id", || {
+        (server.get(SNOWFLAKE).0 == 200).then_some(())
+    });
     let mut answers = (0..2000).map(|_| server.get("/v1/tags/order/ids").0);
     assert!(answers.any(|status| status != 200), "no limit was met");
     assert_eq!(server.get(SNOWFLAKE).0, 200);
