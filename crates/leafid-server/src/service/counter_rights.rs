@@ -271,6 +271,8 @@ mod tests {
             spec.settings.step = 1_000_000;
             service.generators.create_tag(&spec).await.unwrap();
         }
+        // To make a period's tag, its counter was read.
+        store.reads.store(0, Ordering::SeqCst);
         Line {
             service,
             store,
