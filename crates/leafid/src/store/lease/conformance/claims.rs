@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::future::{Either, join_all, select};
@@ -146,6 +147,17 @@ impl Server {
         Err(format!("a server stays {}", self.registry.status().stage))
     }
 
+    /// Runs it, as a program does, while its clock stands still. One whose driver stops in the
+    /// middle of a call can keep others waiting that share its connection.
+    async fn run_while(&mut self, goes_on: impl Fn() -> bool) {
+        let real = SystemClock::new();
+        while goes_on() {
+            if let Either::Left(_) = select(&mut self.driver, real.sleep(NAP)).await {
+                break;
+            }
+        }
+    }
+
     async fn holds(&mut self) -> Result<WorkerId, String> {
         self.until(RegistryStatus::is_ready).await?;
         let lease = self
@@ -183,7 +195,17 @@ async fn fifty(handles: &LeaseHandles) -> Outcome {
         .take(50)
         .map(|store| Setup::new().start(store))
         .collect();
-    let workers = join_all(servers.iter_mut().map(Server::holds)).await;
+    let (ended, all) = (AtomicUsize::new(0), servers.len());
+    let holding = servers.iter_mut().map(|server| async {
+        let worker = server.holds().await;
+        // Relaxed: all of it happens in one task.
+        ended.fetch_add(1, Ordering::Relaxed);
+        server
+            .run_while(|| ended.load(Ordering::Relaxed) < all)
+            .await;
+        worker
+    });
+    let workers = join_all(holding).await;
     let workers: Result<Vec<WorkerId>, String> = workers.into_iter().collect();
     let workers = workers?;
     let distinct: BTreeSet<WorkerId> = workers.iter().copied().collect();
