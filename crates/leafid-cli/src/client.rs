@@ -13,7 +13,7 @@ use leafid_server::{percent_encoded, with_causes};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use ureq::http::header::AUTHORIZATION;
-use ureq::http::{HeaderValue, Method, Request};
+use ureq::http::{HeaderValue, Method, Request, StatusCode};
 use ureq::tls::TlsConfig;
 
 use crate::failure::{Failure, Outcome};
@@ -21,6 +21,9 @@ use crate::shard::ShardFlags;
 
 /// The server, unless another one is named.
 pub(crate) const DEFAULT_SERVER: &str = "http://127.0.0.1:8080";
+/// What to do if no server answers.
+const START_OR_NAME: &str = "start one with `leafid serve`, name another with --server URL, or go \
+    straight to a store with --store URL or --data-dir DIR";
 /// Longer than the server works on any request.
 const CALL_MAX: Duration = Duration::from_secs(60);
 
@@ -64,6 +67,14 @@ impl Client {
     /// A client of the server at `url`, with the secret of a token and, for https, certificates. It
     /// does not connect yet.
     pub(crate) fn new(url: &str, secret: Option<&str>, tls: TlsConfig) -> Outcome<Self> {
+        Ok(Self {
+            authorization: secret.map(authorization).transpose()?,
+            ..Self::without_token(url, tls, CALL_MAX)?
+        })
+    }
+
+    /// A client without a token, each of whose calls takes at most `timeout`.
+    pub(crate) fn without_token(url: &str, tls: TlsConfig, timeout: Duration) -> Outcome<Self> {
         let base = url.trim_end_matches('/');
         let base = match base.split_once("://") {
             Some(("http" | "https", _)) => base.to_owned(),
@@ -79,14 +90,14 @@ impl Client {
         };
         let settings = ureq::Agent::config_builder()
             .http_status_as_error(false)
-            .timeout_global(Some(CALL_MAX))
+            .timeout_global(Some(timeout))
             .proxy(None)
             .tls_config(tls)
             .build();
         Ok(Self {
             agent: settings.into(),
             base,
-            authorization: secret.map(authorization).transpose()?,
+            authorization: None,
         })
     }
 
@@ -194,8 +205,32 @@ impl Client {
         serde_json::from_str(text).map_err(|_| self.not_leafid(text))
     }
 
+    /// The status and the body of whatever answers a GET.
+    ///
+    /// # Errors
+    ///
+    /// If nothing answers in time; `next` says what to do then.
+    pub(crate) fn probe(&self, path: &str, next: &str) -> Outcome<(StatusCode, String)> {
+        let request = self.request(Method::GET, path, String::new())?;
+        let answered = self.exchange(request);
+        answered.map_err(|error| self.unreachable(&error, next))
+    }
+
     /// Sends a request, and returns the body of a successful answer.
     fn send(&self, method: Method, path: &str, body: String, tag: &str) -> Outcome<String> {
+        let request = self.request(method, path, body)?;
+        let answered = self.exchange(request);
+        let (status, text) = answered.map_err(|error| self.unreachable(&error, START_OR_NAME))?;
+        if status.is_success() {
+            return Ok(text);
+        }
+        match serde_json::from_str::<Problem>(&text) {
+            Ok(problem) => Err(failure(problem, tag)),
+            Err(_) => Err(self.not_leafid(&format!("status {status}, {text}"))),
+        }
+    }
+
+    fn request(&self, method: Method, path: &str, body: String) -> Outcome<Request<String>> {
         let mut request = Request::builder()
             .method(method)
             .uri(format!("{}{path}", self.base))
@@ -203,39 +238,25 @@ impl Client {
         if let Some(authorization) = &self.authorization {
             request = request.header(AUTHORIZATION, authorization);
         }
-        let request = request.body(body).map_err(|error| {
+        request.body(body).map_err(|error| {
             let message = format!("{} is not a server address: {error}", self.base);
             Failure::usage(message, "name it as --server http://HOST:PORT")
-        })?;
-        let mut answer = self
-            .agent
-            .run(request)
-            .map_err(|error| self.unreachable(&error))?;
-        let text = answer.body_mut().read_to_string();
-        let text = text.map_err(|error| self.unreachable(&error))?;
-        if answer.status().is_success() {
-            return Ok(text);
-        }
-        match serde_json::from_str::<Problem>(&text) {
-            Ok(problem) => Err(failure(problem, tag)),
-            Err(_) => Err(self.not_leafid(&format!("status {}, {text}", answer.status()))),
-        }
+        })
     }
 
-    fn unreachable(&self, error: &ureq::Error) -> Failure {
+    fn exchange(&self, request: Request<String>) -> Result<(StatusCode, String), ureq::Error> {
+        let mut answer = self.agent.run(request)?;
+        let text = answer.body_mut().read_to_string()?;
+        Ok((answer.status(), text))
+    }
+
+    fn unreachable(&self, error: &ureq::Error, next: &str) -> Failure {
         let causes = with_causes(error);
         let message = format!("no answer from the server at {}: {causes}", self.base);
-        if let Some(next) = tls_advice(&causes) {
-            return Failure::new(message, next);
-        }
-        Failure::new(
-            message,
-            "start one with `leafid serve`, name another with --server URL, or go straight to a \
-             store with --store URL or --data-dir DIR",
-        )
+        Failure::new(message, tls_advice(&causes).unwrap_or(next))
     }
 
-    fn not_leafid(&self, text: &str) -> Failure {
+    pub(crate) fn not_leafid(&self, text: &str) -> Failure {
         let start: String = text.chars().take(80).collect();
         Failure::new(
             format!("{} does not answer as a leafid server: {start}", self.base),

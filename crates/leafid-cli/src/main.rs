@@ -8,6 +8,7 @@ mod bench;
 mod completions;
 mod config;
 mod decode;
+mod health;
 mod man;
 mod next;
 mod quota;
@@ -69,6 +70,7 @@ enum Command {
     #[command(subcommand)]
     Quota(quota::Quotas),
     Audit(audit::Audit),
+    Health(health::Health),
     #[command(subcommand)]
     Store(store::Stores),
     #[command(subcommand)]
@@ -89,6 +91,7 @@ impl Command {
             Self::Worker(workers) => workers.run(),
             Self::Quota(quotas) => quotas.run(),
             Self::Audit(audit) => audit.run(),
+            Self::Health(health) => health.run(),
             Self::Store(stores) => stores.run(),
             Self::Config(configs) => configs.run(),
             Self::Bench(bench) => bench.run(),

@@ -22,6 +22,7 @@ use crate::flags::ServerFlags;
 use crate::{log, output, source};
 
 use greeting::greeting;
+pub(crate) use greeting::reachable;
 
 /// Serve ids over HTTP, the Redis protocol and gRPC until SIGTERM or SIGINT.
 ///

@@ -103,8 +103,13 @@ impl CallFlags {
 
 /// The named server, else that of the environment, else the default one.
 pub(crate) fn client(server: Option<&str>, call: &CallFlags) -> Outcome<Client> {
-    let variable = std::env::var("LEAFID_SERVER");
-    let variable = variable.ok().filter(|url| !url.is_empty());
-    let url = server.or(variable.as_deref()).unwrap_or(DEFAULT_SERVER);
-    Client::new(url, call.secret()?.as_deref(), call.tls.config()?)
+    let url = named_server(server).unwrap_or_else(|| DEFAULT_SERVER.to_owned());
+    Client::new(&url, call.secret()?.as_deref(), call.tls.config()?)
+}
+
+/// The server that the flag names, else the environment.
+pub(crate) fn named_server(flag: Option<&str>) -> Option<String> {
+    let variable = || std::env::var("LEAFID_SERVER").ok();
+    let variable = || variable().filter(|url| !url.is_empty());
+    flag.map(str::to_owned).or_else(variable)
 }

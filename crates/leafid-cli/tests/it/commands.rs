@@ -231,6 +231,7 @@ fn help_begins_with_an_example() {
         "next",
         "tag",
         "quota",
+        "health",
         "store",
         "config",
         "bench",

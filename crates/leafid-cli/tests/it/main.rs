@@ -23,6 +23,7 @@ mod decode;
 mod docs;
 mod families;
 mod full_disk;
+mod health;
 mod journals;
 mod leaf;
 mod log_outlet;
