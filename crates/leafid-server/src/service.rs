@@ -4,6 +4,7 @@
 // The state of the process.
 pub(crate) mod health;
 pub(crate) mod regressions;
+pub(crate) mod reloads;
 
 // The caller, and its permissions.
 mod access;
@@ -70,10 +71,12 @@ pub(crate) use issue::LastTag;
 pub use issued::{Issued, IssuedId};
 use late_rows::LateRows;
 pub use leafid_stores::AuditRecord;
+use reloads::Reloads;
 pub(crate) use remediation::Wording;
 pub use shards::{ShardChoice, TwoShards};
 pub use snowflake::SnowflakeParts;
 use snowflakes::Snowflakes;
+pub(crate) use snowflakes::WorkerSettings;
 pub use tags::{TagPage, TagView};
 pub use texts::Texts;
 pub use workers::{ClockView, WorkerView};
@@ -120,6 +123,7 @@ pub struct Service {
     gate: Gate,
     late_rows: Arc<LateRows>,
     health: Health,
+    reloads: Reloads,
     limits: Limits,
     /// Step of tags that are created without one.
     step: u32,
@@ -160,9 +164,10 @@ impl Service {
             generators,
             formats,
             snowflakes: workers.map(|(registry, peers)| {
-                Snowflakes::new(registry, peers, config.workers.clock_offset_max)
+                Snowflakes::new(registry, peers, WorkerSettings::of(&config.workers))
             }),
             health,
+            reloads: Reloads::default(),
             limits,
             step: config.step,
             segment: config.segment,
@@ -323,6 +328,11 @@ impl Service {
     /// Waits until all changes are recorded.
     pub(crate) async fn end_audit(&self) {
         self.audit.end().await;
+    }
+
+    /// How the last reading of each file that can be reloaded ended.
+    pub(crate) const fn reloads(&self) -> &Reloads {
+        &self.reloads
     }
 
     /// Tokens and quotas, for the metrics.

@@ -1,5 +1,5 @@
-//! Real servers for tests: MariaDB, PostgreSQL (also behind PgBouncer), Redis, etcd and ZooKeeper as child processes on
-//! free ports, with their files in a temporary folder, a TCP proxy that misbehaves on demand, a
+//! Real servers for tests: MariaDB, PostgreSQL (also behind PgBouncer), Redis, etcd, ZooKeeper and Prometheus as child
+//! processes on free ports, with their files in a temporary folder, a TCP proxy that misbehaves on demand, a
 //! wall clock that steps on demand, certificates, stand-ins for Java Leaf, and programs in other
 //! languages.
 //!
@@ -26,6 +26,7 @@ mod java_leaf_worker;
 mod mariadb;
 mod pgbouncer;
 mod postgres;
+mod prometheus;
 mod proxy;
 mod redis;
 mod server;
@@ -41,6 +42,7 @@ pub use java_leaf_worker::{JavaLeafStart, JavaLeafWorker, RefusedStart};
 pub use mariadb::{MariaDb, shared_mariadb};
 pub use pgbouncer::PgBouncer;
 pub use postgres::{Postgres, shared_postgres};
+pub use prometheus::Prometheus;
 pub use proxy::Proxy;
 pub use redis::{Redis, shared_redis};
 pub use zookeeper::{ZooKeeper, shared_zookeeper};

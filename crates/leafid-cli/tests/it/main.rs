@@ -28,6 +28,7 @@ mod journals;
 mod leaf;
 mod log_outlet;
 mod lookalike_names;
+mod monitoring;
 mod one_database;
 mod opaque_ids;
 mod open_files;

@@ -254,7 +254,10 @@ fn refused_calls_lose_no_numbers() {
     let texts = server.json("/v1/tags/desk/ids?count=2");
     let text = texts["ids"][1].as_str().unwrap();
     let (worker, _) = text.split_once('-').unwrap();
-    assert_eq!(worker, format!("{:04}", server.metric("leafid_worker_id")));
+    assert_eq!(
+        worker,
+        format!("{:04}", server.metric("leafid_worker_id{pool=\"default\"}"))
+    );
     // One call may have lost its numbers, when the tag was loaded.
     assert!(number(&server, "desk") < 10_000);
     let daily = server.json("/v1/tags/daily/ids")["ids"][0].clone();

@@ -150,7 +150,9 @@ fn metrics_and_readiness_show_the_worker_id() {
     assert!(before > 0);
     let (_, metrics) = server.get("/metrics");
     for line in [
-        "leafid_worker_id 0.0",
+        "leafid_worker_id{pool=\"default\"} 0.0",
+        "leafid_worker_lease_seconds 3600.0",
+        "leafid_snowflake_borrowed_max_seconds 1.0",
         "leafid_worker_ready 1.0",
         "leafid_worker_claims_total 1",
         "leafid_worker_losses_total 0",

@@ -122,6 +122,16 @@ fn sighup_changes_the_certificate() {
     let mistake = "tls-key server.key: the key does not match the first certificate";
     assert!(log.contains(mistake) && !log.contains("PRIVATE"), "{log}");
     assert_eq!(ask("ca.pem").ok(), "2\n");
+    let read = |metric| {
+        server.metric(&format!(
+            "leafid_config_last_reload_{metric}{{file=\"tls-cert\"}}"
+        ))
+    };
+    let first_read = read("success_timestamp_seconds");
+    assert!(
+        read("successful") == 0.0 && first_read > 1e9,
+        "{first_read}"
+    );
     let successor = Authority::new();
     successor.write(folder.path(), "successor");
     let renewed = successor.issue_for(["127.0.0.1"], 0, 32_000_000_000);
@@ -131,6 +141,11 @@ fn sighup_changes_the_certificate() {
     ask("ca.pem").check_failed(1, "invalid peer certificate", "--ca-file FILE");
     let expires = server.metric("leafid_tls_certificate_expiry_timestamp_seconds");
     assert!((expires - 32e9).abs() < 0.5, "{expires}");
+    let last_read = read("success_timestamp_seconds");
+    assert!(
+        read("successful") == 1.0 && last_read > first_read,
+        "{last_read}"
+    );
     server.stop();
 }
 

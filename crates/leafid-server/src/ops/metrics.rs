@@ -6,7 +6,10 @@
 
 mod call_counts;
 mod counters;
+mod families;
 mod format;
+mod latency;
+mod process;
 mod scrape;
 
 use std::collections::BTreeSet;
@@ -23,6 +26,7 @@ use crate::service::Service;
 pub(crate) use self::call_counts::{CallCounts, CallMetric, CountedCalls};
 pub(crate) use self::counters::Counters;
 pub(crate) use self::format::Format;
+pub(crate) use self::latency::Latency;
 
 /// The maximum age of a scrape that is shared with another client.
 const SHARED_MAX: Duration = Duration::from_secs(1);
@@ -86,16 +90,21 @@ impl Metrics {
     }
 
     fn render(&self, service: &Arc<Service>) -> String {
+        let uptime = self.clock.now().saturating_sub(self.started);
         let mut registry = Registry::with_prefix("leafid");
         registry.register_collector(Box::new(scrape::Scrape {
             counters: Arc::clone(&self.counters),
-            uptime: self.clock.now().saturating_sub(self.started),
+            uptime,
             tags: Arc::clone(&self.tags),
             service: Arc::clone(service),
         }));
+        // Their names are the same in every program.
+        let mut of_process = Registry::default();
+        of_process.register_collector(Box::new(process::Process { uptime }));
         let mut out = String::new();
         // Writing to a string does not fail.
-        let _written = text::encode(&mut out, &registry);
+        let _written = text::encode_registry(&mut out, &of_process)
+            .and_then(|()| text::encode(&mut out, &registry));
         out
     }
 }

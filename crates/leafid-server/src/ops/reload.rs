@@ -13,6 +13,7 @@ use tokio::task::JoinHandle;
 use crate::config::{AccessFile, ConfigError, FormatKeys};
 use crate::net::tls::Tls;
 use crate::service::Service;
+use crate::service::reloads::ReloadedFile;
 
 /// The signals at which files are reloaded.
 ///
@@ -45,8 +46,8 @@ impl Hangups {
         Ok(Self(signal(SignalKind::hangup())?))
     }
 
-    /// Reloads the access file, the format keys and the certificate at each SIGHUP, if they are given, and logs the
-    /// outcome. The future is never ready.
+    /// Reloads the access file, the format keys and the certificate at each SIGHUP, if they are
+    /// given, and logs the outcome. The future is never ready.
     ///
     /// # Example
     ///
@@ -62,34 +63,58 @@ impl Hangups {
         let mut tokens = Reader::new("keeping the previous tokens and quotas", timeout);
         let mut keys = Reader::new("keeping the previous format keys", timeout);
         let mut certificate = Reader::new("keeping the previous certificate", timeout);
+        // The start has read them.
+        let files = [
+            (ReloadedFile::Access, access_file.is_some()),
+            (ReloadedFile::FormatKeys, format_keys.is_some()),
+            (ReloadedFile::Certificate, tls.is_some()),
+        ];
+        for (file, _) in files.into_iter().filter(|(_, is_set)| *is_set) {
+            service.reloads().succeeded(file);
+        }
         while self.0.recv().await.is_some() {
             // The tokens first, so that a removed token is refused soon.
             if let Some(path) = access_file.clone() {
                 let limits = *service.limits();
-                let read = move || AccessFile::read(&path, &limits);
-                if let Some(file) = tokens.read(read).await {
-                    apply_access(&service, file, access_file.as_deref());
-                }
+                let read = tokens.read(move || AccessFile::read(&path, &limits)).await;
+                let applied =
+                    read.is_some_and(|file| apply_access(&service, file, access_file.as_deref()));
+                note(&service, ReloadedFile::Access, applied);
             }
             if let Some(path) = format_keys.clone() {
                 let shown = path.display().to_string();
-                if let Some(read) = keys.read(move || FormatKeys::read(&path)).await {
-                    service.apply_format_keys(read.keys);
-                    for note in read.notes {
-                        tracing::warn!("{note}");
-                    }
-                    tracing::info!("reloaded the format keys {shown}");
+                let read = keys.read(move || FormatKeys::read(&path)).await;
+                note(&service, ReloadedFile::FormatKeys, read.is_some());
+                if let Some(read) = read {
+                    apply_keys(&service, read, &shown);
                 }
             }
             if let Some(tls) = &tls {
                 let read = Arc::clone(tls);
-                if let Some(prepared) = certificate.read(move || read.prepare()).await {
+                let prepared = certificate.read(move || read.prepare()).await;
+                note(&service, ReloadedFile::Certificate, prepared.is_some());
+                if let Some(prepared) = prepared {
                     tls.apply(prepared);
                     log_certificate(tls);
                 }
             }
         }
     }
+}
+
+fn note(service: &Service, file: ReloadedFile, succeeded: bool) {
+    match succeeded {
+        true => service.reloads().succeeded(file),
+        false => service.reloads().failed(file),
+    }
+}
+
+fn apply_keys(service: &Service, read: FormatKeys, shown: &str) {
+    service.apply_format_keys(read.keys);
+    for note in read.notes {
+        tracing::warn!("{note}");
+    }
+    tracing::info!("reloaded the format keys {shown}");
 }
 
 /// Reads files of one kind, on a thread that serves no requests.
@@ -157,7 +182,8 @@ fn log_certificate(tls: &Tls) {
     tracing::info!(until, "reloaded the certificate");
 }
 
-fn apply_access(service: &Service, file: AccessFile, path: Option<&Path>) {
+/// Whether it was applied.
+fn apply_access(service: &Service, file: AccessFile, path: Option<&Path>) -> bool {
     let path = path.map(Path::display);
     let path = path.as_ref().map(ToString::to_string).unwrap_or_default();
     if file.tokens.is_empty() && service.needs_token() {
@@ -165,7 +191,7 @@ fn apply_access(service: &Service, file: AccessFile, path: Option<&Path>) {
             "{path}:1: there are no tokens in it, which would let everyone in; keeping the \
              previous tokens and quotas: restart the server if this is intended"
         );
-        return;
+        return false;
     }
     service.apply_access(&file.tokens, &file.quotas);
     for note in file.notes {
@@ -176,6 +202,7 @@ fn apply_access(service: &Service, file: AccessFile, path: Option<&Path>) {
         quotas = file.quotas.len(),
         "reloaded the access file {path}"
     );
+    true
 }
 
 #[cfg(test)]

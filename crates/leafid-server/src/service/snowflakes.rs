@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use leafid::{Id, Snowflake, WorkerRegistry};
 
+use crate::config::WorkerConfig;
 use crate::sharded::Sharded;
 use crate::worker_ids::Peers;
 
@@ -13,10 +14,33 @@ use crate::worker_ids::Peers;
 pub(super) struct Snowflakes {
     pub(super) registry: WorkerRegistry,
     pub(super) peers: Peers,
-    /// How far the clocks of servers may differ.
-    pub(super) clock_margin: Duration,
+    pub(super) settings: WorkerSettings,
     pub(super) snowflake: Snowflake,
     pub(super) counts: Sharded<Counts>,
+}
+
+/// The settings of the worker id that are of use while it is held.
+#[derive(Debug)]
+pub(crate) struct WorkerSettings {
+    /// The group of servers that share worker ids.
+    pub(crate) pool: String,
+    /// How long a worker id is leased ahead.
+    pub(crate) lease: Duration,
+    /// How far ids may run ahead of the clock.
+    pub(crate) ahead_max: Duration,
+    /// How far the clocks of servers may differ.
+    pub(crate) clock_margin: Duration,
+}
+
+impl WorkerSettings {
+    pub(super) fn of(config: &WorkerConfig) -> Self {
+        Self {
+            pool: config.pool.clone(),
+            lease: config.lease,
+            ahead_max: config.ahead_max,
+            clock_margin: config.clock_offset_max,
+        }
+    }
 }
 
 /// The ids that one thread issued.
@@ -38,9 +62,9 @@ impl Snowflakes {
         }
     }
 
-    pub(super) fn new(registry: WorkerRegistry, peers: Peers, clock_margin: Duration) -> Self {
+    pub(super) fn new(registry: WorkerRegistry, peers: Peers, settings: WorkerSettings) -> Self {
         Self {
-            clock_margin,
+            settings,
             snowflake: registry.snowflake(),
             registry,
             peers,

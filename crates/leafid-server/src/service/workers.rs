@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use leafid::store::LeaseRecord;
 use leafid::{Id, RegistryStatus, SnowflakeIds, WorkerId};
 
-use super::snowflakes::Snowflakes;
+use super::snowflakes::{Snowflakes, WorkerSettings};
 use super::{Caller, Service, ServiceError, audit};
 use crate::worker_ids::Presence;
 
@@ -169,6 +169,11 @@ impl Service {
         self.health.worker_status()
     }
 
+    /// The settings of the worker id; `None` if snowflake ids are off.
+    pub(crate) fn worker_settings(&self) -> Option<&WorkerSettings> {
+        Some(&self.snowflakes.as_ref()?.settings)
+    }
+
     /// As [`worker_status`](Self::worker_status), for a caller.
     ///
     /// # Errors
@@ -243,11 +248,11 @@ impl Service {
         let Snowflakes {
             registry,
             peers,
-            clock_margin,
+            settings,
             ..
         } = self.snowflakes()?;
         let record = &row.record;
-        let margin_ms = u64::try_from(clock_margin.as_millis()).unwrap_or(u64::MAX);
+        let margin_ms = u64::try_from(settings.clock_margin.as_millis()).unwrap_or(u64::MAX);
         if !row.is_own && record.until_ms.saturating_add(margin_ms) <= registry.now_ms() {
             return Ok(());
         }

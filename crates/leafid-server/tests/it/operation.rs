@@ -117,6 +117,13 @@ fn metrics_count_what_happened() {
         "leafid_ready 1.0",
         "leafid_tags_loaded 1.0",
         "leafid_build_info{version=\"0.1.0\"} 1",
+        "leafid_request_duration_seconds_bucket{le=\"+Inf\",protocol=\"http\"} 2",
+        "leafid_request_duration_seconds_count{protocol=\"http\"} 2",
+        "# TYPE process_cpu_seconds_total counter",
+        "# TYPE process_resident_memory_bytes gauge",
+        "# TYPE process_open_fds gauge",
+        "# TYPE process_max_fds gauge",
+        "# TYPE process_start_time_seconds gauge",
     ] {
         assert!(
             reply.body.lines().any(|found| found == line),
@@ -127,9 +134,10 @@ fn metrics_count_what_happened() {
     for name in [
         "tag_rate",
         "tag_headroom",
+        "tag_limit",
         "tag_headroom_seconds",
-        "process_start_time_seconds",
         "connections",
+        "connections_max",
         "calls_waiting",
     ] {
         assert!(

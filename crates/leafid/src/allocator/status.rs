@@ -50,6 +50,8 @@ pub struct Status {
     pub rate: f64,
     /// How long the ids in memory last at that rate; `None` while there is no rate.
     pub cover: Option<Duration>,
+    /// How long ago its first segment was reserved, in this process.
+    pub in_use_for: Duration,
     /// The highest max id this process knows of.
     pub max_id: Option<u64>,
     /// The largest id it may issue.
@@ -161,6 +163,7 @@ impl Allocator {
             remaining,
             rate,
             cover: cover(remaining, rate),
+            in_use_for: state.usage.in_use_for(now),
             max_id: state.bounds.floor,
             limit: state.row.limit(),
             cursor: self.buffer.cursor(),

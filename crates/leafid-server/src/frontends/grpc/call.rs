@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use hyper::Response;
+use tokio::time::Instant;
 use tonic::Code;
 use tonic::body::Body;
 use tonic::codegen::BoxFuture;
@@ -60,7 +61,14 @@ pub(super) struct Call {
     activity: Arc<Activity>,
     has_pending_reply: bool,
     /// How the metrics count it; `None` if it is not gRPC, and once it was counted.
-    uncounted: Option<(Method, Arc<GrpcCounts>)>,
+    uncounted: Option<Uncounted>,
+}
+
+/// A call that the metrics do not count yet.
+struct Uncounted {
+    method: Method,
+    counts: Arc<GrpcCounts>,
+    begun: Instant,
 }
 
 impl Call {
@@ -78,13 +86,22 @@ impl Call {
 
     /// Sets how the metrics count it.
     pub(super) fn count_as(&mut self, method: Method, counts: &Arc<GrpcCounts>) {
-        self.uncounted = Some((method, Arc::clone(counts)));
+        self.uncounted = Some(Uncounted {
+            method,
+            counts: Arc::clone(counts),
+            begun: Instant::now(),
+        });
     }
 
     /// Counts it in the metrics, unless that has been done.
     pub(super) fn ended(&mut self, code: Code) {
-        if let Some((method, counts)) = self.uncounted.take() {
-            counts.count(method, code);
+        let Some(call) = self.uncounted.take() else {
+            return;
+        };
+        call.counts.count(call.method, code);
+        // A stream takes as long as its caller wants.
+        if !call.method.is_streaming() {
+            call.counts.latency.record(call.begun.elapsed(), 1);
         }
     }
 

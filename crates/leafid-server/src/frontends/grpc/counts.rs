@@ -3,19 +3,23 @@
 use tonic::Code;
 
 use super::Method;
-use crate::ops::metrics::{CallCounts, CallMetric, CountedCalls};
+use crate::net::connection_counts::Protocol;
+use crate::ops::metrics::{CallCounts, CallMetric, CountedCalls, Latency};
 
 /// The number of gRPC statuses.
 const CODES: usize = 17;
 
-/// Calls by method and status.
+/// Calls by method and status, and how long they took.
 #[derive(Debug, Default)]
-pub(crate) struct GrpcCounts(CallCounts<{ Method::ALL.len() }, CODES>);
+pub(crate) struct GrpcCounts {
+    calls: CallCounts<{ Method::ALL.len() }, CODES>,
+    pub(super) latency: Latency,
+}
 
 impl GrpcCounts {
     #[inline]
     pub(crate) fn count(&self, method: Method, code: Code) {
-        self.0.add(method as usize, code as usize, 1);
+        self.calls.add(method as usize, code as usize, 1);
     }
 }
 
@@ -28,10 +32,18 @@ impl CountedCalls for GrpcCounts {
         }
     }
 
+    fn protocol(&self) -> Protocol {
+        Protocol::Grpc
+    }
+
+    fn latency(&self) -> &Latency {
+        &self.latency
+    }
+
     fn for_each(&self, each: &mut dyn FnMut([&str; 2], u64)) {
         let codes: [Code; CODES] =
             std::array::from_fn(|code| Code::from_i32(i32::try_from(code).unwrap_or_default()));
-        for (method, code, count) in self.0.counted() {
+        for (method, code, count) in self.calls.counted() {
             each([Method::ALL[method].path(), code_name(codes[code])], count);
         }
     }

@@ -130,6 +130,7 @@ pub(super) async fn serve<S: Io>(
 impl Connection {
     fn answer(self: &Arc<Self>, mut request: Request<Incoming>) -> Answering {
         count_up(&self.begun);
+        let begun = Instant::now();
         let is_leaving = self.handler.context.service.health().is_leaving();
         if is_leaving {
             self.leave();
@@ -139,13 +140,13 @@ impl Connection {
             Slot::Admin => self.refuse(&request),
         };
         if let Some(answer) = answer {
-            return Either::Left(ready(Ok(self.answered(answer, is_leaving))));
+            return Either::Left(ready(Ok(self.answered(answer, begun, is_leaving))));
         }
         let connection = Arc::clone(self);
         Either::Right(Box::pin(async move {
             let ConnectionInfo { peer, backlog, .. } = &connection.info;
             let answer = connection.handler.answer(request, *peer, backlog).await;
-            Ok(connection.answered(answer, is_leaving))
+            Ok(connection.answered(answer, begun, is_leaving))
         }))
     }
 
@@ -280,8 +281,15 @@ impl Connection {
 
     /// Counts an answer. A server that is leaving tells the peer to send its next request over
     /// another connection; over HTTP/2, where answers cannot say that, hyper drops the header.
-    fn answered(&self, mut answer: Response<AnswerBody>, is_leaving: bool) -> Response<AnswerBody> {
+    fn answered(
+        &self,
+        mut answer: Response<AnswerBody>,
+        begun: Instant,
+        is_leaving: bool,
+    ) -> Response<AnswerBody> {
         count_up(&self.ended);
+        let latency = &self.handler.context.counts.latency;
+        latency.record(begun.elapsed(), 1);
         if is_leaving {
             let close = HeaderValue::from_static("close");
             answer.headers_mut().insert(CONNECTION, close);

@@ -20,6 +20,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::Instant;
 
 use super::session::{Pending, Session, Then};
 use crate::config::Limits;
@@ -213,7 +214,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
 
     /// Lets the session answer, and keeps the input that it did not consume.
     fn answer(&mut self, stream: &[u8], output: &mut Vec<u8>) -> Option<Pause> {
+        let begun = Instant::now();
         let fed = self.session.feed(stream, output);
+        self.session.record(begun.elapsed());
         self.kept.clear();
         self.kept.extend_from_slice(&stream[fed.consumed..]);
         if self.kept.is_empty() {
@@ -276,7 +279,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<'_, S> {
     /// Waits for what a command needs. The answers before it are sent meanwhile.
     async fn resume(&mut self, pending: Pending) {
         let mut output = Vec::new();
+        let begun = Instant::now();
         self.session.resume(pending, &mut output).await;
+        self.session.record(begun.elapsed());
         self.output.append(&mut output);
     }
 

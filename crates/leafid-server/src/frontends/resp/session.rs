@@ -7,6 +7,7 @@
 mod answering;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::command::{self, Turn};
 use super::context::Context;
@@ -67,6 +68,14 @@ impl Session {
         match &self.state.mode {
             Mode::Queuing(transaction) | Mode::Executing(transaction) => transaction.held_len(),
             Mode::Direct => 0,
+        }
+    }
+
+    /// Records how long the commands took that were answered since the last call.
+    pub(super) fn record(&mut self, took: Duration) {
+        let answered = std::mem::take(&mut self.state.answered);
+        if answered > 0 {
+            self.context.counts.latency.record(took, answered);
         }
     }
 
@@ -150,9 +159,7 @@ impl Session {
         turn.times = times;
         command::wait(&mut turn, pending.wanted).await;
         let failed = turn.failed;
-        self.context
-            .counts
-            .count(pending.at, times - failed, failed);
+        turn.count(pending.at, times - failed, failed);
         self.state.hush(out, start);
         if !self.state.is_executing() {
             self.state.replies = self.state.replies.after();
@@ -177,11 +184,12 @@ impl Session {
     }
 
     fn complain(&mut self, broken: Broken, out: &mut Vec<u8>) {
-        self.context.counts.count(command::COMMANDS.len(), 0, 1);
-        if self.state.replies.are_silent() {
+        let is_silent = self.state.replies.are_silent();
+        let mut turn = Turn::new(&self.context, &mut self.state, out);
+        turn.count(command::COMMANDS.len(), 0, 1);
+        if is_silent {
             return;
         }
-        let mut turn = Turn::new(&self.context, &mut self.state, out);
         let text = broken.text().as_bytes();
         match broken {
             Broken::NotBulk(byte) => {

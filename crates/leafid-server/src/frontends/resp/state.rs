@@ -23,6 +23,8 @@ pub(super) struct State {
     /// Replies to commands that were executed; they are written before the next command.
     pub(super) pending: Option<Box<PendingReplies>>,
     pub(super) mode: Mode,
+    /// Commands that were answered and are not in the metrics of latency yet.
+    pub(super) answered: u64,
 }
 
 /// Which commands are answered: CLIENT REPLY.
@@ -59,6 +61,7 @@ impl State {
             replies: Replies::On,
             pending: None,
             mode: Mode::Direct,
+            answered: 0,
         }
     }
 

@@ -3,6 +3,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::latency::Latency;
+use crate::net::connection_counts::Protocol;
 use crate::sharded::Sharded;
 
 /// Call counts by row and column.
@@ -42,6 +44,11 @@ impl<const ROWS: usize, const COLUMNS: usize> CallCounts<ROWS, COLUMNS> {
 /// The calls of one front end, for a scrape.
 pub(crate) trait CountedCalls: Send + Sync {
     fn metric(&self) -> CallMetric;
+
+    fn protocol(&self) -> Protocol;
+
+    /// How long they took.
+    fn latency(&self) -> &Latency;
 
     /// Calls `each` with the values of the two labels and the count, for each counter above zero.
     fn for_each(&self, each: &mut dyn FnMut([&str; 2], u64));

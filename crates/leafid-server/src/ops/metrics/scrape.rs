@@ -2,7 +2,6 @@
 
 mod access;
 mod connections;
-mod families;
 mod tags;
 mod tls;
 mod worker;
@@ -19,9 +18,11 @@ use prometheus_client::metrics::MetricType;
 use super::call_counts::CallMetric;
 use super::counters::Counters;
 use crate::service::Service;
+use crate::service::reloads::ReloadedFile;
 
+use super::families::{Encoded, Families, NoLabels, count_of};
+use super::latency::LatencySum;
 use crate::ops::instrumented_store::Call;
-use families::{Encoded, Families, count_of};
 
 pub(super) struct Scrape {
     pub(super) counters: Arc<Counters>,
@@ -38,6 +39,7 @@ impl Collector for Scrape {
         self.process(families)?;
         connections::encode(&self.counters, &self.service, families)?;
         self.calls(families)?;
+        self.latencies(families)?;
         self.events(families)?;
         self.store(families)?;
         tls::encode(self.counters.tls.as_deref(), families)?;
@@ -53,16 +55,41 @@ impl Scrape {
         let mut build = families.family("build", help, MetricType::Info)?;
         build.encode_info(&[("version", env!("CARGO_PKG_VERSION"))])?;
         let uptime = self.uptime.as_secs_f64();
-        let now = crate::wall_clock::now().as_duration().as_secs_f64();
-        let help = "when the process started, in seconds since 1970";
-        families.gauge("process_start_time_seconds", help, now - uptime)?;
         families.gauge("uptime_seconds", "time since the server started", uptime)?;
         let is_ready = self.service.health().readiness().is_ready();
+        self.reloads(families)?;
         families.switch(
             "ready",
             "1 while the server is ready for requests",
             is_ready,
         )
+    }
+
+    fn reloads(&self, families: &mut Families<'_>) -> Encoded {
+        let files = ReloadedFile::ALL.map(|file| (file, self.service.reloads().last(file)));
+        let read = || {
+            files
+                .iter()
+                .filter_map(|(file, last)| Some((file, (*last)?)))
+        };
+        let help = "1 if the last reading of a file, at start or at SIGHUP, succeeded";
+        let name = "config_last_reload_successful";
+        let mut metric = families.family(name, help, MetricType::Gauge)?;
+        for (file, last) in read() {
+            let value = f64::from(u8::from(last.succeeded));
+            metric
+                .encode_family(&[("file", file.name())])?
+                .encode_gauge(&value)?;
+        }
+        let help = "when a file was last read successfully, in seconds since 1970";
+        let name = "config_last_reload_success_timestamp_seconds";
+        let mut metric = families.family(name, help, MetricType::Gauge)?;
+        for (file, last) in read() {
+            metric
+                .encode_family(&[("file", file.name())])?
+                .encode_gauge(&last.success_at)?;
+        }
+        Ok(())
     }
 
     fn calls(&self, families: &mut Families<'_>) -> Encoded {
@@ -77,6 +104,24 @@ impl Scrape {
                 }
             });
             encoded?;
+        }
+        Ok(())
+    }
+
+    fn latencies(&self, families: &mut Families<'_>) -> Encoded {
+        let help = "how long requests took, from their arrival to their answer, by protocol; \
+                    streams of gRPC are left out";
+        let name = "request_duration_seconds";
+        let mut metric = families.family(name, help, MetricType::Histogram)?;
+        for calls in &self.counters.calls {
+            let LatencySum {
+                seconds,
+                count,
+                buckets,
+            } = calls.latency().sum();
+            metric
+                .encode_family(&[("protocol", calls.protocol().name())])?
+                .encode_histogram::<NoLabels>(seconds, count, &buckets, None)?;
         }
         Ok(())
     }

@@ -18,6 +18,8 @@ pub(in crate::allocator) struct Usage {
     put: u64,
     /// Segments since the row was found.
     loads: u64,
+    /// When the first of them was put in.
+    first_loaded_at: Duration,
     /// The rate up to the last segment.
     rate: Rate,
     /// When the last segment was put in, and how many ids had been used then.
@@ -34,6 +36,7 @@ impl Usage {
             skipped: 0,
             put: 0,
             loads: 0,
+            first_loaded_at: now,
             rate: Rate::default(),
             loaded_at: now,
             loaded_used: 0,
@@ -45,6 +48,8 @@ impl Usage {
         let used = self.used(remaining);
         if self.loads > 0 {
             self.rate = self.rate_at(now, remaining);
+        } else {
+            self.first_loaded_at = now;
         }
         self.loads += 1;
         self.loaded_at = now;
@@ -62,6 +67,14 @@ impl Usage {
     /// The row is gone: the rate of its successor is measured anew.
     pub(in crate::allocator) fn restart(&mut self) {
         self.loads = 0;
+    }
+
+    /// How long ago the first segment was reserved.
+    pub(in crate::allocator) fn in_use_for(&self, now: Duration) -> Duration {
+        match self.loads {
+            0 => Duration::ZERO,
+            _ => now.saturating_sub(self.first_loaded_at),
+        }
     }
 
     /// Ids taken from the buffer, with the few that were lost between two segments.

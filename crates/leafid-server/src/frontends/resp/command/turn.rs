@@ -90,6 +90,12 @@ impl<'a> Turn<'a> {
         }
     }
 
+    /// Counts commands that were answered, and those of them with an error.
+    pub(in crate::frontends::resp) fn count(&mut self, at: usize, succeeded: u64, failed: u64) {
+        self.context.counts.count(at, succeeded, failed);
+        self.state.answered += succeeded + failed;
+    }
+
     /// Answers with an error.
     pub(in crate::frontends::resp) fn fail(&mut self, text: &str) -> Outcome {
         self.fail_with(&[text.as_bytes()])

@@ -169,7 +169,7 @@ impl Turn<'_> {
             self.reply.error(error);
             self.state.abort_transaction();
         }
-        self.context.counts.count(at, 0, 1);
+        self.count(at, 0, 1);
         self.settle(start);
         None
     }
@@ -210,9 +210,7 @@ impl Turn<'_> {
                 (waiting, Some(Then::Wait(Pending { at, wanted })))
             }
         };
-        self.context
-            .counts
-            .count(at, times - failed - waiting, failed);
+        self.count(at, times - failed - waiting, failed);
         then
     }
 
@@ -236,7 +234,7 @@ impl Turn<'_> {
             let error = &self.reply.out[start..];
             self.state.repeat_reply(error, times - kept - 1);
         }
-        self.context.counts.count(at, 0, times - kept);
+        self.count(at, 0, times - kept);
         self.settle(start);
     }
 

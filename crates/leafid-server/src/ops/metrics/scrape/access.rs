@@ -3,7 +3,7 @@
 
 use prometheus_client::metrics::MetricType;
 
-use super::families::{Encoded, Families, to_float};
+use crate::ops::metrics::families::{Encoded, Families, to_float};
 use crate::service::{Service, TokenRefusal};
 
 pub(super) fn encode(service: &Service, families: &mut Families<'_>) -> Encoded {

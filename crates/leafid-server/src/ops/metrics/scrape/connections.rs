@@ -2,9 +2,9 @@
 
 use prometheus_client::metrics::MetricType;
 
-use super::families::{Encoded, Families};
 use crate::net::connection_counts::Protocol;
 use crate::ops::metrics::Counters;
+use crate::ops::metrics::families::{Encoded, Families};
 use crate::service::Service;
 
 pub(super) fn encode(all: &Counters, service: &Service, families: &mut Families<'_>) -> Encoded {
@@ -15,6 +15,9 @@ pub(super) fn encode(all: &Counters, service: &Service, families: &mut Families<
         open.encode_family(&[("protocol", protocol.name())])?
             .encode_gauge(&counts.open(protocol))?;
     }
+    let max = u64::from(service.limits().connections_max);
+    let help = "how many connections may be open at once (connections-max)";
+    families.amount("connections_max", help, max)?;
     let help = "connections refused because too many were open, by protocol";
     let refused = Protocol::ALL.map(|protocol| (protocol.name(), counts.refused(protocol)));
     families.counters("connections_refused", help, "protocol", refused)?;

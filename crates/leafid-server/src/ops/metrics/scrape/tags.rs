@@ -10,7 +10,7 @@ use leafid::{Status, Tag};
 use prometheus_client::encoding::MetricEncoder;
 use prometheus_client::metrics::MetricType;
 
-use super::families::{Encoded, Families, count_of, to_float};
+use crate::ops::metrics::families::{Encoded, Families, count_of, to_float};
 use crate::service::Service;
 
 use own::OTHER;
@@ -72,9 +72,14 @@ struct SeenTag {
     /// The other metrics have no sensible sum: they are those of one tag.
     step: Option<u64>,
     cover: Option<Duration>,
+    limit: Option<u64>,
     headroom: Option<u64>,
     headroom_days: Option<f64>,
 }
+
+/// How long a tag has to be in use before its cover is shown: its first segments are short, and
+/// grow with what is measured.
+const WARM_UP: Duration = Duration::from_secs(60);
 
 const SECONDS_A_DAY: f64 = 86_400.0;
 
@@ -92,7 +97,9 @@ impl SeenTag {
             // The name itself, as in the API: labels have escaping rules of their own.
             tag: status.tag.as_str().to_owned(),
             step: Some(status.step),
-            cover: status.cover,
+            // Its segments are still short.
+            cover: status.cover.filter(|_| status.in_use_for >= WARM_UP),
+            limit: Some(status.limit.largest()),
             headroom: Some(status.limit.headroom(max_id)),
             headroom_days: status.headroom_days(max_id),
             ..Self::default()
@@ -153,8 +160,13 @@ const TAG_SERIES: &[TagSeries] = &[
     },
     TagSeries {
         name: "tag_cover_seconds",
-        help: "how long the ids in memory last at the measured rate",
+        help: "how long the ids in memory last at the measured rate; absent in the first minute of use",
         value: Value::Gauge(|tag| tag.cover.map(|cover| cover.as_secs_f64())),
+    },
+    TagSeries {
+        name: "tag_limit",
+        help: "the largest number that the tag may issue",
+        value: Value::Gauge(|tag| tag.limit.map(to_float)),
     },
     TagSeries {
         name: "tag_headroom",

@@ -1,7 +1,7 @@
 //! TLS in `/metrics`. If TLS is off there are no series.
 
-use super::families::{Encoded, Families};
 use crate::net::tls::{Outcome, Tls};
+use crate::ops::metrics::families::{Encoded, Families};
 
 pub(super) fn encode(tls: Option<&Tls>, families: &mut Families<'_>) -> Encoded {
     let Some(tls) = tls else {

@@ -6,7 +6,7 @@ use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, MetricEncod
 use prometheus_client::metrics::MetricType;
 
 pub(super) type Encoded = Result<(), fmt::Error>;
-type NoLabels = [(&'static str, &'static str); 0];
+pub(super) type NoLabels = [(&'static str, &'static str); 0];
 
 /// Writes one family after the other.
 pub(super) struct Families<'e>(pub(super) DescriptorEncoder<'e>);
@@ -39,6 +39,17 @@ impl Families<'_> {
     pub(super) fn counter(&mut self, name: &str, help: &str, count: u64) -> Encoded {
         let mut metric = self.family(name, help, MetricType::Counter)?;
         metric.encode_counter::<NoLabels, _, u64>(&count, None)
+    }
+
+    /// A counter of seconds.
+    pub(super) fn counter_of_seconds(
+        &mut self,
+        name: &str,
+        help: &str,
+        milliseconds: u64,
+    ) -> Encoded {
+        let mut metric = self.family(name, help, MetricType::Counter)?;
+        metric.encode_counter::<NoLabels, _, u64>(&(to_float(milliseconds) / 1000.0), None)
     }
 
     /// One counter with a label, of each of its values.
