@@ -90,7 +90,7 @@ fn configured_server(config: Option<PathBuf>) -> Outcome<String> {
 }
 
 /// One line with the checks that failed, of an answer with a line for each.
-fn reasons(body: &str) -> String {
+pub(crate) fn reasons(body: &str) -> String {
     let failed: Vec<_> = body
         .lines()
         .filter_map(|line| line.strip_prefix("[-]"))

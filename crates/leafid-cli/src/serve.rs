@@ -1,6 +1,7 @@
 //! `leafid serve`: runs the server until a signal.
 
 mod greeting;
+mod systemd;
 
 use std::fmt::Display;
 use std::future::Future;
@@ -10,8 +11,8 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use leafid_server::{
-    AccessFile, Config, CoreRuntime, FormatKeys, Hangups, Listeners, Loaded, ServeError, Server,
-    Stores, Tls, Workers, shutdown_signal, with_causes,
+    AccessFile, Config, CoreRuntime, FormatKeys, Hangups, Listeners, Loaded, Reloader, ServeError,
+    Server, Stores, Tls, Workers, shutdown_signal, with_causes,
 };
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 use tokio::signal::unix::{SignalKind, signal};
@@ -23,6 +24,7 @@ use crate::{log, output, source};
 
 use greeting::greeting;
 pub(crate) use greeting::reachable;
+use systemd::Systemd;
 
 /// Serve ids over HTTP, the Redis protocol and gRPC until SIGTERM or SIGINT.
 ///
@@ -110,17 +112,33 @@ async fn serve(config: &Config, keys: Option<FormatKeys>, tls: Option<Arc<Tls>>)
         server.service().apply_format_keys(read.keys);
     }
     let (access_file, format_keys) = (config.access_file.clone(), config.format_keys.clone());
-    tokio::spawn(hangups.reload(server.service(), access_file, format_keys, tls));
+    let reloader = Reloader::new(server.service(), access_file, format_keys, tls);
+    let systemd = Systemd::from_environment();
+    tokio::spawn(reload_at(hangups, reloader, systemd.clone()));
     // The server runs even if its greeting cannot be written.
     let greeting = greeting(&server.addresses(), config);
+    let listening = greeting.split_inclusive('\n').next().unwrap_or_default();
     let _ = output::print(match config.log {
         // The addresses are printed even then, because a port may have been picked here.
-        LevelFilter::OFF => greeting.split_inclusive('\n').next().unwrap_or_default(),
+        LevelFilter::OFF => listening,
         _ => &greeting,
     });
+    systemd.follow(&server, listening.trim_end().to_owned());
+    let stop = async {
+        stop.await;
+        let stop_max = config.shutdown_delay + config.shutdown_grace;
+        systemd.stopping(stop_max).await;
+    };
     let served = server.run(stop).await.map_err(not_served);
     source::settle(config).await;
     served
+}
+
+/// Reloads the files at each SIGHUP.
+async fn reload_at(mut hangups: Hangups, mut reloader: Reloader, systemd: Systemd) {
+    while hangups.next().await.is_some() {
+        systemd.around_reload(reloader.reload()).await;
+    }
 }
 
 /// Turns a limit on the size of files into an error of the write that exceeds it. The signal that

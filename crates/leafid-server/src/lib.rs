@@ -32,10 +32,11 @@ pub use config::{
 pub use error::{ServeError, with_causes};
 pub use frontends::http::openapi;
 pub use net::listeners::Listeners;
+pub use net::progress::Progress;
 pub use net::runtimes::CoreRuntime;
 pub use net::shutdown::shutdown_signal;
 pub use net::tls::Tls;
-pub use ops::reload::Hangups;
+pub use ops::reload::{Hangups, Reloader};
 pub use server::{Server, Stores, warm_up};
 pub use service::health::{Health, Readiness};
 pub use service::{

@@ -11,6 +11,7 @@ pub(crate) mod http2_frames;
 pub(crate) mod listeners;
 pub(crate) mod poll_on_wake;
 pub(crate) mod preface;
+pub(crate) mod progress;
 pub(crate) mod runtimes;
 pub(crate) mod shutdown;
 pub(crate) mod socket;

@@ -22,6 +22,7 @@ use crate::net::acceptor::Acceptor;
 use crate::net::connection_counts::ConnectionCounts;
 use crate::net::connection_limiter::ConnectionLimiter;
 use crate::net::listeners::Listeners;
+use crate::net::progress::Progress;
 use crate::net::runtimes::CoreRuntimes;
 use crate::net::shutdown::Shutdown;
 use crate::net::unread::Unread;
@@ -82,6 +83,7 @@ pub struct Server {
     shutdown_grace: Duration,
     /// The number of threads that serve connections.
     threads: usize,
+    progress: Progress,
 }
 
 /// One listener for each protocol; disabled ones have none.
@@ -158,6 +160,7 @@ impl Server {
             shutdown_delay: config.shutdown_delay,
             shutdown_grace: config.shutdown_grace,
             threads: config.thread_count(),
+            progress: Progress::default(),
         }
     }
 
@@ -177,6 +180,26 @@ impl Server {
     #[must_use]
     pub fn service(&self) -> Arc<Service> {
         Arc::clone(&self.service)
+    }
+
+    /// Whether the threads that serve connections make progress, while the server runs.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # async fn example(server: leafid_server::Server) -> Result<(), leafid_server::ServeError> {
+    /// let progress = server.progress();
+    /// server
+    ///     .run(async move {
+    ///         // Never, if a thread hangs.
+    ///         progress.of_all_threads().await;
+    ///     })
+    ///     .await
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn progress(&self) -> Progress {
+        self.progress.clone()
     }
 
     /// Serves until `shutdown` is ready, continues for `shutdown_delay` while it reports that it is
@@ -206,6 +229,7 @@ impl Server {
     fn begin(self) -> Result<Running, ServeError> {
         let shutdown = Shutdown::new();
         let runtimes = CoreRuntimes::start(self.threads).map_err(ServeError::Threads)?;
+        self.progress.watch(runtimes.handles());
         let runtimes = Arc::new(runtimes);
         let acceptor = Acceptor {
             runtimes: Arc::clone(&runtimes),

@@ -44,6 +44,7 @@ mod store;
 mod store_files;
 mod store_went_back;
 mod swapped_tables;
+mod systemd;
 mod tls;
 mod unknown_tags;
 mod unread;

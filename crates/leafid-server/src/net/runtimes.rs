@@ -43,6 +43,11 @@ impl CoreRuntimes {
         Ok(Self { cores })
     }
 
+    /// The runtimes of all threads.
+    pub(crate) fn handles(&self) -> Vec<Handle> {
+        self.cores.iter().map(|core| core.runtime.clone()).collect()
+    }
+
     /// Serves a connection on the runtime that has the fewest.
     pub(crate) fn spawn<F>(&self, stream: TcpStream, serve: impl FnOnce(TcpStream) -> F)
     where

@@ -2,6 +2,7 @@
 //! certificate. A file with a mistake changes nothing, nor does one that cannot be read in time:
 //! each is read on a thread of its own, so that neither delays the other.
 
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,15 +20,7 @@ use crate::service::reloads::ReloadedFile;
 ///
 /// # Example
 ///
-/// ```no_run
-/// # fn example(service: std::sync::Arc<leafid_server::Service>) -> std::io::Result<()> {
-/// // Do this first: from here on the signal does not end the process.
-/// let hangups = leafid_server::Hangups::listen()?;
-/// let reloading = hangups.reload(service, Some("access.toml".into()), None, None);
-/// tokio::spawn(reloading);
-/// # Ok(())
-/// # }
-/// ```
+/// See [`Reloader`].
 #[derive(Debug)]
 pub struct Hangups(Signal);
 
@@ -41,28 +34,62 @@ impl Hangups {
     ///
     /// # Example
     ///
-    /// See [`Hangups`].
+    /// See [`Reloader`].
     pub fn listen() -> io::Result<Self> {
         Ok(Self(signal(SignalKind::hangup())?))
     }
 
-    /// Reloads the access file, the format keys and the certificate at each SIGHUP, if they are
-    /// given, and logs the outcome. The future is never ready.
+    /// Waits for the next SIGHUP; `None`: there will be none.
     ///
     /// # Example
     ///
-    /// See [`Hangups`].
-    pub async fn reload(
-        mut self,
+    /// See [`Reloader`].
+    pub async fn next(&mut self) -> Option<()> {
+        self.0.recv().await
+    }
+}
+
+/// Reloads the access file, the format keys and the certificate, if they are given, and logs the
+/// outcome.
+///
+/// # Example
+///
+/// ```no_run
+/// # async fn example(service: std::sync::Arc<leafid_server::Service>) -> std::io::Result<()> {
+/// // Do this first: from here on the signal does not end the process.
+/// let mut hangups = leafid_server::Hangups::listen()?;
+/// let access_file = Some("access.toml".into());
+/// let mut reloader = leafid_server::Reloader::new(service, access_file, None, None);
+/// while hangups.next().await.is_some() {
+///     reloader.reload().await;
+/// }
+/// # Ok(())
+/// # }
+/// ```
+pub struct Reloader {
+    service: Arc<Service>,
+    access_file: Option<PathBuf>,
+    format_keys: Option<PathBuf>,
+    tls: Option<Arc<Tls>>,
+    tokens: Reader,
+    keys: Reader,
+    certificate: Reader,
+}
+
+impl Reloader {
+    /// Reloads these files of that service.
+    ///
+    /// # Example
+    ///
+    /// See [`Reloader`].
+    #[must_use]
+    pub fn new(
         service: Arc<Service>,
         access_file: Option<PathBuf>,
         format_keys: Option<PathBuf>,
         tls: Option<Arc<Tls>>,
-    ) {
+    ) -> Self {
         let timeout = service.limits().reload_max;
-        let mut tokens = Reader::new("keeping the previous tokens and quotas", timeout);
-        let mut keys = Reader::new("keeping the previous format keys", timeout);
-        let mut certificate = Reader::new("keeping the previous certificate", timeout);
         // The start has read them.
         let files = [
             (ReloadedFile::Access, access_file.is_some()),
@@ -72,33 +99,73 @@ impl Hangups {
         for (file, _) in files.into_iter().filter(|(_, is_set)| *is_set) {
             service.reloads().succeeded(file);
         }
-        while self.0.recv().await.is_some() {
-            // The tokens first, so that a removed token is refused soon.
-            if let Some(path) = access_file.clone() {
-                let limits = *service.limits();
-                let read = tokens.read(move || AccessFile::read(&path, &limits)).await;
-                let applied =
-                    read.is_some_and(|file| apply_access(&service, file, access_file.as_deref()));
-                note(&service, ReloadedFile::Access, applied);
-            }
-            if let Some(path) = format_keys.clone() {
-                let shown = path.display().to_string();
-                let read = keys.read(move || FormatKeys::read(&path)).await;
-                note(&service, ReloadedFile::FormatKeys, read.is_some());
-                if let Some(read) = read {
-                    apply_keys(&service, read, &shown);
-                }
-            }
-            if let Some(tls) = &tls {
-                let read = Arc::clone(tls);
-                let prepared = certificate.read(move || read.prepare()).await;
-                note(&service, ReloadedFile::Certificate, prepared.is_some());
-                if let Some(prepared) = prepared {
-                    tls.apply(prepared);
-                    log_certificate(tls);
-                }
-            }
+        Self {
+            service,
+            access_file,
+            format_keys,
+            tls,
+            tokens: Reader::new("keeping the previous tokens and quotas", timeout),
+            keys: Reader::new("keeping the previous format keys", timeout),
+            certificate: Reader::new("keeping the previous certificate", timeout),
         }
+    }
+
+    /// Reads the files now, and applies those without a mistake.
+    ///
+    /// # Example
+    ///
+    /// See [`Reloader`].
+    pub async fn reload(&mut self) {
+        // The tokens first, so that a removed token is refused soon.
+        self.reload_access().await;
+        self.reload_keys().await;
+        self.reload_certificate().await;
+    }
+
+    async fn reload_access(&mut self) {
+        let Some(path) = self.access_file.clone() else {
+            return;
+        };
+        let limits = *self.service.limits();
+        let read = self.tokens.read(move || AccessFile::read(&path, &limits));
+        let applied = read
+            .await
+            .is_some_and(|file| apply_access(&self.service, file, self.access_file.as_deref()));
+        note(&self.service, ReloadedFile::Access, applied);
+    }
+
+    async fn reload_keys(&mut self) {
+        let Some(path) = self.format_keys.clone() else {
+            return;
+        };
+        let shown = path.display().to_string();
+        let read = self.keys.read(move || FormatKeys::read(&path)).await;
+        note(&self.service, ReloadedFile::FormatKeys, read.is_some());
+        if let Some(read) = read {
+            apply_keys(&self.service, read, &shown);
+        }
+    }
+
+    async fn reload_certificate(&mut self) {
+        let Some(tls) = self.tls.clone() else {
+            return;
+        };
+        let read = Arc::clone(&tls);
+        let prepared = self.certificate.read(move || read.prepare()).await;
+        note(&self.service, ReloadedFile::Certificate, prepared.is_some());
+        if let Some(prepared) = prepared {
+            tls.apply(prepared);
+            log_certificate(&tls);
+        }
+    }
+}
+
+impl fmt::Debug for Reloader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reloader")
+            .field("access_file", &self.access_file)
+            .field("format_keys", &self.format_keys)
+            .finish_non_exhaustive()
     }
 }
 
