@@ -1,5 +1,6 @@
 //! `leafid serve`: runs the server until a signal.
 
+mod activation;
 mod greeting;
 mod systemd;
 
@@ -11,8 +12,8 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use leafid_server::{
-    AccessFile, Config, CoreRuntime, FormatKeys, Hangups, Listeners, Loaded, Reloader, ServeError,
-    Server, Stores, Tls, Workers, shutdown_signal, with_causes,
+    AccessFile, Config, CoreRuntime, FormatKeys, Hangups, Listeners, Loaded, PassedSockets,
+    Reloader, ServeError, Server, Stores, Tls, Workers, shutdown_signal, with_causes,
 };
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 use tokio::signal::unix::{SignalKind, signal};
@@ -30,6 +31,7 @@ use systemd::Systemd;
 ///
 /// By default it listens on 127.0.0.1, on port 8080 for HTTP, 6380 for the Redis protocol and 50051
 /// for gRPC, and keeps its state in ./leafid-data.
+/// Sockets that systemd passes by the names http, resp and grpc replace the addresses.
 /// At the first signal it finishes the requests in flight and exits with code 0; at a second signal
 /// it exits at once, with code 1. Logs go to standard error.
 #[derive(clap::Args)]
@@ -57,6 +59,11 @@ impl Serve {
 
 /// Serves with settings that are loaded.
 fn serve_until_stopped(mut loaded: Loaded) -> Outcome {
+    // Before the second thread starts, and before the settings say who can reach the server.
+    let passed = activation::passed_sockets()?;
+    for (key, address) in passed.addresses().map_err(source::not_started)? {
+        loaded.listen_on_passed(key, address)?;
+    }
     let noted = read_access(&mut loaded.config)?;
     loaded.notes.extend(noted);
     loaded.check_exposure()?;
@@ -85,18 +92,23 @@ fn serve_until_stopped(mut loaded: Loaded) -> Outcome {
     let runtime = CoreRuntime::new().map_err(source::not_started)?;
     let mut served = Ok(());
     runtime.block_on(pin!(async {
-        served = serve(&loaded.config, keys, tls).await;
+        served = serve(&loaded.config, keys, tls, passed).await;
     }));
     // Nothing that still runs needs waiting for: all requests have been answered.
     runtime.shutdown_background();
     served
 }
 
-async fn serve(config: &Config, keys: Option<FormatKeys>, tls: Option<Arc<Tls>>) -> Outcome {
+async fn serve(
+    config: &Config,
+    keys: Option<FormatKeys>,
+    tls: Option<Arc<Tls>>,
+    passed: PassedSockets,
+) -> Outcome {
     let stop = stop()?;
     let hangups = Hangups::listen().map_err(no_signals)?;
     survive_file_size_limit().map_err(no_signals)?;
-    let listeners = Listeners::bind(config.addresses())
+    let listeners = Listeners::bind_others(config.addresses(), passed)
         .await
         .map_err(not_served)?
         .with_tls(tls.clone());

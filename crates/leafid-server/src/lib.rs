@@ -31,7 +31,7 @@ pub use config::{
 };
 pub use error::{ServeError, with_causes};
 pub use frontends::http::openapi;
-pub use net::listeners::Listeners;
+pub use net::listeners::{Listeners, PassedSockets};
 pub use net::progress::Progress;
 pub use net::runtimes::CoreRuntime;
 pub use net::shutdown::shutdown_signal;

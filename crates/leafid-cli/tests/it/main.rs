@@ -40,6 +40,7 @@ mod rolling_restart;
 mod settings;
 mod snowflake;
 mod snowflake_tags;
+mod socket_activation;
 mod store;
 mod store_files;
 mod store_went_back;

@@ -1,6 +1,7 @@
 //! `Loaded`: the settings, read from all layers, and where each value comes from.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 
 use super::error::ConfigError;
 use super::layers::{Assigned, Layers};
@@ -81,6 +82,41 @@ impl Loaded {
             value,
             origin: self.origin_of(setting.key),
         }
+    }
+
+    /// Sets the address of a setting (`http`, `resp`, `grpc`) to that of a socket that was passed.
+    /// Call it before the settings are used: who can reach the address decides what is allowed.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`], if it is no setting, or has no such value.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use leafid_server::Sources;
+    ///
+    /// let mut loaded = Sources::default().load()?;
+    /// loaded.listen_on_passed("http", "0.0.0.0:8080".parse().unwrap())?;
+    /// assert_eq!(loaded.config.http.to_string(), "0.0.0.0:8080");
+    /// assert!(loaded.check_exposure().unwrap_err().to_string().contains("a socket of systemd"));
+    /// # Ok::<(), leafid_server::ConfigError>(())
+    /// ```
+    pub fn listen_on_passed(&mut self, key: &str, address: SocketAddr) -> Result<(), ConfigError> {
+        let mistake = |mistake| ConfigError {
+            mistakes: vec![mistake],
+        };
+        let setting = Setting::find(key);
+        let setting = setting.ok_or_else(|| mistake(format!("there is no setting {key}")))?;
+        let assigned = Assigned {
+            setting,
+            texts: vec![address.to_string()],
+            origin: Origin::Socket,
+        };
+        let applied = setting.apply(&mut self.config, &assigned.texts);
+        applied.map_err(|problem| mistake(assigned.mistake(&problem)))?;
+        self.assigned.insert(setting.key, assigned);
+        Ok(())
     }
 
     /// Where the value of a setting comes from.

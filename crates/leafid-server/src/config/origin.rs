@@ -28,6 +28,8 @@ pub enum Origin {
     Environment(String),
     /// A flag.
     Flag(String),
+    /// A socket that the service manager passed.
+    Socket,
 }
 
 impl Origin {
@@ -38,6 +40,7 @@ impl Origin {
             Self::File { .. } => 1,
             Self::Environment(_) => 2,
             Self::Flag(_) => 3,
+            Self::Socket => 4,
         }
     }
 }
@@ -52,6 +55,7 @@ impl fmt::Display for Origin {
                 line: Some(line),
             } => write!(f, "{}:{line}", path.display()),
             Self::Environment(name) | Self::Flag(name) => f.write_str(name),
+            Self::Socket => f.write_str("a socket of systemd"),
         }
     }
 }
