@@ -30,7 +30,8 @@ use page::{Block, blocks, commands};
 use session::Session;
 
 /// The reasons for which a block may stay out, and what it must be about.
-const REASONS: [(&str, &str); 2] = [
+const REASONS: [(&str, &str); 3] = [
+    ("changes the users and services of the machine", "sudo "),
     ("installs packages and takes minutes", "./test"),
     ("needs etcdctl, which no test installs", "etcdctl "),
 ];

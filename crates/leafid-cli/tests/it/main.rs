@@ -47,6 +47,7 @@ mod store_went_back;
 mod swapped_tables;
 mod systemd;
 mod tls;
+mod units;
 mod unknown_tags;
 mod unread;
 mod web_pages;
