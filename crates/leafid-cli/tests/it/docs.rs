@@ -30,10 +30,12 @@ use page::{Block, blocks, commands};
 use session::Session;
 
 /// The reasons for which a block may stay out, and what it must be about.
-const REASONS: [(&str, &str); 3] = [
+const REASONS: [(&str, &str); 5] = [
     ("changes the users and services of the machine", "sudo "),
     ("installs packages and takes minutes", "./test"),
     ("needs etcdctl, which no test installs", "etcdctl "),
+    ("needs Docker; the image has a test", "docker "),
+    ("needs a cluster; the chart has a test", "helm "),
 ];
 /// A block of text may not begin a line with these: it would be a command that no test runs.
 const PROGRAMS: [&str; 8] = [
@@ -64,6 +66,7 @@ check_pages! {
     access "docs/access.md"
     backup "docs/backup.md"
     config "docs/config.md"
+    deploy "docs/deploy.md"
     faults "docs/faults.md"
     formats "docs/formats.md"
     from_gear "docs/from-gear.md"
