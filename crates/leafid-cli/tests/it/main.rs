@@ -20,6 +20,7 @@ mod clock_faults;
 mod commands;
 mod conformance;
 mod container;
+mod debian_package;
 mod decode;
 mod deployment;
 mod docs;

@@ -13,7 +13,8 @@ use crate::server_process::{Server, until};
 
 const SERVICE: &str = "leafid.service";
 const SOCKETS: [&str; 3] = ["leafid.socket", "leafid-resp.socket", "leafid-grpc.socket"];
-const INSTALLED: &str = "/usr/local/bin/leafid";
+/// systemd finds the program in its own list of folders, such as `/usr/bin`.
+const START: &str = "ExecStart=leafid serve\n";
 /// SQLite gives its files to the owner of their folder if it runs as root, and the service does not.
 const CALLS_OF_ROOT: [&str; 2] = ["fchown", "chown"];
 
@@ -27,8 +28,9 @@ fn deployed(name: &str) -> String {
 fn installed() -> (TempDir, Vec<PathBuf>) {
     let folder = tempdir().unwrap();
     let service = deployed(SERVICE);
-    assert!(service.contains(&format!("ExecStart={INSTALLED} serve\n")));
-    let service = service.replace(INSTALLED, env!("CARGO_BIN_EXE_leafid"));
+    assert!(service.contains(START));
+    let built = concat!("ExecStart=", env!("CARGO_BIN_EXE_leafid"), " serve\n");
+    let service = service.replace(START, built);
     let http = deployed(SOCKETS[0]);
     let other = |name: &str, port: &str| {
         let named = format!("FileDescriptorName={name}\nService={SERVICE}");
