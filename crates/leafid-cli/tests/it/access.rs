@@ -1,5 +1,7 @@
 //! Guards the access file, its reload at SIGHUP, and the commands that send a token.
 
+mod rotation;
+
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;

@@ -284,6 +284,7 @@ mod tests {
         TokenSpec {
             name: "limited".into(),
             secret: SecretHash::of("secret"),
+            next_secret: None,
             is_admin: false,
             scope: TokenScope::All,
             tags: tags.iter().copied().map(TagPattern::new).collect(),

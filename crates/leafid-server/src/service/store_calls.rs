@@ -152,6 +152,7 @@ mod tests {
         let token = TokenSpec {
             name: "periods".into(),
             secret: SecretHash::of("secret"),
+            next_secret: None,
             is_admin: false,
             scope: TokenScope::All,
             tags: vec![crate::config::TagPattern::new("*@2026")],

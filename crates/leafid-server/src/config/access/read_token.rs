@@ -1,4 +1,4 @@
-//! One `[[token]]` of an access file: its name, its secret in either form, and what it may do.
+//! One `[[token]]` of an access file: its name, its secrets in either form, and what it may do.
 
 use leafid::Tag;
 use toml::de::{DeTable, DeValue};
@@ -8,10 +8,12 @@ use super::scope::{TagPattern, TokenScope};
 use super::token::{SecretHash, TokenSpec};
 use crate::config::limits::Limits;
 
-const KEYS: [&str; 7] = [
+const KEYS: [&str; 9] = [
     "name",
     "secret",
     "secret_sha256",
+    "next_secret",
+    "next_secret_sha256",
     "admin",
     "ids_per_second",
     "scope",
@@ -30,7 +32,9 @@ pub(super) fn token(
     reader.check_keys(table, &KEYS);
     let limits = *reader.limits;
     let name = name(reader, table, start);
-    let secret = secret(reader, table, start);
+    let first = secret(reader, table, ("secret", "secret_sha256"));
+    let next_secret = secret(reader, table, ("next_secret", "next_secret_sha256"));
+    check_secrets(reader, table, start, (first, next_secret));
     let is_admin = reader.switch(table, "admin");
     let ids_per_second = reader.ids_per_second(table);
     let scope = reader.value(table, "scope", scope);
@@ -45,7 +49,8 @@ pub(super) fn token(
         ids_per_second,
         scope: scope.unwrap_or_default(),
         tags: tags.unwrap_or_default(),
-        ..TokenSpec::with_secret(name?, secret?)
+        next_secret,
+        ..TokenSpec::with_secret(name?, first?)
     })
 }
 
@@ -86,25 +91,44 @@ fn tags(value: &DeValue<'_>, max: usize) -> Result<Vec<TagPattern>, String> {
     })
 }
 
-/// The secret, in whichever form it is given.
-fn secret(reader: &mut Reader<'_>, table: &DeTable<'_>, start: usize) -> Option<SecretHash> {
-    match (table.get("secret"), table.get("secret_sha256")) {
+/// One of the two secrets, in whichever form it is given.
+fn secret(
+    reader: &mut Reader<'_>,
+    table: &DeTable<'_>,
+    (plain, hashed): (&str, &str),
+) -> Option<SecretHash> {
+    match (table.get(plain), table.get(hashed)) {
         (Some(_), Some(hash)) => {
-            let message = "both secret and secret_sha256 are given: remove one";
+            let message = format!("both {plain} and {hashed} are given: remove one");
             reader.mistake(hash.span().start, message);
             None
         }
-        (None, None) => {
-            let message = "a token has no secret: set secret, or secret_sha256 to the \
-                           hexadecimal SHA-256 of one";
-            reader.mistake(start, message);
-            None
-        }
+        (None, None) => None,
         (Some(_), None) => {
             let limits = *reader.limits;
-            reader.value(table, "secret", |value| plain_secret(value, &limits))
+            reader.value(table, plain, |value| plain_secret(value, &limits))
         }
-        (None, Some(_)) => reader.value(table, "secret_sha256", hashed_secret),
+        (None, Some(_)) => reader.value(table, hashed, |value| hashed_secret(value, hashed)),
+    }
+}
+
+/// A token needs a secret; a second one differs from it.
+fn check_secrets(
+    reader: &mut Reader<'_>,
+    table: &DeTable<'_>,
+    start: usize,
+    (first, next): (Option<SecretHash>, Option<SecretHash>),
+) {
+    if !table.contains_key("secret") && !table.contains_key("secret_sha256") {
+        let message = "a token has no secret: set secret, or secret_sha256 to the hexadecimal \
+                       SHA-256 of one";
+        reader.mistake(start, message);
+    }
+    let key = ["next_secret", "next_secret_sha256"];
+    let at = key.iter().find_map(|key| table.get(*key));
+    if let (Some(at), true) = (at, first.is_some() && first == next) {
+        let message = "the next secret is the same as the secret: set a new one, or remove it";
+        reader.mistake(at.span().start, message);
     }
 }
 
@@ -126,15 +150,17 @@ fn plain_secret(value: &DeValue<'_>, limits: &Limits) -> Result<SecretHash, Stri
     Ok(SecretHash::of(secret))
 }
 
-fn hashed_secret(value: &DeValue<'_>) -> Result<SecretHash, &'static str> {
+fn hashed_secret(value: &DeValue<'_>, key: &str) -> Result<SecretHash, String> {
     let hash = value.as_str().unwrap_or_default();
     if hash.eq_ignore_ascii_case(HASH_OF_NOTHING) {
-        return Err(
-            "this is the SHA-256 of an empty string: hash the secret, as `printf %s SECRET | sha256sum` does",
-        );
+        let message = "this is the SHA-256 of an empty string: hash the secret, as `printf %s \
+                       SECRET | sha256sum` does";
+        return Err(message.to_owned());
     }
-    SecretHash::from_hex(hash).ok_or(
-        "secret_sha256 must be a string of 64 hexadecimal digits, as `printf %s SECRET | sha256sum` \
-         prints",
-    )
+    SecretHash::from_hex(hash).ok_or_else(|| {
+        format!(
+            "{key} must be a string of 64 hexadecimal digits, as `printf %s SECRET | sha256sum` \
+             prints"
+        )
+    })
 }

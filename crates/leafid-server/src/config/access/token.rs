@@ -44,6 +44,8 @@ pub struct TokenSpec {
     pub name: String,
     /// The hash of its secret.
     pub(crate) secret: SecretHash,
+    /// The hash of a second secret, accepted as well while callers move from one to the other.
+    pub(crate) next_secret: Option<SecretHash>,
     /// Whether it may change tags, quotas and worker ids.
     pub is_admin: bool,
     /// Its quota in ids per second; `None` for no quota.
@@ -71,6 +73,7 @@ impl TokenSpec {
         Self {
             name: name.into(),
             secret,
+            next_secret: None,
             is_admin: false,
             ids_per_second: None,
             scope: TokenScope::All,
@@ -78,10 +81,32 @@ impl TokenSpec {
         }
     }
 
-    /// Whether two tokens have the same secret, so that they could not be distinguished.
+    /// The same token with a second secret, accepted as well as the first one.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use leafid_server::TokenSpec;
+    ///
+    /// let rotating = TokenSpec::new("billing", "former").and_secret("new");
+    /// assert!(rotating.has_secret_of(&TokenSpec::new("billing", "new")));
+    /// ```
+    #[must_use]
+    pub fn and_secret(mut self, secret: &str) -> Self {
+        self.next_secret = Some(SecretHash::of(secret));
+        self
+    }
+
+    /// The hashes of its secrets: one, or two during a rotation.
+    pub(crate) fn secrets(&self) -> impl Iterator<Item = SecretHash> {
+        std::iter::once(self.secret).chain(self.next_secret)
+    }
+
+    /// Whether two tokens have a secret in common, so that they could not be distinguished.
     #[must_use]
     pub fn has_secret_of(&self, other: &Self) -> bool {
-        self.secret == other.secret
+        self.secrets()
+            .any(|secret| other.secrets().any(|its| its == secret))
     }
 }
 

@@ -110,6 +110,36 @@ fn a_token_that_is_gone_lets_nobody_in() {
     assert_eq!((c.token(), caller(&access, "c").token()), (None, Some("d")));
 }
 
+/// Guards that a token stays itself while one of its secrets stays, and is revoked with the last.
+#[test]
+fn a_secret_is_rotated_without_a_refusal() {
+    let two = spec("a", None).and_secret("secret of tomorrow");
+    let new = TokenSpec::new("a", "secret of tomorrow");
+    let (_, access) = access(&[spec("a", None)], &[]);
+    let early = caller(&access, "a");
+    let takes = |caller: &Caller| access.check(caller, Some("t"), 1).is_ok();
+    access.apply(&[two], &[]);
+    assert_eq!(access.tokens.len(), 1, "two secrets are one token");
+    let late = access
+        .authenticate(Some("a"), "secret of tomorrow")
+        .unwrap();
+    assert!(takes(&early) && takes(&late) && takes(&caller(&access, "a")));
+    access.apply(std::slice::from_ref(&new), &[]);
+    assert!(access.authenticate(None, "secret of a").is_err());
+    assert!(takes(&early) && takes(&late), "the token has stayed");
+    // A secret that goes to another token takes no caller of the former one along.
+    access.apply(&[spec("a", None).and_secret("secret of tomorrow")], &[]);
+    access.apply(
+        &[spec("a", None), TokenSpec::new("b", "secret of tomorrow")],
+        &[],
+    );
+    assert_eq!(early.token(), Some("a"));
+    let b = access.authenticate(None, "secret of tomorrow").unwrap();
+    assert_eq!((b.token(), access.tokens.len()), (Some("b"), 2));
+    access.apply(&[new], &[]);
+    assert!(!takes(&early) && !takes(&b), "no secret is left of either");
+}
+
 #[test]
 fn every_quota_that_a_call_comes_under_holds() {
     let quotas = [(tag("slow"), 10), (QuotaScope::Server, 10_000)];

@@ -1,8 +1,9 @@
-//! `Tokens`: the tokens that authenticate callers, found by the hash of their secret.
+//! `Tokens`: the tokens that authenticate callers, found by the hash of a secret. A token may have
+//! two secrets; it stays the same token for its callers as long as one of them stays.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crossbeam_utils::CachePadded;
 use papaya::ResizeMode;
@@ -14,9 +15,10 @@ use crate::sharded::Sharded;
 
 /// The tokens that are known.
 pub(crate) struct Tokens {
-    by_secret: papaya::HashMap<SecretHash, Entry>,
-    /// Whether anonymous callers are refused; true if there are tokens.
-    required: AtomicBool,
+    /// A token with two secrets is here under both.
+    by_secret: papaya::HashMap<SecretHash, Arc<Entry>>,
+    /// How many tokens there are; if there is one, anonymous callers are refused.
+    count: AtomicUsize,
 }
 
 /// A token, and the pass that its callers get.
@@ -52,17 +54,17 @@ impl Tokens {
             by_secret: papaya::HashMap::builder()
                 .resize_mode(ResizeMode::Blocking)
                 .build(),
-            required: AtomicBool::new(false),
+            count: AtomicUsize::new(0),
         }
     }
 
     pub(super) fn are_required(&self) -> bool {
-        // Relaxed: the flag stands for itself.
-        self.required.load(Ordering::Relaxed)
+        self.len() > 0
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.by_secret.len()
+        // Relaxed: the number stands for itself.
+        self.count.load(Ordering::Relaxed)
     }
 
     pub(super) fn has_name(&self, name: &str) -> bool {
@@ -83,29 +85,39 @@ impl Tokens {
     }
 
     /// Replaces all tokens; one call at a time. New ones come first, so that a token that stays is
-    /// not refused in between.
+    /// not refused in between. A token that no secret leads to any longer is revoked.
     pub(super) fn replace(&self, specs: &[TokenSpec]) {
         let tokens = self.by_secret.pin();
-        for spec in specs {
-            match tokens.get(&spec.secret) {
-                Some(entry) if entry.is(spec) => entry.token.set_admin(spec.is_admin),
-                // A token of another name or with other grants is another token: its holder has to
-                // show the secret again.
-                _ => {
-                    if let Some(former) = tokens.insert(spec.secret, Entry::new(spec)) {
-                        former.token.revoke();
-                    }
-                }
-            }
+        let former: Vec<Arc<Entry>> = tokens.values().map(Arc::clone).collect();
+        let kept: BTreeMap<SecretHash, Arc<Entry>> =
+            specs.iter().flat_map(|spec| self.entries(spec)).collect();
+        for (secret, entry) in &kept {
+            tokens.insert(*secret, Arc::clone(entry));
         }
-        self.required.store(!specs.is_empty(), Ordering::Relaxed);
-        let kept: BTreeSet<&SecretHash> = specs.iter().map(|spec| &spec.secret).collect();
-        tokens.retain(|secret, entry| {
-            let is_kept = kept.contains(secret);
-            if !is_kept {
+        self.count.store(specs.len(), Ordering::Relaxed);
+        tokens.retain(|secret, _| kept.contains_key(secret));
+        let stay: BTreeSet<*const Entry> = kept.values().map(Arc::as_ptr).collect();
+        for entry in former {
+            if !stay.contains(&Arc::as_ptr(&entry)) {
                 entry.token.revoke();
             }
-            is_kept
-        });
+        }
+    }
+
+    /// The entry of a specification under each of its secrets: the present one if a secret leads
+    /// to it. A token of another name or with other grants is another token: its holder has to
+    /// show the secret again.
+    fn entries(&self, spec: &TokenSpec) -> Vec<(SecretHash, Arc<Entry>)> {
+        let tokens = self.by_secret.pin();
+        let mut present = spec.secrets().filter_map(|secret| tokens.get(&secret));
+        let entry = match present.find(|entry| entry.is(spec)) {
+            Some(entry) => {
+                entry.token.set_admin(spec.is_admin);
+                Arc::clone(entry)
+            }
+            None => Arc::new(Entry::new(spec)),
+        };
+        let under = |secret| (secret, Arc::clone(&entry));
+        spec.secrets().map(under).collect()
     }
 }

@@ -137,6 +137,46 @@ fn mistakes_are_named_with_their_lines() {
     );
 }
 
+/// Guards the second secret of a token, in either form, and that no two tokens share one.
+#[test]
+fn a_token_has_two_secrets_during_a_rotation() {
+    let hash = "2e7d2c03a9507ae265ecf5b5356885a53393a2029d241394997265a1a25aefc6";
+    let former = "[[token]]\nname = 'a'\nsecret = 's3cret-and-more-of-it'\n";
+    let plain = parse(&format!("{former}next_secret = 's3cret-of-tomorrow'\n")).unwrap();
+    let expected = TokenSpec::new("a", "s3cret-and-more-of-it").and_secret("s3cret-of-tomorrow");
+    assert_eq!(plain.tokens, [expected]);
+    let hashed = parse(&format!("{former}next_secret_sha256 = '{hash}'\n")).unwrap();
+    let expected = TokenSpec::new("a", "s3cret-and-more-of-it").and_secret("c");
+    assert_eq!(hashed.tokens, [expected]);
+    check(
+        &format!("{former}next_secret = 's3cret'\n"),
+        &["4: this secret has 6 characters"],
+    );
+    check(
+        &format!("{former}next_secret_sha256 = 's3cret'\n"),
+        &["4: next_secret_sha256 must be a string of 64 hexadecimal digits"],
+    );
+    check(
+        &format!("{former}next_secret = 's3cret-of-tomorrow'\nnext_secret_sha256 = '{hash}'\n"),
+        &["5: both next_secret and next_secret_sha256 are given: remove one"],
+    );
+    check(
+        &format!("{former}next_secret = 's3cret-and-more-of-it'\n"),
+        &["4: the next secret is the same as the secret: set a new one, or remove it"],
+    );
+    check(
+        "[[token]]\nname = 'a'\nnext_secret = 's3cret-of-tomorrow'\n",
+        &["1: a token has no secret"],
+    );
+    check(
+        &format!(
+            "{former}next_secret = 's3cret-of-tomorrow'\n\
+             [[token]]\nname = 'b'\nsecret = 's3cret-of-tomorrow'\n"
+        ),
+        &["5: this is the secret of the token \"a\" in line 1: change or remove one"],
+    );
+}
+
 #[test]
 fn all_mistakes_are_told_at_once() {
     let token = |name: &str, secret: &str| {
