@@ -54,6 +54,7 @@ pub(crate) struct SourceFile {
     pub(crate) text: String,
     /// The code without comments and texts; empty for other languages than Rust.
     code: Code,
+    is_text: bool,
 }
 
 impl SourceFile {
@@ -61,7 +62,20 @@ impl SourceFile {
         let (path, text) = (path.into(), text.into());
         let is_rust = path.ends_with(".rs");
         let code = Code::of(if is_rust { &text } else { "" });
-        Self { path, text, code }
+        Self {
+            path,
+            text,
+            code,
+            is_text: true,
+        }
+    }
+
+    /// A file whose bytes are no text.
+    fn binary(path: impl Into<String>) -> Self {
+        Self {
+            is_text: false,
+            ..Self::new(path, "")
+        }
     }
 
     fn is_rust(&self) -> bool {
@@ -78,6 +92,7 @@ impl SourceFile {
 type Rule = fn(&SourceFile) -> Vec<Finding>;
 
 const RULES: &[Rule] = &[
+    shape::text,
     shape::length,
     shape::heading,
     shape::name,
@@ -132,7 +147,7 @@ pub(crate) fn run() -> Result<()> {
     }
 }
 
-/// Reads every text file, without what is built or ignored.
+/// Reads every file, without what is built or ignored.
 ///
 /// # Errors
 ///
@@ -154,10 +169,13 @@ fn collect(root: &Path, folder: &Path, files: &mut Vec<SourceFile>) -> Result<()
             if !is_skipped(&name) {
                 collect(root, &path, files)?;
             }
-        } else if let Ok(text) = fs::read_to_string(&path) {
-            // What is no text is no source, and no rule speaks of it.
+        } else {
             let relative = path.strip_prefix(root)?.to_string_lossy();
-            files.push(SourceFile::new(relative.replace('\\', "/"), text));
+            let relative = relative.replace('\\', "/");
+            files.push(match fs::read_to_string(&path) {
+                Ok(text) => SourceFile::new(relative, text),
+                Err(_) => SourceFile::binary(relative),
+            });
         }
     }
     Ok(())

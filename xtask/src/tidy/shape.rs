@@ -20,6 +20,15 @@ const EMPTY_WORDS: [&str; 10] = [
     "node",
 ];
 
+/// Archives, programs and pictures are built or fetched, never kept.
+pub(super) fn text(file: &SourceFile) -> Vec<Finding> {
+    if file.is_text {
+        return Vec::new();
+    }
+    let message = "this is no text: delete it, or build it into a folder named `generated`";
+    vec![Finding::new(&file.path, 1, message)]
+}
+
 pub(super) fn length(file: &SourceFile) -> Vec<Finding> {
     let len = len(file);
     if len <= LEN_MAX {
@@ -70,6 +79,12 @@ pub(super) fn name(file: &SourceFile) -> Vec<Finding> {
 mod tests {
     use super::super::check_rule;
     use super::*;
+
+    #[test]
+    fn files_are_text() {
+        assert_eq!(text(&SourceFile::binary("a.whl")).len(), 1);
+        check_rule(text, "a.rs", "//! A.", &[]);
+    }
 
     #[test]
     fn files_are_short() {
