@@ -79,6 +79,7 @@ check_pages! {
     resp "docs/resp.md"
     snowflake "docs/snowflake.md"
     tls "docs/tls.md"
+    upgrade "docs/upgrade.md"
 }
 
 #[test]

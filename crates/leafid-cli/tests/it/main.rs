@@ -38,6 +38,7 @@ mod open_files;
 mod registries;
 mod registry_outage;
 mod registry_regression;
+mod releases;
 mod restarts;
 mod rolling_restart;
 mod settings;
