@@ -1,0 +1,145 @@
+// A small chart over time, drawn by uPlot: one line, its present value in words beside it, and for
+// screen readers a sentence in place of the picture.
+import { useEffect, useRef } from "preact/hooks";
+import uPlot from "uplot";
+import { compact } from "../numbers";
+import { colour } from "../theme";
+import { clockTime } from "../times";
+import { useWords } from "../words";
+
+export interface ChartPoint {
+  unixMs: number;
+  value: number | null;
+}
+
+interface ChartProps {
+  name: string;
+  points: readonly ChartPoint[];
+  height: number;
+  /** How a value is written where the pointer is. */
+  format: (value: number) => string;
+  /** How a value is written at the axis. */
+  axis?: (value: number) => string;
+  /** The style of the line: the accent colour if nothing is said. */
+  tone?: "accent" | "quiet" | "alarm";
+  isDots?: boolean;
+  /** How long a time the chart shows at least. */
+  spanSeconds?: number;
+}
+
+const TONES = { accent: "--accent", quiet: "--muted", alarm: "--alarm" };
+
+export function Chart(props: ChartProps) {
+  const words = useWords();
+  const frame = useRef<HTMLDivElement>(null);
+  const readout = useRef<HTMLParagraphElement>(null);
+  const plot = useRef<uPlot | null>(null);
+  const latest = useRef(props);
+  latest.current = props;
+  useEffect(() => {
+    const place = frame.current;
+    if (place === null) return undefined;
+    const made = new uPlot(options(place.clientWidth, latest, readout), series(latest.current), place);
+    plot.current = made;
+    const observer = new ResizeObserver(() => {
+      if (place.clientWidth > 0) made.setSize({ width: place.clientWidth, height: latest.current.height });
+    });
+    observer.observe(place);
+    return () => {
+      observer.disconnect();
+      made.destroy();
+      plot.current = null;
+    };
+  }, []);
+  useEffect(() => plot.current?.setData(series(props)), [props.points]);
+  return (
+    <div class="chart">
+      <p class="readout" ref={readout} aria-hidden="true" />
+      <div class="plot" ref={frame} role="img" aria-label={summary(props, words)} />
+    </div>
+  );
+}
+
+function series({ points, spanSeconds }: ChartProps): uPlot.AlignedData {
+  const times = points.map((point) => point.unixMs / 1000);
+  const values = points.map((point) => point.value);
+  const last = times[times.length - 1];
+  const first = times[0];
+  // An empty first point stretches the axis to its span.
+  if (last !== undefined && first !== undefined && spanSeconds !== undefined && last - first < spanSeconds) {
+    return [
+      [last - spanSeconds, ...times],
+      [null, ...values],
+    ];
+  }
+  return [times, values];
+}
+
+function summary({ name, points, format }: ChartProps, words: ReturnType<typeof useWords>): string {
+  const values = points.map((point) => point.value).filter((value) => value !== null);
+  const now = values[values.length - 1];
+  if (now === undefined) return words.chart.empty(name);
+  return words.chart.summary(name, format(now), format(Math.min(...values)), format(Math.max(...values)));
+}
+
+type Reference<T> = { current: T };
+
+function options(
+  width: number,
+  props: Reference<ChartProps>,
+  readout: Reference<HTMLParagraphElement | null>,
+): uPlot.Options {
+  const tone = () => colour(TONES[props.current.tone ?? "accent"]);
+  const axis: uPlot.Axis = {
+    stroke: () => colour("--muted"),
+    grid: { stroke: () => colour("--line"), width: 1 },
+    ticks: { show: false },
+    font: "11px system-ui, sans-serif",
+  };
+  return {
+    width,
+    height: props.current.height,
+    legend: { show: false },
+    padding: [6, 4, 0, 0],
+    cursor: { y: false, drag: { setScale: false }, points: { size: 6, fill: () => tone() } },
+    scales: { y: { range: (_plot, low, high) => [Math.min(0, low ?? 0), niceTop(high)] } },
+    axes: [
+      { ...axis, size: 22, gap: 4, space: 70, values: (_plot, ticks) => ticks.map(hoursMinutes) },
+      {
+        ...axis,
+        size: 46,
+        gap: 6,
+        space: 26,
+        values: (_plot, ticks) => ticks.map((tick) => (props.current.axis ?? compact)(tick)),
+      },
+    ],
+    series: [
+      {},
+      {
+        stroke: () => tone(),
+        width: 1.5,
+        fill: () => `color-mix(in srgb, ${tone()} 12%, transparent)`,
+        spanGaps: false,
+        points: { show: props.current.isDots === true, size: 5, fill: () => tone() },
+      },
+    ],
+    hooks: { setCursor: [(plot) => showReadout(plot, props.current, readout.current)] },
+  };
+}
+
+function niceTop(high: number | null): number {
+  return high === null || high <= 0 ? 1 : high * 1.08;
+}
+
+function hoursMinutes(seconds: number): string {
+  return clockTime(new Date(seconds * 1000)).slice(0, 5);
+}
+
+function showReadout(plot: uPlot, props: ChartProps, place: HTMLElement | null): void {
+  if (place === null) return;
+  const index = plot.cursor.idx;
+  const time = index === null || index === undefined ? undefined : plot.data[0][index];
+  const value = index === null || index === undefined ? undefined : plot.data[1]?.[index];
+  const isShown = time !== undefined && value !== undefined && value !== null;
+  place.textContent = isShown ? `${clockTime(new Date(time * 1000))}  ${props.format(value)}` : "";
+}

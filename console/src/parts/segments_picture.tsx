@@ -1,0 +1,114 @@
+// The picture of a tag's two segments: what is left of each, the cursor, and where the next one is
+// fetched. It is drawn anew with each event of the stream.
+import { duration, grouped, percent } from "../numbers";
+import { type Bar, geometry, WIDTH_MIN } from "../segments_geometry";
+import type { TagDetail } from "../shapes";
+import { useWords, type Words } from "../words";
+
+const inPercent = (share: number): string => `${(share * 100).toFixed(4)}%`;
+
+/** A label that stays inside its bar, wherever its place is. */
+const labelAt = (share: number) => ({ left: inPercent(share), transform: `translateX(-${inPercent(share)})` });
+
+export function SegmentsPicture({ detail }: { detail: TagDetail }) {
+  const words = useWords();
+  const picture = geometry(detail);
+  const { first, second, cursor, refill } = picture;
+  if (first === null || cursor === null) {
+    return (
+      <div class="segments">
+        <div class="segment absent" data-testid="segment-first">
+          <div class="bar placeholder">{words.tag.noSegment}</div>
+        </div>
+      </div>
+    );
+  }
+  const rate = detail.tag.live?.rate ?? null;
+  return (
+    <figure class="segments" data-testid="segments">
+      <div class="bars">
+        <div class="segment" style={{ flexGrow: first.width }} data-testid="segment-first">
+          <Heading title={words.tag.first} bar={first} words={words} />
+          <div class="above">
+            {refill !== null && second === null && (
+              <span style={labelAt(refill.share)}>
+                {words.tag.refill} {grouped(refill.at)}
+              </span>
+            )}
+          </div>
+          <div class="bar">
+            <div class="used" style={{ width: inPercent(first.used) }} />
+            <div class="left" style={{ width: inPercent(1 - first.used) }} />
+            {refill !== null && (
+              <div class={refill.isPassed ? "refill passed" : "refill"} style={{ left: inPercent(refill.share) }} />
+            )}
+            <div class="cursor" style={{ left: inPercent(first.used) }} />
+          </div>
+          <div class="below">
+            <span class="cursor-label" style={labelAt(first.used)}>
+              {words.tag.cursor} <b data-testid="segment-cursor">{grouped(cursor)}</b>
+            </span>
+          </div>
+          <Scale bar={first} />
+        </div>
+        <Second bar={second} words={words} />
+      </div>
+      <figcaption data-testid="segments-caption">{caption(picture, rate, words)}</figcaption>
+    </figure>
+  );
+}
+
+function Second({ bar, words }: { bar: Bar | null; words: Words }) {
+  if (bar === null) {
+    return (
+      <div class="segment absent" style={{ flexGrow: WIDTH_MIN }} data-testid="segment-second">
+        <div class="segment-head">
+          <b>{words.tag.second}</b>
+        </div>
+        <div class="above" />
+        <div class="bar placeholder">{words.tag.noSecond}</div>
+      </div>
+    );
+  }
+  return (
+    <div class="segment" style={{ flexGrow: bar.width }} data-testid="segment-second">
+      <Heading title={words.tag.second} bar={bar} words={words} />
+      <div class="above" />
+      <div class="bar next">
+        <div class="left" style={{ width: "100%" }} />
+      </div>
+      <div class="below" />
+      <Scale bar={bar} />
+    </div>
+  );
+}
+
+function Heading({ title, bar, words }: { title: string; bar: Bar; words: Words }) {
+  return (
+    <div class="segment-head">
+      <b>{title}</b>
+      <span>
+        {words.tag.left(grouped(bar.left), grouped(bar.length))} ({percent(1 - bar.used)})
+      </span>
+    </div>
+  );
+}
+
+function Scale({ bar }: { bar: Bar }) {
+  return (
+    <div class="scale">
+      <span>{grouped(bar.start)}</span>
+      <span>{grouped(bar.end - 1n)}</span>
+    </div>
+  );
+}
+
+/** What happens next, in words. */
+function caption(picture: ReturnType<typeof geometry>, rate: number | null, words: Words): string {
+  if (picture.second !== null) return words.tag.refillDone;
+  if (picture.refill === null || picture.cursor === null) return "";
+  if (picture.refill.isPassed) return words.tag.refillNow;
+  const ids = picture.refill.at - picture.cursor;
+  if (rate === null || rate <= 0) return words.tag.refillInIds(grouped(ids));
+  return words.tag.refillIn(grouped(ids), duration(Number(ids) / rate, words));
+}
