@@ -18,6 +18,7 @@
 mod audit;
 mod bounds;
 mod clock;
+pub(crate) mod console;
 mod decode;
 mod ids;
 mod number;
@@ -42,4 +43,5 @@ pub use tag::{
     Live, Nothing, OtherTagRequest, PageRequest, Policy, SegmentTagRequest, Tag, TagChange,
     TagList, TagRequest,
 };
+pub(crate) use worker::leased_until;
 pub use worker::{OwnWorker, ReleaseRequest, Worker, WorkerList};

@@ -10,13 +10,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use leafid::store::{MemoryStore, SegmentStore};
-use leafid::{Clock, Generators, Options, RegistryDriver, WorkerRegistry};
+use leafid::{Generators, Options, RegistryDriver, WorkerRegistry};
 use leafid_stores::AuditStore;
 
 use crate::config::{Addresses, Config, Limits};
 use crate::error::ServeError;
 use crate::frontends::grpc::{GrpcCounts, GrpcFrontEnd};
-use crate::frontends::http::{Hosts, HttpCounts, HttpFrontEnd, RequestContext};
+use crate::frontends::http::{Console, Hosts, HttpCounts, HttpFrontEnd, RequestContext};
 use crate::frontends::resp::{RespCounts, RespFrontEnd};
 use crate::net::acceptor::Acceptor;
 use crate::net::connection_counts::ConnectionCounts;
@@ -27,6 +27,7 @@ use crate::net::runtimes::CoreRuntimes;
 use crate::net::shutdown::Shutdown;
 use crate::net::unread::Unread;
 use crate::ops::metrics::{CountedCalls, Counters, Metrics};
+use crate::ops::monitor::{About, Monitor};
 use crate::service::health::{Health, Kinds};
 use crate::service::{Audit, AuditWriter, Service};
 use crate::worker_ids::{self, Peers, WorkerNodeRow, Workers};
@@ -91,6 +92,16 @@ struct FrontEnds {
     http: Arc<HttpFrontEnd>,
     resp: Arc<RespFrontEnd>,
     grpc: Arc<GrpcFrontEnd>,
+    /// What the console of HTTP shows.
+    monitor: Arc<Monitor>,
+}
+
+/// What the front ends are made of.
+struct Made<'a> {
+    service: Arc<Service>,
+    instruments: &'a Instruments,
+    peers: Peers,
+    about: About,
 }
 
 impl Server {
@@ -102,6 +113,7 @@ impl Server {
         let clock = &instruments.clock;
         let (generators, driver) = instruments.open_generators(config, stores.segments);
         let peers = Peers::new(listeners.tls.clone());
+        let console_peers = peers.clone();
         let mut workers = stores.workers;
         let worker_node = workers
             .as_mut()
@@ -119,7 +131,7 @@ impl Server {
             row_looks: worker_node.as_ref().and_then(|(row, _)| row.looks()),
         };
         let name = worker_ids::name(config, http_addr);
-        let (audit, audit_writer) = Audit::new(name, Arc::clone(clock), stores.audit);
+        let (audit, audit_writer) = Audit::new(name.clone(), Arc::clone(clock), stores.audit);
         let regressions = Arc::clone(&instruments.regressions);
         let health = Health::new(kinds, generators.clone(), Arc::clone(clock), regressions);
         let service = Arc::new(Service::new(
@@ -139,7 +151,14 @@ impl Server {
             clock: Arc::clone(clock),
             allow_weak_store: config.allow_weak_store,
         };
-        let front_ends = FrontEnds::new(config, &service, clock, &listeners, |calls| Counters {
+        let about = About::new(name, listeners.addresses(), config);
+        let made = Made {
+            service: Arc::clone(&service),
+            instruments: &instruments,
+            peers: console_peers,
+            about,
+        };
+        let front_ends = FrontEnds::new(config, made, &listeners, |calls| Counters {
             calls,
             connections: Arc::clone(&connections),
             unread: Arc::clone(&unread),
@@ -239,6 +258,12 @@ impl Server {
             shutdown: shutdown.clone(),
             tls: self.listeners.tls.clone(),
         };
+        let (monitor, service) = (
+            Arc::clone(&self.front_ends.monitor),
+            Arc::clone(&self.service),
+        );
+        // It ends with the process.
+        tokio::spawn(async move { monitor.sample(&service).await });
         let serving = serve(
             acceptor,
             self.front_ends,
@@ -266,11 +291,11 @@ impl Server {
 impl FrontEnds {
     fn new(
         config: &Config,
-        service: &Arc<Service>,
-        clock: &Arc<dyn Clock>,
+        made: Made<'_>,
         listeners: &Listeners,
         counters: impl FnOnce(Vec<Arc<dyn CountedCalls>>) -> Counters,
     ) -> Self {
+        let clock = &made.instruments.clock;
         let (http, grpc, resp): (Arc<HttpCounts>, Arc<GrpcCounts>, Arc<RespCounts>) =
             Default::default();
         let counters = counters(vec![http.clone(), grpc.clone(), resp.clone()]);
@@ -279,18 +304,28 @@ impl FrontEnds {
             Some(_) => "https",
             None => "http",
         };
-        let metrics = Arc::new(Metrics::new(counters, Arc::clone(clock)));
-        let service = || Arc::clone(service);
+        let counters = Arc::new(counters);
+        let metrics = Arc::new(Metrics::new(Arc::clone(&counters), Arc::clone(clock)));
+        let recent = Arc::clone(&made.instruments.recent);
+        let monitor = Monitor::new(made.about, recent, counters, Arc::clone(clock));
+        let monitor = Arc::new(monitor);
+        let service = || Arc::clone(&made.service);
         Self {
             http: Arc::new(HttpFrontEnd::new(RequestContext {
                 service: service(),
                 metrics,
                 counts: http,
+                console: Arc::new(Console::new(
+                    Arc::clone(&monitor),
+                    made.peers,
+                    Arc::clone(clock),
+                )),
                 hosts: Arc::new(hosts),
                 scheme,
             })),
             resp: Arc::new(RespFrontEnd::new(service(), resp)),
             grpc: Arc::new(GrpcFrontEnd::new(service(), grpc)),
+            monitor,
         }
     }
 }

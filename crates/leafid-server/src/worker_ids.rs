@@ -21,7 +21,7 @@ pub use baidu::WorkerNodeRow;
 pub(crate) use durability_check::{DurabilityChecked, unencrypted};
 #[cfg(test)]
 pub(crate) use peers::PeerAnswer;
-pub(crate) use peers::{Peers, Presence};
+pub(crate) use peers::{PEER_PROOF, Peers, Presence};
 
 /// The journal's file in `data-dir`.
 const JOURNAL_FILE: &str = "worker.journal";

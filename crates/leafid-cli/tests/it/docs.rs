@@ -66,6 +66,7 @@ check_pages! {
     access "docs/access.md"
     backup "docs/backup.md"
     config "docs/config.md"
+    console "docs/console.md"
     deploy "docs/deploy.md"
     faults "docs/faults.md"
     formats "docs/formats.md"

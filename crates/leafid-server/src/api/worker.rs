@@ -1,11 +1,14 @@
 //! Worker ids.
 
+use leafid::store::LeaseRecord;
+use leafid::{Layout, RegistryStage, RegistryStatus};
 use serde::de::{Deserializer, Error as _, Unexpected};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 #[cfg(test)]
 use super::schema;
+use crate::wall_clock::time;
 
 /// The worker id of this server, and its clock.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -39,6 +42,46 @@ pub struct OwnWorker {
     pub end: String,
     /// Whether the registry answered its last call; null before the first, and without one.
     pub registry_answers: Option<bool>,
+}
+
+impl OwnWorker {
+    /// The worker id of a server whose ids have this layout.
+    pub(crate) fn new(status: &RegistryStatus, layout: Layout) -> Self {
+        let (stage, reason) = match &status.stage {
+            RegistryStage::Starting => ("starting", None),
+            RegistryStage::Refused { reason } => ("refused", Some(reason.clone())),
+            RegistryStage::Holding { .. } => ("holding", None),
+            RegistryStage::Stopped => ("stopped", None),
+        };
+        let lease = status.lease;
+        let until_ms = lease.and_then(|lease| leased_until(lease.until_ms));
+        Self {
+            stage: stage.to_owned(),
+            reason,
+            worker: lease.map(|lease| lease.worker.get()),
+            epoch: lease.map(|lease| lease.epoch.to_string()),
+            until: until_ms.map(time),
+            left_seconds: until_ms.map(|_| seconds(status.left_ms.cast_signed())),
+            borrowed_seconds: seconds(status.borrowed_ms.cast_signed()),
+            clock_offset_seconds: seconds(status.clock_offset_ms),
+            layout: layout.to_string(),
+            end: time(status.end_ms),
+            registry_answers: status.store_answers,
+        }
+    }
+}
+
+/// `None` for what is not leased.
+pub(crate) fn leased_until(until_ms: u64) -> Option<i64> {
+    (until_ms != LeaseRecord::FOREVER).then_some(until_ms.cast_signed())
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "a float has milliseconds for longer than needed"
+)]
+fn seconds(ms: i64) -> f64 {
+    ms as f64 / 1000.0
 }
 
 /// A worker id in the registry.

@@ -9,6 +9,7 @@ mod auth;
 mod body;
 mod clock;
 mod connection;
+mod console;
 mod counts;
 mod csrf;
 #[cfg_attr(
@@ -46,6 +47,7 @@ use crate::net::front_end::{ConnectionInfo, FrontEnd, Io};
 use connection::Versions;
 use handler::Handler;
 
+pub(crate) use console::context::Console;
 pub(crate) use counts::HttpCounts;
 pub(crate) use csrf::Hosts;
 pub use openapi::openapi;

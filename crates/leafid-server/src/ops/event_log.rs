@@ -11,6 +11,7 @@ use prometheus_client::metrics::counter::Counter;
 
 use crate::error::with_causes;
 use crate::log_rate_limit::LogRateLimiter;
+use crate::ops::recent::Recent;
 use crate::service::regressions::Regressions;
 
 /// The counts so far, for the metrics.
@@ -32,6 +33,7 @@ pub(crate) struct EventCounts {
 pub(crate) struct EventLog {
     counts: Arc<EventCounts>,
     regressions: Arc<Regressions>,
+    recent: Arc<Recent>,
     /// Failures to claim or extend a worker id since the last success.
     worker_failures: AtomicU32,
     clock: Arc<dyn Clock>,
@@ -43,11 +45,13 @@ impl EventLog {
     pub(crate) fn new(
         counts: Arc<EventCounts>,
         regressions: Arc<Regressions>,
+        recent: Arc<Recent>,
         clock: Arc<dyn Clock>,
     ) -> Self {
         Self {
             counts,
             regressions,
+            recent,
             worker_failures: AtomicU32::new(0),
             clock,
             failures: Mutex::default(),
@@ -87,6 +91,7 @@ impl Observer for EventLog {
             }
             _ => {}
         }
+        self.recent.note(event);
         log(event);
     }
 }
@@ -255,7 +260,12 @@ mod tests {
             .finish();
         let clock: Arc<dyn Clock> = Arc::new(leafid::ManualClock::new());
         let regressions = Regressions::new(Arc::clone(&clock));
-        let event_log = EventLog::new(Arc::clone(&counts), Arc::new(regressions), clock);
+        let event_log = EventLog::new(
+            Arc::clone(&counts),
+            Arc::new(regressions),
+            Arc::default(),
+            clock,
+        );
         tracing::subscriber::with_default(log, || events.for_each(|event| event_log.event(event)));
         let bytes = lines
             .0

@@ -49,9 +49,9 @@ struct Latest {
 }
 
 impl Metrics {
-    pub(crate) fn new(counters: Counters, clock: Arc<dyn Clock>) -> Self {
+    pub(crate) fn new(counters: Arc<Counters>, clock: Arc<dyn Clock>) -> Self {
         Self {
-            counters: Arc::new(counters),
+            counters,
             started: clock.now(),
             clock,
             tags: Arc::default(),
@@ -62,15 +62,8 @@ impl Metrics {
     /// For a server without connections and front ends.
     #[cfg(test)]
     pub(crate) fn for_tests() -> Self {
-        let counters = Counters {
-            calls: Vec::new(),
-            connections: Arc::default(),
-            unread: crate::net::unread::Unread::new(&crate::config::Limits::default()),
-            events: Arc::default(),
-            store: Arc::new(crate::ops::instrumented_store::StoreCalls::new()),
-            tls: None,
-        };
-        Self::new(counters, Arc::new(leafid::SystemClock::new()))
+        let clock = Arc::new(leafid::SystemClock::new());
+        Self::new(Arc::new(Counters::for_tests()), clock)
     }
 
     /// The text of a scrape. Clients that ask while another is still reading get the same text, so

@@ -14,6 +14,7 @@ use leafid_formats::{Families, Formats};
 use crate::config::Config;
 use crate::ops::event_log::{EventCounts, EventLog};
 use crate::ops::instrumented_store::{InstrumentedStore, StoreCalls};
+use crate::ops::recent::Recent;
 use crate::service::regressions::Regressions;
 use crate::worker_ids::{self, DurabilityChecked, Peers, Workers};
 
@@ -24,6 +25,7 @@ pub(super) struct Instruments {
     families: Families,
     pub(super) events: Arc<EventCounts>,
     pub(super) regressions: Arc<Regressions>,
+    pub(super) recent: Arc<Recent>,
     event_log: Arc<dyn Observer>,
     pub(super) store_calls: Arc<StoreCalls>,
 }
@@ -33,9 +35,11 @@ impl Instruments {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
         let events: Arc<EventCounts> = Arc::default();
         let regressions = Arc::new(Regressions::new(Arc::clone(&clock)));
+        let recent: Arc<Recent> = Arc::default();
         let event_log = EventLog::new(
             Arc::clone(&events),
             Arc::clone(&regressions),
+            Arc::clone(&recent),
             Arc::clone(&clock),
         );
         let families = Families::new(Arc::clone(&clock));
@@ -45,6 +49,7 @@ impl Instruments {
             families,
             events,
             regressions,
+            recent,
             event_log: Arc::new(event_log),
             store_calls: Arc::new(StoreCalls::new()),
         }

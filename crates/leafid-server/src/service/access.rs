@@ -5,6 +5,7 @@
 //! Left to others: where tokens are written down. Invariant: a revoked token authenticates no
 //! caller, not even one that showed it before.
 
+mod peer_proof;
 mod quota_key;
 mod rate_limit;
 mod refusals;
@@ -62,6 +63,19 @@ impl Access {
         let pass = self.tokens.find(name, secret);
         let pass = pass.ok_or_else(|| self.refuse(TokenRefusal::Unknown))?;
         Ok(Caller::with_pass(pass))
+    }
+
+    /// The caller in whose name another server asks this one.
+    pub(super) fn proven(&self, proof: &str, address: &str) -> Result<Caller, ServiceError> {
+        let pass = self.tokens.proven(proof, address);
+        let pass = pass.ok_or_else(|| self.refuse(TokenRefusal::Unknown))?;
+        Ok(Caller::with_pass(pass))
+    }
+
+    /// Whether a caller may change things; a question, which is not counted as an attempt.
+    pub(super) fn is_admin(&self, caller: &Caller) -> bool {
+        let standing = caller.pass.as_ref().map(|pass| pass.standing());
+        !self.needs_token() || standing == Some(Standing::Admin)
     }
 
     /// Whether a caller may read a tag, or with `None` what belongs to no tag.

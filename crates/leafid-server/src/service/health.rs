@@ -75,6 +75,18 @@ pub(crate) enum Phase {
     Draining = 3,
 }
 
+impl Phase {
+    /// The phase in one word, as the console shows it.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Starting => "starting",
+            Self::Serving => "serving",
+            Self::Leaving => "leaving",
+            Self::Draining => "draining",
+        }
+    }
+}
+
 /// Whether the process is ready, and why.
 ///
 /// # Example

@@ -46,6 +46,13 @@ impl Reloads {
         *self.lock(file)
     }
 
+    /// The settings of files whose last reading failed.
+    pub(crate) fn failed_files(&self) -> Vec<&'static str> {
+        let failed = |file: &ReloadedFile| self.last(*file).is_some_and(|last| !last.succeeded);
+        let failed = ReloadedFile::ALL.into_iter().filter(failed);
+        failed.map(ReloadedFile::name).collect()
+    }
+
     fn lock(&self, file: ReloadedFile) -> std::sync::MutexGuard<'_, Option<LastReload>> {
         let last = &self.0[file as usize];
         last.lock().unwrap_or_else(PoisonError::into_inner)

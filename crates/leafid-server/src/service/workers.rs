@@ -9,6 +9,9 @@ use super::snowflakes::{Snowflakes, WorkerSettings};
 use super::{Caller, Service, ServiceError, audit};
 use crate::worker_ids::Presence;
 
+/// How many servers are asked for their clocks at once.
+const CLOCKS_MAX: usize = 64;
+
 /// A worker id in the registry.
 ///
 /// # Example
@@ -203,6 +206,31 @@ impl Service {
         Ok(rows.into_iter().map(view).collect())
     }
 
+    /// How far the clocks of the holders of other worker ids are ahead of this server's, in
+    /// milliseconds; `None` for one that does not answer.
+    ///
+    /// # Errors
+    ///
+    /// [`ServiceError::SnowflakeOff`].
+    pub(crate) async fn peer_clocks(
+        &self,
+        views: &[WorkerView],
+    ) -> Result<Vec<(WorkerView, Option<f64>)>, ServiceError> {
+        let snowflakes = self.snowflakes()?;
+        let others = views.iter().filter(|view| view.is_held && !view.is_own);
+        let others = others.filter(|view| !view.record.address.is_empty());
+        let asking = others.take(CLOCKS_MAX).map(|view| async {
+            let before = snowflakes.registry.now_ms();
+            let answer = snowflakes.peers.ask(&view.record.address).await;
+            let after = snowflakes.registry.now_ms();
+            // It was read about half-way.
+            let here = before.midpoint(after);
+            let ahead = answer.map(|answer| answer.unix_ms.cast_signed() - here.cast_signed());
+            (view.clone(), ahead.map(milliseconds))
+        });
+        Ok(futures_util::future::join_all(asking).await)
+    }
+
     /// Frees a worker id whose holder is dead, as the caller states. While its lease lasts, that
     /// needs an admin's token, and the holder's machine must answer that nothing listens at its
     /// address: if the holder is alive, ids repeat.
@@ -303,6 +331,14 @@ impl Service {
     fn snowflakes(&self) -> Result<&Snowflakes, ServiceError> {
         self.snowflakes.as_ref().ok_or(ServiceError::SnowflakeOff)
     }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "clocks differ by less than 2^53 ms"
+)]
+fn milliseconds(difference: i64) -> f64 {
+    difference as f64
 }
 
 /// Checks that the holder of a leased worker id is dead, as far as that can be known; `presence` is

@@ -14,6 +14,7 @@ use hyper_util::rt::TokioIo;
 use leafid::store::{BoxFuture, LeaseRecord};
 use leafid::{PeerClocks, WorkerId};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
@@ -26,6 +27,10 @@ const ANSWER_MAX: Duration = Duration::from_secs(1);
 const LOOK_MAX: Duration = Duration::from_secs(3);
 /// The maximum length of an answer.
 const ANSWER_LEN_MAX: usize = 4096;
+/// The same of an overview, with its events.
+const OVERVIEW_LEN_MAX: usize = 256 * 1024;
+/// The header in which a server proves in whose name it asks.
+pub(crate) const PEER_PROOF: &str = "leafid-peer-proof";
 /// How many peers are asked. The mean of that many is as good as that of all.
 const PEERS_MAX: usize = 32;
 
@@ -56,6 +61,13 @@ pub(crate) struct PeerAnswer {
     pub(crate) worker: Option<WorkerId>,
 }
 
+/// What a peer is asked.
+struct Asked {
+    path: &'static str,
+    proof: Option<String>,
+    len_max: usize,
+}
+
 #[derive(Deserialize)]
 struct Clock {
     unix_ms: String,
@@ -69,13 +81,37 @@ impl Peers {
 
     /// Asks the server at an address; `None` if no answer comes in time, or not one of ours.
     pub(crate) async fn ask(&self, address: &str) -> Option<PeerAnswer> {
-        let getting = self.get(address);
-        let answer = tokio::time::timeout(ANSWER_MAX, getting).await.ok()??;
-        let clock: Clock = serde_json::from_slice(&answer).ok()?;
+        let asked = Asked {
+            path: "/v1/clock",
+            proof: None,
+            len_max: ANSWER_LEN_MAX,
+        };
+        let clock: Clock = self.read(address, &asked).await?;
         Some(PeerAnswer {
             unix_ms: clock.unix_ms.parse().ok()?,
             worker: clock.worker.map(WorkerId::new),
         })
+    }
+
+    /// Asks the server at an address for what its console shows of it, in the name of a caller;
+    /// `None` if no such answer comes in time.
+    pub(crate) async fn overview<T: DeserializeOwned>(
+        &self,
+        address: &str,
+        proof: Option<String>,
+    ) -> Option<T> {
+        let asked = Asked {
+            path: "/console/overview",
+            proof,
+            len_max: OVERVIEW_LEN_MAX,
+        };
+        self.read(address, &asked).await
+    }
+
+    async fn read<T: DeserializeOwned>(&self, address: &str, asked: &Asked) -> Option<T> {
+        let getting = self.get(address, asked);
+        let answer = tokio::time::timeout(ANSWER_MAX, getting).await.ok()??;
+        serde_json::from_slice(&answer).ok()
     }
 
     /// Checks whether a server is at an address. Only a refused connection counts as a no: silence
@@ -120,15 +156,15 @@ impl Peers {
     }
 
     /// Tries TLS first if it is on here, then plain: while servers move to TLS, only some have it.
-    async fn get(&self, address: &str) -> Option<Bytes> {
+    async fn get(&self, address: &str, asked: &Asked) -> Option<Bytes> {
         if let Some(tls) = &self.tls {
             let stream = TcpStream::connect(address).await.ok()?;
             if let Some(stream) = tls.connect(address, stream).await {
-                return get_over(stream, address).await;
+                return get_over(stream, address, asked).await;
             }
         }
         let stream = TcpStream::connect(address).await.ok()?;
-        get_over(stream, address).await
+        get_over(stream, address, asked).await
     }
 }
 
@@ -173,16 +209,17 @@ fn mean(shown: &[u64]) -> Option<u64> {
     u64::try_from(mean).ok()
 }
 
-async fn get_over<S: Io>(stream: S, address: &str) -> Option<Bytes> {
+async fn get_over<S: Io>(stream: S, address: &str, asked: &Asked) -> Option<Bytes> {
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.ok()?;
-    let request = Request::get("/v1/clock")
-        .header(HOST, address)
-        .body(Empty::<Bytes>::new())
-        .ok()?;
+    let mut request = Request::get(asked.path).header(HOST, address);
+    if let Some(proof) = &asked.proof {
+        request = request.header(PEER_PROOF, proof);
+    }
+    let request = request.body(Empty::<Bytes>::new()).ok()?;
     let asking = async {
         let answer = sender.send_request(request).await.ok()?;
         let is_good = answer.status().is_success();
-        let body = Limited::new(answer.into_body(), ANSWER_LEN_MAX);
+        let body = Limited::new(answer.into_body(), asked.len_max);
         let body = body.collect().await.ok()?.to_bytes();
         is_good.then_some(body)
     };

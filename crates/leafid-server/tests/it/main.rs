@@ -9,6 +9,7 @@ mod access;
 mod admin_slots;
 mod audit;
 mod calendar_counters;
+mod console;
 mod decode;
 mod decoded_alike;
 mod decoded_by_layout;

@@ -11,12 +11,16 @@ use super::scope::{TagPattern, TokenScope};
 pub(crate) struct SecretHash([u8; 32]);
 
 impl SecretHash {
+    pub(crate) const fn bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
     pub(crate) fn of(secret: &str) -> Self {
         Self(Sha256::digest(secret).into())
     }
 
     /// From 64 hexadecimal digits.
-    pub(super) fn from_hex(text: &str) -> Option<Self> {
+    pub(crate) fn from_hex(text: &str) -> Option<Self> {
         let is_hex = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         let digits = is_hex.then_some(text)?;
         let mut hash = [0; 32];

@@ -8,6 +8,7 @@ use std::task::{Context, Poll, ready};
 
 use bytes::buf::Chain;
 use bytes::{Buf as _, Bytes};
+use futures_util::stream::{BoxStream, Stream, StreamExt as _};
 use http_body_util::Full;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 
@@ -17,10 +18,26 @@ const SHORT_LEN_MAX: usize = 31;
 /// connection, which it keeps.
 const PIECE_LEN_MAX: usize = 16 * 1024;
 
-/// The body of an answer: a short text carried in place, or one of any length. The other is empty.
+/// The body of an answer: a short text carried in place, or one of any length, or a stream without a
+/// known end. The others are empty.
 pub(super) struct AnswerBody {
     short: Short,
     long: Full<Bytes>,
+    /// In a box in a box: other answers shall not be longer for it than by a word.
+    stream: Option<Box<Pieces>>,
+}
+
+type Pieces = BoxStream<'static, Bytes>;
+
+impl AnswerBody {
+    /// A body whose pieces come in time.
+    pub(super) fn from_stream(pieces: impl Stream<Item = Bytes> + Send + 'static) -> Self {
+        Self {
+            short: Short::default(),
+            long: Full::default(),
+            stream: Some(Box::new(pieces.boxed())),
+        }
+    }
 }
 
 /// A short text.
@@ -53,14 +70,22 @@ impl AsRef<[u8]> for Short {
 impl From<Short> for AnswerBody {
     fn from(short: Short) -> Self {
         let long = Full::default();
-        Self { short, long }
+        Self {
+            short,
+            long,
+            stream: None,
+        }
     }
 }
 
 impl From<Full<Bytes>> for AnswerBody {
     fn from(long: Full<Bytes>) -> Self {
         let short = Short::default();
-        Self { short, long }
+        Self {
+            short,
+            long,
+            stream: None,
+        }
     }
 }
 
@@ -75,6 +100,11 @@ impl HttpBody for AnswerBody {
         if self.is_end_stream() {
             return Poll::Ready(None);
         }
+        if let Some(stream) = &mut self.stream {
+            let piece = ready!(stream.poll_next_unpin(context));
+            let frame = |piece| Frame::data(Cursor::default().chain(piece));
+            return Poll::Ready(piece.map(|piece| Ok(frame(piece))));
+        }
         let short = Cursor::new(std::mem::take(&mut self.short));
         let long = match ready!(Pin::new(&mut self.long).poll_frame(context)) {
             Some(Ok(frame)) => frame.into_data(),
@@ -87,10 +117,13 @@ impl HttpBody for AnswerBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.short.len == 0 && self.long.is_end_stream()
+        self.short.len == 0 && self.long.is_end_stream() && self.stream.is_none()
     }
 
     fn size_hint(&self) -> SizeHint {
+        if self.stream.is_some() {
+            return SizeHint::default();
+        }
         let long_len = self.long.size_hint().exact().unwrap_or_default();
         SizeHint::with_exact(u64::from(self.short.len) + long_len)
     }

@@ -14,7 +14,7 @@ use hyper::{HeaderMap, Uri};
 use super::problem::{Kind, Problem};
 
 /// The browser's statement about the origin of a request.
-static SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+pub(super) static SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// The names under which a server may be called.
 #[derive(Debug, Clone, Default)]
@@ -100,7 +100,7 @@ pub(super) fn check_csrf(uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> 
     }
 }
 
-fn foreign_page() -> Problem {
+pub(super) fn foreign_page() -> Problem {
     let detail = "a web page of another origin sent this request";
     let next = "call this server from a program, which sends neither Origin nor Sec-Fetch-Site";
     Problem::new(Kind::FOREIGN_PAGE, detail, next)

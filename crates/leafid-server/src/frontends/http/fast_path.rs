@@ -5,7 +5,7 @@
 //! Anything unusual is left to the slower path, which can report errors.
 
 use http_body_util::Full;
-use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderValue};
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, COOKIE, HOST, HeaderValue};
 use hyper::{HeaderMap, Method, Request, Response};
 use leafid::Id;
 
@@ -15,7 +15,7 @@ use super::ids::push_json;
 use super::problem::Problem;
 use super::route::Route;
 use crate::frontends::bearer;
-use crate::service::IssuedId;
+use crate::service::{Caller, IssuedId, Service};
 
 impl Handler {
     /// Answers at once; `None` when that cannot be done.
@@ -59,6 +59,8 @@ impl Handler {
             return None;
         }
         let caller = match bearer::caller(service, request.headers()) {
+            // It may have a session of the console.
+            Ok(caller) if may_have_session(service, &caller, request.headers()) => return None,
             Ok(caller) => caller,
             Err(error) => return Some((route, Err(error.into()))),
         };
@@ -76,6 +78,10 @@ impl Handler {
             taken => Some((route, taken.map_err(Problem::from))),
         }
     }
+}
+
+fn may_have_session(service: &Service, caller: &Caller, headers: &HeaderMap) -> bool {
+    caller.token().is_none() && service.needs_token() && headers.contains_key(COOKIE)
 }
 
 /// The answer with an id, in the header map of the request.
@@ -139,9 +145,8 @@ mod tests {
 
     use super::*;
     use crate::config::Limits;
-    use crate::frontends::http::{Hosts, RequestContext};
+    use crate::frontends::http::{Console, Hosts, RequestContext};
     use crate::ops::metrics::Metrics;
-    use crate::service::{Caller, Service};
 
     struct TestServer {
         handler: Handler,
@@ -161,6 +166,7 @@ mod tests {
             let handler = Handler::new(RequestContext {
                 service: Arc::new(service),
                 metrics: Arc::new(Metrics::for_tests()),
+                console: Arc::new(Console::for_tests()),
                 counts: Arc::default(),
                 hosts: Arc::new(Hosts::default()),
                 scheme: "http",

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{CONNECTION, HOST, HeaderValue};
 use hyper::http::request::Parts;
-use hyper::{Request, Response};
+use hyper::{Method, Request, Response};
 use leafid::Tag;
 
 use super::answer::Answer;
@@ -14,8 +14,7 @@ use super::problem::Problem;
 use super::request_context::RequestContext;
 use super::route::Route;
 use super::router::{self, Routes};
-use super::{ids, leaf, path};
-use crate::frontends::bearer;
+use super::{auth, console, ids, leaf, path};
 use crate::net::front_end::Peer;
 use crate::net::unread::{Backlog, request_len};
 use crate::service::{Caller, Service, ServiceError};
@@ -38,7 +37,11 @@ impl Handler {
         peer: Peer,
         backlog: &Arc<Backlog>,
     ) -> Response<AnswerBody> {
-        let (parts, body) = request.into_parts();
+        let (mut parts, body) = request.into_parts();
+        if parts.method == Method::GET && parts.uri.path() == console::LIVE {
+            parts.extensions.insert(peer);
+            return self.watch(&parts);
+        }
         let _held = (!body.is_end_stream()).then(|| backlog.hold(self.held_len(&parts, &body)));
         let answer = match Route::issuing(parts.uri.path()) {
             Some((route, name)) if route != Route::Ranges => {
@@ -51,6 +54,19 @@ impl Handler {
             }
         };
         answer.map(AnswerBody::from)
+    }
+
+    /// The stream of events of a page of the console.
+    fn watch(&self, parts: &Parts) -> Response<AnswerBody> {
+        let answer = console::live(&self.context, parts).unwrap_or_else(|problem| {
+            let host = parts.headers.get(HOST);
+            let answer = self
+                .context
+                .explain(Route::Console, &parts.uri, host, &problem);
+            answer.map(AnswerBody::from)
+        });
+        self.context.counts.count(Route::Console, answer.status());
+        answer
     }
 
     /// What a request holds until all of its body has come in.
@@ -75,7 +91,7 @@ impl Handler {
         let (context, service) = (&self.context, &*self.context.service);
         let answering = async {
             context.check(route, parts)?;
-            let caller = &bearer::caller(service, &parts.headers)?;
+            let caller = &auth::caller_of(context, parts)?;
             if context.creates_nothing(route, &parts.uri, &parts.headers) {
                 let tag = Tag::new(&*path::decode(name)?)?;
                 context.in_time(exists(service, caller, &tag)).await?;

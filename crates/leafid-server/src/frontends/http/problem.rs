@@ -173,26 +173,36 @@ impl Problem {
         self.0.retry_after
     }
 
-    /// The document, for a request to `uri` at `host`.
-    pub(crate) fn answer(&self, uri: &Uri, scheme: &str, host: Option<&HeaderValue>) -> Answer {
+    /// The document, for a request to a path at `host`.
+    pub(crate) fn document(
+        &self,
+        path: &str,
+        scheme: &str,
+        host: Option<&HeaderValue>,
+    ) -> api::Problem {
         let Kind {
             status,
             code,
             title,
         } = self.0.kind;
-        let document = api::Problem {
+        api::Problem {
             r#type: format!("urn:leafid:problem:{code}"),
             title: title.to_owned(),
             status: status.as_u16(),
             detail: self.0.detail.clone(),
-            instance: Some(uri.path().to_owned()),
+            instance: Some(path.to_owned()),
             code: code.to_owned(),
             next: self.0.next.text(scheme, plain(host)),
             field: self.0.field.clone(),
             retry_after_ms: self.0.retry_after.map(milliseconds),
-        };
+        }
+    }
+
+    /// The answer to a request to `uri` at `host`.
+    pub(crate) fn answer(&self, uri: &Uri, scheme: &str, host: Option<&HeaderValue>) -> Answer {
+        let document = self.document(uri.path(), scheme, host);
         let body = serde_json::to_vec(&document).unwrap_or_default();
-        let mut answer = answer::of(status, "application/problem+json", body);
+        let mut answer = answer::of(self.0.kind.status, "application/problem+json", body);
         if let Some(retry_after) = self.0.retry_after {
             let headers = answer.headers_mut();
             headers.insert(header::RETRY_AFTER, seconds(retry_after).into());

@@ -10,6 +10,7 @@ use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Uri};
 
 use super::answer::Answer;
+use super::console::context::Console;
 use super::counts::HttpCounts;
 use super::csrf::{self, Hosts};
 use super::leaf::error as leaf_error;
@@ -24,6 +25,7 @@ pub(crate) struct RequestContext {
     pub(crate) service: Arc<Service>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) counts: Arc<HttpCounts>,
+    pub(crate) console: Arc<Console>,
     /// The names under which the server may be called.
     pub(crate) hosts: Arc<Hosts>,
     /// The scheme of the server's URLs.

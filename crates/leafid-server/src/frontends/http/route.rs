@@ -31,6 +31,7 @@ named! {
         Readyz "/readyz"
         Metrics "/metrics"
         OpenApi "/openapi.json"
+        Console "/console"
         Other "other"
     }
 }
@@ -38,6 +39,9 @@ named! {
 impl Route {
     /// The route that the router matched.
     pub(crate) fn of_matched(path: &str) -> Self {
+        if path == "/" || path.starts_with(Self::Console.path()) {
+            return Self::Console;
+        }
         let found = Self::ALL.into_iter().find(|route| route.path() == path);
         found.unwrap_or(Self::Other)
     }
@@ -46,7 +50,13 @@ impl Route {
     pub(crate) const fn is_list(self) -> bool {
         matches!(
             self,
-            Self::Tags | Self::Cache | Self::Db | Self::Workers | Self::Quotas | Self::Audit
+            Self::Tags
+                | Self::Cache
+                | Self::Db
+                | Self::Workers
+                | Self::Quotas
+                | Self::Audit
+                | Self::Console
         )
     }
 

@@ -21,7 +21,9 @@ use super::answer::Answer;
 use super::problem::{Kind, Problem};
 use super::request_context::RequestContext;
 use super::route::Route;
-use super::{audit, clock, decode, gear, ids, leaf, openapi, path, probes, quotas, tags, workers};
+use super::{
+    audit, clock, console, decode, gear, ids, leaf, openapi, path, probes, quotas, tags, workers,
+};
 use crate::excerpt::shown;
 use crate::net::unread::{Backlog, Charge};
 
@@ -67,6 +69,7 @@ pub(super) fn routes(context: &RequestContext) -> Routes {
         .route(Route::Readyz.path(), get(probes::readyz))
         .route(Route::Metrics.path(), get(probes::metrics))
         .route(Route::OpenApi.path(), get(openapi::openapi_json))
+        .merge(console::routes())
         .fallback(not_found)
         .layer(from_fn_with_state(context.clone(), enter))
         .with_state(context.clone());

@@ -126,7 +126,7 @@ pub(super) fn page_len<const MAX: u64>(limit: Option<Whole<MAX>>, limits: &Limit
     asked.unwrap_or(limits.page_len)
 }
 
-fn document(view: &TagView) -> api::Tag {
+pub(super) fn document(view: &TagView) -> api::Tag {
     let live = view.live.as_ref();
     api::Tag {
         live: Some(live.map(|status| Live::new(status, view.record.max_id))),

@@ -1,14 +1,13 @@
 //! `/v1/worker` and `/v1/workers`: the worker id of this server, and those of all servers.
 
 use axum::extract::{Path, Request};
-use leafid::store::LeaseRecord;
-use leafid::{RegistryStage, RegistryStatus, WorkerId};
+use leafid::WorkerId;
 
 use super::answer;
 use super::auth::{Call, Change};
 use super::json::read_json;
 use super::problem::{Answered, Kind, Problem};
-use crate::api::{OwnWorker, ReleaseRequest, Worker, WorkerList};
+use crate::api::{self, OwnWorker, ReleaseRequest, Worker, WorkerList};
 use crate::service::{Service, WorkerView};
 use crate::wall_clock::time;
 
@@ -19,7 +18,7 @@ use crate::wall_clock::time;
 )]
 pub(crate) async fn show(call: Call) -> Answered {
     let status = call.service.worker(&call.caller)?;
-    let document = own_worker(&status, call.service.layout());
+    let document = OwnWorker::new(&status, call.service.layout());
     Ok(answer::ok(&document))
 }
 
@@ -66,30 +65,6 @@ fn worker_id(service: &Service, text: &str) -> Result<WorkerId, Problem> {
     })
 }
 
-fn own_worker(status: &RegistryStatus, layout: leafid::Layout) -> OwnWorker {
-    let (stage, reason) = match &status.stage {
-        RegistryStage::Starting => ("starting", None),
-        RegistryStage::Refused { reason } => ("refused", Some(reason.clone())),
-        RegistryStage::Holding { .. } => ("holding", None),
-        RegistryStage::Stopped => ("stopped", None),
-    };
-    let lease = status.lease;
-    let until_ms = lease.and_then(|lease| leased_until(lease.until_ms));
-    OwnWorker {
-        stage: stage.to_owned(),
-        reason,
-        worker: lease.map(|lease| lease.worker.get()),
-        epoch: lease.map(|lease| lease.epoch.to_string()),
-        until: until_ms.map(time),
-        left_seconds: until_ms.map(|_| seconds(status.left_ms.cast_signed())),
-        borrowed_seconds: seconds(status.borrowed_ms.cast_signed()),
-        clock_offset_seconds: seconds(status.clock_offset_ms),
-        layout: layout.to_string(),
-        end: time(status.end_ms),
-        registry_answers: status.store_answers,
-    }
-}
-
 fn worker(view: &WorkerView) -> Worker {
     let record = &view.record;
     Worker {
@@ -99,19 +74,6 @@ fn worker(view: &WorkerView) -> Worker {
         address: record.address.clone(),
         holder: record.holder.clone(),
         epoch: record.epoch.to_string(),
-        until: leased_until(record.until_ms).map(time),
+        until: api::leased_until(record.until_ms).map(time),
     }
-}
-
-/// `None` for what is not leased.
-fn leased_until(until_ms: u64) -> Option<i64> {
-    (until_ms != LeaseRecord::FOREVER).then_some(until_ms.cast_signed())
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "a float has milliseconds for longer than needed"
-)]
-fn seconds(ms: i64) -> f64 {
-    ms as f64 / 1000.0
 }

@@ -20,3 +20,18 @@ pub(crate) struct Counters {
     /// `None`: connections are plain.
     pub(crate) tls: Option<Arc<Tls>>,
 }
+
+impl Counters {
+    /// Of a server without connections and front ends.
+    #[cfg(test)]
+    pub(crate) fn for_tests() -> Self {
+        Self {
+            calls: Vec::new(),
+            connections: Arc::default(),
+            unread: Unread::new(&crate::config::Limits::default()),
+            events: Arc::default(),
+            store: Arc::new(StoreCalls::new()),
+            tls: None,
+        }
+    }
+}

@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crossbeam_utils::CachePadded;
 use papaya::ResizeMode;
 
+use super::peer_proof::PeerProof;
 use crate::config::{SecretHash, TokenSpec};
-use crate::service::caller::{Pass, Token};
+use crate::service::caller::{Caller, Pass, Token};
 use crate::service::grants::Grants;
 use crate::sharded::Sharded;
 
@@ -82,6 +83,28 @@ impl Tokens {
         let entry = tokens.get(&SecretHash::of(secret))?;
         let is_named = name.is_none_or(|name| entry.token.name == name);
         is_named.then(|| Arc::clone(entry.passes.here()))
+    }
+
+    /// What shows another server, which has the same tokens, that this caller may look. It is good
+    /// for that server alone, for some seconds, and gives nobody the secret.
+    pub(crate) fn peer_proof(&self, caller: &Caller, address: &str) -> Option<String> {
+        let pass = caller.pass.as_ref()?;
+        let tokens = self.by_secret.pin();
+        let (secret, _) = tokens
+            .iter()
+            .find(|(_, entry)| Arc::ptr_eq(&entry.token, pass))?;
+        Some(PeerProof::new(&pass.name, address).sign(secret))
+    }
+
+    /// The pass of the token in whose name another server asks this one at an address.
+    pub(super) fn proven(&self, proof: &str, address: &str) -> Option<Pass> {
+        let (proof, signature) = PeerProof::parse(proof, address)?;
+        let tokens = self.by_secret.pin();
+        let mut named = tokens
+            .iter()
+            .filter(|(_, entry)| entry.token.name == proof.name());
+        let (_, entry) = named.find(|(secret, _)| proof.is_signed(secret, signature))?;
+        Some(Arc::clone(entry.passes.here()))
     }
 
     /// Replaces all tokens; one call at a time. New ones come first, so that a token that stays is
