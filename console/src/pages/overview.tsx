@@ -102,7 +102,6 @@ function CoverPanel({ overview, points }: { overview: Overview; points: readonly
       <Chart
         name={words.overview.cover}
         points={line(points, (point) => point.cover_seconds)}
-        height={112}
         format={(value) => duration(value, words)}
         axis={(value) => shortDuration(value)}
         tone={isDown ? "alarm" : "accent"}

@@ -156,7 +156,7 @@ function FrontendsPanel({ overview }: { overview: Overview }) {
   const words = useWords();
   const { server, connections, certificate } = overview;
   const frontend = (address: string | null, count: number) =>
-    address === null ? words.common.off : `${address} · ${words.overview.connections} ${grouped(count)}`;
+    address === null ? words.common.off : `${address}, ${words.overview.connectionsOpen(grouped(count))}`;
   const isEnding = certificate !== null && certificate.days_left < CERTIFICATE_DAYS;
   return (
     <section class="panel">

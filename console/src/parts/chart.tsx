@@ -15,7 +15,8 @@ export interface ChartPoint {
 interface ChartProps {
   name: string;
   points: readonly ChartPoint[];
-  height: number;
+  /** In pixels; without it the chart fills its place. */
+  height?: number;
   /** How a value is written where the pointer is. */
   format: (value: number) => string;
   /** How a value is written at the axis. */
@@ -39,10 +40,10 @@ export function Chart(props: ChartProps) {
   useEffect(() => {
     const place = frame.current;
     if (place === null) return undefined;
-    const made = new uPlot(options(place.clientWidth, latest, readout), series(latest.current), place);
+    const made = new uPlot(options(sizeOf(place, latest.current), latest, readout), series(latest.current), place);
     plot.current = made;
     const observer = new ResizeObserver(() => {
-      if (place.clientWidth > 0) made.setSize({ width: place.clientWidth, height: latest.current.height });
+      if (place.clientWidth > 0) made.setSize(sizeOf(place, latest.current));
     });
     observer.observe(place);
     return () => {
@@ -53,11 +54,15 @@ export function Chart(props: ChartProps) {
   }, []);
   useEffect(() => plot.current?.setData(series(props)), [props.points]);
   return (
-    <div class="chart">
+    <div class={props.height === undefined ? "chart filling" : "chart"}>
       <p class="readout" ref={readout} aria-hidden="true" />
       <div class="plot" ref={frame} role="img" aria-label={summary(props, words)} />
     </div>
   );
+}
+
+function sizeOf(place: HTMLElement, { height }: ChartProps): { width: number; height: number } {
+  return { width: place.clientWidth, height: height ?? place.clientHeight };
 }
 
 function series({ points, spanSeconds }: ChartProps): uPlot.AlignedData {
@@ -85,7 +90,7 @@ function summary({ name, points, format }: ChartProps, words: ReturnType<typeof 
 type Reference<T> = { current: T };
 
 function options(
-  width: number,
+  size: { width: number; height: number },
   props: Reference<ChartProps>,
   readout: Reference<HTMLParagraphElement | null>,
 ): uPlot.Options {
@@ -97,14 +102,13 @@ function options(
     font: "11px system-ui, sans-serif",
   };
   return {
-    width,
-    height: props.current.height,
+    ...size,
     legend: { show: false },
     padding: [6, 4, 0, 0],
     cursor: { y: false, drag: { setScale: false }, points: { size: 6, fill: () => tone() } },
     scales: { y: { range: (_plot, low, high) => [Math.min(0, low ?? 0), niceTop(high)] } },
     axes: [
-      { ...axis, size: 22, gap: 4, space: 70, values: (_plot, ticks) => ticks.map(hoursMinutes) },
+      { ...axis, size: 22, gap: 4, space: 70, values: (_plot, ticks) => timeTicks(ticks) },
       {
         ...axis,
         size: 46,
@@ -131,8 +135,11 @@ function niceTop(high: number | null): number {
   return high === null || high <= 0 ? 1 : high * 1.08;
 }
 
-function hoursMinutes(seconds: number): string {
-  return clockTime(new Date(seconds * 1000)).slice(0, 5);
+/** Seconds are written only where the ticks are closer than a minute. */
+function timeTicks(ticks: number[]): string[] {
+  const apart = (ticks[1] ?? Infinity) - (ticks[0] ?? 0);
+  const letters = apart < 60 ? 8 : 5;
+  return ticks.map((tick) => clockTime(new Date(tick * 1000)).slice(0, letters));
 }
 
 function showReadout(plot: uPlot, props: ChartProps, place: HTMLElement | null): void {

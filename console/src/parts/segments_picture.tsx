@@ -88,7 +88,9 @@ function Heading({ title, bar, words }: { title: string; bar: Bar; words: Words 
     <div class="segment-head">
       <b>{title}</b>
       <span>
-        {words.tag.left(grouped(bar.left), grouped(bar.length))} ({percent(1 - bar.used)})
+        {bar.used === 0
+          ? words.tag.whole(grouped(bar.length))
+          : `${words.tag.left(grouped(bar.left), grouped(bar.length))} (${percent(1 - bar.used)})`}
       </span>
     </div>
   );

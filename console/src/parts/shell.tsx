@@ -32,10 +32,10 @@ export function Shell({ route, live, session, onLanguage, onLogOut, children }: 
   };
   return (
     <div class={live.lostSince === null ? "shell" : "shell lost"}>
-      <a class="skip" href="#/" onClick={skip}>
-        {words.shell.skip}
-      </a>
       <header class="top">
+        <a class="skip" href="#/" onClick={skip}>
+          {words.shell.skip}
+        </a>
         <a class="brand" href="#/">
           <Logo /> <span>Leafid</span>
         </a>
