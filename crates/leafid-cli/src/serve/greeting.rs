@@ -7,7 +7,7 @@ use leafid_server::{Addresses, Config};
 use crate::client::quoted;
 use crate::source;
 
-/// The addresses, and some commands to try.
+/// The addresses, the console, and some commands to try.
 pub(super) fn greeting(addresses: &Addresses, config: &Config) -> String {
     // With TLS all schemes end in s: https, rediss, grpcs.
     let s = if config.tls.is_on() { "s" } else { "" };
@@ -40,7 +40,7 @@ pub(super) fn greeting(addresses: &Addresses, config: &Config) -> String {
     };
     format!(
         "leafid {} listens on http{s}://{}{others}, ids from {store}\n\
-         try:\n  {ids}\n{snowflake}{redis}  {curl} '{base}/readyz?verbose'\n",
+         console: {base}/\ntry:\n  {ids}\n{snowflake}{redis}  {curl} '{base}/readyz?verbose'\n",
         env!("CARGO_PKG_VERSION"),
         addresses.http,
     )
@@ -88,6 +88,7 @@ mod tests {
         let text = greeting(&http("0.0.0.0:8080"), &config);
         assert!(text.contains("listens on http://0.0.0.0:8080"), "{text}");
         assert!(text.contains("curl http://127.0.0.1:8080/api"), "{text}");
+        assert!(text.contains("console: http://127.0.0.1:8080/\n"), "{text}");
         let guarded = Config {
             tokens: vec![leafid_server::TokenSpec::new("a", "hunter2")],
             ..config.clone()

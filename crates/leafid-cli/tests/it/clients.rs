@@ -18,7 +18,7 @@ use tempfile::tempdir;
 
 use crate::server_process::{SECRET, Server, run};
 use program::Library;
-pub(crate) use program::clients;
+pub(crate) use program::{Program, clients, install_node};
 use transcript::Transcript;
 
 /// The first id that is too large for a JavaScript number.

@@ -19,6 +19,7 @@ mod clients;
 mod clock_faults;
 mod commands;
 mod conformance;
+mod console;
 mod container;
 mod debian_package;
 mod decode;

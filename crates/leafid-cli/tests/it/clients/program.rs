@@ -39,16 +39,7 @@ impl Library {
     pub(super) fn start(self, arguments: &[&str]) -> Program {
         let mut words = self.command_line();
         words.extend(arguments.iter().map(|&word| word.to_owned()));
-        let mut command = Command::new(&words[0]);
-        command.args(&words[1..]);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        Program {
-            words: words.join(" "),
-            input: child.stdin.take().unwrap(),
-            lines: lines(child.stdout.take().unwrap()),
-            child,
-        }
+        Program::start(words)
     }
 
     fn command_line(self) -> Vec<String> {
@@ -88,7 +79,7 @@ impl Library {
 }
 
 /// A running program.
-pub(super) struct Program {
+pub(crate) struct Program {
     words: String,
     child: Child,
     input: ChildStdin,
@@ -96,8 +87,22 @@ pub(super) struct Program {
 }
 
 impl Program {
+    /// Starts a command line.
+    pub(crate) fn start(words: Vec<String>) -> Self {
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        Self {
+            words: words.join(" "),
+            input: child.stdin.take().unwrap(),
+            lines: lines(child.stdout.take().unwrap()),
+            child,
+        }
+    }
+
     /// Its output up to this step; the step must come.
-    pub(super) fn read_until(&mut self, step: &str) -> Vec<Value> {
+    pub(crate) fn read_until(&mut self, step: &str) -> Vec<Value> {
         let mut seen = Vec::new();
         while seen.last().is_none_or(|line: &Value| line["step"] != step) {
             let line = self.line();
@@ -108,13 +113,13 @@ impl Program {
     }
 
     /// Lets it continue.
-    pub(super) fn go_on(&mut self) {
+    pub(crate) fn go_on(&mut self) {
         self.input.write_all(b"\n").unwrap();
         self.input.flush().unwrap();
     }
 
     /// Its output up to its end, which must be successful.
-    pub(super) fn finish(mut self) -> Vec<Value> {
+    pub(crate) fn finish(mut self) -> Vec<Value> {
         let mut seen = Vec::new();
         while let Some(line) = self.line() {
             seen.push(line);
@@ -164,7 +169,7 @@ pub(crate) fn clients() -> Clients {
 }
 
 /// Packages are found beside the program that uses them, so it is copied.
-fn install_node(source: &Path, folder: &Path) {
+pub(crate) fn install_node(source: &Path, folder: &Path) {
     for path in entries(source) {
         fs::copy(&path, folder.join(path.file_name().unwrap())).unwrap();
     }
