@@ -5,7 +5,7 @@ use std::time::Instant;
 use anyhow::{Context as _, Result};
 
 use crate::run::{cargo, run};
-use crate::{loom, scripts, tidy};
+use crate::{console, loom, scripts, tidy};
 
 /// One check.
 struct Step {
@@ -39,6 +39,11 @@ const STEPS: &[Step] = &[
         name: "features",
         about: "the stores compile without features, and with each alone",
         run: features,
+    },
+    Step {
+        name: "console",
+        about: "the pages of the console pass their tests, and are built from their sources",
+        run: console::check,
     },
     Step {
         name: "test",

@@ -7,6 +7,7 @@
 
 mod ci;
 mod codegen;
+mod console;
 mod deny;
 mod dependencies;
 mod loom;

@@ -332,6 +332,16 @@ fn a_tag_is_shown_with_its_segments() {
         let detail = server.ask("GET /console/tags/order").json();
         detail["segments"].as_array().unwrap().len() == 2
     });
+    // Beyond the first segment, which is still in its place but used up.
+    for _ in 0..3 {
+        server.ask_with("POST /v1/tags/order/ids", "{\"count\":400}");
+    }
+    let detail = server.ask("GET /console/tags/order").json();
+    let number = |value: &Value| value.as_str().unwrap().parse::<u64>().unwrap();
+    let cursor = number(&detail["cursor"]);
+    let segments = detail["segments"].as_array().unwrap();
+    let all_ahead = segments.iter().all(|one| number(&one["end"]) > cursor);
+    assert!(cursor > 1002 && all_ahead, "{detail}");
     server.check_problem("GET /console/tags/nothing", "", 404, "unknown_tag");
     server.ask_with("PUT /v1/quotas/tags/order", "{\"ids_per_second\":7}");
     assert_eq!(server.ask("GET /console/tags/order").json()["quota"], 7);

@@ -218,9 +218,13 @@ pub(super) fn detail(context: &RequestContext, tag: &Tag, mut document: api::Tag
     }
     let live = live.as_ref();
     let bounds = live.into_iter().flat_map(|live| live.segments);
-    let bounds: Vec<_> = bounds.filter(|segment| !segment.is_empty()).collect();
+    // One that is used up stays in its place until the next one comes.
+    let cursor = live.map_or(0, |live| live.cursor);
+    let bounds = bounds.filter(|segment| !segment.is_empty() && segment.end() > cursor);
+    let mut bounds: Vec<_> = bounds.collect();
+    bounds.sort_by_key(leafid::Segment::start);
     // The mark lies a tenth into the last segment.
-    let refill_at = bounds.iter().max_by_key(|segment| segment.end());
+    let refill_at = bounds.last();
     let refill_at = refill_at.map(|segment| segment.start() + segment.len() / 10);
     TagDetail {
         tag: document,
