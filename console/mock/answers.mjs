@@ -12,7 +12,7 @@ const quotas = new Map([["tag coupon", 500], ["server ", 200_000]]);
 const taken = new Map();
 
 const FIRST = [
-  { tag: "order", kind: "segment", format: null, rate: 48_200, step: 29_000_000, start: 1_000_000n, description: "Orders of all shops" },
+  { tag: "order", kind: "segment", format: null, rate: 48_200, step: 29_000_000, start: 8_001_000_000n, description: "Orders of all shops" },
   { tag: "invoice", kind: "segment", format: "INV-{date %Y%m%d}-{number width=8}", rate: 37.5, step: 22_500, start: 480_000n, description: null },
   { tag: "coupon", kind: "segment", format: null, rate: 410, step: 246_000, start: 77_000_000n, description: "<img src=x onerror=alert(1)> =HYPERLINK(1)" },
   { tag: "session", kind: "uuid7", format: null, rate: 1_250, description: null },
@@ -54,7 +54,7 @@ function segmentsOf(one, scenario) {
   const turn = scenario.is_broken ? 0n : passed / length;
   let inside = scenario.is_broken ? (length * 97n) / 100n : passed % length;
   if (inside >= length) inside = length - 1n;
-  const start = one.start + turn * length;
+  const start = BigInt(one.start) + turn * length;
   const refill = start + (length * 6n) / 10n;
   const cursor = start + inside;
   const first = { start: String(start), end: String(start + length) };
@@ -158,7 +158,7 @@ export function overview(scenario) {
     requests_per_second: { http: rate / 160, resp: rate / 700, grpc: 0 },
     errors_per_second: broken ? 14.2 + 3 * wave(11) : 0,
     connections: { http: 214, resp: 37, grpc: 0 },
-    tags_loaded: scenario.tags > 10 ? 428_571 : scenario.tags,
+    tags_loaded: scenario.tags > 10 ? 428_571 : known(scenario).length,
     cover: { seconds: cover, tag: cover === null ? null : "order", age_seconds: 0.4 },
     store: {
       kind: "mysql",

@@ -17,7 +17,7 @@ const PAGES = {
   audit: "#/audit",
   findings: "#/findings",
 };
-const SCENARIOS = ["healthy", "million", "broken"];
+const SCENARIOS = process.env.SCENARIOS?.split(",") ?? ["healthy", "million", "broken"];
 const SIZES = { wide: [1440, 900], narrow: [375, 812] };
 
 await mkdir(folder, { recursive: true });

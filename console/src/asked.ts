@@ -15,6 +15,7 @@ export function useAsked<T>(key: string, ask: () => Promise<T>, everySeconds?: n
   const [answer, setAnswer] = useState<{ key: string; value: T } | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
   const question = useRef(0);
+  const hasAnswer = useRef(false);
   const latest = useRef(ask);
   latest.current = ask;
   const reload = useCallback(() => {
@@ -22,11 +23,15 @@ export function useAsked<T>(key: string, ask: () => Promise<T>, everySeconds?: n
     latest.current().then(
       (value) => {
         if (own !== question.current) return;
+        hasAnswer.current = true;
         setAnswer({ key, value });
         setProblem(null);
       },
       (error: unknown) => {
-        if (own === question.current) setProblem(asProblem(error));
+        if (own !== question.current) return;
+        const problem = asProblem(error);
+        // Of a lost server the banner tells; what was answered before stays.
+        if (problem.status !== 0 || !hasAnswer.current) setProblem(problem);
       },
     );
   }, [key]);

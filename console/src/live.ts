@@ -17,6 +17,7 @@ export interface Live {
 /** So long without any word, the server is taken for lost. The stream speaks each second. */
 const SILENCE_MS = 4_000;
 const RETRY_MS = 2_000;
+const FAILURES_MAX = 2;
 
 let live: Live = { overview: null, tag: null, tagProblem: null, lostSince: null };
 let source: EventSource | null = null;
@@ -49,6 +50,14 @@ function open(): void {
   const query = watched === null ? "" : `?tag=${encodeURIComponent(watched)}`;
   const opened = new EventSource(`/console/live${query}`);
   source = opened;
+  let failures = 0;
+  opened.onopen = () => (failures = 0);
+  opened.onerror = () => {
+    // The stream ends by itself now and then, and the browser opens it again at once. Of a server
+    // that is gone it would ask five times a second, so `check` takes over.
+    failures += 1;
+    if (failures >= FAILURES_MAX) opened.close();
+  };
   const on = (name: string, receive: (text: string) => void) => {
     opened.addEventListener(name, (event) => {
       if (source !== opened) return;

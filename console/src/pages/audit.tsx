@@ -87,10 +87,10 @@ export function Audit() {
 function columns(words: Words): Column<Change>[] {
   return [
     { key: "time", head: words.common.time, isName: true, cell: (change) => <Moment date={new Date(change.time)} /> },
-    { key: "who", head: words.audit.who, cell: (change) => change.token ?? <i class="meaning">{words.audit.noToken}</i> },
+    { key: "who", head: words.audit.who, isShort: true, cell: (change) => change.token ?? <i class="meaning">{words.audit.noToken}</i> },
     { key: "address", head: words.audit.address, cell: (change) => change.address },
     { key: "server", head: words.audit.server, isMinor: true, cell: (change) => change.server },
-    { key: "action", head: words.audit.action, cell: (change) => change.action },
+    { key: "action", head: words.audit.action, isShort: true, cell: (change) => change.action },
     { key: "subject", head: words.audit.subject, isText: true, cell: (change) => change.subject },
     { key: "before", head: words.audit.before, isText: true, cell: (change) => code(change.before) },
     { key: "after", head: words.audit.after, isText: true, cell: (change) => code(change.after) },

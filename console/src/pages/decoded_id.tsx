@@ -1,7 +1,7 @@
 // The parts of one decoded id, and every family that it fits.
 import type { ComponentChildren } from "preact";
 import { type Fact, Facts } from "../parts/facts";
-import { type Column, Table } from "../parts/table";
+import { type Column, NOTHING, Table } from "../parts/table";
 import type { Decoded, Reading } from "../shapes";
 import { useWords, type Words } from "../words";
 
@@ -13,12 +13,12 @@ function partName(name: string, words: Words): string {
 }
 
 function time(text: string | null | undefined): ComponentChildren {
-  if (text === null || text === undefined) return "–";
+  if (text === null || text === undefined) return NOTHING;
   const local = new Date(text);
   const title = Number.isNaN(local.getTime()) ? text : local.toString();
   return (
     <time dateTime={text} title={title}>
-      {text}
+      {text.replace("T", " ").replace("Z", " UTC")}
     </time>
   );
 }
@@ -85,20 +85,19 @@ function columns(words: Words): Column<Reading>[] {
     { key: "family", head: words.decode.family, isName: true, cell: (reading) => <b>{reading.name}</b> },
     { key: "fit", head: words.decode.fit, cell: (reading) => <Fit score={reading.score} /> },
     { key: "time", head: words.decode.time, cell: (reading) => time(reading.time) },
-    { key: "parts", head: words.decode.parts, isText: true, cell: (reading) => <Parts parts={reading.parts} /> },
+    { key: "parts", head: words.decode.parts, isText: true, cell: (reading) => partsOf(reading.parts, words) },
     {
       key: "marks",
       head: words.decode.marks,
       isText: true,
-      cell: (reading) => (reading.marks.length === 0 ? "–" : <Marks marks={reading.marks} />),
+      cell: (reading) => (reading.marks.length === 0 ? NOTHING : <Marks marks={reading.marks} />),
     },
   ];
 }
 
-function Parts({ parts }: { parts: Record<string, string> }) {
-  const words = useWords();
+function partsOf(parts: Record<string, string>, words: Words) {
   const entries = Object.entries(parts);
-  if (entries.length === 0) return <>–</>;
+  if (entries.length === 0) return NOTHING;
   return (
     <ul class="parts">
       {entries.map(([name, value]) => (

@@ -6,7 +6,7 @@ import { useHistory } from "../history";
 import { duration, rate } from "../numbers";
 import { tagLink } from "../route";
 import type { HistoryPoint, Overview } from "../shapes";
-import { useWords } from "../words";
+import { useWords, type Words } from "../words";
 import { ServerPanels } from "./overview_panels";
 
 const SPAN_SECONDS = 30 * 60;
@@ -103,7 +103,8 @@ function CoverPanel({ overview, points }: { overview: Overview; points: readonly
         name={words.overview.cover}
         points={line(points, (point) => point.cover_seconds)}
         format={(value) => duration(value, words)}
-        axis={(value) => shortDuration(value)}
+        axis={(seconds) => axisDuration(seconds, words)}
+        steps={DURATION_STEPS}
         tone={isDown ? "alarm" : "accent"}
         spanSeconds={SPAN_SECONDS}
       />
@@ -111,12 +112,15 @@ function CoverPanel({ overview, points }: { overview: Overview; points: readonly
   );
 }
 
+const MINUTES = [1, 2, 5, 10, 20, 30, 60, 120, 240, 480, 720, 1_440, 2_880, 7_200, 14_400, 43_200, 144_000, 525_600];
+const DURATION_STEPS = [1, 2, 5, 10, 20, 30, ...MINUTES.map((minutes) => minutes * 60)];
+
 /** Seconds at an axis: one unit, few letters. */
-function shortDuration(seconds: number): string {
-  if (seconds >= 86_400 * 2) return `${Math.round(seconds / 86_400)} d`;
-  if (seconds >= 7_200) return `${Math.round(seconds / 3_600)} h`;
-  if (seconds >= 120) return `${Math.round(seconds / 60)} min`;
-  return `${Math.round(seconds)} s`;
+function axisDuration(seconds: number, { unit }: Words): string {
+  if (seconds >= 86_400 * 2) return unit.days(String(Math.round(seconds / 86_400)));
+  if (seconds >= 7_200) return unit.hours(String(Math.round(seconds / 3_600)));
+  if (seconds >= 120) return unit.minutes(String(Math.round(seconds / 60)));
+  return unit.seconds(String(Math.round(seconds)));
 }
 
 interface RatePanelProps {

@@ -58,13 +58,14 @@ function StorePanel({ overview }: { overview: Overview }) {
             [
               words.overview.phase,
               <span class={store.state === "down" ? "alarm" : ""} data-testid="store-state">
-                {words.overview.storeState[store.state]}
-                {store.down_seconds !== null && `, ${words.overview.downFor(duration(store.down_seconds, words))}`}
+                {store.down_seconds === null
+                  ? words.overview.storeState[store.state]
+                  : words.overview.downFor(duration(store.down_seconds, words))}
               </span>,
             ],
             [words.tags.kind, store.kind],
             [words.overview.location, <code>{store.location}</code>],
-            store.error === null ? null : [words.common.level.error, <span class="alarm">{store.error}</span>],
+            store.error === null ? null : [words.overview.error, <span class="alarm">{store.error}</span>],
           ]}
         />
       )}

@@ -32,6 +32,7 @@ export function Quotas() {
   if (mayChange) {
     columns.push({
       key: "actions",
+      isActions: true,
       head: words.common.actions,
       cell: (quota) => (
         <button type="button" class="quiet" onClick={() => setEdited(quota)}>

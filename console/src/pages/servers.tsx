@@ -3,12 +3,11 @@ import { api } from "../api";
 import { useAsked } from "../asked";
 import { duration, grouped, rate } from "../numbers";
 import { ProblemNote } from "../parts/problem_note";
-import { type Column, Table } from "../parts/table";
+import { type Column, NOTHING, Table } from "../parts/table";
 import type { ClusterServer, Overview } from "../shapes";
 import { useWords, type Words } from "../words";
 
 const RELOAD_SECONDS = 5;
-const DASH = "–";
 
 function requests({ requests_per_second: { http, resp, grpc } }: Overview): number {
   return http + resp + grpc;
@@ -60,7 +59,7 @@ function Totals({ servers }: { servers: readonly ClusterServer[] }) {
       <Total name={words.overview.idsPerSecond} value={rate(together(servers, (one) => one.ids_per_second))} testid="servers-ids" />
       <Total name={words.overview.requestsPerSecond} value={rate(together(servers, requests))} testid="servers-requests" />
       <Total name={words.overview.errorsPerSecond} value={rate(errors)} isAlarm={errors > 0} testid="servers-errors" />
-      <Total name={words.overview.cover} value={covers.length === 0 ? DASH : duration(Math.min(...covers), words)} testid="servers-cover" />
+      <Total name={words.overview.cover} value={covers.length === 0 ? NOTHING : duration(Math.min(...covers), words)} testid="servers-cover" />
     </div>
   );
 }
@@ -78,7 +77,7 @@ function Total({ name, value, isAlarm, testid }: { name: string; value: string; 
 
 /** A cell about a server that may not answer. */
 function of(server: ClusterServer, text: (overview: Overview) => string): string {
-  return server.overview === null ? DASH : text(server.overview);
+  return server.overview === null ? NOTHING : text(server.overview);
 }
 
 function columns(words: Words): Column<ClusterServer>[] {
@@ -94,18 +93,18 @@ function columns(words: Words): Column<ClusterServer>[] {
         </>
       ),
     },
-    { key: "worker", head: words.servers.worker, isNumber: true, cell: (server) => server.worker ?? DASH },
+    { key: "worker", head: words.servers.worker, isNumber: true, cell: (server) => server.worker ?? NOTHING },
     { key: "state", head: words.servers.state, isText: true, cell: (server) => <State server={server} /> },
     { key: "ids", head: words.servers.ids, isNumber: true, cell: (server) => of(server, (one) => rate(one.ids_per_second)) },
     { key: "requests", head: words.servers.requests, isNumber: true, cell: (server) => of(server, (one) => rate(requests(one))) },
-    { key: "errors", head: words.servers.errors, isNumber: true, cell: (server) => <Errors server={server} /> },
+    { key: "errors", head: words.servers.errors, isNumber: true, cell: (server) => errors(server) },
     {
       key: "cover",
       head: words.servers.cover,
       isNumber: true,
-      cell: (server) => of(server, (one) => (one.cover.seconds === null ? DASH : duration(one.cover.seconds, words))),
+      cell: (server) => of(server, (one) => (one.cover.seconds === null ? NOTHING : duration(one.cover.seconds, words))),
     },
-    { key: "store", head: words.servers.store, cell: (server) => <Store server={server} /> },
+    { key: "store", head: words.servers.store, cell: (server) => store(server, words) },
     { key: "uptime", head: words.servers.uptime, isNumber: true, cell: (server) => of(server, (one) => duration(one.server.uptime_seconds, words)) },
     { key: "version", head: words.servers.version, isNumber: true, cell: (server) => of(server, (one) => one.server.version) },
   ];
@@ -135,15 +134,14 @@ function State({ server }: { server: ClusterServer }) {
   );
 }
 
-function Errors({ server }: { server: ClusterServer }) {
-  if (server.overview === null) return <>{DASH}</>;
+function errors(server: ClusterServer) {
+  if (server.overview === null) return NOTHING;
   const errors = server.overview.errors_per_second;
   return <span class={errors > 0 ? "alarm" : ""}>{rate(errors)}</span>;
 }
 
-function Store({ server }: { server: ClusterServer }) {
-  const words = useWords();
+function store(server: ClusterServer, words: Words) {
   const store = server.overview?.store ?? null;
-  if (store === null) return <>{DASH}</>;
+  if (store === null) return NOTHING;
   return <span class={store.state === "down" ? "alarm" : ""}>{words.overview.storeState[store.state]}</span>;
 }

@@ -28,12 +28,12 @@ export function TagPage({ name, live }: { name: string; live: Live }) {
       </h1>
       {live.tagProblem !== null && <ProblemNote problem={new Problem(live.tagProblem.status ?? 0, live.tagProblem)} />}
       {detail === null && live.tagProblem === null && <p class="empty">{words.common.loading}</p>}
-      {detail !== null && <Content detail={detail} />}
+      {detail !== null && <Content detail={detail} isStoreDown={live.overview?.store?.state === "down"} />}
     </>
   );
 }
 
-function Content({ detail }: { detail: TagDetail }) {
+function Content({ detail, isStoreDown }: { detail: TagDetail; isStoreDown: boolean }) {
   const words = useWords();
   const { tag } = detail;
   return (
@@ -53,13 +53,13 @@ function Content({ detail }: { detail: TagDetail }) {
       <section class="panel">
         <h2>{words.tag.segments}</h2>
         {tag.kind === "segment" ? (
-          <SegmentsPicture detail={detail} />
+          <SegmentsPicture detail={detail} isStoreDown={isStoreDown} />
         ) : (
           <p class="empty">{words.tag.noSegmentsKind}</p>
         )}
         {tag.kind === "segment" && tag.live === null && <p class="hint">{words.tag.notInUse}</p>}
       </section>
-      <Rates detail={detail} />
+      <Rates detail={detail} isStoreDown={isStoreDown} />
       <TagPanels detail={detail} />
       {tag.kind === "segment" && <Reservations reservations={detail.reservations} />}
       <section class="panel">
@@ -84,7 +84,7 @@ function useRatePoints(detail: TagDetail): ChartPoint[] {
   return points;
 }
 
-function Rates({ detail }: { detail: TagDetail }) {
+function Rates({ detail, isStoreDown }: { detail: TagDetail; isStoreDown: boolean }) {
   const words = useWords();
   const points = useRatePoints(detail);
   const live = detail.tag.live;
@@ -109,7 +109,7 @@ function Rates({ detail }: { detail: TagDetail }) {
         <>
           <section class="panel">
             <h2>{words.tag.covers}</h2>
-            <p class="large" data-testid="tag-cover">
+            <p class={isStoreDown ? "large alarm" : "large"} data-testid="tag-cover">
               {live?.cover_seconds == null ? "–" : duration(live.cover_seconds, words)}
             </p>
             <p class="meaning">{words.tag.coverMeaning}</p>

@@ -31,8 +31,8 @@ export function TagActions({ tag }: { tag: Tag }) {
   };
   const decodeLink = `${pageLink("decode")}?${new URLSearchParams({ tag: tag.tag, ...(taken === null ? {} : { id: taken }) })}`;
   return (
-    <>
-      <div class="buttons tag-actions">
+    <div>
+      <div class="buttons">
         {mayChange && (
           <button type="button" class="primary" onClick={take} data-testid="take-id">
             {words.tag.take}
@@ -66,6 +66,6 @@ export function TagActions({ tag }: { tag: Tag }) {
       {dialog !== null && (
         <TagDialog kind={dialog} tag={tag.tag} onClose={() => setDialog(null)} onDone={done} />
       )}
-    </>
+    </div>
   );
 }

@@ -1,9 +1,11 @@
 // Changes a tag: sends only the fields that differ, and null where the default is restored.
 import { useEffect, useState } from "preact/hooks";
-import { api, type TagChange } from "../api";
+import { api, type Problem, type TagChange } from "../api";
+import { asProblem } from "../asked";
 import { wholeNumber } from "../numbers";
 import { Dialog } from "../parts/dialog";
 import { SelectField, TextField } from "../parts/field";
+import { ProblemNote } from "../parts/problem_note";
 import type { Policy, Tag } from "../shapes";
 import { useWords, type Words } from "../words";
 import { LimitField } from "./limit_field";
@@ -32,18 +34,20 @@ export function ChangeTagDialog({ tag, onClose, onDone }: { tag: string; onClose
   const words = useWords();
   const [before, setBefore] = useState<Tag | null>(null);
   const [fields, setFields] = useState<Fields | null>(null);
+  const [problem, setProblem] = useState<Problem | null>(null);
   useEffect(() => {
     api.tag(tag).then(
       (detail) => {
         setBefore(detail.tag);
         setFields(fieldsOf(detail.tag));
       },
-      onClose,
+      (error: unknown) => setProblem(asProblem(error)),
     );
   }, [tag]);
-  if (before === null || fields === null) return null;
-  const set = (change: Partial<Fields>) => setFields({ ...fields, ...change });
+  if (before === null && problem === null) return null;
+  const set = (change: Partial<Fields>) => setFields((fields) => fields && { ...fields, ...change });
   const submit = async () => {
+    if (before === null || fields === null) return words.form.changeNone;
     const change = changeOf(fieldsOf(before), fields, words);
     if (typeof change === "string") return change;
     await api.changeTag(tag, change);
@@ -57,8 +61,11 @@ export function ChangeTagDialog({ tag, onClose, onDone }: { tag: string; onClose
       onClose={onClose}
       onSubmit={submit}
     >
-      {before.kind === "segment" && <NumberFields fields={fields} set={set} />}
-      <TextField label={words.common.description} value={fields.description} testid="change-description" onValue={(description) => set({ description })} />
+      <ProblemNote problem={problem} />
+      {before?.kind === "segment" && fields !== null && <NumberFields fields={fields} set={set} />}
+      {fields !== null && (
+        <TextField label={words.common.description} value={fields.description} testid="change-description" onValue={(description) => set({ description })} />
+      )}
     </Dialog>
   );
 }

@@ -1,6 +1,6 @@
 // The columns of the list of tags.
 import { ActionMenu } from "../parts/action_menu";
-import type { Column } from "../parts/table";
+import { type Column, NOTHING } from "../parts/table";
 import { days, duration, grouped, rate } from "../numbers";
 import { tagLink } from "../route";
 import type { TagRow } from "../shapes";
@@ -21,8 +21,6 @@ interface ColumnsOptions {
   /** Null where nothing may be changed. */
   onAction: ((kind: TagDialogKind, tag: string) => void) | null;
 }
-
-const DASH = "–";
 
 export function tagColumns({ words, sort, onSort, onAction }: ColumnsOptions): Column<TagRow>[] {
   const sorted = (by: Sort, direction: "ascending" | "descending") => ({
@@ -51,7 +49,7 @@ export function tagColumns({ words, sort, onSort, onAction }: ColumnsOptions): C
       head: words.tags.rate,
       isNumber: true,
       sort: sorted("rate", "descending"),
-      cell: (row) => (row.rate === null ? DASH : rate(row.rate)),
+      cell: (row) => (row.rate === null ? NOTHING : rate(row.rate)),
     },
     {
       key: "cover",
@@ -65,20 +63,20 @@ export function tagColumns({ words, sort, onSort, onAction }: ColumnsOptions): C
       head: words.tags.remaining,
       isNumber: true,
       isMinor: true,
-      cell: (row) => (row.remaining === null ? DASH : grouped(row.remaining)),
+      cell: (row) => (row.remaining === null ? NOTHING : grouped(row.remaining)),
     },
     {
       key: "max_id",
       head: words.tags.maxId,
       isNumber: true,
-      cell: (row) => (row.max_id === null ? DASH : grouped(row.max_id)),
+      cell: (row) => (row.max_id === null ? NOTHING : grouped(row.max_id)),
     },
     {
       key: "step",
       head: words.tags.step,
       isNumber: true,
       isMinor: true,
-      cell: (row) => (row.step === null ? DASH : grouped(row.step)),
+      cell: (row) => (row.step === null ? NOTHING : grouped(row.step)),
     },
     {
       key: "headroom",
@@ -91,7 +89,7 @@ export function tagColumns({ words, sort, onSort, onAction }: ColumnsOptions): C
       key: "quota",
       head: words.tags.quota,
       isNumber: true,
-      cell: (row) => (row.quota === null ? DASH : row.quota === 0 ? words.tags.blocked : grouped(row.quota)),
+      cell: (row) => (row.quota === null ? NOTHING : row.quota === 0 ? words.tags.blocked : grouped(row.quota)),
     },
   ];
   if (onAction !== null) columns.push(actions(words, onAction));
@@ -109,13 +107,14 @@ function Kind({ row }: { row: TagRow }) {
 
 /** A value that turns red where it needs a person. */
 function low(value: number | null, least: number, text: (value: number) => string) {
-  if (value === null) return DASH;
+  if (value === null) return NOTHING;
   return value < least ? <span class="alarm">{text(value)}</span> : text(value);
 }
 
 function actions(words: Words, onAction: (kind: TagDialogKind, tag: string) => void): Column<TagRow> {
   return {
     key: "actions",
+    isActions: true,
     head: words.common.actions,
     cell: (row) => (
       <ActionMenu

@@ -29,7 +29,7 @@ export function WorkerDetails({ id, worker, onRelease }: WorkerDetailsProps) {
         {words.workers.id} <b class="large">{id}</b>
       </h2>
       <p>
-        <b>{words.workers.states[state]}.</b> {words.workers.stateMeaning[state]}
+        <span class="mark">{words.workers.states[state]}</span> {words.workers.stateMeaning[state]}
       </p>
       {worker !== null && (
         <Facts

@@ -1,6 +1,6 @@
 // The worker ids that have a row, as a table.
 import { Moment } from "../parts/moment";
-import { type Column, Table } from "../parts/table";
+import { type Column, NOTHING, Table } from "../parts/table";
 import { grouped } from "../numbers";
 import { useMayChange } from "../session";
 import type { Worker } from "../shapes";
@@ -31,6 +31,7 @@ export function WorkerList({ workers, onRelease }: { workers: readonly Worker[];
   if (mayChange) {
     columns.push({
       key: "release",
+      isActions: true,
       head: words.common.actions,
       cell: (one) =>
         mayBeReleased(one) ? (
@@ -43,7 +44,7 @@ export function WorkerList({ workers, onRelease }: { workers: readonly Worker[];
             {words.workers.release}
           </button>
         ) : (
-          "–"
+          NOTHING
         ),
     });
   }

@@ -21,6 +21,8 @@ interface ChartProps {
   format: (value: number) => string;
   /** How a value is written at the axis. */
   axis?: (value: number) => string;
+  /** How far apart the marks of the axis may be; else round numbers. */
+  steps?: number[];
   /** The style of the line: the accent colour if nothing is said. */
   tone?: "accent" | "quiet" | "alarm";
   isDots?: boolean;
@@ -104,7 +106,7 @@ function options(
   return {
     ...size,
     legend: { show: false },
-    padding: [6, 4, 0, 0],
+    padding: [6, 14, 0, 0],
     cursor: { y: false, drag: { setScale: false }, points: { size: 6, fill: () => tone() } },
     scales: { y: { range: (_plot, low, high) => [Math.min(0, low ?? 0), niceTop(high)] } },
     axes: [
@@ -114,6 +116,7 @@ function options(
         size: 46,
         gap: 6,
         space: 26,
+        ...(props.current.steps === undefined ? {} : { incrs: props.current.steps }),
         values: (_plot, ticks) => ticks.map((tick) => (props.current.axis ?? compact)(tick)),
       },
     ],

@@ -1,7 +1,7 @@
 // The picture of a tag's two segments: what is left of each, the cursor, and where the next one is
 // fetched. It is drawn anew with each event of the stream.
 import { duration, grouped, percent } from "../numbers";
-import { type Bar, geometry, WIDTH_MIN } from "../segments_geometry";
+import { type Bar, geometry, type SegmentsGeometry, WIDTH_MIN } from "../segments_geometry";
 import type { TagDetail } from "../shapes";
 import { useWords, type Words } from "../words";
 
@@ -10,7 +10,7 @@ const inPercent = (share: number): string => `${(share * 100).toFixed(4)}%`;
 /** A label that stays inside its bar, wherever its place is. */
 const labelAt = (share: number) => ({ left: inPercent(share), transform: `translateX(-${inPercent(share)})` });
 
-export function SegmentsPicture({ detail }: { detail: TagDetail }) {
+export function SegmentsPicture({ detail, isStoreDown }: { detail: TagDetail; isStoreDown: boolean }) {
   const words = useWords();
   const picture = geometry(detail);
   const { first, second, cursor, refill } = picture;
@@ -18,16 +18,16 @@ export function SegmentsPicture({ detail }: { detail: TagDetail }) {
     return (
       <div class="segments">
         <div class="segment absent" data-testid="segment-first">
-          <div class="bar placeholder">{words.tag.noSegment}</div>
+          <div class="bar placeholder">{isStoreDown ? words.tag.storeDownIdle : words.tag.noSegment}</div>
         </div>
       </div>
     );
   }
-  const rate = detail.tag.live?.rate ?? null;
+  const isAlarm = isStoreDown && second === null;
   return (
-    <figure class="segments" data-testid="segments">
+    <figure class={isAlarm ? "segments ending" : "segments"} data-testid="segments">
       <div class="bars">
-        <div class="segment" style={{ flexGrow: first.width }} data-testid="segment-first">
+        <div class="segment" key={String(first.start)} style={{ flexGrow: first.width }} data-testid="segment-first">
           <Heading title={words.tag.first} bar={first} words={words} />
           <div class="above">
             {refill !== null && second === null && (
@@ -53,7 +53,7 @@ export function SegmentsPicture({ detail }: { detail: TagDetail }) {
         </div>
         <Second bar={second} words={words} />
       </div>
-      <figcaption data-testid="segments-caption">{caption(picture, rate, words)}</figcaption>
+      <figcaption data-testid="segments-caption">{caption(picture, detail, isAlarm, words)}</figcaption>
     </figure>
   );
 }
@@ -106,7 +106,10 @@ function Scale({ bar }: { bar: Bar }) {
 }
 
 /** What happens next, in words. */
-function caption(picture: ReturnType<typeof geometry>, rate: number | null, words: Words): string {
+function caption(picture: SegmentsGeometry, detail: TagDetail, isAlarm: boolean, words: Words): string {
+  const rate = detail.tag.live?.rate ?? null;
+  const cover = detail.tag.live?.cover_seconds ?? null;
+  if (isAlarm) return cover === null ? words.tag.storeDownIdle : words.tag.storeDown(duration(cover, words));
   if (picture.second !== null) return words.tag.refillDone;
   if (picture.refill === null || picture.cursor === null) return "";
   if (picture.refill.isPassed) return words.tag.refillNow;

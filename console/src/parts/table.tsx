@@ -2,6 +2,9 @@
 // browser forgets those of a table that is no longer laid out as one.
 import type { ComponentChildren } from "preact";
 
+/** What a cell without a value shows; narrow screens leave it out. */
+export const NOTHING = "–";
+
 export interface Column<Row> {
   key: string;
   head: string;
@@ -13,6 +16,10 @@ export interface Column<Row> {
   isMinor?: boolean;
   /** Long text, which may wrap. */
   isText?: boolean;
+  /** Short text, which never wraps. */
+  isShort?: boolean;
+  /** Buttons, without a name on narrow screens. */
+  isActions?: boolean;
   /** How the rows are sorted by this column; absent where it is no order. */
   sort?: { isActive: boolean; direction: "ascending" | "descending"; onSort: () => void };
 }
@@ -33,6 +40,8 @@ function cellClass<Row>(column: Column<Row>): string {
   if (column.isNumber === true) classes.push("number");
   if (column.isMinor === true) classes.push("minor");
   if (column.isText === true) classes.push("text");
+  if (column.isShort === true) classes.push("short");
+  if (column.isActions === true) classes.push("actions");
   return classes.join(" ");
 }
 
@@ -94,7 +103,7 @@ function BodyCell<Row>({ column, row }: { column: Column<Row>; row: Row }) {
     );
   }
   return (
-    <td role="cell" class={cellClass(column)} data-head={column.head}>
+    <td role="cell" class={`${cellClass(column)} ${content === NOTHING ? "nothing" : ""}`} data-head={column.head}>
       {content}
     </td>
   );
