@@ -55,11 +55,13 @@ function segmentsOf(one, scenario) {
   let inside = scenario.is_broken ? (length * 97n) / 100n : passed % length;
   if (inside >= length) inside = length - 1n;
   const start = BigInt(one.start) + turn * length;
-  const refill = start + (length * 6n) / 10n;
   const cursor = start + inside;
   const first = { start: String(start), end: String(start + length) };
   const second = { start: String(start + length), end: String(start + 2n * length + length / 2n) };
-  const has_second = !scenario.is_broken && cursor > refill + length / 50n;
+  // The mark lies a tenth into the last segment.
+  const has_second = !scenario.is_broken && inside > (length * 12n) / 100n;
+  const last = has_second ? second : first;
+  const refill = BigInt(last.start) + (BigInt(last.end) - BigInt(last.start)) / 10n;
   return { segments: has_second ? [first, second] : [first], cursor, refill, left: start + length - cursor, length };
 }
 

@@ -70,7 +70,12 @@ function open(): void {
     const detail = JSON.parse(text) as TagDetail;
     if (detail.tag.tag === watched) update({ tag: detail, tagProblem: null });
   });
-  on("problem", (text) => update({ tagProblem: JSON.parse(text) as ProblemDocument }));
+  on("problem", (text) => {
+    // The stream ends after a problem. `check` opens the next one, with a pause.
+    opened.close();
+    openedAt = Date.now();
+    update({ tagProblem: JSON.parse(text) as ProblemDocument });
+  });
 }
 
 /** Opens the stream again if it ended for good or fell silent, and asks why. */

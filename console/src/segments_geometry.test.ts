@@ -22,12 +22,18 @@ describe("geometry", () => {
   it("places cursor and refill in the first segment", () => {
     const picture = geometry({ segments: [one], cursor: "513", refill_at: "901" });
     expect(picture.first).toMatchObject({ length: 1000n, left: 488n, used: 0.512 });
-    expect(picture.refill).toEqual({ at: 901n, share: 0.9, isPassed: false });
+    expect(picture.refill).toEqual({ at: 901n, bar: "first", share: 0.9, isPassed: false, ids: 388n });
     expect(picture.second).toBeNull();
   });
 
   it("says that the refill is passed at its number, not only after it", () => {
     expect(geometry({ segments: [one], cursor: "901", refill_at: "901" }).refill?.isPassed).toBe(true);
+  });
+
+  it("places the refill in the second segment, also one that is not adjacent", () => {
+    const segments = [one, { start: "5001", end: "7001" }];
+    const picture = geometry({ segments, cursor: "513", refill_at: "5201" });
+    expect(picture.refill).toEqual({ at: 5201n, bar: "second", share: 0.1, isPassed: false, ids: 688n });
   });
 
   it("gives the bars widths as their lengths, within what can be read", () => {

@@ -17,8 +17,18 @@ export interface SegmentsGeometry {
   first: Bar | null;
   second: Bar | null;
   cursor: bigint | null;
-  /** Where in the first bar the next segment is fetched; null if it is not known or not in it. */
-  refill: { at: bigint; share: number; isPassed: boolean } | null;
+  /** Where the segment after the last one is fetched; null if that is not known. */
+  refill: Refill | null;
+}
+
+export interface Refill {
+  at: bigint;
+  /** The bar in which it lies, and where in it. */
+  bar: "first" | "second";
+  share: number;
+  isPassed: boolean;
+  /** How many ids are left until then. */
+  ids: bigint;
 }
 
 /** A bar is never narrower than this, so that its numbers can be read. */
@@ -42,7 +52,8 @@ export function geometry(detail: Pick<TagDetail, "segments" | "cursor" | "refill
   const secondLength = two === undefined ? 0n : BigInt(two.end) - BigInt(two.start);
   const width = two === undefined ? 1 - WIDTH_MIN : firstWidth(length, secondLength);
   const first = { start, end, length, left: end - cursor, width, used: share(cursor - start, length) };
-  return { first, second: secondBar(two, secondLength, 1 - width), cursor, refill: refill(detail.refill_at, first, cursor) };
+  const second = secondBar(two, secondLength, 1 - width);
+  return { first, second, cursor, refill: refill(detail.refill_at, first, second, cursor) };
 }
 
 function secondBar(segment: TagDetail["segments"][number] | undefined, length: bigint, width: number): Bar | null {
@@ -55,11 +66,18 @@ function firstWidth(first: bigint, second: bigint): number {
   return Math.min(Math.max(proportional, WIDTH_MIN), 1 - WIDTH_MIN);
 }
 
-function refill(refillAt: string | null, first: Bar, cursor: bigint): SegmentsGeometry["refill"] {
+/** The mark lies in one of the segments, which need not be adjacent. */
+function refill(refillAt: string | null, first: Bar, second: Bar | null, cursor: bigint): Refill | null {
   if (refillAt === null) return null;
   const at = BigInt(refillAt);
+  if (second !== null && at >= second.start && at <= second.end) {
+    const passed = at - second.start;
+    return { at, bar: "second", share: share(passed, second.length), isPassed: false, ids: first.left + passed };
+  }
   if (at < first.start || at > first.end) return null;
-  return { at, share: share(at - first.start, first.length), isPassed: cursor >= at };
+  const isPassed = cursor >= at;
+  const ids = isPassed ? 0n : at - cursor;
+  return { at, bar: "first", share: share(at - first.start, first.length), isPassed, ids };
 }
 
 function clamp(number: bigint, low: bigint, high: bigint): bigint {

@@ -159,7 +159,8 @@ export interface TagDetail {
   quota: number | null;
   reservations: Reservation[];
   events: ServerEvent[];
-  row: { store: string; location: string; table: string | null };
+  /** Null on a server without a store. */
+  row: { store: string; location: string; table: string | null } | null;
 }
 
 export type WorkerState = "own" | "held" | "expired" | "released" | "java" | "quarantined";

@@ -35,16 +35,18 @@ export function TagPanels({ detail }: { detail: TagDetail }) {
         />
       </section>
       {tag.live !== null && <LivePanel detail={detail} />}
-      <section class="panel">
-        <h2>{words.tag.row}</h2>
-        <Facts
-          facts={[
-            [words.overview.store, row.store],
-            [words.overview.location, <code>{row.location}</code>],
-            row.table === null ? null : [words.tag.table, <code>{row.table}</code>],
-          ]}
-        />
-      </section>
+      {row !== null && (
+        <section class="panel" data-testid="tag-place">
+          <h2>{words.tag.row}</h2>
+          <Facts
+            facts={[
+              [words.overview.store, row.store],
+              [words.overview.location, <code>{row.location}</code>],
+              row.table === null ? null : [words.tag.table, <code>{row.table}</code>],
+            ]}
+          />
+        </section>
+      )}
     </div>
   );
 }

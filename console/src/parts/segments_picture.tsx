@@ -1,7 +1,7 @@
 // The picture of a tag's two segments: what is left of each, the cursor, and where the next one is
 // fetched. It is drawn anew with each event of the stream.
 import { duration, grouped, percent } from "../numbers";
-import { type Bar, geometry, type SegmentsGeometry, WIDTH_MIN } from "../segments_geometry";
+import { type Bar, geometry, type Refill, type SegmentsGeometry, WIDTH_MIN } from "../segments_geometry";
 import type { TagDetail } from "../shapes";
 import { useWords, type Words } from "../words";
 
@@ -29,19 +29,11 @@ export function SegmentsPicture({ detail, isStoreDown }: { detail: TagDetail; is
       <div class="bars">
         <div class="segment" key={String(first.start)} style={{ flexGrow: first.width }} data-testid="segment-first">
           <Heading title={words.tag.first} bar={first} words={words} />
-          <div class="above">
-            {refill !== null && second === null && (
-              <span style={labelAt(refill.share)}>
-                {words.tag.refill} {grouped(refill.at)}
-              </span>
-            )}
-          </div>
+          <RefillLabel refill={refill?.bar === "first" && second === null ? refill : null} words={words} />
           <div class="bar">
             <div class="used" style={{ width: inPercent(first.used) }} />
             <div class="left" style={{ width: inPercent(1 - first.used) }} />
-            {refill !== null && (
-              <div class={refill.isPassed ? "refill passed" : "refill"} style={{ left: inPercent(refill.share) }} />
-            )}
+            {refill?.bar === "first" && <RefillMark refill={refill} />}
             <div class="cursor" style={{ left: inPercent(first.used) }} />
           </div>
           <div class="below">
@@ -51,14 +43,14 @@ export function SegmentsPicture({ detail, isStoreDown }: { detail: TagDetail; is
           </div>
           <Scale bar={first} />
         </div>
-        <Second bar={second} words={words} />
+        <Second bar={second} refill={refill?.bar === "second" ? refill : null} words={words} />
       </div>
       <figcaption data-testid="segments-caption">{caption(picture, detail, isAlarm, words)}</figcaption>
     </figure>
   );
 }
 
-function Second({ bar, words }: { bar: Bar | null; words: Words }) {
+function Second({ bar, refill, words }: { bar: Bar | null; refill: Refill | null; words: Words }) {
   if (bar === null) {
     return (
       <div class="segment absent" style={{ flexGrow: WIDTH_MIN }} data-testid="segment-second">
@@ -73,14 +65,31 @@ function Second({ bar, words }: { bar: Bar | null; words: Words }) {
   return (
     <div class="segment" style={{ flexGrow: bar.width }} data-testid="segment-second">
       <Heading title={words.tag.second} bar={bar} words={words} />
-      <div class="above" />
+      <RefillLabel refill={refill} words={words} />
       <div class="bar next">
         <div class="left" style={{ width: "100%" }} />
+        {refill !== null && <RefillMark refill={refill} />}
       </div>
       <div class="below" />
       <Scale bar={bar} />
     </div>
   );
+}
+
+function RefillLabel({ refill, words }: { refill: Refill | null; words: Words }) {
+  return (
+    <div class="above">
+      {refill !== null && (
+        <span style={labelAt(refill.share)}>
+          {words.tag.refill} {grouped(refill.at)}
+        </span>
+      )}
+    </div>
+  );
+}
+
+function RefillMark({ refill }: { refill: Refill }) {
+  return <div class={refill.isPassed ? "refill passed" : "refill"} style={{ left: inPercent(refill.share) }} />;
 }
 
 function Heading({ title, bar, words }: { title: string; bar: Bar; words: Words }) {
@@ -110,10 +119,11 @@ function caption(picture: SegmentsGeometry, detail: TagDetail, isAlarm: boolean,
   const rate = detail.tag.live?.rate ?? null;
   const cover = detail.tag.live?.cover_seconds ?? null;
   if (isAlarm) return cover === null ? words.tag.storeDownIdle : words.tag.storeDown(duration(cover, words));
-  if (picture.second !== null) return words.tag.refillDone;
-  if (picture.refill === null || picture.cursor === null) return "";
-  if (picture.refill.isPassed) return words.tag.refillNow;
-  const ids = picture.refill.at - picture.cursor;
-  if (rate === null || rate <= 0) return words.tag.refillInIds(grouped(ids));
-  return words.tag.refillIn(grouped(ids), duration(Number(ids) / rate, words));
+  const { refill, second } = picture;
+  const hasSecond = second !== null;
+  if (refill === null || (hasSecond && refill.bar === "first")) return hasSecond ? words.tag.refillDone : "";
+  if (refill.isPassed) return words.tag.refillNow;
+  const ids = grouped(refill.ids);
+  const time = rate === null || rate <= 0 ? null : duration(Number(refill.ids) / rate, words);
+  return hasSecond ? words.tag.refillThen(ids, time) : words.tag.refillIn(ids, time);
 }

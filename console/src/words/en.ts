@@ -246,8 +246,10 @@ export const en = {
     end: "end",
     cursor: "cursor",
     refill: "refill",
-    refillIn: (ids: string, time: string) => `Next segment is fetched in ${ids} ids, in about ${time}`,
-    refillInIds: (ids: string) => `Next segment is fetched in ${ids} ids`,
+    refillIn: (ids: string, time: string | null) =>
+      `The next segment is fetched in ${ids} ids${time === null ? "" : `, in about ${time}`}`,
+    refillThen: (ids: string, time: string | null) =>
+      `The next segment is here; the one after it is fetched in ${ids} ids${time === null ? "" : `, in about ${time}`}`,
     refillNow: "The next segment is being fetched",
     refillDone: "The next segment is here",
     storeDown: (time: string) => `The store is down. What is left lasts for ${time}`,

@@ -235,8 +235,9 @@ export const zh: Words = {
     end: "终点",
     cursor: "当前位置",
     refill: "预取点",
-    refillIn: (ids, time) => `再发 ${ids} 个 ID（约 ${time}）后预取下一号段`,
-    refillInIds: (ids) => `再发 ${ids} 个 ID 后预取下一号段`,
+    refillIn: (ids, time) => `再发 ${ids} 个 ID${time === null ? " " : `（约 ${time}）`}后预取下一号段`,
+    refillThen: (ids, time) =>
+      `下一号段已就绪；再发 ${ids} 个 ID${time === null ? " " : `（约 ${time}）`}后预取再下一个号段`,
     refillNow: "正在预取下一号段",
     refillDone: "下一号段已就绪",
     storeDown: (time) => `存储不可用，剩余的 ID 还能支撑 ${time}`,
