@@ -48,7 +48,7 @@ export function App() {
       <SessionContext.Provider value={session}>
         {isLoggedIn ? (
           <Shell route={route} live={live} session={session} onLanguage={switchLanguage} onLogOut={logOut}>
-            <PageOf key={`${route.page} ${route.tag ?? ""}`} route={route} />
+            <PageOf key={`${route.page} ${route.tag ?? ""} ${route.query}`} route={route} />
           </Shell>
         ) : session === null ? (
           <OfflineBanner lostSince={live.lostSince} isFirst />

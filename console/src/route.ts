@@ -42,6 +42,12 @@ export function tagLink(tag: string): string {
   return `#/tags/${encodeURIComponent(tag)}`;
 }
 
+/** Goes on from the page of a tag, or from the list of tags (null), unless the user has left it. */
+export function goFromTag(tag: string | null, to: string): void {
+  const here = parseRoute(location.hash);
+  if (here.page === "tags" && here.tag === tag) location.hash = to;
+}
+
 /** The present route; the component is drawn anew when it changes. */
 export function useRoute(): Route {
   const [route, setRoute] = useState(() => parseRoute(location.hash));

@@ -5,7 +5,7 @@ import { asProblem } from "../asked";
 import { showTag } from "../live";
 import { CopyButton } from "../parts/copy_button";
 import { ProblemNote } from "../parts/problem_note";
-import { pageLink } from "../route";
+import { goFromTag, pageLink } from "../route";
 import { useMayChange } from "../session";
 import type { Tag } from "../shapes";
 import { useWords } from "../words";
@@ -26,7 +26,7 @@ export function TagActions({ tag }: { tag: Tag }) {
     );
   };
   const done = () => {
-    if (dialog === "delete") location.hash = pageLink("tags");
+    if (dialog === "delete") goFromTag(tag.tag, pageLink("tags"));
     else void api.tag(tag.tag).then(showTag, () => {});
   };
   const decodeLink = `${pageLink("decode")}?${new URLSearchParams({ tag: tag.tag, ...(taken === null ? {} : { id: taken }) })}`;

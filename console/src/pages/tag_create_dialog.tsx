@@ -4,7 +4,7 @@ import { api, type NewTag } from "../api";
 import { wholeNumber } from "../numbers";
 import { Dialog } from "../parts/dialog";
 import { SelectField, TextField } from "../parts/field";
-import { tagLink } from "../route";
+import { goFromTag, tagLink } from "../route";
 import { useSession } from "../session";
 import { useWords, type Words } from "../words";
 import { LimitField } from "./limit_field";
@@ -53,7 +53,7 @@ export function CreateTagDialog({ onClose }: { onClose: () => void }) {
     const tag = newTag(fields, words);
     if (typeof tag === "string") return tag;
     await api.createTag(tag);
-    location.hash = tagLink(tag.tag);
+    goFromTag(null, tagLink(tag.tag));
     return undefined;
   };
   return (

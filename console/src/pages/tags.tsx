@@ -6,6 +6,7 @@ import { Pager } from "../parts/pager";
 import { ProblemNote } from "../parts/problem_note";
 import { SelectField } from "../parts/field";
 import { Table } from "../parts/table";
+import { parseRoute } from "../route";
 import { useMayChange } from "../session";
 import { useWords } from "../words";
 import { grouped } from "../numbers";
@@ -134,6 +135,7 @@ function nextPlace(page: { next_after: string | null; next_offset: number | null
 
 /** Keeps order and search in the address, so that a link or a reload shows the same. */
 function rememberQuery(sort: Sort, search: string): void {
+  if (parseRoute(location.hash).page !== "tags") return;
   const query = new URLSearchParams();
   if (sort !== "name") query.set("sort", sort);
   if (search !== "") query.set("search", search);
