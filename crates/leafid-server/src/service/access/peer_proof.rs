@@ -107,4 +107,19 @@ mod tests {
         old.unix_ms -= 2 * LIFE_MS;
         assert!(!is_good(&old.sign(&secret), "10.0.0.5:8080", &secret));
     }
+
+    /// Guards that no header panics, and that none is a proof without the secret.
+    #[test]
+    fn any_proof_is_read_or_refused() {
+        let secret = SecretHash::of("the secret of the shop");
+        leafid_fuzz::fuzz("peer-proofs", |data| {
+            let Ok(text) = str::from_utf8(data) else {
+                return false;
+            };
+            let parsed = PeerProof::parse(text, "10.0.0.5:8080");
+            let is_read = parsed.is_some();
+            assert!(!parsed.is_some_and(|(proof, signature)| proof.is_signed(&secret, signature)));
+            is_read || text.split(' ').count() >= 3
+        });
+    }
 }

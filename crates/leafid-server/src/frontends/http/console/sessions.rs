@@ -152,4 +152,22 @@ mod tests {
         }
         assert_eq!(sessions.lock().len(), SESSIONS_MAX);
     }
+
+    /// Guards that no cookie panics, and that none is a session that was not begun.
+    #[test]
+    fn any_cookie_is_read_or_passed_over() {
+        let tokens = vec![TokenSpec::new("ops", SECRET)];
+        let (service, _driver) = Service::in_memory(tokens, Limits::default());
+        let sessions = Sessions::new(Arc::new(leafid::SystemClock::new()));
+        let caller = service.authenticate(None, SECRET).unwrap();
+        sessions.begin(caller, false).unwrap();
+        leafid_fuzz::fuzz("session-cookies", |data| {
+            let Ok(value) = HeaderValue::from_bytes(data) else {
+                return false;
+            };
+            let headers = HeaderMap::from_iter([(COOKIE, value)]);
+            assert!(sessions.caller(&headers).is_none());
+            word(&headers).is_some()
+        });
+    }
 }
