@@ -308,7 +308,7 @@ fn the_step_of_new_tags_is_a_setting() {
 fn other_paths_and_methods_get_the_allowed_ones() {
     let server = TestServer::new();
     for path in [
-        "/",
+        "/x",
         "/v1",
         "/v1/tags/",
         "/v1/tags/a/b",
@@ -322,6 +322,8 @@ fn other_paths_and_methods_get_the_allowed_ones() {
         server.check_problem(request, "", 405, "method_not_allowed");
         assert_eq!(server.ask(request).header("allow"), allow);
     };
+    check("POST /", "GET, HEAD");
+    check("PUT /console/session", "GET, HEAD, POST, DELETE");
     check("PUT /v1/tags", "GET, HEAD, POST");
     check("POST /v1/tags/a", "GET, HEAD, PATCH, DELETE");
     check("DELETE /v1/tags/a/ids", "GET, HEAD, POST");
