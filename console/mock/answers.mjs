@@ -8,13 +8,40 @@ const wave = (period, phase = 0) => Math.sin((Date.now() / 1000 / period) * 2 * 
 
 /** Tags that were changed or created; null for deleted. */
 const changed = new Map();
-const quotas = new Map([["tag coupon", 500], ["server ", 200_000]]);
+const quotas = new Map([
+  ["tag coupon", 500],
+  ["server ", 200_000],
+]);
 const taken = new Map();
 
 const FIRST = [
-  { tag: "order", kind: "segment", format: null, rate: 48_200, step: 29_000_000, start: 8_001_000_000n, description: "Orders of all shops" },
-  { tag: "invoice", kind: "segment", format: "INV-{date %Y%m%d}-{number width=8}", rate: 37.5, step: 22_500, start: 480_000n, description: null },
-  { tag: "coupon", kind: "segment", format: null, rate: 410, step: 246_000, start: 77_000_000n, description: "<img src=x onerror=alert(1)> =HYPERLINK(1)" },
+  {
+    tag: "order",
+    kind: "segment",
+    format: null,
+    rate: 48_200,
+    step: 29_000_000,
+    start: 8_001_000_000n,
+    description: "Orders of all shops",
+  },
+  {
+    tag: "invoice",
+    kind: "segment",
+    format: "INV-{date %Y%m%d}-{number width=8}",
+    rate: 37.5,
+    step: 22_500,
+    start: 480_000n,
+    description: null,
+  },
+  {
+    tag: "coupon",
+    kind: "segment",
+    format: null,
+    rate: 410,
+    step: 246_000,
+    start: 77_000_000n,
+    description: "<img src=x onerror=alert(1)> =HYPERLINK(1)",
+  },
   { tag: "session", kind: "uuid7", format: null, rate: 1_250, description: null },
   { tag: "trace", kind: "snowflake", format: null, rate: 9_800, description: null },
 ];
@@ -88,7 +115,9 @@ export function tag(scenario, name) {
     skipped: 0,
     failures: scenario.is_broken ? 14 : 0,
     regressions: 0,
-    last_error: scenario.is_broken ? "cannot reserve a segment of \"order\" from mysql://db:3306/leaf: connection refused" : null,
+    last_error: scenario.is_broken
+      ? 'cannot reserve a segment of "order" from mysql://db:3306/leaf: connection refused'
+      : null,
   };
   return {
     tag: {
@@ -130,7 +159,13 @@ function reservations(one, scenario) {
 export function overview(scenario) {
   const broken = scenario.is_broken;
   const now = Date.now();
-  const event = (minutes, level, what, tag, text) => ({ unix_ms: String(now - minutes * 60_000), level, what, tag, text });
+  const event = (minutes, level, what, tag, text) => ({
+    unix_ms: String(now - minutes * 60_000),
+    level,
+    what,
+    tag,
+    text,
+  });
   const calm = [
     event(12, "info", "tag_created", "coupon", "tag created by token ops from 10.1.2.9"),
     event(41, "warn", "clock_differs", null, "the clock of 10.0.0.7:8080 is 310 ms ahead of this server's"),
@@ -208,7 +243,15 @@ function history(scenario) {
 
 export function session(scenario, token) {
   const admin = !scenario.needs_token || token === "admin";
-  return { needs_token: scenario.needs_token, token, admin, server: "10.0.0.5:8080", version: "0.1.0", segment: true, snowflake: true };
+  return {
+    needs_token: scenario.needs_token,
+    token,
+    admin,
+    server: "10.0.0.5:8080",
+    version: "0.1.0",
+    segment: true,
+    snowflake: true,
+  };
 }
 
 function row(scenario, one) {
@@ -267,7 +310,11 @@ function tags(scenario, query) {
   const used = [...known(scenario)];
   for (let number = 0; scenario.tags > 10 && number < 2_000; number += 1) used.push(customer(number));
   const all = used.filter((one) => one.rate !== null && one.tag.includes(search)).map((one) => row(scenario, one));
-  const by = { rate: (one) => -one.rate, cover: (one) => one.cover_seconds ?? Infinity, headroom: (one) => one.headroom_days ?? Infinity }[sort];
+  const by = {
+    rate: (one) => -one.rate,
+    cover: (one) => one.cover_seconds ?? Infinity,
+    headroom: (one) => one.headroom_days ?? Infinity,
+  }[sort];
   all.sort((a, b) => by(a) - by(b));
   const offset = Number(query.get("offset") ?? 0);
   const next = offset + limit < Math.min(all.length, 1_000) ? offset + limit : null;
@@ -286,7 +333,7 @@ function tagCall(scenario, method, name, rest, body) {
     taken.set(name, extra);
     return ok({ ids: [parts === null ? "01a209ae-d361-71ec-b410-d381213ba7f8" : String(parts.cursor + extra)] });
   }
-  if (method === "DELETE") return changed.set(name, null), ok(null, 204);
+  if (method === "DELETE") return (changed.set(name, null), ok(null, 204));
   if (method === "PATCH") {
     if (body.next !== undefined && BigInt(body.next) < 1_000_000n) {
       return refused(409, "next_behind", `tag "${name}" is already above ${body.next}`, "name a higher number");
@@ -304,12 +351,24 @@ export function route(scenario, method, path, query, body) {
   if (path.startsWith("/console/tags/")) {
     const name = decodeURIComponent(path.slice("/console/tags/".length));
     const detail = tag(scenario, name);
-    return detail === null ? refused(404, "unknown_tag", `there is no tag "${name}"`, `leafid tag create '${name}'`) : ok(detail);
+    return detail === null
+      ? refused(404, "unknown_tag", `there is no tag "${name}"`, `leafid tag create '${name}'`)
+      : ok(detail);
   }
   if (path === "/v1/tags" && method === "POST") {
-    if (body.tag === "") return refused(400, "bad_tag", "a tag has 1 to 128 bytes; this one has 0", "give the tag a name");
-    if (spec(scenario, body.tag) !== null) return refused(409, "tag_exists", `tag "${body.tag}" exists already`, "choose another name");
-    changed.set(body.tag, { kind: "segment", format: null, rate: null, step: 1000, start: 1n, description: null, ...body });
+    if (body.tag === "")
+      return refused(400, "bad_tag", "a tag has 1 to 128 bytes; this one has 0", "give the tag a name");
+    if (spec(scenario, body.tag) !== null)
+      return refused(409, "tag_exists", `tag "${body.tag}" exists already`, "choose another name");
+    changed.set(body.tag, {
+      kind: "segment",
+      format: null,
+      rate: null,
+      step: 1000,
+      start: 1n,
+      description: null,
+      ...body,
+    });
     return ok(tag(scenario, body.tag).tag, 201);
   }
   const onTag = /^\/v1\/tags\/([^/]+)(\/ids)?$/.exec(path);
@@ -324,7 +383,7 @@ export function route(scenario, method, path, query, body) {
   }
   if (onQuota !== null) {
     const key = `${onQuota[1].replace(/s$/, "")} ${decodeURIComponent(onQuota[2] ?? "")}`;
-    if (method === "DELETE") return quotas.delete(key), ok(null, 204);
+    if (method === "DELETE") return (quotas.delete(key), ok(null, 204));
     quotas.set(key, body.ids_per_second);
     return ok({ on: onQuota[1].replace(/s$/, ""), name: onQuota[2] ?? null, ids_per_second: body.ids_per_second });
   }

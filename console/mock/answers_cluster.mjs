@@ -53,10 +53,25 @@ function servers(scenario, overview) {
 function findings(scenario) {
   if (scenario.tags === 0) return { findings: [] };
   const list = [
-    { level: "warn", code: "no_tokens", what: "this server requires no tokens, and listens on an address that other machines can reach", next: "set access-file, see docs/access.md" },
-    { level: "note", code: "step_small", what: "tag \"invoice\" reserves a segment every 4 s", next: "leafid tag change invoice --policy cover" },
+    {
+      level: "warn",
+      code: "no_tokens",
+      what: "this server requires no tokens, and listens on an address that other machines can reach",
+      next: "set access-file, see docs/access.md",
+    },
+    {
+      level: "note",
+      code: "step_small",
+      what: 'tag "invoice" reserves a segment every 4 s',
+      next: "leafid tag change invoice --policy cover",
+    },
   ];
-  const bad = { level: "error", code: "store_not_durable", what: "the store may lose a reservation in a crash: innodb_flush_log_at_trx_commit is 2", next: "set it to 1 on mysql://db:3306" };
+  const bad = {
+    level: "error",
+    code: "store_not_durable",
+    what: "the store may lose a reservation in a crash: innodb_flush_log_at_trx_commit is 2",
+    next: "set it to 1 on mysql://db:3306",
+  };
   return { findings: scenario.is_broken ? [bad, ...list] : list };
 }
 
@@ -64,7 +79,7 @@ function audit(limit) {
   const changes = [
     ["tag changed", "order", "step=1000 policy=default", "step=1000 policy=cover(600s)"],
     ["quota changed", "coupon", null, "ids_per_second=500"],
-    ["tag created", "=HYPERLINK(\"http://x\")", null, "max_id=1 step=1000 policy=default limit=int64"],
+    ["tag created", '=HYPERLINK("http://x")', null, "max_id=1 step=1000 policy=default limit=int64"],
     ["tag deleted", "test-tag", "max_id=1001 step=1000 policy=default limit=int64", null],
     ["worker released", "worker id 12", "holder=a0a6c1cfbf304535 until=2026-11-22T03:24:34Z", null],
   ];
@@ -79,20 +94,64 @@ function audit(limit) {
 }
 
 function decode(text, query) {
-  if (query.get("tag")) return { id: text, tag: query.get("tag"), number: "4711", time: "2026-11-23T00:00:00Z", parts: { date: "20261123" }, marks: [] };
+  if (query.get("tag"))
+    return {
+      id: text,
+      tag: query.get("tag"),
+      number: "4711",
+      time: "2026-11-23T00:00:00Z",
+      parts: { date: "20261123" },
+      marks: [],
+    };
   if (/^\d{1,20}$/.test(text)) {
     return {
-      id: text, layout: "leaf", time: "2026-11-23T18:33:02.063Z", unix_ms: "1795458782063", tick: "506623807406", worker_id: 0, sequence: "545", marks: [],
+      id: text,
+      layout: "leaf",
+      time: "2026-11-23T18:33:02.063Z",
+      unix_ms: "1795458782063",
+      tick: "506623807406",
+      worker_id: 0,
+      sequence: "545",
+      marks: [],
       readings: [
-        { name: "leaf", time: "2026-11-23T18:33:02.063Z", parts: { sequence: "545", worker: "0" }, marks: [], score: 95 },
-        { name: "twitter", time: "2026-11-23T18:33:02.063Z", parts: { data_center: "0", sequence: "545", worker: "0" }, marks: [], score: 57 },
+        {
+          name: "leaf",
+          time: "2026-11-23T18:33:02.063Z",
+          parts: { sequence: "545", worker: "0" },
+          marks: [],
+          score: 95,
+        },
+        {
+          name: "twitter",
+          time: "2026-11-23T18:33:02.063Z",
+          parts: { data_center: "0", sequence: "545", worker: "0" },
+          marks: [],
+          score: 57,
+        },
         { name: "segment", parts: {}, marks: [], score: 40 },
-        { name: "wide", time: "2034-01-10T20:25:03.703Z", parts: { sequence: "545", worker: "0" }, marks: ["its time is in the future"], score: 21 },
+        {
+          name: "wide",
+          time: "2034-01-10T20:25:03.703Z",
+          parts: { sequence: "545", worker: "0" },
+          marks: ["its time is in the future"],
+          score: 21,
+        },
       ],
     };
   }
   if (/^[0-9a-f-]{36}$/.test(text)) {
-    return { id: text, readings: [{ name: "uuid7", time: "2024-11-03T20:39:56.203Z", parts: { rand_a: "cc3", rand_b: "18c4dc0c0c07398f", variant: "2", version: "7" }, marks: [], score: 90 }] };
+    return {
+      id: text,
+      readings: [
+        {
+          name: "uuid7",
+          time: "2024-11-03T20:39:56.203Z",
+          parts: { rand_a: "cc3", rand_b: "18c4dc0c0c07398f", variant: "2", version: "7" },
+          marks: [],
+          score: 90,
+        },
+      ],
+    };
   }
   return null;
 }
@@ -106,14 +165,20 @@ export function MORE(scenario, method, path, query, { overview }) {
   if (path === "/v1/clock/accept") return ok(null, 202);
   if (/^\/v1\/workers\/\d+\/release$/.test(path)) {
     const detail = "a server at 10.0.0.6:8080 answers with this worker id";
-    return { status: 409, body: { title: "worker_alive", status: 409, code: "worker_alive", detail, next: "stop that server" } };
+    return {
+      status: 409,
+      body: { title: "worker_alive", status: 409, code: "worker_alive", detail, next: "stop that server" },
+    };
   }
   if (path.startsWith("/v1/decode/")) {
     const text = decodeURIComponent(path.slice("/v1/decode/".length));
     const body = decode(text, query);
     const detail = `"${text}" is neither a whole number of at most 64 bits nor like the ids of any family`;
     return body === null
-      ? { status: 400, body: { title: "bad_field", status: 400, code: "bad_field", detail, next: "give the id as it was issued" } }
+      ? {
+          status: 400,
+          body: { title: "bad_field", status: 400, code: "bad_field", detail, next: "give the id as it was issued" },
+        }
       : ok(body);
   }
   return null;

@@ -21,13 +21,21 @@ const SCENARIOS = process.env.SCENARIOS?.split(",") ?? ["healthy", "million", "b
 const SIZES = { wide: [1440, 900], narrow: [375, 812] };
 
 await mkdir(folder, { recursive: true });
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  args: ["--no-sandbox"],
+});
 let found = 0;
 
 async function look(name, hash, scenario, size, scheme, act) {
   if (!name.includes(part)) return;
   const [width, height] = SIZES[size];
-  const context = await browser.newContext({ viewport: { width, height }, colorScheme: scheme, bypassCSP: false, locale: name.startsWith("zh") ? "zh-CN" : "en" });
+  const context = await browser.newContext({
+    viewport: { width, height },
+    colorScheme: scheme,
+    bypassCSP: false,
+    locale: name.startsWith("zh") ? "zh-CN" : "en",
+  });
   const page = await context.newPage();
   page.on("console", (message) => message.type() === "error" && console.log(name, "console:", message.text()));
   page.on("pageerror", (error) => console.log(name, "error:", error.message));
@@ -39,7 +47,12 @@ async function look(name, hash, scenario, size, scheme, act) {
   const { violations } = await page.evaluate(() => axe.run());
   for (const { id, impact, nodes } of violations) {
     found += 1;
-    console.log(name, impact, id, nodes.slice(0, 3).map((node) => node.html.slice(0, 140)));
+    console.log(
+      name,
+      impact,
+      id,
+      nodes.slice(0, 3).map((node) => node.html.slice(0, 140)),
+    );
   }
   const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
   if (overflow > 0) console.log(name, "is wider than the window by", overflow);
@@ -68,11 +81,13 @@ await look("wide-workers", "#/workers", "wide", "wide", "light");
 await look("unknown-tag", "#/tags/nothing", "healthy", "wide", "light");
 await look("login", "#/", "token", "wide", "light", () => {});
 await look("login-narrow-dark", "#/", "token", "narrow", "dark", () => {});
-const dialog = (id, ...more) => async (page) => {
-  await page.getByTestId(id).click();
-  for (const act of more) await act(page);
-  await page.waitForTimeout(500);
-};
+const dialog =
+  (id, ...more) =>
+  async (page) => {
+    await page.getByTestId(id).click();
+    for (const act of more) await act(page);
+    await page.waitForTimeout(500);
+  };
 await look("dialog-create", "#/tags", "healthy", "wide", "light", dialog("create-tag"));
 await look("dialog-create-narrow-dark", "#/tags", "healthy", "narrow", "dark", dialog("create-tag"));
 await look("dialog-delete", "#/tags/order", "healthy", "wide", "light", dialog("tag-delete"));

@@ -55,8 +55,7 @@ function live(request, response, scenario, tag) {
   request.on("close", () => (clearInterval(timer), clearTimeout(end)));
 }
 
-const unknownTag = (tag) =>
-  problem(404, "unknown_tag", `there is no tag "${tag}"`, `leafid tag create '${tag}'`);
+const unknownTag = (tag) => problem(404, "unknown_tag", `there is no tag "${tag}"`, `leafid tag create '${tag}'`);
 
 async function bodyOf(request) {
   let text = "";

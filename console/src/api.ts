@@ -113,15 +113,13 @@ export const api = {
   createTag: (tag: NewTag) => call<Tag>("POST", "/v1/tags", tag),
   changeTag: (tag: string, change: TagChange) => call<Tag>("PATCH", tagPath(tag), change),
   deleteTag: (tag: string) => call<null>("DELETE", tagPath(tag)),
-  takeIds: (tag: string, count: number) =>
-    call<{ ids: string[] }>("POST", `${tagPath(tag)}/ids`, { count }),
+  takeIds: (tag: string, count: number) => call<{ ids: string[] }>("POST", `${tagPath(tag)}/ids`, { count }),
   decode: (id: string, tag: string) => call<Decoded>("GET", decodePath(id, tag)),
   quotas: () => call<{ quotas: Quota[] }>("GET", "/v1/quotas"),
   setQuota: (on: Quota["on"], name: string | null, idsPerSecond: number) =>
     call<Quota>("PUT", quotaPath(on, name), { ids_per_second: idsPerSecond }),
   removeQuota: (on: Quota["on"], name: string | null) => call<null>("DELETE", quotaPath(on, name)),
-  releaseWorker: (worker: number) =>
-    call<null>("POST", `/v1/workers/${worker}/release`, { dead: true }),
+  releaseWorker: (worker: number) => call<null>("POST", `/v1/workers/${worker}/release`, { dead: true }),
   acceptClock: () => call<null>("POST", "/v1/clock/accept"),
   audit: (limit: number) => call<{ changes: Change[] }>("GET", `/v1/audit?limit=${limit}`),
 };

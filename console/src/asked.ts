@@ -10,7 +10,7 @@ export interface Asked<T> {
   reload: () => void;
 }
 
-/** Asks when `key` changes, and each `every_seconds` if that is given. */
+/** Asks when `key` changes, and each `everySeconds` if that is given. */
 export function useAsked<T>(key: string, ask: () => Promise<T>, everySeconds?: number): Asked<T> {
   const [answer, setAnswer] = useState<{ key: string; value: T } | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);

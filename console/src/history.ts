@@ -48,6 +48,7 @@ export function added(points: HistoryPoint[], point: HistoryPoint, intervalMs: n
   const kept = points.filter((old) => now - Number(old.unix_ms) < SPAN_MS && Number(old.unix_ms) < now);
   const last = kept[kept.length - 1];
   const before = kept[kept.length - 2];
-  const isFull = last === undefined || before === undefined || Number(last.unix_ms) - Number(before.unix_ms) >= intervalMs;
+  const isFull =
+    last === undefined || before === undefined || Number(last.unix_ms) - Number(before.unix_ms) >= intervalMs;
   return [...(isFull ? kept : kept.slice(0, -1)), point];
 }

@@ -35,7 +35,15 @@ describe("compact", () => {
 
 describe("percent", () => {
   it("never claims all of what is not all, nor more", () => {
-    expect([0, 0.0345, 0.5, 0.9999, 1, 1.2, -1].map(percent)).toEqual(["0%", "3.4%", "50%", "99%", "100%", "100%", "0%"]);
+    expect([0, 0.0345, 0.5, 0.9999, 1, 1.2, -1].map(percent)).toEqual([
+      "0%",
+      "3.4%",
+      "50%",
+      "99%",
+      "100%",
+      "100%",
+      "0%",
+    ]);
   });
 });
 

@@ -28,7 +28,14 @@ export function Audit() {
   const changes = (value?.changes ?? []).filter((change) => fits(change, filter));
   const exportJson = () => saveAs("leafid-audit.json", "application/json", JSON.stringify({ changes }, null, 2));
   const exportCsv = () =>
-    saveAs("leafid-audit.csv", "text/csv;charset=utf-8", csv(FIELDS, changes.map((change) => FIELDS.map((field) => change[field]))));
+    saveAs(
+      "leafid-audit.csv",
+      "text/csv;charset=utf-8",
+      csv(
+        FIELDS,
+        changes.map((change) => FIELDS.map((field) => change[field])),
+      ),
+    );
   return (
     <>
       <div class="title-row">
@@ -87,7 +94,12 @@ export function Audit() {
 function columns(words: Words): Column<Change>[] {
   return [
     { key: "time", head: words.common.time, isName: true, cell: (change) => <Moment date={new Date(change.time)} /> },
-    { key: "who", head: words.audit.who, isShort: true, cell: (change) => change.token ?? <i class="meaning">{words.audit.noToken}</i> },
+    {
+      key: "who",
+      head: words.audit.who,
+      isShort: true,
+      cell: (change) => change.token ?? <i class="meaning">{words.audit.noToken}</i>,
+    },
     { key: "address", head: words.audit.address, cell: (change) => change.address },
     { key: "server", head: words.audit.server, isMinor: true, cell: (change) => change.server },
     { key: "action", head: words.audit.action, isShort: true, cell: (change) => change.action },

@@ -12,7 +12,8 @@ function difference(clock: Clock, words: Words) {
   const ms = clock.difference_ms;
   if (ms === null) return "–";
   const length = duration(Math.abs(ms) / 1000, words);
-  const text = Math.abs(ms) < 1 ? words.overview.clockEqual : ms > 0 ? words.workers.ahead(length) : words.workers.behind(length);
+  const text =
+    Math.abs(ms) < 1 ? words.overview.clockEqual : ms > 0 ? words.workers.ahead(length) : words.workers.behind(length);
   return <span class={Math.abs(ms) > DIFFERENCE_MS ? "alarm" : ""}>{text}</span>;
 }
 

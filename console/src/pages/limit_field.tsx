@@ -25,7 +25,13 @@ export function LimitField({ value, onValue }: { value: string; onValue: (value:
         onValue={(chosen) => onValue(chosen === OWN ? "999999" : chosen)}
       />
       {isOwn && (
-        <TextField label={words.form.limitNumber} value={value} testid="limit-number" isNumber onValue={(text) => onValue(text.replace(/\D/g, "") || "0")} />
+        <TextField
+          label={words.form.limitNumber}
+          value={value}
+          testid="limit-number"
+          isNumber
+          onValue={(text) => onValue(text.replace(/\D/g, "") || "0")}
+        />
       )}
     </div>
   );

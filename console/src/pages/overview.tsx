@@ -67,7 +67,7 @@ function Reasons({ overview }: { overview: Overview }) {
   const words = useWords();
   return (
     <div class="problem" role="alert" data-testid="not-ready">
-      <b>{words.overview.reasons}</b>
+      <b>{overview.server.ready ? words.overview.reasonsReady : words.overview.reasons}</b>
       <ul>
         {overview.server.reasons.map((reason) => (
           <li key={reason}>{reason}</li>
@@ -81,7 +81,7 @@ function Reasons({ overview }: { overview: Overview }) {
 function CoverPanel({ overview, points }: { overview: Overview; points: readonly HistoryPoint[] }) {
   const words = useWords();
   const { seconds, tag, age_seconds: age } = overview.cover;
-  const isDown = overview.store?.state === "down";
+  const isDown = overview.store?.state === "down" && seconds !== null;
   const meaning = isDown ? words.overview.coverDown : words.overview.coverMeaning;
   return (
     <section class={isDown ? "panel cover alarm" : "panel cover"}>

@@ -107,7 +107,7 @@ function WorkerFacts({ worker }: { worker: OwnWorker }) {
               {worker.worker === null ? stage : `${worker.worker} (${stage})`}
             </span>,
           ],
-          worker.reason === null ? null : [words.overview.reasons, <span class="alarm">{worker.reason}</span>],
+          worker.reason === null ? null : [words.overview.reason, <span class="alarm">{worker.reason}</span>],
           [
             words.overview.lease,
             worker.left_seconds === null
@@ -126,9 +126,7 @@ function WorkerFacts({ worker }: { worker: OwnWorker }) {
               {clockText(worker.clock_offset_seconds, words)}
             </span>,
           ],
-          worker.borrowed_seconds > 0
-            ? [words.overview.borrowed, duration(worker.borrowed_seconds, words)]
-            : null,
+          worker.borrowed_seconds > 0 ? [words.overview.borrowed, duration(worker.borrowed_seconds, words)] : null,
           [words.overview.layout, <code>{worker.layout}</code>],
           [words.overview.layoutEnd, <Moment date={new Date(worker.end)} />],
         ]}

@@ -6,7 +6,15 @@ import { Moment } from "../parts/moment";
 import type { Worker } from "../shapes";
 import { useWords } from "../words";
 
-export function ReleaseDialog({ worker, onClose, onDone }: { worker: Worker; onClose: () => void; onDone: () => void }) {
+export function ReleaseDialog({
+  worker,
+  onClose,
+  onDone,
+}: {
+  worker: Worker;
+  onClose: () => void;
+  onDone: () => void;
+}) {
   const words = useWords();
   return (
     <Dialog

@@ -19,10 +19,7 @@ export function Reservations({ reservations }: { reservations: readonly Reservat
   const [isWhole, setIsWhole] = useState(false);
   const newest = reservations[0];
   const points = useMemo(
-    () =>
-      [...reservations]
-        .reverse()
-        .map((one) => ({ unixMs: Number(one.unix_ms), value: Number(lengthOf(one)) })),
+    () => [...reservations].reverse().map((one) => ({ unixMs: Number(one.unix_ms), value: Number(lengthOf(one)) })),
     [newest?.unix_ms, reservations.length],
   );
   const columns: Column<Reservation>[] = [
@@ -40,7 +37,14 @@ export function Reservations({ reservations }: { reservations: readonly Reservat
       ) : (
         <>
           <h3>{words.tag.reservationsPlot}</h3>
-          <Chart name={words.tag.reservationsPlot} points={points} height={120} format={(value) => grouped(Math.round(value))} isDots spanSeconds={60} />
+          <Chart
+            name={words.tag.reservationsPlot}
+            points={points}
+            height={120}
+            format={(value) => grouped(Math.round(value))}
+            isDots
+            spanSeconds={60}
+          />
           <Table
             caption={words.tag.reservations}
             isCaptionHidden

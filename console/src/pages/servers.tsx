@@ -55,11 +55,28 @@ function Totals({ servers }: { servers: readonly ClusterServer[] }) {
   const errors = together(servers, (one) => one.errors_per_second);
   return (
     <div class="totals">
-      <Total name={words.pages.servers} value={`${grouped(answering)} / ${grouped(servers.length)}`} isAlarm={!isWhole} testid="servers-answering" />
-      <Total name={words.overview.idsPerSecond} value={rate(together(servers, (one) => one.ids_per_second))} testid="servers-ids" />
-      <Total name={words.overview.requestsPerSecond} value={rate(together(servers, requests))} testid="servers-requests" />
+      <Total
+        name={words.pages.servers}
+        value={`${grouped(answering)} / ${grouped(servers.length)}`}
+        isAlarm={!isWhole}
+        testid="servers-answering"
+      />
+      <Total
+        name={words.overview.idsPerSecond}
+        value={rate(together(servers, (one) => one.ids_per_second))}
+        testid="servers-ids"
+      />
+      <Total
+        name={words.overview.requestsPerSecond}
+        value={rate(together(servers, requests))}
+        testid="servers-requests"
+      />
       <Total name={words.overview.errorsPerSecond} value={rate(errors)} isAlarm={errors > 0} testid="servers-errors" />
-      <Total name={words.overview.cover} value={covers.length === 0 ? NOTHING : duration(Math.min(...covers), words)} testid="servers-cover" />
+      <Total
+        name={words.overview.cover}
+        value={covers.length === 0 ? NOTHING : duration(Math.min(...covers), words)}
+        testid="servers-cover"
+      />
     </div>
   );
 }
@@ -95,18 +112,39 @@ function columns(words: Words): Column<ClusterServer>[] {
     },
     { key: "worker", head: words.servers.worker, isNumber: true, cell: (server) => server.worker ?? NOTHING },
     { key: "state", head: words.servers.state, isText: true, cell: (server) => <State server={server} /> },
-    { key: "ids", head: words.servers.ids, isNumber: true, cell: (server) => of(server, (one) => rate(one.ids_per_second)) },
-    { key: "requests", head: words.servers.requests, isNumber: true, cell: (server) => of(server, (one) => rate(requests(one))) },
+    {
+      key: "ids",
+      head: words.servers.ids,
+      isNumber: true,
+      cell: (server) => of(server, (one) => rate(one.ids_per_second)),
+    },
+    {
+      key: "requests",
+      head: words.servers.requests,
+      isNumber: true,
+      cell: (server) => of(server, (one) => rate(requests(one))),
+    },
     { key: "errors", head: words.servers.errors, isNumber: true, cell: (server) => errors(server) },
     {
       key: "cover",
       head: words.servers.cover,
       isNumber: true,
-      cell: (server) => of(server, (one) => (one.cover.seconds === null ? NOTHING : duration(one.cover.seconds, words))),
+      cell: (server) =>
+        of(server, (one) => (one.cover.seconds === null ? NOTHING : duration(one.cover.seconds, words))),
     },
     { key: "store", head: words.servers.store, cell: (server) => store(server, words) },
-    { key: "uptime", head: words.servers.uptime, isNumber: true, cell: (server) => of(server, (one) => duration(one.server.uptime_seconds, words)) },
-    { key: "version", head: words.servers.version, isNumber: true, cell: (server) => of(server, (one) => one.server.version) },
+    {
+      key: "uptime",
+      head: words.servers.uptime,
+      isNumber: true,
+      cell: (server) => of(server, (one) => duration(one.server.uptime_seconds, words)),
+    },
+    {
+      key: "version",
+      head: words.servers.version,
+      isNumber: true,
+      cell: (server) => of(server, (one) => one.server.version),
+    },
   ];
 }
 

@@ -124,7 +124,9 @@ function Rates({ detail, isStoreDown }: { detail: TagDetail; isStoreDown: boolea
 function Headroom({ detail }: { detail: TagDetail }) {
   const words = useWords();
   const live = detail.tag.live;
-  const daysLeft = live?.headroom_days ?? null;
+  // So many days that the server has no number for them.
+  const isEndless = live?.headroom_days == null && (live?.rate ?? 0) > 0 && live?.headroom != null;
+  const daysLeft = isEndless ? Infinity : (live?.headroom_days ?? null);
   const date = daysLeft === null ? null : forecast(daysLeft, new Date());
   const isSoon = daysLeft !== null && daysLeft < 30;
   const text = daysLeft === null ? words.tag.noRate : date === null ? words.tag.runsOutLate : words.tag.runsOut(date);

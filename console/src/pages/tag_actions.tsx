@@ -63,9 +63,7 @@ export function TagActions({ tag }: { tag: Tag }) {
         )}
       </div>
       <ProblemNote problem={problem} />
-      {dialog !== null && (
-        <TagDialog kind={dialog} tag={tag.tag} onClose={() => setDialog(null)} onDone={done} />
-      )}
+      {dialog !== null && <TagDialog kind={dialog} tag={tag.tag} onClose={() => setDialog(null)} onDone={done} />}
     </div>
   );
 }

@@ -64,7 +64,12 @@ export function ChangeTagDialog({ tag, onClose, onDone }: { tag: string; onClose
       <ProblemNote problem={problem} />
       {before?.kind === "segment" && fields !== null && <NumberFields fields={fields} set={set} />}
       {fields !== null && (
-        <TextField label={words.common.description} value={fields.description} testid="change-description" onValue={(description) => set({ description })} />
+        <TextField
+          label={words.common.description}
+          value={fields.description}
+          testid="change-description"
+          onValue={(description) => set({ description })}
+        />
       )}
     </Dialog>
   );
@@ -74,7 +79,14 @@ function NumberFields({ fields, set }: { fields: Fields; set: (change: Partial<F
   const words = useWords();
   return (
     <>
-      <TextField label={words.form.step} hint={words.form.defaultEmpty} value={fields.step} testid="change-step" isNumber onValue={(step) => set({ step })} />
+      <TextField
+        label={words.form.step}
+        hint={words.form.defaultEmpty}
+        value={fields.step}
+        testid="change-step"
+        isNumber
+        onValue={(step) => set({ step })}
+      />
       <SelectField
         label={words.form.policy}
         hint={words.form.policyHint}
@@ -86,9 +98,23 @@ function NumberFields({ fields, set }: { fields: Fields; set: (change: Partial<F
       {(fields.policy === "leaf" || fields.policy === "cover") && (
         <div class="field-row">
           {fields.policy === "cover" && (
-            <TextField label={words.form.coverSeconds} hint={words.form.defaultEmpty} value={fields.coverSeconds} testid="change-cover-seconds" isNumber onValue={(coverSeconds) => set({ coverSeconds })} />
+            <TextField
+              label={words.form.coverSeconds}
+              hint={words.form.defaultEmpty}
+              value={fields.coverSeconds}
+              testid="change-cover-seconds"
+              isNumber
+              onValue={(coverSeconds) => set({ coverSeconds })}
+            />
           )}
-          <TextField label={words.form.stepMax} hint={words.form.defaultEmpty} value={fields.stepMax} testid="change-step-max" isNumber onValue={(stepMax) => set({ stepMax })} />
+          <TextField
+            label={words.form.stepMax}
+            hint={words.form.defaultEmpty}
+            value={fields.stepMax}
+            testid="change-step-max"
+            isNumber
+            onValue={(stepMax) => set({ stepMax })}
+          />
         </div>
       )}
       <LimitField value={fields.limit} onValue={(limit) => set({ limit })} />

@@ -64,7 +64,13 @@ export function CreateTagDialog({ onClose }: { onClose: () => void }) {
       onClose={onClose}
       onSubmit={submit}
     >
-      <TextField label={words.form.name} hint={words.form.nameHint} value={fields.name} testid="create-name" onValue={(name) => set({ name })} />
+      <TextField
+        label={words.form.name}
+        hint={words.form.nameHint}
+        value={fields.name}
+        testid="create-name"
+        onValue={(name) => set({ name })}
+      />
       <SelectField
         label={words.form.kind}
         value={fields.kind}
@@ -74,13 +80,38 @@ export function CreateTagDialog({ onClose }: { onClose: () => void }) {
       />
       {isSegment && (
         <div class="field-row">
-          <TextField label={words.form.start} hint={words.form.startHint} value={fields.start} testid="create-start" isNumber onValue={(start) => set({ start })} />
-          <TextField label={words.form.step} hint={words.form.stepHint} value={fields.step} testid="create-step" isNumber onValue={(step) => set({ step })} />
+          <TextField
+            label={words.form.start}
+            hint={words.form.startHint}
+            value={fields.start}
+            testid="create-start"
+            isNumber
+            onValue={(start) => set({ start })}
+          />
+          <TextField
+            label={words.form.step}
+            hint={words.form.stepHint}
+            value={fields.step}
+            testid="create-step"
+            isNumber
+            onValue={(step) => set({ step })}
+          />
         </div>
       )}
       {isSegment && <LimitField value={fields.limit} onValue={(limit) => set({ limit })} />}
-      <TextField label={words.form.format} hint={words.form.formatHint} value={fields.format} testid="create-format" onValue={(format) => set({ format })} />
-      <TextField label={words.common.description} value={fields.description} testid="create-description" onValue={(description) => set({ description })} />
+      <TextField
+        label={words.form.format}
+        hint={words.form.formatHint}
+        value={fields.format}
+        testid="create-format"
+        onValue={(format) => set({ format })}
+      />
+      <TextField
+        label={words.common.description}
+        value={fields.description}
+        testid="create-description"
+        onValue={(description) => set({ description })}
+      />
     </Dialog>
   );
 }

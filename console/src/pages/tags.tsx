@@ -40,11 +40,11 @@ export function Tags({ query }: { query: URLSearchParams }) {
   const [dialog, setDialog] = useState<{ kind: TagDialogKind; tag: string | null } | null>(null);
   const place = places[places.length - 1] ?? START;
   const key = JSON.stringify([sort, search, place]);
-  const { value: page, problem, reload } = useAsked(
-    key,
-    () => api.tags({ sort, search, ...place, limit: LIMIT }),
-    RELOAD_SECONDS,
-  );
+  const {
+    value: page,
+    problem,
+    reload,
+  } = useAsked(key, () => api.tags({ sort, search, ...place, limit: LIMIT }), RELOAD_SECONDS);
   useEffect(() => {
     const timer = setTimeout(() => {
       if (typed !== search) {
@@ -143,7 +143,15 @@ function rememberQuery(sort: Sort, search: string): void {
   history.replaceState(null, "", text === "" ? "#/tags" : `#/tags?${text}`);
 }
 
-function SearchField({ value, onValue, isAnyPart }: { value: string; onValue: (value: string) => void; isAnyPart: boolean }) {
+function SearchField({
+  value,
+  onValue,
+  isAnyPart,
+}: {
+  value: string;
+  onValue: (value: string) => void;
+  isAnyPart: boolean;
+}) {
   const words = useWords();
   return (
     <div class="field">

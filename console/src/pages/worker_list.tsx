@@ -9,7 +9,13 @@ import { mayBeReleased } from "./worker_details";
 
 const SHOWN = 500;
 
-export function WorkerList({ workers, onRelease }: { workers: readonly Worker[]; onRelease: (worker: Worker) => void }) {
+export function WorkerList({
+  workers,
+  onRelease,
+}: {
+  workers: readonly Worker[];
+  onRelease: (worker: Worker) => void;
+}) {
   const words = useWords();
   const mayChange = useMayChange();
   const columns: Column<Worker>[] = [
@@ -20,7 +26,12 @@ export function WorkerList({ workers, onRelease }: { workers: readonly Worker[];
       cell: (one) => (one.state === "own" ? <b>{words.workers.states.own}</b> : words.workers.states[one.state]),
     },
     { key: "address", head: words.workers.address, cell: (one) => one.address || "–" },
-    { key: "holder", head: words.workers.holder, isMinor: true, cell: (one) => (one.holder === "" ? "–" : <code>{one.holder}</code>) },
+    {
+      key: "holder",
+      head: words.workers.holder,
+      isMinor: true,
+      cell: (one) => (one.holder === "" ? "–" : <code>{one.holder}</code>),
+    },
     { key: "epoch", head: words.workers.epoch, isNumber: true, cell: (one) => one.epoch },
     {
       key: "until",

@@ -54,9 +54,11 @@ export function Chart(props: ChartProps) {
       plot.current = null;
     };
   }, []);
+  const isBare = props.points.every((point) => point.value === null);
   useEffect(() => plot.current?.setData(series(props)), [props.points]);
   return (
-    <div class={props.height === undefined ? "chart filling" : "chart"}>
+    <div class={`chart ${props.height === undefined ? "filling" : ""} ${isBare ? "bare" : ""}`}>
+      {isBare && <p class="none-yet">{words.chart.noValues}</p>}
       <p class="readout" ref={readout} aria-hidden="true" />
       <div class="plot" ref={frame} role="img" aria-label={summary(props, words)} />
     </div>
@@ -106,11 +108,11 @@ function options(
   return {
     ...size,
     legend: { show: false },
-    padding: [6, 14, 0, 0],
+    padding: [6, 24, 0, 0],
     cursor: { y: false, drag: { setScale: false }, points: { size: 6, fill: () => tone() } },
     scales: { y: { range: (_plot, low, high) => [Math.min(0, low ?? 0), niceTop(high)] } },
     axes: [
-      { ...axis, size: 22, gap: 4, space: 70, values: (_plot, ticks) => timeTicks(ticks) },
+      { ...axis, size: 24, gap: 6, space: 70, values: (_plot, ticks) => timeTicks(ticks) },
       {
         ...axis,
         size: 46,
@@ -127,7 +129,7 @@ function options(
         width: 1.5,
         fill: () => `color-mix(in srgb, ${tone()} 12%, transparent)`,
         spanGaps: false,
-        points: { show: props.current.isDots === true, size: 5, fill: () => tone() },
+        points: { ...(props.current.isDots === true ? { show: true } : {}), size: 5, fill: () => tone() },
       },
     ],
     hooks: { setCursor: [(plot) => showReadout(plot, props.current, readout.current)] },

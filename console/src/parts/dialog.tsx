@@ -85,12 +85,7 @@ export function Dialog(props: DialogProps) {
           <button type="button" onClick={() => dialog.current?.close()}>
             {words.common.cancel}
           </button>
-          <button
-            type="submit"
-            class={kind}
-            disabled={!isConfirmed || isBusy}
-            data-testid={`${props.testid}-submit`}
-          >
+          <button type="submit" class={kind} disabled={!isConfirmed || isBusy} data-testid={`${props.testid}-submit`}>
             {props.submit}
           </button>
         </div>

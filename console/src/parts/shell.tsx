@@ -78,9 +78,7 @@ export function Shell({ route, live, session, onLanguage, onLogOut, children }: 
             </li>
           ))}
         </ul>
-        <p class="version">
-          Leafid {session.version}
-        </p>
+        <p class="version">Leafid {session.version}</p>
       </nav>
       <main ref={content} tabIndex={-1} id="content">
         <OfflineBanner lostSince={live.lostSince} />
