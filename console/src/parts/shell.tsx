@@ -66,7 +66,7 @@ export function Shell({ route, live, session, onLanguage, onLogOut, children }: 
       </header>
       <nav id="pages" class={isOpen ? "pages open" : "pages"} aria-label={words.shell.navigation}>
         <ul>
-          {PAGES.map((page) => (
+          {PAGES.filter((page) => page !== "audit" || session.admin).map((page) => (
             <li key={page}>
               <a
                 href={pageLink(page)}
