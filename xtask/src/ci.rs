@@ -37,7 +37,7 @@ const STEPS: &[Step] = &[
     },
     Step {
         name: "features",
-        about: "the stores compile without features, and with each alone",
+        about: "the stores compile without features, and with each alone; the program without traces",
         run: features,
     },
     Step {
@@ -148,7 +148,9 @@ fn features() -> Result<()> {
     check(&[])?;
     FEATURES
         .iter()
-        .try_for_each(|feature| check(&["--features", feature]))
+        .try_for_each(|feature| check(&["--features", feature]))?;
+    let words = ["clippy", "-p", "leafid-cli", "--no-default-features"];
+    run(cargo(&words).args(["--", "-D", "warnings"]))
 }
 
 fn clippy() -> Result<()> {

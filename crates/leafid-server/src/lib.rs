@@ -21,13 +21,14 @@ mod server;
 mod service;
 mod sharded;
 mod tag_id;
+mod trace;
 mod wall_clock;
 mod worker_ids;
 
 pub use config::{
     AccessFile, Addresses, Config, ConfigError, FormatKeys, Limits, Loaded, LogFormat, Origin,
     QuotaScope, RespLimits, SETTINGS, Setting, Shown, Sources, TagPattern, TlsConfig, TokenScope,
-    TokenSpec, WorkerConfig, WorkerIdSource, percent_encoded, without_password,
+    TokenSpec, TraceConfig, WorkerConfig, WorkerIdSource, percent_encoded, without_password,
 };
 pub use error::{ServeError, with_causes};
 pub use frontends::http::openapi;

@@ -12,6 +12,7 @@ use std::time::Duration;
 use leafid::store::{MemoryStore, SegmentStore};
 use leafid::{Generators, Options, RegistryDriver, WorkerRegistry};
 use leafid_stores::AuditStore;
+use tokio::sync::Notify;
 
 use crate::config::{Addresses, Config, Limits};
 use crate::error::ServeError;
@@ -30,6 +31,7 @@ use crate::ops::metrics::{CountedCalls, Counters, Metrics};
 use crate::ops::monitor::{About, Monitor};
 use crate::service::health::{Health, Kinds};
 use crate::service::{Audit, AuditWriter, Service};
+use crate::trace::Exporter;
 use crate::worker_ids::{self, Peers, WorkerNodeRow, Workers};
 
 use instruments::Instruments;
@@ -85,6 +87,8 @@ pub struct Server {
     /// The number of threads that serve connections.
     threads: usize,
     progress: Progress,
+    /// Sends traces; `None`: there are none.
+    exporter: Option<Exporter>,
 }
 
 /// One listener for each protocol; disabled ones have none.
@@ -109,7 +113,7 @@ impl Server {
     #[must_use]
     pub fn new(config: &Config, limits: Limits, stores: Stores, listeners: Listeners) -> Self {
         let http_addr = listeners.http_addr();
-        let instruments = Instruments::new();
+        let (instruments, exporter) = Instruments::new(config);
         let clock = &instruments.clock;
         let (generators, driver) = instruments.open_generators(config, stores.segments);
         let peers = Peers::new(listeners.tls.clone());
@@ -165,6 +169,7 @@ impl Server {
             events: Arc::clone(&instruments.events),
             store: Arc::clone(&instruments.store_calls),
             tls: listeners.tls.clone(),
+            tracer: instruments.tracer.clone(),
         });
         Self {
             front_ends,
@@ -180,6 +185,7 @@ impl Server {
             shutdown_grace: config.shutdown_grace,
             threads: config.thread_count(),
             progress: Progress::default(),
+            exporter,
         }
     }
 
@@ -275,7 +281,12 @@ impl Server {
         if let Some((row, registry)) = self.worker_node {
             tokio::spawn(row.watch(registry));
         }
+        let traces = self.exporter.map(|exporter| {
+            let last = Arc::new(Notify::new());
+            (tokio::spawn(exporter.run(Arc::clone(&last))), last)
+        });
         Ok(Running {
+            traces,
             service: self.service,
             connections: tokio::spawn(serving),
             runtimes,
@@ -304,6 +315,7 @@ impl FrontEnds {
             Some(_) => "https",
             None => "http",
         };
+        let tracer = counters.tracer.clone();
         let counters = Arc::new(counters);
         let metrics = Arc::new(Metrics::new(Arc::clone(&counters), Arc::clone(clock)));
         let recent = Arc::clone(&made.instruments.recent);
@@ -322,9 +334,10 @@ impl FrontEnds {
                 )),
                 hosts: Arc::new(hosts),
                 scheme,
+                tracer: tracer.clone(),
             })),
             resp: Arc::new(RespFrontEnd::new(service(), resp)),
-            grpc: Arc::new(GrpcFrontEnd::new(service(), grpc)),
+            grpc: Arc::new(GrpcFrontEnd::new(service(), grpc, tracer)),
             monitor,
         }
     }

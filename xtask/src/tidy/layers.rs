@@ -7,7 +7,7 @@ use super::{Finding, SourceFile};
 const SERVER: &str = "crates/leafid-server/src/";
 /// The layers of the server, from the bottom up: each uses only those before it. A layer is files
 /// and folders; a name without an ending is a file together with its folder.
-const LAYERS: [&[&str]; 9] = [
+const LAYERS: [&[&str]; 10] = [
     // Leaves: they use nothing of the server.
     &[
         "error",
@@ -18,6 +18,7 @@ const LAYERS: [&[&str]; 9] = [
         "tag_id",
         "wall_clock",
     ],
+    &["trace"],
     &["api"],
     &["config"],
     &["net"],

@@ -52,6 +52,7 @@ mod store_went_back;
 mod swapped_tables;
 mod systemd;
 mod tls;
+mod traces;
 mod units;
 mod unknown_tags;
 mod unread;

@@ -20,11 +20,12 @@ pub(crate) fn command<S: AsRef<OsStr>>(folder: &Path, arguments: &[S]) -> Comman
     let mut command = Command::new(env!("CARGO_BIN_EXE_leafid"));
     command.args(arguments).current_dir(folder);
     for (name, _) in std::env::vars_os() {
-        // What systemd says to the program that runs the tests is not for their servers.
-        let of_systemd = ["NOTIFY_SOCKET", "WATCHDOG_", "LISTEN_"];
+        // What systemd and OpenTelemetry say to the program that runs the tests is not for their
+        // servers.
+        let of_others = ["NOTIFY_SOCKET", "WATCHDOG_", "LISTEN_", "OTEL_"];
         let name_text = name.to_string_lossy();
         if name_text.starts_with("LEAFID_")
-            || of_systemd.iter().any(|start| name_text.starts_with(start))
+            || of_others.iter().any(|start| name_text.starts_with(start))
         {
             command.env_remove(name);
         }

@@ -9,7 +9,7 @@ use super::loaded::Loaded;
 use super::origin::Origin;
 use super::setting::Setting;
 use super::values::{Config, LogFormat};
-use super::{environment, file, leaf_properties};
+use super::{environment, file, leaf_properties, otel_variables};
 
 /// The file that is read when no other is named, if it exists.
 const DEFAULT_FILE: &str = "leafid.toml";
@@ -35,7 +35,8 @@ const DEFAULT_FILE: &str = "leafid.toml";
 pub struct Sources {
     /// Keys and values from the command line.
     pub flags: Vec<(&'static str, Vec<String>)>,
-    /// Environment variables; those that do not start with `LEAFID_` are ignored.
+    /// Environment variables; those that do not start with `LEAFID_` are ignored,
+    /// but for some of OpenTelemetry's (docs/config.md).
     pub environment: Vec<(String, String)>,
     /// The file; if `None`, the one that `LEAFID_CONFIG` names, else `leafid.toml` if it exists.
     pub config: Option<PathBuf>,
@@ -101,6 +102,7 @@ impl Sources {
         if let Some(path) = self.path(&self.leaf_properties, "LEAFID_LEAF_PROPERTIES") {
             leaf_properties::read(&path, &mut layers);
         }
+        otel_variables::read(&self.environment, &mut layers);
         environment::read(&self.environment, &mut layers);
         self.read_flags(&mut layers);
         layers

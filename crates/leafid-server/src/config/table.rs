@@ -4,6 +4,7 @@ mod access;
 mod bounds;
 mod connections;
 mod tls;
+mod traces;
 mod workers;
 
 use std::fmt;
@@ -330,6 +331,9 @@ pub const SETTINGS: &[Setting] = &[
             },
         },
     },
+    traces::OTLP_ENDPOINT,
+    traces::OTLP_SAMPLE,
+    traces::OTLP_SERVICE,
 ];
 
 impl Setting {

@@ -12,6 +12,7 @@ use tracing::level_filters::LevelFilter;
 use super::access::{QuotaScope, TokenSpec};
 use super::limits::Limits;
 use super::tls::TlsConfig;
+use super::traces::TraceConfig;
 use super::workers::WorkerConfig;
 
 /// Every setting of the server, parsed and checked. Printing it for debugging shows no password.
@@ -100,6 +101,8 @@ pub struct Config {
     pub shutdown_delay: Duration,
     /// How long requests in flight may take after that.
     pub shutdown_grace: Duration,
+    /// Where traces are sent.
+    pub traces: TraceConfig,
     /// The most detailed level that is logged.
     pub log: LevelFilter,
     /// The format of log lines.
@@ -161,6 +164,7 @@ impl Default for Config {
             quotas: Vec::new(),
             shutdown_delay: Duration::ZERO,
             shutdown_grace: Duration::from_secs(10),
+            traces: TraceConfig::default(),
             log: LevelFilter::INFO,
             log_format: LogFormat::Text,
         }

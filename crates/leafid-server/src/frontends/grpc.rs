@@ -19,6 +19,7 @@ mod request_body;
 mod serve;
 mod stream;
 mod tags;
+mod traced;
 
 #[expect(
     unreachable_pub,
@@ -33,6 +34,7 @@ use std::sync::Arc;
 use crate::net::connection_counts::Protocol;
 use crate::net::front_end::{ConnectionInfo, FrontEnd, Io};
 use crate::service::Service;
+use crate::trace::Tracer;
 
 pub(crate) use counts::GrpcCounts;
 use handler::Handler;
@@ -42,8 +44,13 @@ pub(crate) use method::Method;
 pub(crate) struct GrpcFrontEnd(Arc<Handler>);
 
 impl GrpcFrontEnd {
-    pub(crate) fn new(service: Arc<Service>, counts: Arc<GrpcCounts>) -> Self {
-        Self(Arc::new(Handler::new(service, counts)))
+    /// Without a tracer no call is traced.
+    pub(crate) fn new(
+        service: Arc<Service>,
+        counts: Arc<GrpcCounts>,
+        tracer: Option<Arc<Tracer>>,
+    ) -> Self {
+        Self(Arc::new(Handler::new(service, counts, tracer)))
     }
 }
 

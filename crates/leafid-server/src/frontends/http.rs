@@ -37,6 +37,7 @@ mod router;
     expect(unused_qualifications, reason = "utoipa's macros write them")
 )]
 mod tags;
+mod traced;
 mod workers;
 
 use std::sync::Arc;

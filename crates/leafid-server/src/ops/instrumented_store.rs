@@ -1,6 +1,7 @@
 //! `InstrumentedStore`: counts and times the calls to a store, and changes nothing else about them.
 
 use std::future::Future;
+use std::slice::from_ref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::histogram::Histogram;
 
 use crate::named::named;
+use crate::trace::{Outcome, Tracer};
 
 /// Buckets of the store's latency, in seconds: from an embedded store's 0.2 ms to time-outs.
 const LATENCY_BUCKETS: [f64; 13] = [
@@ -68,6 +70,8 @@ pub(crate) struct InstrumentedStore {
     store: Arc<dyn SegmentStore>,
     watch: Arc<StoreCalls>,
     clock: Arc<dyn Clock>,
+    /// `None`: no call is traced.
+    tracer: Option<Arc<Tracer>>,
 }
 
 impl InstrumentedStore {
@@ -75,19 +79,24 @@ impl InstrumentedStore {
         store: Arc<dyn SegmentStore>,
         watch: Arc<StoreCalls>,
         clock: Arc<dyn Clock>,
+        tracer: Option<Arc<Tracer>>,
     ) -> Self {
         Self {
             store,
             watch,
             clock,
+            tracer,
         }
     }
 
     async fn timed<T>(
         &self,
         call: Call,
+        tags: &[Tag],
         answer: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, StoreError> {
+        let tracer = self.tracer.as_ref();
+        let span = tracer.and_then(|tracer| tracer.store_call(call.name(), tags));
         let mut timer = Timer {
             watched: self,
             call,
@@ -96,10 +105,22 @@ impl InstrumentedStore {
         };
         let answer = answer.await;
         timer.is_answered = true;
+        if let Some(span) = span {
+            span.end(outcome(&answer));
+        }
         if matches!(&answer, Err(StoreError::Unavailable { .. })) {
             self.watch.of(call).failures.inc();
         }
         answer
+    }
+}
+
+fn outcome<T>(answer: &Result<T, StoreError>) -> Outcome {
+    match answer {
+        Ok(_) => Outcome::Ok,
+        Err(StoreError::Unavailable { .. }) => Outcome::Failed("unavailable".into()),
+        // Such as a tag that does not exist.
+        Err(_) => Outcome::Refused,
     }
 }
 
@@ -126,34 +147,38 @@ impl Drop for Timer<'_> {
 
 impl SegmentStore for InstrumentedStore {
     fn reserve<'a>(&'a self, reserve: &'a Reserve) -> StoreResult<'a, Reserved> {
-        Box::pin(self.timed(Call::Reserve, self.store.reserve(reserve)))
+        Box::pin(self.timed(
+            Call::Reserve,
+            from_ref(&reserve.tag),
+            self.store.reserve(reserve),
+        ))
     }
 
     fn read<'a>(&'a self, tags: &'a [Tag]) -> StoreResult<'a, Vec<TagRecord>> {
-        Box::pin(self.timed(Call::Read, self.store.read(tags)))
+        Box::pin(self.timed(Call::Read, tags, self.store.read(tags)))
     }
 
     fn list<'a>(&'a self, after: Option<&'a Tag>, count: u32) -> StoreResult<'a, Vec<TagRecord>> {
-        Box::pin(self.timed(Call::List, self.store.list(after, count)))
+        Box::pin(self.timed(Call::List, &[], self.store.list(after, count)))
     }
 
     fn create<'a>(&'a self, spec: &'a TagSpec) -> StoreResult<'a, TagRecord> {
-        Box::pin(self.timed(Call::Create, self.store.create(spec)))
+        Box::pin(self.timed(Call::Create, from_ref(&spec.tag), self.store.create(spec)))
     }
 
     fn update<'a>(&'a self, tag: &'a Tag, patch: &'a TagPatch) -> StoreResult<'a, TagRecord> {
-        Box::pin(self.timed(Call::Update, self.store.update(tag, patch)))
+        Box::pin(self.timed(Call::Update, from_ref(tag), self.store.update(tag, patch)))
     }
 
     fn delete<'a>(&'a self, tag: &'a Tag) -> StoreResult<'a, ()> {
-        Box::pin(self.timed(Call::Delete, self.store.delete(tag)))
+        Box::pin(self.timed(Call::Delete, from_ref(tag), self.store.delete(tag)))
     }
 
     fn inspect(&self) -> StoreResult<'_, StoreReport> {
-        Box::pin(self.timed(Call::Inspect, self.store.inspect()))
+        Box::pin(self.timed(Call::Inspect, &[], self.store.inspect()))
     }
 
     fn probe(&self) -> StoreResult<'_, String> {
-        Box::pin(self.timed(Call::Probe, self.store.probe()))
+        Box::pin(self.timed(Call::Probe, &[], self.store.probe()))
     }
 }

@@ -16,7 +16,27 @@ use crate::ops::event_log::{EventCounts, EventLog};
 use crate::ops::instrumented_store::{InstrumentedStore, StoreCalls};
 use crate::ops::recent::Recent;
 use crate::service::regressions::Regressions;
+use crate::trace::{Exporter, TracedServer, Tracer};
 use crate::worker_ids::{self, DurabilityChecked, Peers, Workers};
+
+/// What traces requests, if `otlp-endpoint` is set.
+fn traces(config: &Config, clock: &Arc<dyn Clock>) -> Option<(Arc<Tracer>, Exporter)> {
+    let traces = &config.traces;
+    let scheme = config.store.first().and_then(|url| url.split(':').next());
+    let server = TracedServer {
+        endpoint: traces.endpoint.clone()?,
+        sample: traces.sample,
+        service: traces.service.clone(),
+        // As the semantic conventions call them.
+        store: match scheme {
+            Some("mysql") => "mysql",
+            Some("mariadb") => "mariadb",
+            Some("postgres" | "postgresql") => "postgresql",
+            _ => "sqlite",
+        },
+    };
+    Tracer::open(server, Arc::clone(clock))
+}
 
 /// The event log, to which stores and drivers report.
 pub(super) struct Instruments {
@@ -28,10 +48,12 @@ pub(super) struct Instruments {
     pub(super) recent: Arc<Recent>,
     event_log: Arc<dyn Observer>,
     pub(super) store_calls: Arc<StoreCalls>,
+    pub(super) tracer: Option<Arc<Tracer>>,
 }
 
 impl Instruments {
-    pub(super) fn new() -> Self {
+    /// And what sends the traces.
+    pub(super) fn new(config: &Config) -> (Self, Option<Exporter>) {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
         let events: Arc<EventCounts> = Arc::default();
         let regressions = Arc::new(Regressions::new(Arc::clone(&clock)));
@@ -43,7 +65,9 @@ impl Instruments {
             Arc::clone(&clock),
         );
         let families = Families::new(Arc::clone(&clock));
-        Self {
+        let (tracer, exporter) = traces(config, &clock).unzip();
+        let instruments = Self {
+            tracer,
             clock,
             formats: Formats::new().with_families(families.clone()),
             families,
@@ -52,7 +76,8 @@ impl Instruments {
             recent,
             event_log: Arc::new(event_log),
             store_calls: Arc::new(StoreCalls::new()),
-        }
+        };
+        (instruments, exporter)
     }
 
     /// TSID and CosId take their bits for a server from its lease, with the embedded store too:
@@ -67,7 +92,8 @@ impl Instruments {
         store: Arc<dyn SegmentStore>,
     ) -> (Generators, Driver) {
         let calls = Arc::clone(&self.store_calls);
-        let store = InstrumentedStore::new(store, calls, Arc::clone(&self.clock));
+        let store =
+            InstrumentedStore::new(store, calls, Arc::clone(&self.clock), self.tracer.clone());
         Generators::open_with(
             Arc::new(store),
             Arc::clone(&self.clock),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
@@ -12,11 +13,15 @@ use crate::net::shutdown::{Shutdown, within};
 use crate::service::Service;
 use crate::service::health::Phase;
 
+/// How long a stop waits for the last traces.
+const TRACES_MAX: Duration = Duration::from_secs(1);
 /// The most of the grace period that is kept for what follows the last connection.
 const REST_MAX: Duration = Duration::from_secs(2);
 
 /// A server that accepts connections.
 pub(super) struct Running {
+    /// What sends traces, and what tells it to send the last ones.
+    pub(super) traces: Option<(JoinHandle<()>, Arc<Notify>)>,
     pub(super) service: Arc<Service>,
     /// Completes once no connection is served any longer.
     pub(super) connections: JoinHandle<()>,
@@ -70,7 +75,13 @@ impl Running {
                 give_back(service, driver, left).await;
             }
         };
-        tokio::join!(audit, registry);
+        let traces = async {
+            if let Some((exporter, last)) = self.traces {
+                last.notify_one();
+                within(left.min(TRACES_MAX), async { drop(exporter.await) }).await;
+            }
+        };
+        tokio::join!(audit, registry, traces);
         if !self.startup.is_finished() {
             self.startup.abort();
         }

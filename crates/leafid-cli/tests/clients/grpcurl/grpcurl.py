@@ -21,14 +21,14 @@ def describe(service):
         print("  rpc {} ( .{} ) returns ( .{} );".format(method.name, *names))
 
 
-def call(channel, method, text):
+def call(channel, method, text, metadata):
     request = json_format.Parse(text, GetMessageClass(method.input_type)())
     send = channel.unary_unary(
         f"/{method.containing_service.full_name}/{method.name}",
         request_serializer=type(request).SerializeToString,
         response_deserializer=GetMessageClass(method.output_type).FromString,
     )
-    answer = send(request, timeout=30)
+    answer = send(request, timeout=30, metadata=metadata)
     print(json_format.MessageToJson(answer))
 
 
@@ -36,6 +36,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("-plaintext", action="store_true", required=True)
     parser.add_argument("-d", default="{}")
+    parser.add_argument("-H", action="append", default=[])
     parser.add_argument("words", nargs="+")
     arguments = parser.parse_args()
     address, *words = arguments.words
@@ -46,7 +47,8 @@ def main():
             return
         service, name = words[0].split("/")
         method = pool.FindServiceByName(service).FindMethodByName(name)
-        call(channel, method, arguments.d)
+        metadata = [tuple(header.split(": ", 1)) for header in arguments.H]
+        call(channel, method, arguments.d, metadata)
 
 
 main()

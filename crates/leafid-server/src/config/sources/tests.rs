@@ -388,3 +388,28 @@ fn a_file_with_a_password_that_all_users_can_read_is_named() {
     assert_eq!(notes(0o644, &plain).len(), 1);
     assert!(notes(0o640, &config).is_empty());
 }
+
+/// Guards that our own settings win over OpenTelemetry's variables, also those of a file.
+#[cfg(feature = "otel")]
+#[test]
+fn variables_of_opentelemetry_come_last() {
+    let files = Files::new();
+    let otel = [
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://otel:4317"),
+        ("OTEL_SERVICE_NAME", "otel"),
+    ];
+    let own = ("LEAFID_OTLP_ENDPOINT", "http://own:4317");
+    let sources = Sources {
+        environment: variables(&[&[own][..], &otel].concat()),
+        ..files.toml("otlp-service = \"file\"")
+    };
+    let loaded = sources.load().unwrap();
+    check_shown(&loaded, "otlp-endpoint", "http://own:4317", own.0);
+    check_shown(&loaded, "otlp-service", "file", "leafid.toml:1");
+    let sources = Sources {
+        environment: variables(&otel),
+        ..Sources::default()
+    };
+    let loaded = sources.load().unwrap();
+    check_shown(&loaded, "otlp-service", "otel", otel[1].0);
+}

@@ -17,6 +17,7 @@ use tonic::codegen::BoxFuture;
 
 use super::Method;
 use super::counts::GrpcCounts;
+use super::traced::Traced;
 
 /// The answer of a method, as a future.
 pub(super) type Answering = BoxFuture<Response<Body>, Infallible>;
@@ -69,6 +70,7 @@ struct Uncounted {
     method: Method,
     counts: Arc<GrpcCounts>,
     begun: Instant,
+    traced: Option<Traced>,
 }
 
 impl Call {
@@ -90,7 +92,15 @@ impl Call {
             method,
             counts: Arc::clone(counts),
             begun: Instant::now(),
+            traced: None,
         });
+    }
+
+    /// Ends its span when it is counted.
+    pub(super) fn trace(&mut self, traced: Traced) {
+        if let Some(call) = &mut self.uncounted {
+            call.traced = Some(traced);
+        }
     }
 
     /// Counts it in the metrics, unless that has been done.
@@ -99,6 +109,9 @@ impl Call {
             return;
         };
         call.counts.count(call.method, code);
+        if let Some(traced) = call.traced {
+            traced.end(code);
+        }
         // A stream takes as long as its caller wants.
         if !call.method.is_streaming() {
             call.counts.latency.record(call.begun.elapsed(), 1);

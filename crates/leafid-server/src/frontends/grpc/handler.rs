@@ -24,10 +24,12 @@ use super::methods::Methods;
 use super::reflection::Reflection;
 use super::reply::{Reply, StreamEnd};
 use super::request_body::RequestBody;
+use super::traced::Traced;
 use super::v1::ids_server::IdsServer;
 use super::v1::tags_server::TagsServer;
 use crate::net::front_end::Slot;
 use crate::service::{Service, ServiceError};
+use crate::trace::Tracer;
 
 /// Answers the calls of all connections.
 pub(super) struct Handler {
@@ -37,13 +39,19 @@ pub(super) struct Handler {
     tags: TagsServer<Methods>,
     health: HealthServer<Methods>,
     reflection: Reflection,
+    tracer: Option<Arc<Tracer>>,
 }
 
 impl Handler {
-    pub(super) fn new(service: Arc<Service>, counts: Arc<GrpcCounts>) -> Self {
+    pub(super) fn new(
+        service: Arc<Service>,
+        counts: Arc<GrpcCounts>,
+        tracer: Option<Arc<Tracer>>,
+    ) -> Self {
         let message_len_max = service.limits().body_len_max;
         let methods = Arc::new(Methods {
             service: Arc::clone(&service),
+            is_traced: tracer.is_some(),
         });
         let ids = IdsServer::from_arc(Arc::clone(&methods));
         let tags = TagsServer::from_arc(Arc::clone(&methods));
@@ -55,6 +63,7 @@ impl Handler {
             tags: tags.max_decoding_message_size(message_len_max),
             health: health.max_decoding_message_size(message_len_max),
             reflection: Reflection::new(message_len_max),
+            tracer,
         }
     }
 
@@ -109,8 +118,15 @@ impl Handler {
         }
         let method = Method::of(request.uri().path());
         call.count_as(method, &self.counts);
+        let traced = self.tracer.as_ref();
+        let traced = traced.and_then(|tracer| Traced::begin(tracer, method, request.headers()));
         let started = self.begin(connection, method, request);
-        started.unwrap_or_else(|error| Started::answered(refusal(error)))
+        let mut started = started.unwrap_or_else(|error| Started::answered(refusal(error)));
+        if let Some(traced) = traced {
+            started.answering = traced.scope(started.answering);
+            call.trace(traced);
+        }
+        started
     }
 
     fn begin(

@@ -26,6 +26,7 @@ impl Ids for Methods {
     async fn next(&self, request: Request<NextRequest>) -> Answered<NextResponse> {
         let mut caller = self.caller(&request)?;
         let NextRequest { tag, in_shard } = request.into_inner();
+        self.note_tag(&tag);
         if let Some(shard) = in_shard {
             caller = self.service.in_shard(&caller, &tag, &shard.into()).await?;
         }
@@ -47,6 +48,7 @@ impl Ids for Methods {
             count,
             in_shard,
         } = request.into_inner();
+        self.note_tag(&tag);
         if let Some(shard) = in_shard {
             caller = self.service.in_shard(&caller, &tag, &shard.into()).await?;
         }
@@ -64,6 +66,7 @@ impl Ids for Methods {
     ) -> Answered<ReserveRangeResponse> {
         let caller = self.caller(&request)?;
         let ReserveRangeRequest { tag, length } = request.into_inner();
+        self.note_tag(&tag);
         let run = self.service.take(&caller, &tag, length).await?;
         Ok(Response::new(ReserveRangeResponse {
             first: run.start(),

@@ -10,16 +10,27 @@ use super::connection::Connection;
 use super::reply::Room;
 use crate::frontends::bearer;
 use crate::service::{Caller, Service, ServiceError};
+use crate::trace::note_tag;
 
 /// Answers the calls of all services.
 pub(super) struct Methods {
     pub(super) service: Arc<Service>,
+    /// Whether calls may be traced.
+    pub(super) is_traced: bool,
 }
 
 /// The result of a method.
 pub(super) type Answered<T> = Result<Response<T>, Status>;
 
 impl Methods {
+    /// Notes the tag of a call that is traced.
+    #[inline]
+    pub(super) fn note_tag(&self, tag: &str) {
+        if self.is_traced {
+            note_tag(tag);
+        }
+    }
+
     /// The caller of a method.
     pub(super) fn caller<T>(&self, request: &Request<T>) -> Result<Caller, ServiceError> {
         bearer::caller(&self.service, request.metadata().as_ref())

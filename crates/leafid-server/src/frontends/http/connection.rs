@@ -18,6 +18,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::body::AnswerBody;
 use super::handler::Handler;
+use super::traced::Traced;
 use crate::config::Limits;
 use crate::net::front_end::{ConnectionInfo, Io, Slot};
 use crate::net::graceful_close::end;
@@ -135,14 +136,28 @@ impl Connection {
         if is_leaving {
             self.leave();
         }
+        let context = &self.handler.context;
+        let traced = context.tracer.as_ref();
+        let traced = traced.and_then(|tracer| Traced::begin(tracer, context, &request, &self.info));
         let answer = match self.info.slot {
             Slot::Normal => self.handler.answer_from_memory(&mut request),
             Slot::Admin => self.refuse(&request),
         };
         if let Some(answer) = answer {
+            if let Some(traced) = traced {
+                traced.end(answer.status());
+            }
             return Either::Left(ready(Ok(self.answered(answer, begun, is_leaving))));
         }
         let connection = Arc::clone(self);
+        if let Some(traced) = traced {
+            return Either::Right(Box::pin(async move {
+                let ConnectionInfo { peer, backlog, .. } = &connection.info;
+                let answering = connection.handler.answer(request, *peer, backlog);
+                let answer = traced.answered(answering).await;
+                Ok(connection.answered(answer, begun, is_leaving))
+            }));
+        }
         Either::Right(Box::pin(async move {
             let ConnectionInfo { peer, backlog, .. } = &connection.info;
             let answer = connection.handler.answer(request, *peer, backlog).await;

@@ -170,6 +170,7 @@ mod tests {
                 counts: Arc::default(),
                 hosts: Arc::new(Hosts::default()),
                 scheme: "http",
+                tracer: None,
             });
             Self { handler, runtime }
         }

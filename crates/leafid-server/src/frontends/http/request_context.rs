@@ -18,6 +18,7 @@ use super::problem::{Kind, Problem};
 use super::route::Route;
 use crate::ops::metrics::Metrics;
 use crate::service::{Service, ServiceError};
+use crate::trace::Tracer;
 
 /// What all requests share.
 #[derive(Clone)]
@@ -30,6 +31,8 @@ pub(crate) struct RequestContext {
     pub(crate) hosts: Arc<Hosts>,
     /// The scheme of the server's URLs.
     pub(crate) scheme: &'static str,
+    /// `None`: no request is traced.
+    pub(crate) tracer: Option<Arc<Tracer>>,
 }
 
 impl RequestContext {

@@ -46,6 +46,26 @@ impl Route {
         found.unwrap_or(Self::Other)
     }
 
+    /// The route of any path, with the tag in it, still encoded.
+    pub(super) fn of_path(path: &str) -> Option<(Self, Option<&str>)> {
+        if let Some((route, tag)) = Self::issuing(path) {
+            return Some((route, Some(tag)));
+        }
+        let len = path.split('/').count();
+        Self::ALL.into_iter().find_map(|route| {
+            let mut tag = None;
+            let is_alike = |(pattern, part)| {
+                if matches!(pattern, "{tag}" | "{key}") {
+                    tag = Some(part);
+                }
+                pattern == part || pattern.starts_with('{')
+            };
+            let parts = route.path().split('/');
+            let is_found = parts.clone().count() == len && parts.zip(path.split('/')).all(is_alike);
+            is_found.then_some((route, tag))
+        })
+    }
+
     /// Whether its answer may be long, and is made for each caller.
     pub(crate) const fn is_list(self) -> bool {
         matches!(
@@ -111,6 +131,20 @@ fn key(rest: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn paths_have_routes() {
+        let check = |path: &str, expected| assert_eq!(Route::of_path(path), expected, "{path}");
+        check("/v1/tags/a/ids", Some((Route::Ids, Some("a"))));
+        check("/v1/tags/a", Some((Route::Tag, Some("a"))));
+        check("/v1/tags", Some((Route::Tags, None)));
+        check("/v1/quotas/tags/a", Some((Route::TagQuota, Some("a"))));
+        check("/v1/workers/7/release", Some((Route::WorkerRelease, None)));
+        check("/metrics", Some((Route::Metrics, None)));
+        check("/v1/tags/a/b/c", None);
+        check("other", Some((Route::Other, None)));
+        check("/", None);
+    }
 
     #[test]
     fn issuing_paths_are_told_from_others() {

@@ -8,6 +8,7 @@ use crate::net::tls::Tls;
 use crate::net::unread::Unread;
 use crate::ops::event_log::EventCounts;
 use crate::ops::instrumented_store::StoreCalls;
+use crate::trace::Tracer;
 
 /// The sources of the counters.
 pub(crate) struct Counters {
@@ -19,6 +20,8 @@ pub(crate) struct Counters {
     pub(crate) store: Arc<StoreCalls>,
     /// `None`: connections are plain.
     pub(crate) tls: Option<Arc<Tls>>,
+    /// `None`: nothing is traced.
+    pub(crate) tracer: Option<Arc<Tracer>>,
 }
 
 impl Counters {
@@ -32,6 +35,7 @@ impl Counters {
             events: Arc::default(),
             store: Arc::new(StoreCalls::new()),
             tls: None,
+            tracer: None,
         }
     }
 }

@@ -19,6 +19,7 @@ use super::call_counts::CallMetric;
 use super::counters::Counters;
 use crate::service::Service;
 use crate::service::reloads::ReloadedFile;
+use crate::trace::SpanCounts;
 
 use super::families::{Encoded, Families, NoLabels, count_of};
 use super::latency::LatencySum;
@@ -42,6 +43,7 @@ impl Collector for Scrape {
         self.latencies(families)?;
         self.events(families)?;
         self.store(families)?;
+        self.traces(families)?;
         tls::encode(self.counters.tls.as_deref(), families)?;
         access::encode(&self.service, families)?;
         worker::encode(&self.service, &self.counters.events, families)?;
@@ -140,6 +142,16 @@ impl Scrape {
         families.counter("refresh_failures", help, events.refresh_failures.get())?;
         let help = "calls to the store that lost against another transaction and were repeated";
         families.counter("store_conflicts", help, events.store_conflicts.get())
+    }
+
+    fn traces(&self, families: &mut Families<'_>) -> Encoded {
+        let Some(tracer) = &self.counters.tracer else {
+            return Ok(());
+        };
+        let SpanCounts { exported, dropped } = tracer.counts();
+        families.counter("spans_exported", "spans sent to the collector", exported)?;
+        let help = "spans dropped because the collector is away or too slow";
+        families.counter("spans_dropped", help, dropped)
     }
 
     fn store(&self, families: &mut Families<'_>) -> Encoded {
