@@ -24,7 +24,7 @@ fn start(scenario: &str, server: &Server, more: Value) -> Program {
     let folder = clients().installed("console", &[], install_node);
     let program = folder.join("run.js").to_str().unwrap().to_owned();
     let words = ["node".to_owned(), program, scenario.to_owned()];
-    Program::start([&words[..], &[facts.to_string()]].concat())
+    Program::start(&[&words[..], &[facts.to_string()]].concat())
 }
 
 fn play(scenario: &str, server: &Server, more: Value) {

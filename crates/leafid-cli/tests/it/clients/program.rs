@@ -39,7 +39,7 @@ impl Library {
     pub(super) fn start(self, arguments: &[&str]) -> Program {
         let mut words = self.command_line();
         words.extend(arguments.iter().map(|&word| word.to_owned()));
-        Program::start(words)
+        Program::start(&words)
     }
 
     fn command_line(self) -> Vec<String> {
@@ -88,7 +88,7 @@ pub(crate) struct Program {
 
 impl Program {
     /// Starts a command line.
-    pub(crate) fn start(words: Vec<String>) -> Self {
+    pub(crate) fn start(words: &[String]) -> Self {
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
