@@ -201,6 +201,10 @@ fn the_server_is_watched_live() {
     assert_eq!(kinds, ["overview", "tag", "overview", "tag"]);
     assert_eq!(events[0].1["store"]["state"], "up");
     assert_eq!(events[3].1["cursor"], "2");
+    // A tag that is gone is not shown from memory.
+    assert_eq!(server.ask("DELETE /v1/tags/order").status, 204);
+    let gone = watch(&server, "/console/live?tag=order", 2);
+    assert_eq!(gone[1].1["code"], "unknown_tag", "{gone:?}");
     let problems = watch(&server, "/console/live?tag=unknown", 2);
     assert_eq!(problems[1].1["code"], "unknown_tag", "{problems:?}");
     server.check_problem("GET /console/live?tga=x", "", 400, "unknown_field");

@@ -11,6 +11,9 @@ use crate::worker_ids::Peers;
 
 /// Pages that may watch at once.
 const WATCHERS_MAX: usize = 64;
+/// Calls at once that look at all tags, or ask all servers; more of them queue. Each takes a thread,
+/// or a connection for each server.
+const WIDE_CALLS_MAX: usize = 1;
 
 /// What the console needs besides the service.
 pub(crate) struct Console {
@@ -18,6 +21,10 @@ pub(crate) struct Console {
     pub(in crate::frontends::http) monitor: Arc<Monitor>,
     pub(in crate::frontends::http) peers: Peers,
     pub(super) watchers: Arc<Semaphore>,
+    /// For calls that look at all tags.
+    pub(super) rankings: Semaphore,
+    /// For calls that ask all servers.
+    pub(super) rounds: Semaphore,
 }
 
 impl Console {
@@ -27,6 +34,8 @@ impl Console {
             monitor,
             peers,
             watchers: Arc::new(Semaphore::new(WATCHERS_MAX)),
+            rankings: Semaphore::new(WIDE_CALLS_MAX),
+            rounds: Semaphore::new(WIDE_CALLS_MAX),
         }
     }
 

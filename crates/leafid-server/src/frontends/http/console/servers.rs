@@ -20,6 +20,7 @@ const SERVERS_MAX: usize = 64;
 pub(super) async fn list(call: Call, context: State<RequestContext>) -> Answered {
     let Call { service, caller } = &call;
     service.check_look(caller)?;
+    let _turn = context.console.rounds.acquire().await;
     let own = pages::shown_to(&context, caller).await;
     let own_worker = own.worker.as_ref().and_then(|worker| worker.worker);
     let mut servers = vec![KnownServer {

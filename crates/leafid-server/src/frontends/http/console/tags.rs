@@ -17,7 +17,7 @@ use crate::frontends::http::path::Query;
 use crate::frontends::http::problem::{Answered, Kind, Problem};
 use crate::frontends::http::request_context::RequestContext;
 use crate::frontends::http::tags::{TagPath, document};
-use crate::service::{Caller, RANKED_MAX, Ranking, Service};
+use crate::service::{Caller, RANKED_MAX, Ranking, Service, ServiceError};
 
 /// How many rows a page has, unless it asks for another number.
 const PAGE_LEN: usize = 50;
@@ -36,7 +36,11 @@ struct RowsRequest {
     limit: Option<Whole<200>>,
 }
 
-pub(super) async fn list(call: Call, RawQuery(query): RawQuery) -> Answered {
+pub(super) async fn list(
+    call: Call,
+    context: State<RequestContext>,
+    RawQuery(query): RawQuery,
+) -> Answered {
     let request: RowsRequest = Query::parse(query.as_deref())?.to()?;
     let limit = request.limit.map_or(PAGE_LEN, |limit| len(limit.get()));
     let ranking = match request.sort.as_deref() {
@@ -48,7 +52,10 @@ pub(super) async fn list(call: Call, RawQuery(query): RawQuery) -> Answered {
     };
     let rows = match ranking {
         None => by_name(&call, &request, limit).await?,
-        Some(ranking) => ranked(&call, ranking, request, limit).await?,
+        Some(ranking) => {
+            let _turn = context.console.rankings.acquire().await;
+            ranked(&call, ranking, request, limit).await?
+        }
     };
     Ok(answer::ok(&rows))
 }
@@ -179,6 +186,7 @@ pub(super) async fn read(
 ) -> Result<api::Tag, Problem> {
     match service.tag(caller, tag).await {
         Ok(view) => Ok(document(&view)),
+        Err(error @ ServiceError::UnknownTag { .. }) => Err(error.into()),
         Err(error) if service.shows(caller, tag.as_str()) => {
             from_memory(service, tag).ok_or_else(|| error.into())
         }
